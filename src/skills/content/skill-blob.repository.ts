@@ -6,11 +6,11 @@ import type { SkillFile } from '../format/skill-files';
 /** A file with its content. */
 export type FileWithContent = SkillFile & { content: Buffer };
 
-/** Contents of files, each stored once in an organization, and never deleted because versions are not. */
+/** Stores file contents, each once per organization. Contents are never deleted, because versions are not. */
 @Injectable()
 export class SkillBlobRepository {
-  /** Returns the digests, in hexadecimal, of contents that the organization has. */
-  async known(on: SqlExecutor, scope: OrgScope, digests: readonly string[]): Promise<Set<string>> {
+  /** Returns which of these digests, in hexadecimal, have a stored content in the organization. */
+  async storedDigests(on: SqlExecutor, scope: OrgScope, digests: readonly string[]): Promise<Set<string>> {
     const rows = await on.query<{ sha256: string }>(
       sql`SELECT sha256 FROM skill_blobs WHERE org_id = ${scope.orgId} AND sha256 = ANY (${digests}::text[])`,
     );
@@ -39,32 +39,32 @@ export class SkillBlobRepository {
     return new Map(rows.map(({ sha256, data }) => [sha256, data]));
   }
 
-  /** Returns the first bytes of each content. */
-  async beginnings(
+  /** Returns the first bytes of each content, by digest. */
+  async prefixes(
     on: SqlExecutor,
     scope: OrgScope,
     digests: readonly string[],
     bytes: number,
   ): Promise<Map<string, Buffer>> {
-    const rows = await on.query<{ sha256: string; piece: Buffer }>(
-      sql`SELECT sha256, substring(data FROM 1 FOR ${bytes}) AS piece FROM skill_blobs
+    const rows = await on.query<{ sha256: string; prefix: Buffer }>(
+      sql`SELECT sha256, substring(data FROM 1 FOR ${bytes}) AS prefix FROM skill_blobs
         WHERE org_id = ${scope.orgId} AND sha256 = ANY (${digests}::text[])`,
     );
-    return new Map(rows.map(({ sha256, piece }) => [sha256, piece]));
+    return new Map(rows.map(({ sha256, prefix }) => [sha256, prefix]));
   }
 
-  /** Returns a range of the bytes of a content, or no bytes if it is missing. */
-  async piece(
+  /** Returns a range of the bytes of a content, or no bytes if the content is missing. */
+  async range(
     on: SqlExecutor,
     scope: OrgScope,
     sha256: string,
     from: number,
     bytes: number,
   ): Promise<Buffer> {
-    const [row] = await on.query<{ piece: Buffer }>(
-      sql`SELECT substring(data FROM ${from + 1} FOR ${bytes}) AS piece FROM skill_blobs
+    const [row] = await on.query<{ chunk: Buffer }>(
+      sql`SELECT substring(data FROM ${from + 1} FOR ${bytes}) AS chunk FROM skill_blobs
         WHERE org_id = ${scope.orgId} AND sha256 = ${sha256}`,
     );
-    return row?.piece ?? Buffer.alloc(0);
+    return row?.chunk ?? Buffer.alloc(0);
   }
 }

@@ -6,8 +6,8 @@ import type { SkillFile } from '../format/skill-files';
 import { type FileWithContent, SkillBlobRepository } from './skill-blob.repository';
 import { storedZip, storedZipBytes } from './stored-zip';
 
-/** The bytes that are read at once, from a large file or from several small ones. */
-const PIECE_BYTES = 1024 * 1024;
+/** The number of bytes to read at once, from a large file or from several small ones. */
+const CHUNK_BYTES = 1024 * 1024;
 
 /** The digest and size of a version's zip archive. */
 export interface ArchiveDigest {
@@ -16,7 +16,7 @@ export interface ArchiveDigest {
   bytes: number;
 }
 
-/** The contents of the files of skills. */
+/** Stores and reads the file contents of skills. */
 @Injectable()
 export class SkillContents {
   constructor(
@@ -24,24 +24,24 @@ export class SkillContents {
     private readonly blobs: SkillBlobRepository,
   ) {}
 
-  /** Stores the contents of files that have one, each once in the organization. */
-  async keep(tx: Tx, scope: OrgScope, files: readonly SkillFile[]): Promise<void> {
-    const sent = files.filter((file): file is FileWithContent => file.content !== undefined);
-    const distinct = [...new Map(sent.map((file) => [file.sha256, file])).values()];
+  /** Stores the contents that the organization does not have yet. Skips files without `content`. */
+  async store(tx: Tx, scope: OrgScope, files: readonly SkillFile[]): Promise<void> {
+    const uploaded = files.filter((file): file is FileWithContent => file.content !== undefined);
+    const distinct = [...new Map(uploaded.map((file) => [file.sha256, file])).values()];
     if (distinct.length === 0) return;
-    const known = await this.blobs.known(
+    const stored = await this.blobs.storedDigests(
       tx,
       scope,
       distinct.map(({ sha256 }) => sha256),
     );
-    const missing = distinct.filter(({ sha256 }) => !known.has(sha256));
+    const missing = distinct.filter(({ sha256 }) => !stored.has(sha256));
     missing.sort((one, other) => (one.sha256 < other.sha256 ? -1 : 1));
     if (missing.length > 0) await this.blobs.insertMany(tx, scope, missing);
   }
 
   /**
-   * Streams the zip archive of a version: its files, sorted by path, in a directory with the skill's name. Holds some MiB
-   * in memory whatever the size.
+   * Streams the zip archive of a version: its files, sorted by path, in a directory with the skill's name. Holds a few MiB
+   * in memory, whatever the size.
    */
   archive(
     scope: OrgScope,
@@ -49,9 +49,10 @@ export class SkillContents {
     files: readonly SkillFile[],
     on: SqlExecutor = this.database,
   ): AsyncGenerator<Buffer, void, undefined> {
-    return storedZip(entriesOf(name, files), this.pieces(on, scope, files));
+    return storedZip(entriesOf(name, files), this.chunks(on, scope, files));
   }
 
+  /** Returns the digest and size of the archive that `archive` streams. */
   async archiveDigest(
     tx: Tx,
     scope: OrgScope,
@@ -64,8 +65,8 @@ export class SkillContents {
   }
 
   /**
-   * Returns a function that streams the content of any of the files. Small files that follow each other are read at once and
-   * held until another group is read, because a skill may have 1,000 of them.
+   * Returns a function that streams the content of any of the files. Consecutive small files are read with one statement, and
+   * cached until another group is read, because a skill may have 1,000 of them.
    */
   reader(
     on: SqlExecutor,
@@ -73,36 +74,36 @@ export class SkillContents {
     files: readonly SkillFile[],
   ): (file: SkillFile) => AsyncGenerator<Buffer, void, undefined> {
     const groups = new Map(groupsOf(files).flatMap((group) => group.map((file) => [file, group] as const)));
-    let held: { group: readonly SkillFile[]; contents: Map<string, Buffer> } | null = null;
+    let cached: { group: readonly SkillFile[]; contents: Map<string, Buffer> } | null = null;
     const read = async (group: readonly SkillFile[]) => {
-      if (held?.group === group) return held.contents;
+      if (cached?.group === group) return cached.contents;
       const digests = group.map(({ sha256 }) => sha256);
       const contents = await this.blobs.contents(on, scope, digests);
-      held = { group, contents };
+      cached = { group, contents };
       return contents;
     };
     const large = (file: SkillFile) => this.large(on, scope, file);
     return async function* (file) {
       const group = groups.get(file);
       if (!group) return; // An empty file is in no group.
-      if (file.size_bytes > PIECE_BYTES) yield* large(file);
+      if (file.size_bytes > CHUNK_BYTES) yield* large(file);
       else yield (await read(group)).get(file.sha256) ?? missing(file.sha256);
     };
   }
 
-  /** Reads a whole file, which must be small. */
+  /** Reads a small file whole. */
   async content(on: SqlExecutor, scope: OrgScope, { sha256 }: SkillFile): Promise<Buffer> {
-    const found = await this.blobs.contents(on, scope, [sha256]);
-    return found.get(sha256) ?? missing(sha256);
+    const contents = await this.blobs.contents(on, scope, [sha256]);
+    return contents.get(sha256) ?? missing(sha256);
   }
 
-  /** Reads the first bytes of several files, by their digest. */
-  beginnings(scope: OrgScope, files: readonly SkillFile[], bytes: number): Promise<Map<string, Buffer>> {
+  /** Reads the first bytes of several files, by digest. */
+  prefixes(scope: OrgScope, files: readonly SkillFile[], bytes: number): Promise<Map<string, Buffer>> {
     const digests = [...new Set(files.map(({ sha256 }) => sha256))];
-    return this.blobs.beginnings(this.database, scope, digests, bytes);
+    return this.blobs.prefixes(this.database, scope, digests, bytes);
   }
 
-  /** Reads a part of a file, which the caller holds in memory. */
+  /** Reads a part of a file into memory. */
   async part(
     scope: OrgScope,
     { sha256, size_bytes }: SkillFile,
@@ -110,25 +111,26 @@ export class SkillContents {
     bytes: number,
   ): Promise<Buffer> {
     if (from >= size_bytes) return Buffer.alloc(0);
-    const piece = await this.blobs.piece(this.database, scope, sha256, from, bytes);
-    return piece.length > 0 ? piece : missing(sha256);
+    const chunk = await this.blobs.range(this.database, scope, sha256, from, bytes);
+    return chunk.length > 0 ? chunk : missing(sha256);
   }
 
   /** Streams the contents of files one after another. */
-  private async *pieces(
+  private async *chunks(
     on: SqlExecutor,
     scope: OrgScope,
     files: readonly SkillFile[],
   ): AsyncGenerator<Buffer, void, undefined> {
     for (const group of groupsOf(files)) {
       const [first] = group;
-      if (first && first.size_bytes > PIECE_BYTES && !first.content) {
+      if (first && first.size_bytes > CHUNK_BYTES && !first.content) {
         yield* this.large(on, scope, first);
         continue;
       }
-      const kept = group.filter(({ content }) => !content).map(({ sha256 }) => sha256);
-      const found = kept.length > 0 ? await this.blobs.contents(on, scope, kept) : new Map<string, Buffer>();
-      for (const { content, sha256 } of group) yield content ?? found.get(sha256) ?? missing(sha256);
+      const stored = group.filter(({ content }) => !content).map(({ sha256 }) => sha256);
+      const contents =
+        stored.length > 0 ? await this.blobs.contents(on, scope, stored) : new Map<string, Buffer>();
+      for (const { content, sha256 } of group) yield content ?? contents.get(sha256) ?? missing(sha256);
     }
   }
 
@@ -137,9 +139,9 @@ export class SkillContents {
     scope: OrgScope,
     { sha256, size_bytes }: SkillFile,
   ): AsyncGenerator<Buffer, void, undefined> {
-    for (let from = 0; from < size_bytes; from += PIECE_BYTES) {
-      const piece = await this.blobs.piece(on, scope, sha256, from, PIECE_BYTES);
-      yield piece.length > 0 ? piece : missing(sha256);
+    for (let from = 0; from < size_bytes; from += CHUNK_BYTES) {
+      const chunk = await this.blobs.range(on, scope, sha256, from, CHUNK_BYTES);
+      yield chunk.length > 0 ? chunk : missing(sha256);
     }
   }
 }
@@ -147,13 +149,13 @@ export class SkillContents {
 const entriesOf = (name: string, files: readonly SkillFile[]) =>
   files.map(({ path, size_bytes, crc32 }) => ({ path: `${name}/${path}`, size_bytes, crc32 }));
 
-/** Groups files of at most `PIECE_BYTES` together, without empty ones. A larger file is a group of its own. */
+/** Groups consecutive files up to `CHUNK_BYTES`, without empty ones. A larger file is a group of its own. */
 function groupsOf(files: readonly SkillFile[]): SkillFile[][] {
   const groups: SkillFile[][] = [];
   let bytes = Infinity;
   for (const file of files.filter(({ size_bytes }) => size_bytes > 0)) {
     bytes += file.size_bytes;
-    if (bytes > PIECE_BYTES) {
+    if (bytes > CHUNK_BYTES) {
       groups.push([file]);
       bytes = file.size_bytes;
     } else groups.at(-1)!.push(file);

@@ -1,4 +1,4 @@
-/** The members of an entry's headers. */
+/** What the headers of an entry contain. */
 export interface ZipEntry {
   /** At most 65,535 bytes in UTF-8. */
   path: string;
@@ -17,11 +17,11 @@ const END_BYTES = 22;
 
 /** Version 2.0 of the format, which has directories. */
 const VERSION_NEEDED = 20;
-/** The same version on Unix, so that the attributes are those of a Unix file. */
+/** The same version on Unix, so that readers interpret the attributes as Unix file modes. */
 const VERSION_MADE = (3 << 8) | VERSION_NEEDED;
 const NAMES_IN_UTF8 = 1 << 11;
 const STORED = 0;
-/** 1980-01-01 00:00, the first time in the format. */
+/** 1980-01-01 00:00, the earliest time that the format can express. */
 const DAY = (1 << 5) | 1;
 const TIME = 0;
 /** A regular file that its owner can write and everybody can read. */
@@ -39,14 +39,14 @@ export const storedZipBytes = (entries: readonly ZipEntry[]): number =>
  * Streams a zip archive of uncompressed entries. The same entries give the same bytes, independently of time, time zone and
  * versions. Readers can unpack the archive as a stream.
  *
- * Libraries write each entry whole, or with its checksum behind it. Streaming readers such as Java's `ZipInputStream` then
- * cannot find the end of an uncompressed entry.
+ * Zip libraries either hold each entry in memory, or write its checksum after its content. In the second case, streaming
+ * readers such as Java's `ZipInputStream` cannot find the end of an uncompressed entry.
  *
- * @param pieces the contents in the order of the entries. No piece spans two entries.
+ * @param chunks the contents in the order of the entries. No chunk spans two entries.
  */
 export async function* storedZip(
   entries: readonly ZipEntry[],
-  pieces: AsyncIterator<Buffer, void, undefined>,
+  chunks: AsyncIterator<Buffer, void, undefined>,
 ): AsyncGenerator<Buffer, void, undefined> {
   const central: Buffer[] = [];
   let offset = 0;
@@ -55,17 +55,17 @@ export async function* storedZip(
     central.push(centralHeader(entry, name, offset));
     yield localHeader(entry, name);
     for (let left = entry.size_bytes; left > 0;) {
-      const { value: piece } = await pieces.next();
-      if (!piece || piece.length > left)
-        throw new Error(`The content of ${entry.path} does not have its size.`);
-      left -= piece.length;
-      yield piece;
+      const { value: chunk } = await chunks.next();
+      if (!chunk || chunk.length > left)
+        throw new Error(`The content of ${entry.path} does not match its declared size.`);
+      left -= chunk.length;
+      yield chunk;
     }
     offset += LOCAL_HEADER_BYTES + name.length + entry.size_bytes;
   }
   const directory = Buffer.concat(central);
   yield directory;
-  yield endOf(entries.length, directory.length, offset);
+  yield endRecord(entries.length, directory.length, offset);
 }
 
 function localHeader(entry: ZipEntry, name: Buffer): Buffer {
@@ -98,7 +98,7 @@ function putCommon(header: Buffer, at: number, { size_bytes, crc32 }: ZipEntry, 
   header.writeUInt16LE(name.length, at + 22);
 }
 
-function endOf(count: number, directoryBytes: number, directoryAt: number): Buffer {
+function endRecord(count: number, directoryBytes: number, directoryAt: number): Buffer {
   const end = Buffer.alloc(END_BYTES);
   end.writeUInt32LE(END, 0);
   end.writeUInt16LE(count, 8);

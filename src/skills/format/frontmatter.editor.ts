@@ -17,7 +17,7 @@ import { FRONTMATTER_NAMES, type FrontmatterMember } from './skill-members';
 /** Changes members of a frontmatter and leaves the rest as written. */
 export class FrontmatterEditor {
   private readonly targets: ReadonlyMap<Alias, Node>;
-  /** Mappings that were changed. */
+  /** The changed mappings. */
   private readonly changed = new Set<Node>();
 
   constructor(private readonly document: Document) {
@@ -50,36 +50,35 @@ export class FrontmatterEditor {
   }
 
   /**
-   * Returns whether each remaining alias has the same value as before. Otherwise the edit would change other members
-   * too.
+   * Returns whether each remaining alias still has the same value. If not, the edit would also change other members.
    */
   keepsAliases(): boolean {
     const targets = aliasTargets(this.document);
-    let kept = true;
+    let isPreserved = true;
     visit(this.document, {
       Alias: (_, alias) => {
         const target = targets.get(alias);
         if (target === undefined || target !== this.targets.get(alias) || this.changed.has(target)) {
-          kept = false;
+          isPreserved = false;
           return visit.BREAK;
         }
         return undefined;
       },
     });
-    return kept;
+    return isPreserved;
   }
 
   private root(): YAMLMap {
     return this.document.contents as YAMLMap;
   }
 
-  /** Writes tools as a string, as in the format. An empty string would mean no value, so an empty list stays a list. */
+  /** Writes tools as a string, as the format requires. An empty list stays a list, because an empty string means no value. */
   private putTools(tools: readonly string[]): void {
     const value = tools.length > 0 ? tools.join(' ') : [];
     this.set(this.root(), FRONTMATTER_NAMES.allowed_tools, (before) => this.nodeOf(value, before));
   }
 
-  /** Finds a name as the API shows it, because `2024` is a number in YAML. */
+  /** Matches names as the API shows them, because `2024` is a number in YAML. */
   private set(map: YAMLMap, name: string, nodeFrom: (before: unknown) => Node): void {
     this.changed.add(map);
     const pair = map.items.find(({ key }) => nameIn(key) === name);
@@ -94,8 +93,8 @@ export class FrontmatterEditor {
   }
 
   /**
-   * Creates a new node, because the current one would write a new number in its own form, such as `1.0` or `0x1F`. Keeps
-   * its comment and the quotes of a string.
+   * Creates a new node that keeps the comments and the quotes of the current one. The current node is not reused, because it
+   * would write a new number in its own notation, such as `1.0` or `0x1F`.
    */
   private nodeOf(value: unknown, before: unknown): Node {
     const node = this.document.createNode(value, { flow: true });

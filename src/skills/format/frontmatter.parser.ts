@@ -14,17 +14,17 @@ import { SkillFault } from './skill.fault';
 import { quotedPath } from '../../resources';
 import { SKILL_MD } from './skill-files';
 
-/** In UTF-16 units. About twenty times the size of the largest real ones. */
+/** The maximum length of a frontmatter in UTF-16 code units, about twenty times that of the largest real ones. */
 export const FRONTMATTER_MAX = 64 * 1024;
 
-/** Bounds the work of the parser, which recurses. Real frontmatters have some hundred tokens. */
+/** The maximum number of tokens, because the parser recurses. Real frontmatters have a few hundred. */
 const TOKENS_MAX = 8_000;
-/** Spaces and line ends, of which a reformatted text has more. */
+/** The maximum number of spaces and line ends. Higher than `TOKENS_MAX`, because reformatting adds many of them. */
 const BLANKS_MAX = 20_000;
 const OPEN_MAX = 200;
-/** The most names of all mappings together. */
+/** The maximum number of names in all mappings together. */
 const NAMES_MAX = 3_000;
-/** The most aliases and comment lines, each of which takes longer than other tokens. */
+/** The maximum numbers of aliases and comment lines, which are slower to parse than other tokens. */
 export const ALIASES_MAX = 100;
 const COMMENTS_MAX = 1_000;
 
@@ -49,15 +49,15 @@ export function parseFrontmatter(text: string): Document {
   });
   const [error] = [...document.errors, ...document.warnings];
   if (error?.code === 'MULTIPLE_DOCS')
-    throw frontmatterFault('has more than one document. Remove the lines of ... in it');
+    throw frontmatterFault('contains more than one document. Remove the document markers (--- or ...) within it');
   if (error) throw frontmatterFault(`is not valid YAML: ${error.message.slice(0, 200)}`);
-  if (!isMap(document.contents)) throw frontmatterFault('is not a mapping of names to values');
+  if (!isMap(document.contents)) throw frontmatterFault('must be a mapping of names to values');
   checkNames(document);
   checkAliases(document);
   return document;
 }
 
-/** Refuses duplicate names, also of unknown members, because other programs refuse them or read either. */
+/** Rejects duplicate names, even of unknown members, because other programs reject them or read either one. */
 function checkNames(document: Document): void {
   let count = 0;
   visit(document, {
@@ -83,13 +83,13 @@ function checkAliases(document: Document): void {
     Alias(_, alias) {
       if (!targets.has(alias))
         throw frontmatterFault(
-          `has an alias of ${quotedPath(alias.source)}, which is not an anchor before it`,
+          `has the alias ${quotedPath(alias.source)} without an earlier anchor of that name`,
         );
     },
   });
 }
 
-/** Returns the nodes that aliases stand for. Unknown aliases are left out. */
+/** Returns the nodes that aliases refer to. Omits unknown aliases. */
 export function aliasTargets(document: Document): Map<Alias, Node> {
   const anchored = new Map<string, Node>();
   const targets = new Map<Alias, Node>();
@@ -105,7 +105,7 @@ export function aliasTargets(document: Document): Map<Alias, Node> {
   return targets;
 }
 
-/** Returns a name of a mapping as the API shows it. A number is shown as written. Undefined for other nodes. */
+/** Returns a name of a mapping as the API shows it: a number as written. Returns undefined for nodes that are not scalar. */
 export function nameIn(key: unknown): string | undefined {
   if (!isScalar(key)) return undefined;
   return typeof key.value === 'string' ? key.value : key.source;
@@ -138,9 +138,9 @@ class TokenCounter {
     if (this.tokens > TOKENS_MAX || this.blanks > BLANKS_MAX) throw frontmatterFault('has too many values');
     const counted = COUNTED.get(type ?? '');
     if (type === null || !counted) return;
-    const found = (this.counts.get(type) ?? 0) + 1;
-    this.counts.set(type, found);
-    if (found > counted.max) throw frontmatterFault(`can have at most ${counted.max} ${counted.name}`);
+    const count = (this.counts.get(type) ?? 0) + 1;
+    this.counts.set(type, count);
+    if (count > counted.max) throw frontmatterFault(`can have at most ${counted.max} ${counted.name}`);
   }
 }
 

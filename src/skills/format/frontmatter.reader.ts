@@ -2,14 +2,14 @@ import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type Node }
 import { FRONTMATTER_NAMES } from './skill-members';
 import { ALIASES_MAX, aliasTargets, nameIn, frontmatterFault } from './frontmatter.parser';
 
-/** The most values, counting those that aliases repeat each time. */
+/** The maximum number of values. A value that aliases repeat counts each time. */
 const VALUES_MAX = 10_000;
 const DEPTH_MAX = 64;
 
 /** Tags of collections that do not change their meaning. */
 const PLAIN_TAGS = new Set([undefined, 'tag:yaml.org,2002:map', 'tag:yaml.org,2002:seq']);
 
-/** Reads the values of a frontmatter as JSON. Throws `SkillFault` for values without a JSON form. */
+/** Reads the values of a frontmatter as JSON. Throws `SkillFault` for values that JSON cannot represent. */
 export class FrontmatterReader {
   private values = 0;
   private aliases = 0;
@@ -35,13 +35,13 @@ export class FrontmatterReader {
       return this.valueOf(this.targets.get(node), member, depth + 1);
     }
     if (isScalar(node)) return scalarOf(node.value, node.source, member);
-    // A name in a flow mapping may have no value.
+    // A name in a flow mapping may lack a value.
     if (node === null) return null;
     if (isSeq(node) && PLAIN_TAGS.has(node.tag)) {
       return node.items.map((item) => this.valueOf(item, member, depth + 1));
     }
     if (isMap(node) && PLAIN_TAGS.has(node.tag)) return this.objectOf(node.items, member, depth);
-    throw withoutJson(member);
+    throw notJson(member);
   }
 
   private objectOf(
@@ -65,7 +65,7 @@ function scalarOf(value: unknown, source: string | undefined, member: string): u
   if (typeof value === 'number')
     return member === FRONTMATTER_NAMES.metadata ? numberAsWritten(value, source) : value;
   if (typeof value === 'boolean' || value === null) return value;
-  throw withoutJson(member);
+  throw notJson(member);
 }
 
 /** Returns a number that JSON writes differently, such as `1.0` or `.inf`, as the string in the frontmatter. */
@@ -80,5 +80,7 @@ function textIn(text: string, member: string): string {
   return text;
 }
 
-const withoutJson = (member: string) =>
-  frontmatterFault(`has a value in ${member} without a JSON form, such as a set, a time or binary data`);
+const notJson = (member: string) =>
+  frontmatterFault(
+    `has a value in ${member} that JSON cannot represent, such as a set, a timestamp or binary data`,
+  );

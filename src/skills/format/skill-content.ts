@@ -2,7 +2,7 @@ import { foldedPath, sourceDigest } from '../../resources';
 import {
   checkPath,
   directoryOf,
-  type GivenFile,
+  type UploadedFile,
   SKILL_MD,
   type SkillFile,
   skillFile,
@@ -23,15 +23,15 @@ export interface SkillContent {
 }
 
 /** Returns the content of an uploaded directory. Throws `SkillFault`. */
-export function contentOfDirectory(given: readonly GivenFile[]): SkillContent {
-  const files = directoryOf(given);
+export function contentOfDirectory(uploaded: readonly UploadedFile[]): SkillContent {
+  const files = directoryOf(uploaded);
   const { content } = files.find(({ path }) => path === SKILL_MD)!;
   return contentOf(SkillMd.read(content!).members, files);
 }
 
-/** Returns the content of members, from which SKILL.md is written, and further files. Throws `SkillFault`. */
-export function contentOfMembers(members: SkillMembers, given: readonly GivenFile[]): SkillContent {
-  for (const [index, { path }] of given.entries()) {
+/** Returns the content of a skill whose SKILL.md is written from members, with further files. Throws `SkillFault`. */
+export function contentOfMembers(members: SkillMembers, others: readonly UploadedFile[]): SkillContent {
+  for (const [index, { path }] of others.entries()) {
     checkPath(path, index);
     if (foldedPath(path) === foldedPath(SKILL_MD)) {
       throw new SkillFault(
@@ -40,12 +40,12 @@ export function contentOfMembers(members: SkillMembers, given: readonly GivenFil
       );
     }
   }
-  const written = SkillMd.written(members);
-  const files = directoryOf([...given, { path: SKILL_MD, content: written.bytes }]);
-  return contentOf(written.members, files);
+  const skillMd = SkillMd.create(members);
+  const files = directoryOf([...others, { path: SKILL_MD, content: skillMd.bytes }]);
+  return contentOf(skillMd.members, files);
 }
 
-/** Returns the content of the files of a version with another SKILL.md. */
+/** Returns the content of a version in which SKILL.md is replaced. */
 export function contentWith(skillMd: SkillMd, others: readonly SkillFile[]): SkillContent {
   const file = skillFile({ path: SKILL_MD, content: skillMd.bytes });
   const files = sorted([...others.filter(({ path }) => path !== SKILL_MD), file]);

@@ -11,8 +11,8 @@ export const BYTES_MAX = 32 * 1024 * 1024;
 /** The file that makes a directory a skill. */
 export const SKILL_MD = 'SKILL.md';
 
-/** A file in an upload. */
-export interface GivenFile {
+/** A file in an upload or a package. */
+export interface UploadedFile {
   path: string;
   content: Buffer;
 }
@@ -28,7 +28,7 @@ export interface SkillFile {
   content?: Buffer;
 }
 
-export const skillFile = ({ path, content }: GivenFile): SkillFile => ({
+export const skillFile = ({ path, content }: UploadedFile): SkillFile => ({
   path,
   sha256: createHash('sha256').update(content).digest('hex'),
   crc32: crc32(content),
@@ -37,17 +37,17 @@ export const skillFile = ({ path, content }: GivenFile): SkillFile => ({
 });
 
 /**
- * Returns the files of a skill sorted by path, without the parent directories that all of them share. Throws `SkillFault`
- * for an invalid path, for paths that some file systems cannot tell apart, for a file within a file, for too many files or
- * bytes, and for a missing SKILL.md.
+ * Returns the files of a skill, sorted by path and without the parent directories that all of them share. Throws
+ * `SkillFault` for an invalid path, paths that some file systems cannot tell apart, a file within a file, too many files or
+ * bytes, and a missing SKILL.md.
  */
-export function directoryOf(given: readonly GivenFile[]): SkillFile[] {
-  for (const [index, { path }] of given.entries()) checkPath(path, index);
-  const kept = given.filter(({ path }) => !isSystemFile(path));
-  checkAmount(kept);
-  const shared = commonDirectory(kept.map(({ path }) => path)).length;
-  const files = kept.map(({ path, content }) => ({ path: path.slice(shared), content }));
-  checkDistinct(files, (file) => given.indexOf(kept[file]!));
+export function directoryOf(uploaded: readonly UploadedFile[]): SkillFile[] {
+  for (const [index, { path }] of uploaded.entries()) checkPath(path, index);
+  const own = uploaded.filter(({ path }) => !isSystemFile(path));
+  checkAmount(own);
+  const shared = commonDirectory(own.map(({ path }) => path)).length;
+  const files = own.map(({ path, content }) => ({ path: path.slice(shared), content }));
+  checkDistinct(files, (file) => uploaded.indexOf(own[file]!));
   if (!files.some(({ path }) => path === SKILL_MD)) {
     throw new SkillFault(`There is no ${SKILL_MD} at the top of the directory. Every skill needs one.`);
   }
@@ -57,13 +57,13 @@ export function directoryOf(given: readonly GivenFile[]): SkillFile[] {
 export const sorted = (files: SkillFile[]): SkillFile[] =>
   files.sort((one, other) => comparePaths(one.path, other.path));
 
-/** @param index of the file in the upload */
+/** @param index the file's place in the upload, or null */
 export function checkPath(path: string, index: number | null = null): void {
   const fault = faultOfPath(path);
   if (fault !== null) throw new SkillFault(`${quotedPath(path)} ${fault}`, index);
 }
 
-function checkAmount(files: readonly GivenFile[]): void {
+function checkAmount(files: readonly UploadedFile[]): void {
   if (files.length > FILES_MAX) throw tooManyFiles();
   if (files.reduce((sum, { content }) => sum + content.length, 0) > BYTES_MAX) throw tooManyBytes();
 }
@@ -73,8 +73,8 @@ export const tooManyFiles = (): SkillFault => new SkillFault(`A skill can have a
 export const tooManyBytes = (): SkillFault =>
   new SkillFault(`A skill can have at most ${BYTES_MAX / 1024 / 1024} MiB, unpacked.`);
 
-/** @param placeOf returns the index of a file in the upload */
-function checkDistinct(files: readonly GivenFile[], placeOf: (file: number) => number): void {
+/** @param indexOf returns the index of a file in the upload */
+function checkDistinct(files: readonly UploadedFile[], indexOf: (file: number) => number): void {
   const clash = clashOf(files.map(({ path }) => path));
-  if (clash) throw new SkillFault(clash.detail, placeOf(clash.index));
+  if (clash) throw new SkillFault(clash.detail, indexOf(clash.index));
 }

@@ -8,7 +8,7 @@ const text = (max: number) =>
     .string({ unit: 'grapheme', minLength: 1, maxLength: max })
     .filter((one) => one.trim() !== '' && !one.includes('\0') && !/\p{Cs}/u.test(one));
 
-/** Texts that YAML reads as something else where they are not quoted. */
+/** Strings that YAML parses as something else unless they are quoted. */
 const TRAPS = [
   'yes',
   'null',
@@ -53,20 +53,20 @@ const members: fc.Arbitrary<SkillMembers> = fc.record({
     .filter((one) => !one.includes('\0')),
 });
 
-describe('SKILL.md', () => {
-  it('that is written of members says them', () => {
+describe('SkillMd', () => {
+  it('writes members that read back the same', () => {
     fc.assert(
       fc.property(members, (given) => {
-        expect(canonicalJson(SkillMd.read(SkillMd.written(given).bytes).members)).toBe(canonicalJson(given));
+        expect(canonicalJson(SkillMd.read(SkillMd.create(given).bytes).members)).toBe(canonicalJson(given));
       }),
       { numRuns: 200 },
     );
   });
 
-  it('that is edited into other members says those', () => {
+  it('edits members so that they read back the same', () => {
     fc.assert(
       fc.property(members, members, (before, after) => {
-        const edited = SkillMd.written(before).edited({ ...after, name: before.name });
+        const edited = SkillMd.create(before).edit({ ...after, name: before.name });
         expect(canonicalJson(SkillMd.read(edited.bytes).members)).toBe(
           canonicalJson({ ...after, name: before.name }),
         );
@@ -75,10 +75,10 @@ describe('SKILL.md', () => {
     );
   });
 
-  it('that is edited into itself is the same bytes', () => {
+  it('keeps all bytes if an edit changes nothing', () => {
     const bytes = Buffer.from('---\nname:   a # b\ndescription: >-\n   d\n\nx: {a:   1}\n---   \nbody');
     const read = SkillMd.read(bytes);
-    expect(read.edited(read.members).bytes).toEqual(bytes);
+    expect(read.edit(read.members).bytes).toEqual(bytes);
   });
 
   const PLAIN: SkillMembers = {
@@ -91,31 +91,31 @@ describe('SKILL.md', () => {
     instructions: '',
   };
 
-  it('has 0 for -0, which JSON does not tell apart', () => {
+  it('writes -0 as 0, because JSON does not distinguish them', () => {
     const metadata = { x: -0, y: [{ z: -0 }] };
     const zeros = JSON.stringify({ x: 0, y: [{ z: 0 }] });
-    const written = SkillMd.written({ ...PLAIN, metadata });
+    const written = SkillMd.create({ ...PLAIN, metadata });
     expect(JSON.stringify(written.members.metadata)).toBe(zeros);
-    const edited = SkillMd.written(PLAIN).edited({ ...PLAIN, metadata });
+    const edited = SkillMd.create(PLAIN).edit({ ...PLAIN, metadata });
     expect(JSON.stringify(edited.members.metadata)).toBe(zeros);
   });
 
-  it('that cannot say what was given is not written, and tells that, not of a form that nobody sent', () => {
+  it('rejects members that it cannot represent, with separate messages for creating and editing', () => {
     const given = { ...PLAIN, allowed_tools: ['one tool that reads as many'] };
-    expect(() => SkillMd.written(given)).toThrow(/cannot represent these members/);
-    expect(() => SkillMd.written(PLAIN).edited(given)).toThrow(/cannot be edited/);
+    expect(() => SkillMd.create(given)).toThrow(/cannot represent these members/);
+    expect(() => SkillMd.create(PLAIN).edit(given)).toThrow(/cannot be edited/);
   });
 
-  it('may end with its frontmatter', () => {
+  it('accepts a file that ends with its frontmatter', () => {
     const read = SkillMd.read(Buffer.from('---\nname: a\ndescription: d\n---'));
     expect(read.members.instructions).toBe('');
-    expect(read.edited({ ...read.members, instructions: 'x' }).bytes.toString()).toBe(
+    expect(read.edit({ ...read.members, instructions: 'x' }).bytes.toString()).toBe(
       '---\nname: a\ndescription: d\n---\n\nx',
     );
   });
 });
 
-describe('allowed tools', () => {
+describe('the allowed tools', () => {
   it.each([
     ['Read Grep', ['Read', 'Grep']],
     ['Read, Grep,Glob', ['Read', 'Grep', 'Glob']],
@@ -123,12 +123,12 @@ describe('allowed tools', () => {
     ['', []],
     ['a) b', ['a)', 'b']],
     ['Bash(git', ['Bash(git']],
-  ])('of %j are %j', (given, tools) => {
+  ])('in %j are %j', (given, tools) => {
     expect(toolsOf(given)).toEqual(tools);
   });
 
   it.each(['a b', 'a,b', '', 'Bash(git', 'a\tb', 'a\u0000', 'x'.repeat(256)])(
-    'have none such as %j',
+    'cannot include %j',
     (tool) => {
       expect(isTool(tool)).toBe(false);
     },

@@ -13,17 +13,17 @@ import {
   type SkillMembers,
 } from './skill-members';
 
-/** In bytes. */
+/** The maximum size of a SKILL.md in bytes. */
 export const SKILL_MD_MAX = 1024 * 1024;
 
-/** The bytes of a SKILL.md that hold its whole frontmatter, whatever its characters. */
+/** A prefix of a SKILL.md of this many bytes contains its whole frontmatter, whatever the characters. */
 export const FRONTMATTER_BYTES = 4 * (FRONTMATTER_MAX + 64);
 
 const BYTE_ORDER_MARK = '\uFEFF';
 const FENCE = '---';
 
 /** Writes each member on one line, without folding. */
-const WRITTEN = { lineWidth: 0, flowCollectionPadding: false } as const;
+const YAML_OPTIONS = { lineWidth: 0, flowCollectionPadding: false } as const;
 
 /** A SKILL.md in the Agent Skills format: YAML between two lines of `---`, then Markdown. */
 export class SkillMd {
@@ -55,8 +55,8 @@ export class SkillMd {
   }
 
   /**
-   * Returns the frontmatter of a stored SKILL.md as it was written, unknown members included. Null if JSON cannot represent
-   * it, or if it has aliases, which could make it any size.
+   * Returns the frontmatter of a stored SKILL.md as written, including unknown members. Returns null if JSON cannot represent
+   * it, or if it has aliases, which could expand it to any size.
    *
    * @param bytes at least its first `FRONTMATTER_BYTES`
    */
@@ -70,13 +70,13 @@ export class SkillMd {
     }
   }
 
-  /** Writes a new SKILL.md. Throws `SkillFault` for members that exceed its limits. */
-  static written(given: SkillMembers): SkillMd {
+  /** Creates a SKILL.md from members. Throws `SkillFault` for members that exceed its limits. */
+  static create(given: SkillMembers): SkillMd {
     const { instructions, ...members } = withPlainZeros(given);
     const document = new Document({});
     const editor = new FrontmatterEditor(document);
     for (const member of MEMBERS) editor.put(member, members[member]);
-    return checked({ ...members, instructions }, document, NOT_WRITABLE, (frontmatter) => ({
+    return readBack({ ...members, instructions }, document, NOT_WRITABLE, (frontmatter) => ({
       mark: '',
       opening: `${FENCE}\n`,
       frontmatter,
@@ -86,17 +86,17 @@ export class SkillMd {
   }
 
   /**
-   * Returns the SKILL.md with other members. Unknown members, comments and the order stay as written. Throws `SkillFault`
-   * like `written`, and for a frontmatter that cannot be edited.
+   * Returns the SKILL.md with changed members. Unknown members, comments and the order stay as written. Throws `SkillFault`
+   * like `create`, and for a frontmatter that cannot be edited.
    */
-  edited(given: SkillMembers): SkillMd {
+  edit(given: SkillMembers): SkillMd {
     const changed = withPlainZeros(given);
     const document = this.document.clone();
     const editor = new FrontmatterEditor(document);
-    const others = MEMBERS.filter(
+    const differing = MEMBERS.filter(
       (member) => canonicalJson(changed[member]) !== canonicalJson(this.members[member]),
     );
-    for (const member of others) {
+    for (const member of differing) {
       if (member === 'metadata') editor.putMetadata(this.members.metadata, changed.metadata);
       else editor.put(member, changed[member]);
     }
@@ -109,20 +109,20 @@ export class SkillMd {
         : `${isWindows ? '\r\n' : '\n'}${changed.instructions}`;
     // The file may end with the fence.
     const closing = body === '' || parts.closing.endsWith('\n') ? parts.closing : `${FENCE}\n`;
-    return checked(changed, document, NOT_EDITABLE, (written) => ({
+    return readBack(changed, document, NOT_EDITABLE, (written) => ({
       ...parts,
       frontmatter:
-        others.length === 0 ? parts.frontmatter : isWindows ? written.replace(/\r?\n/g, '\r\n') : written,
+        differing.length === 0 ? parts.frontmatter : isWindows ? written.replace(/\r?\n/g, '\r\n') : written,
       closing,
       body,
     }));
   }
 }
 
-/** Deepest nesting of a frontmatter that is shown as JSON, as of bodies. */
+/** The maximum nesting of a frontmatter that is shown as JSON, the same as for request bodies. */
 const DEPTH_MAX = 64;
 
-/** Whether JSON holds all values: no infinite number, and no NaN. */
+/** Returns whether JSON can represent all values: no infinite number and no NaN. */
 const hasOnlyJson = (value: unknown, depth = 0): boolean =>
   typeof value === 'object' && value !== null
     ? depth < DEPTH_MAX && Object.values(value).every((one) => hasOnlyJson(one, depth + 1))
@@ -132,7 +132,7 @@ const MEMBERS = Object.keys(FRONTMATTER_NAMES) as FrontmatterMember[];
 
 const TOO_LARGE = `${SKILL_MD} can have at most ${SKILL_MD_MAX / 1024 / 1024} MiB.`;
 
-/** The parts of a SKILL.md in their order. Joined, they are the whole text. */
+/** The parts of a SKILL.md in order. Joined, they form the whole text. */
 interface Parts {
   /** A byte order mark, or an empty string. */
   mark: string;
@@ -156,11 +156,11 @@ function partsOf(text: string): Parts {
   const opening = fenceAt(text, mark.length);
   if (opening === null || !opening.endsWith('\n')) {
     throw new SkillFault(
-      `${SKILL_MD} must begin with a line of ---, and its frontmatter must end with another.`,
+      `${SKILL_MD} must begin with a line of ---, and its frontmatter must end with another such line.`,
     );
   }
   const from = mark.length + opening.length;
-  // The search ends at the limit of a frontmatter.
+  // Search no further than the limit of a frontmatter.
   const searched = text.slice(from - 1, from + FRONTMATTER_MAX + FENCE.length + 1);
   for (let at = searched.indexOf(`\n${FENCE}`); at >= 0; at = searched.indexOf(`\n${FENCE}`, at + 1)) {
     const end = from + at;
@@ -189,30 +189,30 @@ function fenceAt(text: string, at: number): string | null {
 /** Returns the body without the blank line after the frontmatter. */
 const instructionsIn = ({ body }: Parts): string => body.replace(/^\r?\n/, '');
 
-/** Replaces -0, which JSON writes as 0, because YAML would keep it and the API would show it as a string. */
+/** Replaces -0 by 0, as JSON does. YAML would keep -0, and the API would show it as a string. */
 const withPlainZeros = (members: SkillMembers): SkillMembers => ({
   ...members,
   metadata: JSON.parse(JSON.stringify(members.metadata)) as object,
 });
 
-/** Reads the written SKILL.md back, and refuses one whose members differ from the wanted ones. */
-function checked(
+/** Writes a SKILL.md and reads it back. Throws `SkillFault` with `errorDetail` if its members differ from the wanted ones. */
+function readBack(
   wanted: SkillMembers,
   document: Document,
-  refusal: string,
+  errorDetail: string,
   partsWith: (frontmatter: string) => Parts,
 ): SkillMd {
-  const { mark, opening, frontmatter, closing, body } = partsWith(writtenBy(document, refusal));
+  const { mark, opening, frontmatter, closing, body } = partsWith(toYaml(document, errorDetail));
   const read = SkillMd.read(Buffer.from(mark + opening + frontmatter + closing + body));
-  if (canonicalJson(read.members) !== canonicalJson(wanted)) throw new SkillFault(refusal);
+  if (canonicalJson(read.members) !== canonicalJson(wanted)) throw new SkillFault(errorDetail);
   return read;
 }
 
-function writtenBy(document: Document, refusal: string): string {
+function toYaml(document: Document, errorDetail: string): string {
   try {
-    return document.toString(WRITTEN);
+    return document.toString(YAML_OPTIONS);
   } catch {
-    throw new SkillFault(refusal);
+    throw new SkillFault(errorDetail);
   }
 }
 

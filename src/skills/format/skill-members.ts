@@ -2,7 +2,7 @@ import { isJsonObject } from '#platform/json';
 import { SkillFault } from './skill.fault';
 import { SKILL_MD } from './skill-files';
 
-/** Words of lower-case letters and digits with single hyphens between them. */
+/** Words of lower-case letters and digits, separated by single hyphens. */
 export const SKILL_NAME = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 export const NAME_MAX = 64;
@@ -12,7 +12,7 @@ export const COMPATIBILITY_MAX = 500;
 export const TOOLS_MAX = 100;
 export const TOOL_MAX = 255;
 
-/** In bytes of JSON. */
+/** The maximum size as JSON, in bytes. */
 const METADATA_MAX = 16 * 1024;
 
 /** The members of a SKILL.md. */
@@ -43,7 +43,7 @@ export const FRONTMATTER_NAMES = {
 
 export type FrontmatterMember = keyof typeof FRONTMATTER_NAMES;
 
-/** Reads the members by the rules of the format. Throws `SkillFault`. @param read returns a value, or null */
+/** Reads and validates the members. Throws `SkillFault`. @param read returns the value of a name, or null */
 export function readMembers(read: (name: string) => unknown): FrontmatterMembers {
   return {
     name: nameIn(read('name')),
@@ -109,14 +109,14 @@ export function toolsOf(text: string): string[] {
   return tool === '' ? tools : [...tools, tool];
 }
 
-/** Returns whether a string is one tool, and stays one in a string with others. */
+/** Returns whether a string is exactly one tool, even when further tools follow it. */
 export const isTool = (text: string): boolean => {
   if (text.length > TOOL_MAX || /\p{Cc}/u.test(text)) return false;
-  const [first, second] = toolsOf(`${text} ${END}`);
-  return first === text && second === END;
+  const [first, second] = toolsOf(`${text} ${NEXT_TOOL}`);
+  return first === text && second === NEXT_TOOL;
 };
 
-const END = 'x';
+const NEXT_TOOL = 'x';
 
 function metadataIn(value: unknown): object {
   if (value === null) return {};

@@ -68,11 +68,11 @@ describe('the path of a file in a skill', () => {
     ['\u00e9', 'e\u0301'],
     ['\u00c9', 'e\u0301'],
     ['ſ', 'S'],
-  ])('is the same for %j and %j where file systems do not tell them apart', (one, other) => {
+  ])('is folded to the same value for %j and %j, because some file systems cannot tell them apart', (one, other) => {
     expect(foldedPath(one)).toBe(foldedPath(other));
   });
 
-  it('is in the order of its bytes, not of UTF-16', () => {
+  it('is sorted by its UTF-8 bytes, not by UTF-16', () => {
     expect(['\u{1F600}', '\uFF5E', 'b', 'a/b', 'a.b', 'B'].sort(comparePaths)).toEqual([
       'B',
       'a.b',
@@ -89,7 +89,7 @@ describe('the path of a file in a skill', () => {
     [['SKILL.md', 'a/b'], ''],
     [['ab/x', 'a/x'], ''],
     [[], ''],
-  ])('of %j is in the directory %j', (paths, directory) => {
+  ])('in %j has the common directory %j', (paths, directory) => {
     expect(commonDirectory(paths)).toBe(directory);
   });
 });

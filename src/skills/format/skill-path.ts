@@ -1,10 +1,10 @@
-/** Files that systems add to directories, and that nobody means to send. */
+/** Files that operating systems add to directories, and that are not part of a skill. */
 const SYSTEM_FILES = new Set(['.DS_Store', '__MACOSX']);
 
 /** Removes the `./` that some tools put before every path. */
 export const withoutDots = (path: string): string => path.replace(/^(?:\.\/)+/, '');
 
-/** Returns whether a path is a file that a system added: `.DS_Store`, or anything in `__MACOSX/`. */
+/** Returns whether a path is a system file: `.DS_Store`, or anything in `__MACOSX/`. */
 export const isSystemFile = (path: string): boolean => path.split('/').some((name) => SYSTEM_FILES.has(name));
 
 /** Returns the parent directories that all paths share, with a slash at the end, or an empty string. */
@@ -12,9 +12,9 @@ export function commonDirectory([first = '', ...others]: readonly string[]): str
   const names = first.split('/').slice(0, -1);
   let shared = names.length;
   for (const path of others) {
-    const found = path.split('/').slice(0, -1);
+    const parents = path.split('/').slice(0, -1);
     let same = 0;
-    while (same < shared && names[same] === found[same]) same++;
+    while (same < shared && names[same] === parents[same]) same++;
     shared = same;
   }
   return names

@@ -14,7 +14,7 @@ import {
 } from '../../resources';
 import { SkillContents } from '../content/skill-contents';
 import { contentOfDirectory, type SkillContent } from '../format/skill-content';
-import type { GivenFile } from '../format/skill-files';
+import type { UploadedFile } from '../format/skill-files';
 import { SkillRepository } from './skill.repository';
 import { SkillService } from './skill.service';
 
@@ -77,7 +77,7 @@ export class SkillPackager implements Packager {
 }
 
 async function contentIn({ files }: UnpackedComponent): Promise<SkillContent> {
-  const given: GivenFile[] = [];
+  const given: UploadedFile[] = [];
   for await (const { path, content } of files) given.push({ path, content: await buffer(content) });
   return contentOfDirectory(given);
 }

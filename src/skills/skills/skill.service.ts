@@ -279,7 +279,7 @@ function editedSkillMd(bytes: Buffer, row: SkillEntity, dto: PatchSkillDto): Ski
   try {
     const skillMd = SkillMd.read(bytes);
     const members = patchedMembers(skillMd.members, row, dto);
-    return canonicalJson(members) === canonicalJson(skillMd.members) ? null : skillMd.edited(members);
+    return canonicalJson(members) === canonicalJson(skillMd.members) ? null : skillMd.edit(members);
   } catch (error) {
     if (!(error instanceof SkillFault)) throw error;
     const { member, detail } = error;

@@ -1,7 +1,7 @@
 import { decodeBase64 } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
 import { contentOfMembers, type SkillContent } from '../format/skill-content';
-import type { GivenFile } from '../format/skill-files';
+import type { UploadedFile } from '../format/skill-files';
 import { SkillFault } from '../format/skill.fault';
 import type { SkillFileInputDto, SkillSpecDto } from './skill-spec.dto';
 
@@ -28,7 +28,7 @@ export function contentOfSpec(name: string, spec: SkillSpecDto): SkillContent {
   }
 }
 
-function decoded({ path, content, encoding }: SkillFileInputDto, pointer: string): GivenFile {
+function decoded({ path, content, encoding }: SkillFileInputDto, pointer: string): UploadedFile {
   if (encoding !== 'base64') return { path, content: Buffer.from(content) };
   try {
     return { path, content: decodeBase64(content) };

@@ -10,7 +10,7 @@ import {
 } from '#platform/http';
 import { problem, Throws } from '#platform/problem';
 import { contentOfDirectory, type SkillContent } from '../format/skill-content';
-import { BYTES_MAX, FILES_MAX, type GivenFile } from '../format/skill-files';
+import { BYTES_MAX, FILES_MAX, type UploadedFile } from '../format/skill-files';
 import { withoutDots } from '../format/skill-path';
 import { SkillFault } from '../format/skill.fault';
 import { contentOfSpec } from './skill-spec';
@@ -132,7 +132,7 @@ async function readForm(request: SpooledRequest): Promise<SkillUpload> {
 const isArchive = ({ filename, mediaType, content }: FormFile): boolean =>
   /\.zip$/i.test(filename) || (mediaType === ZIP_MEDIA && isZip(content));
 
-async function readZip(zip: Buffer): Promise<GivenFile[]> {
+async function readZip(zip: Buffer): Promise<UploadedFile[]> {
   try {
     return await filesOfZip(zip);
   } catch (error) {
@@ -140,7 +140,7 @@ async function readZip(zip: Buffer): Promise<GivenFile[]> {
   }
 }
 
-function ofDirectory(workspaceId: string | undefined, given: readonly GivenFile[]): SkillUpload {
+function ofDirectory(workspaceId: string | undefined, given: readonly UploadedFile[]): SkillUpload {
   try {
     const content = contentOfDirectory(given);
     return { workspaceId, name: content.members.name, contentFor: () => content };

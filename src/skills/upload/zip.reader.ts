@@ -6,7 +6,7 @@ import {
   BYTES_MAX,
   checkPath,
   FILES_MAX,
-  type GivenFile,
+  type UploadedFile,
   tooManyBytes,
   tooManyFiles,
 } from '../format/skill-files';
@@ -34,7 +34,7 @@ interface ZipEntry {
  * inflating at its stated size, so that an archive never takes more than `BYTES_MAX` of memory. Throws `SkillFault` for
  * invalid archives and paths, links, devices, and encrypted files.
  */
-export async function filesOfZip(bytes: Buffer): Promise<GivenFile[]> {
+export async function filesOfZip(bytes: Buffer): Promise<UploadedFile[]> {
   try {
     const archive = await fromBufferPromise(bytes, { decodeStrings: false, validateEntrySizes: true });
     if (archive.entryCount > ENTRIES_MAX) throw tooManyFiles();
@@ -42,7 +42,7 @@ export async function filesOfZip(bytes: Buffer): Promise<GivenFile[]> {
     for await (const entry of archive.eachEntry()) entries.push(...fileOf(entry));
     if (entries.length > FILES_MAX) throw tooManyFiles();
     if (entries.reduce((sum, { entry }) => sum + entry.uncompressedSize, 0) > BYTES_MAX) throw tooManyBytes();
-    const files: GivenFile[] = [];
+    const files: UploadedFile[] = [];
     for (const one of entries) files.push({ path: one.path, content: await contentOf(archive, one) });
     return files;
   } catch (error) {

@@ -54,7 +54,7 @@ describe('a SKILL.md', () => {
     ['with a name that is an alias', named('a', 'x: &n name\n*n : evil\n'), /a name that is an alias/],
     ['with 5,000 aliases', named('a', `x: &a 1\ny: [${'*a,'.repeat(5000)}]\n`), /at most 100 aliases/],
     ['with 5,000 comments', named('a', '# c\n'.repeat(5000)), /at most 1000 comments/],
-    ['with binary data', named('a', 'metadata: {x: !!binary aGk=}\n'), /without a JSON form/],
+    ['with binary data', named('a', 'metadata: {x: !!binary aGk=}\n'), /that JSON cannot represent/],
     ['with a license that is a fraction', named('a', 'license: 2.0\n'), /must be a string. Put it in quotes/],
     ['with a tag of its own', named('a', 'x: !!js/function a\n'), /not valid YAML/],
     ['without a name', '---\ndescription: d\n---\n', /name .* is required/],
