@@ -46,7 +46,7 @@ export class AgentReferences {
       tools.map(({ tool }) => tool),
     );
     const toolKeys = new Set(known.map(keyOf));
-    const foundSkills = await this.skills.findAmong(
+    const foundSkills = await this.skills.resolve(
       on,
       scope,
       skills.map(({ skill }) => skill),

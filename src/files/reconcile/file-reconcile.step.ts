@@ -134,7 +134,7 @@ function bytesOf({ content, encoding }: FileSpecDto): Buffer {
     return decodeBase64(content);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    const detail = 'must be base64 as of RFC 4648, section 4, with its padding';
+    const detail = 'must be base64 with padding (RFC 4648, section 4)';
     throw new Problem('invalid_request', detail, { errors: [{ pointer: '/content', detail }] });
   }
 }

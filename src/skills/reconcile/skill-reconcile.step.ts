@@ -27,22 +27,22 @@ import { changesOf, columnsOf, newSkill, SkillWriter } from '../skills/skill-wri
 import { contentOfSpec } from '../upload/skill-spec';
 import { SkillSpecDto } from '../upload/skill-spec.dto';
 
-/** Twice the most declarations of an app, so that a reconcile finds all of its own. Takes some MiB. */
-const KNOWN_MAX = 20_000;
+/** Twice the maximum number of declarations in an app, so that the largest app finds all its digests. Takes a few MiB. */
+const CACHED_DIGESTS_MAX = 20_000;
 
 /**
  * Caches the source digests of valid declarations by the SHA-256 of name and spec. Writing and reading a SKILL.md takes
  * about a hundred times as long, and most declarations have not changed since the last reconcile.
  */
 class DeclaredDigests {
-  private readonly known = new LRUCache<string, string>({ max: KNOWN_MAX });
+  private readonly cache = new LRUCache<string, string>({ max: CACHED_DIGESTS_MAX });
 
   get(name: string, spec: object): string | undefined {
-    return this.known.get(keyOf(name, spec));
+    return this.cache.get(keyOf(name, spec));
   }
 
   set(name: string, spec: object, digest: string): void {
-    this.known.set(keyOf(name, spec), digest);
+    this.cache.set(keyOf(name, spec), digest);
   }
 }
 
@@ -51,7 +51,7 @@ const keyOf = (name: string, spec: object): string =>
     .update(toJsonText([name, spec]))
     .digest('base64');
 
-/** A declared skill. Its content is made once it is to be written. */
+/** A declared skill. Its content is created only when the skill must be written. */
 interface DeclaredSkill {
   declared: Declared;
   content?: SkillContent;
@@ -117,7 +117,7 @@ export class SkillReconcileStep extends OwnedReconcileStep<SkillEntity, Declared
       content.content = contentOf(content.declared);
       contents.push(content.content);
     }
-    await this.writer.keepContents(tx, scope, contents);
+    await this.writer.storeContents(tx, scope, contents);
   }
 
   protected override plannedChanges({
@@ -158,10 +158,10 @@ type ChangedSkill = Matched<DeclaredSkill, ComparedSkill>;
 
 const NAME_RULE = `must be words of lower-case letters and digits with single hyphens between them, of at most ${NAME_MAX} characters`;
 
-/** Replaces an invalid name, so that the spec is checked all the same. */
+/** Stands in for an invalid name, so that the spec can be checked anyway. */
 const PLACEHOLDER = 'x';
 
-/** @param pointer of the spec */
+/** @param pointer the JSON pointer of the spec */
 function faultsOf(problem: Problem, pointer: string): DeclarationFault[] {
   const faults = (problem.errors ?? []).flatMap((one) =>
     'pointer' in one ? [{ pointer: pointer + one.pointer, detail: one.detail }] : [],
@@ -169,12 +169,12 @@ function faultsOf(problem: Problem, pointer: string): DeclarationFault[] {
   return faults.length > 0 ? faults : [{ pointer, detail: problem.detail }];
 }
 
-/** Returns the content of a declaration without form errors. */
+/** Returns the content of a validated declaration. */
 const contentOf = ({ name, spec }: Pick<Declared, 'name' | 'spec'>): SkillContent =>
   contentOfSpec(name, spec as unknown as SkillSpecDto);
 
-/** The number of specs, at some milliseconds each, that are read before other work on the event loop gets a turn. */
+/** The number of specs that are read before yielding to the event loop. Each takes a few milliseconds. */
 const SPECS_PER_TICK = 20;
 
-/** The size of a row without its content. */
+/** The size of a row without its content, in bytes. */
 const ROW_BYTES = 4 * 1024;

@@ -1,23 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
-import { type ReferredSkill, type SkillReference, SkillRepository } from './skill.repository';
+import { type ResolvedSkill, type SkillReference, SkillRepository } from './skill.repository';
 
-/** Looks up the skills of a workspace for other areas, each time with one statement. */
+/** Looks up the skills of a workspace for other areas. Each lookup is one statement. */
 @Injectable()
 export class SkillDirectory {
   constructor(private readonly skills: SkillRepository) {}
 
-  /** Resolves references in their order. Null if the workspace has no such live skill, or the skill has no such version. */
-  async findAmong(
+  /** Resolves references in order: null where the workspace has no such live skill, or the skill has no such version. */
+  async resolve(
     on: SqlExecutor,
     scope: Scope,
     references: readonly SkillReference[],
-  ): Promise<(ReferredSkill | null)[]> {
+  ): Promise<(ResolvedSkill | null)[]> {
     if (references.length === 0) return [];
-    const found = await this.skills.findReferred(on, scope, references);
-    const byPlace = new Map(found.map(({ place, ...referred }) => [place, referred]));
-    return references.map((_, place) => byPlace.get(place) ?? null);
+    const resolved = await this.skills.resolve(on, scope, references);
+    const byIndex = new Map(resolved.map(({ index, ...skill }) => [index, skill]));
+    return references.map((_, index) => byIndex.get(index) ?? null);
   }
 
   /** Returns the ids of the workspace's live skills with these names, by name. */

@@ -10,7 +10,7 @@ import { CreateSkillDto, type SkillDto } from './skill.dto';
 import { SkillService } from './skill.service';
 import { CreateSkillVersionDto, type SkillVersionDetailDto } from './skill-version.dto';
 
-/** Uploads of one organization that a process reads and stores at once. Each may hold some 130 MiB. */
+/** The number of uploads per organization that a process handles at once. Each may hold about 130 MiB. */
 const CONCURRENT_UPLOADS = 2;
 const WAITING_UPLOADS_MAX = 50;
 
@@ -34,7 +34,7 @@ export class SkillUploadService {
     query: SkillUploadQueryDto,
     signal: AbortSignal,
   ): Promise<Versioned<SkillDto>> {
-    return this.inTurn(scope, request, signal, async (media, readJson) => {
+    return this.limit(scope, request, signal, async (media, readJson) => {
       const upload = await readUpload(request, media, query, CreateSkillDto, readJson);
       const { workspaceId, name = '' } = upload;
       if (workspaceId === undefined) {
@@ -54,34 +54,34 @@ export class SkillUploadService {
     signal: AbortSignal,
     ifMatch?: string,
   ): Promise<{ view: SkillVersionDetailDto; isNew: boolean }> {
-    return this.inTurn(scope, request, signal, async (media, readJson) => {
+    return this.limit(scope, request, signal, async (media, readJson) => {
       const upload = await readUpload(request, media, query, CreateSkillVersionDto, readJson);
       return this.skills.addVersion(scope, id, upload, ifMatch, () => request.file.checkOpen());
     });
   }
 
-  private inTurn<Result>(
+  private limit<Result>(
     scope: OrgScope,
     { contentType }: SpooledRequest,
     signal: AbortSignal,
     work: (media: string, readJson: ReadJson) => Promise<Result>,
   ): Promise<Result> {
     const media = mediaTypeOf({ headers: { 'content-type': contentType } }) ?? '';
-    // The workspace is in the body, which is only read in turn.
+    // The workspace is not known yet, because it is in the body.
     const owner = within(scope, '');
     const readJson: ReadJson = (bytes, type) => this.bodies.read(owner, signal, bytes, type);
     return this.limiter.run(owner, signal, async () => {
       try {
         return await work(media, readJson);
       } catch (error) {
-        throw media === ZIP_MEDIA && error instanceof Problem ? aboutQuery(error) : error;
+        throw media === ZIP_MEDIA && error instanceof Problem ? toQueryProblem(error) : error;
       }
     });
   }
 }
 
-/** Points a problem with the workspace of a zip upload to the query, where that upload has it. */
-function aboutQuery(error: Problem): Problem {
+/** Reports a problem with the workspace of a zip upload as one of the query, because zip uploads name the workspace there. */
+function toQueryProblem(error: Problem): Problem {
   const [first] = error.errors ?? [];
   if (!first || !('pointer' in first) || first.pointer !== '/workspace_id') return error;
   const errors = [{ parameter: 'workspace_id', detail: first.detail }];

@@ -36,9 +36,9 @@ export class SkillVersionController {
   ) {}
 
   /**
-   * Create a version of a skill. Returns 200 with the newest version if it has the same files
+   * Create a version of a skill
    *
-   * @remarks A version replaces the whole skill, also as JSON: `files`, `allowed_tools`, `metadata` and other members that you leave out are removed. Use PATCH of the skill to change single members.
+   * @remarks Returns 200 with the newest version if it has the same files. A version replaces the whole skill, even as JSON: `files`, `allowed_tools`, `metadata` and other members that you omit are removed. To change single members, use PATCH of the skill.
    */
   @Post()
   @Throws('immutable_field')
@@ -47,7 +47,7 @@ export class SkillVersionController {
   @ApiHeader({
     name: 'If-Match',
     required: false,
-    description: 'The ETag of the skill, not of a version. 412 when the skill has changed since.',
+    description: 'The ETag of the skill, not of a version. Returns 412 if the skill has changed since.',
   })
   @ApiCreatedResponse({ type: SkillVersionDetailDto })
   @ApiOkResponse({
@@ -98,7 +98,7 @@ export class SkillVersionController {
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({
     description:
-      'The files in a directory with the name of the skill. A version always has the same bytes. A download that fails is aborted.',
+      'The files in a directory with the name of the skill. The same version always returns the same bytes. A download that fails is aborted.',
     content: { [ZIP_MEDIA]: { schema: { type: 'string', format: 'binary' } } },
     headers: {
       'Repr-Digest': { description: 'SHA-256 of the bytes (RFC 9530).', schema: { type: 'string' } },

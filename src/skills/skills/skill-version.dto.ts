@@ -8,7 +8,7 @@ import { SkillSpecDto } from '../upload/skill-spec.dto';
 import { SkillDto } from './skill.dto';
 import { type SkillVersionRow, VERSIONED_FIELDS } from './skill.entity';
 
-/** A complete version. Members that you leave out are not taken from the version before. */
+/** A complete version. Omitted members are not copied from the previous version. */
 @ReadOnlyMembersOf(() => SkillVersionDetailDto)
 export class CreateSkillVersionDto extends SkillSpecDto {
   /** Must be the current one (422). */
@@ -29,7 +29,7 @@ export class SkillVersionDto extends PickType(SkillDto, [
   'updated_at',
   'created_by',
 ]) {
-  /** From 1 without gaps. */
+  /** Numbered from 1 without gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   override version_ordinal!: number;
   /** Always null, because versions are only archived with their skill. */

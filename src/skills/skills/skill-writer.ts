@@ -25,7 +25,7 @@ import { SkillRepository, type VersionArchive } from './skill.repository';
 
 /** A skill to write. It gets a version if `row` has another `version_id`. */
 export interface SkillDraft {
-  /** The present row, or null for a new skill. */
+  /** The current row, or null for a new skill. */
   before: SkillEntity | null;
   /** See `newSkill` and `nextVersion`. */
   row: SkillEntity;
@@ -35,10 +35,10 @@ export interface SkillDraft {
 /** The members whose values the audit log shows. */
 const AUDITED_FIELDS = ['license', 'source_digest', 'acquired_from'] as const;
 
-/** The members that the audit log shows of a new skill. */
+/** The members of a new skill that the audit log shows. */
 const CREATED_FIELDS = ['name', 'acquired_from'] as const;
 
-/** The members that the audit log names, other than the digest. */
+/** The members whose changes the audit log names, other than the digest. */
 const SKILL_MD_FIELDS = [
   'description',
   'license',
@@ -48,10 +48,10 @@ const SKILL_MD_FIELDS = [
   'instructions',
 ] as const;
 
-/** The number of archives that are hashed before other work on the event loop gets a turn. */
+/** The number of archives that are hashed before yielding to the event loop. */
 const ARCHIVES_PER_TICK = 20;
 
-/** The most UTF-16 units of paths in a search document, so that the instructions still fit in. */
+/** The maximum length of all paths in a search document, in UTF-16 code units. It leaves room for the instructions. */
 const INDEXED_PATHS_MAX = 16 * 1024;
 
 /** Writes skills with versions, files, audit entries and search documents. The number of statements is fixed. */
@@ -84,9 +84,9 @@ export class SkillWriter {
     await this.index.put(tx, scope, drafts.map(toDocument));
   }
 
-  /** Stores the contents of files before `write`. A reconcile calls it for all skills, whose `write` goes by pages. */
-  keepContents(tx: Tx, scope: OrgScope, contents: readonly { files: readonly SkillFile[] }[]): Promise<void> {
-    return this.contents.keep(
+  /** Stores the contents of files before `write`. A reconcile calls it once for all skills, but calls `write` per page. */
+  storeContents(tx: Tx, scope: OrgScope, contents: readonly { files: readonly SkillFile[] }[]): Promise<void> {
+    return this.contents.store(
       tx,
       scope,
       contents.flatMap(({ files }) => files),
@@ -101,8 +101,8 @@ export class SkillWriter {
 
   private async writeVersions(tx: Tx, scope: OrgScope, drafts: readonly SkillDraft[]): Promise<void> {
     if (drafts.length === 0) return;
-    await this.keepContents(tx, scope, drafts);
-    await this.skills.keepArchived(tx, scope, await this.archivesOf(tx, scope, drafts));
+    await this.storeContents(tx, scope, drafts);
+    await this.skills.insertVersions(tx, scope, await this.archivesOf(tx, scope, drafts));
     await this.skills.insertFiles(tx, drafts.flatMap(fileRows));
   }
 
@@ -144,7 +144,7 @@ export const nextVersion = (row: SkillEntity, content: SkillContent): SkillEntit
   updated_at: new Date(),
 });
 
-/** Returns the columns of a skill that its content decides. */
+/** Returns the columns of a skill that its content determines. */
 export const columnsOf = ({ members, source_digest, file_count, size_bytes }: SkillContent) => ({
   name: members.name,
   description: members.description,
@@ -180,7 +180,7 @@ function auditEntries({ before, row, files }: SkillDraft): Audited[] {
   return [...restored, { ...entry, action: 'update', changes: changesOf(before, row, files) }];
 }
 
-/** Names the members of SKILL.md that changed, and the digest if other files changed. */
+/** Returns the changed members of SKILL.md, and the digest if other files changed. */
 export function changesOf(before: SkillEntity, row: SkillEntity, files: readonly SkillFile[]): AuditChange[] {
   const members = Object.fromEntries(SKILL_MD_FIELDS.map((field) => [field, row[field]]));
   const hasNewFiles =
@@ -194,7 +194,7 @@ export function changesOf(before: SkillEntity, row: SkillEntity, files: readonly
   return auditedChanges<SkillEntity>(before, changed, AUDITED_FIELDS);
 }
 
-/** The paths precede the instructions, which may exceed what search indexes. */
+/** Paths come before the instructions, because search indexes only the start of a long body. */
 const toDocument = ({ row, files }: Pick<SkillDraft, 'row' | 'files'>): SearchDocument => ({
   type: 'skill',
   id: row.skill_id,
@@ -208,10 +208,10 @@ const toDocument = ({ row, files }: Pick<SkillDraft, 'row' | 'files'>): SearchDo
 /** Returns the paths of the files other than SKILL.md, up to `INDEXED_PATHS_MAX`. */
 function indexedPaths(files: readonly SkillFile[]): string[] {
   const paths: string[] = [];
-  let room = INDEXED_PATHS_MAX;
+  let remaining = INDEXED_PATHS_MAX;
   for (const { path } of files) {
-    room -= path.length + 1;
-    if (room < 0) break;
+    remaining -= path.length + 1;
+    if (remaining < 0) break;
     if (path !== SKILL_MD) paths.push(path);
   }
   return paths;

@@ -42,8 +42,8 @@ export class SkillController {
     @Query() query: SkillUploadQueryDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
-    const made = await this.uploads.create(scope, body, query, signal);
-    return created(`/skill/v1/skills/${made.view.skill_id}`, made);
+    const skill = await this.uploads.create(scope, body, query, signal);
+    return created(`/skill/v1/skills/${skill.view.skill_id}`, skill);
   }
 
   /** List skills */
@@ -62,7 +62,11 @@ export class SkillController {
     return this.skills.get(scope, id);
   }
 
-  /** Change members of SKILL.md. Each change makes a version */
+  /**
+   * Change members of SKILL.md
+   *
+   * @remarks Each change creates a version.
+   */
   @Patch(':skill_id')
   @RequireRoleSomewhere('editor')
   @ApiOkResponse({ type: SkillDto })

@@ -18,14 +18,14 @@ export class CreateSkillDto extends SkillSpecDto {
 
 /** The query of an upload as `application/zip`. */
 export class SkillUploadQueryDto {
-  /** The workspace. Required with `application/zip`. In other bodies it is a member. */
+  /** The workspace. Required with `application/zip`. In other uploads, send it in the body. */
   @IsFilter()
   workspace_id?: string;
 }
 
 const PATCHED_FIELDS = ['description', 'instructions', 'license', 'compatibility', 'allowed_tools'] as const;
 
-/** A merge patch (RFC 7396). A change makes a version with a new SKILL.md and the same other files. */
+/** A merge patch (RFC 7396). A change creates a version with a new SKILL.md and the same other files. */
 @ReadOnlyMembersOf(() => SkillDto)
 export class PatchSkillDto extends PartialType(PickType(SkillSpecDto, PATCHED_FIELDS), {
   skipNullProperties: false,
@@ -54,7 +54,7 @@ export class PatchSkillDto extends PartialType(PickType(SkillSpecDto, PATCHED_FI
   })
   metadata?: object | null;
 
-  /** Refused with a hint, because it looks like a way to change files. */
+  /** Rejected with a hint, because clients may try to change files with it. */
   @ApiHideProperty()
   @IsNotPatched('create a version with POST …/versions')
   files?: unknown;

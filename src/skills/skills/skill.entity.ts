@@ -39,7 +39,7 @@ export class SkillEntity extends OwnedEntity {
   size_bytes!: number;
 }
 
-/** The members that make a version, other than the name. */
+/** The members whose changes create a version, other than the name. */
 export const CONTENT_FIELDS = [
   'description',
   'license',

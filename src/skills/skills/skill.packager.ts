@@ -18,7 +18,7 @@ import type { UploadedFile } from '../format/skill-files';
 import { SkillRepository } from './skill.repository';
 import { SkillService } from './skill.service';
 
-/** Packs the files of a version as they are, and installs them as a skill. */
+/** Packs the files of a version unchanged, and installs them as a skill. */
 @Injectable()
 export class SkillPackager implements Packager {
   readonly kind = 'skill';
@@ -77,7 +77,7 @@ export class SkillPackager implements Packager {
 }
 
 async function contentIn({ files }: UnpackedComponent): Promise<SkillContent> {
-  const given: UploadedFile[] = [];
-  for await (const { path, content } of files) given.push({ path, content: await buffer(content) });
-  return contentOfDirectory(given);
+  const unpacked: UploadedFile[] = [];
+  for await (const { path, content } of files) unpacked.push({ path, content: await buffer(content) });
+  return contentOfDirectory(unpacked);
 }

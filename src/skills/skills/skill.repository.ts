@@ -5,7 +5,7 @@ import { type ComparedRow, OwnedRepository } from '../../resources';
 import type { SkillFile } from '../format/skill-files';
 import { CONTENT_FIELDS, SkillEntity, type SkillVersionRow } from './skill.entity';
 
-/** Columns that a reconcile reads of a skill. */
+/** The columns of a skill that a reconcile reads. */
 export interface ComparedSkill extends ComparedRow {
   source_digest: string;
 }
@@ -29,14 +29,14 @@ const FILE = new BulkColumns<SkillFileRow>([
   { name: 'size_bytes', type: 'int8', value: (row) => row.size_bytes },
 ]);
 
-/** A reference to a version of a skill. Without a number it means the newest. */
+/** A reference to a version of a skill, by default the newest. */
 export interface SkillReference {
   skill_id: string;
   version_ordinal?: number | null;
 }
 
 /** The version that a reference resolves to. */
-export interface ReferredSkill {
+export interface ResolvedSkill {
   skill_id: string;
   name: string;
   version_ordinal: number;
@@ -77,7 +77,7 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
     );
   }
 
-  /** Lists the files of several versions in the order of their paths; only those of one path if it is given. */
+  /** Lists the files of several versions in the order of their paths. @param path only files with this path */
   filesOf(
     scope: OrgScope,
     versions: readonly { skill_id: string; version_ordinal: number }[],
@@ -94,7 +94,7 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
     );
   }
 
-  /** Finds the newest version of a skill with these files. */
+  /** Finds the newest version of a skill that has these files. */
   async findByDigest(
     on: SqlExecutor,
     scope: Scope,
@@ -109,8 +109,8 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
     return version ?? null;
   }
 
-  /** Stores the present state of skills as their newest version. @param archives one for each skill */
-  async keepArchived(tx: Tx, scope: OrgScope, archives: readonly VersionArchive[]): Promise<void> {
+  /** Stores the current state of skills as their newest version. @param archives one for each skill */
+  async insertVersions(tx: Tx, scope: OrgScope, archives: readonly VersionArchive[]): Promise<void> {
     const ids = archives.map(({ skill_id }) => skill_id);
     const digests = archives.map(({ sha256 }) => sha256);
     const sizes = archives.map(({ bytes }) => bytes);
@@ -130,12 +130,12 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
     );
   }
 
-  /** Resolves references within the workspace. Returns the place of each that names a live skill and its version. */
-  findReferred(
+  /** Resolves references within the workspace. Returns those that name a version of a live skill, with their index. */
+  resolve(
     on: SqlExecutor,
     scope: Scope,
     references: readonly SkillReference[],
-  ): Promise<(ReferredSkill & { place: number })[]> {
+  ): Promise<(ResolvedSkill & { index: number })[]> {
     const ids = references.map(({ skill_id }) => skill_id);
     const ordinals = references.map(({ version_ordinal }) => version_ordinal ?? null);
     return on.query(
@@ -143,7 +143,7 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
           SELECT * FROM unnest(${ids}::text[], ${ordinals}::int[])
             WITH ORDINALITY AS given(skill_id, version_ordinal, place)
         )
-        SELECT given.place - 1 AS place, s.skill_id, s.name, v.version_ordinal, v.source_digest
+        SELECT given.place - 1 AS index, s.skill_id, s.name, v.version_ordinal, v.source_digest
         FROM given
         JOIN skills s ON s.skill_id = given.skill_id AND s.workspace_id = ${scope.workspaceId}
           AND s.archived_at IS NULL

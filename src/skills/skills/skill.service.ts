@@ -34,7 +34,7 @@ import { type PatchSkillDto, type SkillDto, type SkillListQueryDto, toSkillDto }
 import type { SkillEntity, SkillVersionRow } from './skill.entity';
 import { SkillRepository } from './skill.repository';
 
-/** `SkillWriter` writes versions, audits them and puts skills into the search index, because it writes many at once. */
+/** Describes skills to the resource kit. `SkillWriter` writes versions, audit entries and search documents, many at once. */
 export const SKILL: ResourceKind<SkillEntity, SkillDto> = {
   noun: 'skill',
   type: 'skill',
@@ -53,7 +53,7 @@ export interface SkillFilePart {
   bytes: Buffer;
 }
 
-/** Skills and their versions. Each change of a skill makes a version. */
+/** Skills and their versions. Each change of a skill creates a version. */
 @Injectable()
 export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
   constructor(
@@ -119,8 +119,8 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
   }
 
   /**
-   * Creates a copy of a published skill, or gives an existing copy the content of a package. The caller runs the transaction
-   * and keeps the workspace from being archived. Errors: 403, 404, 409 naming the skill that has the name.
+   * Creates a copy of a published skill, or updates an existing copy to the content of a package. The caller runs the
+   * transaction and locks the workspace against archiving. Errors: 403, 404, 409 naming the skill that has the name.
    */
   async install(
     tx: Tx,
@@ -137,10 +137,10 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
     if (content.source_digest === before.source_digest) {
       const changed = changedColumns<SkillEntity>(before, { acquired_from });
       if (!changed) return installedArtifact('skill', before.skill_id, before, before);
-      const raised = { generation: before.generation + 1, updated_at: new Date() };
-      return this.writeCopy(tx, scope, before, { ...before, ...changed, ...raised }, content);
+      const bumped = { generation: before.generation + 1, updated_at: new Date() };
+      return this.writeCopy(tx, scope, before, { ...before, ...changed, ...bumped }, content);
     }
-    // Agents pin versions of the skills they share. The earlier of two must not come back as a new version each time.
+    // Agents may pin different versions of a shared skill. An earlier version is reused, not stored again as a new one.
     const earlier = is_dependency
       ? await this.skills.findByDigest(tx, scope, before.skill_id, content.source_digest)
       : null;
@@ -176,7 +176,7 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
     return new Versioned(toSkillVersionDetailDto(row, files), ordinal);
   }
 
-  /** Streams the files of a version as a zip archive, which has the same bytes each time. */
+  /** Streams the files of a version as a zip archive. The bytes are the same each time. */
   async getContent(scope: OrgScope, id: string, ordinal: number): Promise<Reply> {
     const { row, files } = await this.findVersion(scope, id, ordinal);
     return streamed(this.contents.archive(scope, row.name, files), {
@@ -187,17 +187,17 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
     });
   }
 
-  /** Returns the files of skills that the caller has read, by the id of the skill. */
+  /** Returns the files of skills that the caller has already read, by skill id. */
   async filesOf(scope: OrgScope, skills: readonly SkillDto[]): Promise<ReadonlyMap<string, SkillFile[]>> {
-    const found = skills.length === 0 ? [] : await this.skills.filesOf(scope, skills);
+    const files = skills.length === 0 ? [] : await this.skills.filesOf(scope, skills);
     const bySkill = new Map<string, SkillFile[]>(skills.map(({ skill_id }) => [skill_id, []]));
-    for (const file of found) bySkill.get(file.skill_id)!.push(file);
+    for (const file of files) bySkill.get(file.skill_id)!.push(file);
     return bySkill;
   }
 
   /**
-   * Returns the frontmatter of skills that the caller has read, by the id of the skill. Skills whose frontmatter JSON cannot
-   * represent are missing.
+   * Returns the frontmatter of skills that the caller has already read, by skill id. Omits skills whose frontmatter JSON
+   * cannot represent.
    */
   async frontmatters(
     scope: OrgScope,
@@ -205,19 +205,19 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
   ): Promise<ReadonlyMap<string, Record<string, unknown>>> {
     if (skills.length === 0) return new Map();
     const files = await this.skills.filesOf(scope, skills, SKILL_MD);
-    const beginnings = await this.contents.beginnings(scope, files, FRONTMATTER_BYTES);
-    const found = files.map(({ skill_id, sha256 }) => {
-      const frontmatter = SkillMd.frontmatterOf(beginnings.get(sha256)!);
+    const prefixes = await this.contents.prefixes(scope, files, FRONTMATTER_BYTES);
+    const frontmatters = files.map(({ skill_id, sha256 }) => {
+      const frontmatter = SkillMd.frontmatterOf(prefixes.get(sha256)!);
       return frontmatter === null ? [] : [[skill_id, frontmatter] as const];
     });
-    return new Map(found.flat());
+    return new Map(frontmatters.flat());
   }
 
   /**
    * Reads a part of a file. Errors: 404.
    *
-   * @param ordinal the version; the newest one without it
-   * @param length at most so many bytes, which are held in memory
+   * @param ordinal the version. Defaults to the newest
+   * @param length the maximum number of bytes to read into memory
    */
   async readFile(
     scope: OrgScope,
@@ -274,7 +274,7 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
   }
 }
 
-/** Returns the SKILL.md that a patch makes, or null if the patch changes nothing. Errors: 400. */
+/** Returns the SKILL.md after a patch, or null if the patch changes nothing. Errors: 400. */
 function editedSkillMd(bytes: Buffer, row: SkillEntity, dto: PatchSkillDto): SkillMd | null {
   try {
     const skillMd = SkillMd.read(bytes);

@@ -67,7 +67,7 @@ const AreTools = (): PropertyDecorator => (target, property) => {
   });
 };
 
-/** Refuses a member that a patch cannot change. @param instead what to do instead */
+/** Rejects a member that a patch cannot change. @param instead what to do instead */
 export const IsNotPatched =
   (instead: string): PropertyDecorator =>
   (target, property) =>
@@ -77,7 +77,7 @@ export const IsNotPatched =
       propertyName: String(property),
       validator: {
         validate: (value: unknown) => value === undefined,
-        defaultMessage: () => `cannot be patched: ${instead}`,
+        defaultMessage: () => `cannot be patched. Instead, ${instead}`,
       },
     });
 

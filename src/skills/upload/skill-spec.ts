@@ -5,7 +5,7 @@ import type { UploadedFile } from '../format/skill-files';
 import { SkillFault } from '../format/skill.fault';
 import type { SkillFileInputDto, SkillSpecDto } from './skill-spec.dto';
 
-/** Returns the content of a skill that is given as JSON. Errors: 400, with pointers into it. */
+/** Returns the content of a skill in a JSON body. Errors: 400, with pointers into the body. */
 export function contentOfSpec(name: string, spec: SkillSpecDto): SkillContent {
   const files = (spec.files ?? []).map((file, index) => decoded(file, `/files/${index}`));
   const { description, instructions, license, compatibility, allowed_tools, metadata } = spec;
@@ -34,7 +34,7 @@ function decoded({ path, content, encoding }: SkillFileInputDto, pointer: string
     return { path, content: decodeBase64(content) };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    const detail = 'must be base64 as of RFC 4648, section 4, with its padding';
+    const detail = 'must be base64 with padding (RFC 4648, section 4)';
     throw new Problem(error.code, `${pointer}/content ${detail}.`, {
       errors: [{ pointer: `${pointer}/content`, detail }],
     });

@@ -22,19 +22,19 @@ const JSON_MEDIA = 'application/json';
 
 const MIB = 1024 * 1024;
 
-/** An archive may be a little longer than its files, because of its headers. */
+/** An archive may be slightly larger than its files, because of its headers. */
 const ZIP_MAX_BYTES = BYTES_MAX + 4 * MIB;
 const FORM_MAX_BYTES = ZIP_MAX_BYTES + 4 * MIB;
 
 const FIELD_BYTES = 1024;
-/** Room for system files, which are dropped. */
+/** Leaves room for system files, which are dropped. */
 const FORM_FILES_MAX = 2 * FILES_MAX;
 
 /**
  * Declares that a route takes a skill as JSON, as a form or as a zip archive.
  *
  * @param type the DTO of the JSON form
- * @param required the fields of the form besides `file`
+ * @param required the required fields of the form, in addition to `file`
  */
 export const TakesSkill = (type: SpecType, required: readonly string[] = []): MethodDecorator =>
   applyDecorators(
@@ -59,7 +59,7 @@ const bodiesOf = (json: object, required: readonly string[]): Record<string, obj
   [MULTIPART_MEDIA]: {
     type: 'object',
     description:
-      'The files of the directory, as parts with any name. The filename of a part is the path of the file. Parent directories that all files share are dropped. Or a single part that is a .zip file.',
+      'The files of the directory, as parts with any name. The filename of a part is the path of the file. Parent directories that all files share are dropped. You can also send a single part that is a .zip file.',
     properties: {
       workspace_id: { type: 'string' },
       file: { type: 'array', items: { type: 'string', contentMediaType: 'application/octet-stream' } },
@@ -90,8 +90,8 @@ type SpecType = new () => SkillSpecDto & { workspace_id?: string; name?: string 
 export type ReadJson = <Dto extends object>(bytes: Buffer, type: new () => Dto) => Promise<Dto>;
 
 /**
- * Reads an upload into memory: at most some 70 MiB, the archive and its files. Errors: 400 for an invalid skill and for
- * a workspace in the wrong place; 413.
+ * Reads an upload into memory: the archive and its files, at most about 70 MiB. Errors: 400 for an invalid skill and for a
+ * workspace in the wrong place; 413.
  */
 export async function readUpload(
   request: SpooledRequest,
@@ -105,7 +105,7 @@ export async function readUpload(
   if (workspaceId !== undefined) {
     throw problem.invalidQuery(
       'workspace_id',
-      'is only for application/zip. In other bodies it is a member.',
+      'is only for application/zip. In other uploads, send it in the body.',
     );
   }
   return media === MULTIPART_MEDIA ? readForm(request) : readSpec(request, type, readJson);
@@ -121,14 +121,14 @@ async function readForm(request: SpooledRequest): Promise<SkillUpload> {
   if (!first) {
     throw problem.invalidFields([{ pointer: '/file', detail: 'is required: a part with a filename' }]);
   }
-  const given =
+  const uploaded =
     files.length === 1 && isArchive(first)
       ? await readZip(first.content)
       : files.map(({ filename, content }) => ({ path: withoutDots(filename), content }));
-  return ofDirectory(fields.workspace_id, given);
+  return ofDirectory(fields.workspace_id, uploaded);
 }
 
-/** A single file is an archive by its name, or by its media type and first bytes. */
+/** Returns whether a file is an archive, by its name or by its media type and first bytes. */
 const isArchive = ({ filename, mediaType, content }: FormFile): boolean =>
   /\.zip$/i.test(filename) || (mediaType === ZIP_MEDIA && isZip(content));
 
@@ -136,21 +136,21 @@ async function readZip(zip: Buffer): Promise<UploadedFile[]> {
   try {
     return await filesOfZip(zip);
   } catch (error) {
-    throw aboutBody(error);
+    throw toBodyProblem(error);
   }
 }
 
-function ofDirectory(workspaceId: string | undefined, given: readonly UploadedFile[]): SkillUpload {
+function ofDirectory(workspaceId: string | undefined, files: readonly UploadedFile[]): SkillUpload {
   try {
-    const content = contentOfDirectory(given);
+    const content = contentOfDirectory(files);
     return { workspaceId, name: content.members.name, contentFor: () => content };
   } catch (error) {
-    throw aboutBody(error);
+    throw toBodyProblem(error);
   }
 }
 
-/** Returns 400 for a fault of a directory. */
-function aboutBody(error: unknown): unknown {
+/** Converts a fault of a directory to a 400. Returns other errors unchanged. */
+function toBodyProblem(error: unknown): unknown {
   if (!(error instanceof SkillFault)) return error;
   const { detail, cause } = error;
   return problem.invalidRequest(detail.endsWith('.') ? detail : `${detail}.`, { cause });

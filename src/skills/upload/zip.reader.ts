@@ -13,7 +13,7 @@ import {
 import { isSystemFile, withoutDots } from '../format/skill-path';
 import { SkillFault } from '../format/skill.fault';
 
-/** The most entries of an archive, directories and system files included. */
+/** The maximum number of entries in an archive, including directories and system files. */
 const ENTRIES_MAX = 5 * FILES_MAX;
 
 const STORED = 0;
@@ -30,8 +30,8 @@ interface ZipEntry {
 }
 
 /**
- * Returns the files of a zip archive in its order. The stated sizes must be within the limit, and each file stops
- * inflating at its stated size, so that an archive never takes more than `BYTES_MAX` of memory. Throws `SkillFault` for
+ * Returns the files of a zip archive in its order. The declared sizes must be within the limit, and each file stops
+ * inflating at its declared size, so that an archive never takes more than `BYTES_MAX` of memory. Throws `SkillFault` for
  * invalid archives and paths, links, devices, and encrypted files.
  */
 export async function filesOfZip(bytes: Buffer): Promise<UploadedFile[]> {
@@ -57,7 +57,7 @@ export async function filesOfZip(bytes: Buffer): Promise<UploadedFile[]> {
 export const isZip = (bytes: Buffer): boolean =>
   ['PK\x03\x04', 'PK\x05\x06'].includes(bytes.toString('latin1', 0, 4));
 
-/** Checks an entry. Returns nothing for directories and system files. */
+/** Checks an entry. Returns an empty list for directories and system files. */
 function fileOf(entry: Entry): ZipEntry[] {
   // Invalid UTF-8 becomes U+FFFD, which no path may contain.
   const raw = entry.fileNameRaw.toString();
@@ -69,18 +69,18 @@ function fileOf(entry: Entry): ZipEntry[] {
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE;
   if (type !== 0 && type !== (isDirectory ? DIRECTORY : REGULAR_FILE)) {
     throw new SkillFault(
-      `${quotedPath(path)} is a link or a device. A skill only has files and directories.`,
+      `${quotedPath(path)} is a link or a device. A skill may contain only files and directories.`,
     );
   }
   if (isDirectory || isSystemFile(path)) return [];
   if (entry.isEncrypted()) throw new SkillFault(`${quotedPath(path)} is encrypted. Send it unencrypted.`);
   if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED) {
-    throw new SkillFault(`${quotedPath(path)} has an unsupported compression. Use deflate.`);
+    throw new SkillFault(`${quotedPath(path)} uses an unsupported compression method. Use deflate.`);
   }
   return [{ entry, path }];
 }
 
-/** The library ends the stream with an error when a file has another size than stated. */
+/** Reads an entry. The library fails the stream if the content differs from its declared size. */
 async function contentOf(archive: ZipFile, { entry, path }: ZipEntry): Promise<Buffer> {
   const damaged = (cause?: unknown) =>
     new SkillFault(

@@ -19,7 +19,7 @@ describe('the structure of an archive', () => {
   });
   afterAll(() => app.close());
 
-  it.each([false, true])('may be streamed by another library (zip64: %s)', async (forceZip64Format) => {
+  it.each([false, true])('may be a stream that another library wrote (zip64: %s)', async (forceZip64Format) => {
     const zip = new ZipFile();
     const name = newName();
     zip.addEmptyDirectory(`${name}/scripts`);
@@ -39,7 +39,7 @@ describe('the structure of an archive', () => {
     ]);
   });
 
-  it('may begin every path with ./', async () => {
+  it('may start every path with ./', async () => {
     const [zipped, formed] = [newName(), newName()];
     const answers = [
       await callers.upload(

@@ -11,7 +11,7 @@ const file = (name: string, more: Partial<RawEntry> = {}): RawEntry => ({ name, 
 
 const whole = (): Buffer => zipOf([skill(), file('scripts/run.sh')]);
 
-describe('an archive that is not a skill', () => {
+describe('an uploaded archive', () => {
   let app: TestApp;
   let callers: SkillCallers;
 
@@ -23,18 +23,18 @@ describe('an archive that is not a skill', () => {
 
   const bomb = deflateRawSync(Buffer.alloc(33 * MIB));
   const archives: [string, () => Buffer, RegExp][] = [
-    ['with a path upwards', () => zipOf([skill(), file('../evil')]), /leave the directory/],
-    ['with a path upwards within', () => zipOf([skill(), file('a/../../evil')]), /leave the directory/],
-    ['with a path of one dot within', () => zipOf([skill(), file('a/./b')]), /leave the directory/],
-    ['with a path upwards behind one dot', () => zipOf([skill(), file('./../b')]), /leave the directory/],
-    ['with an absolute path behind one dot', () => zipOf([skill(), file('.//etc/passwd')]), /relative/],
-    ['with a path upwards, for Windows', () => zipOf([skill(), file('.. /.. /evil')]), /dot or a space/],
+    ['with a path to a parent', () => zipOf([skill(), file('../evil')]), /leave the directory/],
+    ['with a path to a parent inside', () => zipOf([skill(), file('a/../../evil')]), /leave the directory/],
+    ['with a single dot inside a path', () => zipOf([skill(), file('a/./b')]), /leave the directory/],
+    ['with a path to a parent after a dot', () => zipOf([skill(), file('./../b')]), /leave the directory/],
+    ['with an absolute path after a dot', () => zipOf([skill(), file('.//etc/passwd')]), /relative/],
+    ['with a path to a parent on Windows', () => zipOf([skill(), file('.. /.. /evil')]), /dot or a space/],
     [
-      'with another stream, for Windows',
+      'with an alternate stream on Windows',
       () => zipOf([skill(), file('SKILL.md::$DATA')]),
       /must not contain any of/,
     ],
-    ['with a device, for Windows', () => zipOf([skill(), file('a/aux.txt')]), /Windows device/],
+    ['with a device name on Windows', () => zipOf([skill(), file('a/aux.txt')]), /Windows device/],
     ['with an absolute path', () => zipOf([skill(), file('/etc/passwd')]), /relative/],
     ['with a drive', () => zipOf([skill(), file('C:/evil')]), /drive/],
     ['with a backslash', () => zipOf([skill(), file('..\\evil')]), /backslash/],
@@ -62,7 +62,7 @@ describe('an archive that is not a skill', () => {
     ['with a device', () => zipOf([skill(), file('null', { mode: 0o020666 })]), /device/],
     ['with a file that is a directory', () => zipOf([skill(), file('dir', { mode: 0o040755 })]), /device/],
     [
-      'with what is encrypted',
+      'with an encrypted file',
       () => zipOf([skill(), file('secret', { flags: 0x801, method: 8 })]),
       /encrypted/,
     ],
@@ -71,15 +71,15 @@ describe('an archive that is not a skill', () => {
       () => zipOf([skill(), file('secret', { flags: 0x841 })]),
       /not a valid zip archive/,
     ],
-    ['with another compression', () => zipOf([skill(), file('a', { method: 12 })]), /deflate/],
+    ['with an unsupported compression', () => zipOf([skill(), file('a', { method: 12 })]), /deflate/],
     ['with a path twice', () => zipOf([skill(), file('a'), file('a')]), /twice/],
     [
-      'with paths equal but for case',
+      'with paths that differ only in case',
       () => zipOf([skill(), file('Read.md'), file('READ.md')]),
       /are the same on file systems/,
     ],
     [
-      'with paths equal but for accents',
+      'with paths that differ only in normalization',
       () => zipOf([skill(), file('\u00e4.md'), file('a\u0308.md')]),
       /are the same on file systems/,
     ],
@@ -89,14 +89,14 @@ describe('an archive that is not a skill', () => {
       /are the same on file systems/,
     ],
     ['with a file in a file', () => zipOf([skill(), file('a'), file('a/b')]), /is a file/],
-    ['with a file in a file, but for case', () => zipOf([skill(), file('A/b'), file('a')]), /is a file/],
+    ['with a file in a file, in different case', () => zipOf([skill(), file('A/b'), file('a')]), /is a file/],
     [
-      'with two SKILL.md, but for case',
+      'with two SKILL.md in different case',
       () => zipOf([skill(), file('skill.md')]),
       /are the same on file systems/,
     ],
     ['without SKILL.md', () => zipOf([file('README.md')]), /no SKILL\.md/],
-    ['with skill.md', () => zipOf([{ ...skill(), name: 'skill.md' }]), /no SKILL\.md/],
+    ['with skill.md in lower case only', () => zipOf([{ ...skill(), name: 'skill.md' }]), /no SKILL\.md/],
     [
       'with SKILL.md too deep',
       () => zipOf([file('a/b/x'), { ...skill(), name: 'a/c/SKILL.md' }]),
@@ -114,12 +114,12 @@ describe('an archive that is not a skill', () => {
       /at most 1000 files/,
     ],
     [
-      'that states too large a size',
+      'that declares too large a size',
       () => zipOf([skill(), file('bomb', { method: 8, packed: bomb, size: 33 * MIB })]),
       /at most 32 MiB/,
     ],
     [
-      'of many parts that are too large together',
+      'with files that are too large together',
       () =>
         zipOf([
           skill(),
@@ -128,53 +128,53 @@ describe('an archive that is not a skill', () => {
       /at most 32 MiB/,
     ],
     [
-      'that inflates to more than it states',
+      'that inflates to more than it declares',
       () => zipOf([skill(), file('bomb', { method: 8, packed: bomb, size: 1 })]),
       /damaged/,
     ],
     [
-      'that inflates to less than it states',
+      'that inflates to less than it declares',
       () => zipOf([skill(), file('a', { method: 8, packed: deflateRawSync(Buffer.from('x')), size: 2 })]),
       /damaged/,
     ],
     ['whose stored sizes differ', () => zipOf([skill(), file('a', { size: 2 })]), /not a valid zip archive/],
-    ['with another checksum', () => zipOf([skill(), file('a', { crc: 1 })]), /damaged/],
+    ['with a wrong checksum', () => zipOf([skill(), file('a', { crc: 1 })]), /damaged/],
     [
-      'with what is not deflated',
+      'with invalid deflate data',
       () => zipOf([skill(), file('a', { method: 8, packed: Buffer.from('zzz') })]),
       /damaged/,
     ],
-    ['that is cut off', () => whole().subarray(0, -30), /not a valid zip archive/],
+    ['that is truncated', () => whole().subarray(0, -30), /not a valid zip archive/],
     ['that lacks its beginning', () => whole().subarray(20), /not a valid zip archive/],
     [
-      'with bytes behind its end',
+      'with bytes after its end',
       () => Buffer.concat([whole(), Buffer.from('xx')]),
       /not a valid zip archive/,
     ],
-    ['that is none', () => Buffer.from('SKILL.md'), /not a valid zip archive/],
-    ['that is nothing', () => Buffer.alloc(0), /not a valid zip archive/],
+    ['that is not an archive', () => Buffer.from('SKILL.md'), /not a valid zip archive/],
+    ['that has no bytes', () => Buffer.alloc(0), /not a valid zip archive/],
   ];
 
-  it.each(archives)('%s is refused with the reason', async (_, zip, reported) => {
+  it.each(archives)('%s is rejected with the reason', async (_, zip, detail) => {
     const answer = await callers.upload(zip());
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
-    expect(answer.body.detail).toMatch(reported);
+    expect(answer.body.detail).toMatch(detail);
   });
 
-  it('over the upload limit is 413', async () => {
+  it('returns 413 over the upload limit', async () => {
     const answer = await callers.upload(Buffer.alloc(36 * MIB + 1));
     expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
   });
 
-  it('leaves nothing behind', async () => {
-    const kept = () =>
+  it('leaves nothing behind if it is rejected', async () => {
+    const counts = () =>
       app.database.query(
         `SELECT (SELECT count(*) FROM skills) AS skills, (SELECT count(*) FROM skill_versions) AS versions,
            (SELECT count(*) FROM skill_files) AS files, (SELECT count(*) FROM skill_blobs) AS blobs`,
       );
     const entry = skill();
     const { headers } = await callers.upload(zipOf([entry]));
-    const before = await kept();
+    const before = await counts();
     const damaged = (one: RawEntry) =>
       zipOf([one, file('whole', { content: 'whole' }), file('a', { crc: 1 })]);
     const answers = [
@@ -183,10 +183,10 @@ describe('an archive that is not a skill', () => {
       await callers.upload(zipOf([entry, file('other', { content: 'of a name that is taken' })])),
     ];
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 409]);
-    expect(await kept()).toEqual(before);
+    expect(await counts()).toEqual(before);
   });
 
-  it('differs from one with system files and directories, which are ignored', async () => {
+  it('may contain system files and directories, which are ignored', async () => {
     const zip = zipOf([
       file('my-skill/', { content: '', mode: 0o040755 }),
       { name: 'my-skill/SKILL.md', content: skillMd('with-leavings'), method: 8, mode: 0o100600 },

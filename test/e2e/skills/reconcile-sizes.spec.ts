@@ -7,18 +7,18 @@ import { SkillCallers, SKILLS } from './skills.fixture';
 
 const MIB = 1024 * 1024;
 
-/** A statement of a reconcile. */
-interface Seen {
+/** A recorded statement of a reconcile. */
+interface RecordedStatement {
   text: string;
-  /** That others had between it and the one before. */
+  /** Turns of the event loop since the previous statement. */
   turns: number;
-  /** Of its rows, as JSON. */
+  /** Size of its rows as JSON. */
   bytes: number;
 }
 
-/** The same transaction, which records its statements as `Seen`. */
-function watched(tx: Tx): { on: Tx; seen: Seen[]; stop: () => void } {
-  const seen: Seen[] = [];
+/** Wraps a transaction so that it records its statements. */
+function recorded(tx: Tx): { on: Tx; seen: RecordedStatement[]; stop: () => void } {
+  const seen: RecordedStatement[] = [];
   let turns = 0;
   let last = 0;
   const count = () => {
@@ -27,12 +27,12 @@ function watched(tx: Tx): { on: Tx; seen: Seen[]; stop: () => void } {
   };
   let timer = setImmediate(count);
   const query: Tx['query'] = async <Row>(...[statement, values]: Parameters<Tx['query']>) => {
-    const reported = {
+    const entry = {
       text: typeof statement === 'string' ? statement : statement.text,
       turns: turns - last,
     };
     const rows = await tx.query<Row>(statement, values);
-    seen.push({ ...reported, bytes: JSON.stringify(rows).length });
+    seen.push({ ...entry, bytes: JSON.stringify(rows).length });
     last = turns;
     return rows;
   };
@@ -70,7 +70,7 @@ describe('reconciling many skills', () => {
       pointer: `/resources/${index}`,
     }));
     return app.database.transaction(async (tx) => {
-      const { on, seen, stop } = watched(tx);
+      const { on, seen, stop } = recorded(tx);
       try {
         const reconciled = await step.apply(on, scope, owner, declared);
         await on.query(END);
@@ -82,7 +82,7 @@ describe('reconciling many skills', () => {
   }
   const many = (count: number, content: (index: number) => object) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`skill-${index}`, content(index)]));
-  const turnsBefore = (seen: readonly Seen[], text: string): number =>
+  const turnsBefore = (seen: readonly RecordedStatement[], text: string): number =>
     Math.max(...seen.filter((one) => one.text.includes(text)).map(({ turns }) => turns));
 
   it('does not block the event loop', async () => {
@@ -97,7 +97,7 @@ describe('reconciling many skills', () => {
 
   it('reads only changed skills whole, a few MiB at a time', async () => {
     const large = 'x'.repeat(MIB - 1024);
-    const bytesOf = (seen: readonly Seen[]) => seen.map(({ bytes }) => bytes);
+    const bytesOf = (seen: readonly RecordedStatement[]) => seen.map(({ bytes }) => bytes);
     const specs = many(9, (index) => spec(`${index} ${large}`));
     const { created } = await reconcile(specs);
     expect(Math.max(...bytesOf((await reconcile(specs)).seen))).toBeLessThan(10_000);

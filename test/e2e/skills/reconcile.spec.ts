@@ -30,7 +30,7 @@ describe('skills that an app declares', () => {
     list: () => Promise<any[]>;
     reconcile: (specs: Record<string, object>) => Promise<ReconcileResult>;
   }
-  /** An app in a workspace of its own. */
+  /** Creates an app in a new workspace. */
   async function newApp(workspaceId?: string): Promise<ReconciledApp> {
     const workspace = workspaceId ?? (await callers.org.newWorkspace());
     const scope = workspaceScope(callers.org.orgId, workspace, 'test', expandRoles(['admin']));
@@ -104,13 +104,13 @@ describe('skills that an app declares', () => {
     expect(await list()).toMatchObject([{ sync_state: 'drifted' }]);
     const drifted = await callers.editor.get(`${SKILLS}?sync_state=drifted&name=one`);
     expect(drifted.body.items).toMatchObject([{ skill_id }]);
-    // back as declared, by hand
+    // restored to the declaration by hand
     await callers.editor.post(`${SKILLS}/${skill_id}/versions`, { ...spec('1') });
     expect((await reconcile({ one: spec('1') })).updated).toEqual([]);
     expect(await list()).toMatchObject([{ sync_state: 'synced', version_ordinal: 5 }]);
   });
 
-  it('are refused when their names are taken', async () => {
+  it('are rejected if their names are taken', async () => {
     const { scope, list, reconcile } = await newApp();
     const other = await newApp(scope.workspaceId);
     await other.reconcile({ theirs: spec('t') });
@@ -192,7 +192,7 @@ describe('skills that an app declares', () => {
     const [one, two] = await list();
     const directory = app.get(SkillDirectory);
     const elsewhere = await callers.create({ name: 'elsewhere' });
-    const found = await directory.findAmong(app.database, scope, [
+    const found = await directory.resolve(app.database, scope, [
       { skill_id: two.skill_id },
       { skill_id: one.skill_id, version_ordinal: 1 },
       { skill_id: one.skill_id },
@@ -213,6 +213,6 @@ describe('skills that an app declares', () => {
       new Map([['two', two.skill_id]]),
     );
     await callers.admin.post(`${SKILLS}/${two.skill_id}/archive`);
-    expect(await directory.findAmong(app.database, scope, [{ skill_id: two.skill_id }])).toEqual([null]);
+    expect(await directory.resolve(app.database, scope, [{ skill_id: two.skill_id }])).toEqual([null]);
   });
 });

@@ -5,7 +5,7 @@ const named = (name: string, more = ''): string => `---\nname: ${name}\ndescript
 
 const keys = (count: number): string => Array.from({ length: count }, (_, i) => `k${i}`).join();
 
-/** Each level names the one before nine times: 9^9 values of a few hundred bytes. */
+/** Each level refers to the previous one nine times: 9^9 values in a few hundred bytes. */
 const laughs = Array.from(
   { length: 9 },
   (_, i) =>
@@ -38,25 +38,25 @@ describe('a SKILL.md', () => {
     ['that is not UTF-8', Buffer.from([0x2d, 0x2d, 0x2d, 0x0a, 0xe9]), /UTF-8/],
     ['with a NUL character', `${named('a')}\0`, /NUL/],
     ['with an escaped NUL character', named('a', 'license: "a\\0b"\n'), /NUL/],
-    ['with half of a character', named('a', 'license: "\\uD800"\n'), /unpaired surrogate/],
+    ['with an unpaired surrogate', named('a', 'license: "\\uD800"\n'), /unpaired surrogate/],
     ['larger than 1 MiB', named('a') + 'x'.repeat(1024 * 1024), /1 MiB/],
-    ['that is no mapping', '---\n- a\n---\n', /not a mapping/],
-    ['that is no YAML', '---\nname: [a\n---\n', /not valid YAML/],
+    ['that is not a mapping', '---\n- a\n---\n', /must be a mapping of names/],
+    ['that is not YAML', '---\nname: [a\n---\n', /not valid YAML/],
     ['with a member twice', named('a', 'name: b\n'), /"name" twice/],
-    ['with a name twice in what nobody reads', named('a', 'x:\n  - {y: 1, "y": 2}\n'), /"y" twice/],
+    ['with a duplicate name in an unknown member', named('a', 'x:\n  - {y: 1, "y": 2}\n'), /"y" twice/],
     ['with 3,100 names', named('a', `x: {${keys(3100)}}\n`), /at most 3000 names/],
     [
       'with 3,038 names in many mappings',
       named('a', `x: [${`{${keys(49)}},`.repeat(62)}]\n`),
       /at most 3000 names/,
     ],
-    ['with another document', named('a', 'x: y\n...\nz: lost\n'), /more than one document/],
+    ['with a second document', named('a', 'x: y\n...\nz: lost\n'), /more than one document/],
     ['with a name that is an alias', named('a', 'x: &n name\n*n : evil\n'), /a name that is an alias/],
     ['with 5,000 aliases', named('a', `x: &a 1\ny: [${'*a,'.repeat(5000)}]\n`), /at most 100 aliases/],
     ['with 5,000 comments', named('a', '# c\n'.repeat(5000)), /at most 1000 comments/],
     ['with binary data', named('a', 'metadata: {x: !!binary aGk=}\n'), /that JSON cannot represent/],
     ['with a license that is a fraction', named('a', 'license: 2.0\n'), /must be a string. Put it in quotes/],
-    ['with a tag of its own', named('a', 'x: !!js/function a\n'), /not valid YAML/],
+    ['with a custom tag', named('a', 'x: !!js/function a\n'), /not valid YAML/],
     ['without a name', '---\ndescription: d\n---\n', /name .* is required/],
     ['without a description', '---\nname: a\n---\n', /description .* is required/],
     ['with a name in upper case', named('My-Skill'), /lower-case/],
@@ -75,10 +75,10 @@ describe('a SKILL.md', () => {
       named('a', `compatibility: ${'x'.repeat(501)}\n`),
       /at most 500/,
     ],
-    ['with tools that are no texts', named('a', 'allowed-tools: [1]\n'), /list of strings/],
-    ['with metadata that is a text', named('a', 'metadata: x\n'), /must be a mapping/],
+    ['with tools that are not strings', named('a', 'allowed-tools: [1]\n'), /list of strings/],
+    ['with metadata that is a string', named('a', 'metadata: x\n'), /must be a mapping/],
     ['with metadata over 16 KiB', named('a', `metadata: {x: ${'y'.repeat(17_000)}}\n`), /16 KiB/],
-    ['with aliases that are a billion values', named('a', `metadata:\n${laughs}`), /too many values|aliases/],
+    ['with aliases that expand to a billion values', named('a', `metadata:\n${laughs}`), /too many values|aliases/],
     [
       'with aliases of a long list',
       named('a', `metadata:\n  a: &a [${'1,'.repeat(2000)}]\n  b: [${'*a,'.repeat(20)}]\n`),
@@ -89,21 +89,21 @@ describe('a SKILL.md', () => {
       named('a', 'metadata: &m {x: *m}\n'),
       /nested too deeply|aliases|not YAML/,
     ],
-    ['nested as deep as it goes', named('a', `metadata: ${'['.repeat(60_000)}\n`), /nested too deeply/],
-    ['nested by maps', named('a', `metadata: ${'{a: '.repeat(15_000)}\n`), /nested too deeply/],
-    ['nested by dashes', named('a', `metadata:\n ${'- '.repeat(30_000)}\n`), /nested too deeply/],
+    ['nested in 60,000 lists', named('a', `metadata: ${'['.repeat(60_000)}\n`), /nested too deeply/],
+    ['nested in mappings', named('a', `metadata: ${'{a: '.repeat(15_000)}\n`), /nested too deeply/],
+    ['nested in block lists', named('a', `metadata:\n ${'- '.repeat(30_000)}\n`), /nested too deeply/],
     [
-      'of very many members',
+      'with 6,000 members',
       named('a', Array.from({ length: 6000 }, (_, i) => `k${i}: 1\n`).join('')),
       /too many values/,
     ],
-  ])('%s is refused with the reason', async (_, text, reported) => {
+  ])('%s is rejected with the reason', async (_, text, detail) => {
     const answer = await upload(text);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
-    expect(answer.body.detail).toMatch(reported);
+    expect(answer.body.detail).toMatch(detail);
   });
 
-  it('is read in all usual forms', async () => {
+  it('is read with all common line ends, quotes and lists', async () => {
     const text =
       '\uFEFF---  \r\nname: windows-1\r\ndescription: |\r\n  Two\r\n  lines\r\nallowed-tools: "Bash(git add:*), Read, Bash(x y)"\r\n' +
       'metadata:\r\n  version: 1.10\r\n  number: 3\r\n  on: yes\r\n  __proto__: p\r\nhidden: true\r\n--- \r\n\r\nBody\r\n---\r\nmore';
@@ -138,7 +138,7 @@ describe('a SKILL.md', () => {
     expect(size_bytes).toBe(Buffer.byteLength(expected));
   });
 
-  it('with the most metadata is read and edited', async () => {
+  it('with nearly the maximum number of names can be read and edited', async () => {
     const { status, headers } = await upload(named('many-names', `x: {${keys(2_900)}}\n`));
     expect(status).toBe(201);
     const edited = await callers.editor.patch(headers.get('location')!, { license: 'MIT' });
@@ -153,7 +153,7 @@ describe('a SKILL.md', () => {
     expect([edited.status, edited.body.metadata]).toEqual([200, { version: 2, true: 'z' }]);
   });
 
-  it('of earlier rules that cannot be edited is 400', async () => {
+  it('stored under earlier rules returns 400 if it cannot be edited', async () => {
     const { body, headers } = await upload(named('of-old', 'x: &n y\nz: of-old\n'));
     await app.database.query(
       `UPDATE skill_blobs SET data = convert_to(replace(convert_from(data, 'UTF8'), 'z:', '*n :'), 'UTF8')

@@ -4,7 +4,7 @@ import { zipOf } from './zip.fixture';
 
 const ZIP = zipOf([{ name: 'SKILL.md', content: skillMd('zipped') }]);
 
-describe('invalid skills', () => {
+describe('skills', () => {
   let app: TestApp;
   let callers: SkillCallers;
   let editor: ApiClient;
@@ -51,29 +51,29 @@ describe('invalid skills', () => {
     [{ files: [{ path: 'a', content: 'é=', encoding: 'base64' }] }, '/files/0/content'],
     [{ files: Array.from({ length: 1000 }, (_, i) => ({ path: `${i}`, content: '' })) }, '/files'],
     [{ workspace_id: undefined }, '/workspace_id'],
-  ])('are refused: %j', async (body, pointer) => {
+  ])('return 400 with a pointer: %j', async (body, pointer) => {
     const answer = await create(body);
     expect([answer.status, answer.body.errors[0].pointer]).toEqual([400, pointer]);
   });
 
-  it('cannot be patched with files, which POST …/versions takes', async () => {
+  it('reject files in a patch, and point to POST …/versions', async () => {
     const { body: skill } = await create({ files: [{ path: 'a', content: 'a' }] });
     for (const files of [[{ path: 'a', content: 'b' }], [], null]) {
       const answer = await editor.patch(`${SKILLS}/${skill.skill_id}`, { license: 'MIT', files });
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
       expect(answer.body.errors).toEqual([
-        { pointer: '/files', detail: 'cannot be patched: create a version with POST …/versions' },
+        { pointer: '/files', detail: 'cannot be patched. Instead, create a version with POST …/versions' },
       ]);
     }
     expect((await editor.get(`${SKILLS}/${skill.skill_id}`)).body).toEqual(skill);
   });
 
-  it('are 422 with an unknown encoding', async () => {
+  it('return 422 for an unknown encoding', async () => {
     const answer = await create({ files: [{ path: 'a', content: '', encoding: 'latin1' }] });
     expect([answer.status, answer.body.code]).toEqual([422, 'validation_failed']);
   });
 
-  it('require a reachable, live workspace in every form', async () => {
+  it('require a reachable, live workspace, whatever the media type', async () => {
     const stranger = await newOrganization(app);
     const archived = await callers.org.newWorkspace();
     await admin.post(`/registry/v1/workspaces/${archived}/archive`);

@@ -17,7 +17,7 @@ describe('uploads of skills', () => {
 
   const pool = () => (app.database.dataSource.driver as unknown as { master: Pool }).master;
 
-  /** How many statements wait for what a transaction has locked. */
+  /** Returns the number of statements that wait for the locks of a transaction. */
   async function waiting(tx: Tx): Promise<number> {
     const [row] = await tx.query<{ waiting: number }>(
       `SELECT count(DISTINCT pid)::int AS waiting FROM pg_locks
@@ -26,7 +26,7 @@ describe('uploads of skills', () => {
     return row!.waiting;
   }
 
-  it('are stored two at a time, and leave connections to others', async () => {
+  it('are stored two at a time, so that connections stay free', async () => {
     let sent: Promise<Answer>[] = [];
     await untilSpooled(0);
     await app.database.transaction(async (tx) => {
@@ -42,7 +42,7 @@ describe('uploads of skills', () => {
     expect((await Promise.all(sent)).map(({ status }) => status)).toEqual(sent.map(() => 201));
   });
 
-  /** Has an upload come to where it waits for a lock, and its client go away. */
+  /** Starts an upload, waits until it waits for a lock, and disconnects its client. */
   async function abandon(path: string, body: object, lock: (tx: Tx) => Promise<unknown>): Promise<void> {
     const json = JSON.stringify({ description: 'd', instructions: 'Abandoned.', ...body });
     await untilSpooled(0);

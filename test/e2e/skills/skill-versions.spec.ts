@@ -9,19 +9,19 @@ import { zipOf } from './zip.fixture';
 const FIXTURES = 'test/fixtures/skills';
 const MIB = 1024 * 1024;
 
-/** The directories of skills that others wrote. */
+/** The directories of public skills. */
 const PUBLIC = readdirSync(FIXTURES, { withFileTypes: true }).flatMap((one) =>
   one.isDirectory() ? [one.name] : [],
 );
 
-/** The files of one of them, by their paths, in its directory. */
+/** Returns the files of a public skill, by path. */
 const filesOf = (name: string): [string, Buffer][] =>
   readdirSync(`${FIXTURES}/${name}`, { recursive: true, withFileTypes: true }).flatMap((one) => {
     const path = `${one.parentPath}/${one.name}`;
     return one.isFile() ? [[path.slice(FIXTURES.length + 1), readFileSync(path)] as [string, Buffer]] : [];
   });
 
-/** An archive as a library of others writes it, compressed. */
+/** Returns a compressed archive, as written by an independent library. */
 function packed(files: readonly (readonly [string, Buffer])[]): Promise<Buffer> {
   const zip = new ZipFile();
   for (const [path, content] of files) zip.addBuffer(content, path);
@@ -81,7 +81,7 @@ describe('versions of skills', () => {
     expect(counted).toEqual([{ kept: 1 }]);
   });
 
-  it('are created from all three forms, unless nothing changed', async () => {
+  it('are created from JSON, forms and archives, unless nothing changed', async () => {
     const name = newName();
     const first = await callers.uploadForm([
       [`dir/SKILL.md`, skillMd(name)],
@@ -99,7 +99,7 @@ describe('versions of skills', () => {
     const second = await callers.upload(zipOf([{ name: 'SKILL.md', content: skillMd(name) }]), path);
     expect([second.status, second.headers.get('location')]).toEqual([201, `${path}/2`]);
     const third = await callers.editor.post(path, { description: 'Written.', instructions: 'Anew.' });
-    // what is left out is gone
+    // omitted members are removed
     expect([third.status, third.body.name, third.body.file_count]).toEqual([201, name, 1]);
     const back = await callers.uploadForm(
       [
@@ -234,7 +234,7 @@ describe('versions of skills', () => {
     expect(found.get(`${name}/f/997`)).toBe('997');
   });
 
-  it('are refused for unsafe paths and missing files', async () => {
+  it('return 400 for unsafe paths and missing files', async () => {
     const answers = [
       await callers.uploadForm([
         ['SKILL.md', skillMd(newName())],
@@ -257,12 +257,12 @@ describe('versions of skills', () => {
     expect(answers[3]!.body.errors).toEqual([{ pointer: '/workspace_id', detail: 'is required' }]);
   });
 
-  it('are refused in another media type', async () => {
+  it('return 415 for another media type', async () => {
     const answer = await callers.editor.post(SKILLS, 'x', { 'content-type': 'application/gzip' });
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
   });
 
-  it('replay the first answer for an Idempotency-Key', async () => {
+  it('replay the first response for an Idempotency-Key', async () => {
     const zip = zipOf([{ name: 'SKILL.md', content: skillMd(newName()) }]);
     const send = () =>
       callers.editor.post(`${SKILLS}?workspace_id=${callers.org.workspaceId}`, zip, {

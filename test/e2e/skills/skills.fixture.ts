@@ -5,11 +5,11 @@ import { type Answer, type ApiClient, newOrganization, type TestApp, type TestOr
 
 export const SKILLS = '/skill/v1/skills';
 
-/** What a SKILL.md of these members says. */
+/** Returns a SKILL.md. */
 export const skillMd = (name: string, more = '', body = '# How\n'): string =>
   `---\nname: ${name}\ndescription: Does ${name}.\n${more}---\n\n${body}`;
 
-/** An organization, and callers who make and read skills in its workspace. */
+/** An organization with callers who create and read skills in its workspace. */
 export class SkillCallers {
   private constructor(
     readonly app: TestApp,
@@ -27,22 +27,22 @@ export class SkillCallers {
 
   /** Creates a skill from members. */
   create(body: Record<string, unknown>, by = this.editor): Promise<Answer> {
-    const given = { description: 'Does things.', instructions: '# How\n', ...body };
-    return by.post(SKILLS, { workspace_id: this.org.workspaceId, ...given });
+    const members = { description: 'Does things.', instructions: '# How\n', ...body };
+    return by.post(SKILLS, { workspace_id: this.org.workspaceId, ...members });
   }
 
-  /** Creates a skill of a zip archive. */
+  /** Creates a skill from a zip archive. */
   upload(zip: Buffer, path = `${SKILLS}?workspace_id=${this.org.workspaceId}`): Promise<Answer> {
     return this.editor.post(path, zip, { 'content-type': 'application/zip' });
   }
 
-  /** Creates a skill of files in a form. @param files by their paths */
+  /** Creates a skill from the files of a form. @param files contents by path */
   uploadForm(files: readonly (readonly [string, string | Buffer])[], path = SKILLS): Promise<Answer> {
     const form = formOf([...files], path === SKILLS ? this.org.workspaceId : undefined);
     return this.editor.post(path, form, { 'content-type': 'multipart/form-data; boundary=b' });
   }
 
-  /** The answer to a GET, with its bytes. */
+  /** Sends a GET, and returns the bytes of the response. */
   async download(path: string, headers: Record<string, string> = {}) {
     const answer = await fetch(this.app.url + path, {
       headers: { authorization: `Bearer ${this.token}`, ...headers },
@@ -51,7 +51,7 @@ export class SkillCallers {
   }
 }
 
-/** A form as a browser writes it, but with whatever in the names of its files. */
+/** Returns a form as a browser writes it, but without checking file names. */
 export function formOf(files: readonly (readonly [string, string | Buffer])[], workspaceId?: string): Buffer {
   const field = workspaceId
     ? `--b\r\nContent-Disposition: form-data; name="workspace_id"\r\n\r\n${workspaceId}\r\n`
@@ -68,7 +68,7 @@ export function formOf(files: readonly (readonly [string, string | Buffer])[], w
   return Buffer.concat([Buffer.from(field), ...parts, Buffer.from('--b--\r\n')]);
 }
 
-/** The files of an archive, by their paths, in its order; read by a library of others. */
+/** Returns the files of an archive by path, in its order, as read by an independent library. */
 export async function unzipped(zip: Buffer): Promise<Map<string, string>> {
   const archive = await fromBufferPromise(zip);
   const files = new Map<string, string>();

@@ -129,7 +129,7 @@ describe('skills', () => {
     expect(written.indexOf('description:')).toBeLessThan(written.indexOf('name:'));
   });
 
-  it('refuse another name, id or workspace', async () => {
+  it('reject another name, id or workspace', async () => {
     const { body: skill } = await create();
     const path = `${SKILLS}/${skill.skill_id}`;
     const answers = [
@@ -154,7 +154,7 @@ describe('skills', () => {
     ]);
   });
 
-  it('take no versions while archived, and return to the search when restored', async () => {
+  it('accept no versions while archived, and return to search when restored', async () => {
     const { body: skill } = await create({ files: [{ path: 'tunes/wombats.abc', content: 'x' }] });
     const path = `${SKILLS}/${skill.skill_id}`;
     const found = () =>

@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** An entry of an archive, which may be hostile. Absent members are as they should be. */
+/** An entry of an archive that may be hostile. Absent members get correct values. */
 export interface RawEntry {
   name: string | Buffer;
   content?: string | Buffer;
@@ -10,7 +10,7 @@ export interface RawEntry {
   packed?: Buffer;
   flags?: number;
   crc?: number;
-  /** The stated size, unpacked. */
+  /** The declared size after unpacking. */
   size?: number;
   /** The mode on Unix (stat.h). */
   mode?: number;
@@ -46,7 +46,7 @@ export function zipOf(entries: readonly RawEntry[]): Buffer {
   return Buffer.concat([...parts, directory, end]);
 }
 
-/** Writes what both headers share at its offset. */
+/** Writes the fields that both headers share. */
 function header(
   length: number,
   signature: number,
