@@ -20,7 +20,7 @@ import { AgentSessionEntity } from './sessions/session.entity';
 import { AgentSessionRepository } from './sessions/session.repository';
 import { AgentSessionService } from './sessions/session.service';
 
-/** Agents and the sessions held with them: their logic, for the API and the worker alike. */
+/** Agents and their sessions, without routes: for the API and the worker. */
 @Module({
   imports: [
     TypeOrmModule.forFeature([AgentEntity, AgentSessionEntity, SessionMessageEntity]),

@@ -22,7 +22,7 @@ export const contentOf = (dto: AgentFieldsDto & Pick<CreateAgentDto, 'tools' | '
   metadata: toRawJson(dto.metadata ?? {}),
 });
 
-/** Returns the content that a patch sets. Undefined leaves a member as it is. */
+/** Returns the content that a patch sets. Undefined means unchanged. */
 export const patchedContent = (row: AgentContent, dto: PatchAgentDto): Partial<AgentContent> => ({
   display_name: dto.display_name,
   description: dto.description,

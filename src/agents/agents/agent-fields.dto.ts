@@ -23,9 +23,9 @@ const PERMISSIONS_MAX = 100;
 const STEPS_MAX = 100_000;
 export const STEPS_DEFAULT = 50;
 
-/** Returns a message that names the elements with the same key, because class-validator's own does not. */
-const repeatedBy = <One>(keyOf: (one: One) => unknown) => ({
-  // class-validator also asks for the message of other values than lists.
+/** Returns a message that names the elements with the same key, because class-validator's own message does not. */
+const duplicatesBy = <One>(keyOf: (one: One) => unknown) => ({
+  // class-validator requests this message even if the value is not a list.
   message: ({ value }: ValidationArguments): string => {
     const keys = (Array.isArray(value) ? value : []).map((one: One | null | undefined) => one && keyOf(one));
     const repeated = keys.findIndex((key, index) => keys.indexOf(key) < index);
@@ -80,13 +80,13 @@ export const IsMaxStepCount = (options: { default?: number } = {}) =>
     }),
   );
 
-/** The members of an agent other than its name and its references. Declarations have the same members. */
+/** The members of an agent other than its name and its references. Declarations have them too. */
 export class AgentFieldsDto extends DescribedBodyDto {
   @IsOptional()
   @IsName()
   display_name?: string | null;
 
-  /** The model's name for whoever runs the agent. */
+  /** The name of the model, as the runtime of the agent knows it. */
   @IsOptional()
   @IsName()
   model?: string | null;
@@ -96,11 +96,11 @@ export class AgentFieldsDto extends DescribedBodyDto {
   @MaxLength(INSTRUCTIONS_MAX)
   instructions?: string | null;
 
-  /** Permissions that whoever runs the agent must grant. */
+  /** Permissions that the runtime of the agent must grant. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(PERMISSIONS_MAX)
-  @ArrayUnique(repeatedBy((one: unknown) => one))
+  @ArrayUnique(duplicatesBy((one: unknown) => one))
   @ApiProperty({
     type: 'array',
     items: { type: 'string', minLength: 1, maxLength: 255 },
@@ -109,31 +109,31 @@ export class AgentFieldsDto extends DescribedBodyDto {
     nullable: true,
     required: false,
   })
-  @Length(1, 255, { each: true, message: 'must have strings of 1 to 255 characters as elements' })
+  @Length(1, 255, { each: true, message: 'must contain only strings of 1 to 255 characters' })
   required_permissions?: string[] | null;
 
-  /** The number of steps after which whoever runs the agent should end a turn. */
+  /** The number of steps after which the runtime of the agent should end a turn. */
   @IsOptional()
   @IsMaxStepCount({ default: STEPS_DEFAULT })
   max_step_count?: number | null;
 }
 
-/** Distinct tools. */
+/** Declares a list of distinct tools. */
 export const IsTools = () =>
   applyDecorators(
     Nested(() => AgentToolDto),
     ApiProperty({ type: [AgentToolDto], maxItems: TOOLS_MAX, nullable: true, required: false }),
     IsArray(),
     ArrayMaxSize(TOOLS_MAX),
-    ArrayUnique(keyOfTool, repeatedBy(keyOfTool)),
+    ArrayUnique(keyOfTool, duplicatesBy(keyOfTool)),
   );
 
-/** Distinct skills. */
+/** Declares a list of distinct skills. */
 export const IsSkills = () =>
   applyDecorators(
     Nested(() => AgentSkillDto),
     ApiProperty({ type: [AgentSkillDto], maxItems: SKILLS_MAX, nullable: true, required: false }),
     IsArray(),
     ArrayMaxSize(SKILLS_MAX),
-    ArrayUnique(keyOfSkill, repeatedBy(keyOfSkill)),
+    ArrayUnique(keyOfSkill, duplicatesBy(keyOfSkill)),
   );

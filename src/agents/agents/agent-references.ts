@@ -7,10 +7,10 @@ import { SkillDirectory } from '../../skills';
 import type { AgentSkill, AgentTool } from './agent.entity';
 
 /** References to tools and skills, and their place in a body. */
-export interface Referring {
+export interface PlacedReferences {
   tools: readonly AgentTool[];
   skills: readonly AgentSkill[];
-  /** The place, such as `/resources/3/spec`. Empty for the body itself. */
+  /** The JSON pointer of the place, such as `/resources/3/spec`. Empty for the body itself. */
   pointer: string;
 }
 
@@ -23,29 +23,29 @@ export class AgentReferences {
   ) {}
 
   /** Errors: 400 naming each missing tool and skill. */
-  async check(on: SqlExecutor, scope: Scope, referring: Omit<Referring, 'pointer'>): Promise<void> {
-    const faults = await this.faultsIn(on, scope, [{ ...referring, pointer: '' }]);
+  async check(on: SqlExecutor, scope: Scope, references: Omit<PlacedReferences, 'pointer'>): Promise<void> {
+    const faults = await this.faultsIn(on, scope, [{ ...references, pointer: '' }]);
     if (faults.length > 0) throw problem.invalidFields(faults);
   }
 
-  /** Returns the missing tools and skills of any number of agents, with two statements. */
+  /** Returns the missing tools and skills of any number of agents. Takes two statements. */
   async faultsIn(
     on: SqlExecutor,
     scope: Scope,
-    referring: readonly Referring[],
+    placed: readonly PlacedReferences[],
   ): Promise<(FieldError & { pointer: string })[]> {
-    const tools = referring.flatMap((one) =>
+    const tools = placed.flatMap((one) =>
       one.tools.map((tool, i) => ({ tool, at: `${one.pointer}/tools/${i}` })),
     );
-    const skills = referring.flatMap((one) =>
+    const skills = placed.flatMap((one) =>
       one.skills.map((skill, i) => ({ skill, at: `${one.pointer}/skills/${i}` })),
     );
-    const known = await this.servers.findTools(
+    const foundTools = await this.servers.findTools(
       on,
       scope,
       tools.map(({ tool }) => tool),
     );
-    const toolKeys = new Set(known.map(keyOf));
+    const toolKeys = new Set(foundTools.map(keyOf));
     const foundSkills = await this.skills.resolve(
       on,
       scope,

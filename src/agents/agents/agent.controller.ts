@@ -24,8 +24,8 @@ export class AgentController {
   @RequireRoleSomewhere('editor')
   @ApiCreatedResponse({ type: AgentDto })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateAgentDto): Promise<Reply> {
-    const made = await this.agents.create(scope, dto);
-    return created(`/agent/v1/agents/${made.view.agent_id}`, made);
+    const agent = await this.agents.create(scope, dto);
+    return created(`/agent/v1/agents/${agent.view.agent_id}`, agent);
   }
 
   /** List agents */
@@ -44,7 +44,11 @@ export class AgentController {
     return this.agents.get(scope, id);
   }
 
-  /** Change an agent. Each change makes a version */
+  /**
+   * Change an agent
+   *
+   * @remarks Each change creates a version.
+   */
   @Patch(':agent_id')
   @RequireRoleSomewhere('editor')
   @ApiOkResponse({ type: AgentDto })
@@ -95,7 +99,7 @@ export class AgentController {
     return this.agents.listVersions(scope, id, query);
   }
 
-  /** Get one version of an agent */
+  /** Get a version of an agent */
   @Get(':agent_id/versions/:version_ordinal')
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: AgentVersionDto })

@@ -96,10 +96,10 @@ const VERSION_FIELDS = [
 
 /** A version of an agent. Versions never change. */
 export class AgentVersionDto extends PickType(AgentDto, [...VERSION_FIELDS, ...CONTENT_FIELDS]) {
-  /** From 1 without gaps. */
+  /** Numbered from 1 without gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   override version_ordinal!: number;
-  /** The principal who made the change. */
+  /** The principal that made the change. */
   override created_by!: string;
 }
 
@@ -118,7 +118,7 @@ export const toAgentVersionDto = (row: AgentVersionRow): AgentVersionDto => ({
   ...toContent(row),
 });
 
-/** PostgreSQL may return the members of references in another order. */
+/** Restores the order of the members of references, because PostgreSQL may return another. */
 const toContent = (row: AgentContent): AgentContent => ({
   ...pick(row, CONTENT_FIELDS),
   tools: row.tools.map(({ server_id, tool_name }) => ({ server_id, tool_name })),

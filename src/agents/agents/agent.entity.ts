@@ -16,7 +16,7 @@ export interface AgentSkill {
   version_ordinal: number | null;
 }
 
-/** An agent of a workspace. Its versions are kept. */
+/** An agent of a workspace, with the content of its newest version. */
 @Entity('agents')
 export class AgentEntity extends OwnedEntity {
   @PrimaryColumn('text')
@@ -50,7 +50,7 @@ export class AgentEntity extends OwnedEntity {
   metadata!: RawJson;
 }
 
-/** The members that make a version. */
+/** The members whose changes create a version. */
 export const CONTENT_FIELDS = [
   'display_name',
   'description',

@@ -21,7 +21,7 @@ import { AgentService } from './agent.service';
 
 const AGENT_FILE = 'agent.json';
 
-/** The content of that file. References are keys of components. */
+/** The content of `agent.json`. Its references are keys of components. */
 interface PackagedAgent extends Omit<AgentContent, 'tools' | 'skills' | 'metadata'> {
   name: string;
   tools: { server: string; tool_name: string }[];
@@ -30,8 +30,8 @@ interface PackagedAgent extends Omit<AgentContent, 'tools' | 'skills' | 'metadat
 }
 
 /**
- * Packs a version of an agent. Its servers and skills are components of their own. A tool that its server no longer has
- * stays in the package, as it stays in the agent.
+ * Packs a version of an agent. Its servers and skills are separate components. A tool that its server no longer offers
+ * stays in the package, as it does in the agent.
  */
 @Injectable()
 export class AgentPackager implements Packager {
@@ -46,7 +46,7 @@ export class AgentPackager implements Packager {
     packagers.add(this);
   }
 
-  /** A skill without a version is pinned to its newest one when the caller pins the dependencies. */
+  /** Leaves it to the caller to pin the dependencies. A skill without a version is then pinned to its newest one. */
   async pin(tx: Tx, scope: Scope, reference: ArtifactReference): Promise<PinnedArtifact | null> {
     const pinned = await this.agents.published.pin(tx, scope, reference);
     if (!pinned) return null;
@@ -76,7 +76,7 @@ export class AgentPackager implements Packager {
   ): Promise<PackedFiles> {
     const { name, tools, skills, ...version } = content as AgentVersionRow;
     const keys = new Map(dependencies.map(({ artifact_id, key }) => [artifact_id, key]));
-    const keyOf = (id: string) => keys.get(id) ?? unpacked(id);
+    const keyOf = (id: string) => keys.get(id) ?? notPacked(id);
     const agent = {
       name,
       display_name: version.display_name,
@@ -112,7 +112,7 @@ export class AgentPackager implements Packager {
   }
 }
 
-function unpacked(id: string): never {
+function notPacked(id: string): never {
   throw new Error(`The dependency ${id} was not packed.`);
 }
 

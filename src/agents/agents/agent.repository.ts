@@ -5,13 +5,13 @@ import { storedJson } from '#platform/json';
 import { type ComparedRow, OwnedRepository } from '../../resources';
 import { type AgentContent, AgentEntity, type AgentVersionRow, CONTENT_FIELDS } from './agent.entity';
 
-/** Columns that a reconcile reads of an agent. */
+/** The columns of an agent that a reconcile reads. */
 export interface ComparedAgent extends ComparedRow {
   /** SHA-256 of the content, which may be large, in hexadecimal. */
   content_sha256: string;
 }
 
-const DIGESTED = CONTENT_FIELDS.map((member) => (member === 'metadata' ? 'metadata::text' : member));
+const DIGEST_COLUMNS = CONTENT_FIELDS.map((member) => (member === 'metadata' ? 'metadata::text' : member));
 
 @Injectable()
 export class AgentRepository extends OwnedRepository<AgentEntity, AgentVersionRow> {
@@ -21,13 +21,13 @@ export class AgentRepository extends OwnedRepository<AgentEntity, AgentVersionRo
       versions: 'agent_versions',
       id: 'agent_id',
       content: CONTENT_FIELDS,
-      compared: `encode(sha256(convert_to(jsonb_build_array(${DIGESTED.join(', ')})::text, 'UTF8')), 'hex')
+      compared: `encode(sha256(convert_to(jsonb_build_array(${DIGEST_COLUMNS.join(', ')})::text, 'UTF8')), 'hex')
         AS content_sha256`,
     });
   }
 }
 
-/** Returns the `content_sha256` of a content: the digest of the text that PostgreSQL prints for it as `jsonb`. */
+/** Returns the `content_sha256` of a content: the digest of its text as PostgreSQL prints it as `jsonb`. */
 export function digestOf(content: AgentContent): string {
   const members = CONTENT_FIELDS.map((member) =>
     member === 'metadata' ? storedJson(content.metadata.text) : content[member],

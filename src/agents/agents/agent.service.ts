@@ -38,7 +38,7 @@ import {
 } from './agent.entity';
 import { AgentRepository } from './agent.repository';
 
-/** Agents as the resource kit keeps them. */
+/** Describes agents to the resource kit. */
 export const AGENT: ResourceKind<AgentEntity, AgentDto> = {
   noun: 'agent',
   type: 'agent',
@@ -55,7 +55,7 @@ export const AGENT: ResourceKind<AgentEntity, AgentDto> = {
   toView: toAgentDto,
 };
 
-/** Agents and their versions. Each change of an agent makes a version. Archiving an agent keeps its sessions. */
+/** Agents and their versions. Each change of an agent creates a version. Archiving an agent keeps its sessions. */
 @Injectable()
 export class AgentService extends OrgResourceService<AgentEntity, AgentDto> {
   constructor(
@@ -81,10 +81,10 @@ export class AgentService extends OrgResourceService<AgentEntity, AgentDto> {
   }
 
   /**
-   * Creates a copy of a published agent, or gives an existing copy the content of a package. The caller runs the transaction
-   * and keeps the workspace from being archived. Errors: 403, 404, 409 naming the agent that has the name.
+   * Creates a copy of a published agent, or updates an existing copy to the content of a package. The caller runs the
+   * transaction and locks the workspace against archiving. Errors: 403, 404, 409 naming the agent that has the name.
    *
-   * @param content its references name copies in the workspace
+   * @param content refers to copies in the workspace
    */
   async install(
     tx: Tx,
@@ -112,7 +112,7 @@ export class AgentService extends OrgResourceService<AgentEntity, AgentDto> {
   patch(scope: OrgScope, id: string, dto: PatchAgentDto, ifMatch?: string): Promise<Versioned<AgentDto>> {
     return this.change(scope, id, dto, ifMatch, async (row, tx) => {
       const content = patchedContent(row, dto);
-      // References that stay are not checked again: their targets may have been archived since.
+      // Unchanged references are not checked again, because their targets may have been archived since.
       const { tools = [], skills = [] } = changedColumns<AgentEntity>(row, content) ?? {};
       await this.references.check(tx, within(scope, row.workspace_id), { tools, skills });
       return content;

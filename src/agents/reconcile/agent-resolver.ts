@@ -30,7 +30,7 @@ export class AgentResolver {
     private readonly references: AgentReferences,
   ) {}
 
-  /** Returns the contents of specs in their order, with at most four statements for any number of them. */
+  /** Returns the contents of specs in order. Takes at most four statements for any number of specs. */
   async resolve(
     tx: Tx,
     scope: Scope,
@@ -49,8 +49,8 @@ export class AgentResolver {
       ...repeatedReferences(content, pointer),
     ]);
     if (faults.length === 0) {
-      const referring = resolved.map(({ content, pointer }) => ({ ...content, pointer }));
-      faults.push(...(await this.references.faultsIn(tx, scope, referring)));
+      const references = resolved.map(({ content, pointer }) => ({ ...content, pointer }));
+      faults.push(...(await this.references.faultsIn(tx, scope, references)));
     }
     return { contents: resolved.map(({ content }) => content), faults };
   }
@@ -58,8 +58,8 @@ export class AgentResolver {
 
 /** Returns the content of a spec. A name without a resource becomes an empty id. */
 function contentWithIds(spec: AgentSpec, servers: Ids, skills: Ids): AgentContent {
-  const idOf = (known: Ids, name: string | null | undefined, id: string | null | undefined): string =>
-    (name == null ? id : known.get(name)) ?? '';
+  const idOf = (ids: Ids, name: string | null | undefined, id: string | null | undefined): string =>
+    (name == null ? id : ids.get(name)) ?? '';
   return contentOf({
     ...spec,
     tools: (spec.tools ?? []).map(({ server, server_id, tool_name }) => ({
@@ -83,8 +83,8 @@ const unknownNames = ({ tools, skills }: AgentContent, pointer: string): Fault[]
 ];
 
 /**
- * Returns the references that are the same by name and by id, which is only known once names are resolved. Such an agent
- * would refuse a PATCH of its own members.
+ * Returns references to the same tool or skill, one by name and one by id, which are known only after names are
+ * resolved. They are faults because patching the agent with its own members would fail.
  */
 const repeatedReferences = ({ tools, skills }: AgentContent, pointer: string): Fault[] => [
   ...repeatedKeys(
@@ -97,7 +97,7 @@ const repeatedReferences = ({ tools, skills }: AgentContent, pointer: string): F
   ),
 ];
 
-/** @param keys empty for an unknown reference */
+/** @param keys an empty string stands for an unknown reference */
 function repeatedKeys(keys: readonly string[], pointer: string): Fault[] {
   const seen = new Set<string>();
   return keys.flatMap((key, index) => {

@@ -2,7 +2,7 @@ import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
 import { HasOutline } from '#platform/http';
 import { AgentFieldsDto, SKILLS_MAX, TOOLS_MAX } from '../agents/agent-fields.dto';
 
-/** A reference to a tool. Its server is given by its name, declared or registered, or by its id. */
+/** A reference to a tool. Names its server by name, declared or registered, or by id. */
 export interface DeclaredTool {
   server?: string | null;
   server_id?: string | null;
@@ -16,7 +16,7 @@ export interface DeclaredSkill {
   version_ordinal?: number | null;
 }
 
-/** The spec of a declared agent. Its references are checked without class-validator, which would be slow for many. */
+/** The spec of a declared agent. `faultsInSpec` checks its references, because class-validator is slow for many. */
 export class AgentSpecDto extends AgentFieldsDto {
   @IsOptional()
   @HasOutline({ kind: 'whole' })
@@ -31,7 +31,7 @@ export class AgentSpecDto extends AgentFieldsDto {
   skills?: unknown[] | null;
 }
 
-/** A spec without form errors. */
+/** A validated spec. */
 export type AgentSpec = AgentFieldsDto & {
   tools?: DeclaredTool[] | null;
   skills?: DeclaredSkill[] | null;

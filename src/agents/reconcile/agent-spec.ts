@@ -4,10 +4,10 @@ import { type FieldError, Problem } from '#platform/problem';
 import type { Declared } from '../../resources';
 import { AgentSpecDto } from './agent-spec.dto';
 
-/** The most references of all agents of an app, because a reconcile looks them up and holds them in memory. */
+/** The maximum number of references in all agents of an app, because a reconcile holds them in memory. */
 const REFERENCES_MAX = 20_000;
 
-/** The number of faults that one answer reports. */
+/** The maximum number of faults that are reported per list. */
 const FAULTS_MAX = 50;
 
 export const REPEATED = 'repeats an earlier element';
@@ -31,10 +31,10 @@ const optional =
 
 /** The form of a reference. */
 interface Form {
-  /** Exactly one of these members must be given. */
+  /** Exactly one of these members must be present. */
   either: readonly [string, string];
   checks: ReadonlyMap<string, Check>;
-  /** The members that must differ between references. */
+  /** The members that identify the target. No two references may have the same target. */
   key: readonly string[];
 }
 
@@ -58,7 +58,7 @@ const SKILL: Form = {
   key: ['skill', 'skill_id'],
 };
 
-/** Returns the form errors of a spec. */
+/** Returns the validation errors of a spec. */
 export function faultsInSpec(spec: Record<string, unknown>, pointer: string): FieldError[] {
   try {
     const { tools, skills } = validateBody(AgentSpecDto, spec, pointer);
@@ -72,7 +72,7 @@ export function faultsInSpec(spec: Record<string, unknown>, pointer: string): Fi
   }
 }
 
-/** Returns an error for the agent whose references exceed the limit of an app. */
+/** Returns an error for the first agent at which the references of an app exceed their limit. */
 export function faultsAmongSpecs(declared: readonly Declared[]): FieldError[] {
   let count = 0;
   for (const { spec, pointer } of declared) {
@@ -98,10 +98,10 @@ function faultsOf(references: readonly unknown[], form: Form, pointer: string): 
       faults.push({ pointer: place, detail: 'must be an object' });
       continue;
     }
-    const ofForm = formFaults(reference, form, place);
-    faults.push(...ofForm);
-    if (ofForm.length > 0) continue;
-    // Null and absent are the same.
+    const ownFaults = formFaults(reference, form, place);
+    faults.push(...ownFaults);
+    if (ownFaults.length > 0) continue;
+    // Null and absent mean the same.
     const key = JSON.stringify(form.key.map((member) => reference[member] ?? null));
     if (seen.has(key)) faults.push({ pointer: place, detail: REPEATED });
     seen.add(key);
@@ -124,9 +124,9 @@ function formFaults(
     const detail = check(reference[member]);
     if (detail !== null) faults.push({ pointer: `${place}/${member}`, detail });
   }
-  const isNamed = (reference[byName] ?? null) !== null;
-  const isGiven = (reference[byId] ?? null) !== null;
-  if (isNamed === isGiven)
+  const hasName = (reference[byName] ?? null) !== null;
+  const hasId = (reference[byId] ?? null) !== null;
+  if (hasName === hasId)
     faults.push({ pointer: place, detail: `must have exactly one of ${byName} and ${byId}` });
   return faults;
 }

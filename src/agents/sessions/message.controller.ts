@@ -25,7 +25,7 @@ export class MessageController {
     return created(`/agent/v1/sessions/${sessionId}/messages/${view.message_id}`, view);
   }
 
-  /** List the messages of a session, in their order */
+  /** List the messages of a session, in order */
   @Get()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: MessagePageDto })

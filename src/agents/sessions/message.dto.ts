@@ -29,13 +29,13 @@ export class CreateMessageDto {
   @ApiProperty({ type: 'array', items: {}, maxItems: TOOL_CALLS_MAX, nullable: true, required: false })
   tool_calls?: unknown[] | null;
 
-  /** For the role `tool`: the id, in `tool_calls`, of the call that the message answers. */
+  /** For the role `tool`: the id, within `tool_calls`, of the call that this message responds to. */
   @IsOptional()
   @IsString()
   @Length(1, 255)
   tool_call_id?: string | null;
 
-  /** The speaker, such as the tool that answers or one of several people or agents. */
+  /** The name of the speaker, for example of the tool that responds, or of one of several people or agents. */
   @IsOptional()
   @IsString()
   @Length(1, 255)
@@ -56,7 +56,7 @@ export class MessageDto extends StampsDto {
   session_id!: string;
   org_id!: string;
   workspace_id!: string;
-  /** The place in the session, from 1 without gaps. */
+  /** The position in the session, from 1 without gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   ordinal!: number;
   @ApiProperty({ enum: MESSAGE_ROLES })

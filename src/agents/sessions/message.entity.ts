@@ -11,7 +11,7 @@ export class SessionMessageEntity {
   @PrimaryColumn('text')
   session_id!: string;
 
-  /** The place in the session, from 1 without gaps, in the order of acceptance. */
+  /** The position in the session, from 1 without gaps, in the order of acceptance. */
   @PrimaryColumn('integer')
   ordinal!: number;
 
@@ -34,11 +34,11 @@ export class SessionMessageEntity {
   @JsonColumn({ nullable: true })
   tool_calls!: RawJson | null;
 
-  /** The id of the tool call that the message answers. */
+  /** The id of the tool call that the message responds to. */
   @Column('text', { nullable: true })
   tool_call_id!: string | null;
 
-  /** The speaker, such as the tool that answers. */
+  /** The name of the speaker, such as the tool that responds. */
   @Column('text', { nullable: true })
   name!: string | null;
 

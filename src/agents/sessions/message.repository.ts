@@ -11,13 +11,13 @@ import type { AgentSessionEntity } from './session.entity';
 const COLUMNS = `session_id, ordinal, message_id, org_id, workspace_id, role, content, tool_calls, tool_call_id, name,
   trace_id, created_at, created_by`;
 
-/** A message to add: its place among those that are added with it, from 0. */
+/** A message to add. `index` is its position, from 0, among the messages of the same statement. */
 interface NewMessage extends CreateMessageDto {
   index: number;
   message_id: string;
 }
 
-const GIVEN = new BulkColumns<NewMessage>([
+const NEW_MESSAGE = new BulkColumns<NewMessage>([
   { name: 'index', type: 'int8', value: ({ index }) => index },
   ...(['message_id', 'role', 'tool_call_id', 'name', 'trace_id'] as const).map(
     (name): BulkColumn<NewMessage> => ({ name, type: 'text', value: (row) => row[name] ?? null }),
@@ -49,11 +49,12 @@ export class MessageRepository {
   }
 
   /**
-   * Adds messages at the end of an active session, in their order, and counts them, in one statement. The rows of the session
-   * and of its workspace are locked only while the server runs it. Writes nothing and returns none if the session takes no
-   * messages. `IS TRUE` leaves only the primary key to find the rows, because the plan is kept from when the tables are new.
+   * Appends messages to an active session, in order, and counts them. Takes one statement, so that the rows of the
+   * session and its workspace are locked only while it runs. Writes nothing and returns no rows if the session does not
+   * accept messages. `IS TRUE` leaves only the primary key to find the rows, because the plan may have been cached when
+   * the tables were new.
    *
-   * @param workspaceIds those in which the caller may write, or null for all of the organization
+   * @param workspaceIds the workspaces in which the caller may write, or null for all of the organization
    */
   append(
     scope: OrgScope,
@@ -61,7 +62,7 @@ export class MessageRepository {
     sessionId: string,
     messages: readonly CreateMessageDto[],
   ): Promise<SessionMessageEntity[]> {
-    const given = messages.map((message, index) => ({ ...message, index, message_id: newId('msg') }));
+    const rows = messages.map((message, index) => ({ ...message, index, message_id: newId('msg') }));
     return this.database.write<SessionMessageEntity>(
       prepared(
         'message.append',
@@ -82,13 +83,13 @@ export class MessageRepository {
           INSERT INTO session_messages (${raw(COLUMNS)})
           SELECT session_id, message_count - ${messages.length}::integer + 1 + index, message_id, org_id, workspace_id,
             role, content, tool_calls, tool_call_id, name, trace_id, last_message_at, ${scope.principalId}
-          FROM session CROSS JOIN ${GIVEN.table(given, 'given')}
+          FROM session CROSS JOIN ${NEW_MESSAGE.table(rows, 'given')}
           ORDER BY index RETURNING ${raw(COLUMNS)}`,
       ),
     );
   }
 
-  /** Lists the messages of a session, by default in their order. */
+  /** Lists the messages of a session, by default in order. */
   list(
     scope: OrgScope,
     sessionId: string,

@@ -16,12 +16,12 @@ import type { SessionMessageEntity } from './message.entity';
 import { SESSION_WRITERS } from './session.entity';
 import { AgentSessionService } from './session.service';
 
-/** Attempts at a message while its session is reopened. */
+/** The maximum number of attempts to add a message, because its session may be reopened in between. */
 const ATTEMPTS = 3;
 
 interface NewMessage {
   scope: OrgScope;
-  /** Those in which the caller may write, or null for all of the organization. */
+  /** The workspaces in which the caller may write, or null for all of the organization. */
   workspaceIds: readonly string[] | null;
   sessionId: string;
   dto: CreateMessageDto;
@@ -30,8 +30,8 @@ interface NewMessage {
 /** The messages of sessions. */
 @Injectable()
 export class MessageService {
-  /** Messages for one session. Each write locks its row until the commit, so separate writes would queue. */
-  private readonly small = new Coalescer<NewMessage, SessionMessageEntity | null>({
+  /** Combines small messages to one session, because separate writes would queue for the lock of the session's row. */
+  private readonly smallWrites = new Coalescer<NewMessage, SessionMessageEntity | null>({
     run: (messages) => this.append(messages),
     max: SMALL_WRITES.max,
     isSequential: true,
@@ -43,7 +43,7 @@ export class MessageService {
     private readonly messages: MessageRepository,
   ) {}
 
-  /** Adds a message at the end of a session. Errors: those of `AgentSessionService.checkTakesMessages`. */
+  /** Appends a message to a session. Errors: those of `AgentSessionService.checkAcceptsMessages`. */
   async create(
     scope: OrgScope,
     sessionId: string,
@@ -55,14 +55,14 @@ export class MessageService {
     const key = [scope.orgId, scope.principalId, sessionId, workspaceIds];
     const isSmall = toRawJson([dto.content, dto.tool_calls ?? null]).text.length <= SMALL_WRITES.length;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const row = isSmall ? await this.small.add(key, message, signal) : (await this.append([message]))[0];
+      const row = isSmall ? await this.smallWrites.add(key, message, signal) : (await this.append([message]))[0];
       if (row) return toMessageDto(row);
-      await this.sessions.checkTakesMessages(scope, sessionId);
+      await this.sessions.checkAcceptsMessages(scope, sessionId);
     }
     throw problem.conflict('The session changed during the request. Try again.');
   }
 
-  /** Adds messages of one caller to one session. Returns null for each if the session takes no messages. */
+  /** Adds messages of one caller to one session. Returns null for each if the session does not accept messages. */
   private async append(messages: readonly NewMessage[]): Promise<(SessionMessageEntity | null)[]> {
     const { scope, workspaceIds, sessionId } = messages[0]!;
     const dtos = messages.map(({ dto }) => dto);

@@ -31,7 +31,7 @@ export interface ScoredMessageRow {
   created_at: Date;
 }
 
-/** Sessions of agents that are not archived, by their last message. */
+/** Selects live sessions of agents by the time of their last message. */
 export interface AgentSelection {
   agentIds: readonly string[];
   since?: Date | undefined;
@@ -58,32 +58,33 @@ const MESSAGE_COLUMNS = raw('role, content, tool_calls, tool_call_id, name, trac
 export class SessionDirectoryRepository {
   constructor(private readonly database: Database) {}
 
-  async agentsAmong(scope: Scope, ids: readonly string[]): Promise<string[]> {
+  async findAgents(scope: Scope, ids: readonly string[]): Promise<string[]> {
     const rows = await this.database.query<{ agent_id: string }>(
       sql`SELECT agent_id FROM agents WHERE workspace_id = ${scope.workspaceId} AND agent_id = ANY (${ids})`,
     );
     return rows.map((row) => row.agent_id);
   }
 
-  sessionsAmong(scope: Scope, ids: readonly string[]): Promise<SessionRefRow[]> {
+  findSessions(scope: Scope, ids: readonly string[]): Promise<SessionRefRow[]> {
     const where = new Where(scope.key).add(sql`session_id = ANY (${ids})`);
     return this.database.query<SessionRefRow>(sql`SELECT ${REF} FROM agent_sessions WHERE ${where.sql}`);
   }
 
-  async sessionsOf(scope: Scope, agentIds: readonly string[], among: readonly string[]): Promise<string[]> {
+  /** Returns the live sessions of these agents among the given ids. */
+  async filterByAgents(scope: Scope, agentIds: readonly string[], ids: readonly string[]): Promise<string[]> {
     const where = new Where(scope.key)
       .add(sql`session_id = given.id`)
       .add(sql`agent_id = ANY (${agentIds})`)
       .add(sql`archived_at IS NULL`);
     const rows = await this.database.query<{ session_id: string }>(
-      sql`SELECT s.session_id FROM unnest(${among}::text[]) AS given(id)
+      sql`SELECT s.session_id FROM unnest(${ids}::text[]) AS given(id)
         CROSS JOIN LATERAL (SELECT session_id FROM agent_sessions WHERE ${where.sql} OFFSET 0) s`,
     );
     return rows.map(({ session_id }) => session_id);
   }
 
-  /** Reads some sessions of these agents, in no order. */
-  some(scope: Scope, agentIds: readonly string[], limit: number): Promise<SessionRefRow[]> {
+  /** Reads some live sessions of these agents, in no particular order. */
+  findSome(scope: Scope, agentIds: readonly string[], limit: number): Promise<SessionRefRow[]> {
     return this.newestOfEach(scope, { agentIds }, limit, empty);
   }
 
@@ -96,7 +97,7 @@ export class SessionDirectoryRepository {
     return this.newestOfEach(scope, selection, limit, NEWEST_FIRST, after);
   }
 
-  /** Reads each agent on its own, along its index and no further than the limit. */
+  /** Reads the sessions of each agent separately, along an index and up to the limit. */
   private newestOfEach(
     scope: Scope,
     selection: AgentSelection,
@@ -129,13 +130,13 @@ export class SessionDirectoryRepository {
     const where = selected(Where.estimatedByAverage(scope.key), selection).add(
       sql`agent_id = ANY (${selection.agentIds}::text[])`,
     );
-    const [row] = await this.database.query<{ found: number }>(
-      sql`SELECT count(*) AS found FROM agent_sessions s WHERE ${where.sql}`,
+    const [row] = await this.database.query<{ count: number }>(
+      sql`SELECT count(*) AS count FROM agent_sessions s WHERE ${where.sql}`,
     );
-    return row?.found ?? 0;
+    return row?.count ?? 0;
   }
 
-  /** Reads the first messages, up to `maxBytes` together. Each says whether it is the last of its session. */
+  /** Reads the first messages, at most `maxBytes` together. `is_last` marks the last message of the session. */
   messages(
     scope: Scope,
     sessionId: string,

@@ -17,7 +17,7 @@ export type ScoredMessage = ScoredMessageRow;
 /** The first messages of a session. */
 export interface SessionBeginning {
   messages: ScoredMessage[];
-  /** The session has no further messages. */
+  /** Whether the session has no further messages. */
   isWhole: boolean;
 }
 
@@ -26,25 +26,25 @@ export interface SessionBeginning {
 export class SessionDirectory {
   constructor(private readonly sessions: SessionDirectoryRepository) {}
 
-  /** Returns the agents that are in the workspace, archived ones included. */
+  /** Returns which of these agents are in the workspace, including archived ones. */
   async knownAgents(scope: Scope, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return new Set(await this.sessions.agentsAmong(scope, ids));
+    return new Set(await this.sessions.findAgents(scope, ids));
   }
 
-  /** Returns the time of the last message of each of these sessions that belongs to an agent. */
+  /** Returns the time of the last message of each session that belongs to an agent. */
   async lastMessages(scope: Scope, ids: readonly string[]): Promise<ReadonlyMap<string, Date>> {
-    const found = await this.sessions.sessionsAmong(scope, ids);
-    return new Map(found.map(({ session_id, last_message_at }) => [session_id, last_message_at]));
+    const sessions = await this.sessions.findSessions(scope, ids);
+    return new Map(sessions.map(({ session_id, last_message_at }) => [session_id, last_message_at]));
   }
 
   /** Returns the live sessions of these agents among the given ones. */
   sessionsAmong(scope: Scope, agentIds: readonly string[], among: readonly string[]): Promise<string[]> {
-    return this.sessions.sessionsOf(scope, agentIds, among);
+    return this.sessions.filterByAgents(scope, agentIds, among);
   }
 
-  /** Returns at most `limit` live sessions of these agents, in no order. */
+  /** Returns at most `limit` live sessions of these agents, in no particular order. */
   async someSessions(scope: Scope, agentIds: readonly string[], limit: number): Promise<string[]> {
-    return (await this.sessions.some(scope, agentIds, limit)).map(({ session_id }) => session_id);
+    return (await this.sessions.findSome(scope, agentIds, limit)).map(({ session_id }) => session_id);
   }
 
   /** Reads sessions by their last message, newest first, after a given session. The cost grows with the limit. */
@@ -62,8 +62,8 @@ export class SessionDirectory {
   }
 
   /**
-   * Returns the first messages of a session: at most `limit`, and at most `maxBytes` of JSON. Null for a session that does
-   * not belong to an agent.
+   * Returns the first messages of a session: at most `limit`, and at most `maxBytes` of JSON. Returns null for a session
+   * that does not belong to an agent.
    */
   async beginning(
     scope: Scope,
@@ -71,8 +71,8 @@ export class SessionDirectory {
     limit: number,
     maxBytes: number,
   ): Promise<SessionBeginning | null> {
-    const known = await this.lastMessages(scope, [sessionId]);
-    if (!known.has(sessionId)) return null;
+    const lastMessages = await this.lastMessages(scope, [sessionId]);
+    if (!lastMessages.has(sessionId)) return null;
     const rows = await this.sessions.messages(scope, sessionId, limit, maxBytes);
     return {
       messages: rows.map(({ is_last: _, ...message }) => message),

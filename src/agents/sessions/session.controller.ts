@@ -27,8 +27,8 @@ export class AgentSessionController {
     @Param('agent_id') agentId: string,
     @Body() dto: CreateSessionDto,
   ): Promise<Reply> {
-    const made = await this.sessions.create(scope, agentId, dto);
-    return created(`/agent/v1/sessions/${made.view.session_id}`, made);
+    const session = await this.sessions.create(scope, agentId, dto);
+    return created(`/agent/v1/sessions/${session.view.session_id}`, session);
   }
 
   /** List sessions */
@@ -89,7 +89,7 @@ export class AgentSessionController {
     return this.sessions.restore(scope, id, ifMatch);
   }
 
-  /** List the traces that name a session, newest first */
+  /** List the traces of a session, newest first */
   @Get('sessions/:session_id/traces')
   @RequireRoleSomewhere('viewer')
   @ApiOkResponse({ type: TracePageDto })

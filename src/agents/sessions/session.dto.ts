@@ -44,7 +44,7 @@ export class PatchSessionDto extends MetadataPatchDto {
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). The same holds for `agent_id` and `prompt`. */
+  /** Must be the current one (422 `immutable_field`). The same applies to `agent_id` and `prompt`. */
   @NotNull()
   @IsString()
   session_id?: string;
@@ -61,7 +61,7 @@ export class PatchSessionDto extends MetadataPatchDto {
   @IsName()
   title?: string | null;
 
-  /** Only an `active` session takes messages. You can make a session active again. */
+  /** Only an `active` session accepts messages. You can set a session back to `active`. */
   @NotNull()
   @IsOneOf(SESSION_STATUSES, { required: false })
   session_status?: SessionStatus;
@@ -82,11 +82,11 @@ export class AgentSessionListQueryDto extends CreatedListQueryDto {
   session_status?: SessionStatus;
 }
 
-/** A conversation with an agent. Its `generation` also rises with every message. */
+/** A conversation with an agent. Every message also increases its `generation`. */
 export class AgentSessionDto extends PlacedDto {
   session_id!: string;
   agent_id!: string;
-  /** The agent's version that the session is pinned to. */
+  /** The version of the agent that the session is pinned to. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   version_ordinal!: number;
   title!: string | null;

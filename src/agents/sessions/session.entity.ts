@@ -6,7 +6,7 @@ import { type AnyOf, PlacedEntity } from '../../resources';
 export const SESSION_STATUSES = ['active', 'completed', 'failed'] as const;
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
 
-/** Deployed agents hold the role `runtime`, and read and write sessions and messages. */
+/** Deployed agents have the role `runtime`. They read and write sessions and messages. */
 export const SESSION_READERS: AnyOf = ['viewer', 'runtime'];
 export const SESSION_WRITERS: AnyOf = ['editor', 'runtime'];
 
@@ -19,7 +19,7 @@ export class AgentSessionEntity extends PlacedEntity {
   @Column('text')
   agent_id!: string;
 
-  /** The agent's version that the session is pinned to. */
+  /** The version of the agent that the session is pinned to. */
   @Column('integer')
   version_ordinal!: number;
 

@@ -54,7 +54,7 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
 
   /**
    * Starts a session with an agent, pinned to the newest version or to an earlier one. The prompt is its first message.
-   * Errors: 404 for the agent, 403, 409 when the agent or its workspace is archived, 400 for an unknown version.
+   * Errors: 404 for the agent; 403; 409 if the agent or its workspace is archived; 400 for an unknown version.
    */
   create(scope: OrgScope, agentId: string, dto: CreateSessionDto): Promise<Versioned<AgentSessionDto>> {
     return this.transaction(scope, async (tx) => {
@@ -85,7 +85,7 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
     }));
   }
 
-  /** Lists the traces that name a session, newest first. Errors: 404, 503 when traces cannot be read. */
+  /** Lists the traces of a session, newest first. Errors: 404; 503 if traces cannot be read. */
   async listTraces(
     scope: OrgScope,
     id: string,
@@ -97,17 +97,17 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
   }
 
   /**
-   * Throws the reason why a session takes no messages from the caller: 404, 403, 409 when the session is not active, or it
-   * or its workspace is archived.
+   * Throws if a session does not accept messages from the caller: 404; 403; 409 if the session is not active, or if the
+   * session or its workspace is archived.
    */
-  async checkTakesMessages(scope: OrgScope, id: string): Promise<void> {
+  async checkAcceptsMessages(scope: OrgScope, id: string): Promise<void> {
     await this.kit.database.transaction(async (tx) => {
       const session = await this.lock(tx, scope, id, 'update');
       this.checkWritable(session);
       await this.checkOpen(tx, scope, session);
       if (session.session_status !== 'active') {
         throw problem.conflict(
-          `The session is ${session.session_status} and takes no messages. Set session_status to active first.`,
+          `The session is ${session.session_status} and does not accept messages. Set \`session_status\` to \`active\` first.`,
         );
       }
     });
@@ -122,12 +122,12 @@ function newSession(scope: OrgScope, agent: AgentEntity, dto: CreateSessionDto):
   const version_ordinal = dto.version_ordinal ?? agent.version_ordinal;
   // Versions are numbered without gaps and never deleted.
   if (version_ordinal > agent.version_ordinal) {
-    const detail = `is not a version of the agent. The newest is ${agent.version_ordinal}.`;
+    const detail = `is not a version of the agent. The newest version is ${agent.version_ordinal}.`;
     throw problem.invalidFields([{ pointer: '/version_ordinal', detail }]);
   }
-  const made = stamps(scope);
+  const stamped = stamps(scope);
   return {
-    ...made,
+    ...stamped,
     session_id: newId('ses'),
     org_id: scope.orgId,
     workspace_id: agent.workspace_id,
@@ -137,7 +137,7 @@ function newSession(scope: OrgScope, agent: AgentEntity, dto: CreateSessionDto):
     prompt: dto.prompt,
     session_status: 'active',
     message_count: 1,
-    last_message_at: made.created_at,
+    last_message_at: stamped.created_at,
     metadata: toRawJson(dto.metadata ?? {}),
     generation: 1,
   };

@@ -1,6 +1,6 @@
 import { type Answer, type ApiClient, newOrganization, type TestApp, type TestOrganization } from '#testing';
 
-/** An agent, as lists tell it. */
+/** An agent as lists return it. */
 export interface Agent {
   agent_id: string;
   name: string;
@@ -51,12 +51,12 @@ export class AgentAppFixture {
     return this.admin.post('/registry/v1/apps/support/reconcile');
   }
 
-  /** By name. */
+  /** Returns the agents, sorted by name. */
   async agents(query = ''): Promise<Agent[]> {
     return (await this.editor.get<{ items: Agent[] }>(`/agent/v1/agents?sort=name&${query}`)).body.items;
   }
 
-  /** All that apps can declare, archived or not. */
+  /** Returns all resources that apps can declare, archived or not. */
   async everything(): Promise<unknown[]> {
     const lists = ['/agent/v1/agents', '/skill/v1/skills', '/mcp/v1/servers'];
     const answers = await Promise.all(lists.map((list) => this.editor.get(`${list}?include_archived=true`)));

@@ -5,7 +5,7 @@ import { agent, skill } from '../registry/apps.fixture';
 import { AgentAppFixture, server } from './agent-app.fixture';
 import { registerServer, registerSkill } from './parts.fixture';
 
-describe('the declaration of an agent', () => {
+describe('declared agents', () => {
   let app: TestApp;
   let on: AgentAppFixture;
 
@@ -44,7 +44,7 @@ describe('the declaration of an agent', () => {
     expect([answer.status, answer.body.errors[0].pointer]).toEqual([400, `/resources/0/spec${pointer}`]);
   });
 
-  it('has a bounded number of references, checked without blocking others', async () => {
+  it('have a limited number of references, which are checked without blocking other requests', async () => {
     const tools = Array.from({ length: 500 }, (_, n) => ({ server: 'tickets', tool_name: `tool-${n}` }));
     const many = Array.from({ length: 41 }, (_, n) => agent(`agent-${n}`, { tools }));
     const refused = await on.declare(many);
@@ -94,7 +94,7 @@ describe('the declaration of an agent', () => {
     expect(await on.agents('sync_state=failed')).toEqual([]);
   });
 
-  it('refuses the same tool or skill by name and by id', async () => {
+  it('are rejected if they name the same tool or skill by name and by id', async () => {
     const server_id = await registerServer(on.editor, on.org.workspaceId, ['fetch', 'find'], 'web');
     const skill_id = await registerSkill(on.editor, on.org.workspaceId, 'there');
     await on.declare([

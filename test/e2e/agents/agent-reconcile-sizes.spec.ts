@@ -6,7 +6,7 @@ import { agent, skill } from '../registry/apps.fixture';
 import { AgentAppFixture } from './agent-app.fixture';
 import { registerServer } from './parts.fixture';
 
-describe('reconciling large agents, or many', () => {
+describe('reconciling many or large agents', () => {
   let app: TestApp;
   let on: AgentAppFixture;
 

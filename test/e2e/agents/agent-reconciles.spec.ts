@@ -60,7 +60,7 @@ describe('reconciling an app with agents', () => {
     expect(found.body.items.map((one: { id: string }) => one.id)).toContain(planner!.agent_id);
   });
 
-  it('writes one version for a change, and nothing without one', async () => {
+  it('writes one version per change, and nothing without a change', async () => {
     const skills = [{ skill: 'writing' }];
     await on.declare([skill('writing'), agent('one', { skills, metadata: { b: 1, a: 2 } }), agent('two')]);
     await on.reconcile();
@@ -143,7 +143,7 @@ describe('reconciling an app with agents', () => {
     expect((await on.agents())[0]).toMatchObject({ skills: [{ skill_id: again }], version_ordinal: 2 });
   });
 
-  it('does not take over an agent of somebody else', async () => {
+  it('does not take over an agent that the app does not own', async () => {
     const of = { workspace_id: on.org.workspaceId };
     await on.editor.post('/agent/v1/agents', { ...of, name: 'theirs', instructions: 'mine' });
     await on.declare([agent('theirs', { instructions: 'ours' }), agent('new')]);
@@ -154,7 +154,7 @@ describe('reconciling an app with agents', () => {
     ]);
   });
 
-  it('releases its agents when the app is archived, with an audit entry each', async () => {
+  it('releases its agents when the app is archived, with one audit entry each', async () => {
     const { body } = await on.declare([agent('one'), skill('two'), server('three')]);
     await on.reconcile();
     const lists = ['/agent/v1/agents', '/skill/v1/skills', '/mcp/v1/servers'];
@@ -208,7 +208,7 @@ describe('reconciling an app with agents', () => {
         WHERE datname = current_database() AND wait_event_type = 'Lock'`;
       while ((await app.database.query(blocked)).length < count);
     };
-    // the change is made, and waits with its last statement
+    // the change is written and waits before its last statement
     const { patching, reconciling } = await app.database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM search_documents WHERE resource_id = $1 FOR UPDATE', [one.agent_id]);
       const patched = on.editor.patch(`/agent/v1/agents/${one.agent_id}`, { instructions: 'by hand' });

@@ -49,7 +49,7 @@ describe('agents', () => {
     ]);
   });
 
-  it('are refused with pointers to duplicates and to members that are not lists', async () => {
+  it('return 400 with pointers to duplicates and to members that are not lists', async () => {
     const tool = (tool_name: string) => ({ server_id: 's', tool_name });
     const answers = [
       await create({ tools: [tool('a'), tool('b'), tool('b')] }),

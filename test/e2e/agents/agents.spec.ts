@@ -99,7 +99,7 @@ describe('agents', () => {
     expect(answers.map(({ status }) => status)).toEqual([201, 201]);
   });
 
-  it('keep their name: a new one is immutable_field', async () => {
+  it('return immutable_field for a new name', async () => {
     const { body: agent } = await create();
     const path = `${AGENTS}/${agent.agent_id}`;
     const other = await editor.patch(path, { name: 'other', description: 'd' });
@@ -113,7 +113,7 @@ describe('agents', () => {
     expect([same.status, same.body.description]).toEqual([200, 'd']);
   });
 
-  describe('in versions', () => {
+  describe('and their versions', () => {
     it('are stored with each change', async () => {
       const { body: agent } = await create({ instructions: 'one', metadata: { a: 1, b: 2 } });
       const path = `${AGENTS}/${agent.agent_id}`;
@@ -144,7 +144,7 @@ describe('agents', () => {
       }
     });
 
-    it('are created one at a time by concurrent writers, and stale If-Match gets 412', async () => {
+    it('are created one at a time by concurrent writers, and a stale If-Match returns 412', async () => {
       const { body: agent } = await create();
       const path = `${AGENTS}/${agent.agent_id}`;
       const answers = await Promise.all(
@@ -170,7 +170,7 @@ describe('agents', () => {
       expect([patched.status, patched.body.errors[0].pointer]).toEqual([400, pointer]);
     });
 
-    it('are refused: a tool that the server has not, a version that the skill has not', async () => {
+    it('return 400 for a tool that the server lacks and a version that the skill lacks', async () => {
       const server_id = await registerServer(editor, org.workspaceId, ['search']);
       const skill_id = await registerSkill(editor, org.workspaceId);
       const answer = await create({
@@ -186,7 +186,7 @@ describe('agents', () => {
       ]);
     });
 
-    it('are refused: of another workspace, of another organization, or archived', async () => {
+    it('return 400 if the target is in another workspace or organization, or is archived', async () => {
       const elsewhere = await org.newWorkspace();
       const stranger = await newOrganization(app);
       const theirs = await stranger.member('editor');
@@ -213,7 +213,7 @@ describe('agents', () => {
     });
   });
 
-  it('are listed by workspace, state, app, name and words', async () => {
+  it('can be listed by workspace, state, app, name and words', async () => {
     const workspace_id = await org.newWorkspace();
     const of = (names: string[]) => names.map((name) => expect.objectContaining({ name }) as object);
     for (const name of ['alpha', 'beta', 'gamma']) {

@@ -93,7 +93,7 @@ describe('the messages of a session', () => {
     expect(await on.messagesOf(session.session_id)).toHaveLength(1);
   });
 
-  it('are stored once for each key', async () => {
+  it('are stored once per Idempotency-Key', async () => {
     const { body: session } = await on.begin();
     const path = `${SESSIONS}/${session.session_id}/messages`;
     const send = () => on.runtime.post(path, { role: 'user', content: 'x' }, { 'idempotency-key': 'one' });
@@ -112,7 +112,7 @@ describe('the messages of a session', () => {
     expect((await on.say(session.session_id, {})).status).toBe(201);
   });
 
-  it('are all counted, and none follows the end of the session, when it ends while many write', async () => {
+  it('are all counted, and none is added after the session ends, while many clients write', async () => {
     for (let round = 0; round < 5; round++) {
       const { body: session } = await on.begin();
       const path = `${SESSIONS}/${session.session_id}`;
@@ -142,7 +142,7 @@ describe('the messages of a session', () => {
     }
   });
 
-  it('are refused in an archived workspace', async () => {
+  it('are rejected in an archived workspace', async () => {
     const { body: session } = await on.begin();
     const statement = (at: string) =>
       app.database.query(`UPDATE workspaces SET archived_at = ${at} WHERE workspace_id = $1`, [

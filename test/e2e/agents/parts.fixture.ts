@@ -2,7 +2,7 @@ import type { ApiClient } from '#testing';
 
 let made = 0;
 
-/** Registers an MCP server that offers these tools, and answers its id. */
+/** Registers an MCP server that offers these tools. @returns its id */
 export async function registerServer(
   by: ApiClient,
   workspace_id: string,
@@ -19,7 +19,7 @@ export async function registerServer(
   return answer.body.server_id;
 }
 
-/** Makes a skill of one version, and answers its id. */
+/** Creates a skill with one version. @returns its id */
 export async function registerSkill(
   by: ApiClient,
   workspace_id: string,

@@ -129,7 +129,7 @@ describe('scoring the sessions of agents', () => {
     expect(result!.answers).toMatchObject({ output: 'said 1200', count: 1000, is_truncated: true });
   });
 
-  it('truncates large messages, and says so', async () => {
+  it('truncates large messages, and marks them as truncated', async () => {
     const agent = await makeAgent();
     const session = await begin(agent);
     await say(session, 'assistant', 'small');

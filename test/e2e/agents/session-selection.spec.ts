@@ -11,17 +11,17 @@ import {
 } from '#testing';
 import { workOf } from '../evaluation/work.harness';
 
-/** More than are looked up by their ids. */
+/** More sessions than are looked up by id. */
 const MANY = 2_000;
-/** What any statement may go through to select a few. */
-const ROWS = 5_000;
+/** The maximum number of rows that a statement may read to select a few sessions. */
+const ROWS_MAX = 5_000;
 
 describe('selecting among many sessions of agents', () => {
   let app: TestApp;
   let org: TestOrganization;
   let evaluator: ApiClient;
   let runtime: ApiClient;
-  /** What ages count from, however long a test takes. */
+  /** The time that ages are relative to, however long a test takes. */
   let began: Date;
 
   beforeAll(async () => {
@@ -77,10 +77,10 @@ describe('selecting among many sessions of agents', () => {
     return answer.body.results.map(({ session_id }: any) => session_id);
   };
 
-  it('reads only the sessions it takes, of 100,001', async () => {
+  it('reads only the selected sessions among 100,001', async () => {
     const { agent, session } = await newAgent(100_001);
     const scorer = await newScorer();
-    // none is newer than what is taken; without statistics, all of them may look like less work than an index
+    // No trace is newer than the selected sessions. Without statistics, the planner may prefer a full scan to an index.
     await app.database.query(
       `INSERT INTO traces (workspace_id, trace_id, session_id, started_at, ended_at, span_count, error_count, models)
        SELECT $1, lpad(to_hex(n), 32, '0'), $2 || '-' || n, $3::timestamptz - (n + 2) * interval '1 minute', now(), 1, 0, '{}'
@@ -89,7 +89,7 @@ describe('selecting among many sessions of agents', () => {
     );
     const agent_ids = [agent];
     const future = new Date(Date.now() + 3_600_000).toISOString();
-    const asked: [Record<string, unknown>, number, string[]][] = [
+    const cases: [Record<string, unknown>, number, string[]][] = [
       [{ limit: 1 }, 200, [session(1)]],
       [{ limit: 2, until: ago(50_000.5).toISOString() }, 200, [session(50_001), session(50_002)]],
       [{ since: future }, 200, []],
@@ -97,22 +97,22 @@ describe('selecting among many sessions of agents', () => {
       [{ limit: 1, session_ids: [session(90_000), session(90_001)] }, 200, [session(90_000)]],
       [{ limit: 1, unscored_only: true }, 200, [session(1)]],
     ];
-    const ask = async ([selection, status, expected]: (typeof asked)[number]): Promise<void> => {
+    const check = async ([selection, status, expected]: (typeof cases)[number]): Promise<void> => {
       let answer: Answer | undefined;
       const works = await workOf(app.database, async () => {
         answer = await score(scorer, { agent_ids, ...selection });
       });
       expect([selection, answer!.status]).toEqual([selection, status]);
       expect((answer!.body.results ?? []).map((one: any) => one.session_id)).toEqual(expected);
-      const large = works.filter(({ rows }) => rows > ROWS);
+      const large = works.filter(({ rows }) => rows > ROWS_MAX);
       expect([selection, large.map(({ statement, rows }) => [statement, rows])]).toEqual([selection, []]);
     };
-    for (const one of asked) await ask(one);
+    for (const one of cases) await check(one);
     await app.database.query(
       `UPDATE traces SET started_at = started_at + interval '20000 minutes' WHERE workspace_id = $1`,
       [org.workspaceId],
     );
-    await ask([{ limit: 2 }, 200, [session(1), session(2)]]);
+    await check([{ limit: 2 }, 200, [session(1), session(2)]]);
     const all = await score(scorer, { agent_ids });
     expect([all.status, all.body.detail]).toEqual([
       422,
@@ -120,7 +120,7 @@ describe('selecting among many sessions of agents', () => {
     ]);
   });
 
-  it('finds sessions by their traces among many newer traces of others', async () => {
+  it('finds sessions by their traces among many newer traces of other sessions', async () => {
     const { agent, session } = await newAgent(MANY);
     const scorer = await newScorer();
     const traces = (of: string, count: number, age: string) =>
@@ -177,7 +177,7 @@ describe('selecting among many sessions of agents', () => {
     expect(counted.body.detail).toContain(`matches ${MANY - 1 + 2} targets`);
   });
 
-  it('skips sessions that are about to be scored', async () => {
+  it('skips sessions that are already queued for scoring', async () => {
     const { agent, session } = await newAgent(MANY);
     const scorer = await newScorer();
     await trace(session(1_000), ago(0));

@@ -23,7 +23,7 @@ export interface Message {
   created_at: string;
 }
 
-/** An organization with an agent, and who holds sessions with it. */
+/** An organization with an agent, and callers who use its sessions. */
 export class SessionsFixture {
   private made = 0;
   agent = '';
@@ -32,7 +32,7 @@ export class SessionsFixture {
     readonly org: TestOrganization,
     readonly editor: ApiClient,
     readonly admin: ApiClient,
-    /** A deployed agent: with the role `runtime` in the workspace, and no other. */
+    /** A deployed agent, which has only the role `runtime` in the workspace. */
     readonly runtime: ApiClient,
   ) {}
 

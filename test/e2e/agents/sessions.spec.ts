@@ -13,7 +13,7 @@ describe('sessions with agents', () => {
   });
   afterAll(() => app.close());
 
-  it('begin with a prompt, which keeps its line breaks and is the first message', async () => {
+  it('start with a prompt, which keeps its line breaks and becomes the first message', async () => {
     const answer = await on.begin({ prompt: PROMPT });
     expect(answer.status).toBe(201);
     expect(answer.headers.get('location')).toBe(`${SESSIONS}/${answer.body.session_id}`);
@@ -78,7 +78,7 @@ describe('sessions with agents', () => {
     expect((await on.say(session.session_id, {})).status).toBe(201);
   });
 
-  it('allow changes of title, status and metadata only', async () => {
+  it('allow only their title, status and metadata to change', async () => {
     const { body: session } = await on.begin({ metadata: { a: 1, b: 2 } });
     const path = `${SESSIONS}/${session.session_id}`;
     const patched = await on.runtime.patch(
@@ -109,7 +109,7 @@ describe('sessions with agents', () => {
     ]);
   });
 
-  it('are listed by workspace, agent, status and time', async () => {
+  it('can be listed by workspace, agent, status and time', async () => {
     const workspace = await on.org.newWorkspace();
     const of = [await on.makeAgent(workspace), await on.makeAgent(workspace)];
     const sessions: Session[] = [];
@@ -131,7 +131,7 @@ describe('sessions with agents', () => {
     expect((await on.editor.get(`${SESSIONS}?title=x`)).status).toBe(400);
   });
 
-  it('are joined with their traces', async () => {
+  it('list their traces', async () => {
     const { body: session } = await on.begin();
     const { body: other } = await on.begin();
     const traces = [newTraceId(), newTraceId()];
@@ -151,7 +151,7 @@ describe('sessions with agents', () => {
     expect((await viewer.get(`${SESSIONS}/ses_none/traces`)).status).toBe(404);
   });
 
-  it('are archived by admins, and then read-only', async () => {
+  it('can be archived by admins, and are then read-only', async () => {
     const { body: session } = await on.begin();
     const path = `${SESSIONS}/${session.session_id}`;
     expect((await on.editor.post(`${path}/archive`)).status).toBe(403);
