@@ -17,21 +17,21 @@ import { type FileDto, type FileUploadQueryDto, type FileVersionDto, NewFileDto 
 import { FileService, type UploadedContent } from './file.service';
 import { MEDIA_TYPE, OCTET_STREAM } from './file.entity';
 
-/** Room for the parts of a form besides its file, in bytes. */
+/** The maximum size of a form without its file, in bytes. */
 export const FORM_BYTES = 256 * 1024;
 
 const FIELD_BYTES = 64 * 1024;
 const NEW_FILE_FIELDS = ['workspace_id', 'name', 'metadata'] as const;
 type NewFileFields = { [Field in (typeof NEW_FILE_FIELDS)[number]]?: string | undefined };
 
-/** An upload whose bytes are in the storage. */
+/** An upload whose bytes are stored. */
 interface Upload extends UploadedContent {
   fields: NewFileFields;
   /** The name that the client gave the uploaded file, or an empty string. */
   filename: string;
 }
 
-/** Receives files: streams them into the storage, and then creates files and versions. */
+/** Receives uploads: streams their bytes to storage, then creates files and versions. */
 @Injectable()
 export class FileUploadService {
   constructor(
@@ -48,7 +48,7 @@ export class FileUploadService {
   ): Promise<Versioned<FileDto>> {
     const isForm = isFormOf(request);
     if (isForm)
-      refuse(query, (name) => problem.invalidQuery(name, 'must be a field of the form, not of the query'));
+      rejectFields(query, (name) => problem.invalidQuery(name, 'must be a form field, not a query parameter'));
     try {
       if (!isForm) await this.files.checkCreatable(scope, newFileOf(query, ''));
       const upload = await this.receive(scope, request, isForm, query);
@@ -56,7 +56,7 @@ export class FileUploadService {
         this.files.create(scope, newId('file'), newFileOf(upload.fields, upload.filename), upload),
       );
     } catch (error) {
-      throw isForm ? error : aboutQuery(error);
+      throw isForm ? error : toQueryProblem(error);
     }
   }
 
@@ -70,7 +70,7 @@ export class FileUploadService {
     await this.files.checkAddable(scope, id);
     const upload = await this.receive(scope, request, isFormOf(request), {});
     return this.blobs.keeping([upload.blob], () => {
-      refuse(upload.fields, (name) => {
+      rejectFields(upload.fields, (name) => {
         const detail = 'is a member of the file, not of a version. Change it with PATCH';
         return problem.invalidFields([{ pointer: `/${name}`, detail }]);
       });
@@ -107,11 +107,11 @@ export class FileUploadService {
 const isFormOf = ({ contentType }: IncomingRequest): boolean =>
   mediaTypeOf({ headers: { 'content-type': contentType } }) === MULTIPART_MEDIA;
 
-/** The Content-Type that curl and other clients send by default, whatever the bytes are. */
-const DEFAULT_OF_CLIENTS = 'application/x-www-form-urlencoded';
+/** The Content-Type that curl and other clients send by default, whatever the bytes. */
+const CLIENT_DEFAULT_TYPE = 'application/x-www-form-urlencoded';
 
-const mediaTypeFrom = (named: string | undefined): string =>
-  named !== undefined && named !== DEFAULT_OF_CLIENTS && MEDIA_TYPE.test(named) ? named : OCTET_STREAM;
+const mediaTypeFrom = (type: string | undefined): string =>
+  type !== undefined && type !== CLIENT_DEFAULT_TYPE && MEDIA_TYPE.test(type) ? type : OCTET_STREAM;
 
 /** Validates the fields of a new file. Errors: 400, with pointers to fields. */
 function newFileOf({ workspace_id, name, metadata }: NewFileFields, filename: string): NewFileDto {
@@ -122,8 +122,8 @@ function newFileOf({ workspace_id, name, metadata }: NewFileFields, filename: st
   });
 }
 
-/** Points a problem with the fields of a new file to the query, where a raw upload has them. */
-function aboutQuery(error: unknown): unknown {
+/** Reports a problem with the fields of a new file as one of the query, because raw uploads send them there. */
+function toQueryProblem(error: unknown): unknown {
   if (!(error instanceof Problem) || error.code !== 'invalid_request' || !error.errors) return error;
   return problem.invalidQueries(
     error.errors.map((one) =>
@@ -140,7 +140,7 @@ function metadataOf(text: string): unknown {
   }
 }
 
-function refuse(fields: NewFileFields, faultOf: (name: string) => Problem): void {
-  const given = NEW_FILE_FIELDS.find((name) => fields[name] !== undefined);
-  if (given !== undefined) throw faultOf(given);
+function rejectFields(fields: NewFileFields, problemOf: (name: string) => Problem): void {
+  const present = NEW_FILE_FIELDS.find((name) => fields[name] !== undefined);
+  if (present !== undefined) throw problemOf(present);
 }

@@ -31,7 +31,11 @@ export class FileVersionController {
     private readonly uploads: FileUploadService,
   ) {}
 
-  /** Upload a version of a file. Returns 200 with the newest version if it has the same content and media type */
+  /**
+   * Upload a version of a file
+   *
+   * @remarks Returns 200 with the newest version if it has the same content and media type.
+   */
   @Post()
   @Throws('storage_unavailable')
   @RequireRoleSomewhere('editor')
@@ -39,7 +43,7 @@ export class FileVersionController {
   @ApiHeader({
     name: 'If-Match',
     required: false,
-    description: 'The ETag of the file, not of a version. 412 when the file has changed since.',
+    description: 'The ETag of the file, not of a version. Returns 412 if the file has changed since.',
   })
   @ApiCreatedResponse({ type: FileVersionDto })
   @ApiOkResponse({ type: FileVersionDto, description: 'The newest version already has this content.' })

@@ -21,7 +21,7 @@ import { FileUploadService, FORM_BYTES } from './file-upload.service';
 import { FileDto, FileListQueryDto, FilePageDto, FileUploadQueryDto, PatchFileDto } from './file.dto';
 import { FileService } from './file.service';
 
-/** Declares that a route takes a file as a form, or as the body itself. @param fields of the form besides `file` */
+/** Declares that a route takes a file as a form, or as the body itself. @param fields of the form other than `file` */
 export const TakesFile = (fields: Record<string, object>, required: readonly string[]): MethodDecorator =>
   applyDecorators(
     RequestBody({
@@ -61,7 +61,7 @@ export class FileController {
   /**
    * Upload a file
    *
-   * @remarks Send a form with the part `file`, or the bytes themselves with `workspace_id`, `name` and `metadata` in the query. The bytes are stored while they arrive. An upload that breaks off leaves nothing. Names are unique in a workspace (409): to change a file, create a version.
+   * @remarks Send a form with the part `file`, or the bytes themselves with `workspace_id`, `name` and `metadata` in the query. The bytes are streamed to storage. An interrupted upload leaves nothing behind. Names are unique in a workspace (409). To change the content of a file, create a version.
    */
   @Post()
   @Throws('storage_unavailable')
@@ -80,8 +80,8 @@ export class FileController {
     @IncomingBody() body: IncomingRequest,
     @Query() query: FileUploadQueryDto,
   ): Promise<Reply> {
-    const made = await this.uploads.create(scope, body, query);
-    return created(`/file/v1/files/${made.view.file_id}`, made);
+    const file = await this.uploads.create(scope, body, query);
+    return created(`/file/v1/files/${file.view.file_id}`, file);
   }
 
   /** List files */

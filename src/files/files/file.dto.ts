@@ -14,7 +14,7 @@ import {
 } from '../../resources';
 import { CONTENT_FIELDS, type FileEntity, type FileVersionRow } from './file.entity';
 
-/** What an upload says about a new file. */
+/** The members of a new file, as sent with its upload. */
 export class NewFileDto extends MetadataBodyDto {
   @IsString()
   workspace_id!: string;
@@ -24,7 +24,7 @@ export class NewFileDto extends MetadataBodyDto {
   name?: string | null;
 }
 
-/** The query of an upload whose body is the file itself. In a form these are fields. */
+/** The query of an upload whose body is the file itself. In a form, these are fields. */
 export class FileUploadQueryDto {
   /** The workspace. Required unless the body is a form. */
   @IsFilter()
@@ -74,7 +74,7 @@ export class FileListQueryDto extends OwnedListQueryDto {
 /** A file, with the content of its newest version. */
 export class FileDto extends OwnedDto {
   file_id!: string;
-  /** As the upload named it, without parameters. `application/octet-stream` if it named none. */
+  /** The media type of the upload, without parameters. `application/octet-stream` if the upload has none. */
   media_type!: string;
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   size_bytes!: number;
@@ -103,7 +103,7 @@ const VERSION_FIELDS = [
 
 /** A version of a file. Versions never change. */
 export class FileVersionDto extends PickType(FileDto, [...VERSION_FIELDS, 'updated_at']) {
-  /** From 1 without gaps. */
+  /** Numbered from 1 without gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   override version_ordinal!: number;
   /** Always null, because versions are only archived with their file. */

@@ -9,7 +9,7 @@ export const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$
 /** The default media type. */
 export const OCTET_STREAM = 'application/octet-stream';
 
-/** A file of a workspace, with the content of its newest version. `BlobStore` keeps the bytes. */
+/** A file of a workspace, with the content of its newest version. `BlobStore` stores the bytes. */
 @Entity('files')
 export class FileEntity extends OwnedEntity {
   @PrimaryColumn('text')
@@ -29,7 +29,7 @@ export class FileEntity extends OwnedEntity {
   metadata!: RawJson;
 }
 
-/** The members that make a version. */
+/** The members whose changes create a version. */
 export const CONTENT_FIELDS = ['media_type', 'size_bytes', 'sha256'] as const;
 
 export type FileContent = Pick<FileEntity, (typeof CONTENT_FIELDS)[number]>;

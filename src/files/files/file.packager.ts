@@ -19,9 +19,11 @@ import type { FileEntity, FileVersionRow } from './file.entity';
 import { FileRepository } from './file.repository';
 import { FileService } from './file.service';
 
-/** The file of a component with everything but the bytes. */
+/** The file of a component that holds everything except the bytes. */
 const MEMBERS_FILE = 'file.json';
-/** The file of a component with the bytes. Sorts after the other one, which can then be read without them. */
+/**
+ * The file of a component that holds the bytes. Sorts after `file.json`, so that `file.json` can be read without them.
+ */
 const CONTENT_FILE = 'payload';
 
 /** The content of `file.json`. */
@@ -37,7 +39,7 @@ const MEMBERS: Outline = {
   ignored: new Set(),
 };
 
-/** Packs a version of a file with its present metadata, because metadata has no versions. */
+/** Packs a version of a file with the current metadata of the file, because metadata has no versions. */
 @Injectable()
 export class FilePackager implements Packager {
   readonly kind = 'file';
@@ -84,7 +86,7 @@ export class FilePackager implements Packager {
     return this.rows.published.findCopies(tx, scope, artifactIds);
   }
 
-  /** Errors: 503 `storage_unavailable`. */
+  /** Stores the bytes of a component before it is installed. Errors: 503 `storage_unavailable`. */
   async stage(scope: Scope, { key, files }: Pick<UnpackedComponent, 'key' | 'files'>): Promise<WrittenBlob> {
     for await (const { path, content } of files) {
       if (path === CONTENT_FILE) return this.blobs.write(scope, content);

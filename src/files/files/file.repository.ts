@@ -6,7 +6,7 @@ import { type ComparedRow, OwnedRepository } from '../../resources';
 import type { FileListQueryDto } from './file.dto';
 import { CONTENT_FIELDS, FileEntity, type FileVersionRow } from './file.entity';
 
-/** Columns that a reconcile reads of a file. */
+/** The columns of a file that a reconcile reads. */
 export interface ComparedFile extends ComparedRow, Pick<FileEntity, 'sha256' | 'media_type' | 'metadata'> {}
 
 /** Files and their versions. */

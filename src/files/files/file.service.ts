@@ -37,7 +37,7 @@ import {
 } from './file.entity';
 import { FileRepository } from './file.repository';
 
-/** Files as the resource kit keeps them. */
+/** Describes files to the resource kit. */
 export const FILE: ResourceKind<FileEntity, FileDto> = {
   noun: 'file',
   type: 'file',
@@ -60,13 +60,13 @@ export interface FilePart {
   bytes: Buffer;
 }
 
-/** Written bytes and their media type. */
+/** Stored bytes and their media type. */
 export interface UploadedContent {
   blob: WrittenBlob;
   mediaType: string;
 }
 
-/** Files and their versions. Each change of the content makes a version. */
+/** Files and their versions. Each change of the content creates a version. */
 @Injectable()
 export class FileService extends OrgResourceService<FileEntity, FileDto> {
   constructor(
@@ -97,8 +97,9 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
   }
 
   /**
-   * Creates a copy of a published file, or gives an existing copy the content of a package. Name and metadata have no
-   * versions, so an existing copy keeps its own. The caller runs the transaction and keeps the workspace from being archived. Errors: 403, 404, 409 naming the file that has the name.
+   * Creates a copy of a published file, or updates an existing copy to the content of a package. Name and metadata have
+   * no versions, so an existing copy keeps its own. The caller runs the transaction and locks the workspace against
+   * archiving. Errors: 403, 404, 409 naming the file that has the name.
    */
   async install(
     tx: Tx,
@@ -124,8 +125,8 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
   }
 
   /**
-   * Throws what `create` would: 400, 403 and 409 for the workspace, 409 for a name that is taken. Call it before the content
-   * is read.
+   * Throws the errors of `create` that do not depend on the content: 400, 403 and 409 for the workspace, 409 for a name
+   * that is taken. Call it before reading the content.
    */
   checkCreatable(scope: OrgScope, { workspace_id, name }: NewFileDto): Promise<void> {
     return this.transaction(scope, async (tx) => {
@@ -134,7 +135,7 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
     });
   }
 
-  /** Throws unless the caller may add a version: 404, 403. Call it before the content is read. */
+  /** Throws unless the caller may add a version: 404, 403. Call it before reading the content. */
   async checkAddable(scope: OrgScope, id: string): Promise<void> {
     this.kit.access.admit(scope, await this.files.find(scope, id), FILE.noun, id, ['editor'], FILE.readers);
   }
@@ -176,7 +177,7 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
     ifMatch: string | undefined,
   ): Promise<void> {
     await super.checkChange(tx, scope, row, dto, ifMatch);
-    // the next reconcile would not find it by its declared name
+    // A reconcile finds the file by its declared name.
     if (row.app_id !== null && dto.name !== undefined && dto.name !== row.name) {
       throw problem.immutableField('/name');
     }
@@ -192,7 +193,7 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
     return new Versioned(toFileVersionDto(await this.findVersion(scope, id, ordinal)), ordinal);
   }
 
-  /** Streams the newest content. See `storedContent`. */
+  /** Streams the content of the newest version. See `storedContent`. */
   async getContent(scope: OrgScope, id: string, requested: RequestedContent): Promise<Reply> {
     return this.contentOf(scope, await this.find(scope, id), requested);
   }
@@ -209,8 +210,8 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
   /**
    * Reads a part of the content. Errors: 404, 503 `storage_unavailable`.
    *
-   * @param ordinal the version; the newest one without it
-   * @param length at most so many bytes, which are held in memory
+   * @param ordinal the version. Defaults to the newest
+   * @param length the maximum number of bytes to read into memory
    */
   async readPart(
     scope: OrgScope,
@@ -252,7 +253,7 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
   }
 }
 
-/** Returns the columns of a file that its content decides. */
+/** Returns the columns of a file that its content determines. */
 const columnsOf = ({ blob, mediaType }: UploadedContent) => ({
   media_type: mediaType,
   size_bytes: blob.size,

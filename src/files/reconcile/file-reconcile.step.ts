@@ -22,7 +22,7 @@ import { type ComparedFile, FileRepository } from '../files/file.repository';
 import { FILE } from '../files/file.service';
 import { FileSpecDto } from './file-spec.dto';
 
-/** The most files of an app, because a reconcile stores them one after another in its transaction. */
+/** The maximum number of files in an app, because a reconcile stores them one by one in its transaction. */
 const FILES_MAX = 100;
 
 interface DeclaredFile {
@@ -59,9 +59,9 @@ export class FileReconcileStep extends OwnedReconcileStep<FileEntity, DeclaredFi
   }
 
   override faultsAmong(declared: readonly Declared[]): FieldError[] {
-    const beyond = declared[FILES_MAX];
-    return beyond
-      ? [{ pointer: beyond.pointer, detail: `exceeds the limit of ${FILES_MAX} files of an app` }]
+    const excess = declared[FILES_MAX];
+    return excess
+      ? [{ pointer: excess.pointer, detail: `exceeds the limit of ${FILES_MAX} files per app` }]
       : [];
   }
 
@@ -80,7 +80,7 @@ export class FileReconcileStep extends OwnedReconcileStep<FileEntity, DeclaredFi
     );
   }
 
-  /** Stores the bytes. Those of a reconcile that is rolled back are deleted by the clean-up of the storage. */
+  /** Stores the bytes. If the reconcile is rolled back, the storage clean-up deletes them. */
   protected override async beforeWrite(
     tx: Tx,
     scope: Scope,
@@ -116,7 +116,7 @@ const columnsOf = ({ bytes, sha256, mediaType, metadata }: DeclaredFile) => ({
   metadata,
 });
 
-/** Reads a declaration without form errors. */
+/** Reads a validated declaration. */
 function contentOf({ spec }: Declared): DeclaredFile {
   const dto = spec as unknown as FileSpecDto;
   const bytes = bytesOf(dto);

@@ -6,7 +6,7 @@ import { MEDIA_TYPE } from '../files/file.entity';
 
 const ENCODINGS = ['utf-8', 'base64'] as const;
 
-/** The declaration of a file in an app. Larger files are uploaded instead. */
+/** The declaration of a small file in an app. Upload larger files instead. */
 export class FileSpecDto extends MetadataBodyDto {
   @IsString()
   content!: string;

@@ -5,7 +5,7 @@ import { FileCallers, FILES, sha256Of } from './files.fixture';
 
 const declared = (name: string, spec: object) => ({ kind: 'file', name, spec });
 
-describe('files that an app declares', () => {
+describe('declared files', () => {
   let app: TestApp;
   let apps: AppsFixture;
 
@@ -23,7 +23,7 @@ describe('files that an app declares', () => {
     await apps.patch(slug, { resources });
     return apps.reconcile(slug);
   };
-  const kept = async () => {
+  const blobCounts = async () => {
     const [row] = await app.database.query<{ blobs: number; writes: number }>(
       `SELECT (SELECT count(*)::int FROM blobs WHERE org_id = $1) AS blobs,
               (SELECT count(*)::int FROM blob_writes WHERE org_id = $1) AS writes`,
@@ -71,7 +71,7 @@ describe('files that an app declares', () => {
     expect(await list(slug)).toMatchObject([{ file_id: cases.file_id, sync_state: 'synced' }]);
   });
 
-  it('drift when somebody adds a version, until the next reconcile', async () => {
+  it('drift when someone adds a version, until the next reconcile', async () => {
     const slug = await apps.reconciled(declared('a', { content: 'declared', media_type: 'text/plain' }));
     const [{ file_id }] = await list(slug);
     const path = `${FILES}/${file_id}`;
@@ -83,10 +83,10 @@ describe('files that an app declares', () => {
     ]);
     expect((await apps.editor.get(`${path}/content`)).body).toBe('declared');
     // the first content is stored once
-    expect(await kept()).toEqual({ blobs: 2, writes: 0 });
+    expect(await blobCounts()).toEqual({ blobs: 2, writes: 0 });
   });
 
-  it('keep their name, which is declared', async () => {
+  it('cannot be renamed, because their name is declared', async () => {
     const slug = await apps.reconciled(declared('a', { content: 'x' }));
     const [{ file_id }] = await list(slug);
     const renamed = await apps.editor.patch(`${FILES}/${file_id}`, { name: 'b' });
@@ -110,7 +110,7 @@ describe('files that an app declares', () => {
     );
   });
 
-  it('are refused beyond 100', async () => {
+  it('are limited to 100 per app', async () => {
     const files = Array.from({ length: 101 }, (_, n) => declared(`file ${n}`, { content: `${n}` }));
     const answer = await apps.declare({ resources: files });
     expect([answer.status, answer.body.errors[0].pointer]).toEqual([400, '/resources/100']);
@@ -128,7 +128,7 @@ describe('files that an app declares', () => {
     expect(failed.status).toBe(422);
     await app.database.query(`UPDATE blob_writes SET heartbeat_at = now() - interval '2 hours'`);
     await app.get(BlobStore).deleteOrphans();
-    expect(await kept()).toEqual({ blobs: 1, writes: 0 });
+    expect(await blobCounts()).toEqual({ blobs: 1, writes: 0 });
     expect((await callers.objects()).complete).toBe(0);
     expect(await list(body.app as string)).toEqual([]);
   });

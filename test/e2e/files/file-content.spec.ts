@@ -57,7 +57,7 @@ describe('the content of a file', () => {
       ];
       expect(comparable(head.headers)).toEqual(comparable(whole.headers));
     }
-    // a range is defined for GET alone (RFC 9110, section 14.2)
+    // ranges are defined only for GET (RFC 9110, section 14.2)
     const ranged = await callers.download(path, { range: 'bytes=0-1' }, 'HEAD');
     expect([ranged.status, ranged.headers['content-length']]).toEqual([200, '16']);
     expect((await callers.download(path, { 'if-none-match': ETAG }, 'HEAD')).status).toBe(304);
@@ -70,7 +70,7 @@ describe('the content of a file', () => {
     ['🎉 naïve.txt', 'attachment; filename="__ na_ve.txt"; filename*=UTF-8\'\'%F0%9F%8E%89%20na%C3%AFve.txt'],
     ["it's (1)*.txt", 'attachment; filename="it_s _1__.txt"; filename*=UTF-8\'\'it%27s%20%281%29%2A.txt'],
     ['100%.txt', 'attachment; filename="100_.txt"; filename*=UTF-8\'\'100%25.txt'],
-  ])('is saved under its name: %s', async (name, disposition) => {
+  ])('has a Content-Disposition with its name: %s', async (name, disposition) => {
     const { path: of } = await callers.created('x', { name });
     expect((await get({}, `${of}/content`)).headers['content-disposition']).toBe(disposition);
   });
@@ -83,9 +83,9 @@ describe('the content of a file', () => {
     ['an open end', 'bytes=10-', 10, 15],
     ['everything', 'bytes=0-', 0, 15],
     ['a suffix', 'bytes=-5', 11, 15],
-    ['a suffix beyond the beginning', 'bytes=-500', 0, 15],
+    ['a suffix longer than the content', 'bytes=-500', 0, 15],
     ['an end beyond the end', 'bytes=12-100', 12, 15],
-    ['an end beyond every number', `bytes=12-${'9'.repeat(400)}`, 12, 15],
+    ['an end with 400 digits', `bytes=12-${'9'.repeat(400)}`, 12, 15],
     ['a unit in upper case', 'Bytes=1-2', 1, 2],
     ['blanks', 'bytes= 1-2 ', 1, 2],
   ])('is sent in part: %s', async (_, range, start, end) => {
@@ -101,7 +101,7 @@ describe('the content of a file', () => {
   });
 
   it.each(['bytes=16-', 'bytes=16-20', 'bytes=-0', `bytes=${'9'.repeat(30)}-`])(
-    'is 416 for a range beyond it: %s',
+    'returns 416 for a range beyond its end: %s',
     async (range) => {
       const { status, headers, bytes } = await get({ range });
       expect([status, headers['content-range'], JSON.parse(bytes.toString()).code]).toEqual([
@@ -113,7 +113,7 @@ describe('the content of a file', () => {
     },
   );
 
-  it('of no bytes has no range', async () => {
+  it('returns 416 for any range if it is empty', async () => {
     const { path: empty } = await callers.created('', { name: 'empty' });
     const { status, headers } = await get({ range: 'bytes=0-' }, `${empty}/content`);
     expect([status, headers['content-range']]).toEqual([416, 'bytes */0']);
@@ -148,15 +148,15 @@ describe('the content of a file', () => {
     ['another ETag', '"other"', 200],
     ['a weak ETag', `W/${ETAG}`, 200],
     ['a date', 'Wed, 21 Oct 2099 07:28:00 GMT', 200],
-  ])('is sent in part only if it is the same: If-Range with %s', async (_, condition, expected) => {
+  ])('honours Range only if If-Range matches: If-Range with %s', async (_, condition, expected) => {
     const { status, bytes } = await get({ range: 'bytes=0-1', 'if-range': condition });
     expect([status, bytes.length]).toEqual([expected, expected === 206 ? 2 : 16]);
-    // a range that cannot be satisfied counts only if it is the same
+    // an unsatisfiable range is ignored as well if If-Range does not match
     const beyond = await get({ range: 'bytes=99-', 'if-range': condition });
     expect(beyond.status).toBe(expected === 206 ? 416 : 200);
   });
 
-  it.each([ETAG, `W/${ETAG}`, `"x", ${ETAG}`, '*'])('is 304 for whoever has it: %s', async (condition) => {
+  it.each([ETAG, `W/${ETAG}`, `"x", ${ETAG}`, '*'])('returns 304 if If-None-Match matches: %s', async (condition) => {
     const ranges: Record<string, string>[] = [{}, { range: 'bytes=0-1' }, { range: 'bytes=99-' }];
     for (const range of ranges) {
       const { status, headers, bytes } = await get({ 'if-none-match': condition, ...range });
@@ -164,12 +164,12 @@ describe('the content of a file', () => {
     }
   });
 
-  it('is sent to whoever has another one', async () => {
+  it('is sent if If-None-Match does not match', async () => {
     expect((await get({ 'if-none-match': '"other", W/"another"' })).status).toBe(200);
     expect((await get({ 'if-none-match': '"other"', range: 'bytes=0-0' })).status).toBe(206);
   });
 
-  it('is 412 for whoever expects another one, whatever else is asked', async () => {
+  it('returns 412 if If-Match does not match, whatever the other headers', async () => {
     const others: Record<string, string>[] = [
       {},
       { range: 'bytes=0-1' },
@@ -186,7 +186,7 @@ describe('the content of a file', () => {
     }
   });
 
-  it('is read by runtime and viewers, stays when archived, and is not changed by new versions', async () => {
+  it('can be read by runtime and viewers, even when archived, and new versions do not change it', async () => {
     const { path: file } = await callers.created('first', { name: 'archived' });
     await callers.editor.post(`${file}/versions`, Buffer.from('second'), { 'content-type': 'a/b' });
     await callers.admin.post(`${file}/archive`);
@@ -211,10 +211,10 @@ describe('the content of a file', () => {
     expect((await get({ 'if-match': old }, `${file}/content`)).status).toBe(412);
   });
 
-  it('equals what was uploaded, in every part, whatever its size', async () => {
+  it('equals the upload in every range, whatever its size', async () => {
     const size = fc.oneof(
       fc.integer({ min: 0, max: 2_000 }),
-      // around the chunks that it is read and sent in
+      // sizes around those of the chunks in which content is read and sent
       fc
         .tuple(fc.constantFrom(65_536, 262_144, 524_288), fc.integer({ min: -2, max: 2 }))
         .map(([a, b]) => a + b),

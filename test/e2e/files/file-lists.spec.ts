@@ -50,14 +50,14 @@ describe('the list of files', () => {
     expect(await names(query.replaceAll(' ', '%20'))).toEqual(expected);
   });
 
-  it('is narrowed to a workspace, and to those that the caller may read', async () => {
+  it('contains only files of the given workspace, and only those that the caller may read', async () => {
     expect(await names(`workspace_id=${other}`)).toEqual(['alpha report.csv']);
     expect(await names(`workspace_id=${callers.org.workspaceId}&limit=0`)).toEqual([]);
     const stranger = await FileCallers.of(app);
     expect((await stranger.editor.get(FILES)).body.page.total).toBe(0);
   });
 
-  it('goes on after a cursor', async () => {
+  it('continues after a cursor', async () => {
     const found: string[] = [];
     let cursor: string | null = '';
     while (cursor !== null) {
@@ -69,7 +69,7 @@ describe('the list of files', () => {
     expect([found.length, new Set(found).size]).toEqual([4, 4]);
   });
 
-  it('refuses unknown filters and states', async () => {
+  it('rejects unknown filters and states', async () => {
     expect(await callers.editor.get(`${FILES}?type=x`)).toMatchObject({
       status: 400,
       body: { code: 'invalid_query' },
@@ -82,8 +82,8 @@ describe('the list of files', () => {
 });
 
 /**
- * Lists read about as many rows as they return. Without statistics the planner expects few files in an organization, and
- * sorts all of them, so only narrower lists are tested before there are any.
+ * Lists read about as many rows as they return. Without statistics, the planner expects few files in an organization and
+ * sorts all of them, so only narrow lists are tested before statistics exist.
  */
 describe('the list of many files', () => {
   let app: TestApp;
@@ -96,7 +96,7 @@ describe('the list of many files', () => {
     const { view, path } = await callers.created('x', { name: 'first' });
     versions = `${path}/versions`;
     const { orgId: org_id } = callers.org;
-    // one file of forty is in the workspace
+    // one of forty files is in the workspace
     const others = await Promise.all(Array.from({ length: 3 }, () => callers.org.newWorkspace()));
     await app.database.query(
       `INSERT INTO files (file_id, org_id, workspace_id, name, metadata, media_type, size_bytes, sha256, version_ordinal,
@@ -155,7 +155,7 @@ describe('the list of many files', () => {
         returned = (body.items as unknown[]).length;
       });
       expect([query, returned > 0]).toEqual([query, true]);
-      // the count reads what it counts, which the total is for
+      // ignore the count, which reads all rows that it counts
       const rows = works.filter(({ statement }) => /page_key/.test(statement) && !/count\(/.test(statement));
       expect([query, rows.length > 0]).toEqual([query, true]);
       const most = Math.max(...rows.map((work) => work.rows));

@@ -8,17 +8,17 @@ import { newOrganization, StandaloneService, type TestApp, type TestOrganization
 
 export const MIB = 1024 * 1024;
 
-/** Repeated to make a large file, so that the test itself need not hold one. */
+/** Repeated to form a large file, so that the test does not hold one in memory. */
 const BLOCK = randomBytes(MIB);
 const BOUNDARY = 'boundary-of-the-test';
 
 /**
- * V8's space for new objects, as the start scripts set it. With its default of 16 MiB the process takes 25 MiB more when it
- * has started.
+ * V8's space for new objects, as the start scripts set it. With the default of 16 MiB, the process takes 25 MiB more
+ * after its start.
  */
 const SMALL_HEAP = '--max-semi-space-size=4';
 
-/** Where a service is, and who calls it. */
+/** The address of a service and a caller of it. */
 interface Caller {
   pid: number;
   url: string;
@@ -31,7 +31,7 @@ export class MeasuredService {
   private constructor(
     readonly caller: Caller,
     readonly stop: () => Promise<void>,
-    /** Ends the process without notice. */
+    /** Kills the process. */
     readonly kill: () => Promise<void>,
   ) {}
 
@@ -47,9 +47,9 @@ export class MeasuredService {
   }
 
   /**
-   * Starts the API alone, as `npm run start:api` does, on the database and the storage of another app.
+   * Starts only the API, as `npm run start:api` does, with the database and storage of another app.
    *
-   * @param of the organization of the caller; a new one unless given
+   * @param of the organization of the caller. Defaults to a new one
    */
   static async startApi(app: TestApp, of?: TestOrganization): Promise<MeasuredService> {
     const organization = of ?? (await newOrganization(app));
@@ -78,13 +78,13 @@ export class MeasuredService {
     );
   }
 
-  /** The most memory that the process has had since its start, in MiB. Linux only. */
+  /** Returns the peak memory of the process since its start, in MiB. Linux only. */
   async peak(): Promise<number> {
     const status = await readFile(`/proc/${this.caller.pid}/status`, 'utf8');
     return Math.round(Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)![1]) / 1024);
   }
 
-  /** Uploads a file of so many MiB. @returns its path */
+  /** Uploads a file. @returns its path */
   async upload(name: string, mebibytes: number, how: 'raw' | 'form'): Promise<string> {
     const { workspaceId: workspace_id } = this.caller;
     const query = how === 'raw' ? `?${new URLSearchParams({ workspace_id, name }).toString()}` : '';
@@ -116,7 +116,7 @@ export class MeasuredService {
     return hash.digest('hex');
   }
 
-  /** Lets so many clients read a file for a while, each in small portions. @returns how many were still reading */
+  /** Lets clients read a file slowly for a while. @returns how many were still reading at the end */
   async readSlowly(file: string, readers: number, seconds: number): Promise<number> {
     const answers = await Promise.all(Array.from({ length: readers }, () => this.answer(file)));
     let broken = 0;
@@ -148,28 +148,28 @@ export class MeasuredService {
   }
 }
 
-/** The blocks of a body of so many MiB. */
+/** Yields the blocks of a body. */
 export function* blocks(mebibytes: number): Generator<Buffer> {
   for (let n = 0; n < mebibytes; n++) yield BLOCK;
 }
 
-/** SHA-256 of a file of so many MiB, as `upload` makes it. */
+/** Returns the SHA-256 of a file that `upload` sends. */
 export function digestOf(mebibytes: number): string {
   const hash = createHash('sha256');
   for (let n = 0; n < mebibytes; n++) hash.update(BLOCK);
   return hash.digest('hex');
 }
 
-/** MiB by which the memory of a process may grow. */
+/** The number of MiB by which the memory of the process may grow. */
 const GROWTH = 64;
 
 /**
- * Tests that a process with API and worker stays small, whatever the size of the files.
+ * Tests that the memory of a process with API and worker stays small, whatever the size of the files.
  *
- * @param size of the files, in MiB
+ * @param size the size of the files in MiB
  */
 export function describeFileMemory(size: number, readers: number, readingSeconds: number): void {
-  describe('the memory of the service, worker included, which receives and sends large files', () => {
+  describe('the memory of a service with worker that receives and sends large files', () => {
     let service: MeasuredService;
 
     beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { createTestApp, type TestApp } from '#testing';
-import { FileCallers, FILES, ONE_KEPT, sha256Of } from './files.fixture';
+import { FileCallers, FILES, ONE_FILE, sha256Of } from './files.fixture';
 
 describe('a version of a file', () => {
   let app: TestApp;
@@ -61,10 +61,10 @@ describe('a version of a file', () => {
       expect([bytes.toString(), headers.etag]).toEqual([content, `"${sha256Of(content)}"`]);
     }
     expect((await callers.download(`${path}/content`)).bytes.toString()).toBe('three');
-    expect(await callers.kept()).toEqual({ ...ONE_KEPT, versions: 3, blobs: 3, complete: 3 });
+    expect(await callers.counts()).toEqual({ ...ONE_FILE, versions: 3, blobs: 3, complete: 3 });
   });
 
-  it('of the same content and media type is the newest one', async () => {
+  it('is not created for the same content and media type', async () => {
     const { path, etag } = await callers.created('same', {}, 'text/plain');
     const again = await add(path, 'same');
     expect(again).toMatchObject({ status: 200, body: { version_ordinal: 1 } });
@@ -72,34 +72,34 @@ describe('a version of a file', () => {
     expect((await callers.editor.get(path)).headers.get('etag')).toBe(etag);
     const other = await add(path, 'same', { 'content-type': 'text/csv' });
     expect(other).toMatchObject({ status: 201, body: { version_ordinal: 2 } });
-    expect(await callers.kept()).toEqual({ ...ONE_KEPT, versions: 2 });
+    expect(await callers.counts()).toEqual({ ...ONE_FILE, versions: 2 });
     // an earlier content again is a new version
     expect(await add(path, 'same')).toMatchObject({ status: 201, body: { version_ordinal: 3 } });
   });
 
-  it('is refused for a stale If-Match, which is the ETag of the file', async () => {
+  it('is rejected if If-Match is not the current ETag of the file', async () => {
     const { path, etag } = await callers.created('one');
     await callers.editor.patch(path, { metadata: { a: 1 } });
     expect(await add(path, 'two', { 'if-match': etag })).toMatchObject({
       status: 412,
       body: { code: 'precondition_failed' },
     });
-    expect(await callers.kept()).toEqual(ONE_KEPT);
+    expect(await callers.counts()).toEqual(ONE_FILE);
     const current = (await callers.editor.get(path)).headers.get('etag')!;
     expect((await add(path, 'two', { 'if-match': current })).status).toBe(201);
   });
 
-  it('is added one at a time by concurrent writers, and none is lost', async () => {
+  it('is never lost when several writers add one at the same time', async () => {
     const { path } = await callers.created('0');
     const etag = (await callers.editor.get(path)).headers.get('etag')!;
     const free = await Promise.all(Array.from({ length: 8 }, (_, n) => add(path, `free ${n}`)));
     expect(free.map(({ body }) => body.version_ordinal as number).sort()).toEqual([2, 3, 4, 5, 6, 7, 8, 9]);
     const bound = await Promise.all([1, 2, 3].map((n) => add(path, `bound ${n}`, { 'if-match': etag })));
     expect(bound.map(({ status }) => status)).toEqual([412, 412, 412]);
-    expect(await callers.kept()).toEqual({ ...ONE_KEPT, versions: 9, blobs: 9, complete: 9 });
+    expect(await callers.counts()).toEqual({ ...ONE_FILE, versions: 9, blobs: 9, complete: 9 });
   });
 
-  it('has no name, metadata or workspace of its own', async () => {
+  it('cannot have its own name, metadata or workspace', async () => {
     const { path } = await callers.created('one');
     const [workspace, file] = callers.form('two');
     const others = [workspace!, { name: 'name', content: 'x' }, { name: 'metadata', content: '{}' }];
@@ -116,10 +116,10 @@ describe('a version of a file', () => {
       const raw = await callers.editor.post(`${path}/versions?${part.name}=x`, Buffer.from('two'));
       expect(raw).toMatchObject({ status: 400, body: { code: 'invalid_query' } });
     }
-    expect(await callers.kept()).toEqual(ONE_KEPT);
+    expect(await callers.counts()).toEqual(ONE_FILE);
   });
 
-  it('is refused by roles, and of an archived file', async () => {
+  it('is rejected without the role, and for an archived file', async () => {
     const { path } = await callers.created('one');
     const viewer = await callers.org.member('viewer');
     const refused = await viewer.post(`${path}/versions`, Buffer.from('two'), {
@@ -130,10 +130,10 @@ describe('a version of a file', () => {
     expect(await add(path, 'two')).toMatchObject({ status: 409, body: { code: 'conflict' } });
     expect((await callers.download(`${path}/content`)).bytes.toString()).toBe('one');
     expect((await callers.download(`${path}/versions/1/content`)).bytes.toString()).toBe('one');
-    expect(await callers.kept()).toEqual(ONE_KEPT);
+    expect(await callers.counts()).toEqual(ONE_FILE);
   });
 
-  it('that does not exist is 404', async () => {
+  it('returns 404 if it does not exist', async () => {
     const { path } = await callers.created('one');
     const other = await callers.created('other', { name: 'other' });
     await add(other.path, 'its second');

@@ -9,13 +9,13 @@ import { type Answer, type ApiClient, newOrganization, type TestApp, type TestOr
 
 export const FILES = '/file/v1/files';
 
-/** One part of a form: its name, its content, and for a file its name and media type. */
+/** A part of a form. A file also has a file name and a media type. */
 export interface Part {
   name: string;
   content: string | Buffer;
   filename?: string;
   type?: string;
-  /** Header lines instead of those of the above. */
+  /** Header lines that replace the generated ones. */
   headers?: string;
 }
 
@@ -24,11 +24,11 @@ export interface Download {
   status: number;
   headers: IncomingHttpHeaders;
   bytes: Buffer;
-  /** Whether all bytes arrived that the headers announce. */
+  /** Whether all announced bytes arrived. */
   complete: boolean;
 }
 
-/** An organization, and callers who upload and read files in its workspace. */
+/** An organization with callers who upload and read files in its workspace. */
 export class FileCallers {
   private constructor(
     readonly app: TestApp,
@@ -44,12 +44,12 @@ export class FileCallers {
     return new FileCallers(app, org, app.api(token), await org.member('admin'), token);
   }
 
-  /** The path that a raw upload is sent to. */
+  /** Returns the path for a raw upload. */
   pathOf(query: Record<string, string> = {}): string {
     return `${FILES}?${new URLSearchParams({ workspace_id: this.org.workspaceId, ...query }).toString()}`;
   }
 
-  /** Uploads bytes as the body itself. */
+  /** Uploads bytes as a raw body. */
   upload(
     content: string | Buffer,
     query: Record<string, string> = {},
@@ -60,7 +60,7 @@ export class FileCallers {
     return by.post(this.pathOf(query), Buffer.from(content), { ...type, ...headers });
   }
 
-  /** Sends a form to the files, or to the versions of one. */
+  /** Sends a form that creates a file or a version. */
   uploadForm(
     parts: readonly Part[],
     to = FILES,
@@ -70,13 +70,13 @@ export class FileCallers {
     return by.post(to, formOf(parts), { 'content-type': FORM_TYPE, ...headers });
   }
 
-  /** The parts of a form for a file of the workspace. */
+  /** Returns the parts of a form that uploads a file to the workspace. */
   form(content: string | Buffer, more: Part[] = [], filename = 'a.txt', type = 'text/plain'): Part[] {
     const file = { name: 'file', content, filename, type };
     return [{ name: 'workspace_id', content: this.org.workspaceId }, ...more, file];
   }
 
-  /** Uploads a file, which must be new. @returns its path and view */
+  /** Creates a file. @returns its path and view */
   async created(content: string | Buffer, query: Record<string, string> = {}, type?: string) {
     const answer = await this.upload(content, query, type === undefined ? {} : { 'content-type': type });
     if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
@@ -87,7 +87,7 @@ export class FileCallers {
     };
   }
 
-  /** Sends a request with bytes in the response, and does not fail when the response breaks off. */
+  /** Downloads bytes. Does not fail if the response is aborted. */
   async download(target: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Download> {
     const sent = request(this.app.url + target, {
       method,
@@ -101,13 +101,13 @@ export class FileCallers {
     try {
       for await (const chunk of answer) chunks.push(chunk as Buffer);
     } catch {
-      // broken off
+      // aborted
     }
     const { statusCode, headers: received, complete } = answer;
     return { status: statusCode!, headers: received, bytes: Buffer.concat(chunks), complete };
   }
 
-  /** Opens a connection, and writes the head of a request. The caller writes the body. */
+  /** Opens a connection and writes the head of a request. The caller writes the body. */
   connection(head: string, headers: Record<string, string> = {}): RawConnection {
     const { hostname, port } = new URL(this.app.url);
     const socket = net.connect(Number(port), hostname);
@@ -119,12 +119,12 @@ export class FileCallers {
     return connection;
   }
 
-  /** Directory of the app's storage. */
+  /** The storage directory of the app. */
   get storage(): string {
     return fileURLToPath(this.app.env.STORAGE_URL!);
   }
 
-  /** Number of files in the storage: complete objects and interrupted ones. */
+  /** Counts the complete and the incomplete objects in the storage directory. */
   async objects(): Promise<{ complete: number; incomplete: number }> {
     const namesIn = (...folder: string[]) => readdir(path.join(this.storage, ...folder)).catch(() => []);
     const incomplete = await namesIn('incomplete');
@@ -134,8 +134,8 @@ export class FileCallers {
     };
   }
 
-  /** Everything that the organization keeps of uploads. */
-  async kept(): Promise<Record<string, number>> {
+  /** Counts everything that is stored for uploads of the organization. */
+  async counts(): Promise<Record<string, number>> {
     const [rows] = await this.app.database.query<Record<string, number>>(
       `SELECT (SELECT count(*)::int FROM files WHERE org_id = $1) AS files,
               (SELECT count(*)::int FROM file_versions WHERE org_id = $1) AS versions,
@@ -146,18 +146,18 @@ export class FileCallers {
     return { ...rows!, ...(await this.objects()) };
   }
 
-  /** Waits until what an interrupted request leaves is what it should be. */
-  async keptInTheEnd(expected: Record<string, number>): Promise<void> {
+  /** Waits until `counts` has the expected values. */
+  async untilCounts(expected: Record<string, number>): Promise<void> {
     const until = Date.now() + 20_000;
     for (;;) {
-      const kept = await this.kept();
-      if (JSON.stringify(kept) === JSON.stringify(expected)) return;
-      if (Date.now() > until) return expect(kept).toEqual(expected);
+      const counts = await this.counts();
+      if (JSON.stringify(counts) === JSON.stringify(expected)) return;
+      if (Date.now() > until) return expect(counts).toEqual(expected);
       await delay(20);
     }
   }
 
-  /** The file that holds these bytes. */
+  /** Returns the path of the stored object with this digest. */
   async objectOf(sha256: string): Promise<string> {
     const [row] = await this.app.database.query<{ storage_key: string }>(
       'SELECT storage_key FROM blobs WHERE org_id = $1 AND sha256 = $2',
@@ -167,16 +167,16 @@ export class FileCallers {
   }
 }
 
-/** An organization that has nothing in its storage. */
-export const NOTHING_KEPT = { files: 0, versions: 0, blobs: 0, writes: 0, complete: 0, incomplete: 0 };
+/** The counts of an organization without uploads. */
+export const NO_FILES = { files: 0, versions: 0, blobs: 0, writes: 0, complete: 0, incomplete: 0 };
 
-/** An organization with one file of one version. */
-export const ONE_KEPT = { files: 1, versions: 1, blobs: 1, writes: 0, complete: 1, incomplete: 0 };
+/** The counts of an organization with one file that has one version. */
+export const ONE_FILE = { files: 1, versions: 1, blobs: 1, writes: 0, complete: 1, incomplete: 0 };
 
-/** A connection on which a test writes whatever it wants. */
+/** A connection on which a test writes arbitrary bytes. */
 export class RawConnection {
   received = Buffer.alloc(0);
-  /** Resolves when the service has closed it. */
+  /** Resolves when the connection is closed. */
   readonly closed: Promise<void>;
 
   constructor(readonly socket: net.Socket) {
@@ -196,7 +196,7 @@ export class RawConnection {
     return this.received.toString();
   }
 
-  /** Breaks the connection off. */
+  /** Resets the connection. */
   reset(): void {
     this.socket.resetAndDestroy();
   }

@@ -7,13 +7,13 @@ import {
   FORM_TYPE,
   formOf,
   newBytes,
-  NOTHING_KEPT,
-  ONE_KEPT,
+  NO_FILES,
+  ONE_FILE,
   partOf,
   sha256Of,
 } from './files.fixture';
 
-describe('an upload that breaks off', () => {
+describe('an interrupted upload', () => {
   let app: TestApp;
   let callers: FileCallers;
 
@@ -25,13 +25,13 @@ describe('an upload that breaks off', () => {
   });
   afterAll(() => app.close());
 
-  const UNDER_WAY = { ...NOTHING_KEPT, writes: 1, incomplete: 1 };
+  const IN_PROGRESS = { ...NO_FILES, writes: 1, incomplete: 1 };
   const content = newBytes(500_000);
 
-  /** What a client sends before it goes: the head of a request, and some of its body. */
+  /** What a client sends before it disconnects: the head of a request and a part of its body. */
   const uploads: [string, () => [string, Record<string, string>, Buffer]][] = [
     [
-      'raw, of announced length',
+      'raw, with a Content-Length',
       () => [callers.pathOf(), { 'content-length': '1000000', 'content-type': 'a/b' }, content],
     ],
     [
@@ -43,7 +43,7 @@ describe('an upload that breaks off', () => {
       ],
     ],
     [
-      'a form, within its file',
+      'a form, interrupted within its file',
       () => {
         const body = formOf(callers.form(content));
         return [
@@ -55,20 +55,20 @@ describe('an upload that breaks off', () => {
     ],
   ];
 
-  it.each(uploads)('leaves nothing: %s', async (_, request) => {
+  it.each(uploads)('leaves nothing behind: %s', async (_, request) => {
     const [target, headers, body] = request();
     for (const end of ['reset', 'close'] as const) {
       const connection = callers.connection(`POST ${target}`, headers);
       await connection.write(body);
-      await callers.keptInTheEnd(UNDER_WAY);
+      await callers.untilCounts(IN_PROGRESS);
       if (end === 'reset') connection.reset();
       else connection.socket.end();
-      await callers.keptInTheEnd(NOTHING_KEPT);
+      await callers.untilCounts(NO_FILES);
       connection.socket.destroy();
     }
   });
 
-  it('leaves nothing, when its file is complete and its form is not', async () => {
+  it('leaves nothing behind if its file is complete but its form is not', async () => {
     const [workspace, file] = callers.form(content);
     const connection = callers.connection(`POST ${FILES}`, {
       'transfer-encoding': 'chunked',
@@ -82,22 +82,22 @@ describe('an upload that breaks off', () => {
     await connection.write(
       Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n')]),
     );
-    await callers.keptInTheEnd({ ...NOTHING_KEPT, writes: 1, complete: 1 });
+    await callers.untilCounts({ ...NO_FILES, writes: 1, complete: 1 });
     connection.reset();
-    await callers.keptInTheEnd(NOTHING_KEPT);
+    await callers.untilCounts(NO_FILES);
   });
 
-  it('leaves the versions that there are', async () => {
+  it('does not affect existing versions', async () => {
     const { path } = await callers.created('one');
     const connection = callers.connection(`POST ${path}/versions`, { 'content-length': '1000000' });
     await connection.write(content);
-    await callers.keptInTheEnd({ ...ONE_KEPT, writes: 1, incomplete: 1 });
+    await callers.untilCounts({ ...ONE_FILE, writes: 1, incomplete: 1 });
     connection.reset();
-    await callers.keptInTheEnd(ONE_KEPT);
+    await callers.untilCounts(ONE_FILE);
     expect((await callers.download(`${path}/content`)).bytes.toString()).toBe('one');
   });
 
-  it('is 408 when its client stalls, and leaves nothing', async () => {
+  it('returns 408 if its client stalls, and leaves nothing behind', async () => {
     const connections = uploads.map(([, request]) => {
       const [target, headers, body] = request();
       const connection = callers.connection(`POST ${target}`, headers);
@@ -108,10 +108,10 @@ describe('an upload that breaks off', () => {
       expect(await connection.response()).toMatch(/^HTTP\/1.1 408 [^]*"request_timeout"/);
       await connection.closed;
     }
-    expect(await callers.kept()).toEqual(NOTHING_KEPT);
+    expect(await callers.counts()).toEqual(NO_FILES);
   }, 60_000);
 
-  it('is never touched by the clean-up while it goes on', async () => {
+  it('is not touched by the clean-up while it is running', async () => {
     const connection = callers.connection(`POST ${callers.pathOf()}`, {
       'content-length': String(content.length),
       'content-type': 'a/b',
@@ -125,18 +125,18 @@ describe('an upload that breaks off', () => {
     expect(await connection.response()).toMatch(/^HTTP\/1.1 201 /);
     connection.socket.destroy();
     await store.deleteOrphans();
-    expect(await callers.kept()).toEqual(ONE_KEPT);
+    expect(await callers.counts()).toEqual(ONE_FILE);
     const [file] = (await callers.editor.get(FILES)).body.items;
     expect(file.sha256).toBe(sha256Of(content));
     expect((await callers.download(`${FILES}/${file.file_id}/content`)).bytes.equals(content)).toBe(true);
   });
 
-  it('is 503 when the clean-up took it for dead, and leaves nothing', async () => {
+  it('returns 503 if the clean-up has removed it, and leaves nothing behind', async () => {
     const connection = callers.connection(`POST ${callers.pathOf()}`, {
       'content-length': String(content.length),
     });
     await connection.write(content.subarray(0, 100_000));
-    await callers.keptInTheEnd(UNDER_WAY);
+    await callers.untilCounts(IN_PROGRESS);
     // as if the process had been stopped for two hours
     await app.database.query(
       `UPDATE blob_writes SET heartbeat_at = now() - interval '2 hours' WHERE org_id = $1`,
@@ -146,6 +146,6 @@ describe('an upload that breaks off', () => {
     await connection.write(content.subarray(100_000));
     expect(await connection.response()).toMatch(/^HTTP\/1.1 503 [^]*"storage_unavailable"/);
     connection.socket.destroy();
-    await callers.keptInTheEnd(NOTHING_KEPT);
+    await callers.untilCounts(NO_FILES);
   });
 });

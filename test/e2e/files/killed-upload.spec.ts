@@ -6,7 +6,7 @@ import { BlobStore } from '#platform/storage';
 import { createTestApp, type TestApp } from '#testing';
 import { MIB, MeasuredService } from './file-memory.harness';
 
-/** A process that is killed cannot clean up itself. */
+/** A killed process cannot clean up after itself. */
 describe('an upload whose process is killed', () => {
   let app: TestApp;
 
@@ -49,7 +49,7 @@ describe('an upload whose process is killed', () => {
 
     const store = app.get(BlobStore);
     await store.deleteOrphans();
-    expect(await stored()).toHaveLength(1); // its process could be alive
+    expect(await stored()).toHaveLength(1); // its process could still be alive
     await app.database.query(`UPDATE blob_writes SET heartbeat_at = now() - interval '61 minutes'`);
     await store.deleteOrphans();
     expect([await rows(), await stored()]).toEqual([{ files: 0, blobs: 0, writes: 0 }, []]);

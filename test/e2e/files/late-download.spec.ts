@@ -3,7 +3,7 @@ import { createTestApp } from '#testing';
 import { FileCallers } from './files.fixture';
 
 describe('a download whose storage is slow', () => {
-  it('is 504, and does not keep the object open once its first bytes arrive', async () => {
+  it('returns 504, and closes the object once its first bytes arrive', async () => {
     const app = await createTestApp();
     const callers = await FileCallers.of(app);
     const { body: file } = await callers.upload(Buffer.from('late'));

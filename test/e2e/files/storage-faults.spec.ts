@@ -5,9 +5,9 @@ import { newId } from '#platform/ids';
 import { setLogLevel } from '#platform/logging';
 import { BlobStore } from '#platform/storage';
 import { createTestApp, type TestApp } from '#testing';
-import { FileCallers, newBytes, NOTHING_KEPT, ONE_KEPT } from './files.fixture';
+import { FileCallers, newBytes, NO_FILES, ONE_FILE } from './files.fixture';
 
-describe('a storage that fails', () => {
+describe('a failing storage', () => {
   let app: TestApp;
   let callers: FileCallers;
 
@@ -23,7 +23,7 @@ describe('a storage that fails', () => {
   const UNAVAILABLE = { status: 503, body: { code: 'storage_unavailable' } };
   const content = newBytes(1_000_000);
 
-  /** Runs work while something else is where the storage has a directory. */
+  /** Runs work while a directory of the storage is replaced by something else. */
   async function without(
     folder: string,
     work: () => Promise<void>,
@@ -42,7 +42,7 @@ describe('a storage that fails', () => {
   }
 
   it.each(['incomplete', 'objects'])(
-    'makes uploads 503, which leave no rows: %s cannot be written',
+    'makes uploads return 503 and leave no rows: %s cannot be written',
     async (folder) => {
       await without(folder, async () => {
         for (const answer of [
@@ -54,15 +54,15 @@ describe('a storage that fails', () => {
           expect(answer.headers.get('retry-after')).toBe('5');
           expect(answer.body.detail).not.toContain(callers.storage);
         }
-        expect(await callers.kept()).toMatchObject({ files: 0, versions: 0, blobs: 0 });
+        expect(await callers.counts()).toMatchObject({ files: 0, versions: 0, blobs: 0 });
       });
       await app.get(BlobStore).deleteOrphans();
-      expect(await callers.kept()).toEqual(NOTHING_KEPT);
+      expect(await callers.counts()).toEqual(NO_FILES);
       expect((await callers.upload(content)).status).toBe(201);
     },
   );
 
-  it('that becomes full makes uploads 503, which leave nothing, and the next one succeeds', async () => {
+  it('makes uploads return 503 and leave nothing behind when it is full, and the next upload succeeds', async () => {
     const probe = await open(os.devNull);
     const handles = Object.getPrototypeOf(probe) as typeof probe;
     await probe.close();
@@ -78,11 +78,11 @@ describe('a storage that fails', () => {
     spy.mockRestore();
     expect(answers).toMatchObject([UNAVAILABLE, UNAVAILABLE]);
     expect(written).toBe(6);
-    expect(await callers.kept()).toEqual(NOTHING_KEPT);
+    expect(await callers.counts()).toEqual(NO_FILES);
     expect((await callers.upload(content)).status).toBe(201);
   });
 
-  it('keeps what was there when a version cannot be written', async () => {
+  it('keeps existing versions when a new one cannot be written', async () => {
     const { path: file } = await callers.created('one');
     await without('incomplete', async () => {
       const answer = await callers.editor.post(`${file}/versions`, content, { 'content-type': 'a/b' });
@@ -90,10 +90,10 @@ describe('a storage that fails', () => {
       expect((await callers.download(`${file}/content`)).bytes.toString()).toBe('one');
     });
     await app.get(BlobStore).deleteOrphans();
-    expect(await callers.kept()).toEqual(ONE_KEPT);
+    expect(await callers.counts()).toEqual(ONE_FILE);
   });
 
-  it('is not blamed, nor is the form, when the database fails', async () => {
+  it('is not reported as the cause when the database fails', async () => {
     const { database } = app;
     const query = database.query.bind(database);
     const spy = jest.spyOn(database, 'query').mockImplementation((statement, values) => {
@@ -108,7 +108,7 @@ describe('a storage that fails', () => {
     );
   });
 
-  it('makes downloads 503 before their headers: the object is missing', async () => {
+  it('makes downloads return 503 before their headers: the object is missing', async () => {
     const { path: file, view } = await callers.created(content);
     await rm(await callers.objectOf(view.sha256));
     for (const headers of [{}, { range: 'bytes=5-10' }] as Record<string, string>[]) {
@@ -119,12 +119,12 @@ describe('a storage that fails', () => {
         expect(received).not.toHaveProperty(name);
       }
     }
-    // what needs no bytes is answered
+    // requests that need no bytes succeed
     expect((await callers.download(`${file}/content`, {}, 'HEAD')).status).toBe(200);
     expect((await callers.editor.get(file)).status).toBe(200);
   });
 
-  it('makes a small download 503: its bytes are damaged', async () => {
+  it('makes a small download return 503: its bytes are damaged', async () => {
     const { path: file, view } = await callers.created('small');
     await writeFile(await callers.objectOf(view.sha256), 'smell');
     const { status, bytes } = await callers.download(`${file}/content`);
@@ -132,7 +132,7 @@ describe('a storage that fails', () => {
   });
 
   it.each([0, 1, 65_535, 65_536, 500_000, 999_998, 999_999])(
-    'breaks a download off, and never ends it as complete: byte %i is damaged',
+    'aborts a download instead of completing it: byte %i is damaged',
     async (at) => {
       const { path: file, view } = await callers.created(newBytes(1_000_000));
       const object = await callers.objectOf(view.sha256);
@@ -149,7 +149,7 @@ describe('a storage that fails', () => {
     },
   );
 
-  it('breaks a download off: the object is truncated', async () => {
+  it('aborts a download: the object is truncated', async () => {
     const { path: file, view } = await callers.created(newBytes(1_000_000));
     await truncate(await callers.objectOf(view.sha256), 999_999);
     for (const range of [undefined, 'bytes=10-']) {
@@ -160,7 +160,7 @@ describe('a storage that fails', () => {
     expect([before.status, before.complete, before.bytes.length]).toEqual([206, true, 500_001]);
   });
 
-  it('sends no final bytes on the connection of a download that it breaks off', async () => {
+  it('sends no further bytes on the connection of a download that it aborts', async () => {
     const { path: file, view } = await callers.created(newBytes(1_000_000));
     await truncate(await callers.objectOf(view.sha256), 600_000);
     const connection = callers.connection(`GET ${file}/content`);
@@ -172,19 +172,19 @@ describe('a storage that fails', () => {
     expect(text.slice(head!.length + 4)).not.toContain('storage_unavailable');
   });
 
-  it('that cannot delete one leftover deletes the others', async () => {
+  it('deletes all other leftovers if it cannot delete one', async () => {
     const keys = ['a', 'b', 'c'].map(() => `${callers.org.orgId}/${newId('file')}`);
     await app.database.query(`INSERT INTO blob_writes SELECT unnest($1::text[]), $2, NULL`, [
       keys,
       callers.org.orgId,
     ]);
-    // a directory that is not empty cannot be removed as a file
+    // a non-empty directory cannot be removed like a file
     const blocked = path.join(callers.storage, 'objects', keys[1]!);
     await mkdir(path.join(blocked, 'x'), { recursive: true });
     await app.get(BlobStore).deleteOrphans();
-    expect((await callers.kept()).writes).toBe(1);
+    expect((await callers.counts()).writes).toBe(1);
     await rm(blocked, { recursive: true });
     await app.get(BlobStore).deleteOrphans();
-    expect(await callers.kept()).toEqual(NOTHING_KEPT);
+    expect(await callers.counts()).toEqual(NO_FILES);
   });
 });

@@ -6,15 +6,15 @@ import {
   FILES,
   FORM_TYPE,
   formOf,
-  NOTHING_KEPT,
-  ONE_KEPT,
+  NO_FILES,
+  ONE_FILE,
   type Part,
   partOf,
 } from './files.fixture';
 
 const LIMIT = 4096;
 
-describe('an upload is refused', () => {
+describe('an upload is rejected', () => {
   let app: TestApp;
   let callers: FileCallers;
 
@@ -22,10 +22,10 @@ describe('an upload is refused', () => {
     app = await createTestApp({ env: { FILE_LIMIT_BYTES: String(LIMIT) } });
     callers = await FileCallers.of(app);
   });
-  afterEach(async () => expect(await callers.kept()).toEqual(NOTHING_KEPT));
+  afterEach(async () => expect(await callers.counts()).toEqual(NO_FILES));
   afterAll(() => app.close());
 
-  const shown = ({ status, body }: { status: number; body: any }) => [
+  const outcomeOf = ({ status, body }: { status: number; body: any }) => [
     status,
     body.code,
     (body.errors as { pointer?: string; parameter?: string }[] | undefined)?.map(
@@ -38,16 +38,16 @@ describe('an upload is refused', () => {
     ['an empty name', { name: '' }, 'name'],
     ['a name that is too long', { name: 'x'.repeat(256) }, 'name'],
     ['a control character in the name', { name: 'a\r\nb' }, 'name'],
-    ['metadata that is no JSON', { metadata: '{' }, 'metadata'],
-    ['metadata that is no object', { metadata: '[1]' }, 'metadata'],
+    ['metadata that is not JSON', { metadata: '{' }, 'metadata'],
+    ['metadata that is not an object', { metadata: '[1]' }, 'metadata'],
     ['a number that is not finite', { metadata: '{"a": 1e400}' }, 'metadata'],
     ['an empty workspace', { workspace_id: '' }, 'workspace_id'],
-  ])('with a query of %s', async (_, query, parameter) => {
+  ])('with a query that has %s', async (_, query, parameter) => {
     const answer = await callers.upload('x', query as Record<string, string>);
-    expect(shown(answer)).toEqual([400, 'invalid_query', [parameter]]);
+    expect(outcomeOf(answer)).toEqual([400, 'invalid_query', [parameter]]);
   });
 
-  it('with a query without a workspace, before the bytes are read', async () => {
+  it('without a workspace in the query, before its bytes are read', async () => {
     const { received, socket } = await respondedBeforeTheBody(`${FILES}?name=x`);
     expect(received.toString()).toMatch(/^HTTP\/1.1 400 [^]*"parameter":"workspace_id"/);
     socket.destroy();
@@ -57,7 +57,7 @@ describe('an upload is refused', () => {
     ['an empty name', [{ name: 'name', content: '' }], '/name'],
     ['a name that is too long', [{ name: 'name', content: 'x'.repeat(256) }], '/name'],
     ['a NUL in the name', [{ name: 'name', content: 'a\0b' }], '/name'],
-    ['metadata that is no JSON', [{ name: 'metadata', content: '{' }], '/metadata'],
+    ['metadata that is not JSON', [{ name: 'metadata', content: '{' }], '/metadata'],
     [
       'metadata that is too large',
       [{ name: 'metadata', content: `{"a": "${'x'.repeat(16 * 1024)}"}` }],
@@ -71,17 +71,17 @@ describe('an upload is refused', () => {
       [workspace, ...more, file],
       [workspace, file, ...more],
     ]) {
-      expect(shown(await callers.uploadForm(parts))).toEqual([400, 'invalid_request', [pointer]]);
+      expect(outcomeOf(await callers.uploadForm(parts))).toEqual([400, 'invalid_request', [pointer]]);
     }
   });
 
-  it('by whoever may not write into the workspace, before the bytes are stored', async () => {
+  it('if the caller may not write in the workspace, before its bytes are stored', async () => {
     const write = jest.spyOn(app.get(ObjectStorage), 'write');
     const stranger = await newOrganization(app);
     const viewer = await callers.org.member('viewer');
     const of = { workspace_id: callers.org.workspaceId };
     const path = `${FILES}?${new URLSearchParams(of).toString()}`;
-    expect(shown(await (await stranger.member('owner')).post(path, Buffer.from('x')))).toEqual([
+    expect(outcomeOf(await (await stranger.member('owner')).post(path, Buffer.from('x')))).toEqual([
       400,
       'invalid_query',
       ['workspace_id'],
@@ -91,23 +91,23 @@ describe('an upload is refused', () => {
     write.mockRestore();
   });
 
-  it('with a file name that is no name of a file', async () => {
+  it('with a filename that is not a valid name', async () => {
     const answer = await callers.uploadForm(callers.form('x', [], 'x'.repeat(256)));
-    expect(shown(answer)).toEqual([400, 'invalid_request', ['/name']]);
+    expect(outcomeOf(answer)).toEqual([400, 'invalid_request', ['/name']]);
   });
 
-  it('with a form and a query', async () => {
+  it('with both a form and a query', async () => {
     const answer = await callers.uploadForm(callers.form('x'), callers.pathOf());
-    expect(shown(answer)).toEqual([400, 'invalid_query', ['workspace_id']]);
+    expect(outcomeOf(answer)).toEqual([400, 'invalid_query', ['workspace_id']]);
   });
 
-  it('with a form without its workspace, without its file, or with a plain field instead', async () => {
+  it('if its form lacks the workspace or the file, or has a plain field as the file', async () => {
     const [workspace, file] = callers.form('x') as [Part, Part];
-    expect(shown(await callers.uploadForm([file]))).toEqual([400, 'invalid_request', ['/workspace_id']]);
-    expect(shown(await callers.uploadForm([workspace]))).toEqual([400, 'invalid_request', ['/file']]);
+    expect(outcomeOf(await callers.uploadForm([file]))).toEqual([400, 'invalid_request', ['/workspace_id']]);
+    expect(outcomeOf(await callers.uploadForm([workspace]))).toEqual([400, 'invalid_request', ['/file']]);
     const plain = await callers.uploadForm([workspace, { name: 'file', content: 'x' }]);
-    expect(shown(plain)).toEqual([400, 'invalid_request', ['/file']]);
-    expect(shown(await callers.uploadForm([]))).toEqual([400, 'invalid_request', expect.anything()]);
+    expect(outcomeOf(plain)).toEqual([400, 'invalid_request', ['/file']]);
+    expect(outcomeOf(await callers.uploadForm([]))).toEqual([400, 'invalid_request', expect.anything()]);
   });
 
   const malformed: [string, (parts: [Part, Part]) => Buffer, string?][] = [
@@ -141,7 +141,7 @@ describe('an upload is refused', () => {
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
   });
 
-  it('with an encoded body', async () => {
+  it('with a Content-Encoding', async () => {
     const answer = await callers.upload(gzipSync('x'), {}, { 'content-encoding': 'gzip' });
     expect(answer).toMatchObject({ status: 415, body: { code: 'unsupported_content_encoding' } });
     expect(answer.headers.get('accept-encoding')).toBe('identity');
@@ -153,7 +153,7 @@ describe('an upload is refused', () => {
     expect(ofForm.status).toBe(415);
   });
 
-  it('beyond the limit, with and without an announced length', async () => {
+  it('over the limit, with and without a Content-Length', async () => {
     const large = Buffer.alloc(LIMIT + 1, 'x');
     const chunked = { 'transfer-encoding': 'chunked' };
     const answers = [
@@ -175,7 +175,7 @@ describe('an upload is refused', () => {
     );
   });
 
-  it('of an unknown file, before the version is read', async () => {
+  it('as a version of an unknown file, before its bytes are read', async () => {
     const theirs = await FileCallers.of(app);
     const { path } = await theirs.created('theirs');
     for (const of of [path, `${FILES}/file_unknown`]) {
@@ -183,10 +183,10 @@ describe('an upload is refused', () => {
       expect(received.toString()).toMatch(/^HTTP\/1.1 404 [^]*"not_found"/);
       socket.destroy();
     }
-    expect(await theirs.kept()).toEqual(ONE_KEPT);
+    expect(await theirs.counts()).toEqual(ONE_FILE);
   });
 
-  /** Announces a body, sends none of it, and waits for the response. */
+  /** Announces a body, sends none of it, and returns the connection with the response. */
   async function respondedBeforeTheBody(target: string) {
     const connection = callers.connection(`POST ${target}`, {
       'content-length': '1000',
@@ -202,7 +202,7 @@ describe('an upload is accepted', () => {
   beforeAll(async () => (app = await createTestApp({ env: { FILE_LIMIT_BYTES: String(LIMIT) } })));
   afterAll(() => app.close());
 
-  it('up to the limit, with and without an announced length', async () => {
+  it('up to the limit, with and without a Content-Length', async () => {
     const callers = await FileCallers.of(app);
     const largest = Buffer.alloc(LIMIT, 'x');
     const chunked = { 'transfer-encoding': 'chunked' };

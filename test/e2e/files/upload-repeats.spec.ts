@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { createTestApp, type TestApp } from '#testing';
-import { FileCallers, FORM_TYPE, formOf, newBytes, NOTHING_KEPT, ONE_KEPT, sha256Of } from './files.fixture';
+import { FileCallers, FORM_TYPE, formOf, newBytes, NO_FILES, ONE_FILE, sha256Of } from './files.fixture';
 
 describe('an upload with an Idempotency-Key', () => {
   let app: TestApp;
@@ -16,7 +16,7 @@ describe('an upload with an Idempotency-Key', () => {
 
   const key = { 'idempotency-key': 'first' };
 
-  it('runs once, and replays its answer', async () => {
+  it('runs once, and replays its response', async () => {
     const content = newBytes(1_000_000);
     const first = await callers.upload(content, {}, key);
     expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, null]);
@@ -30,10 +30,10 @@ describe('an upload with an Idempotency-Key', () => {
       expect(again.headers.get('location')).toBe(first.headers.get('location'));
       expect(again.headers.get('etag')).toBe(first.headers.get('etag'));
     }
-    expect(await callers.kept()).toEqual(ONE_KEPT);
+    expect(await callers.counts()).toEqual(ONE_FILE);
   });
 
-  it('replays an upload of no bytes, and one of a form', async () => {
+  it('replays an empty upload and the upload of a form', async () => {
     const body = formOf(callers.form('content'));
     const uploads = [
       () => callers.upload('', { name: 'empty' }, key),
@@ -49,7 +49,7 @@ describe('an upload with an Idempotency-Key', () => {
       ]);
       expect(again.body).toEqual(first.body);
     }
-    expect((await callers.kept()).files).toBe(2);
+    expect((await callers.counts()).files).toBe(2);
   });
 
   it('replays a version', async () => {
@@ -58,10 +58,10 @@ describe('an upload with an Idempotency-Key', () => {
       callers.editor.post(`${path}/versions`, Buffer.from('two'), { 'content-type': 'a/b', ...key });
     const [first, again] = [await add(), await add()];
     expect([first.status, again.status, again.body]).toEqual([201, 201, first.body]);
-    expect((await callers.kept()).versions).toBe(2);
+    expect((await callers.counts()).versions).toBe(2);
   });
 
-  it('is 422 with other bytes, another query or another media type', async () => {
+  it('returns 422 with other bytes, another query or another media type', async () => {
     await callers.upload('one', { name: 'a' }, key);
     const others = [
       await callers.upload('two', { name: 'a' }, key),
@@ -73,17 +73,17 @@ describe('an upload with an Idempotency-Key', () => {
     expect(others.map(({ status, body }) => [status, body.code])).toEqual(
       others.map(() => [422, 'validation_failed']),
     );
-    expect(await callers.kept()).toEqual(ONE_KEPT);
+    expect(await callers.counts()).toEqual(ONE_FILE);
   });
 
-  it('is 409 while the first one is running', async () => {
+  it('returns 409 while the first one is running', async () => {
     const first = callers.connection(`POST ${callers.pathOf()}`, {
       ...key,
       'content-type': 'text/plain',
       'content-length': '10',
     });
     await first.write('12345');
-    await callers.keptInTheEnd({ ...NOTHING_KEPT, writes: 1, incomplete: 1 });
+    await callers.untilCounts({ ...NO_FILES, writes: 1, incomplete: 1 });
     const second = await callers.upload('1234567890', {}, { ...key, 'content-type': 'text/plain' });
     expect([second.status, second.body.code]).toEqual([409, 'conflict']);
     await first.write('67890');
@@ -91,10 +91,10 @@ describe('an upload with an Idempotency-Key', () => {
     first.socket.destroy();
     const third = await callers.upload('1234567890', {}, { ...key, 'content-type': 'text/plain' });
     expect([third.status, third.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
-    expect(await callers.kept()).toEqual(ONE_KEPT);
+    expect(await callers.counts()).toEqual(ONE_FILE);
   });
 
-  it('may be repeated after it was refused or interrupted', async () => {
+  it('can be repeated after it was rejected or interrupted', async () => {
     await callers.created('x', { name: 'taken' });
     expect((await callers.upload('y', { name: 'taken' }, key)).status).toBe(409);
     const broken = callers.connection(`POST ${callers.pathOf({ name: 'free' })}`, {
@@ -102,16 +102,16 @@ describe('an upload with an Idempotency-Key', () => {
       'content-length': '1000',
     });
     await broken.write('12345');
-    await callers.keptInTheEnd({ ...ONE_KEPT, writes: 1, incomplete: 1 });
+    await callers.untilCounts({ ...ONE_FILE, writes: 1, incomplete: 1 });
     broken.reset();
-    await callers.keptInTheEnd(ONE_KEPT);
+    await callers.untilCounts(ONE_FILE);
     const released = async (): Promise<number> => (await callers.upload('y', { name: 'free' }, key)).status;
     let status = await released();
     while (status === 409) status = await released();
     expect(status).toBe(201);
   });
 
-  it('reads the body of a repeat, so that its connection goes on', async () => {
+  it('reads the body of a repeat, so that the connection stays usable', async () => {
     const content = newBytes(1_500_000);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const send = (body: Buffer, headers: Record<string, string>): Promise<[number, number]> =>

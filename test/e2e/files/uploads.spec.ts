@@ -1,5 +1,5 @@
 import { createTestApp, newOrganization, type TestApp } from '#testing';
-import { FileCallers, FILES, NOTHING_KEPT, ONE_KEPT, sha256Of } from './files.fixture';
+import { FileCallers, FILES, NO_FILES, ONE_FILE, sha256Of } from './files.fixture';
 
 describe('an uploaded file', () => {
   let app: TestApp;
@@ -40,7 +40,7 @@ describe('an uploaded file', () => {
     expect(answer.body.metadata).toEqual(JSON.parse(metadata));
     expect(answer.headers.get('location')).toBe(`${FILES}/${file_id}`);
     expect((await callers.editor.get(`${FILES}/${file_id}`)).body).toEqual(answer.body);
-    expect(await callers.kept()).toEqual(ONE_KEPT);
+    expect(await callers.counts()).toEqual(ONE_FILE);
   });
 
   it('is created from a form, with fields before and after the file', async () => {
@@ -56,10 +56,10 @@ describe('an uploaded file', () => {
       status: 201,
       body: { name: 'greeting', media_type: 'text/plain', size_bytes: 5, sha256: sha256Of('hello') },
     });
-    expect(await callers.kept()).toEqual(ONE_KEPT);
+    expect(await callers.counts()).toEqual(ONE_FILE);
   });
 
-  it('of a browser has the name and type of its file', async () => {
+  it('takes name and type from the file if a browser sends it', async () => {
     const form = new FormData();
     form.append('workspace_id', callers.org.workspaceId);
     form.append('file', new Blob(['<p>'], { type: 'text/html' }), 'Grüße 🎉 — "1".html');
@@ -84,7 +84,7 @@ describe('an uploaded file', () => {
     expect([answer.status, answer.body.name]).toEqual([201, name]);
   });
 
-  it('without a name has that of its id', async () => {
+  it('is named after its id if it has no name', async () => {
     const raw = await callers.upload('1');
     expect(raw.body.name).toBe(raw.body.file_id);
     const [workspace] = callers.form('');
@@ -94,15 +94,15 @@ describe('an uploaded file', () => {
   });
 
   it.each([
-    ['none', undefined],
-    ['an empty one', ''],
+    ['absent', undefined],
+    ['empty', ''],
     ['no subtype', 'text'],
     ['blanks', 'text / csv'],
     ['two slashes', 'a/b/c'],
     ['a wildcard', '*/*'],
-    ['one that is too long', `text/${'x'.repeat(200)}`],
-    ['no ASCII', 'text/\u00fc'],
-  ])('of an invalid media type is application/octet-stream: %s', async (_, type) => {
+    ['too long', `text/${'x'.repeat(200)}`],
+    ['not ASCII', 'text/\u00fc'],
+  ])('is application/octet-stream if its media type is invalid: %s', async (_, type) => {
     const raw = await callers.upload('x', {}, { 'content-type': Buffer.from(type ?? '').toString('latin1') });
     expect([raw.status, raw.body.media_type]).toEqual([201, 'application/octet-stream']);
     const form = await callers.uploadForm(callers.form('x', [], 'a', type));
@@ -123,27 +123,27 @@ describe('an uploaded file', () => {
       status: 200,
       bytes: Buffer.alloc(0),
     });
-    expect(await callers.kept()).toEqual({ ...ONE_KEPT, files: 2, versions: 2 });
+    expect(await callers.counts()).toEqual({ ...ONE_FILE, files: 2, versions: 2 });
   });
 
-  it('shares its bytes with others of the organization only', async () => {
+  it('shares its bytes only within the organization', async () => {
     for (const name of ['a', 'b', 'c']) await callers.created('same', { name });
-    expect(await callers.kept()).toEqual({ ...ONE_KEPT, files: 3, versions: 3 });
+    expect(await callers.counts()).toEqual({ ...ONE_FILE, files: 3, versions: 3 });
     const others = await FileCallers.of(app);
     const { path } = await others.created('same');
-    expect(await others.kept()).toEqual(ONE_KEPT);
+    expect(await others.counts()).toEqual(ONE_FILE);
     expect((await others.download(`${path}/content`)).bytes.toString()).toBe('same');
   });
 
-  it('with the same bytes is stored once, also when both arrive at the same time', async () => {
+  it('is stored once if its bytes are the same, even for concurrent uploads', async () => {
     const content = Buffer.alloc(300_000, 'x');
     const names = Array.from({ length: 12 }, (_, n) => `copy ${n}`);
     const answers = await Promise.all(names.map((name) => callers.upload(content, { name })));
     expect(answers.map(({ status }) => status)).toEqual(names.map(() => 201));
-    expect(await callers.kept()).toEqual({ ...ONE_KEPT, files: 12, versions: 12 });
+    expect(await callers.counts()).toEqual({ ...ONE_FILE, files: 12, versions: 12 });
   });
 
-  it('has a unique name in its workspace, and a conflict names the holder', async () => {
+  it('has a unique name in its workspace, and a conflict names the existing file', async () => {
     const { view } = await callers.created('first', { name: 'taken' });
     for (const refused of [
       await callers.upload('second', { name: 'taken' }),
@@ -152,10 +152,10 @@ describe('an uploaded file', () => {
       expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } });
       expect(refused.body.detail).toContain(view.file_id);
     }
-    expect(await callers.kept()).toEqual(ONE_KEPT);
+    expect(await callers.counts()).toEqual(ONE_FILE);
   });
 
-  it('is refused in a workspace that is unknown, out of reach or archived', async () => {
+  it('is rejected in a workspace that is unknown, unreachable or archived', async () => {
     const other = await newOrganization(app);
     const archived = await callers.org.newWorkspace();
     await callers.admin.post(`/registry/v1/workspaces/${archived}/archive`);
@@ -188,10 +188,10 @@ describe('an uploaded file', () => {
     expect(await refused(callers.org.workspaceId, ada)).toEqual(Array(2).fill([403, 'access_denied']));
     const viewer = await callers.org.member('viewer');
     expect(await refused(callers.org.workspaceId, viewer)).toEqual(Array(2).fill([403, 'access_denied']));
-    expect(await callers.kept()).toEqual(NOTHING_KEPT);
+    expect(await callers.counts()).toEqual(NO_FILES);
   });
 
-  it('is found by name, and its changes are audited', async () => {
+  it('can be found by name, and its changes are audited', async () => {
     const { view, path } = await callers.created('x', { name: 'quarterly numbers.csv' }, 'text/csv');
     await callers.editor.post(`${path}/versions`, Buffer.from('y'), { 'content-type': 'text/csv' });
     await callers.editor.patch(path, { name: 'yearly numbers.csv' });
