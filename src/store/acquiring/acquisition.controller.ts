@@ -14,7 +14,7 @@ import {
 } from './acquisition.dto';
 import { AcquisitionService } from './acquisition.service';
 
-/** Installing takes long for large packages. */
+/** Allows more time, because installing a large package takes long. */
 const Installs = () =>
   LongRunning(
     () => true,
@@ -27,9 +27,9 @@ export class AcquisitionController {
   constructor(private readonly acquisitions: AcquisitionService) {}
 
   /**
-   * Acquire an item: install copies of everything in its package. Returns 200 with the acquisition that the workspace has
+   * Acquire an item by installing copies of everything in its package
    *
-   * @remarks 403 `forbidden` if the publisher does not allow it or `actions` lack `install`. 409 if another resource of the workspace has the name of a copy, and if the workspace has another release than `release_id`: upgrade the acquisition instead.
+   * @remarks Returns 200 with the existing acquisition if the workspace has acquired the item before. Returns 403 `forbidden` if the publisher does not allow it or if `actions` lacks `install`. Returns 409 if another resource of the workspace has the name of a copy, or if the workspace has a release other than `release_id`. In the second case, upgrade the acquisition.
    */
   @Post('items/:store_item_id/acquire')
   @Throws('forbidden', 'storage_unavailable')

@@ -15,7 +15,7 @@ export class UpgradeAcquisitionDto {
   release_id?: string | null;
 }
 
-/** Where to install an item. */
+/** Where to install an item, and which release. */
 @ReadOnlyMembersOf(() => AcquisitionDto)
 export class AcquireStoreItemDto extends UpgradeAcquisitionDto {
   @IsString()
@@ -44,7 +44,7 @@ export class AcquiredCopyDto {
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
   version_ordinal!: number;
   name!: string;
-  /** The component of the package. */
+  /** The key of the component in the package. */
   key!: string;
   /** The resource of the publisher. */
   source!: ArtifactPinDto;
@@ -64,27 +64,27 @@ export class AcquisitionDto extends StampsDto {
   workspace_id!: string;
   /** In the order of the package. */
   copies!: AcquiredCopyDto[];
-  /** The newest release. Null if the publisher no longer offers the item to you. */
+  /** The newest release, or null if the publisher no longer offers the item to you. */
   latest_release_id!: string | null;
-  /** Whether the newest release is another one. */
+  /** Whether the newest release is not the installed one. */
   is_upgradable!: boolean;
 }
 
 /** What an upgrade did to one copy. */
 export class UpgradeChangeDto {
-  /** The component of the new package; for a removed one, of the earlier package. */
+  /** The key of the component in the new package, or in the earlier package if it was removed. */
   key!: string;
   @ApiProperty({ enum: ARTIFACT_KINDS })
   kind!: ArtifactKind;
   /** The copy. */
   artifact_id!: string;
   name!: string;
-  /** `removed`: the new release lacks the component. Its copy stays. */
+  /** `removed` means that the new release lacks the component. Its copy stays. */
   @ApiProperty({ enum: [...CHANGES, 'removed'] })
   change!: (typeof CHANGES)[number] | 'removed';
   /**
-   * The version of the copy that the upgrade replaced, if the copy had been changed since it was installed. You can still
-   * read that version. Null otherwise.
+   * The version of the copy that the upgrade replaced, if the copy had been changed since it was installed. You can
+   * still read that version. Null otherwise.
    */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 1, nullable: true })
   replaced_version_ordinal!: number | null;

@@ -15,7 +15,10 @@ export class AcquisitionRepository extends OrgRepository<AcquisitionEntity> {
     super(database, AcquisitionEntity, 'acquisition_id');
   }
 
-  /** Reserves an acquisition. Returns false if the workspace has one of the item, after others' transactions on it. */
+  /**
+   * Reserves the acquisition of an item. Returns false if the workspace already has one. Waits for concurrent
+   * transactions that reserve the same one.
+   */
   async reserve(tx: Tx, row: AcquisitionEntity): Promise<boolean> {
     const reserved = await tx.query(
       sql`INSERT INTO store_acquisitions (acquisition_id, org_id, workspace_id, store_item_id, release_id, copies,
@@ -48,7 +51,7 @@ export class AcquisitionRepository extends OrgRepository<AcquisitionEntity> {
     );
   }
 
-  /** Returns the newest releases of those of the items that admit the caller's organization. */
+  /** Returns the newest release of each item that admits the caller's organization, by item. */
   async latestReleases({ orgId }: OrgScope, itemIds: readonly string[]): Promise<Map<string, string>> {
     if (itemIds.length === 0) return new Map();
     const rows = await this.database.query<{ store_item_id: string; release_id: string }>(

@@ -23,10 +23,10 @@ import type { AcquisitionEntity } from './acquisition.entity';
 import { ACQUISITION_READERS, AcquisitionRepository } from './acquisition.repository';
 import { PackageInstaller } from './package-installer';
 
-/** Packages that a process installs at once. Each holds a connection of the database. */
+/** The number of packages that a process installs at once. Each holds a database connection. */
 const INSTALLATIONS = 4;
 const INSTALLATIONS_WAITING = 50;
-/** Packages that one organization installs at once. */
+/** The number of packages that an organization installs at once. */
 const INSTALLATIONS_PER_ORG = 2;
 
 type Release = Pick<ReleaseRow, 'release_id' | 'sha256' | 'actions' | 'manifest'>;
@@ -54,9 +54,9 @@ export class AcquisitionService {
   ) {}
 
   /**
-   * Installs an item, all or nothing. A repeat returns the acquisition that the workspace has. Errors: 400 for an unknown
-   * workspace or release; 403 without the role editor, or `forbidden` if the publisher does not offer the item; 404; 409
-   * for an archived workspace, a name that is taken, and a repeat that names another release; 503 `storage_unavailable`.
+   * Installs an item, all or nothing. A repeat returns the existing acquisition. Errors: 400 for an unknown workspace or
+   * release; 403 without the role editor, or `forbidden` if the publisher does not offer the item; 404; 409 for an
+   * archived workspace, a name that is taken, or a repeat that names another release; 503 `storage_unavailable`.
    */
   acquire(
     scope: OrgScope,
@@ -66,18 +66,18 @@ export class AcquisitionService {
   ): Promise<Acquired> {
     const owner = { orgId: scope.orgId, workspaceId: workspace_id };
     return this.limiter.run(owner, signal, async () => {
-      const known = await this.kit.database.transaction(async (tx) => {
+      const existing = await this.kit.database.transaction(async (tx) => {
         const workspace = await this.kit.access.enter(tx, scope, workspace_id, ['editor']);
         return this.acquisitions.findOf(tx, workspace, itemId);
       });
-      if (known) {
-        checkSameRelease(known, release_id);
-        return { view: await this.view(scope, known), isNew: false };
+      if (existing) {
+        checkSameRelease(existing, release_id);
+        return { view: await this.view(scope, existing), isNew: false };
       }
       const item = await this.catalogue.find(scope, itemId);
-      const release = await this.offered(item, release_id ?? undefined);
-      const installed = { orgId: item.org_id, itemId, release };
-      return this.installer.staged(within(scope, workspace_id), installed, signal, (staged) =>
+      const release = await this.offeredRelease(item, release_id ?? undefined);
+      const target = { orgId: item.org_id, itemId, release };
+      return this.installer.withStagedContent(within(scope, workspace_id), target, signal, (staged) =>
         this.kit.database.transaction(async (tx) => {
           const workspace = await this.kit.access.enter(tx, scope, workspace_id, ['editor']);
           const row = newAcquisition(scope, workspace_id, item, release);
@@ -86,7 +86,7 @@ export class AcquisitionService {
             checkSameRelease(first, release_id);
             return { view: toAcquisitionDto(first, item.release_id), isNew: false };
           }
-          const copies = await this.installer.install(tx, workspace, installed, staged, signal);
+          const copies = await this.installer.install(tx, workspace, target, staged, signal);
           await this.checkStillOffered(tx, scope, itemId, release);
           const written = await this.write(tx, scope, row, { copies: rawOf(copies) });
           await this.record(tx, scope, written, 'create');
@@ -97,9 +97,9 @@ export class AcquisitionService {
   }
 
   /**
-   * Installs another release, by default the newest. Without a new release, and with all copies live, it changes nothing, so
-   * that edits of the copies stay. A release that the caller names is installed again in any case. Errors: those of
-   * `acquire`.
+   * Installs another release, by default the newest. If the newest release is already installed and all copies are live,
+   * changes nothing, so that edits of the copies are kept. A release that the caller names is always installed again.
+   * Errors: those of `acquire`.
    */
   upgrade(
     scope: OrgScope,
@@ -111,7 +111,7 @@ export class AcquisitionService {
       const { row, item, release, isCurrent } = await this.kit.database.transaction(async (tx) => {
         const row = await this.lockWritable(tx, scope, id);
         const item = await this.offeredItem(scope, row.store_item_id);
-        const release = await this.offered(item, release_id ?? undefined);
+        const release = await this.offeredRelease(item, release_id ?? undefined);
         const isCurrent =
           release_id == null &&
           row.release_id === release.release_id &&
@@ -123,12 +123,12 @@ export class AcquisitionService {
         const unchanged = copies.map((copy): AcquiredCopyDto => ({ ...copy, change: 'unchanged' }));
         return { ...toAcquisitionDto(row, item.release_id), changes: changesOf(copies, unchanged) };
       }
-      const installed = { orgId: item.org_id, itemId: item.store_item_id, release };
-      return this.installer.staged(within(scope, row.workspace_id), installed, signal, (staged) =>
+      const target = { orgId: item.org_id, itemId: item.store_item_id, release };
+      return this.installer.withStagedContent(within(scope, row.workspace_id), target, signal, (staged) =>
         this.kit.database.transaction(async (tx) => {
           const before = await this.lockWritable(tx, scope, id);
           const workspace = within(scope, before.workspace_id);
-          const copies = await this.installer.install(tx, workspace, installed, staged, signal);
+          const copies = await this.installer.install(tx, workspace, target, staged, signal);
           await this.checkStillOffered(tx, scope, item.store_item_id, release);
           const written = await this.writeUpgrade(tx, scope, before, release, copies);
           const changes = changesOf(before.copies.parse() as AcquiredCopyDto[], copies);
@@ -140,8 +140,8 @@ export class AcquisitionService {
 
   /** Errors: 404. */
   async get(scope: OrgScope, id: string): Promise<AcquisitionDto> {
-    const found = await this.acquisitions.find(scope, id);
-    return this.view(scope, readable(scope, found, 'acquisition', id, ACQUISITION_READERS));
+    const row = await this.acquisitions.find(scope, id);
+    return this.view(scope, readable(scope, row, 'acquisition', id, ACQUISITION_READERS));
   }
 
   async list(scope: OrgScope, query: AcquisitionListQueryDto): Promise<Page<AcquisitionDto>> {
@@ -162,13 +162,13 @@ export class AcquisitionService {
 
   /** Locks an acquisition for an upgrade. Errors: 404, 403, 409 for an archived workspace. */
   private async lockWritable(tx: Tx, scope: OrgScope, id: string): Promise<AcquisitionEntity> {
-    const found = await this.acquisitions.lock(tx, scope, id, 'update');
-    const row = this.kit.access.admit(scope, found, 'acquisition', id, ['editor'], ACQUISITION_READERS);
+    const locked = await this.acquisitions.lock(tx, scope, id, 'update');
+    const row = this.kit.access.admit(scope, locked, 'acquisition', id, ['editor'], ACQUISITION_READERS);
     await this.kit.access.holdOpen(tx, scope, row.workspace_id);
     return row;
   }
 
-  /** Returns an item that was acquired. Errors: 403 `forbidden` if it no longer admits the organization. */
+  /** Returns the item of an acquisition. Errors: 403 `forbidden` if it no longer admits the organization. */
   private async offeredItem(scope: OrgScope, itemId: string, tx?: Tx): Promise<StoreItemEntity> {
     const item = await this.catalogue.findOffered(scope, itemId, tx);
     if (item) return item;
@@ -178,7 +178,7 @@ export class AcquisitionService {
   }
 
   /** Returns a release that may be installed. Errors: 400 for an unknown one, 403 `forbidden`. */
-  private async offered(item: StoreItemEntity, releaseId: string | undefined): Promise<Release> {
+  private async offeredRelease(item: StoreItemEntity, releaseId: string | undefined): Promise<Release> {
     const release = await this.catalogue.releaseOf(item, releaseId);
     if (!release) {
       throw problem.invalidFields([{ pointer: '/release_id', detail: 'is not a release of this item' }]);
@@ -188,8 +188,9 @@ export class AcquisitionService {
   }
 
   /**
-   * Checks again, at the end of an installation, that the publisher offers the item, and keeps it so until the commit. Not
-   * earlier, because the publisher must not wait for installations. Errors: 403 `forbidden`.
+   * Checks again, at the end of an installation, that the publisher still offers the item, and locks it until the
+   * commit. The item is not locked earlier, because its publisher must not wait for installations. Errors: 403
+   * `forbidden`.
    */
   private async checkStillOffered(tx: Tx, scope: OrgScope, itemId: string, release: Release): Promise<void> {
     checkOffered(await this.offeredItem(scope, itemId, tx), release, 'install');
@@ -244,11 +245,11 @@ export class AcquisitionService {
   }
 }
 
-/** Throws 409 if a repeat names another release than the one that is installed. */
-function checkSameRelease(known: AcquisitionEntity, releaseId: string | null | undefined): void {
-  if (releaseId == null || releaseId === known.release_id) return;
+/** Throws 409 if a repeated request names a release other than the installed one. */
+function checkSameRelease(existing: AcquisitionEntity, releaseId: string | null | undefined): void {
+  if (releaseId == null || releaseId === existing.release_id) return;
   throw problem.conflict(
-    `The workspace has the release ${known.release_id} of this item. Upgrade the acquisition ${known.acquisition_id} to install another one.`,
+    `The workspace has the release ${existing.release_id} of this item. Upgrade the acquisition ${existing.acquisition_id} to install another one.`,
   );
 }
 
@@ -275,23 +276,23 @@ function newAcquisition(
   };
 }
 
-/** Returns what happened to each copy. The copies of components that the new release lacks stay as they are. */
+/** Returns what an upgrade did to each copy. It leaves the copies of components that the new release lacks. */
 function changesOf(
   before: readonly AcquiredCopyDto[],
   after: readonly AcquiredCopyDto[],
 ): UpgradeChangeDto[] {
-  const kept = new Set(after.map(({ source }) => source.artifact_id));
-  const removed = before.filter(({ source }) => !kept.has(source.artifact_id));
-  const known = new Map(before.map((copy) => [copy.artifact_id, copy]));
+  const remaining = new Set(after.map(({ source }) => source.artifact_id));
+  const removed = before.filter(({ source }) => !remaining.has(source.artifact_id));
+  const previous = new Map(before.map((copy) => [copy.artifact_id, copy]));
   return [
-    ...after.map((copy) => changeOf(copy, copy.change, replacedOrdinal(known.get(copy.artifact_id), copy))),
+    ...after.map((copy) => changeOf(copy, copy.change, replacedOrdinal(previous.get(copy.artifact_id), copy))),
     ...removed.map((copy) => changeOf(copy, 'removed', null)),
   ];
 }
 
-/** Returns the version that somebody made of a copy after it was installed, and that an upgrade replaced; null if none. */
+/** Returns the version of a copy that was edited after its installation and that an upgrade replaced, or null. */
 function replacedOrdinal(before: AcquiredCopyDto | undefined, after: AcquiredCopyDto): number | null {
-  // a dataset keeps the records that others have changed
+  // An upgrade of a dataset keeps the records that were changed in the workspace.
   if (!before || after.change !== 'updated' || after.kind === 'dataset') return null;
   const replaced = after.version_ordinal - 1;
   return replaced > before.version_ordinal ? replaced : null;

@@ -13,19 +13,19 @@ import {
 import type { ArtifactPinDto, PackageManifestDto } from '../items/store-item.dto';
 import type { ReleaseRow } from '../items/store-item.entity';
 import { ArchiveError } from '../package/package-archive';
-import { readPackage, reading } from '../package/package.reader';
-import { until } from '../package/package-archive';
+import { readPackage, translateArchiveErrors } from '../package/package.reader';
+import { untilAborted } from '../package/package-archive';
 import type { AcquiredCopyDto } from './acquisition.dto';
 
-/** A release of another organization, as a rule. */
-export interface InstalledRelease {
-  /** The publisher, whose storage has the package. */
+/** A release to install, usually of another organization. */
+export interface ReleaseToInstall {
+  /** The publisher, whose storage contains the package. */
   orgId: string;
   itemId: string;
   release: Pick<ReleaseRow, 'release_id' | 'sha256' | 'manifest'>;
 }
 
-/** Stored content, by the keys of components. */
+/** Content that is already stored, by component key. */
 export type StagedContent = ReadonlyMap<string, WrittenBlob>;
 
 /** Installs packages into workspaces. */
@@ -37,13 +37,13 @@ export class PackageInstaller {
   ) {}
 
   /**
-   * Creates or updates the copies of all components, in the order of the package. Errors: 409 when another resource has
+   * Creates or updates the copies of all components, in the order of the package. Errors: 409 if another resource has
    * the name of a copy; 503 `storage_unavailable`.
    */
   async install(
     tx: Tx,
     scope: Scope,
-    { orgId, itemId, release }: InstalledRelease,
+    { orgId, itemId, release }: ReleaseToInstall,
     staged: StagedContent,
     signal: AbortSignal,
   ): Promise<AcquiredCopyDto[]> {
@@ -52,27 +52,27 @@ export class PackageInstaller {
     const copies = await this.findCopies(tx, scope, [...sources.values()]);
     const installed = new Map<string, InstalledArtifact>();
     const content = await this.blobs.open({ orgId }, release.sha256, tx);
-    return reading(async () => {
+    return translateArchiveErrors(async () => {
       const acquired: AcquiredCopyDto[] = [];
-      for await (const { key, kind, name, parent_key, files } of readPackage(until(signal, content.read()))) {
+      for await (const { key, kind, name, parent_key, files } of readPackage(untilAborted(signal, content.read()))) {
         const source = sources.get(key);
-        if (!source) throw new ArchiveError('The package has a component that its manifest lacks.');
+        if (!source) throw new ArchiveError('The package has a component that is missing in its manifest.');
         const installing = this.packagers.of(kind).install(tx, scope, {
           key,
           name,
           files,
           staged: staged.get(key),
-          from: fromOf(itemId, release.release_id, source),
+          from: acquiredFrom(itemId, release.release_id, source),
           copy: copies.get(idOf(source)) ?? null,
           is_dependency: parent_key !== null,
-          resolve: (other) => resolved(installed, other),
+          resolve: (other) => findInstalled(installed, other),
         });
         const artifact = await installing.catch((error: unknown) => {
-          throw aboutComponent(error, kind, name);
+          throw withComponentName(error, kind, name);
         });
         installed.set(key, artifact);
         acquired.push(copyOf(key, source, artifact));
-        // the content that follows was read to its end when it was staged
+        // The rest of the package was already read to its end when its content was staged.
         if (staged.size > 0 && acquired.length === components.length) break;
       }
       return acquired;
@@ -80,12 +80,12 @@ export class PackageInstaller {
   }
 
   /**
-   * Stores the large content of a package for a workspace, by the keys of components, and passes it to `work`. What `work`
-   * does not keep is deleted. Errors: 503 `storage_unavailable`; those of `work`.
+   * Stores the large content of a package for a workspace, by component key, and passes it to `work`. Deletes the
+   * content that `work` does not keep. Errors: 503 `storage_unavailable`; those of `work`.
    */
-  async staged<Result>(
+  async withStagedContent<Result>(
     scope: Scope,
-    { orgId, release }: InstalledRelease,
+    { orgId, release }: ReleaseToInstall,
     signal: AbortSignal,
     work: (staged: StagedContent) => Promise<Result>,
   ): Promise<Result> {
@@ -95,8 +95,8 @@ export class PackageInstaller {
       return work(staged);
     const content = await this.blobs.open({ orgId }, release.sha256);
     try {
-      await reading(async () => {
-        for await (const { key, kind, files } of readPackage(until(signal, content.read()))) {
+      await translateArchiveErrors(async () => {
+        for await (const { key, kind, files } of readPackage(untilAborted(signal, content.read()))) {
           const packager = this.packagers.of(kind);
           if (packager.stage) staged.set(key, await packager.stage(scope, { key, files }));
         }
@@ -109,7 +109,7 @@ export class PackageInstaller {
   }
 
   /** Returns whether the workspace has a live copy of every component. */
-  async hasAllCopies(tx: Tx, scope: Scope, { manifest }: InstalledRelease['release']): Promise<boolean> {
+  async hasAllCopies(tx: Tx, scope: Scope, { manifest }: ReleaseToInstall['release']): Promise<boolean> {
     const sources = (manifest.parse() as PackageManifestDto).components.map(({ source }) => source);
     return (await this.findCopies(tx, scope, sources)).size === new Set(sources.map(idOf)).size;
   }
@@ -119,36 +119,36 @@ export class PackageInstaller {
     scope: Scope,
     sources: readonly ArtifactPinDto[],
   ): Promise<Map<string, InstalledCopy>> {
-    const found = new Map<string, InstalledCopy>();
+    const allCopies = new Map<string, InstalledCopy>();
     for (const kind of [...new Set(sources.map((one) => one.kind))].sort()) {
       const ids = sources.filter((one) => one.kind === kind).map(({ artifact_id }) => artifact_id);
       const copies = await this.packagers.of(kind).findCopies(tx, scope, [...new Set(ids)].sort());
-      for (const [artifact_id, copy] of copies) found.set(idOf({ kind, artifact_id }), copy);
+      for (const [artifact_id, copy] of copies) allCopies.set(idOf({ kind, artifact_id }), copy);
     }
-    return found;
+    return allCopies;
   }
 }
 
 const idOf = ({ kind, artifact_id }: { kind: ArtifactKind; artifact_id: string }): string =>
   `${kind} ${artifact_id}`;
 
-const fromOf = (
+const acquiredFrom = (
   store_item_id: string,
   release_id: string,
   { artifact_id, version_id, version_ordinal }: ArtifactPinDto,
 ): AcquiredFrom => ({ store_item_id, release_id, artifact_id, version_id, version_ordinal });
 
-/** Names the component that a conflict is about. */
-function aboutComponent(error: unknown, kind: ArtifactKind, name: string): unknown {
+/** Adds the name of the component to a conflict. Returns other errors unchanged. */
+function withComponentName(error: unknown, kind: ArtifactKind, name: string): unknown {
   if (!(error instanceof Problem) || error.code !== 'conflict') return error;
   return problem.conflict(
     `The ${kind} ${JSON.stringify(name)} of the package cannot be installed. ${error.detail}`,
   );
 }
 
-function resolved(installed: ReadonlyMap<string, InstalledArtifact>, key: string): InstalledArtifact {
+function findInstalled(installed: ReadonlyMap<string, InstalledArtifact>, key: string): InstalledArtifact {
   const artifact = installed.get(key);
-  if (!artifact) throw new ArchiveError('A component refers to one that does not come before it.');
+  if (!artifact) throw new ArchiveError('A component refers to a component that does not precede it.');
   return artifact;
 }
 

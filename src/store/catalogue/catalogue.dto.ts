@@ -10,7 +10,7 @@ export class StoreItemListQueryDto extends OrderedListQueryDto {
   @IsFilter(1000)
   q?: string;
 
-  /** Only items with this name, exactly. */
+  /** Only items with exactly this name. */
   @IsFilter()
   name?: string;
 
@@ -52,7 +52,7 @@ export class CatalogueReleasePageDto {
   page!: PageMetaDto;
 }
 
-/** @param orgId the reader's organization, which does not see the other organizations of an audience */
+/** @param orgId the organization of the reader, who does not see the other organizations of an audience */
 export const toCatalogueItemDto = (row: StoreItemEntity, orgId: string): CatalogueItemDto => ({
   ...toStoreItemDto(row, row.org_id === orgId ? row.org_ids : row.org_ids.filter((one) => one === orgId)),
   created_at: row.created_at,

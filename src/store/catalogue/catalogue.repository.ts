@@ -29,7 +29,7 @@ const NEWEST_FIRST = '-created_at';
 
 const FACETS = ['name', 'topic', 'category'] as const;
 
-/** Which items an organization sees. */
+/** Finds the items that an organization may see. */
 @Injectable()
 export class CatalogueRepository {
   constructor(
@@ -37,12 +37,14 @@ export class CatalogueRepository {
     private readonly environment: Environment,
   ) {}
 
-  /** Returns an item that admits the caller's organization, listed or not. Withdrawn items admit only their own. */
+  /**
+   * Returns an item that admits the caller's organization, listed or not. Withdrawn items admit only their publisher.
+   */
   find(scope: OrgScope, itemId: string, on: SqlExecutor = this.database): Promise<StoreItemEntity | null> {
     return this.findAdmitting(on, scope, itemId, empty);
   }
 
-  /** Like `find`, and keeps the item as it is until the transaction ends. */
+  /** Like `find`, but locks the item against changes until the transaction ends. */
   lock(tx: Tx, scope: OrgScope, itemId: string): Promise<StoreItemEntity | null> {
     return this.findAdmitting(tx, scope, itemId, sql` FOR SHARE`);
   }
@@ -62,19 +64,19 @@ export class CatalogueRepository {
   }
 
   /**
-   * Returns a page of the catalogue, newest first. Items are found by their audience and one facet, whose rows are in the
-   * order of the list. Further conditions are checked on a bounded number of items, see `scanPage`.
+   * Returns a page of the catalogue, newest first. Items are looked up by audience and one facet, in the order of the
+   * list. Further conditions are checked on a limited number of items. See `scanPage`.
    */
   listPage(scope: OrgScope, query: StoreItemListQueryDto): Promise<RowPage<StoreItemEntity>> {
     const { q, category, topic } = query;
-    // the rarest one first
+    // The most selective facet comes first.
     const [facet = ALL, ...others] = FACETS.flatMap((member) => {
       const value = query[member];
       return value === undefined ? [] : facetOf(member, value);
     });
     const isScanned = (q !== undefined && q.trim() !== '') || others.length > 0;
     if (isScanned) {
-      // the tenant is a part of the listings
+      // The listings are already limited to the caller's organization.
       const condition = Where.acrossTenants().addSearch(q);
       condition.addIf(category, (value) => sql`category = ${value}`);
       condition.addIf(topic, (value) => sql`${value} = ANY (topics)`);
@@ -106,7 +108,9 @@ export class CatalogueRepository {
   }
 }
 
-/** The items of a facet that admit an organization. No item is in both parts, which PostgreSQL merges in their order. */
+/**
+ * Selects the items of a facet that admit an organization. No item is in both parts, and PostgreSQL merges their order.
+ */
 const listedTo = ({ orgId }: OrgScope, facet: string, order: Sql = empty): Sql => sql`(
     (SELECT store_item_id FROM store_listings WHERE audience = ${EVERYBODY} AND facet = ${facet} ${order})
     UNION ALL
@@ -114,21 +118,21 @@ const listedTo = ({ orgId }: OrgScope, facet: string, order: Sql = empty): Sql =
   ) listed`;
 
 /**
- * The order of a list in each part of its items.
+ * Returns the order of a list, for each part of `listedTo`.
  *
- * @param most begins each part where the page begins, and ends it where the page ends at the latest. Without it, the
- * planner would expect to need all rows
+ * @param limit the maximum number of rows of each part, starting at the cursor. Without it, the planner would expect to
+ * read all rows
  */
-function orderOfPage(query: OrderedListQueryDto, most?: number): Sql {
+function orderOfPage(query: OrderedListQueryDto, limit?: number): Sql {
   const isDescending = (query.sort ?? NEWEST_FIRST) === NEWEST_FIRST;
-  const after = query.cursor === undefined || most === undefined ? undefined : decodeCursor(query.cursor).id;
+  const after = query.cursor === undefined || limit === undefined ? undefined : decodeCursor(query.cursor).id;
   const start =
     after === undefined ? empty : sql`AND store_item_id ${raw(isDescending ? '<' : '>')} ${after}`;
-  const end = most === undefined ? empty : sql`LIMIT ${most}`;
+  const end = limit === undefined ? empty : sql`LIMIT ${limit}`;
   return sql`${start} ORDER BY store_item_id ${raw(isDescending ? 'DESC' : 'ASC')} ${end}`;
 }
 
-/** Reads the items one by one, in the order of the listings. */
+/** Joins the items one by one, in the order of the listings. */
 const withItems = (listed: Sql): Sql =>
   sql`${listed} CROSS JOIN LATERAL (
     SELECT * FROM store_items WHERE store_items.store_item_id = listed.store_item_id LIMIT 1

@@ -18,7 +18,7 @@ import { CatalogueRepository } from './catalogue.repository';
 
 export const PACKAGE_MEDIA = 'application/gzip';
 
-/** The items that organizations offer to each other. */
+/** The items that organizations offer to others. */
 @Injectable()
 export class CatalogueService {
   constructor(
@@ -47,7 +47,7 @@ export class CatalogueService {
   /**
    * Returns an item that is not withdrawn and admits the caller's organization, or null.
    *
-   * @param tx keeps the item as it is until the transaction ends
+   * @param tx locks the item against changes until the transaction ends
    */
   async findOffered(scope: OrgScope, id: string, tx?: Tx): Promise<StoreItemEntity | null> {
     const row = await (tx ? this.catalogue.lock(tx, scope, id) : this.catalogue.find(scope, id));
@@ -73,8 +73,8 @@ export class CatalogueService {
   }
 
   /**
-   * Streams a package. Errors: 403 `forbidden` if the publisher does not offer it for download; 404 for an item or a
-   * release that does not exist; 503 `storage_unavailable`.
+   * Streams a package. Errors: 403 `forbidden` if the publisher does not offer it for download; 404 for an unknown item
+   * or release; 503 `storage_unavailable`.
    */
   async download(
     scope: OrgScope,
@@ -96,7 +96,7 @@ export class CatalogueService {
     });
   }
 
-  /** Returns a release of an item, the newest by default; null if the item has no such release. */
+  /** Returns a release of an item, by default the newest, or null if the item has no such release. */
   async releaseOf(
     item: StoreItemEntity,
     releaseId: string = item.release_id,
@@ -106,7 +106,7 @@ export class CatalogueService {
   }
 }
 
-/** Throws 403 unless the publisher offers a release for this action, and still does for the newest. */
+/** Throws 403 unless the item can be acquired, and both this release and the newest one allow the action. */
 export function checkOffered(
   item: StoreItemEntity,
   release: Pick<ReleaseRow, 'actions'>,

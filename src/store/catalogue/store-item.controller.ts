@@ -33,7 +33,7 @@ export class StoreItemController {
     private readonly items: StoreItemService,
   ) {}
 
-  /** List the items that are listed for your organization, newest first */
+  /** List the items in the catalogue of your organization, newest first */
   @Get()
   @RequireRoleInAnyWorkspace('viewer')
   @ApiOkResponse({ type: CataloguePageDto })
@@ -64,7 +64,11 @@ export class StoreItemController {
     return this.catalogue.listReleases(scope, id, query);
   }
 
-  /** Download the package of an item: a reproducible tar.gz with `manifest.json` first */
+  /**
+   * Download the package of an item
+   *
+   * @remarks The package is a reproducible tar.gz. Its first file is `manifest.json`.
+   */
   @Get(':store_item_id/package')
   @Throws('forbidden')
   @RequireRoleInAnyWorkspace('viewer')

@@ -26,12 +26,12 @@ const TEXTS_MAX = 20;
 const ORG_IDS_MAX = 1_000;
 const HTTPS_URL = /^https:\/\/[^\s\p{Cc}"<>\\^`{|}]+$/u;
 
-/** At most 20 texts. Duplicates are stored once. */
+/** Declares a list of at most 20 texts. Duplicates are stored once. */
 const IsTexts = (description: string) =>
   applyDecorators(
     IsArray(),
     ArrayMaxSize(TEXTS_MAX),
-    Length(1, 255, { each: true, message: 'must have strings of 1 to 255 characters as elements' }),
+    Length(1, 255, { each: true, message: 'must contain only strings of 1 to 255 characters' }),
     ApiProperty({
       type: 'array',
       items: { type: 'string', minLength: 1, maxLength: 255 },
@@ -72,7 +72,7 @@ const AreOrgIds = () =>
   applyDecorators(
     IsArray(),
     ArrayMaxSize(ORG_IDS_MAX),
-    Length(1, 255, { each: true, message: 'must have strings of 1 to 255 characters as elements' }),
+    Length(1, 255, { each: true, message: 'must contain only strings of 1 to 255 characters' }),
     ApiProperty({
       type: 'array',
       items: { type: 'string', minLength: 1, maxLength: 255 },
@@ -81,9 +81,9 @@ const AreOrgIds = () =>
     }),
   );
 
-/** The organizations that see an item besides the publisher's own. */
+/** The organizations that see an item, in addition to the publisher's own. */
 export class AudienceBodyDto {
-  /** Admits every organization. */
+  /** Whether every organization is admitted. */
   @IsBoolean()
   is_public!: boolean;
 
@@ -110,11 +110,11 @@ class StoreItemTextsDto {
   tagline?: string | null;
 
   @IsOptional()
-  @IsTexts('Words for the filter `topic` of the catalogue.')
+  @IsTexts('Topics for the `topic` filter of the catalogue.')
   topics?: string[] | null;
 
   @IsOptional()
-  @IsTexts('What is special about the item.')
+  @IsTexts('Notable features of the item.')
   highlights?: string[] | null;
 
   /** An https URL of an image. */
@@ -148,13 +148,16 @@ export class CreatePublisherItemDto extends StoreItemTextsDto {
   @IsActions()
   actions!: Action[];
 
-  /** Defaults to nobody. A new item is not listed and cannot be acquired, whatever its audience. */
+  /** Defaults to no other organization. A new item is not listed and cannot be acquired, whatever its audience. */
   @IsOptional()
   @Nested(() => AudienceBodyDto)
   audience?: AudienceBodyDto | null;
 }
 
-/** The same members as for a new item. Those that you leave out keep their value, but `version_label` and `release_notes`, which belong to one release. The policy stays as it is. */
+/**
+ * The same members as for a new item. Omitted members keep their values, except `version_label` and `release_notes`,
+ * which belong to one release. The policy does not change.
+ */
 @ReadOnlyMembersOf(() => PublisherItemDto)
 @ValuesCheckedLater()
 export class CreatePublisherItemReleaseDto extends PartialType(StoreItemTextsDto, {
@@ -165,7 +168,7 @@ export class CreatePublisherItemReleaseDto extends PartialType(StoreItemTextsDto
   @IsString()
   workspace_id?: string;
 
-  /** Must be the resource of the item (422). Leave it out to release the newest version. */
+  /** Must be the resource of the item (422). Omit it to release the newest version. */
   @NotNull()
   @Nested(() => PublishedArtifactDto)
   @IsObject()
@@ -175,7 +178,7 @@ export class CreatePublisherItemReleaseDto extends PartialType(StoreItemTextsDto
   @IsActions()
   actions?: Action[];
 
-  /** Must be the current one (422). Change it with the policy. */
+  /** Must be the current one (422). To change it, replace the policy. */
   @IsOptional()
   @Nested(() => AudienceBodyDto)
   audience?: AudienceBodyDto | null;
@@ -203,11 +206,11 @@ export class PublisherItemPolicyDto {
   @IsObject()
   audience!: AudienceBodyDto;
 
-  /** Shows the item in the catalogue of its audience. */
+  /** Whether the item is in the catalogue of its audience. */
   @IsBoolean()
   is_listed!: boolean;
 
-  /** Lets the audience acquire and download the item, as far as its `actions` allow. */
+  /** Whether the audience may acquire and download the item, as far as its `actions` allow. */
   @IsBoolean()
   can_acquire!: boolean;
 }
@@ -219,18 +222,18 @@ export class ReviewStoreItemDto {
   @ApiProperty({ required: false, default: true })
   is_reviewed?: boolean;
 
-  /** The release that was reviewed. 409 if it is not the newest one. */
+  /** The release that was reviewed. Returns 409 if it is not the newest one. */
   @NotNull()
   @IsString()
   @Length(1, 255)
   release_id?: string;
 }
 
-/** The page of the organization's own items. */
+/** The query of the organization's own items. */
 export class PublisherItemsQueryDto {
   /**
-   * Items on a page; 0 returns no items and the total. A page of large items, of several MiB together, may have fewer:
-   * continue after them with `offset`.
+   * The maximum number of items on a page; 0 returns only the total. A page of large items (several MiB together) may
+   * have fewer items. To continue after them, use `offset`.
    */
   @ApiProperty({
     required: false,
@@ -247,7 +250,7 @@ export class PublisherItemsQueryDto {
   @ToInteger()
   limit?: number;
 
-  /** Items to skip, from the newest. A page costs the same at any offset. */
+  /** The number of items to skip, from the newest. A page costs the same at any offset. */
   @ApiProperty({
     required: false,
     type: 'integer',
@@ -263,7 +266,7 @@ export class PublisherItemsQueryDto {
   @ToInteger()
   offset?: number;
 
-  /** Only items with this name, exactly. */
+  /** Only items with exactly this name. */
   @IsFilter()
   name?: string;
 }

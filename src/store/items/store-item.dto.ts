@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ARTIFACT_KINDS, type ArtifactKind, pick } from '../../resources';
 import { type Action, ACTIONS, type Category, CATEGORIES, type StoreItemEntity } from './store-item.entity';
 
-/** Where an item comes from. */
+/** The source of an item. */
 export class StoreSourceDto {
   @ApiProperty({ enum: ['release'] })
   kind!: 'release';
@@ -26,10 +26,10 @@ export class ArtifactPinDto {
 
 /** A resource in a package. */
 export class PackageComponentDto {
-  /** The directory in the package and the digest of its files: `skills/pdf-forms@sha256:…`. */
+  /** The directory in the package and the digest of its files, such as `skills/pdf-forms@sha256:…`. */
   key!: string;
   source!: ArtifactPinDto;
-  /** The first component that needs this one. Null for the root. */
+  /** The first component that depends on this one. Null for the root. */
   parent_key?: string | null;
 }
 
@@ -45,28 +45,28 @@ export class PackageManifestDto {
   format!: string;
   /** The published resource. */
   root!: ArtifactPinDto;
-  /** In the order of the package: each after the components that it needs, the root last. */
+  /** In the order of the package: each component after its dependencies, the root last. */
   components!: PackageComponentDto[];
   @ApiProperty({ enum: ACTIONS, isArray: true })
   actions!: Action[];
 }
 
-/** Who sees an item besides its publisher. */
+/** The organizations that see an item, in addition to its publisher. */
 export class StoreAudienceDto {
-  /** Admits every organization. */
+  /** Whether every organization is admitted. */
   is_public!: boolean;
-  /** The admitted organizations. Other organizations only see themselves here. */
+  /** The admitted organizations. Readers other than the publisher see only their own organization here. */
   org_ids?: string[];
 }
 
 export class StorePolicyDto {
-  /** Raised by every change of the policy, and its ETag. */
+  /** Increases with every change of the policy. Serves as the ETag of the policy. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
   generation!: number;
   audience!: StoreAudienceDto;
-  /** Shows the item in the catalogue of its audience. */
+  /** Whether the item is in the catalogue of its audience. */
   is_listed!: boolean;
-  /** Lets the audience acquire and download the item, as far as `actions` allow. */
+  /** Whether the audience may acquire and download the item, as far as `actions` allow. */
   can_acquire!: boolean;
 }
 
@@ -77,7 +77,7 @@ export class AgentCapabilityDto {
   name!: string;
 }
 
-/** A skill that an agent needs, as it is packed. */
+/** A packed skill that an agent depends on. */
 export class AgentDependencyDto {
   skill_id!: string;
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
@@ -86,12 +86,12 @@ export class AgentDependencyDto {
   source_digest!: string;
 }
 
-/** What a published agent can do and needs. */
+/** The capabilities and requirements of a published agent. */
 export class AgentProfileDto {
   capabilities!: AgentCapabilityDto[];
   required_permissions!: string[];
   dependencies!: AgentDependencyDto[];
-  /** The package has the agent's skills in fixed versions. */
+  /** Whether the package contains skills of the agent, in pinned versions. */
   has_pinned_skills!: boolean;
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   max_step_count!: number;
@@ -117,7 +117,7 @@ export class StoreItemDto {
   /** Size of the package, in bytes. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   size_bytes!: number;
-  /** All files of the package, `manifest.json` included. */
+  /** The number of files in the package, including `manifest.json`. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
   file_count!: number;
   policy!: StorePolicyDto;
@@ -126,7 +126,7 @@ export class StoreItemDto {
   /** An https URL. */
   artwork?: string | null;
   highlights?: string[];
-  /** The operator of the service has reviewed the newest release. */
+  /** Whether the operator of the service has reviewed the newest release. */
   is_reviewed?: boolean;
   release_notes?: string | null;
   tagline?: string | null;
@@ -134,7 +134,7 @@ export class StoreItemDto {
   version_label?: string | null;
 }
 
-/** An item for its publisher. */
+/** An item as its publisher sees it. */
 export class PublisherItemDto extends StoreItemDto {
   /** The workspace of the resource. */
   workspace_id!: string;
@@ -185,7 +185,7 @@ const PLAIN_FIELDS = [
   'version_label',
 ] as const;
 
-/** @param orgIds the organizations of the audience that the reader may know */
+/** @param orgIds the organizations of the audience that the reader may see */
 export function toStoreItemDto(row: StoreItemEntity, orgIds: string[] = row.org_ids): StoreItemDto {
   const { manifest, agent_profile, ...plain } = pick(row, PLAIN_FIELDS);
   return {

@@ -23,7 +23,7 @@ export class StoreItemEntity extends ArchivableEntity {
   @Column('text')
   workspace_id!: string;
 
-  /** The place among the items of the organization, from 1 without gaps. */
+  /** The position among the items of the organization, from 1 without gaps. */
   @Column('bigint')
   ordinal!: number;
 
@@ -79,7 +79,7 @@ export class StoreItemEntity extends ArchivableEntity {
   @JsonColumn({ nullable: true })
   agent_profile!: RawJson | null;
 
-  /** Of the package, in hexadecimal. */
+  /** SHA-256 of the package, in hexadecimal. */
   @Column('text')
   sha256!: string;
 
@@ -89,18 +89,18 @@ export class StoreItemEntity extends ArchivableEntity {
   @Column('bigint')
   file_count!: number;
 
-  /** A compact JWS; null for a release that is not signed. */
+  /** A compact JWS, or null if the release is not signed. */
   @Column('text', { nullable: true })
   signature!: string | null;
 
-  /** Raised by every change of the policy. */
+  /** Increases with every change of the policy. */
   @Column('bigint')
   policy_generation!: number;
 
   @Column('boolean')
   is_public!: boolean;
 
-  /** The organizations that the item admits besides its own. */
+  /** The admitted organizations, other than the publisher. */
   @Column('text', { array: true })
   org_ids!: string[];
 
@@ -114,7 +114,7 @@ export class StoreItemEntity extends ArchivableEntity {
   generation!: number;
 }
 
-/** The columns of an item that its newest release decides. */
+/** The columns of an item that its newest release determines. */
 export const RELEASED_FIELDS = [
   'release_id',
   'publication_id',
@@ -137,7 +137,7 @@ export type ReleaseRow = Pick<
 
 export const POLICY_FIELDS = ['is_public', 'org_ids', 'is_listed', 'can_acquire'] as const;
 
-/** The columns that decide in which lists of the catalogue an item is. */
+/** The columns that determine in which lists of the catalogue an item appears. */
 export const LISTED_FIELDS = [
   'name',
   'is_listed',
@@ -148,7 +148,7 @@ export const LISTED_FIELDS = [
   'archived_at',
 ] as const;
 
-/** The texts of an item that a review covers, besides the release. */
+/** The texts of an item that a review covers, in addition to the release. */
 export const REVIEWED_FIELDS = ['name', 'tagline', 'artwork', 'highlights', 'category'] as const;
 
 /** The members whose values the audit log shows. */

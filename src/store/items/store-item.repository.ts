@@ -22,14 +22,14 @@ export interface OwnItems {
 const RELEASE_COLUMNS = `release_id, publication_id, version_label, release_notes, sha256, size_bytes, file_count, manifest,
   signature, created_at, created_by`;
 
-/** Items by their publisher, and releases. */
+/** Items of a publisher and their releases. */
 @Injectable()
 export class StoreItemRepository extends OrgRepository<StoreItemEntity> {
   constructor(database: Database) {
     super(database, StoreItemEntity, 'store_item_id');
   }
 
-  /** Returns the place of a new item. Others who publish in the organization wait until the transaction ends. */
+  /** Returns the ordinal of a new item. Concurrent publications in the organization wait until the transaction ends. */
   async nextOrdinal(tx: Tx, scope: OrgScope): Promise<number> {
     const [counted] = await tx.query<{ count: number }>(
       sql`INSERT INTO store_item_counts AS counts (org_id, count) VALUES (${scope.orgId}, 1)
@@ -40,13 +40,13 @@ export class StoreItemRepository extends OrgRepository<StoreItemEntity> {
 
   /**
    * Returns a page of the organization's items, newest first. A page is a range of ordinals, so it costs the same at any
-   * offset. It ends early once it has `PAGE_BYTES`.
+   * offset. It ends early when it reaches `PAGE_BYTES`.
    */
   async listOwn(
     scope: OrgScope,
-    { limit: given, offset: skipped, name }: PublisherItemsQueryDto,
+    { limit: requestedLimit, offset: requestedOffset, name }: PublisherItemsQueryDto,
   ): Promise<OwnItems> {
-    const [limit, offset] = [given ?? PAGE_SIZE_DEFAULT, skipped ?? 0];
+    const [limit, offset] = [requestedLimit ?? PAGE_SIZE_DEFAULT, requestedOffset ?? 0];
     if (name !== undefined) return this.listNamed(scope, name, limit, offset);
     const [counted] = await this.database.query<{ count: number }>(
       sql`SELECT count FROM store_item_counts WHERE org_id = ${scope.orgId}`,
@@ -70,7 +70,7 @@ export class StoreItemRepository extends OrgRepository<StoreItemEntity> {
     return { rows: await this.readOwn(page), limit, offset, total };
   }
 
-  /** Reads a page of items, which ends early once it has `PAGE_BYTES`. */
+  /** Reads a page of items. The page ends early when it reaches `PAGE_BYTES`. */
   private readOwn(page: Sql): Promise<StoreItemEntity[]> {
     return this.database.query<StoreItemEntity>(
       sql`SELECT * FROM (
@@ -88,7 +88,7 @@ export class StoreItemRepository extends OrgRepository<StoreItemEntity> {
     return item?.org_id ?? null;
   }
 
-  /** Returns those of the organizations that do not exist or are archived. */
+  /** Returns which of these organizations do not exist or are archived. */
   async unknownOrgs(on: SqlExecutor, orgIds: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await on.query<{ org_id: string }>(
       sql`SELECT org_id FROM unnest(${[...orgIds]}::text[]) AS given(org_id)
@@ -110,7 +110,7 @@ export class StoreItemRepository extends OrgRepository<StoreItemEntity> {
     );
   }
 
-  /** Changes the texts of a release. Undefined leaves a text as it is. */
+  /** Changes the texts of a release. Undefined means unchanged. */
   async updateReleaseTexts(
     tx: Tx,
     scope: OrgScope,

@@ -42,7 +42,7 @@ import {
 } from './store-item.entity';
 import { StoreItemRepository } from './store-item.repository';
 
-/** Items as the resource kit keeps them. Withdrawing is archiving, for good. */
+/** Describes store items to the resource kit. Withdrawing an item archives it permanently. */
 const STORE_ITEM: ResourceKind<StoreItemEntity, PublisherItemDto> = {
   noun: 'store item',
   type: 'store_item',
@@ -58,8 +58,8 @@ const STORE_ITEM: ResourceKind<StoreItemEntity, PublisherItemDto> = {
 };
 
 /**
- * The items of an organization, for the organization itself. Everybody who may read in one of its workspaces sees all of
- * them. Changes need the role publisher in the workspace of the artifact.
+ * The items of an organization, for the organization itself. Everyone who may read in any of its workspaces sees all
+ * items. Changes require the role publisher in the workspace of the artifact.
  */
 @Injectable()
 export class StoreItemService extends OrgResourceService<StoreItemEntity, PublisherItemDto> {
@@ -76,7 +76,10 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     return { items: rows.map((row) => toStoreItemDto(row)), page: { limit, offset, total } };
   }
 
-  /** A change of what was reviewed must be reviewed anew. Errors: those of every change. */
+  /**
+   * Changes the texts of an item. After a change of reviewed texts, the item must be reviewed again. Errors: those of
+   * every change.
+   */
   patch(
     scope: OrgScope,
     id: string,
@@ -88,14 +91,14 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
       const { version_label, release_notes } = dto;
       await this.items.updateReleaseTexts(tx, scope, { release_id, version_label, release_notes });
       const texts = textsOf(dto);
-      const isOther = changedColumns(row, pick(texts as StoreItemEntity, REVIEWED_FIELDS)) !== null;
-      return { ...texts, ...(isOther && { is_reviewed: false }) };
+      const needsReview = changedColumns(row, pick(texts as StoreItemEntity, REVIEWED_FIELDS)) !== null;
+      return { ...texts, ...(needsReview && { is_reviewed: false }) };
     });
   }
 
   /**
-   * Replaces the policy. Errors: 404; 403; 400 for an unknown organization; 412 for another generation; 409 for a withdrawn
-   * item or an archived workspace.
+   * Replaces the policy. Errors: 404; 403; 400 for an unknown organization; 412 for a stale generation; 409 for a
+   * withdrawn item or an archived workspace.
    */
   setPolicy(
     scope: OrgScope,
@@ -114,12 +117,15 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     });
   }
 
-  /** Withdraws an item for good: others cannot read, download or acquire it any more. Their copies stay. */
+  /** Withdraws an item permanently. Others can no longer read, download or acquire it. Their copies stay. */
   withdraw(scope: OrgScope, id: string, ifMatch?: string): Promise<Versioned<PublisherItemDto>> {
     return this.archive(scope, id, ifMatch);
   }
 
-  /** Errors: 404; 409 for a withdrawn item, and if `release_id` is not the newest release. */
+  /**
+   * Marks the newest release as reviewed or not. Errors: 404; 409 for a withdrawn item or a `release_id` that is not the
+   * newest.
+   */
   async review(
     principal: Principal,
     requestId: string,
@@ -147,7 +153,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     return { items: rows.map(toStoreReleaseDto), page };
   }
 
-  /** Inserts a new item with its first release, in the transaction that keeps its package. */
+  /** Inserts a new item with its first release, in the transaction that makes its package permanent. */
   async add(
     tx: Tx,
     scope: OrgScope,
@@ -158,7 +164,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     return this.versioned(await this.insert(tx, scope, placed));
   }
 
-  /** Gives a locked item its next release, in the transaction that keeps its package. It must be reviewed anew. */
+  /** Adds a release to a locked item, in the transaction that makes its package permanent. It must be reviewed again. */
   async release(
     tx: Tx,
     scope: OrgScope,
@@ -205,17 +211,17 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     row: StoreItemEntity | null,
     id: string,
   ): Promise<StoreItemEntity> {
-    const found = this.readable(scope, row, id);
-    demandRole(scope, found.workspace_id, ['publisher']);
-    return Promise.resolve(found);
+    const item = this.readable(scope, row, id);
+    demandRole(scope, item.workspace_id, ['publisher']);
+    return Promise.resolve(item);
   }
 
-  /** Differs from the ETag of the policy, which is its generation, so that neither is taken for the other. */
+  /** Differs from the ETag of the policy, which is its generation, so that clients cannot confuse the two. */
   protected override etag({ generation }: StoreItemEntity): string {
     return `item-${generation}`;
   }
 
-  /** The guard has checked that the caller may read somewhere in the organization. */
+  /** Checks only existence, because the guard has checked that the caller may read somewhere in the organization. */
   protected override readable(_scope: OrgScope, row: StoreItemEntity | null, id: string): StoreItemEntity {
     if (!row) throw problem.notFound('store item', id);
     return row;
@@ -251,7 +257,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
 }
 
 const notNewest = (id: string, { release_id }: StoreItemEntity) =>
-  problem.conflict(`The newest release is ${release_id}, not ${id}. Review that one.`);
+  problem.conflict(`The release ${id} is not the newest. Review ${release_id} instead.`);
 
 /** Returns the columns that texts set. */
 export function textsOf(dto: PatchPublisherItemDto): Partial<StoreItemEntity> {

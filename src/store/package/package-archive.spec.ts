@@ -85,7 +85,7 @@ describe('the archive of a package', () => {
 
   it.each([-1, 1])('refuses a content that differs from its size by %i byte', async (difference) => {
     const wrong = { ...entry('file', Buffer.alloc(600)), size_bytes: 600 + difference };
-    await expect(packed(wrong)).rejects.toThrow('The content of "file" does not have its size.');
+    await expect(packed(wrong)).rejects.toThrow('The content of "file" does not match its declared size.');
   });
 
   it('refuses to pack paths that it would not unpack', () => {

@@ -22,11 +22,11 @@ export interface ArchiveEntry {
   content: () => AsyncIterable<Buffer>;
 }
 
-/** A file in an archive that is being read. */
+/** A file of an archive that is being read. */
 export interface ArchivedFile {
   path: string;
   size_bytes: number;
-  /** Can be read once, before the next file. */
+  /** Can be read once, and only before the next file. */
   content: AsyncIterable<Buffer>;
 }
 
@@ -39,15 +39,15 @@ const STORED_HEADER_BYTES = 5;
 
 /** Two zero blocks end an archive. */
 const END_BYTES = 2 * BLOCK_BYTES;
-/** GNU tar pads archives to 10 KiB. More zeros are refused, because a small archive could unpack to them for hours. */
+/** GNU tar pads archives to 10 KiB. More zeros are rejected, because a small archive could unpack to zeros for hours. */
 const PADDING_BYTES_MAX = 1024 * 1024;
 
 /**
  * Streams a reproducible tar.gz: the same entries give the same bytes, independently of time, system and versions. The
- * data is stored without compression, because the output of zlib changes between its versions.
+ * data is stored without compression, because the output of zlib differs between its versions.
  *
- * Throws `ArchiveError` for an unsafe or duplicate path, for more than 10,000 entries, for a file of 8 GiB or more, and for
- * a content that does not have its size.
+ * Throws `ArchiveError` for an unsafe or duplicate path, for more than 10,000 entries, for a file of 8 GiB or more, and
+ * for a content that does not match its declared size.
  */
 export async function* packArchive(
   entries: readonly ArchiveEntry[],
@@ -57,18 +57,18 @@ export async function* packArchive(
   let crc = 0;
   let written = 0;
   let blockLeft = 0;
-  for await (let piece of tar(entries)) {
-    crc = crc32(piece, crc);
-    while (piece.length > 0) {
+  for await (let chunk of tar(entries)) {
+    crc = crc32(chunk, crc);
+    while (chunk.length > 0) {
       if (blockLeft === 0) {
         blockLeft = Math.min(STORED_BYTES, total - written);
         yield storedHeader(blockLeft, written + blockLeft === total);
       }
-      const part = piece.subarray(0, blockLeft);
+      const part = chunk.subarray(0, blockLeft);
       yield part;
       blockLeft -= part.length;
       written += part.length;
-      piece = piece.subarray(part.length);
+      chunk = chunk.subarray(part.length);
     }
   }
   const trailer = Buffer.alloc(GZIP_TRAILER_BYTES);
@@ -77,8 +77,8 @@ export async function* packArchive(
   yield trailer;
 }
 
-/** Passes on a stream until a signal is aborted, and then throws its reason. */
-export async function* until(
+/** Yields the chunks of a stream until a signal is aborted, then throws the reason of the signal. */
+export async function* untilAborted(
   signal: AbortSignal,
   bytes: AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer, void, undefined> {
@@ -89,7 +89,7 @@ export async function* until(
   signal.throwIfAborted();
 }
 
-/** Returns the size of the archive in bytes, without reading any content. Throws as `packArchive` does. */
+/** Returns the size of the archive in bytes, without reading any content. Errors: those of `packArchive`. */
 export function archiveBytes(entries: readonly ArchiveEntry[]): number {
   const bytes = tarBytes(entries);
   const blocks = Math.ceil(bytes / STORED_BYTES);
@@ -111,13 +111,13 @@ async function* tar(entries: readonly ArchiveEntry[]): AsyncGenerator<Buffer, vo
   for (const entry of entries) {
     yield tarHeaders(entry);
     let left = entry.size_bytes;
-    for await (const piece of entry.content()) {
-      left -= piece.length;
+    for await (const chunk of entry.content()) {
+      left -= chunk.length;
       if (left < 0) break;
-      yield piece;
+      yield chunk;
     }
     if (left !== 0) {
-      throw new ArchiveError(`The content of ${JSON.stringify(entry.path)} does not have its size.`);
+      throw new ArchiveError(`The content of ${JSON.stringify(entry.path)} does not match its declared size.`);
     }
     yield Buffer.alloc(paddingOf(entry.size_bytes));
   }
@@ -133,12 +133,13 @@ function storedHeader(bytes: number, isLast: boolean): Buffer {
 }
 
 /**
- * Reads an archive in constant memory. Each file's content must be read (or is skipped) before the next one. Only the end
- * of the iteration shows that the archive is complete.
+ * Reads an archive in constant memory. The content of each file must be read before the next file, or is skipped. The
+ * archive is known to be complete only when the iteration has ended.
  *
  * Accepts any gzip compression of a ustar archive of regular files. Throws `ArchiveError` for links, devices and
- * directories, for unsafe or duplicate paths, for more than 10,000 files, and for an archive that is truncated, damaged, or
- * followed by other bytes. The sizes are those of the archive: compare them with a limit before reading a content.
+ * directories, for unsafe or duplicate paths, for more than 10,000 files, and for an archive that is truncated, damaged,
+ * or followed by other bytes. The sizes come from the archive itself: check them against a limit before reading a
+ * content.
  */
 export async function* unpackArchive(
   bytes: AsyncIterable<Buffer>,
@@ -154,14 +155,14 @@ export async function* unpackArchive(
       await content.skip();
       await reader.zeros(paddingOf(header.size_bytes));
     }
-    await reader.zeros(BLOCK_BYTES); // the second block of the end
+    await reader.zeros(BLOCK_BYTES); // the second of the two blocks at the end
     await reader.padding();
   } finally {
     await reader.close();
   }
 }
 
-/** Throws for an unsafe path and for one that appears twice. */
+/** Throws for an unsafe path and for a duplicate one. */
 function addPath(paths: Set<string>, path: string): void {
   checkPath(path);
   if (paths.has(path)) throw new ArchiveError(`The path ${JSON.stringify(path)} appears twice.`);
@@ -171,7 +172,7 @@ function addPath(paths: Set<string>, path: string): void {
 const tooManyFiles = (): ArchiveError =>
   new ArchiveError(`An archive can have at most ${ARCHIVE_FILES_MAX} files.`);
 
-/** Unlike zlib alone, refuses zero bytes behind the compressed data. */
+/** Decompresses gzip data. Unlike zlib alone, rejects zero bytes after the compressed data. */
 async function* gunzip(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
   let read = 0;
   let isRead = false;
@@ -194,13 +195,13 @@ async function* gunzip(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer, voi
   if (!isRead || stream.bytesWritten !== read) throw new ArchiveError('Unexpected bytes follow the archive.');
 }
 
-/** Reads the parts of a tar archive, one after the other. */
+/** Reads the parts of a tar archive sequentially. */
 class TarReader {
   private chunk: Buffer = Buffer.alloc(0);
 
   constructor(private readonly chunks: AsyncGenerator<Buffer, void, undefined>) {}
 
-  /** Returns the header of the next file, or null at the end. Its size is that of the content which follows. */
+  /** Returns the header of the next file, or null at the end. The size is that of the content that follows. */
   async header(): Promise<{ path: string; size_bytes: number } | null> {
     const block = await this.exactly(BLOCK_BYTES);
     if (isZero(block)) return null;
@@ -243,7 +244,7 @@ class TarReader {
     if (!isZero(await this.exactly(bytes))) throw new ArchiveError('Padding in the archive is not zero.');
   }
 
-  /** Reads to the end of the data, which is zeros. */
+  /** Reads the rest of the data, which must be zeros. */
   async padding(): Promise<void> {
     let bytes = 0;
     for (let part = await this.some(Infinity); part.length > 0; part = await this.some(Infinity)) {
@@ -282,16 +283,16 @@ class FileContent implements AsyncIterable<Buffer> {
     }
   }
 
-  /** Reads what the consumer left. */
+  /** Reads the rest of the content, which the consumer has not read. */
   async skip(): Promise<void> {
     this.isSkipped = true;
     while (this.left > 0) await this.next();
   }
 
   private async next(): Promise<Buffer> {
-    const piece = await this.reader.some(this.left);
-    if (piece.length === 0) throw truncated();
-    this.left -= piece.length;
-    return piece;
+    const chunk = await this.reader.some(this.left);
+    if (chunk.length === 0) throw truncated();
+    this.left -= chunk.length;
+    return chunk;
   }
 }

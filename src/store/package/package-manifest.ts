@@ -8,7 +8,7 @@ export const FORMAT = 'tar+gzip';
 /** The first file of a package. */
 export const MANIFEST_FILE = 'manifest.json';
 
-/** A component in the `manifest.json` of a package, which has no ids. */
+/** A component in the `manifest.json` of a package. It contains no ids. */
 export interface PackedManifestComponent {
   key: string;
   kind: ArtifactKind;
@@ -26,12 +26,12 @@ export interface PackedManifest {
   root: string;
   /** In the order of the package. */
   components: PackedManifestComponent[];
-  /** All other files, in the order of the package. */
+  /** All files other than `manifest.json`, in the order of the package. */
   files: { path: string; size_bytes: number; sha256: string }[];
 }
 
-/** Returns the directory of a component in the package, with a slash at the end. */
+/** Returns the directory of a component in the package, with a trailing slash. */
 export const directoryOf = (key: string): string => `${key.slice(0, key.lastIndexOf('@sha256:'))}/`;
 
-/** Returns the key of a component. @param digest of its files, in hexadecimal */
+/** Returns the key of a component. @param digest the digest of its files, in hexadecimal */
 export const keyOf = (directory: string, digest: string): string => `${directory}@sha256:${digest}`;

@@ -11,18 +11,18 @@ import {
   SCHEMA_VERSION,
 } from './package-manifest';
 
-/** Largest `manifest.json`, in bytes. One of 10,000 files with long paths has less. */
+/** The maximum size of `manifest.json` in bytes. A manifest of 10,000 files with long paths is smaller. */
 const MANIFEST_BYTES_MAX = 64 * 1024 * 1024;
 
-/** A component that is read from a package. Its files must be read before the next component. */
+/** A component read from a package. Its files must be read before the next component. */
 export interface PackagedComponent extends PackedManifestComponent {
   /** Relative to the directory of the component. */
   files: AsyncIterable<UnpackedFile>;
 }
 
 /**
- * Reads the components of a package of the store in their order, in constant memory. Only the end of the iteration shows
- * that the package is complete. Throws `ArchiveError` for a damaged package, and what the source throws.
+ * Reads the components of a package in order and in constant memory. The package is known to be complete only when the
+ * iteration has ended. Throws `ArchiveError` for a damaged package, and the errors of the source.
  */
 export async function* readPackage(
   bytes: AsyncIterable<Buffer>,
@@ -34,7 +34,7 @@ export async function* readPackage(
       const directory = directoryOf(component.key);
       const own = filesIn(files, directory);
       yield { ...component, files: own };
-      // skips what the consumer left
+      // Skip the files that the consumer has not read.
       while ((await files.take(directory)) !== null);
     }
     if (!(await files.isAtEnd()))
@@ -44,8 +44,8 @@ export async function* readPackage(
   }
 }
 
-/** Runs work that reads a stored package. A package that cannot be read is an error of the service. */
-export async function reading<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Runs work that reads a stored package. Errors: 503 `storage_unavailable` for a damaged package; those of `work`. */
+export async function translateArchiveErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
@@ -64,10 +64,10 @@ async function* filesIn(files: Lookahead, directory: string): AsyncGenerator<Unp
 
 async function readManifest(file: ArchivedFile | null): Promise<PackedManifest> {
   if (!file) throw new ArchiveError('The package does not begin with manifest.json.');
-  if (file.size_bytes > MANIFEST_BYTES_MAX) throw new ArchiveError('The manifest.json is too large.');
+  if (file.size_bytes > MANIFEST_BYTES_MAX) throw new ArchiveError('manifest.json is too large.');
   const manifest = JSON.parse((await buffer(file.content)).toString()) as PackedManifest;
   if (manifest.schema_version !== SCHEMA_VERSION || manifest.adapter !== ADAPTER) {
-    throw new ArchiveError('The package has another format.');
+    throw new ArchiveError('The package has an unsupported format.');
   }
   return manifest;
 }
@@ -78,7 +78,7 @@ class Lookahead {
 
   constructor(private readonly files: AsyncGenerator<ArchivedFile, void, undefined>) {}
 
-  /** Takes the next file if its path begins with this text. Its content must be read before the following file is taken. */
+  /** Takes the next file if its path starts with `prefix`. Read its content before taking the following file. */
   async take(prefix: string): Promise<ArchivedFile | null> {
     const { value } = await this.peek();
     if (!value?.path.startsWith(prefix)) return null;

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 
-/** A header and a content for archives that the service would never write. */
+/** A header and content for archives that the service would never write. */
 export interface RawEntry {
   name: string;
   content?: Buffer | string;
@@ -14,7 +14,7 @@ export interface RawEntry {
   checksum?: string;
 }
 
-/** Returns an entry of a tar archive, without any check. */
+/** Returns an entry of a tar archive, without checking anything. */
 export function rawEntry(entry: RawEntry): Buffer {
   const content = Buffer.from(entry.content ?? '');
   const header = Buffer.alloc(512);
@@ -33,7 +33,7 @@ export function rawEntry(entry: RawEntry): Buffer {
   return Buffer.concat([header, content, Buffer.alloc((512 - (content.length % 512)) % 512)]);
 }
 
-/** Returns a pax header with these records, each with its right length. */
+/** Returns a pax header with these records, each with its correct length. */
 export function rawPax(records: Record<string, string>): Buffer {
   const lines = Object.entries(records).map(([key, value]) => {
     const rest = Buffer.byteLength(` ${key}=${value}\n`);

@@ -1,7 +1,7 @@
-/** A tar archive consists of blocks of this size, in bytes. */
+/** The block size of tar archives, in bytes. */
 export const BLOCK_BYTES = 512;
 
-/** The most files in an archive. */
+/** The maximum number of files in an archive. */
 export const ARCHIVE_FILES_MAX = 10_000;
 
 /** The longest path, in bytes of UTF-8. */
@@ -19,7 +19,7 @@ const PAX = 'x';
 /** The name that Python gives to pax headers. Readers ignore it. */
 const PAX_NAME = '././@PaxHeader';
 
-/** What makes an archive unreadable, or files impossible to pack. */
+/** Thrown for an unreadable archive, and for files that cannot be packed. */
 export class ArchiveError extends Error {
   override readonly name = 'ArchiveError';
 }
@@ -32,8 +32,9 @@ export interface TarEntry {
 }
 
 /**
- * Returns the headers of a file: a ustar header (POSIX.1-1988), behind a pax header (POSIX.1-2001) for a path that is long
- * or not ASCII. Nothing in them depends on time or user. Throws `ArchiveError` for an unsafe path and for a size over 8 GiB.
+ * Returns the headers of a file: a ustar header (POSIX.1-1988), preceded by a pax header (POSIX.1-2001) if the path is
+ * long or not ASCII. The headers do not depend on time or user. Throws `ArchiveError` for an unsafe path or a size over
+ * 8 GiB.
  */
 export function tarHeaders({ path, size_bytes }: TarEntry): Buffer {
   checkPath(path);
@@ -55,7 +56,7 @@ export function tarHeaders({ path, size_bytes }: TarEntry): Buffer {
   ]);
 }
 
-/** Returns the number of zero bytes after a content, in bytes. */
+/** Returns the number of zero bytes that pad a content to whole blocks. */
 export const paddingOf = (bytes: number): number => (BLOCK_BYTES - (bytes % BLOCK_BYTES)) % BLOCK_BYTES;
 
 /** Returns the two parts of a path in a ustar header, or null for a path that needs a pax header. */
@@ -67,7 +68,7 @@ function splitPath(path: string): { name: string; prefix: string } | null {
   return { name: path.slice(slash + 1), prefix: path.slice(0, slash) };
 }
 
-/** The length at the start of a record counts its own digits too. */
+/** Returns a pax record. The length at its start includes the digits of the length itself. */
 function paxRecord(path: string): Buffer {
   const rest = ` path=${path}\n`;
   const bytes = Buffer.byteLength(rest);
@@ -93,14 +94,14 @@ function ustar(name: string, prefix: string, size: number, type: string): Buffer
   return header;
 }
 
-/** The sum of the bytes of a header, with spaces in place of the checksum itself, as six octal digits. */
+/** Returns the sum of the bytes of a header as six octal digits. The checksum field itself counts as spaces. */
 function checksumOf(header: Buffer): string {
   let sum = 8 * 0x20;
   for (const [index, byte] of header.entries()) if (index < 148 || index >= 156) sum += byte;
   return sum.toString(8).padStart(6, '0');
 }
 
-/** A header that was read: of a file, or of the pax record that comes before the header of a file. */
+/** A parsed header, of a file or of the pax record that precedes the header of a file. */
 export interface ReadHeader {
   kind: 'file' | 'pax';
   path: string;
@@ -123,8 +124,8 @@ export function readHeader(header: Buffer): ReadHeader {
   const path = prefix === '' ? name : `${prefix}/${name}`;
   const type = header.toString('latin1', 156, 157);
   if (type !== FILE && type !== PAX) {
-    const shown = JSON.stringify(path);
-    throw new ArchiveError(`${shown} has the type ${JSON.stringify(type)}. Only regular files are allowed.`);
+    const quoted = JSON.stringify(path);
+    throw new ArchiveError(`${quoted} has the type ${JSON.stringify(type)}. Only regular files are allowed.`);
   }
   if (type === PAX && size_bytes > PAX_BYTES_MAX) {
     throw new ArchiveError(`A pax header has ${size_bytes} bytes. The limit is ${PAX_BYTES_MAX}.`);
@@ -138,7 +139,7 @@ function textAt(header: Buffer, offset: number, bytes: number): string {
   return field.toString('latin1', 0, end < 0 ? bytes : end);
 }
 
-/** Returns the path in a pax header. Throws `ArchiveError` unless the path is all that it holds. */
+/** Returns the path in a pax header. Throws `ArchiveError` unless it contains exactly one path and nothing else. */
 export function readPax(record: Buffer): string {
   const path = /^\d+ path=(.+)\n$/s.exec(record.toString('utf8'))?.[1];
   if (path === undefined || !paxRecord(path).equals(record)) {
@@ -147,14 +148,15 @@ export function readPax(record: Buffer): string {
   return path;
 }
 
-/** Throws `ArchiveError` for a path that is not a place inside the directory where the archive is unpacked. */
+/** Throws `ArchiveError` for a path that could leave the directory into which the archive is unpacked. */
 export function checkPath(path: string): void {
   const fault = faultOfArchivedPath(path);
   if (fault !== null) throw new ArchiveError(`The path ${JSON.stringify(path.slice(0, 200))} ${fault}.`);
 }
 
-// Not `faultOfPath` of the components: a path in an archive begins with their directory, so it may be longer, and reading
-// accepts names that only Windows refuses.
+// Not the same as `faultOfPath`, which checks paths within a component. Paths in an archive start with the directory of
+// the
+// component, so they may be longer, and names that only Windows forbids are accepted when reading.
 function faultOfArchivedPath(path: string): string | null {
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) return `is longer than ${PATH_BYTES_MAX} bytes`;
   if (/[\p{Cc}\p{Cs}]/u.test(path)) return 'contains a control character or is not Unicode';

@@ -4,7 +4,7 @@ import type { Action } from '../items/store-item.entity';
 import { ADAPTER, ADAPTER_VERSION, FORMAT, SCHEMA_VERSION } from '../package/package-manifest';
 import type { BuiltComponent } from './package-builder';
 
-/** @param components in the order of the package, the root last */
+/** Returns the manifest of a package. @param components in the order of the package, the root last */
 export const manifestOf = (components: readonly BuiltComponent[], actions: Action[]): PackageManifestDto => ({
   schema_version: SCHEMA_VERSION,
   adapter: ADAPTER,
@@ -29,7 +29,7 @@ const pinOf = ({
   release_id: acquired_from?.release_id ?? null,
 });
 
-/** Returns the profile of a published agent; null for other kinds. */
+/** Returns the profile of a published agent, or null for other kinds. */
 export function agentProfileOf(components: readonly BuiltComponent[]): AgentProfileDto | null {
   const { profile } = components.at(-1)!;
   if (!profile) return null;

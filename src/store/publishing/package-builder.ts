@@ -27,10 +27,10 @@ import {
 } from '../package/package-manifest';
 import type { PinnedNode } from './pinning';
 
-/** Most bytes of a package that are held in memory while it is built: its JSON documents. */
-const HELD_MIB_MAX = 32;
+/** The maximum size of the JSON documents of a package in MiB, because they are in memory while the package is built. */
+const DOCUMENTS_MIB_MAX = 32;
 
-/** A component of a package, and the first one that needs it. */
+/** A component of a package, with the first component that depends on it. */
 export interface BuiltComponent extends PackedComponent {
   parent_key: string | null;
 }
@@ -53,11 +53,11 @@ export class PackageBuilder {
   ) {}
 
   /**
-   * Builds the package of pinned resources, and passes it to `work`. Errors: 422 for too many files or bytes, for documents
-   * of more than 32 MiB together, for a path that some system cannot unpack, and for content that its kind does not publish;
-   * those of `work`.
+   * Builds the package of pinned resources and passes it to `work`. Errors: 422 for too many files or bytes, for JSON
+   * documents of more than 32 MiB together, for a path that some system cannot unpack, and for content that cannot be
+   * published; those of `work`.
    *
-   * @param nodes each after those that it needs
+   * @param nodes each node after its dependencies
    */
   async build<Result>(
     scope: Scope,
@@ -72,7 +72,7 @@ export class PackageBuilder {
       const size = { all: 0, held: 0 };
       for (const node of nodes) {
         const packager = this.packagers.of(node.artifact.kind);
-        const dependencies = node.dependencies.map((one) => packed(components, one));
+        const dependencies = node.dependencies.map((one) => componentOf(components, one));
         const own = await packager.files(this.database, scope, node.artifact, dependencies);
         if (own.close) opened.push(own.close);
         this.checkSizes(size, own.files);
@@ -84,8 +84,8 @@ export class PackageBuilder {
         if (files.length >= ARCHIVE_FILES_MAX) throw tooManyFiles();
       }
       const built = nodes.map((node) => ({
-        ...packed(components, node),
-        parent_key: node.parent && packed(components, node.parent).key,
+        ...componentOf(components, node),
+        parent_key: node.parent && componentOf(components, node.parent).key,
       }));
       const entries = [manifestEntry(built, files), ...files];
       this.checkLimit(bytesOf(entries));
@@ -95,15 +95,15 @@ export class PackageBuilder {
     }
   }
 
-  /** Adds files to the sizes so far. Refuses too many bytes before the next component is loaded. */
+  /** Adds the sizes of files to the totals. Rejects a package that is too large before the next component is loaded. */
   private checkSizes(size: { all: number; held: number }, files: readonly PackageFile[]): void {
     for (const { size_bytes, isHeld = false } of files) {
       size.all += size_bytes;
       if (isHeld) size.held += size_bytes;
     }
-    if (size.held > HELD_MIB_MAX * 1024 * 1024) {
+    if (size.held > DOCUMENTS_MIB_MAX * 1024 * 1024) {
       throw problem.validationFailed(
-        `The documents of a package can have at most ${HELD_MIB_MAX} MiB together. Those of this one have more.`,
+        `The JSON documents of a package can have at most ${DOCUMENTS_MIB_MAX} MiB together. This package has more.`,
       );
     }
     this.checkLimit(size.all);
@@ -112,16 +112,16 @@ export class PackageBuilder {
   private checkLimit(bytes: number): void {
     const limit = this.environment.FILE_LIMIT_BYTES;
     if (bytes > limit) {
-      throw problem.validationFailed(`A package can have at most ${limit} bytes. This one has more.`);
+      throw problem.validationFailed(`A package can have at most ${limit} bytes. This package has more.`);
     }
   }
 }
 
-function packed(components: ReadonlyMap<PinnedNode, PackedComponent>, node: PinnedNode): PackedComponent {
+function componentOf(components: ReadonlyMap<PinnedNode, PackedComponent>, node: PinnedNode): PackedComponent {
   const component = components.get(node);
   if (component) return component;
   const { kind, artifact_id } = node.artifact;
-  throw problem.validationFailed(`The ${kind} ${artifact_id} needs itself, so it cannot be published.`);
+  throw problem.validationFailed(`The ${kind} ${artifact_id} depends on itself, so it cannot be published.`);
 }
 
 function bytesOf(entries: readonly ArchiveEntry[]): number {
@@ -143,10 +143,10 @@ function checkPaths(files: readonly PackageFile[]): void {
 
 const tooManyFiles = () =>
   problem.validationFailed(
-    `A package can have at most ${ARCHIVE_FILES_MAX} files, manifest.json included. This one has more.`,
+    `A package can have at most ${ARCHIVE_FILES_MAX} files, including manifest.json. This package has more.`,
   );
 
-/** Returns a directory for a component that no other component has, such as `skills/pdf-forms`. */
+/** Returns an unused directory for a component, such as `skills/pdf-forms`. */
 function freeDirectory(taken: Set<string>, kind: string, name: string): string {
   const slug = `${kind}/${slugOf(name)}`;
   let directory = slug;

@@ -4,7 +4,7 @@ import type { Tx } from '#platform/db';
 import { problem } from '#platform/problem';
 import { type ArtifactReference, Packagers, type PinnedArtifact } from '../../resources';
 
-/** Most resources in a package. */
+/** The maximum number of resources in a package. */
 export const COMPONENTS_MAX = 1_000;
 
 /** A resource of a package, pinned to a version. */
@@ -12,35 +12,35 @@ export interface PinnedNode {
   artifact: PinnedArtifact;
   /** In the order of `artifact.dependencies`. */
   dependencies: PinnedNode[];
-  /** The first resource that needs this one. Null for the root. */
+  /** The first resource that depends on this one. Null for the root. */
   parent: PinnedNode | null;
 }
 
-/** Pins a resource with everything that it needs. */
+/** Pins a resource and its dependencies. */
 @Injectable()
 export class Pinning {
   constructor(private readonly packagers: Packagers) {}
 
   /**
-   * Returns the pinned resources, each after those that it needs, the root last. They are locked against archiving until
-   * the transaction ends. Errors: 400 for an unknown resource or version, 409 for a dependency that is gone, 422 for more
-   * than 1,000 resources.
+   * Returns the pinned resources, each after its dependencies, the root last. Locks them against archiving until the
+   * transaction ends. Errors: 400 for an unknown resource or version; 409 for a dependency that is not live; 422 for
+   * more than 1,000 resources.
    */
   async pin(tx: Tx, scope: Scope, reference: ArtifactReference): Promise<PinnedNode[]> {
-    const root = await this.pinned(tx, scope, reference);
-    if (!root) throw await this.unknown(tx, scope, reference);
-    const known = new Map<string, PinnedNode>();
+    const root = await this.pinOne(tx, scope, reference);
+    if (!root) throw await this.unknownReference(tx, scope, reference);
+    const nodes = new Map<string, PinnedNode>();
     const ordered: PinnedNode[] = [];
     const visit = async (artifact: PinnedArtifact, parent: PinnedNode | null): Promise<PinnedNode> => {
       const id = idOf(artifact);
-      const visited = known.get(id);
+      const visited = nodes.get(id);
       if (visited) return visited;
-      if (known.size === COMPONENTS_MAX) throw tooMany();
+      if (nodes.size === COMPONENTS_MAX) throw tooMany();
       const node: PinnedNode = { artifact, dependencies: [], parent };
-      known.set(id, node);
+      nodes.set(id, node);
       for (const one of artifact.dependencies) {
-        const dependency = await this.pinned(tx, scope, one);
-        if (!dependency) throw gone(one);
+        const dependency = await this.pinOne(tx, scope, one);
+        if (!dependency) throw notLive(one);
         node.dependencies.push(await visit(dependency, node));
       }
       ordered.push(node);
@@ -51,22 +51,22 @@ export class Pinning {
   }
 
   /**
-   * Locks resources that were pinned earlier. They may have changed: the package holds what was pinned. Errors: 409 for one
-   * that is gone meanwhile.
+   * Locks resources that were pinned earlier. Later changes of them do not matter, because the package contains the
+   * pinned versions. Errors: 409 for a resource that is no longer live.
    */
   async check(tx: Tx, scope: Scope, nodes: readonly PinnedNode[]): Promise<void> {
     for (const { artifact } of nodes) {
       const { kind, artifact_id } = artifact;
-      if (!(await this.pinned(tx, scope, { kind, artifact_id }))) throw gone(artifact);
+      if (!(await this.pinOne(tx, scope, { kind, artifact_id }))) throw notLive(artifact);
     }
   }
 
-  private pinned(tx: Tx, scope: Scope, reference: ArtifactReference): Promise<PinnedArtifact | null> {
+  private pinOne(tx: Tx, scope: Scope, reference: ArtifactReference): Promise<PinnedArtifact | null> {
     return this.packagers.of(reference.kind).pin(tx, scope, reference);
   }
 
-  private async unknown(tx: Tx, scope: Scope, { kind, artifact_id, version_id }: ArtifactReference) {
-    const isVersion = version_id != null && (await this.pinned(tx, scope, { kind, artifact_id })) !== null;
+  private async unknownReference(tx: Tx, scope: Scope, { kind, artifact_id, version_id }: ArtifactReference) {
+    const isVersion = version_id != null && (await this.pinOne(tx, scope, { kind, artifact_id })) !== null;
     return problem.invalidFields([
       isVersion
         ? { pointer: '/artifact/version_id', detail: `is not a version of the ${nounOf(kind)}` }
@@ -80,10 +80,10 @@ const idOf = ({ kind, artifact_id, version_id }: PinnedArtifact): string =>
 
 const nounOf = (kind: string): string => (kind === 'mcp_server' ? 'MCP server' : kind);
 
-const gone = ({ kind, artifact_id }: Pick<ArtifactReference, 'kind' | 'artifact_id'>) =>
+const notLive = ({ kind, artifact_id }: Pick<ArtifactReference, 'kind' | 'artifact_id'>) =>
   problem.conflict(
-    `The ${nounOf(kind)} ${artifact_id} is archived or does not exist. Everything that is published must be live.`,
+    `The ${nounOf(kind)} ${artifact_id} is archived or does not exist. Only live resources can be published.`,
   );
 
 const tooMany = () =>
-  problem.validationFailed(`A package can have at most ${COMPONENTS_MAX} components. This one has more.`);
+  problem.validationFailed(`A package can have at most ${COMPONENTS_MAX} components. This package has more.`);

@@ -28,7 +28,7 @@ import { PublishingService } from './publishing.service';
 
 const PATH = '/store/v1/publisher/items';
 
-/** Publishing takes long for large packages. */
+/** Allows more time, because publishing a large package takes long. */
 const Publishes = () =>
   LongRunning(
     () => true,
@@ -53,7 +53,7 @@ export class PublisherItemController {
     return this.items.listOwn(scope, query);
   }
 
-  /** Publish a resource with everything that it needs, as a new item */
+  /** Publish a resource and its dependencies as a new item */
   @Post()
   @Throws('storage_unavailable')
   @RequireRoleSomewhere('publisher')
@@ -81,7 +81,7 @@ export class PublisherItemController {
   /**
    * Change the texts of an item
    *
-   * @remarks The content, `actions` and `policy` are read-only here: publish a release, or replace the policy. If-Match takes the ETag of the item, not that of its policy.
+   * @remarks The content, `actions` and `policy` are read-only here. To change them, publish a release or replace the policy. If-Match takes the ETag of the item, not that of its policy.
    */
   @Patch(':store_item_id')
   @RequireRoleSomewhere('publisher')
@@ -102,7 +102,7 @@ export class PublisherItemController {
   @ApiHeader({
     name: 'If-Match',
     required: false,
-    description: 'The generation of the policy, as an ETag. 412 when the policy has changed since.',
+    description: 'The generation of the policy, as an ETag. Returns 412 if the policy has changed since.',
   })
   @ApiOkResponse({ type: PublisherItemDto, headers: ETAG_HEADER })
   putPolicy(
@@ -114,7 +114,11 @@ export class PublisherItemController {
     return this.items.setPolicy(scope, id, dto, ifMatch);
   }
 
-  /** Withdraw an item for good. Existing copies stay */
+  /**
+   * Withdraw an item permanently
+   *
+   * @remarks Other organizations can no longer read, download or acquire the item. Existing copies stay.
+   */
   @Post(':store_item_id/withdraw')
   @HttpCode(200)
   @RequireRoleSomewhere('publisher')

@@ -17,7 +17,7 @@ import type {
 import type { Action, StoreItemEntity } from '../items/store-item.entity';
 import type { PublisherItemDto } from '../items/store-item.dto';
 import { StoreItemService, textsOf } from '../items/store-item.service';
-import { packArchive, until } from '../package/package-archive';
+import { packArchive, untilAborted } from '../package/package-archive';
 import { agentProfileOf, manifestOf } from './manifest';
 import { type BuiltPackage, PackageBuilder } from './package-builder';
 import { type PinnedNode, Pinning } from './pinning';
@@ -25,12 +25,12 @@ import { type PinnedNode, Pinning } from './pinning';
 /** The type of the signature of a release (`typ`). */
 const SIGNATURE_TYPE = 'store-release+jws';
 
-/** Packages that are built at once in a process: of one organization, and of all. Further ones wait. */
+/** The numbers of packages that a process builds at once, per organization and in total. Further ones wait. */
 const PACKAGES_PER_ORG = 2;
 const PACKAGES_MAX = 6;
 const WAITING_MAX = 50;
 
-/** A package in the storage, which a transaction is about to keep. */
+/** A stored package that a transaction is about to make permanent. */
 interface WrittenPackage {
   nodes: readonly PinnedNode[];
   built: BuiltPackage;
@@ -38,9 +38,9 @@ interface WrittenPackage {
 }
 
 /**
- * Publishes resources. One transaction pins the resource and everything that it needs. The package is then built and
- * stored without a transaction, because it may be large. A last transaction keeps it, if everything in it is still live.
- * Versions never change, so a package holds what was pinned.
+ * Publishes resources. A first transaction pins the resource and its dependencies. The package is then built and stored
+ * without a transaction, because it may be large. A last transaction makes it permanent if everything in it is still
+ * live. Versions never change, so the package contains exactly what was pinned.
  */
 @Injectable()
 export class PublishingService {
@@ -60,9 +60,9 @@ export class PublishingService {
   ) {}
 
   /**
-   * Publishes a resource as a new item. Errors: 400 for an unknown workspace, resource, version or organization; 403; 409 for
-   * an archived workspace, a component that is gone, or a signing key that cannot be opened; 422 for unknown values and for
-   * a package that cannot be built; 503 if the storage fails or too many packages wait.
+   * Publishes a resource as a new item. Errors: 400 for an unknown workspace, resource, version or organization; 403;
+   * 409 for an archived workspace, a component that is not live, or a signing key that cannot be decrypted; 422 for
+   * unknown values and for a package that cannot be built; 503 if the storage fails or too many packages wait.
    */
   publish(
     scope: OrgScope,
@@ -106,8 +106,8 @@ export class PublishingService {
   }
 
   /**
-   * Publishes the next release of an item. Errors: those of `publish`; 404; 409 for a withdrawn item; 422 for another
-   * resource, workspace or audience than the item's.
+   * Publishes the next release of an item. Errors: those of `publish`; 404; 409 for a withdrawn item; 422 for a
+   * resource, workspace or audience other than the item's.
    */
   release(
     scope: OrgScope,
@@ -144,7 +144,7 @@ export class PublishingService {
     });
   }
 
-  /** Builds and stores a package, and keeps it in a transaction. */
+  /** Builds and stores a package, then runs `work`, which makes it permanent, in a transaction. */
   private write<Result>(
     workspace: Scope,
     nodes: readonly PinnedNode[],
@@ -152,7 +152,7 @@ export class PublishingService {
     work: (tx: Tx, written: WrittenPackage) => Promise<Result>,
   ): Promise<Result> {
     return this.builder.build(workspace, nodes, async (built) => {
-      const blob = await this.blobs.write(workspace, until(signal, packArchive(built.entries)));
+      const blob = await this.blobs.write(workspace, untilAborted(signal, packArchive(built.entries)));
       return this.blobs.keeping([blob], () =>
         this.items.within(workspace, (tx) => work(tx, { nodes, built, blob })),
       );
@@ -164,7 +164,7 @@ export class PublishingService {
     await this.blobs.keep(tx, workspace, blob);
   }
 
-  /** Returns the columns of a new release. It is signed if the organization has a signing key. */
+  /** Returns the columns of a new release. The release is signed if the organization has a signing key. */
   private async releaseOf(
     tx: Tx,
     scope: OrgScope,
@@ -214,7 +214,7 @@ const referenceOf = ({ kind, artifact_id, version_id = null }: PublishedArtifact
   version_id,
 });
 
-/** Throws 422 unless a new release is of the item's own resource, in its workspace and with its audience. */
+/** Throws 422 if a new release names a resource, workspace or audience other than the item's. */
 function checkSame(
   item: StoreItemEntity,
   { workspace_id, artifact, audience }: CreatePublisherItemReleaseDto,
@@ -227,11 +227,11 @@ function checkSame(
   if (artifact && artifact.artifact_id !== item.artifact_id) {
     errors.push({
       pointer: '/artifact/artifact_id',
-      detail: `must be ${item.artifact_id}. Publish another resource as a new item`,
+      detail: `must be ${item.artifact_id}. To publish another resource, create a new item`,
     });
   }
   if (audience && !hasAudience(item, audience)) {
-    errors.push({ pointer: '/audience', detail: 'must be the current one. Change it with PUT …/policy' });
+    errors.push({ pointer: '/audience', detail: 'must be the current one. To change it, use PUT …/policy' });
   }
   if (errors.length > 0) throw problem.validationFailed(errors);
 }

@@ -89,7 +89,7 @@ describe('a package that cannot be published', () => {
   it('has too many bytes', async () => {
     const answer = await publishFiles([fileOf('a', Buffer.alloc(LIMIT))]);
     expect(outcome(answer)).toEqual([422, 'validation_failed']);
-    expect(answer.body.detail).toBe('A package can have at most 65536 bytes. This one has more.');
+    expect(answer.body.detail).toBe('A package can have at most 65536 bytes. This package has more.');
   });
 
   it.each<[string, () => PackageFile[], string]>([
@@ -97,7 +97,7 @@ describe('a package that cannot be published', () => {
     [
       'documents in memory',
       () => [textFile('a.json', ' '.repeat(16 * MIB)), textFile('b.json', ' '.repeat(16 * MIB + 1))],
-      'The documents of a package can have at most 32 MiB together.',
+      'The JSON documents of a package can have at most 32 MiB together.',
     ],
   ])('has too many %s, and is refused before its next component is loaded', async (_, files, detail) => {
     const { agent_id } = await org.agent();
