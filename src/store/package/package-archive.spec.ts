@@ -15,13 +15,13 @@ import {
 } from './package-archive';
 import { rawEntry, rawPax, rawTarGz, TAR_END } from './raw-tar.fixture';
 
-const entry = (name: string, content: Buffer | string, pieceBytes = 1000): ArchiveEntry => ({
+const entry = (name: string, content: Buffer | string, chunkBytes = 1000): ArchiveEntry => ({
   path: name,
   size_bytes: Buffer.byteLength(content),
-  content: () => pieces(Buffer.from(content), pieceBytes),
+  content: () => chunksOf(Buffer.from(content), chunkBytes),
 });
 
-async function* pieces(bytes: Buffer, size: number): AsyncGenerator<Buffer, void, undefined> {
+async function* chunksOf(bytes: Buffer, size: number): AsyncGenerator<Buffer, void, undefined> {
   for (let at = 0; at < bytes.length; at += size) yield await Promise.resolve(bytes.subarray(at, at + size));
 }
 
@@ -33,9 +33,9 @@ async function bytesOf(content: AsyncIterable<Buffer>): Promise<Buffer> {
 
 const packed = (...entries: ArchiveEntry[]): Promise<Buffer> => bytesOf(packArchive(entries));
 
-async function unpacked(archive: Buffer, pieceBytes = 4000): Promise<[string, string][]> {
+async function unpacked(archive: Buffer, chunkBytes = 4000): Promise<[string, string][]> {
   const files: [string, string][] = [];
-  for await (const file of unpackArchive(pieces(archive, pieceBytes))) {
+  for await (const file of unpackArchive(chunksOf(archive, chunkBytes))) {
     files.push([file.path, (await bytesOf(file.content)).toString('latin1')]);
   }
   return files;
@@ -61,7 +61,7 @@ describe('the archive of a package', () => {
     );
   });
 
-  it('does not depend on how the contents are split into pieces', async () => {
+  it('does not depend on how the contents are split into chunks', async () => {
     const content = Buffer.alloc(150_000, 'content');
     const archives = [1, 511, 65_535, 1_000_000].map((size) => packed(entry('file', content, size)));
     expect(new Set((await Promise.all(archives)).map(sha256)).size).toBe(1);
@@ -78,17 +78,17 @@ describe('the archive of a package', () => {
   );
 
   it('states its size modulo 4 GiB, as gzip requires', () => {
-    const nothing = { path: 'file', size_bytes: 8 ** 11 - 1, content: () => pieces(Buffer.alloc(0), 1) };
+    const nothing = { path: 'file', size_bytes: 8 ** 11 - 1, content: () => chunksOf(Buffer.alloc(0), 1) };
     expect(archiveBytes([nothing])).toBeGreaterThan(8 ** 11);
     expect(() => archiveBytes([{ ...nothing, size_bytes: 8 ** 11 }])).toThrow('The limit is 8 GiB');
   });
 
-  it.each([-1, 1])('refuses a content that differs from its size by %i byte', async (difference) => {
+  it.each([-1, 1])('rejects a content that differs from its declared size by %i byte', async (difference) => {
     const wrong = { ...entry('file', Buffer.alloc(600)), size_bytes: 600 + difference };
     await expect(packed(wrong)).rejects.toThrow('The content of "file" does not match its declared size.');
   });
 
-  it('refuses to pack paths that it would not unpack', () => {
+  it('rejects paths that could not be unpacked', () => {
     for (const name of ['/etc/passwd', '../up', 'a//b', 'a/', '', './a', 'a\\b', 'a\nb', 'a\0b', '\ud800']) {
       expect(() => archiveBytes([entry(name, '')])).toThrow(ArchiveError);
     }
@@ -97,7 +97,7 @@ describe('the archive of a package', () => {
     expect(() => archiveBytes(many)).toThrow('at most 10000 files');
   });
 
-  it('comes back as it was packed', async () => {
+  it('unpacks to what was packed', async () => {
     const name = fc
       .string({ unit: 'binary', minLength: 1, maxLength: 300 })
       .filter((text) => !/[\p{Cc}\p{Cs}\\]/u.test(text) && /^[^/]+(\/[^/]+)*$/.test(text))
@@ -120,7 +120,7 @@ describe('the archive of a package', () => {
   });
 });
 
-describe('an archive in the hands of other tools', () => {
+describe('an archive and other tools', () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'archive-'));
   const file = path.join(directory, 'package.tar.gz');
   beforeAll(async () => writeFileSync(file, await packed(...SAMPLES)));
@@ -129,7 +129,7 @@ describe('an archive in the hands of other tools', () => {
   const has = (command: string): boolean => spawnSync(command, ['--version']).status === 0;
   const paths = SAMPLES.map((sample) => sample.path);
 
-  (has('tar') ? it : it.skip)('is listed and unpacked by tar', async () => {
+  (has('tar') ? it : it.skip)('can be listed and unpacked by tar', async () => {
     const env = { ...process.env, LC_ALL: 'C.UTF-8', TZ: 'UTC' };
     const listed = execFileSync('tar', ['tzvf', file, '--quoting-style=literal'], { env, encoding: 'utf8' });
     for (const name of paths) expect(listed).toContain(name);
@@ -140,13 +140,13 @@ describe('an archive in the hands of other tools', () => {
     }
   });
 
-  (has('python3') ? it : it.skip)('is listed by tarfile of Python', () => {
+  (has('python3') ? it : it.skip)('can be listed by tarfile of Python', () => {
     const env = { ...process.env, PYTHONIOENCODING: 'utf8' };
     const listed = execFileSync('python3', ['-m', 'tarfile', '-l', file], { env, encoding: 'utf8' });
     expect(listed.split(/ *\n/)).toEqual([...paths, '']);
   });
 
-  (has('tar') ? it : it.skip)('is read back when tar has written it', async () => {
+  (has('tar') ? it : it.skip)('can be read when tar has written it', async () => {
     const source = mkdtempSync(path.join(tmpdir(), 'archive-'));
     writeFileSync(path.join(source, 'one.txt'), 'one');
     writeFileSync(path.join(source, 'two.txt'), 'two');
@@ -162,16 +162,16 @@ describe('an archive in the hands of other tools', () => {
 describe('reading an archive', () => {
   const file = rawEntry({ name: 'a.txt', content: 'content of a' });
 
-  it('skips contents that are not read, and refuses to read them later', async () => {
+  it('skips contents that are not read, and throws when they are read later', async () => {
     const archive = await packed(
       entry('a', Buffer.alloc(100_000)),
       entry('b', Buffer.alloc(3000)),
       entry('c', 'c'),
     );
     const seen: ArchivedFile[] = [];
-    for await (const one of unpackArchive(pieces(archive, 5000))) {
+    for await (const one of unpackArchive(chunksOf(archive, 5000))) {
       seen.push(one);
-      if (one.path === 'b') for await (const piece of one.content) if (piece.length > 0) break;
+      if (one.path === 'b') for await (const chunk of one.content) if (chunk.length > 0) break;
       if (one.path === 'c') expect((await bytesOf(one.content)).toString()).toBe('c');
     }
     expect(seen.map((one) => one.path)).toEqual(['a', 'b', 'c']);
@@ -183,7 +183,7 @@ describe('reading an archive', () => {
     let isClosed = false;
     const source = async function* (): AsyncGenerator<Buffer, void, undefined> {
       try {
-        yield* pieces(archive, 10_000);
+        yield* chunksOf(archive, 10_000);
       } finally {
         isClosed = true;
       }
@@ -196,10 +196,10 @@ describe('reading an archive', () => {
     expect(isClosed).toBe(true);
   });
 
-  it('passes on the error of the source', async () => {
+  it('rethrows an error of the source', async () => {
     const archive = await packed(entry('a', Buffer.alloc(100_000)));
     const source = async function* (): AsyncGenerator<Buffer, void, undefined> {
-      yield* pieces(archive.subarray(0, 50_000), 1000);
+      yield* chunksOf(archive.subarray(0, 50_000), 1000);
       throw new Error('The bucket does not answer.');
     };
     const read = async (): Promise<void> => {
@@ -212,15 +212,15 @@ describe('reading an archive', () => {
     const archive = await packed(entry('a', Buffer.alloc(20_000_000)));
     let taken = 0;
     const source = async function* (): AsyncGenerator<Buffer, void, undefined> {
-      for await (const piece of pieces(archive, 16_384)) {
-        taken += piece.length;
-        yield piece;
+      for await (const chunk of chunksOf(archive, 16_384)) {
+        taken += chunk.length;
+        yield chunk;
       }
     };
     let read = 0;
     for await (const one of unpackArchive(source())) {
-      for await (const piece of one.content) {
-        read += piece.length;
+      for await (const chunk of one.content) {
+        read += chunk.length;
         await new Promise(setImmediate);
         expect(taken - read).toBeLessThan(1_000_000);
       }
@@ -228,7 +228,7 @@ describe('reading an archive', () => {
     expect(read).toBe(20_000_000);
   });
 
-  it('refuses an archive that was cut off anywhere', async () => {
+  it('rejects an archive that is truncated anywhere', async () => {
     const archive = await packed(entry('a', 'content'), entry('größe', 'content'));
     for (let bytes = 0; bytes < archive.length; bytes += 7) {
       await expect(unpacked(archive.subarray(0, bytes), 100)).rejects.toThrow(ArchiveError);
@@ -240,7 +240,7 @@ describe('reading an archive', () => {
   });
 
   it.each(['text', '\0', '\0'.repeat(5000), '\x1f\x8b'])(
-    'refuses bytes behind the gzip data',
+    'rejects bytes after the gzip data',
     async (extra) => {
       const archive = Buffer.concat([rawTarGz(file), Buffer.from(extra, 'latin1')]);
       for (const size of [1, archive.length - Buffer.byteLength(extra, 'latin1'), 100_000]) {
@@ -293,21 +293,21 @@ describe('reading an archive', () => {
     ['a wrong checksum', 'wrong checksum', [rawEntry({ name: 'a', checksum: '000000\0 ' })]],
     ['another format', 'not in the format ustar', [rawEntry({ name: 'a', magic: 'ustar  \0' })]],
     ['bytes in the padding', 'Padding', [rawEntry({ name: 'a', content: 'ab', size: '00000000001' })]],
-    ['a file behind the end', 'Padding', [file, Buffer.alloc(512), file]],
-    ['a file behind the whole end', 'Unexpected bytes', [file, TAR_END, file]],
+    ['a file within the end', 'Padding', [file, Buffer.alloc(512), file]],
+    ['a file after the end', 'Unexpected bytes', [file, TAR_END, file]],
     ['megabytes of zeros', 'Unexpected bytes', [file, Buffer.alloc(2 * 1024 * 1024)]],
-  ])('refuses %s', async (_, message, parts) => {
-    const reading = unpacked(rawTarGz(...parts));
-    await expect(reading).rejects.toThrow(ArchiveError);
-    await expect(reading).rejects.toThrow(message);
+  ])('rejects %s', async (_, message, parts) => {
+    const files = unpacked(rawTarGz(...parts));
+    await expect(files).rejects.toThrow(ArchiveError);
+    await expect(files).rejects.toThrow(message);
   });
 
-  it('refuses more files than a package can have', async () => {
+  it('rejects more files than a package can have', async () => {
     const files = Array.from({ length: 10_001 }, (_, index) => rawEntry({ name: `f${index}` }));
     await expect(unpacked(rawTarGz(...files))).rejects.toThrow('at most 10000 files');
   });
 
-  it('answers random damage with an error or the same files, and never hangs', async () => {
+  it('throws or returns the same files after random damage, and never hangs', async () => {
     const archive = await packed(...SAMPLES.slice(0, 4));
     const damage = fc.array(fc.tuple(fc.nat(archive.length - 1), fc.nat(255)), {
       minLength: 1,

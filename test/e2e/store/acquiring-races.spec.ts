@@ -3,10 +3,10 @@ import { ObjectStorage } from '#platform/storage';
 import { createTestApp, type TestApp } from '#testing';
 import { type Acquisition, ACQUISITIONS, ITEMS, OPEN, PUBLISHER, StoreOrg } from './store.fixture';
 
-/** Longer than PostgreSQL lets a transaction wait for its client, which is twice the time of a request. */
+/** Longer than the idle-in-transaction timeout of PostgreSQL, which is twice the request timeout. */
 const SLOW_MS = 5_000;
 
-describe('an installation that takes long', () => {
+describe('a slow installation', () => {
   let app: TestApp;
   let hasty: TestApp;
   let publisher: StoreOrg;
@@ -26,7 +26,7 @@ describe('an installation that takes long', () => {
     await app.close();
   });
 
-  /** Publishes a file whose content takes the storage of the hasty process long to write. */
+  /** Publishes a file whose content the process with short timeouts takes long to store. */
   async function slowItem(): Promise<{ id: string; writing: Promise<void> }> {
     const path = `/file/v1/files?workspace_id=${publisher.workspace}`;
     const file = await publisher.admin.post<{ file_id: string }>(path, Buffer.from(`${Math.random()}`));
@@ -56,7 +56,7 @@ describe('an installation that takes long', () => {
     ]);
   }, 30_000);
 
-  it('does not keep the publisher from withdrawing, and then fails and leaves nothing', async () => {
+  it('does not block the publisher from withdrawing, and then fails and leaves nothing behind', async () => {
     const { id, writing } = await slowItem();
     const acquiring = acquireSlowly(id);
     await writing;
@@ -79,7 +79,7 @@ describe('an installation that takes long', () => {
     expect([file.status, ...answers.map(({ status }) => status)]).toEqual([201, 201, 201, 201]);
   });
 
-  it('is repeated with the same acquisition, even when the item is no longer offered', async () => {
+  it('returns the same acquisition when repeated, even if the item is no longer offered', async () => {
     const item = await publisher.item({}, OPEN);
     const first = await acquire(item.store_item_id);
     await publisher.setPolicy(item.store_item_id, { ...OPEN, can_acquire: false });
@@ -94,7 +94,7 @@ describe('an installation that takes long', () => {
     ]);
   });
 
-  it('is refused when a repeat names another release than the installed one', async () => {
+  it('returns 409 if a repeat names a release other than the installed one', async () => {
     const item = await publisher.item({}, OPEN);
     const path = `${ITEMS}/${item.store_item_id}/acquire`;
     const first = item.source.release_id;
@@ -116,7 +116,7 @@ describe('an installation that takes long', () => {
     ]);
   });
 
-  it('can choose among the releases that the catalogue lists, without the ids of their makers', async () => {
+  it('can choose among the releases in the catalogue, which do not show who created them', async () => {
     const item = await publisher.item({ version_label: '1', release_notes: 'first' }, OPEN);
     await publisher.release(item.store_item_id);
     const { status, body } = await buyer.admin.get(`${ITEMS}/${item.store_item_id}/releases`);
@@ -129,7 +129,7 @@ describe('an installation that takes long', () => {
     expect((await buyer.admin.get(`${ITEMS}/${item.store_item_id}/releases`)).status).toBe(404);
   });
 
-  it('keeps the name and the metadata that a copy was given, because they have no versions', async () => {
+  it('keeps the name and metadata that were set on a copy, because they have no versions', async () => {
     const path = `/file/v1/files?workspace_id=${publisher.workspace}&name=theirs`;
     const { body: file } = await publisher.admin.post<{ file_id: string }>(path, Buffer.from('1'));
     const item = await publisher.publish('file', file.file_id);

@@ -20,7 +20,7 @@ describe('acquiring', () => {
   });
   afterAll(() => app.close());
 
-  /** An agent of the publisher that everybody may acquire. */
+  /** Publishes an agent that everyone may acquire. */
   async function openAgent() {
     const made = await publisher.agent({ name: `agent ${Date.now()} ${Math.random()}` });
     const item = await publisher.publish('agent', made.agent_id, { category: 'agents' });
@@ -35,7 +35,7 @@ describe('acquiring', () => {
       [org.id],
     );
 
-  it('installs copies of everything, which refer to each other', async () => {
+  it('installs copies of all components, which refer to each other', async () => {
     const org = await StoreOrg.open(app);
     const { item, agent_id } = await openAgent();
     const answer = await org.acquire(item.store_item_id);
@@ -54,7 +54,7 @@ describe('acquiring', () => {
     expect((await org.admin.get(answer.headers.get('location')!)).body).toEqual(body);
   }); // prettier-ignore
 
-  it('repeats the same acquisition, also for concurrent requests', async () => {
+  it('returns the same acquisition when repeated, even for concurrent requests', async () => {
     const org = await StoreOrg.open(app);
     const { item } = await openAgent();
     const answers = await Promise.all([1, 2, 3].map(() => org.acquire(item.store_item_id)));
@@ -76,7 +76,7 @@ describe('acquiring', () => {
     expect(await stateOf(org)).toEqual(before);
   });
 
-  it('is refused unless the publisher offers the item for it', async () => {
+  it('is rejected unless the publisher offers the item for it', async () => {
     const org = await StoreOrg.open(app);
     const closed = await publisher.item({}, { ...OPEN, can_acquire: false });
     const unoffered = await publisher.item({ actions: ['download', 'run'] }, OPEN);
@@ -90,7 +90,7 @@ describe('acquiring', () => {
     ]);
   });
 
-  it('needs the role editor in the workspace, and checks its body', async () => {
+  it('requires the role editor in the workspace, and validates its body', async () => {
     const org = await StoreOrg.open(app);
     const item = await publisher.item({}, OPEN);
     const path = `${ITEMS}/${item.store_item_id}/acquire`;
@@ -112,7 +112,7 @@ describe('acquiring', () => {
     expect((await editor.post(path, { workspace_id })).status).toBe(201);
   });
 
-  it('upgrades to the newest release, and says what changed', async () => {
+  it('upgrades to the newest release, and reports what changed', async () => {
     const org = await StoreOrg.open(app);
     const { item, agent_id, skill_id } = await openAgent();
     const { body: first } = await org.acquire(item.store_item_id);
@@ -142,7 +142,7 @@ describe('acquiring', () => {
     expect(back.body).toMatchObject({ release_id: item.source.release_id, is_upgradable: true });
   }); // prettier-ignore
 
-  it('keeps edits of copies until there is a new release, and then says which version it replaced', async () => {
+  it('keeps edits of copies until there is a new release, and then reports the replaced version', async () => {
     const org = await StoreOrg.open(app);
     const { skill_id } = await publisher.skill();
     const item = await publisher.publish('skill', skill_id);
@@ -162,7 +162,7 @@ describe('acquiring', () => {
     expect((await org.admin.get(`${copy}/versions/2`)).body.instructions).toContain('ours');
   });
 
-  it('creates archived copies again, and undoes edits for those who ask for the release', async () => {
+  it('creates archived copies again, and undoes edits if the request names the release', async () => {
     const org = await StoreOrg.open(app);
     const item = await publisher.item({}, OPEN);
     const { body } = await org.acquire(item.store_item_id);
@@ -176,7 +176,7 @@ describe('acquiring', () => {
     expect(again.body.changes).toMatchObject([{ change: 'created', replaced_version_ordinal: null }]);
   });
 
-  it('does not upgrade what is no longer offered, and keeps the copies', async () => {
+  it('does not upgrade an item that is no longer offered, and keeps the copies', async () => {
     const org = await StoreOrg.open(app);
     const item = await publisher.item({}, OPEN);
     const { body } = await org.acquire(item.store_item_id);
@@ -191,7 +191,7 @@ describe('acquiring', () => {
     expect((await org.admin.get(`/skill/v1/skills/${copy!.artifact_id}`)).status).toBe(200);
   });
 
-  it('lists acquisitions by workspace and item, to those who may read there', async () => {
+  it('lists acquisitions by workspace and item, for callers who may read there', async () => {
     const org = await StoreOrg.open(app);
     const beside = await org.org.newWorkspace();
     const items = [await publisher.item({}, OPEN), await publisher.item({}, OPEN)];
@@ -215,7 +215,7 @@ describe('acquiring', () => {
     expect(others.body.items).toEqual([]);
   });
 
-  it('pins what was acquired and published again to the release that it came from', async () => {
+  it('pins acquired resources that are published again to their original release', async () => {
     const org = await StoreOrg.open(app);
     const item = await publisher.item({}, OPEN);
     const { body } = await org.acquire(item.store_item_id);
@@ -224,7 +224,7 @@ describe('acquiring', () => {
     expect(again.sha256).toBe(item.sha256);
   });
 
-  it('leaves entries in the audit log of the workspace', async () => {
+  it('is recorded in the audit log of the workspace', async () => {
     const org = await StoreOrg.open(app);
     const item = await publisher.item({}, OPEN);
     const { body } = await org.acquire(item.store_item_id);

@@ -26,7 +26,7 @@ describe('the catalogue', () => {
   const ids = async (by: StoreOrg, query = '') =>
     (await list(by, query)).items.map((item) => item.store_item_id);
 
-  it('lists what admits the organization and its own, each once, newest first', async () => {
+  it('lists the own items and those that admit the organization, each once, newest first', async () => {
     const isPublic = await publisher.item({}, OPEN);
     await publisher.item({}, { ...OPEN, is_listed: false });
     const forReader = await publisher.item({}, { ...OPEN, audience: { is_public: false, org_ids: [reader.id] } });
@@ -42,7 +42,7 @@ describe('the catalogue', () => {
     expect([item!.signature, typeof item!.created_at, typeof item!.updated_at]).toEqual([null, 'string', 'string']);
   }); // prettier-ignore
 
-  it('filters by words, category and topic, also together', async () => {
+  it('filters by words, category, topic, and combinations of them', async () => {
     const org = await StoreOrg.open(app);
     const fields = [
       { name: 'Invoice reader', category: 'agents', topics: ['finance', 'pdf'] },
@@ -65,7 +65,7 @@ describe('the catalogue', () => {
     expect(await names('?topic=sun&category=other')).toEqual(['Weather']);
   }); // prettier-ignore
 
-  it('refuses an unknown category, parameter or cursor', async () => {
+  it('rejects an unknown category, parameter or cursor', async () => {
     const refused = async (query: string) => {
       const answer = await reader.admin.get(`${ITEMS}?${query}`);
       return [...outcome(answer), places(answer)];
@@ -76,12 +76,12 @@ describe('the catalogue', () => {
     expect(await refused('limit=-1')).toEqual([400, 'invalid_query', ['limit']]);
   });
 
-  it('lets others download only what the publisher offers, with the digest of its bytes', async () => {
+  it('lets other organizations download only what the publisher offers, with a digest of the bytes', async () => {
     const closed = await publisher.item({}, { ...OPEN, can_acquire: false });
-    const unoffered = await publisher.item({ actions: ['install'] }, OPEN);
+    const notDownloadable = await publisher.item({ actions: ['install'] }, OPEN);
     const open = await publisher.item({}, OPEN);
     const get = (by: StoreOrg, id: string, query = '') => by.admin.get(`${ITEMS}/${id}/package${query}`);
-    for (const { store_item_id } of [closed, unoffered]) {
+    for (const { store_item_id } of [closed, notDownloadable]) {
       expect(outcome(await get(reader, store_item_id))).toEqual([403, 'forbidden']);
       expect((await get(publisher, store_item_id)).status).toBe(200);
     }
@@ -98,7 +98,7 @@ describe('the catalogue', () => {
     expect(outcome(await get(reader, open.store_item_id, '?release_id=rel_x'))).toEqual([404, 'not_found']);
   }); // prettier-ignore
 
-  describe('with many items of others', () => {
+  describe('with many items of other organizations', () => {
     const COUNT = 20_000;
     let seen: StoreItem;
 
@@ -151,7 +151,7 @@ describe('the catalogue', () => {
       }
     }); // prettier-ignore
 
-    it('pages by cursor through all of them, each once', async () => {
+    it('pages by cursor through all items, each once', async () => {
       const found: string[] = [];
       let cursor: string | null = '';
       while (cursor !== null) {
@@ -164,7 +164,7 @@ describe('the catalogue', () => {
       expect(found).toContain(seen.store_item_id);
     });
 
-    it('finds words among many', async () => {
+    it('finds words among many items', async () => {
       expect((await list(reader, '?q=19996')).items.map(({ name }) => name)).toEqual(['item 19996']);
     });
   });

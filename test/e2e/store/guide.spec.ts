@@ -3,7 +3,7 @@ import { describeGuide, Guide, StandaloneService } from '#testing';
 const PAGE = 'docs/guides/publish-and-install.md';
 
 describeGuide(PAGE, () => {
-  it('runs as written, and verifies what it downloads', async () => {
+  it('runs as written, and verifies the downloaded package', async () => {
     const service = await StandaloneService.start();
     const guide = Guide.open(PAGE, service);
     try {

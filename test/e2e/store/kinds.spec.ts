@@ -3,7 +3,7 @@ import { type Acquisition, ACQUISITIONS, OPEN, StoreOrg, unpacked } from './stor
 
 const CHECKS = { scorer_kind: 'code', definition: { checks: [{ type: 'equals' }] } };
 
-/** Each kind, published by one organization and acquired by another, through the API alone. */
+/** Publishes each kind in one organization and acquires it in another, only through the API. */
 describe('a resource from the store', () => {
   let app: TestApp;
   let publisher: StoreOrg;
@@ -53,7 +53,7 @@ describe('a resource from the store', () => {
     },
   }; // prettier-ignore
 
-  it.each(Object.keys(MADE))('of the kind %s is copied, without ids and secrets, and stays the same', async (kind) => {
+  it.each(Object.keys(MADE))('of kind %s is copied without ids and secrets, and does not change', async (kind) => {
     const { path, make } = MADE[kind]!;
     const id = await make();
     const item = await publisher.publish(kind, id);

@@ -16,7 +16,7 @@ const object = (required: Record<string, object>, optional: Record<string, objec
   additionalProperties: false,
 });
 
-/** The tables of the specification, as a schema. Every member is there, also those that it does not require. */
+/** The tables of the specification as a schema. Requires every member, even those that are optional there. */
 const PIN = object({
   kind: string,
   artifact_id: string,
@@ -96,7 +96,7 @@ describe('the listing of an organization', () => {
 
   const list = (query = '') => viewer.get<Listing>(`${PUBLISHER}${query}`);
 
-  it('is as specified: every member, null where there is nothing, and no other member', async () => {
+  it('has every specified member, null if empty, and no other member', async () => {
     const { agent_id } = await org.agent();
     await org.publish('agent', agent_id, { category: 'agents', audience: { is_public: false, org_ids: [org.id] } });
     await org.item({ tagline: 't', artwork: 'https://example.com/a.png', highlights: ['h'], topics: ['t'], release_notes: 'n', version_label: '1' });
@@ -105,7 +105,7 @@ describe('the listing of an organization', () => {
     expect([status, body.items.length, validate(body) || validate.errors]).toEqual([200, 2, true]);
   }); // prettier-ignore
 
-  it('has all workspaces of the organization, without a workspace header, and no other organization', async () => {
+  it('covers all workspaces of the organization without a workspace header, and no other organization', async () => {
     const other = await StoreOrg.open(app);
     await other.item();
     const workspace_id = await org.org.newWorkspace();
@@ -121,14 +121,14 @@ describe('the listing of an organization', () => {
     expect(new Set(body.items.map((item) => item.publisher_org_id))).toEqual(new Set([org.id]));
   });
 
-  it('counts down a limit of its own in its headers', async () => {
+  it('has a rate limit of its own, which its headers show', async () => {
     const by = await org.org.member('viewer');
     const { headers } = await by.get(PUBLISHER);
     expect(headers.get('ratelimit-policy')).toBe('"store_listing";q=120;w=60');
     expect(headers.get('ratelimit')).toMatch(/^"store_listing";r=119;t=\d+$/);
   });
 
-  it('is 429 after 120 requests in a minute, by default', async () => {
+  it('returns 429 after 120 requests in a minute, by default', async () => {
     const by = await org.org.member('viewer');
     const answers = [];
     for (let n = 0; n < 121; n++) answers.push(await by.get(`${PUBLISHER}?limit=0`));
@@ -157,7 +157,7 @@ describe('the listing of an organization', () => {
     expect([...outcome(answer), places(answer)]).toEqual([400, 'invalid_query', [query.split('=')[0]]]);
   });
 
-  it('answers exactly the codes of its specification, in its order', () => {
+  it('documents exactly the codes of the specification, in its order', () => {
     expect(documentedCodes('listPublisherItems')).toEqual({
       400: ['invalid_query', 'invalid_request'],
       401: [
@@ -200,7 +200,7 @@ describe('the listing of an organization', () => {
 
     const pageOf = async (query: string) => (await reader.get<Listing>(`${PUBLISHER}?${query}`)).body;
 
-    it('pages by offset from the newest, exactly', async () => {
+    it('pages exactly by offset from the newest', async () => {
       const first = await pageOf('limit=3');
       expect(first.items.map(({ name }) => name)).toEqual([
         `item ${COUNT}`,
@@ -244,7 +244,7 @@ describe('the listing of an organization', () => {
     });
   });
 
-  it('gives items that are published at the same time places of their own', async () => {
+  it('gives concurrently published items different positions', async () => {
     const busy = await StoreOrg.open(app);
     await Promise.all(Array.from({ length: 6 }, () => busy.item()));
     const reader = await busy.org.member('viewer');

@@ -9,7 +9,7 @@ import { outcome, PUBLISHER, StoreOrg, unpacked } from './store.fixture';
 const LIMIT = 64 * 1024;
 const MIB = 1024 * 1024;
 
-describe('a package that cannot be published', () => {
+describe('publishing a package', () => {
   let app: TestApp;
   let org: StoreOrg;
 
@@ -37,18 +37,18 @@ describe('a package that cannot be published', () => {
     return answer;
   }
 
-  /** Runs `work` after the resources are pinned and their package is written, before it is kept. */
-  function meanwhile(work: () => Promise<unknown>): void {
+  /** Runs `work` after the package is written and before it is made permanent. */
+  function beforeCommit(work: () => Promise<unknown>): void {
     const blobs = app.get(BlobStore);
     const write = blobs.write.bind(blobs);
-    jest.spyOn(blobs, 'write').mockImplementationOnce(async (...given) => {
-      const written = await write(...given);
+    jest.spyOn(blobs, 'write').mockImplementationOnce(async (...args) => {
+      const written = await write(...args);
       await work();
       return written;
     });
   }
 
-  const kept = async (): Promise<unknown> =>
+  const counts = async (): Promise<unknown> =>
     (
       await app.database.query(
         `SELECT (SELECT count(*) FROM store_items) AS items, (SELECT count(*) FROM store_releases) AS releases,
@@ -57,13 +57,13 @@ describe('a package that cannot be published', () => {
     )[0];
 
   it.each([
-    ['leaves it', '../a', 'must not contain . or ..'],
+    ['leaves the directory', '../a', 'must not contain . or ..'],
     ['is absolute', '/a', 'must be relative'],
     ['has a backslash', 'a\\b', 'must not contain a backslash'],
     ['names a Windows device', 'a/con.txt', 'must not have the name of a Windows device'],
     ['ends with a dot', 'a.', 'must not have a name that ends with a dot'],
     ['has a control character', 'a\u0007', 'must not contain NUL or other control characters'],
-  ])('has a path that %s', async (_, path, detail) => {
+  ])('fails for a path that %s', async (_, path, detail) => {
     const answer = await publishFiles([fileOf(path)]);
     expect(outcome(answer)).toEqual([422, 'validation_failed']);
     expect(answer.body.detail).toContain(detail);
@@ -74,19 +74,19 @@ describe('a package that cannot be published', () => {
     ['Unicode normalization', ['\u00e4', 'a\u0308'], 'are the same on file systems'],
     ['nothing', ['a', 'a'], '"a" appears twice'],
     ['being inside a file', ['a', 'a/b'], '"a/b" is inside "a", which is a file'],
-  ])('has paths that differ by %s', async (_, paths, detail) => {
+  ])('fails for paths that differ only by %s', async (_, paths, detail) => {
     const answer = await publishFiles(paths.map((path) => fileOf(path)));
     expect(outcome(answer)).toEqual([422, 'validation_failed']);
     expect(answer.body.detail).toContain(detail);
   });
 
-  it('has too many files', async () => {
+  it('fails for too many files', async () => {
     const answer = await publishFiles(Array.from({ length: 10_000 }, (_, n) => fileOf(`f${n}`)));
     expect(outcome(answer)).toEqual([422, 'validation_failed']);
     expect(answer.body.detail).toContain('at most 10000 files');
   });
 
-  it('has too many bytes', async () => {
+  it('fails for too many bytes', async () => {
     const answer = await publishFiles([fileOf('a', Buffer.alloc(LIMIT))]);
     expect(outcome(answer)).toEqual([422, 'validation_failed']);
     expect(answer.body.detail).toBe('A package can have at most 65536 bytes. This package has more.');
@@ -99,7 +99,7 @@ describe('a package that cannot be published', () => {
       () => [textFile('a.json', ' '.repeat(16 * MIB)), textFile('b.json', ' '.repeat(16 * MIB + 1))],
       'The JSON documents of a package can have at most 32 MiB together.',
     ],
-  ])('has too many %s, and is refused before its next component is loaded', async (_, files, detail) => {
+  ])('fails for too many %s, before the next component is loaded', async (_, files, detail) => {
     const { agent_id } = await org.agent();
     const packagers = app.get(Packagers);
     for (const kind of ['skill', 'mcp_server'] as const) {
@@ -112,19 +112,19 @@ describe('a package that cannot be published', () => {
     expect(root).not.toHaveBeenCalled();
   });
 
-  it('has a component that was archived while it was built, and leaves nothing', async () => {
+  it('fails if a component is archived during the build, and leaves nothing behind', async () => {
     const { agent_id, skill_id } = await org.agent();
     for (const path of [`/skill/v1/skills/${skill_id}`, `/agent/v1/agents/${agent_id}`]) {
-      const before = await kept();
-      meanwhile(() => org.admin.post(`${path}/archive`));
+      const before = await counts();
+      beforeCommit(() => org.admin.post(`${path}/archive`));
       const answer = await org.admin.post(PUBLISHER, org.bodyOf('agent', agent_id));
       expect(outcome(answer)).toEqual([409, 'conflict']);
-      expect(await kept()).toEqual(before);
+      expect(await counts()).toEqual(before);
       await org.admin.post(`${path}/restore`);
     }
   });
 
-  it('has a component that is gone already, and names it', async () => {
+  it('fails for an archived component, and names it', async () => {
     const { agent_id, skill_id } = await org.agent();
     await org.admin.post(`/skill/v1/skills/${skill_id}/archive`);
     const answer = await org.admin.post<{ detail: string }>(PUBLISHER, org.bodyOf('agent', agent_id));
@@ -132,20 +132,20 @@ describe('a package that cannot be published', () => {
     expect(answer.body.detail).toContain(skill_id);
   });
 
-  it('belongs to an item that was withdrawn while it was built', async () => {
+  it('fails if the item is withdrawn during the build', async () => {
     const { store_item_id } = await org.item();
-    meanwhile(() => org.admin.post(`${PUBLISHER}/${store_item_id}/withdraw`));
+    beforeCommit(() => org.admin.post(`${PUBLISHER}/${store_item_id}/withdraw`));
     const answer = await org.admin.post(`${PUBLISHER}/${store_item_id}/releases`, {});
     expect(outcome(answer)).toEqual([409, 'conflict']);
   });
 
-  it('is not one whose component changes while it is built: what was pinned is published', async () => {
+  it('publishes the pinned version of a component that changes during the build', async () => {
     const { agent_id, skill_id } = await org.agent();
     const packager = app.get(Packagers).of('skill');
     const original = packager.files.bind(packager);
-    jest.spyOn(packager, 'files').mockImplementationOnce(async (...given) => {
+    jest.spyOn(packager, 'files').mockImplementationOnce(async (...args) => {
       await org.admin.patch(`/skill/v1/skills/${skill_id}`, { instructions: 'CHANGED' });
-      return original(...given);
+      return original(...args);
     });
     const item = await org.publish('agent', agent_id);
     const skill = item.manifest.components.find(({ source }) => source.kind === 'skill')!;
@@ -153,23 +153,23 @@ describe('a package that cannot be published', () => {
     expect(JSON.stringify(await unpacked(await org.download(item.store_item_id)))).not.toContain('CHANGED');
   });
 
-  it('is not a dataset that gets a record while it is built: the records that were pinned are published', async () => {
+  it('publishes the pinned records of a dataset that gets a record during the build', async () => {
     const { dataset_id } = await org.make<{ dataset_id: string }>('/eval/v1/datasets', { name: 'growing' });
     const records = `/eval/v1/datasets/${dataset_id}/records`;
     const add = (external_id: string) => org.make(records, { external_id, input: { n: 1 } });
     await add('pinned');
     const packager = app.get(Packagers).of('dataset');
     const original = packager.files.bind(packager);
-    jest.spyOn(packager, 'files').mockImplementationOnce(async (...given) => {
+    jest.spyOn(packager, 'files').mockImplementationOnce(async (...args) => {
       await add('later');
-      return original(...given);
+      return original(...args);
     });
     const item = await org.publish('dataset', dataset_id);
     const text = JSON.stringify(await unpacked(await org.download(item.store_item_id)));
     expect([text.includes('pinned'), text.includes('later')]).toEqual([true, false]);
   });
 
-  it('cannot be signed, because the key was sealed under another SECRETS_KEY, and is not built', async () => {
+  it('fails before the build if the signing key was sealed with another SECRETS_KEY', async () => {
     const owner = await StoreOrg.open(app);
     const { skill_id } = await owner.skill();
     const env = { ...app.env, SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') };
@@ -185,13 +185,13 @@ describe('a package that cannot be published', () => {
     expect(build).not.toHaveBeenCalled();
   });
 
-  it('has a file without its size, and leaves nothing', async () => {
+  it('fails if a file does not match its declared size, and leaves nothing behind', async () => {
     const { skill_id } = await org.skill();
-    const before = await kept();
+    const before = await counts();
     const files = [{ ...fileOf('a'), content: () => Readable.from([Buffer.from('too long')]) }];
     jest.spyOn(app.get(Packagers).of('skill'), 'files').mockResolvedValueOnce({ files });
     const answer = await org.admin.post(PUBLISHER, org.bodyOf('skill', skill_id));
     expect(outcome(answer)).toEqual([500, 'internal_error']);
-    expect(await kept()).toEqual(before);
+    expect(await counts()).toEqual(before);
   });
 });

@@ -13,12 +13,12 @@ import {
   type UnpackedFile,
 } from '../../../src/resources';
 
-/** A packed resource, whose files can still be read. */
+/** A packed resource whose files can still be read. */
 export interface Packed extends PackedFiles {
   pinned: PinnedArtifact;
 }
 
-/** A workspace that publishes resources, or acquires them, without the store. */
+/** A workspace that packs and installs resources without the store. */
 export class PackageWorkspace {
   readonly scope: Scope;
 
@@ -34,20 +34,20 @@ export class PackageWorkspace {
     return this.app.database.transaction((tx) => packager.pin(tx, this.scope, reference));
   }
 
-  /** Packs a resource as of its pin. The caller closes it. */
+  /** Packs a pinned resource. The caller closes the result. */
   async packPinned(pinned: PinnedArtifact): Promise<Packed> {
     const packager = this.app.get(Packagers).of(pinned.kind);
     return { pinned, ...(await packager.files(this.app.database, this.scope, pinned, [])) };
   }
 
-  /** Packs a resource. The caller closes it. */
+  /** Packs a resource. The caller closes the result. */
   async pack(reference: ArtifactReference): Promise<Packed> {
     const pinned = await this.pin(reference);
     if (!pinned) throw new Error(`no such ${reference.kind}`);
     return this.packPinned(pinned);
   }
 
-  /** Installs a packed resource from one release to another, as the store does. */
+  /** Installs a packed resource as a release, or upgrades its copy, as the store does. */
   install({ pinned, files }: Packed, releaseId = newId('rel')): Promise<InstalledArtifact> {
     const packager = this.app.get(Packagers).of(pinned.kind);
     const from: AcquiredFrom = {
@@ -79,7 +79,7 @@ async function* unpacked(files: PackedFiles['files']): AsyncGenerator<UnpackedFi
   for (const { path, size_bytes, content } of files) yield { path, size_bytes, content: content() };
 }
 
-/** The bytes of a package's files, by path. Checks their sizes, digests and order, and closes the package. */
+/** Returns the bytes of a package's files, by path. Checks their sizes, digests and order, and closes the package. */
 export async function bytesOf({ files, close }: Packed): Promise<Record<string, string>> {
   const paths = files.map(({ path }) => path);
   expect(paths).toEqual([...paths].sort());

@@ -4,7 +4,7 @@ import { bytesOf, contentsOf, type Packed, PackagesFixture } from './packages.fi
 
 const SECRET = 'sk-the-secret-of-the-publisher';
 
-describe('packages of agents', () => {
+describe('agent packages', () => {
   let app: TestApp;
   let publisher: PackagesFixture;
   let buyer: PackagesFixture;
@@ -18,7 +18,7 @@ describe('packages of agents', () => {
   });
   afterAll(() => app.close());
 
-  /** An agent with a server and a skill of two files. */
+  /** Creates an agent with a server and a skill. */
   beforeEach(async () => {
     publisher = await PackagesFixture.of(app);
     buyer = await PackagesFixture.of(app);
@@ -122,7 +122,7 @@ describe('packages of agents', () => {
     expect(zips[1]!.headers.get('repr-digest')).toBe(zips[0]!.headers.get('repr-digest'));
   });
 
-  it('are installed as agents that hold sessions and are found', async () => {
+  it('are installed as agents that can have sessions and are found by search', async () => {
     const { artifact_id } = (await buyer.install(packed)).at(-1)!;
     const session = await buyer.editor.post(`/agent/v1/agents/${artifact_id}/sessions`, { prompt: 'Plan.' });
     expect([session.status, session.body.version_ordinal]).toEqual([201, 1]);
@@ -130,7 +130,7 @@ describe('packages of agents', () => {
     expect(found.body.items.map((one: any) => one.id)).toContain(artifact_id);
   });
 
-  it('name the release and the version that each copy came from', async () => {
+  it('record the release and the version that each copy came from', async () => {
     const copies = await buyer.install(packed, 'rel_1');
     const skill = await buyer.read(`/skill/v1/skills/${copies[1]!.artifact_id}`);
     const { version_id, version_ordinal } = await publisher.read(`/skill/v1/skills/${skillId}`);
@@ -144,7 +144,7 @@ describe('packages of agents', () => {
     expect((await publisher.read(`/skill/v1/skills/${skillId}`)).acquired_from).toBeNull();
   });
 
-  it('have the same bytes each time, also when a copy is packed', async () => {
+  it('have the same bytes each time, even when a copy is packed', async () => {
     expect(contentsOf(await publisher.pack('agent', agentId))).toEqual(contentsOf(packed));
     const { artifact_id } = (await buyer.install(packed)).at(-1)!;
     expect(contentsOf(await buyer.pack('agent', artifact_id))).toEqual(contentsOf(packed));
@@ -152,7 +152,7 @@ describe('packages of agents', () => {
     expect(packed[1]!.component.digest).toBe(source_digest);
   });
 
-  it('contain no secret, no id and nothing of the organization', () => {
+  it('contain no secrets, ids or other data of the organization', () => {
     const text = bytesOf(packed).toString('latin1');
     const { orgId, workspaceId } = publisher.org;
     for (const secret of [SECRET, agentId, skillId, serverId, orgId, workspaceId, 'ver_', 'internal']) {
@@ -180,7 +180,7 @@ describe('packages of agents', () => {
     expect(await Promise.all(paths.map((path) => buyer.read(path)))).toEqual(before);
   });
 
-  it('of a release with the same content raise the ETag and make no version', async () => {
+  it('with the same content change the ETag but create no version', async () => {
     const copies = await buyer.install(packed, 'rel_1');
     const again = await buyer.install(packed, 'rel_2');
     expect(again.map(({ change }) => change)).toEqual(['unchanged', 'unchanged', 'unchanged']);
@@ -194,7 +194,7 @@ describe('packages of agents', () => {
     }
   });
 
-  it('of an upgrade make one version of what changed', async () => {
+  it('create one version of each changed resource on upgrade', async () => {
     const first = await buyer.install(packed);
     await patchAgent({ instructions: 'Plan better.' });
     const upgrade = await publisher.pack('agent', agentId);
@@ -210,7 +210,7 @@ describe('packages of agents', () => {
     expect(items.map((one: any) => one.instructions)).toEqual(['Plan better.', expect.any(String)]);
   });
 
-  it('of an earlier version restore its content', async () => {
+  it('restore the content of an earlier version', async () => {
     const [, , first] = await buyer.install(packed);
     await patchAgent({ instructions: 'Worse.' });
     await buyer.install(await publisher.pack('agent', agentId));
@@ -220,7 +220,7 @@ describe('packages of agents', () => {
     expect((await agentOf(first!.artifact_id)).instructions).toContain('twice');
   });
 
-  it('share a skill, and each agent stays pinned to its own version of it', async () => {
+  it('can share a skill, and each agent stays pinned to its own version of it', async () => {
     await publisher.editor.patch(`/skill/v1/skills/${skillId}`, { instructions: 'Second.' });
     const skills = [{ skill_id: skillId, version_ordinal: 1 }];
     await patchAgent({ skills });
@@ -245,7 +245,7 @@ describe('packages of agents', () => {
     ['server', 'mcp/v1/servers'],
     ['skill', 'skill/v1/skills'],
     ['agent', 'agent/v1/agents'],
-  ] as const)('are refused for a name that another %s has, and leave nothing', async (kind, path) => {
+  ] as const)('are rejected if another %s has the name, and leave nothing behind', async (kind, path) => {
     const names = { server: 'desk', skill: 'sums', agent: 'planner' };
     const taken = await buyer[kind]({ name: names[kind] });
     await expect(buyer.install(packed)).rejects.toMatchObject({
@@ -258,7 +258,7 @@ describe('packages of agents', () => {
     expect(lists.flatMap(({ items }) => items)).toEqual([await buyer.read(`/${path}/${taken}`)]);
   });
 
-  it('are installed anew after the copy was archived', async () => {
+  it('are installed as new copies after the first copies were archived', async () => {
     const [, , agent] = await buyer.install(packed);
     await buyer.admin.post(`/agent/v1/agents/${agent!.artifact_id}/archive`);
     const again = await buyer.install(packed);

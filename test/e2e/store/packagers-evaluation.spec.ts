@@ -12,7 +12,7 @@ import {
 import { ScoringFixture } from '../evaluation/scoring.fixture';
 import { bytesOf, PackageWorkspace } from './package-workspace.fixture';
 
-/** Records with everything that is hard to keep: order of members, large integers, null and text of all kinds. */
+/** Records with values that are hard to preserve: order of members, large integers, null and unusual text. */
 const RECORDS = [
   '{"input":{"z":1152921504606846976,"a":[0.1,1e21,-5]},"expected":{"10":"x","9":"y"},"external_id":"big"}',
   '{"input":null,"expected":null,"label":"none"}',
@@ -113,7 +113,7 @@ describe('published datasets and scorers', () => {
       );
     });
 
-    it('is the same bytes after changes that end where they began, and whatever else there is', async () => {
+    it('has the same bytes after changes that are undone, whatever else the workspace contains', async () => {
       const made = await withRecords(RECORDS);
       const before = await packedBytes(dataset(made));
       expect(before['records.jsonl']).not.toMatch(/rec_|ver_|ds_|wsp_|20\d\d-/);
@@ -129,7 +129,7 @@ describe('published datasets and scorers', () => {
       expect(await packedBytes(dataset(made))).toEqual(before);
     });
 
-    it('is packed as of its pin, whatever changes meanwhile', async () => {
+    it('is packed as it was pinned, whatever changes in the meantime', async () => {
       const made = await withRecords(RECORDS);
       const before = await packedBytes(dataset(made));
       const pinned = await publisher.pin(dataset(made));
@@ -143,7 +143,7 @@ describe('published datasets and scorers', () => {
       expect(await bytesOf(await publisher.packPinned(pinned!))).toEqual(before);
     });
 
-    it('has the same cases where columns were recognised by their headers', async () => {
+    it('has the same cases if its columns were recognized by their headers', async () => {
       const made = await from.dataset();
       const file = 'Input,Expected,Metadata,Tags,split\nhi,hello,"{""n"": 1}","a, b",dev\n';
       await upload(from.editor, made.dataset_id, file);
@@ -161,7 +161,7 @@ describe('published datasets and scorers', () => {
       );
     });
 
-    it('with a CSV version named is that file alone', async () => {
+    it('contains only the CSV file if a CSV version is pinned', async () => {
       const made = await withRecords(RECORDS);
       await upload(from.editor, made.dataset_id, CSV);
       const { body: second } = await upload(from.editor, made.dataset_id, 'text\nlater\n');
@@ -196,7 +196,7 @@ describe('published datasets and scorers', () => {
       expect((await datasetAt(to, copy.artifact_id)).acquired_from).toMatchObject({ release_id: 'rel_2' });
     });
 
-    it('is upgraded with the new records and files, and keeps what its users have made', async () => {
+    it('is upgraded with new records and files, and keeps the changes of its users', async () => {
       const lines = ['gone', 'edited', 'stays', 'twice', 'twice'].map((input) => ({ input }));
       const keyed = ['a', 'b'].map((external_id) => ({ input: `${external_id} 1`, external_id }));
       const made = await withRecords(jsonLines([...lines, ...keyed]));
@@ -240,7 +240,7 @@ describe('published datasets and scorers', () => {
       expect(again).toMatchObject({ change: 'unchanged', version_id: upgraded.version_id });
     });
 
-    it('of 20,000 records is installed in the same order', async () => {
+    it('with 20,000 records is installed in the same order', async () => {
       const lines = Array.from({ length: 20_000 }, (_, n) => ({ input: { n }, external_id: `key ${n}` }));
       const made = await withRecords(jsonLines(lines));
       const copy = await published(dataset(made));
@@ -251,7 +251,7 @@ describe('published datasets and scorers', () => {
       expect(bytes).toEqual(await packedBytes(dataset(made)));
     });
 
-    it('with too many records is refused before they are read', async () => {
+    it('with too many records is rejected before they are read', async () => {
       const made = await from.dataset();
       await app.database.query(
         `UPDATE datasets SET record_count = 100001 WHERE dataset_id = '${made.dataset_id}'`,
@@ -259,7 +259,7 @@ describe('published datasets and scorers', () => {
       await expect(publisher.pack(dataset(made))).rejects.toMatchObject({ code: 'validation_failed' });
     });
 
-    it('whose name is taken is 409, and nothing is written', async () => {
+    it('returns 409 if its name is taken, and writes nothing', async () => {
       const made = await withRecords(RECORDS, { name: 'taken' });
       const other = await to.dataset({ name: 'taken' });
       await expect(published(dataset(made))).rejects.toMatchObject({
@@ -269,7 +269,7 @@ describe('published datasets and scorers', () => {
       expect(await to.list('/eval/v1/datasets')).toHaveLength(1);
     });
 
-    it('keeps where it came from when a user changes it, and makes a new copy once it is archived', async () => {
+    it('keeps its origin when a user changes it, and is copied again once it is archived', async () => {
       const made = await withRecords(RECORDS);
       const copy = await published(dataset(made), 'rel_1');
       const path = `/eval/v1/datasets/${copy.artifact_id}`;
@@ -280,7 +280,7 @@ describe('published datasets and scorers', () => {
       expect([second.change, second.artifact_id === copy.artifact_id]).toEqual(['created', false]);
     });
 
-    it('can be evaluated on', async () => {
+    it('can be used in experiments', async () => {
       const made = await withRecords(RECORDS);
       const copy = await published(dataset(made));
       const experiment = await to.experiment({ dataset_id: copy.artifact_id });
@@ -310,7 +310,7 @@ describe('published datasets and scorers', () => {
     });
     const pathOf = (id: string) => `/eval/v1/scorers/${id}`;
 
-    it('has the same content in another organization, and scores', async () => {
+    it('has the same content in another organization, and can score', async () => {
       const members = {
         name: 'exact ü',
         description: 'd',
@@ -334,7 +334,7 @@ describe('published datasets and scorers', () => {
       expect(scored.body.results).toMatchObject([{ score: 1 }]);
     });
 
-    it('gets a version with a release of other content, and none with one of the same', async () => {
+    it('gets a version for a release with other content, and none for the same content', async () => {
       const made = await there.scorer({ description: 'first' });
       const copy = await published(scorer(made), 'rel_1');
       expect(await published(scorer(made), 'rel_1')).toEqual({ ...copy, change: 'unchanged' });
@@ -366,7 +366,7 @@ describe('published datasets and scorers', () => {
       expect(await publisher.pin(scorer(made))).toBeNull();
     });
 
-    it('whose name is taken, or whose copy is of another kind, is 409, and nothing is written', async () => {
+    it('returns 409 if its name is taken or its copy has another kind, and writes nothing', async () => {
       const made = await there.scorer({ name: 'taken' });
       const other = await here.scorer({ name: 'taken' });
       await expect(published(scorer(made))).rejects.toMatchObject({
@@ -385,7 +385,7 @@ describe('published datasets and scorers', () => {
       await expect(published(scorer(human))).rejects.toMatchObject({ code: 'conflict' });
     });
 
-    it('whose definition this service refuses is not installed', async () => {
+    it('is not installed if this service rejects its definition', async () => {
       const made = await there.scorer();
       const packed = await publisher.pack(scorer(made));
       const text = JSON.stringify({ ...made, definition: { language: 'cobol', source: '' } });

@@ -6,7 +6,7 @@ import { bytesOf, contentsOf, PackagesFixture } from './packages.fixture';
 
 const SECRET = 'sk-the-secret-of-the-buyer';
 
-describe('packages of servers', () => {
+describe('server packages', () => {
   let app: TestApp;
   let publisher: PackagesFixture;
   let buyer: PackagesFixture;
@@ -28,7 +28,7 @@ describe('packages of servers', () => {
     return (await buyer.install(await publisher.pack('mcp_server', serverId)))[0]!;
   }
 
-  /** A published server with a secret, and its copy, which has a secret of its own. */
+  /** Publishes a server with a secret and installs a copy with its own secret. */
   async function copiedServer() {
     const auth = { type: 'header', header: 'X-Key', value: 'of the publisher' };
     const serverId = await publisher.server({ auth });
@@ -38,7 +38,7 @@ describe('packages of servers', () => {
     return { serverId, path, hasSecret: async () => (await buyer.read(path)).auth.has_value as boolean };
   }
 
-  it('keep the secret of a copy while it is sent to the same place', async () => {
+  it('keep the secret of a copy if its target stays the same', async () => {
     const { serverId, hasSecret } = await copiedServer();
     const copy = await upgrade(serverId, { description: 'changed' });
     expect([copy.change, copy.version_ordinal, copy.setup]).toEqual(['updated', 2, undefined]);
@@ -50,14 +50,14 @@ describe('packages of servers', () => {
     ['another path', { url: 'https://mcp.example.com/other' }],
     ['another header', { auth: { header: 'X-Other', value: 'x' } }],
     ['another type', { auth: { type: 'bearer', header: null, value: 'x' } }],
-  ])('drop the secret of a copy that %s would receive', async (_, body) => {
+  ])('drop the secret of a copy when an upgrade sets %s', async (_, body) => {
     const { serverId, path, hasSecret } = await copiedServer();
     const copy = await upgrade(serverId, body);
     expect(copy.setup).toContain(path);
     expect(await hasSecret()).toBe(false);
   });
 
-  it('are never packed with a secret', async () => {
+  it('never contain a secret', async () => {
     const { path } = await copiedServer();
     const bytes = bytesOf(await buyer.pack('mcp_server', path.split('/').at(-1)!));
     expect(bytes.toString()).not.toContain(SECRET);
@@ -67,7 +67,7 @@ describe('packages of servers', () => {
     });
   });
 
-  it('with OAuth are packed and copied without their secret', async () => {
+  it('with OAuth are packed and copied without the secret', async () => {
     const auth = { type: 'oauth', client_id: 'c1', scope: 'read', token_url: 'https://idp.example/token' };
     const serverId = await publisher.server({ auth: { ...auth, client_secret: SECRET } });
     const packed = await publisher.pack('mcp_server', serverId);
@@ -86,7 +86,7 @@ describe('packages of servers', () => {
     await expect(publisher.pack('mcp_server', serverId)).rejects.toMatchObject({ code: 'validation_failed' });
   });
 
-  it('with a query in the URL are 422, because it may contain a key', async () => {
+  it('return 422 for a query in the URL, because it may contain a key', async () => {
     const serverId = await publisher.server({ url: 'https://mcp.example.com/mcp?key=1' });
     const agentId = await publisher.agent({ tools: [{ server_id: serverId, tool_name: 'search' }] });
     await expect(publisher.pack('agent', agentId)).rejects.toMatchObject({
@@ -95,7 +95,7 @@ describe('packages of servers', () => {
     });
   });
 
-  it('of the platform are 422', async () => {
+  it('return 422 for system servers', async () => {
     const body = { workspace_id: publisher.org.workspaceId, name: 'core', url: 'https://mcp.example.com' };
     const { body: server } = await publisher.admin.post('/mcp/v1/servers', { ...body, is_system: true });
     await expect(publisher.pack('mcp_server', server.server_id)).rejects.toMatchObject({
@@ -115,7 +115,7 @@ describe('packages of servers', () => {
     expect((await buyer.read(`/mcp/v1/servers/${copy!.artifact_id}`)).generation).toBe(generation + 1);
   });
 
-  it('leave the tools alone that the server of a copy has listed itself', async () => {
+  it('do not change the tools that the server of a copy has listed itself', async () => {
     const serverId = await publisher.server();
     const [copy] = await buyer.install(await publisher.pack('mcp_server', serverId));
     await app.database.query(
@@ -139,7 +139,7 @@ describe('packages of servers', () => {
     expect((await buyer.read(`/mcp/v1/servers/${copy!.artifact_id}`)).name).toBe('desk 2');
   });
 
-  it('with more tools than a request may declare keep all of them', async () => {
+  it('keep all tools, even more than a request may declare', async () => {
     const serverId = await publisher.server();
     const input_schema = { type: 'object', properties: { text: { description: 'x'.repeat(300) } } };
     const tools = Array.from({ length: 1_500 }, (_, i) => ({ name: `t${i}`, input_schema }));
@@ -154,7 +154,7 @@ describe('packages of servers', () => {
     expect(page.total).toBe(1_500);
   });
 
-  it('with large schemas have the same bytes and the same tools', async () => {
+  it('have the same bytes and the same tools, even with large schemas', async () => {
     const properties = Object.fromEntries(
       [...Array(5_000).keys()].map((n) => [`p${n}`, { maximum: 1e21, n }]),
     );
@@ -178,7 +178,7 @@ describe('pinned resources', () => {
   });
   afterAll(() => app.close());
 
-  it('are found by number, by id, or as the newest version', async () => {
+  it('can be found by number, by id, or as the newest version', async () => {
     const skillId = await on.skill();
     await on.editor.patch(`/skill/v1/skills/${skillId}`, { instructions: 'Second.' });
     const first = await on.read(`/skill/v1/skills/${skillId}/versions/1`);
@@ -197,7 +197,7 @@ describe('pinned resources', () => {
     );
   });
 
-  it('that are copies of a skill get the content of an earlier release as a new version', async () => {
+  it('get a new version when a copy of a skill is set back to an earlier release', async () => {
     const buyer = await PackagesFixture.of(app);
     const skillId = await on.skill({ name: 'rolled-back' });
     await on.editor.patch(`/skill/v1/skills/${skillId}`, { instructions: 'Worse.' });
@@ -252,7 +252,7 @@ describe('`acquired_from`', () => {
   });
   afterAll(() => app.close());
 
-  it('of a copy stays when it is changed, archived and restored, and cannot be sent', async () => {
+  it('does not change when a copy is changed, archived and restored, and cannot be sent', async () => {
     const agentId = await publisher.agent();
     const [copy] = await buyer.install(await publisher.pack('agent', agentId));
     const path = `/agent/v1/agents/${copy!.artifact_id}`;
@@ -268,7 +268,7 @@ describe('`acquired_from`', () => {
     expect((await buyer.read(`/agent/v1/agents/${created}`)).acquired_from).toBeNull();
   });
 
-  it('stays when a reconcile changes the resource', async () => {
+  it('does not change when a reconcile changes the resource', async () => {
     const declared = (text: string) => [
       { kind: 'agent', name: 'declared', spec: { instructions: text } },
       { kind: 'skill', name: 'declared', spec: { description: text, instructions: text } },

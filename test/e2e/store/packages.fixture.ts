@@ -40,7 +40,7 @@ function digestOf(files: PackedBytes['files']): string {
   return hash.digest('hex');
 }
 
-/** An organization that publishes, or that acquires. */
+/** An organization that publishes or acquires. */
 export class PackagesFixture {
   private constructor(
     readonly app: TestApp,
@@ -56,7 +56,7 @@ export class PackagesFixture {
     return new PackagesFixture(app, org, scope, await org.member('editor'), await org.member('admin'));
   }
 
-  /** Pins a resource with all that it needs, and reads the files of each, as publishing does. */
+  /** Pins a resource with its dependencies and reads their files, as publishing does. */
   pack(kind: ArtifactKind, artifact_id: string, version: Partial<ArtifactReference> = {}): Promise<Packed> {
     const packagers = this.app.get(Packagers);
     return this.app.database.transaction(async (tx) => {
@@ -70,9 +70,9 @@ export class PackagesFixture {
         const { files } = await packager.files(tx, this.scope, pinned, dependencies);
         const read: PackedBytes['files'] = [];
         for (const { content, ...file } of files) {
-          const pieces: Buffer[] = [];
-          for await (const piece of content()) pieces.push(piece);
-          const bytes = Buffer.concat(pieces);
+          const chunks: Buffer[] = [];
+          for await (const chunk of content()) chunks.push(chunk);
+          const bytes = Buffer.concat(chunks);
           expect([bytes.length, sha256(bytes)]).toEqual([file.size_bytes, file.sha256]);
           read.push({ ...file, bytes });
         }
@@ -87,7 +87,7 @@ export class PackagesFixture {
     });
   }
 
-  /** Installs a package in the workspace in one transaction, as acquiring does. @returns the copies. The root is the last one */
+  /** Installs a package in one transaction, as acquiring does. @returns the copies, the root last */
   install(packed: Packed, release_id = newId('rel')): Promise<InstalledArtifact[]> {
     const packagers = this.app.get(Packagers);
     return this.app.database.transaction(async (tx) => {
@@ -113,8 +113,8 @@ export class PackagesFixture {
 
   /** Creates a resource, and returns its id. */
   async create(path: string, id: string, body: object): Promise<string> {
-    const given = { workspace_id: this.org.workspaceId, ...body };
-    const answer = await this.editor.post<Record<string, string>>(path, given);
+    const complete = { workspace_id: this.org.workspaceId, ...body };
+    const answer = await this.editor.post<Record<string, string>>(path, complete);
     if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
     return answer.body[id]!;
   }
@@ -142,13 +142,13 @@ export class PackagesFixture {
 
 export const DESK = 'https://mcp.example.com/mcp';
 
-/** All bytes of a package. */
+/** Returns all bytes of a package. */
 export const bytesOf = (packed: Packed): Buffer =>
   Buffer.concat(
     packed.flatMap(({ files }) => files.flatMap(({ path, bytes }) => [Buffer.from(path), bytes])),
   );
 
-/** The files of a package by component. */
+/** Returns the files of a package by component. */
 export const contentsOf = (packed: Packed) =>
   packed.map(({ component, files }) => [
     component.key,
@@ -157,12 +157,12 @@ export const contentsOf = (packed: Packed) =>
 
 async function* streamed(files: PackedBytes['files']): AsyncGenerator<UnpackedFile> {
   for (const { path, size_bytes, bytes } of files) {
-    yield await Promise.resolve({ path, size_bytes, content: pieces(bytes) });
+    yield await Promise.resolve({ path, size_bytes, content: chunksOf(bytes) });
   }
 }
 
-/** Pieces that split characters and members. */
-async function* pieces(bytes: Buffer): AsyncGenerator<Buffer> {
+/** Yields small chunks, which split characters and members. */
+async function* chunksOf(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let from = 0; from < bytes.length; from += 1009)
     yield await Promise.resolve(bytes.subarray(from, from + 1009));
 }

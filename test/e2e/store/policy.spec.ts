@@ -18,7 +18,7 @@ describe('the policy of an item', () => {
     org.admin.put<StoreItem>(`${PUBLISHER}/${id}/policy`, body, ifMatch ? { 'if-match': ifMatch } : {});
   const read = (by: StoreOrg, id: string) => by.admin.get(`${ITEMS}/${id}`);
 
-  it('does not take the ETag of the item for that of the policy', async () => {
+  it('does not accept the ETag of the item as that of the policy', async () => {
     const publisher = await StoreOrg.open(app);
     const item = await publisher.item();
     const path = `${PUBLISHER}/${item.store_item_id}`;
@@ -31,7 +31,7 @@ describe('the policy of an item', () => {
     expect(renamed.status).toBe(412);
   });
 
-  it('raises its generation with every change, and keeps it otherwise', async () => {
+  it('gets a new generation with every change, and only then', async () => {
     const { store_item_id: id } = await org.item();
     const first = await put(id, OPEN, '"1"');
     expect([first.status, first.headers.get('etag'), first.body.policy.generation]).toEqual([200, '"2"', 2]);
@@ -43,7 +43,7 @@ describe('the policy of an item', () => {
     expect((await org.admin.get<StoreItem>(`${PUBLISHER}/${id}`)).body.policy.generation).toBe(3);
   });
 
-  it('refuses a stale generation, and applies one of two concurrent changes', async () => {
+  it('rejects a stale generation, and applies one of two concurrent changes', async () => {
     const { store_item_id: id } = await org.item();
     expect(outcome(await put(id, OPEN, '"7"'))).toEqual([412, 'precondition_failed']);
     const answers = await Promise.all([
@@ -68,14 +68,14 @@ describe('the policy of an item', () => {
     expect([answer.status, places(answer)]).toEqual([status, pointers]);
   }); // prettier-ignore
 
-  it('refuses an organization that does not exist, and names its place', async () => {
+  it('rejects an unknown organization, with a pointer to it', async () => {
     const { store_item_id } = await org.item();
     const org_ids = [org.id, other.id, 'org_unknown'];
     const answer = await put(store_item_id, { ...OPEN, audience: { is_public: false, org_ids } });
     expect([...outcome(answer), places(answer)]).toEqual([400, 'invalid_request', ['/audience/org_ids/2']]);
   });
 
-  it('decides who sees the item, and hides the other organizations of its audience', async () => {
+  it('determines who sees the item, and hides the other organizations of its audience', async () => {
     const third = await StoreOrg.open(app);
     const { store_item_id: id } = await org.item();
     const unknown = await read(other, 'item_01jd0000000000000000000001');
@@ -95,7 +95,7 @@ describe('the policy of an item', () => {
     expect((await read(other, id)).status).toBe(200);
   }); // prettier-ignore
 
-  it('of a withdrawn item shows it to nobody else, for good', async () => {
+  it('hides a withdrawn item from everyone else, permanently', async () => {
     const { store_item_id: id } = await org.item({}, OPEN);
     expect((await read(other, id)).status).toBe(200);
     for (let n = 0; n < 2; n++) {
@@ -120,7 +120,7 @@ describe('the policy of an item', () => {
     expect((await read(org, id)).status).toBe(200);
   }); // prettier-ignore
 
-  it('does not let others publish, change or withdraw the item', async () => {
+  it('does not allow others to publish, change or withdraw the item', async () => {
     const { store_item_id: id } = await org.item({}, OPEN);
     const path = `${PUBLISHER}/${id}`;
     const answers = [
@@ -134,7 +134,7 @@ describe('the policy of an item', () => {
     expect(answers.map(outcome)).toEqual(answers.map(() => [404, 'not_found']));
   });
 
-  it('is not reviewed by anybody but platform principals, and a new release must be reviewed again', async () => {
+  it('can be reviewed only by platform principals, and again after a new release', async () => {
     const { store_item_id: id } = await org.item({}, OPEN);
     const review = `${ITEMS}/${id}/review`;
     expect(outcome(await org.admin.post(review))).toEqual([403, 'access_denied']);
@@ -148,7 +148,7 @@ describe('the policy of an item', () => {
     expect((await org.release(id)).is_reviewed).toBe(false);
   });
 
-  it('is not reviewed for a release that the reviewer did not see', async () => {
+  it('cannot be marked as reviewed for a release that the reviewer has not seen', async () => {
     const { store_item_id: id, source } = await org.item({}, OPEN);
     const review = `${ITEMS}/${id}/review`;
     const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
@@ -178,7 +178,7 @@ describe('the policy of an item', () => {
     expect(body.is_reviewed).toBe(isKept);
   });
 
-  it('is written to the lists of the catalogue only when these change', async () => {
+  it('is written to the lists of the catalogue only when they change', async () => {
     const { store_item_id: id } = await org.item({ topics: ['a'] });
     const listed = jest.spyOn(app.get(ListingRepository), 'put');
     const writesOf = async (change: () => Promise<unknown>): Promise<number> => {

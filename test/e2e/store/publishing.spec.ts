@@ -23,7 +23,7 @@ describe('publishing', () => {
   });
   afterAll(() => app.close());
 
-  it('packs an agent with its skills and servers, each in the version of that moment', async () => {
+  it('packs an agent with the current versions of its skills and servers', async () => {
     const { agent_id, skill_id, server_id } = await org.agent({ max_step_count: 7 });
     const item = await org.publish('agent', agent_id, { category: 'agents' });
     const [first, second, root] = item.manifest.components;
@@ -44,7 +44,7 @@ describe('publishing', () => {
     });
   }); // prettier-ignore
 
-  it('starts private, unlisted and not to be acquired, with the first generation of the policy', async () => {
+  it('creates an item that is private, not listed and not acquirable, with policy generation 1', async () => {
     const item = await org.item();
     expect(item.policy).toEqual({
       generation: 1,
@@ -55,7 +55,7 @@ describe('publishing', () => {
     expect([item.is_reviewed, item.agent_profile, item.publisher_org_id]).toEqual([false, null, org.id]);
   });
 
-  it('shows the publisher who keeps the item where, and since when, but not in the list of all items', async () => {
+  it('shows the publisher who created the item, where and when, but not in the list of all items', async () => {
     const item = await org.item();
     const path = `${PUBLISHER}/${item.store_item_id}`;
     const created = (await org.admin.get<Fields>(path)).body;
@@ -83,7 +83,7 @@ describe('publishing', () => {
     expect(items[0]).not.toHaveProperty('archived_at');
   });
 
-  it('gives the bytes that the item describes', async () => {
+  it('stores the bytes that the item describes', async () => {
     const { agent_id } = await org.agent();
     const item = await org.publish('agent', agent_id);
     const bytes = await org.download(item.store_item_id);
@@ -95,7 +95,7 @@ describe('publishing', () => {
     expect(text).not.toMatch(/(agt|skl|mcps|ver|wsp|org)_[0-9a-z]{26}/);
   });
 
-  it('gives the same bytes for the same content, also from another organization', async () => {
+  it('produces the same bytes for the same content, even in another organization', async () => {
     const other = await StoreOrg.open(app);
     const skill = { name: 'sums', description: 'Adds.', instructions: '# How' };
     const made = [await org.skill(skill), await other.skill(skill)];
@@ -125,7 +125,7 @@ describe('publishing', () => {
     expect(sha256(await org.download(first.store_item_id, `?release_id=${first.source.release_id}`))).toBe(first.sha256);
   }); // prettier-ignore
 
-  it('publishes the version that is asked for', async () => {
+  it('publishes the requested version', async () => {
     const { skill_id, version_id } = await org.skill();
     await org.admin.patch(`/skill/v1/skills/${skill_id}`, { instructions: '# Better' });
     const item = await org.publish('skill', skill_id, {
@@ -134,7 +134,7 @@ describe('publishing', () => {
     expect(item.manifest.root).toMatchObject({ version_id, version_ordinal: 1 });
   });
 
-  it('replays for an Idempotency-Key, instead of publishing twice', async () => {
+  it('replays the response for an Idempotency-Key instead of publishing twice', async () => {
     const { skill_id } = await org.skill();
     const key = { 'idempotency-key': 'once' };
     const send = (): Promise<{ status: number; body: StoreItem }> =>
@@ -167,20 +167,20 @@ describe('publishing', () => {
     ['an unknown organization', { audience: { is_public: false, org_ids: ['org_x'] } }, 400, ['/audience/org_ids/0']],
     ['an audience without is_public', { audience: {} }, 400, ['/audience/is_public']],
     ['an unknown member', { licence: 'MIT' }, 400, ['/licence']],
-  ])('refuses %s, and names it', async (_, body, status, pointers) => {
+  ])('rejects %s, and names it', async (_, body, status, pointers) => {
     const { skill_id } = await org.skill();
     const answer = await org.admin.post(PUBLISHER, org.bodyOf('skill', skill_id, body as Record<string, unknown>));
     expect([answer.status, places(answer)]).toEqual([status, pointers]);
   }); // prettier-ignore
 
-  it('refuses a version of another resource, and names the member', async () => {
+  it('rejects a version of another resource, and names the member', async () => {
     const [one, other] = [await org.skill(), await org.skill()];
     const artifact = { kind: 'skill', artifact_id: one.skill_id, version_id: other.version_id };
     const answer = await org.admin.post(PUBLISHER, org.bodyOf('skill', one.skill_id, { artifact }));
     expect([...outcome(answer), places(answer)]).toEqual([400, 'invalid_request', ['/artifact/version_id']]);
   });
 
-  it('refuses another resource, workspace or audience for a release', async () => {
+  it('rejects another resource, workspace or audience for a release', async () => {
     const { store_item_id } = await org.item();
     const other = await org.skill();
     const beside = await org.org.newWorkspace();
@@ -213,7 +213,7 @@ describe('publishing', () => {
     expect(body.items[0]!.release_notes).toBe('Notes');
   });
 
-  it('needs the role publisher in the workspace of the resource', async () => {
+  it('requires the role publisher in the workspace of the resource', async () => {
     const item = await org.item();
     const editor = await org.org.member('editor');
     const path = `${PUBLISHER}/${item.store_item_id}`;
@@ -247,7 +247,7 @@ describe('publishing', () => {
     expect(outcome(await runtime.get(ITEMS))).toEqual([403, 'access_denied']);
   });
 
-  it('is found by a search of the registry, until it is withdrawn', async () => {
+  it('makes the item searchable in the registry until it is withdrawn', async () => {
     const item = await org.item({ name: 'Zeppelin', tagline: 'flies' });
     const search = async () => {
       const body = { query: 'zeppelin', types: ['store_item'] };
@@ -259,7 +259,7 @@ describe('publishing', () => {
     expect(await search()).toEqual([]);
   });
 
-  it('leaves entries in the audit log', async () => {
+  it('is recorded in the audit log', async () => {
     const item = await org.item({ actions: ALL_ACTIONS });
     await org.setPolicy(item.store_item_id, {
       audience: { is_public: true },

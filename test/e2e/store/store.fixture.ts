@@ -8,7 +8,7 @@ export const ACQUISITIONS = '/store/v1/acquisitions';
 
 export type Fields = Record<string, unknown>;
 
-/** What tests read of an item. */
+/** The members of an item that tests read. */
 export interface StoreItem {
   store_item_id: string;
   publication_id: string;
@@ -68,7 +68,7 @@ export class StoreOrg {
   private constructor(
     readonly app: TestApp,
     readonly org: TestOrganization,
-    /** May do everything. */
+    /** A client that may do everything. */
     readonly admin: ApiClient,
   ) {}
 
@@ -137,7 +137,7 @@ export class StoreOrg {
     return answer.body;
   }
 
-  /** Publishes a new skill, and sets its policy if one is given. */
+  /** Publishes a new skill and, if a policy is passed, sets it. */
   async item(body: Fields = {}, policy?: Fields): Promise<StoreItem> {
     const { skill_id } = await this.skill();
     const item = await this.publish('skill', skill_id, body);
@@ -199,7 +199,7 @@ export const outcome = ({ status, body }: Answer): [number, unknown] => [
   (body as { code?: string }).code,
 ];
 
-/** Returns the places of the faults in a body. */
+/** Returns the pointers and parameters of a problem's errors. */
 export const places = ({ body }: Answer): unknown[] =>
   ((body as { errors?: { pointer?: string; parameter?: string }[] }).errors ?? []).map(
     ({ pointer, parameter }) => pointer ?? parameter,
