@@ -18,11 +18,11 @@ describe('declared agents', () => {
   afterAll(() => app.close());
 
   it.each<[string, object, string]>([
-    ['both ways to name a server', { tools: [{ server: 'a', server_id: 'b', tool_name: 't' }] }, '/tools/0'],
-    ['no way to name a skill', { skills: [{ version_ordinal: 1 }] }, '/skills/0'],
-    ['a skill twice', { skills: [{ skill: 'a' }, { skill: 'a', version_ordinal: 2 }] }, '/skills/1'],
+    ['both the name and the id of a server', { tools: [{ server: 'a', server_id: 'b', tool_name: 't' }] }, '/tools/0'],
+    ['neither the name nor the id of a skill', { skills: [{ version_ordinal: 1 }] }, '/skills/0'],
+    ['a duplicate skill', { skills: [{ skill: 'a' }, { skill: 'a', version_ordinal: 2 }] }, '/skills/1'],
     [
-      'a tool twice, once with a null',
+      'a duplicate tool, once with a null',
       {
         tools: [
           { server: 'a', tool_name: 't' },
@@ -31,15 +31,15 @@ describe('declared agents', () => {
       },
       '/tools/1',
     ],
-    ['a reference that is none', { tools: ['t'] }, '/tools/0'],
+    ['a reference that is a string', { tools: ['t'] }, '/tools/0'],
     ['a tool without a name', { tools: [{ server: 'a' }] }, '/tools/0/tool_name'],
-    ['a version that is none', { skills: [{ skill: 'a', version_ordinal: 0 }] }, '/skills/0/version_ordinal'],
+    ['version 0', { skills: [{ skill: 'a', version_ordinal: 0 }] }, '/skills/0/version_ordinal'],
     ['a misspelt member of a reference', { skills: [{ skill: 'a', 'x/y': 1 }] }, '/skills/0/x~1y'],
     ['too many tools', { tools: Array.from({ length: 501 }, () => null) }, '/tools'],
     ['a name', { name: 'other' }, '/name'],
     ['a misspelt member', { instruction: 'x' }, '/instruction'],
-    ['steps that are none', { max_step_count: 'x' }, '/max_step_count'],
-  ])('is refused with %s', async (_, spec, pointer) => {
+    ['a step count that is a string', { max_step_count: 'x' }, '/max_step_count'],
+  ])('are rejected with %s', async (_, spec, pointer) => {
     const answer = await on.declare([agent('one', spec)]);
     expect([answer.status, answer.body.errors[0].pointer]).toEqual([400, `/resources/0/spec${pointer}`]);
   });
@@ -67,7 +67,7 @@ describe('declared agents', () => {
     ['a skill', { skills: [{ skill: 'none' }] }, '/resources/1/spec/skills/0/skill'],
     ['a server’s id', { tools: [{ server_id: 'mcps_none', tool_name: 't' }] }, '/resources/1/spec/tools/0'],
     ['a version', { skills: [{ skill: 'writing', version_ordinal: 9 }] }, '/resources/1/spec/skills/0'],
-  ])('changes nothing when a reference does not resolve: %s', async (_, spec, pointer) => {
+  ])('change nothing if a reference cannot be resolved: %s', async (_, spec, pointer) => {
     await on.declare([server('tickets', 'search'), agent('one'), skill('writing'), agent('two')]);
     await on.reconcile();
     await on.redeclare([server('tickets', 'search'), agent('one', spec), skill('writing', 'Otherwise.')]);

@@ -24,24 +24,24 @@ describe('agents', () => {
     ['no workspace', { workspace_id: undefined }, '/workspace_id'],
     ['no steps', { max_step_count: 0 }, '/max_step_count'],
     ['half a step', { max_step_count: 1.5 }, '/max_step_count'],
-    ['a tool twice', { tools: Array(2).fill({ server_id: 's', tool_name: 't' }) }, '/tools'],
-    ['a skill twice', { skills: [{ skill_id: 's' }, { skill_id: 's', version_ordinal: 2 }] }, '/skills'],
-    ['a tool that is none', { tools: [null] }, '/tools/0'],
+    ['a duplicate tool', { tools: Array(2).fill({ server_id: 's', tool_name: 't' }) }, '/tools'],
+    ['a duplicate skill', { skills: [{ skill_id: 's' }, { skill_id: 's', version_ordinal: 2 }] }, '/skills'],
+    ['a tool that is null', { tools: [null] }, '/tools/0'],
     [
-      'a version that is none',
+      'a version that is a string',
       { skills: [{ skill_id: 's', version_ordinal: '1' }] },
       '/skills/0/version_ordinal',
     ],
     ['too many tools', { tools: Array(501).fill({ server_id: 's', tool_name: 't' }) }, '/tools'],
-    ['permissions that are no texts', { required_permissions: [1] }, '/required_permissions'],
+    ['permissions that are not strings', { required_permissions: [1] }, '/required_permissions'],
     [
-      'a permission twice beside what cannot be shown',
+      'a duplicate permission next to a value without a string form',
       { required_permissions: [{ toString: null }, 'a', 'a'] },
       '/required_permissions',
     ],
-    ['much metadata', { metadata: { a: 'x'.repeat(17_000) } }, '/metadata'],
-    ['endless instructions', { instructions: 'x'.repeat(1_000_001) }, '/instructions'],
-  ])('are refused with %s', async (_, members, pointer) => {
+    ['too much metadata', { metadata: { a: 'x'.repeat(17_000) } }, '/metadata'],
+    ['instructions that are too long', { instructions: 'x'.repeat(1_000_001) }, '/instructions'],
+  ])('return 400 for %s', async (_, members, pointer) => {
     const answer = await create(members);
     expect([answer.status, answer.body.errors?.map((one) => one.pointer)]).toEqual([
       400,

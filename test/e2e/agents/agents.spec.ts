@@ -162,7 +162,7 @@ describe('agents', () => {
     it.each([
       ['a server', { tools: [{ server_id: 'mcps_none', tool_name: 'search' }] }, '/tools/0'],
       ['a skill', { skills: [{ skill_id: 'skl_none' }] }, '/skills/0'],
-    ])('are refused: %s', async (_, members, pointer) => {
+    ])('return 400 for %s', async (_, members, pointer) => {
       const answer = await create(members);
       expect([answer.status, answer.body.errors?.[0]?.pointer]).toEqual([400, pointer]);
       const { body: agent } = await create();

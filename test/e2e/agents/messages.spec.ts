@@ -83,10 +83,10 @@ describe('the messages of a session', () => {
   it.each<[string, Record<string, unknown>, number, string]>([
     ['an unknown role', { role: 'human' }, 422, '/role'],
     ['no content', { content: undefined }, 400, '/content'],
-    ['a trace of zeros', { trace_id: '0'.repeat(32) }, 400, '/trace_id'],
-    ['a trace in capitals', { trace_id: 'A'.repeat(32) }, 400, '/trace_id'],
-    ['calls that are no list', { tool_calls: { id: 1 } }, 400, '/tool_calls'],
-  ])('are refused with %s', async (_, body, status, pointer) => {
+    ['a trace id of zeros', { trace_id: '0'.repeat(32) }, 400, '/trace_id'],
+    ['a trace id in upper case', { trace_id: 'A'.repeat(32) }, 400, '/trace_id'],
+    ['tool calls that are not a list', { tool_calls: { id: 1 } }, 400, '/tool_calls'],
+  ])('are rejected with %s', async (_, body, status, pointer) => {
     const { body: session } = await on.begin();
     const answer = await on.say(session.session_id, body);
     expect([answer.status, (answer.body as any).errors[0].pointer]).toEqual([status, pointer]);

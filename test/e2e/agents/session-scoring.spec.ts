@@ -35,7 +35,7 @@ describe('scoring the sessions of agents', () => {
     }`;
     const made = await evaluator.post('/eval/v1/scorers', {
       workspace_id: org.workspaceId,
-      name: 'told',
+      name: 'summary',
       scorer_kind: 'code',
       grain: 'session',
       definition: { language: 'javascript', source },

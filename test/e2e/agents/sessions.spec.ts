@@ -61,10 +61,10 @@ describe('sessions with agents', () => {
 
   it.each<[string, Record<string, unknown>, string]>([
     ['no prompt', { prompt: '' }, '/prompt'],
-    ['a prompt that is no text', { prompt: ['Hello'] }, '/prompt'],
+    ['a prompt that is not a string', { prompt: ['Hello'] }, '/prompt'],
     ['a title of two lines', { title: 'a\nb' }, '/title'],
-    ['much metadata', { metadata: { a: 'x'.repeat(17_000) } }, '/metadata'],
-  ])('are refused with %s', async (_, body, pointer) => {
+    ['too much metadata', { metadata: { a: 'x'.repeat(17_000) } }, '/metadata'],
+  ])('are rejected with %s', async (_, body, pointer) => {
     const answer = await on.begin(body);
     expect([answer.status, (answer.body as any).errors[0].pointer]).toEqual([400, pointer]);
   });

@@ -96,13 +96,13 @@ describe('declared files', () => {
 
   it.each([
     ['no content', {}, '/content'],
-    ['content that is no text', { content: 1 }, '/content'],
+    ['content that is not a string', { content: 1 }, '/content'],
     ['invalid base64', { content: '%', encoding: 'base64' }, '/content'],
     ['base64 without padding', { content: 'QQ', encoding: 'base64' }, '/content'],
     ['an unknown encoding', { content: '', encoding: 'hex' }, '/encoding'],
     ['an invalid media type', { content: '', media_type: 'Text' }, '/media_type'],
     ['an unknown member', { content: '', path: 'x' }, '/path'],
-  ])('are refused with %s', async (_, spec, pointer) => {
+  ])('are rejected with %s', async (_, spec, pointer) => {
     const answer = await apps.declare({ resources: [declared('a', spec)] });
     expect(answer.status === 400 || answer.status === 422).toBe(true);
     expect(answer.body.errors).toContainEqual(

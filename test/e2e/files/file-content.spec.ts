@@ -134,7 +134,7 @@ describe('the content of a file', () => {
     'items=0-1',
     '0-1',
     '',
-  ])('is sent whole for a range that is no single one: %j', async (range) => {
+  ])('is sent whole for a Range that is not a single range: %j', async (range) => {
     const { status, bytes, headers } = await get({ range });
     expect([status, bytes.toString(), headers['content-range']]).toEqual([
       200,

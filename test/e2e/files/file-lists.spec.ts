@@ -46,7 +46,7 @@ describe('the list of files', () => {
     ['app=none', []],
     ['include_archived=true&q=old', ['old report.csv']],
     ['workspace_id=wsp_unknown', []],
-  ])('is filtered and sorted: %s', async (query, expected) => {
+  ])('can be filtered and sorted: %s', async (query, expected) => {
     expect(await names(query.replaceAll(' ', '%20'))).toEqual(expected);
   });
 

@@ -147,8 +147,8 @@ describe('an upload with an Idempotency-Key', () => {
     const member = `/registry/v1/workspaces/${org.workspaceId}/members/ada`;
     await admin.post('/registry/v1/users', { user_id: 'ada' });
     await admin.put(member, { roles: ['editor'] });
-    const beside = await org.newWorkspace();
-    await admin.put(`/registry/v1/workspaces/${beside}/members/ada`, { roles: ['editor'] });
+    const otherWorkspace = await org.newWorkspace();
+    await admin.put(`/registry/v1/workspaces/${otherWorkspace}/members/ada`, { roles: ['editor'] });
     const ada = app.api(await org.tokenOf('ada', { roles: [] }));
     expect((await callers.upload('x', {}, key, ada)).status).toBe(201);
     await admin.delete(member);

@@ -159,9 +159,9 @@ describe('an uploaded file', () => {
     const other = await newOrganization(app);
     const archived = await callers.org.newWorkspace();
     await callers.admin.post(`/registry/v1/workspaces/${archived}/archive`);
-    const beside = await callers.org.newWorkspace();
+    const otherWorkspace = await callers.org.newWorkspace();
     await callers.admin.post('/registry/v1/users', { user_id: 'ada' });
-    await callers.admin.put(`/registry/v1/workspaces/${beside}/members/ada`, { roles: ['editor'] });
+    await callers.admin.put(`/registry/v1/workspaces/${otherWorkspace}/members/ada`, { roles: ['editor'] });
     await callers.admin.put(`/registry/v1/workspaces/${callers.org.workspaceId}/members/ada`, {
       roles: ['viewer'],
     });

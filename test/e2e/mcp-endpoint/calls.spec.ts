@@ -244,8 +244,8 @@ describe('call_mcp_tool', () => {
 
     it('is not read within another workspace', async () => {
       const { result_id } = await large('x', 100_000);
-      const beside = await org.newWorkspace();
-      expect((await on.problem('read_result', { result_id, workspace_id: beside })).code).toBe('not_found');
+      const otherWorkspace = await org.newWorkspace();
+      expect((await on.problem('read_result', { result_id, workspace_id: otherWorkspace })).code).toBe('not_found');
       expect((await on.result('read_result', { result_id })).size_bytes).toBe(100_000);
     });
 

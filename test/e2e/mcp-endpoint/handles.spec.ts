@@ -62,27 +62,27 @@ describe('the workspace of a call', () => {
   });
 
   it('may be named by the header', async () => {
-    const beside = await org.newWorkspace();
-    const client = await connected(await org.token('viewer'), { 'x-service-workspace-id': beside });
-    expect((await open(client)).workspace_id).toBe(beside);
+    const otherWorkspace = await org.newWorkspace();
+    const client = await connected(await org.token('viewer'), { 'x-service-workspace-id': otherWorkspace });
+    expect((await open(client)).workspace_id).toBe(otherWorkspace);
     expect((await call(client, 'list_agents')).isError).toBeUndefined();
     const { session_handle } = await open(client, { workspace_id: org.workspaceId });
     expect((await call(client, 'list_agents', { session_handle })).isError).toBeUndefined();
   });
 
   it('is chosen from those that the caller has access to', async () => {
-    const beside = await org.newWorkspace('beside');
+    const otherWorkspace = await org.newWorkspace('beside');
     const hidden = await org.newWorkspace('hidden');
     const token = await org.tokenOf('usr_some', {
       roles: ['viewer'],
-      workspace_ids: [org.workspaceId, beside],
+      workspace_ids: [org.workspaceId, otherWorkspace],
     });
     const client = await connected(token);
     const text = await textOf(client, 'mcp__initialise');
-    expect(text).toContain(`${beside} ("beside")`);
+    expect(text).toContain(`${otherWorkspace} ("beside")`);
     expect(text).toContain(`${org.workspaceId} ("main")`);
     expect(text).not.toContain(hidden);
-    expect((await open(client, { workspace_id: beside })).workspace_id).toBe(beside);
+    expect((await open(client, { workspace_id: otherWorkspace })).workspace_id).toBe(otherWorkspace);
     expect(await textOf(client, 'mcp__initialise', { workspace_id: hidden })).toContain('not_found');
     expect(await textOf(client, 'list_agents', { workspace_id: hidden })).toContain('not_found');
   });
@@ -149,8 +149,8 @@ describe('the workspace of a call', () => {
 
   it('is not opened by a handle after the caller has lost access to it', async () => {
     const owner = await org.member('owner');
-    const beside = await org.newWorkspace();
-    const member = `/registry/v1/workspaces/${beside}/members/usr_left`;
+    const otherWorkspace = await org.newWorkspace();
+    const member = `/registry/v1/workspaces/${otherWorkspace}/members/usr_left`;
     const token = await org.tokenOf('usr_left');
     await app.api(token).get('/registry/v1/me');
     expect((await owner.put(member, { roles: ['viewer'] })).status).toBe(201);
@@ -162,10 +162,10 @@ describe('the workspace of a call', () => {
   });
 
   it('is refused where handle and workspace_id differ', async () => {
-    const beside = await org.newWorkspace();
+    const otherWorkspace = await org.newWorkspace();
     const client = await connected(await org.token('viewer'));
     const { session_handle } = await open(client, { workspace_id: org.workspaceId });
-    const args = { session_handle, workspace_id: beside };
+    const args = { session_handle, workspace_id: otherWorkspace };
     expect(await textOf(client, 'list_agents', args)).toContain('not the workspace of the session_handle');
   });
 

@@ -96,11 +96,11 @@ describe('the prompts of the MCP endpoint', () => {
     });
 
     it('in another workspace than that of the header, or of the caller, give and complete nothing', async () => {
-      const beside = await has.org.newWorkspace();
+      const otherWorkspace = await has.org.newWorkspace();
       const owner = await has.org.token('owner');
       expect(await given(owner, { 'x-service-workspace-id': has.org.workspaceId })).toEqual(ALL);
-      expect(await given(owner, { 'x-service-workspace-id': beside })).toEqual(NOTHING);
-      const limited = await has.org.tokenOf('usr_beside', { roles: ['viewer'], workspace_ids: [beside] });
+      expect(await given(owner, { 'x-service-workspace-id': otherWorkspace })).toEqual(NOTHING);
+      const limited = await has.org.tokenOf('usr_beside', { roles: ['viewer'], workspace_ids: [otherWorkspace] });
       expect(await given(limited, {})).toEqual(NOTHING);
     });
   });
@@ -124,8 +124,8 @@ describe('the prompts of the MCP endpoint', () => {
   });
 
   it('complete the ids of resources whose name several workspaces have', async () => {
-    const beside = await has.org.newWorkspace();
-    const body = { workspace_id: beside, name: 'pdf-forms', description: 'x', instructions: 'x' };
+    const otherWorkspace = await has.org.newWorkspace();
+    const body = { workspace_id: otherWorkspace, name: 'pdf-forms', description: 'x', instructions: 'x' };
     const made = await (await has.org.as('owner')).post('/skill/v1/skills', body);
     const of = await connect(app.url, await has.org.token('owner'));
     const ref = { type: 'ref/prompt', name: 'use_skill' };

@@ -153,16 +153,16 @@ describe('the resources of the MCP endpoint', () => {
   });
 
   it('of a workspace out of reach, or other than the one of the header, are not read', async () => {
-    const beside = await has.org.newWorkspace();
+    const otherWorkspace = await has.org.newWorkspace();
     const owner = (headers: Record<string, string>) =>
       has.org.token('owner').then((token) => connect(app.url, token, 'auto', headers));
-    const within = await owner({ 'x-service-workspace-id': beside });
+    const within = await owner({ 'x-service-workspace-id': otherWorkspace });
     expect((await within.listResources({})).resources).toEqual([]);
     const uri = `${skill}/SKILL.md`;
     await expect(within.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
     const home = await owner({ 'x-service-workspace-id': has.org.workspaceId });
     expect((await home.readResource({ uri })).contents).toHaveLength(1);
-    const limited = await has.org.tokenOf('usr_beside', { roles: ['viewer'], workspace_ids: [beside] });
+    const limited = await has.org.tokenOf('usr_beside', { roles: ['viewer'], workspace_ids: [otherWorkspace] });
     const colleague = await connect(app.url, limited);
     await expect(colleague.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
     for (const one of [within, home, colleague]) await one.close();

@@ -115,20 +115,20 @@ describe('the roles of each tool', () => {
   });
 
   it('in one workspace do not count in another', async () => {
-    const beside = await has.org.newWorkspace();
+    const otherWorkspace = await has.org.newWorkspace();
     const token = await has.org.tokenOf('usr_mixed');
     await app.api(token).get('/registry/v1/me');
     const owner = await has.org.member('owner');
     for (const [workspace, role] of [
       [has.org.workspaceId, 'viewer'],
-      [beside, 'evaluator'],
+      [otherWorkspace, 'evaluator'],
     ] as const) {
       await owner.put(`/registry/v1/workspaces/${workspace}/members/usr_mixed`, { roles: [role] });
     }
     const on = await ToolsFixture.createWith(app, has.org, token);
     const args = { scorer_id: has.scorerId, trace_ids: [has.traceId] };
     expect((await on.problem('start_scoring_run', args)).code).toBe('access_denied');
-    expect((await on.problem('start_scoring_run', { ...args, workspace_id: beside })).code).toBe('not_found');
+    expect((await on.problem('start_scoring_run', { ...args, workspace_id: otherWorkspace })).code).toBe('not_found');
     const listed = (await on.client.listTools()).tools.map(({ name }: any) => name);
     expect(listed).toContain('start_scoring_run');
     await on.client.close();

@@ -91,7 +91,7 @@ describe('skills that an app declares', () => {
     expect(await list()).toEqual(before);
   });
 
-  it('drift when somebody changes them, until the next reconcile', async () => {
+  it('drift when someone changes them, until the next reconcile', async () => {
     const { list, reconcile } = await newApp();
     await reconcile({ one: spec('1') });
     const [{ skill_id }] = await list();

@@ -193,24 +193,24 @@ describe('acquiring', () => {
 
   it('lists acquisitions by workspace and item, for callers who may read there', async () => {
     const org = await StoreOrg.open(app);
-    const beside = await org.org.newWorkspace();
+    const otherWorkspace = await org.org.newWorkspace();
     const items = [await publisher.item({}, OPEN), await publisher.item({}, OPEN)];
     await org.acquire(items[0]!.store_item_id);
-    await org.acquire(items[0]!.store_item_id, { workspace_id: beside });
+    await org.acquire(items[0]!.store_item_id, { workspace_id: otherWorkspace });
     await org.acquire(items[1]!.store_item_id);
     const list = async (query: string) => {
       const { body } = await org.admin.get<{ items: Acquisition[] }>(`${ACQUISITIONS}?${query}`);
       return body.items.map(({ store_item_id, workspace_id }) => [
         items.findIndex((item) => item.store_item_id === store_item_id),
-        workspace_id === beside,
+        workspace_id === otherWorkspace,
       ]);
     };
     expect(await list('')).toEqual([[1, false], [0, true], [0, false]]); // prettier-ignore
-    expect(await list(`workspace_id=${beside}`)).toEqual([[0, true]]);
+    expect(await list(`workspace_id=${otherWorkspace}`)).toEqual([[0, true]]);
     expect(await list(`store_item_id=${items[0]!.store_item_id}&limit=1`)).toEqual([[0, true]]);
     expect(await list('workspace_id=wsp_x')).toEqual([]);
     const others = await publisher.admin.get<{ items: Acquisition[] }>(
-      `${ACQUISITIONS}?workspace_id=${beside}`,
+      `${ACQUISITIONS}?workspace_id=${otherWorkspace}`,
     );
     expect(others.body.items).toEqual([]);
   });

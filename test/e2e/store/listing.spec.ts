@@ -115,9 +115,9 @@ describe('the listing of an organization', () => {
       description: 'd',
       instructions: 'i',
     });
-    const beside = await org.publish('skill', skill.body.skill_id, { workspace_id });
+    const otherItem = await org.publish('skill', skill.body.skill_id, { workspace_id });
     const { body } = await list();
-    expect(body.items[0]!.store_item_id).toBe(beside.store_item_id);
+    expect(body.items[0]!.store_item_id).toBe(otherItem.store_item_id);
     expect(new Set(body.items.map((item) => item.publisher_org_id))).toEqual(new Set([org.id]));
   });
 
@@ -152,7 +152,7 @@ describe('the listing of an organization', () => {
     'sort=name',
     'q=x',
     'limit=1&limit=2',
-  ])('refuses ?%s', async (query) => {
+  ])('rejects ?%s', async (query) => {
     const answer = await list(`?${query}`);
     expect([...outcome(answer), places(answer)]).toEqual([400, 'invalid_query', [query.split('=')[0]]]);
   });

@@ -62,7 +62,7 @@ describe('the policy of an item', () => {
     ['a null audience', { ...OPEN, audience: null }, 400, ['/audience']],
     ['null org_ids', { ...OPEN, audience: { is_public: true, org_ids: null } }, 400, ['/audience/org_ids']],
     ['too many organizations', { ...OPEN, audience: { is_public: true, org_ids: Array.from({ length: 1_001 }, (_, i) => `org_${i}`) } }, 400, ['/audience/org_ids']],
-  ])('refuses %s', async (_, body, status, pointers) => {
+  ])('rejects %s', async (_, body, status, pointers) => {
     const { store_item_id } = await org.item();
     const answer = await put(store_item_id, body);
     expect([answer.status, places(answer)]).toEqual([status, pointers]);
@@ -169,7 +169,7 @@ describe('the policy of an item', () => {
     [false, { highlights: ['Other'] }],
     [false, { category: 'other' }],
     [true, { name: 'Item', topics: ['other'], license: 'MIT', release_notes: 'Other' }],
-  ])('keeps the review (%s) with a change of %j', async (isKept, patch) => {
+  ])('keeps the review: %s, for a change of %j', async (isKept, patch) => {
     const { store_item_id: id } = await org.item();
     const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
     const platform = app.api(await app.issuer.issueToken(claims));

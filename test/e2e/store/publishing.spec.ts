@@ -183,10 +183,10 @@ describe('publishing', () => {
   it('rejects another resource, workspace or audience for a release', async () => {
     const { store_item_id } = await org.item();
     const other = await org.skill();
-    const beside = await org.org.newWorkspace();
+    const otherWorkspace = await org.org.newWorkspace();
     const bodies: [object, string][] = [
       [{ artifact: { kind: 'skill', artifact_id: other.skill_id } }, '/artifact/artifact_id'],
-      [{ workspace_id: beside }, '/workspace_id'],
+      [{ workspace_id: otherWorkspace }, '/workspace_id'],
       [{ audience: { is_public: true } }, '/audience'],
     ];
     for (const [body, pointer] of bodies) {
@@ -226,11 +226,11 @@ describe('publishing', () => {
         by.post(`${path}/releases`, {}),
       ]);
     for (const answer of await refused(editor)) expect(outcome(answer)).toEqual([403, 'access_denied']);
-    const beside = await org.org.newWorkspace();
+    const otherWorkspace = await org.org.newWorkspace();
     const account = await org.admin.post<{ service_account_id: string }>('/registry/v1/service-accounts', {
       name: 'beside',
       roles: ['publisher'],
-      workspace_ids: [beside],
+      workspace_ids: [otherWorkspace],
     });
     const keys = `/registry/v1/service-accounts/${account.body.service_account_id}/keys`;
     const key = await org.admin.post<{ key: string }>(keys, { name: 'k' });
