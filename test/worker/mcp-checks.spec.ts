@@ -102,7 +102,7 @@ describe('the workers', () => {
       return true;
     };
     await checkDue();
-    const error = { kind: 'protocol', message: 'The server answered with HTTP 500.' };
+    const error = { kind: 'protocol', message: 'The server returned HTTP 500.' };
     expect(await healthOf(path)).toMatchObject({ status: 'unhealthy', latency_ms: null, error });
     remote.intercept = () => false;
     await due();

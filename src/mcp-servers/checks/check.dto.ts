@@ -16,9 +16,9 @@ export class CheckListQueryDto extends OrderedListQueryDto {
   ok?: boolean;
 }
 
-/** How many tools a check changed. */
+/** The numbers of tools that a check added, updated, archived and left unchanged. */
 export class ToolCountsDto {
-  /** New tools, and tools that came back. */
+  /** New tools, and tools that reappeared. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   added_count!: number;
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
@@ -29,20 +29,20 @@ export class ToolCountsDto {
   unchanged_count!: number;
 }
 
-/** The name and version that a server gives itself. */
+/** The name and version that a server reports about itself. */
 export class ServerInfoDto {
   name!: string;
   version!: string;
   title!: string | null;
 }
 
-/** One use of a server by the schedule, by `test` or by `refresh`. Never changed. */
+/** A check of a server by the schedule, `test` or `refresh`. Checks never change. */
 export class ServerCheckDto {
   server_id!: string;
-  /** Numbers the checks of a server. */
+  /** The number of the check among those of the server. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   check_ordinal!: number;
-  /** `request`: by `test` or `refresh`. */
+  /** `request` means that `test` or `refresh` was called. */
   @ApiProperty({ enum: CHECK_TRIGGERS })
   trigger!: CheckTrigger;
   ok!: boolean;
@@ -55,7 +55,7 @@ export class ServerCheckDto {
   server_info!: ServerInfoDto | null;
   @ApiProperty({ type: ServerFailureDto, nullable: true })
   error!: ServerFailureDto | null;
-  /** Null if the check failed, because the tools are then left as they are. */
+  /** Null if the check failed, because the tools do not change then. */
   @ApiProperty({ type: ToolCountsDto, nullable: true })
   tools!: ToolCountsDto | null;
 }
@@ -67,7 +67,7 @@ export class ServerCheckPageDto {
 
 /** The names of the tools that a refresh changed. */
 export class ToolChangesDto {
-  /** New tools, and tools that came back. */
+  /** New tools, and tools that reappeared. */
   added!: string[];
   /** Tools whose digest changed. */
   updated!: string[];
@@ -77,7 +77,7 @@ export class ToolChangesDto {
   unchanged_count!: number;
 }
 
-/** The result of a test. A server that cannot be used has `error`, and its tools stay as they are. */
+/** The result of a test. If the server cannot be used, `error` is set and the tools do not change. */
 export class ServerTestDto {
   ok!: boolean;
   protocol_version?: string;

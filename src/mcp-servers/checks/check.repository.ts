@@ -9,13 +9,13 @@ import type { CheckOutcome, CheckRow, CheckTrigger } from './check.types';
 const COLUMNS = `server_id, check_ordinal, trigger, checked_at, latency_ms, protocol_version, server_info, error, added_count,
   updated_count, archived_count, unchanged_count`;
 
-/** The servers that workers check, in the words of the indexes `mcp_servers_due` and `mcp_servers_due_by_org`. */
-const CHECKED = raw(`archived_at IS NULL AND NOT (is_system AND name = '${REGISTRY_NAME}')`);
+/** The condition of the servers that workers check. It must match that of `mcp_servers_due` and `mcp_servers_due_by_org`. */
+const IS_CHECKED = raw(`archived_at IS NULL AND NOT (is_system AND name = '${REGISTRY_NAME}')`);
 
-/** A server that a worker is to check. */
+/** A server that is due for a check. */
 export type DueServer = Pick<ServerEntity, 'server_id' | 'org_id' | 'workspace_id'>;
 
-/** Stores the checks of servers, and says which servers are due. */
+/** Stores the checks of servers, and claims the servers that are due. */
 @Injectable()
 export class CheckRepository {
   constructor(private readonly database: Database) {}
@@ -32,10 +32,10 @@ export class CheckRepository {
   }
 
   /**
-   * Stores a check, and the health that follows from it. Neither, if the server was archived or its URL, transport or `auth`
-   * was changed meanwhile. Leaves the generation as it is, because the configuration stays.
+   * Stores a check and updates the health of the server. Writes nothing if the server was archived, or its URL, transport or
+   * `auth` changed, during the check. Does not change the generation, because the configuration does not change.
    *
-   * @param server as it was when it was checked
+   * @param server the server at the start of the check
    */
   async record(server: ServerEntity, trigger: CheckTrigger, outcome: CheckOutcome): Promise<void> {
     const { error, latencyMs, protocolVersion, serverInfo, changes } = outcome;
@@ -65,11 +65,11 @@ export class CheckRepository {
 
   /**
    * Claims servers that are due, and sets when they are due again. Organizations take turns, each with the servers that have
-   * waited longest. Two workers never claim the same server. Reads the oldest servers of each organization only, however
+   * waited longest. Two workers never claim the same server. Reads only the oldest servers of each organization, however
    * many are due.
    *
-   * @param share the most servers of one organization
-   * @param busy organizations that have their share already
+   * @param share the maximum number of servers per organization
+   * @param busy organizations that have already reached their share
    */
   claimDue(
     limit: number,
@@ -80,20 +80,20 @@ export class CheckRepository {
     const statement = sql`WITH RECURSIVE orgs AS (
         (
           SELECT org_id, next_check_at FROM mcp_servers
-          WHERE ${CHECKED} AND (SELECT min(next_check_at) FROM mcp_servers WHERE ${CHECKED}) <= now()
+          WHERE ${IS_CHECKED} AND (SELECT min(next_check_at) FROM mcp_servers WHERE ${IS_CHECKED}) <= now()
           ORDER BY org_id, next_check_at LIMIT 1
         )
         UNION ALL
         SELECT following.* FROM orgs CROSS JOIN LATERAL (
-          SELECT org_id, next_check_at FROM mcp_servers WHERE ${CHECKED} AND org_id > orgs.org_id
+          SELECT org_id, next_check_at FROM mcp_servers WHERE ${IS_CHECKED} AND org_id > orgs.org_id
           ORDER BY org_id, next_check_at LIMIT 1
         ) following
       ), due AS MATERIALIZED (
         SELECT own.* FROM orgs CROSS JOIN LATERAL (
           SELECT server_id, next_check_at, row_number() OVER (ORDER BY next_check_at) AS place FROM (
             SELECT server_id, next_check_at FROM mcp_servers
-            -- a range, because with an equal org_id the planner may prefer the index of all organizations by time
-            WHERE ${CHECKED} AND (org_id, next_check_at) <= (orgs.org_id, now())
+            -- a range, because with `org_id = …` the planner may prefer the index of all organizations by time
+            WHERE ${IS_CHECKED} AND (org_id, next_check_at) <= (orgs.org_id, now())
               AND (org_id, next_check_at) >= (orgs.org_id, '-infinity'::timestamptz)
             ORDER BY org_id, next_check_at LIMIT ${share}
           ) oldest
@@ -101,7 +101,7 @@ export class CheckRepository {
         WHERE orgs.next_check_at <= now() AND orgs.org_id <> ALL (${busy}::text[])
       ), taken AS MATERIALIZED (
         SELECT server.server_id, due.place, due.next_check_at FROM due JOIN mcp_servers server USING (server_id)
-        -- not claimed meanwhile; without a condition of an index of live servers, so that they are found by their keys
+        -- Checks again that no other worker has claimed it. Omits IS_CHECKED, so that servers are found by primary key.
         WHERE server.next_check_at <= now()
         ORDER BY due.place, due.next_check_at LIMIT ${limit} FOR UPDATE OF server SKIP LOCKED
       ), claimed AS (
@@ -113,7 +113,7 @@ export class CheckRepository {
     return this.database.query<DueServer>(prepared('mcp-server.claim-due', statement));
   }
 
-  /** Deletes the checks that are older than some days, in batches. */
+  /** Deletes the checks that are older than a number of days, in batches. */
   async deleteExpired(days: number): Promise<void> {
     const before = new Date(Date.now() - days * 24 * 60 * 60_000);
     await deleteInBatches(

@@ -9,21 +9,21 @@ import { ServerFailure } from '../connection/server-failure';
 import { ServerRefresher } from './server-refresher';
 import { CheckRepository, type DueServer } from './check.repository';
 
-/** The longest interval at which a worker looks for servers that are due. */
+/** The maximum interval at which a worker looks for due servers, in milliseconds. */
 const POLL_MS = 5_000;
-/** Servers that a worker checks at once, as many as the connector admits. Most of the time of a check is waiting. */
+/** The number of servers that a worker checks at once, as many as the connector admits. A check mostly waits. */
 const CONCURRENCY = 12;
-/** Servers of one organization among them, so that its hanging servers delay no other organization. */
+/** The number of those per organization, so that unresponsive servers of one do not delay the others. */
 const SHARE = 4;
 const CLEAN_UP_MS = 10 * 60_000;
 
 /**
  * Checks every live server about once per `MCP_CHECK_INTERVAL_SECONDS`, across all workers, and refreshes its tools. A new
- * server is due at once, so that its tools arrive without a request.
+ * server is due immediately, so that its tools are listed without a request.
  */
 @Injectable()
 export class CheckScheduler implements OnApplicationBootstrap {
-  /** The running checks, and how many each organization has. */
+  /** The running checks, and their number per organization. */
   private readonly running = new Set<Promise<void>>();
   private readonly byOrg = new Map<string, number>();
 
@@ -45,29 +45,29 @@ export class CheckScheduler implements OnApplicationBootstrap {
   }
 
   /**
-   * Checks the servers that are due and that no other worker has claimed. Looks for more as soon as a check ends, and also
-   * while servers hang.
+   * Checks the due servers that no other worker has claimed. Looks for more as soon as a check ends, and periodically while
+   * checks are running.
    */
   async checkDue(): Promise<void> {
     const { stopping } = this.shutdown;
     while (!stopping.aborted) {
-      const hasMore = await this.begin();
+      const hasMore = await this.startDue();
       if (!hasMore && this.running.size === 0) return;
-      if (!hasMore || this.running.size >= CONCURRENCY) await this.changed();
+      if (!hasMore || this.running.size >= CONCURRENCY) await this.nextChange();
     }
     await Promise.all(this.running);
   }
 
   /** Waits until a check ends, or until it is time to look for servers again. */
-  private async changed(): Promise<void> {
+  private async nextChange(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const later = new Promise<void>((resolve) => (timer = setTimeout(resolve, POLL_MS)));
     await Promise.race([...this.running, later]);
     clearTimeout(timer);
   }
 
-  /** Begins checks in the free slots. @returns false if no server is due that may be checked now */
-  private async begin(): Promise<boolean> {
+  /** Starts checks of due servers in the free slots. @returns false if no server may be checked now */
+  private async startDue(): Promise<boolean> {
     const busy = [...this.byOrg].flatMap(([orgId, count]) => (count >= SHARE ? [orgId] : []));
     const free = CONCURRENCY - this.running.size;
     if (free === 0) return true;
@@ -94,7 +94,7 @@ export class CheckScheduler implements OnApplicationBootstrap {
     try {
       await this.refresher.check(org_id, server_id, this.shutdown.stopping);
     } catch (error) {
-      // The checks of the server show a failure. After a change or a stop, it is checked at its next turn.
+      // Failures are stored as checks. After a change of the server or a shutdown, the server is checked when next due.
       if (error instanceof ServerFailure || this.shutdown.stopping.aborted) return;
       if (error instanceof Problem && error.status < 500) return;
       rootLogger.error({ err: error, server_id }, 'an MCP server could not be checked');

@@ -14,7 +14,7 @@ import {
 } from './check.dto';
 import { CheckRepository } from './check.repository';
 
-/** A view that does not name its workspace. */
+/** A view without a workspace id, and the workspace that it belongs to. */
 interface InWorkspace<View> {
   workspaceId: string;
   view: View;
@@ -29,7 +29,7 @@ export class CheckService {
     private readonly checks: CheckRepository,
   ) {}
 
-  /** Refreshes the tools, and returns whether the server can be used. Errors: 404, 403, 409. */
+  /** Refreshes the tools and returns whether the server can be used. Errors: 404, 403, 409. */
   async test(scope: OrgScope, id: string, signal: AbortSignal): Promise<InWorkspace<ServerTestDto>> {
     const server = await this.servers.findUsable(scope, id);
     const { workspace_id: workspaceId } = server;
@@ -41,7 +41,7 @@ export class CheckService {
     }
   }
 
-  /** Refreshes the tools. Errors: 404, 403, 409; 504 if the server is too slow, 503 if it cannot be used otherwise. */
+  /** Refreshes the tools. Errors: 404, 403, 409; 504 if the server is too slow; 503 if it cannot be used for another reason. */
   async refresh(scope: OrgScope, id: string, signal: AbortSignal): Promise<InWorkspace<ToolChangesDto>> {
     const server = await this.servers.findUsable(scope, id);
     try {

@@ -1,18 +1,18 @@
 import type { Failure } from '../servers/server-health';
 import type { ToolChanges } from '../servers/tool-store';
 
-/** What began a check: the schedule, or `test` and `refresh`. */
+/** What triggered a check: the schedule, or a request to `test` or `refresh`. */
 export const CHECK_TRIGGERS = ['schedule', 'request'] as const;
 export type CheckTrigger = (typeof CHECK_TRIGGERS)[number];
 
-/** The name and version that a server gives itself. */
+/** The name and version that a server reports about itself. */
 export interface ServerInfo {
   name: string;
   version: string;
   title: string | null;
 }
 
-/** What a check showed. A failed one has only an error. */
+/** The outcome of a check. A failed check has only `error`. */
 export interface CheckOutcome {
   error: Failure | null;
   /** Milliseconds from connecting until all tools were listed. */

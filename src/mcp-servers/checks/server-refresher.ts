@@ -13,7 +13,7 @@ import { ServerFailure } from '../connection/server-failure';
 import type { Failure } from '../servers/server-health';
 import { ToolLister } from '../connection/tool-lister';
 
-/** A server that was used, and its tools that changed. */
+/** The result of a refresh. */
 export interface RefreshedServer {
   protocolVersion: string;
   serverInfo: ServerInfo | null;
@@ -21,12 +21,12 @@ export interface RefreshedServer {
   changes: ToolChanges;
 }
 
-/** Longest name, title or version of a server, in characters. */
+/** The maximum length of a name, title or version of a server, in characters. */
 const INFO_MAX = 255;
-/** Revisions are dates; anything longer is not one. */
+/** The maximum length of a protocol revision, in characters. Revisions are dates. */
 const VERSION_MAX = 32;
 
-/** Reads the tools of servers and stores them, and what each attempt showed. */
+/** Reads the tools of servers. Stores the tools and the outcome of each attempt. */
 @Injectable()
 export class ServerRefresher {
   private readonly flights = new SingleFlight<RefreshedServer>();
@@ -41,43 +41,43 @@ export class ServerRefresher {
   ) {}
 
   /**
-   * Refreshes the tools of a server that the caller may change. Errors: 409 for a server that was changed meanwhile;
-   * ServerFailure.
+   * Refreshes the tools of a server that the caller may change. Errors: 409 if the server changed in the meantime;
+   * `ServerFailure`.
    */
   refresh(scope: OrgScope, server: ServerEntity, signal: AbortSignal): Promise<RefreshedServer> {
     return this.share(scope, server, 'request', signal);
   }
 
-  /** Refreshes the tools of a server by the schedule. Throws what `refresh` throws. */
+  /** Refreshes the tools of a server on schedule. Errors: those of `refresh`. */
   async check(orgId: string, id: string, signal: AbortSignal): Promise<void> {
-    // The log and the tools name the server itself, because no person asked.
+    // The audit log and the tools name the server as the principal, because no person requested the check.
     const scope = orgScope(orgId, id, NO_ROLES);
     const server = await this.servers.findForCheck(scope, id);
     if (server && !server.archived_at) await this.share(scope, server, 'schedule', signal);
   }
 
-  /** Concurrent refreshes of one server are one. */
+  /** Runs concurrent refreshes of one server once. */
   private share(
     scope: OrgScope,
     server: ServerEntity,
     trigger: CheckTrigger,
     signal: AbortSignal,
   ): Promise<RefreshedServer> {
-    // A change of the server begins another one.
+    // A changed server is refreshed separately.
     const key = `${server.server_id} ${server.generation}`;
-    return this.flights.run(key, signal, (shared) => this.recorded(scope, server, trigger, shared));
+    return this.flights.run(key, signal, (shared) => this.readAndRecord(scope, server, trigger, shared));
   }
 
-  private async recorded(
+  private async readAndRecord(
     scope: OrgScope,
     server: ServerEntity,
     trigger: CheckTrigger,
     signal: AbortSignal,
   ): Promise<RefreshedServer> {
     try {
-      const done = await this.read(scope, server, signal);
-      await this.record(server, trigger, { ...done, error: null });
-      return done;
+      const refreshed = await this.read(scope, server, signal);
+      await this.record(server, trigger, { ...refreshed, error: null });
+      return refreshed;
     } catch (error) {
       if (!(error instanceof ServerFailure)) throw error;
       await this.record(server, trigger, failed(error.toFailure()));
@@ -91,11 +91,11 @@ export class ServerRefresher {
   }
 
   private async read(scope: OrgScope, server: ServerEntity, signal: AbortSignal): Promise<RefreshedServer> {
-    const answer = await this.connections.run(server, 'listing', signal, async (session) => {
+    const listing = await this.connections.run(server, 'listing', signal, async (session) => {
       const tools = await this.lister.list(session, server);
       return { tools, ...describe(session), latencyMs: Math.round(performance.now() - session.startedAt) };
     });
-    const { tools, ...described } = answer;
+    const { tools, ...described } = listing;
     const contents = await this.tools.contentsOf(scope, tools);
     signal.throwIfAborted();
     const changes = await this.servers.applyListing(scope, server, contents);

@@ -3,7 +3,7 @@ import { FairLimiter, linkedSignal, WaitTimeout } from '#platform/concurrency';
 import { type Environment } from '#platform/config';
 import { type OutboundHttp } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
-import { AnswerLimits } from './answer-limits';
+import { ResponseLimits } from './response-limits';
 import { endSession, type OperationTransport, transportOf } from './mcp-transport';
 import { type McpSession, type OperationKind, requestOptions } from './mcp-session';
 import { OperationRequests } from './operation-requests';
@@ -13,25 +13,25 @@ import { ServerFailure } from './server-failure';
 
 const MIB = 1024 * 1024;
 
-/** What the service asks a server for, and how many of these operations run at once in a process, and for one organization. */
+/** The limits of each kind of operation. `concurrency` limits the operations of a process, `share` those of an organization. */
 const OPERATIONS = {
   /**
-   * Reading the complete list of tools, for example 5,000 with 120 marks each. 600,000 marks take up to 40 MiB and 0.5 s
-   * besides the bytes, so that the lists of hostile servers take up to 0.5 GiB together.
+   * Reading the complete list of tools, for example 5,000 with 120 marks each. 600,000 marks take up to 0.5 s, and up to
+   * 40 MiB in addition to the bytes, so the lists of hostile servers take up to 0.5 GiB together.
    */
   listing: { concurrency: 12, share: 4, maxBytes: 16 * MIB, maxMarks: 600_000 },
-  /** 100,000 marks take up to 7 MiB. */
+  /** Calling a tool. 100,000 marks take up to 7 MiB. */
   call: { concurrency: 64, share: 16, maxBytes: 4 * MIB, maxMarks: 100_000 },
 } as const satisfies Record<OperationKind, object>;
 
 const MAX_WAITING = 256;
-/** Longest wait for a turn, in milliseconds. */
+/** The maximum wait for a turn, in milliseconds. */
 const WAIT_MS = 8_000;
-/** Longest time for ending a session, in milliseconds. It counts besides the deadline, because the result is known. */
+/** The maximum time for ending a session, in milliseconds. It extends the deadline, because the result is already known. */
 const END_MS = 1_000;
 const END_BYTES = 64 * 1024;
 
-/** Accepts all results: the schemas come from tenants, and compiling one may take any time. */
+/** Accepts all results, because the schemas come from tenants and may take arbitrarily long to compile. */
 const NO_VALIDATOR: jsonSchemaValidator = {
   getValidator: <T>() => {
     return (input: unknown) => ({ valid: true, data: input as T & {}, errorMessage: undefined });
@@ -39,8 +39,8 @@ const NO_VALIDATOR: jsonSchemaValidator = {
 };
 
 /**
- * Connects to registered servers with the official SDK, in any revision of the protocol that it speaks. Each connection is
- * for one operation with one deadline (`MCP_TIMEOUT_MS`) and one limit of bytes, and always closed.
+ * Connects to registered servers with the official SDK, in any protocol revision that the SDK supports. Each connection
+ * serves one operation with one deadline (`MCP_TIMEOUT_MS`) and one byte limit, and is always closed.
  */
 export class McpConnector {
   private readonly limiters: Record<OperationKind, FairLimiter>;
@@ -56,7 +56,7 @@ export class McpConnector {
   }
 
   /**
-   * Runs one operation on a server. Organizations take turns, so that the hanging servers of one delay no other.
+   * Runs one operation on a server. Organizations take turns, so that unresponsive servers of one do not delay the others.
    *
    * @param signal ends the operation early; its reason is thrown
    * @throws ServerFailure if the server cannot be used; 503 `service_overloaded` if too many operations wait
@@ -80,8 +80,8 @@ export class McpConnector {
         try {
           return await this.operate(attempt);
         } catch (error) {
-          // The token may have been revoked. The next attempt requests another.
-          if (error instanceof RefusedToken) return this.operate(attempt);
+          // The token may have been revoked. The second attempt requests a new one.
+          if (error instanceof RejectedToken) return this.operate(attempt);
           throw error;
         }
       });
@@ -96,7 +96,7 @@ export class McpConnector {
     const seconds = this.environment.MCP_TIMEOUT_MS / 1000;
     let awaited = server.auth_type === 'oauth' ? 'token endpoint' : 'server';
     const end = (): void =>
-      ending.abort(new ServerFailure('timeout', `The ${awaited} did not answer within ${seconds} s.`));
+      ending.abort(new ServerFailure('timeout', `The ${awaited} did not respond within ${seconds} s.`));
     const timer = setTimeout(end, Math.max(endsAt - performance.now(), 1));
     const linked = linkedSignal(signal, ending.signal);
     const { maxBytes, maxMarks } = OPERATIONS[kind];
@@ -107,9 +107,9 @@ export class McpConnector {
     const requests = new OperationRequests(
       {
         origin: new URL(server.url).origin,
-        limits: new AnswerLimits(maxMarks),
-        // The SDK has resumed a stream that broke, so what follows is the failure.
-        onAnswer: () => void (cause = undefined),
+        limits: new ResponseLimits(maxMarks),
+        // The SDK has resumed a broken stream, so the earlier error is not the cause of a failure.
+        onResponse: () => void (cause = undefined),
         onExcess: (failure) => ending.abort(failure),
       },
       fetcher,
@@ -117,7 +117,7 @@ export class McpConnector {
     const transport = transportOf(server.transport, new URL(server.url), requests.fetch);
     const client = clientFor(server);
     try {
-      // The event source of the SDK reconnects for ever, and its requests would wait.
+      // The event source of the SDK would reconnect forever while its requests wait.
       if (server.transport === 'sse') transport.onerror = (error) => ending.abort(error);
       const result = (async () => {
         requests.credential = await this.credentials.of(server, fetcher, linked.signal);
@@ -130,13 +130,13 @@ export class McpConnector {
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (error instanceof Problem) throw error;
-      // of the token endpoint, or the deadline
+      // Thrown by the token endpoint, or at the deadline.
       if (error instanceof ServerFailure) throw error;
       const { credential } = requests;
       const failure = failureOf([cause, error], credential);
-      const isTokenRefused =
+      const isTokenRejected =
         failure.status === 401 && credential && this.credentials.forget(server, credential);
-      throw isTokenRefused ? new RefusedToken(failure.kind, failure.message) : failure;
+      throw isTokenRejected ? new RejectedToken(failure.kind, failure.message) : failure;
     } finally {
       clearTimeout(timer);
       await this.end(transport, requests);
@@ -147,7 +147,7 @@ export class McpConnector {
     }
   }
 
-  /** Ends the session of the server, if it has one. A failure does not matter, because the server lets it expire. */
+  /** Ends the session of the server, if it has one. Ignores failures, because the server lets the session expire. */
   private async end(transport: OperationTransport, requests: OperationRequests): Promise<void> {
     if (transport.sessionId === undefined) return;
     const ending = new AbortController();
@@ -156,7 +156,7 @@ export class McpConnector {
     try {
       await unlessAborted(endSession(transport), ending.signal);
     } catch {
-      // see above
+      // Ignored, see above.
     } finally {
       clearTimeout(timer);
       ending.abort();
@@ -164,7 +164,7 @@ export class McpConnector {
   }
 }
 
-/** An operation that runs. Its deadline holds for a second attempt, too. */
+/** A running operation. A second attempt has the same deadline. */
 interface Attempt<Result> {
   server: ConnectionTarget;
   kind: OperationKind;
@@ -174,8 +174,8 @@ interface Attempt<Result> {
   endsAt: number;
 }
 
-/** The server refused an access token, which is forgotten. */
-class RefusedToken extends ServerFailure {}
+/** Thrown if the server rejected an access token, which is then no longer cached. */
+class RejectedToken extends ServerFailure {}
 
 const clientFor = ({ transport }: ConnectionTarget): Client =>
   new Client(
@@ -188,7 +188,7 @@ const clientFor = ({ transport }: ConnectionTarget): Client =>
     },
   );
 
-/** Waits for work, but not longer than until the signal is aborted. A later failure of the work is ignored. */
+/** Waits for work until the signal is aborted. Ignores a later failure of the work. */
 function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const leave = (): void => reject(signal.reason as Error);

@@ -7,16 +7,16 @@ import {
 } from '@modelcontextprotocol/client';
 import type { Transport } from '../servers/server.entity';
 
-/** Marks the answer that a stream without one is given. Compared by identity, so that no server can send it. */
+/** Marks the error that replaces the missing response of a stream. Compared by identity, so that no server can forge it. */
 const STREAM_ENDED = Object.freeze({ reason: 'the stream ended' });
 
-/** Returns whether an error is that of a stream that ended without its answer. */
+/** Returns whether an error means that a stream ended without its response. */
 export const isStreamEnd = (error: unknown): boolean =>
   (error as { data?: unknown } | null)?.data === STREAM_ENDED;
 
 /**
- * Streamable HTTP for one operation. A request whose stream ends without its answer fails at once, where the SDK would wait
- * for its timeout.
+ * Streamable HTTP for one operation. A request whose stream ends without its response fails immediately. The SDK alone would
+ * wait for its timeout.
  */
 class OperationHttpTransport extends StreamableHTTPClientTransport {
   override send(message: JSONRPCMessage | JSONRPCMessage[], options?: TransportSendOptions): Promise<void> {
@@ -26,7 +26,7 @@ class OperationHttpTransport extends StreamableHTTPClientTransport {
     const { id } = message;
     const onRequestStreamEnd = (): void => {
       options?.onRequestStreamEnd?.();
-      // Ignored by the SDK if the request already has its answer.
+      // Ignored by the SDK if the request already has its response.
       const error = { code: -32_000, message: 'The stream ended.', data: STREAM_ENDED };
       this.onmessage?.({ jsonrpc: '2.0', id, error });
     };
@@ -54,20 +54,20 @@ export function transportOf(
 ): OperationTransport {
   if (transport === 'sse') return new SSEClientTransport(url, { fetch });
   return new OperationHttpTransport(url, {
-    fetch: withoutStandingStream(fetch),
+    fetch: withoutServerStream(fetch),
     reconnectionOptions: RECONNECTION,
     onInsufficientScope: 'throw',
   });
 }
 
-/** How often the broken streams of one operation are resumed. The SDK counts only attempts that fail. */
+/** How often broken streams of one operation are resumed at most. The SDK counts only failed attempts. */
 const RESUMPTIONS_MAX = 5;
 
 /**
- * Opens no stream for the server's own messages, which the SDK would open after the handshake: an operation waits for none.
- * A stream that continues an answer (`Last-Event-ID`) is opened a few times.
+ * Blocks the stream for messages from the server, which the SDK opens after the handshake, because operations do not need
+ * it. Allows a few streams that resume a response (`Last-Event-ID`).
  */
-function withoutStandingStream(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+function withoutServerStream(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   let resumptions = 0;
   return (input, init) => {
     if (init?.method !== 'GET') return fetch(input, init);
@@ -77,7 +77,7 @@ function withoutStandingStream(fetch: typeof globalThis.fetch): typeof globalThi
   };
 }
 
-/** Ends the session of a server that has sessions (MCP 2025, streamable HTTP), so that it need not wait for its expiry. */
+/** Ends the session of a server that has sessions (MCP 2025, streamable HTTP), so that the session need not expire. */
 export async function endSession(transport: OperationTransport): Promise<void> {
   if (transport instanceof StreamableHTTPClientTransport) await transport.terminateSession();
 }

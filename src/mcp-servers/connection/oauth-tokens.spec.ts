@@ -15,7 +15,7 @@ const SECRET = 'cs:1%+~&=/x';
 interface TokenRequest {
   headers: IncomingHttpHeaders;
   form: Record<string, string>;
-  /** Resolves when the answer is sent, or the connection ends. */
+  /** Resolves when the response is sent or the connection is closed. */
   closed: Promise<unknown>;
 }
 interface TokenResponse {
@@ -25,7 +25,7 @@ interface TokenResponse {
 }
 type Respond = (request: TokenRequest) => TokenResponse | Promise<TokenResponse> | null;
 
-/** A token endpoint that records its requests. `respond` returns null to never answer. */
+/** A token endpoint that records its requests. If `respond` returns null, it never responds. */
 class TokenServer {
   readonly requests: TokenRequest[] = [];
   private waiting: { count: number; resolve: () => void } | null = null;
@@ -118,7 +118,7 @@ describe('OAuthTokens', () => {
     jest.spyOn(Date, 'now').mockImplementation(() => now);
   };
 
-  it('sends client credentials by HTTP Basic, form-encoded, for the resource without its query', async () => {
+  it('sends form-encoded client credentials with HTTP Basic, for the resource without its query', async () => {
     expect(await token(target())).toBe('t1');
     const [{ headers, form }] = endpoint.requests as [TokenRequest];
     const [scheme, credentials] = headers.authorization!.split(' ');
@@ -141,14 +141,14 @@ describe('OAuthTokens', () => {
     [401, 'invalid_client'],
     [400, 'invalid_client'],
     [400, 'invalid_request'],
-  ])('sends the credentials in the body if Basic is answered with %i %s', async (status, error) => {
+  ])('sends the credentials in the body if Basic returns %i %s', async (status, error) => {
     endpoint.respond = ({ headers }) =>
       headers.authorization ? { status, body: { error } } : { body: { access_token: 'by-body' } };
     expect(await token(target())).toBe('by-body');
     expect(endpoint.requests[1]!.form).toMatchObject({ client_id: 'client:1', client_secret: SECRET });
   });
 
-  it('reports why Basic was refused if the endpoint does not accept credentials in the body', async () => {
+  it('reports why Basic was rejected if the endpoint does not accept credentials in the body', async () => {
     endpoint.respond = ({ headers }) =>
       headers.authorization
         ? { status: 401, body: { error: 'invalid_client' } }
@@ -205,24 +205,24 @@ describe('OAuthTokens', () => {
     expect(new Set(all).size).toBe(7);
   });
 
-  it('forgets a token that the server refused, but not one that was renewed meanwhile', async () => {
+  it('forgets a token that the server rejected, but not one that was renewed in the meantime', async () => {
     const server = target();
-    const refused = await token(server);
-    tokens.forget(server, refused);
+    const rejected = await token(server);
+    tokens.forget(server, rejected);
     expect(await token(server)).toBe('t2');
-    tokens.forget(server, refused);
+    tokens.forget(server, rejected);
     expect(await token(server)).toBe('t2');
     tokens.forget(server);
     expect(await token(server)).toBe('t3');
   });
 
-  it('sends one request for callers at the same time', async () => {
+  it('sends one request for concurrent callers', async () => {
     const server = target();
     const all = await Promise.all([token(server), token(server), token(server)]);
     expect([all, endpoint.requests.length]).toEqual([['t1', 't1', 't1'], 1]);
   });
 
-  it('gets a token although the caller that requested it first has left', async () => {
+  it('gets a token even if the caller that requested it first has left', async () => {
     const server = target();
     endpoint.respond = () =>
       endpoint.requests.length === 1 ? null : { body: { access_token: 'of-the-second' } };
@@ -235,7 +235,7 @@ describe('OAuthTokens', () => {
     expect(await stayed).toBe('of-the-second');
   });
 
-  it('ends a request that nobody waits for', async () => {
+  it('aborts a request that no caller waits for', async () => {
     endpoint.respond = () => null;
     const caller = new AbortController();
     const left = token(
@@ -250,28 +250,28 @@ describe('OAuthTokens', () => {
   });
 
   it.each<[string, TokenResponse, string, string]>([
-    ['the client', { status: 401, body: { error: 'invalid_client' } }, 'unauthorized', 'invalid_client'],
-    ['the scope', { status: 400, body: { error: 'invalid_scope' } }, 'unauthorized', 'Check `auth.scope`'],
-    ['access', { status: 403, body: 'no' }, 'unauthorized', 'HTTP 403'],
-    ['an error code of its own', { status: 400, body: { error: SECRET } }, 'unauthorized', 'HTTP 400'],
-    ['by HTML', { status: 400, body: `<p>${SECRET}</p>` }, 'unauthorized', 'HTTP 400'],
-    ['by null', { status: 400, body: null }, 'unauthorized', 'HTTP 400'],
-    ['by a missing endpoint', { status: 404, body: 'no' }, 'protocol', 'HTTP 404'],
-    ['because it is down', { status: 503, body: 'no' }, 'protocol', 'HTTP 503'],
+    ['an invalid client', { status: 401, body: { error: 'invalid_client' } }, 'unauthorized', 'invalid_client'],
+    ['an invalid scope', { status: 400, body: { error: 'invalid_scope' } }, 'unauthorized', 'Check `auth.scope`'],
+    ['denied access', { status: 403, body: 'no' }, 'unauthorized', 'HTTP 403'],
+    ['an unknown error code', { status: 400, body: { error: SECRET } }, 'unauthorized', 'HTTP 400'],
+    ['HTML', { status: 400, body: `<p>${SECRET}</p>` }, 'unauthorized', 'HTTP 400'],
+    ['null', { status: 400, body: null }, 'unauthorized', 'HTTP 400'],
+    ['a missing endpoint', { status: 404, body: 'no' }, 'protocol', 'HTTP 404'],
+    ['an unavailable endpoint', { status: 503, body: 'no' }, 'protocol', 'HTTP 503'],
     ['too many requests', { status: 429, body: {} }, 'protocol', 'HTTP 429'],
-    ['by HTML with 200', { body: `<p>${SECRET}</p>` }, 'protocol', 'access token'],
-    ['with no token', { body: {} }, 'protocol', 'access token'],
-    ['with a token that ends a header', { body: { access_token: 'a\r\nb: c' } }, 'protocol', 'access token'],
-    ['with a long token', { body: { access_token: 'x'.repeat(16_385) } }, 'protocol', 'access token'],
-    ['with another type', { body: { access_token: 'a', token_type: 'DPoP' } }, 'protocol', 'Bearer'],
-    ['with a large body', { body: 'x'.repeat(65_537) }, 'protocol', 'too large'],
+    ['HTML with status 200', { body: `<p>${SECRET}</p>` }, 'protocol', 'access token'],
+    ['no token', { body: {} }, 'protocol', 'access token'],
+    ['a token with a line break', { body: { access_token: 'a\r\nb: c' } }, 'protocol', 'access token'],
+    ['a token that is too long', { body: { access_token: 'x'.repeat(16_385) } }, 'protocol', 'access token'],
+    ['another token type', { body: { access_token: 'a', token_type: 'DPoP' } }, 'protocol', 'Bearer'],
+    ['a body that is too large', { body: 'x'.repeat(65_537) }, 'protocol', 'too large'],
     [
-      'with a redirect',
+      'a redirect',
       { status: 302, body: '', headers: { location: 'http://evil.example/' } },
       'protocol',
       'redirect',
     ],
-  ])('reports an endpoint that refuses %s', async (_, answer, kind, message) => {
+  ])('reports a failed request: %s', async (_, answer, kind, message) => {
     endpoint.respond = () => answer;
     expect(await failure(target())).toMatchObject({
       kind,
@@ -279,7 +279,7 @@ describe('OAuthTokens', () => {
     });
   });
 
-  it('reports an endpoint that cannot be called', async () => {
+  it('reports an endpoint that cannot be reached', async () => {
     expect(await failure(target({ auth_token_url: 'http://10.0.0.1/token' }))).toMatchObject({
       kind: 'blocked_address',
     });

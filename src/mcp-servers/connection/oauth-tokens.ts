@@ -15,16 +15,16 @@ export type OAuthTarget = Pick<
   'server_id' | 'url' | 'auth_token_url' | 'auth_client_id' | 'auth_scope' | 'auth_secret'
 >;
 
-/** Longest response of a token endpoint that is read, in bytes. */
+/** The maximum size of a response of a token endpoint, in bytes. */
 const RESPONSE_MAX = 64 * 1024;
-/** Longest token, in characters. Servers refuse longer headers. */
+/** The maximum length of a token, in characters. Servers reject longer headers. */
 const TOKEN_MAX = 16 * 1024;
-/** Memory for tokens in each process, in characters. */
+/** The maximum size of the cache in each process, in characters. */
 const CACHE_MAX = 16 * 1024 * 1024;
-/** Milliseconds for which a token is used whose endpoint does not say when it expires, and for which any is used at most. */
+/** The lifetime of a token without `expires_in`, and the maximum lifetime of any token, in milliseconds. */
 const DEFAULT_LIFETIME_MS = 5 * 60_000;
 const MAX_LIFETIME_MS = 24 * 3_600_000;
-/** A token is renewed this long before it expires, or after half of its lifetime if that is later. */
+/** How long before its expiry a token is renewed, in milliseconds. At most half of its lifetime. */
 const RENEWAL_MS = 30_000;
 
 interface CachedToken {
@@ -34,8 +34,8 @@ interface CachedToken {
 }
 
 /**
- * Gets access tokens for servers by OAuth 2 client credentials (RFC 6749, section 4.4), and caches them in the memory of the
- * process. A change of the secret, or of anything that it was given for, makes cached tokens unreachable.
+ * Requests access tokens for servers with OAuth 2 client credentials (RFC 6749, section 4.4), and caches them in memory.
+ * Cached tokens are not used any longer after a change of the secret or of its target.
  */
 @Injectable()
 export class OAuthTokens {
@@ -48,11 +48,12 @@ export class OAuthTokens {
   constructor(private readonly secrets: ServerSecrets) {}
 
   /**
-   * Returns a token for `Authorization: Bearer`. Callers at the same time share a request.
+   * Returns a token for `Authorization: Bearer`. Concurrent callers share one request.
    *
    * @param http a fetch of `OutboundHttp`, with the limits of the caller's operation
    * @param signal ends the wait
-   * @throws ServerFailure if no token can be obtained, whose message contains neither the secret nor the words of the endpoint; the signal's reason when it is aborted
+   * @throws ServerFailure if no token can be obtained. Its message contains neither the secret nor text from the endpoint. The
+   * reason of the signal if the signal is aborted
    */
   async token(server: OAuthTarget, http: typeof fetch, signal: AbortSignal): Promise<string> {
     const key = keyOf(server);
@@ -67,7 +68,7 @@ export class OAuthTokens {
         });
       } catch (error) {
         signal.throwIfAborted();
-        // The deadline of another caller may have ended its request. This one has time left.
+        // The request may have ended at the deadline of another caller. This caller has time left.
         const isFinal = error instanceof ServerFailure && error.kind !== 'timeout';
         if (isOwnRequest || isFinal) throw error;
       }
@@ -75,13 +76,13 @@ export class OAuthTokens {
   }
 
   /**
-   * Forgets a token that the server refused with 401, so that the next call requests another. Retry once only.
+   * Forgets a token that the server rejected with 401, so that the next call requests a new one. Retry only once.
    *
-   * @param refused keeps a token that another caller has renewed meanwhile
+   * @param rejected the rejected token. A token that another caller has renewed in the meantime is kept
    */
-  forget(server: OAuthTarget, refused?: string): void {
+  forget(server: OAuthTarget, rejected?: string): void {
     const key = keyOf(server);
-    if (refused === undefined || this.cache.peek(key)?.token === refused) this.cache.delete(key);
+    if (rejected === undefined || this.cache.peek(key)?.token === rejected) this.cache.delete(key);
   }
 
   private async request(
@@ -110,7 +111,7 @@ export class OAuthTokens {
   }
 }
 
-/** A sealed secret differs each time that it is set, so a new one has no tokens. */
+/** Includes the sealed secret, which differs each time that it is set, so that a new secret has no cached tokens. */
 const keyOf = (server: OAuthTarget): string =>
   createHash('sha256')
     .update(
@@ -130,7 +131,7 @@ interface Token {
   lifetimeMs: number;
 }
 
-/** Sends the credentials by HTTP Basic and, if the endpoint does not accept them that way, in the body. */
+/** Sends the credentials with HTTP Basic and, if the endpoint does not accept them that way, in the body. */
 async function requestToken(
   server: OAuthTarget,
   secret: string,
@@ -146,16 +147,16 @@ async function requestToken(
   };
   const send = (body: Record<string, string>, headers: Record<string, string> = {}) =>
     exchange(server.auth_token_url!, body, headers, http, signal);
-  const answer = await send(form, { authorization: basic });
-  if (!isClientRefusal(answer)) return readToken(answer);
+  const first = await send(form, { authorization: basic });
+  if (!isClientRejected(first)) return readToken(first);
   const second = await send({ ...form, client_id: client[0], client_secret: secret });
-  // An endpoint that accepts only Basic says so with `invalid_request`, which hides why it refused the client.
-  return readToken(second.body.error === 'invalid_request' ? answer : second);
+  // An endpoint that accepts only Basic returns `invalid_request`, which hides why it rejected the client.
+  return readToken(second.body.error === 'invalid_request' ? first : second);
 }
 
 const formEncoded = (text: string): string => new URLSearchParams({ _: text }).toString().slice(2);
 
-interface TokenAnswer {
+interface TokenResponse {
   status: number;
   /** Empty if the body is not a JSON object. */
   body: Record<string, unknown>;
@@ -167,7 +168,7 @@ async function exchange(
   headers: Record<string, string>,
   http: typeof fetch,
   signal: AbortSignal,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   try {
     const response = await http(url, {
       method: 'POST',
@@ -194,11 +195,11 @@ const FAILURES: Readonly<Record<OutboundFailure, readonly [FailureKind, string]>
     'The address of the token endpoint is not public. Use a public address, or ask the operator to add it to OUTBOUND_ALLOW.',
   ],
   too_large: ['protocol', 'The response of the token endpoint is too large.'],
-  redirect: ['protocol', 'The token endpoint answered with a redirect. Register its final URL.'],
-  timeout: ['timeout', 'The token endpoint did not answer in time.'],
+  redirect: ['protocol', 'The token endpoint returned a redirect. Register its final URL.'],
+  timeout: ['timeout', 'The token endpoint did not respond in time.'],
   tls: ['tls', 'The TLS connection to the token endpoint failed.'],
   unreachable: ['unreachable', 'The token endpoint cannot be reached.'],
-  protocol: ['protocol', 'The token endpoint does not answer with valid HTTP.'],
+  protocol: ['protocol', 'The token endpoint did not return valid HTTP.'],
 };
 
 function objectIn(text: string): Record<string, unknown> {
@@ -210,11 +211,11 @@ function objectIn(text: string): Record<string, unknown> {
   }
 }
 
-/** Whether the endpoint refused the client, or did not see its credentials (RFC 6749, section 5.2). */
-const isClientRefusal = ({ status, body }: TokenAnswer): boolean =>
+/** Returns whether the endpoint rejected the client, or did not find its credentials (RFC 6749, section 5.2). */
+const isClientRejected = ({ status, body }: TokenResponse): boolean =>
   status === 401 || (status === 400 && (body.error === 'invalid_client' || body.error === 'invalid_request'));
 
-/** The error codes of RFC 6749, sections 4.1.2.1 and 5.2, and of RFC 8707. Others are not repeated. */
+/** The error codes of RFC 6749, sections 4.1.2.1 and 5.2, and of RFC 8707. Other codes are not shown. */
 const ERROR_CODES: readonly unknown[] = [
   'invalid_request',
   'invalid_client',
@@ -228,16 +229,16 @@ const ERROR_CODES: readonly unknown[] = [
   'temporarily_unavailable',
 ];
 
-function readToken({ status, body }: TokenAnswer): Token {
-  if (status < 200 || status > 299) throw refusal(status, body.error);
+function readToken({ status, body }: TokenResponse): Token {
+  if (status < 200 || status > 299) throw rejection(status, body.error);
   const { access_token: token, token_type: type = 'Bearer', expires_in: seconds } = body;
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token) || token.length > TOKEN_MAX) {
-    throw new ServerFailure('protocol', 'The token endpoint did not answer with an access token.');
+    throw new ServerFailure('protocol', 'The token endpoint did not return an access token.');
   }
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
     throw new ServerFailure(
       'protocol',
-      'The token endpoint answered with a token that is not of the type Bearer.',
+      'The token endpoint returned a token that is not of type Bearer.',
     );
   }
   // Some endpoints send the number as a string.
@@ -245,7 +246,7 @@ function readToken({ status, body }: TokenAnswer): Token {
   return { token, lifetimeMs: ms > 0 ? Math.min(ms, MAX_LIFETIME_MS) : 0 };
 }
 
-/** What to check after an error that is not about the client itself. */
+/** The advice for errors that are not about the client credentials. */
 const REMEDIES: Readonly<Record<string, string>> = {
   invalid_scope: 'Check `auth.scope`.',
   invalid_target: 'The endpoint issues no tokens for the URL of the server.',
@@ -253,11 +254,11 @@ const REMEDIES: Readonly<Record<string, string>> = {
   unsupported_grant_type: 'The endpoint must support client credentials.',
 };
 
-function refusal(status: number, code: unknown): ServerFailure {
+function rejection(status: number, code: unknown): ServerFailure {
   const reason = ERROR_CODES.includes(code) ? String(code) : `HTTP ${status}`;
   if (status === 400 || status === 401 || status === 403) {
     const remedy = REMEDIES[reason] ?? 'Check `auth.client_id` and `auth.client_secret`.';
-    return new ServerFailure('unauthorized', `The token endpoint refused the client (${reason}). ${remedy}`);
+    return new ServerFailure('unauthorized', `The token endpoint rejected the client (${reason}). ${remedy}`);
   }
-  return new ServerFailure('protocol', `The token endpoint answered with an error (${reason}).`);
+  return new ServerFailure('protocol', `The token endpoint returned an error (${reason}).`);
 }

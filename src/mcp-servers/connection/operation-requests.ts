@@ -1,17 +1,17 @@
-import type { AnswerLimits } from './answer-limits';
+import type { ResponseLimits } from './response-limits';
 import type { Credential } from './server-credentials';
 
 export interface OperationRequestsOptions {
-  /** Of the server. The secret was given for it alone. */
+  /** The origin of the server. The credential is sent only there. */
   origin: string;
-  limits: AnswerLimits;
-  /** Called when a request is answered. */
-  onAnswer: () => void;
-  /** Receives the failure of an answer that exceeds the limits, which the SDK would hide. */
+  limits: ResponseLimits;
+  /** Called when a request has a response. */
+  onResponse: () => void;
+  /** Receives the failure of a response that exceeds the limits. The SDK would hide it. */
   onExcess: (failure: unknown) => void;
 }
 
-/** Sends the requests of one operation with the credential, and limits their answers. */
+/** Sends the requests of one operation with the credential, and limits their responses. */
 export class OperationRequests {
   credential: Credential | null = null;
 
@@ -31,7 +31,7 @@ export class OperationRequests {
       headers.set(this.credential.header, this.credential.value);
     }
     const response = await this.fetcher(input, { ...init, headers });
-    this.options.onAnswer();
+    this.options.onResponse();
     return this.limited(response);
   };
 
@@ -50,7 +50,7 @@ export class OperationRequests {
         controller.enqueue(chunk);
       },
     });
-    const made = new Response(body.pipeThrough(scanning), { status, statusText, headers });
-    return Object.defineProperty(made, 'url', { value: url });
+    const scanned = new Response(body.pipeThrough(scanning), { status, statusText, headers });
+    return Object.defineProperty(scanned, 'url', { value: url });
   }
 }

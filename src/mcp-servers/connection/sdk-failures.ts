@@ -13,7 +13,7 @@ import { isStreamEnd } from './mcp-transport';
 import type { Credential } from './server-credentials';
 import { excerptOf, ServerFailure } from './server-failure';
 
-/** Returns an error and its causes, outermost first. The SDK keeps some causes in `data`. */
+/** Returns an error and its causes, outermost first. The SDK stores some causes in `data`. */
 function chainOf(error: unknown): unknown[] {
   const chain: unknown[] = [];
   let next = error;
@@ -26,27 +26,27 @@ function chainOf(error: unknown): unknown[] {
 }
 const CAUSES_MAX = 10;
 
-/** What the failures of a call mean. Messages of system errors contain addresses, so none is shown. */
+/** The messages for outbound failures. Messages of system errors are not shown, because they contain addresses. */
 const NETWORK: Readonly<Record<OutboundFailure, readonly [FailureKind, string]>> = {
   blocked_address: [
     'blocked_address',
     'The address of the server is not public. Use a public address, or ask the operator to add it to OUTBOUND_ALLOW.',
   ],
-  too_large: ['protocol', 'The answers of the server are too large.'],
+  too_large: ['protocol', 'The responses of the server are too large.'],
   redirect: [
     'protocol',
-    'The server answered with a redirect, which is not followed. Register its final URL.',
+    'The server returned a redirect, which is not followed. Register its final URL.',
   ],
-  timeout: ['timeout', 'The server did not answer in time.'],
+  timeout: ['timeout', 'The server did not respond in time.'],
   tls: ['tls', 'The TLS connection failed. Use a certificate of a public authority for this host name.'],
   unreachable: ['unreachable', 'The server cannot be reached.'],
-  protocol: ['protocol', 'The server does not answer with valid HTTP.'],
+  protocol: ['protocol', 'The server did not return valid HTTP.'],
 };
 
-/** Says more about some errors of Node.js, OpenSSL and undici, by their `code`. */
+/** More specific messages for some errors of Node.js, OpenSSL and undici, by `code`. */
 const REASONS: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER:
-    'The server does not use TLS at this port. Register its URL with http, or another port.',
+    'The server does not use TLS on this port. Register its URL with http, or use another port.',
   ECONNREFUSED: 'The server refused the connection.',
   ENOTFOUND: 'The host name of the server cannot be resolved.',
   EAI_AGAIN: 'The host name of the server cannot be resolved at the moment.',
@@ -54,7 +54,7 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_SOCKET: 'The server closed the connection.',
 };
 
-/** Returns what a network error means, or null for another error. */
+/** Returns the failure for a network error, or null for other errors. */
 function networkFailure(error: unknown, chain: readonly unknown[]): ServerFailure | null {
   const failure = outboundFailure(error) ?? firstOf(chain, outboundFailure);
   if (failure === null) return null;
@@ -66,15 +66,15 @@ const MIB = 1024 * 1024;
 
 function reasonOf(error: unknown): string | null {
   if (error instanceof ResponseTooLargeError) {
-    return `The answers of the server exceed ${error.maxBytes / MIB} MiB.`;
+    return `The responses of the server exceed ${error.maxBytes / MIB} MiB.`;
   }
   return REASONS[String((error as { code?: unknown }).code)] ?? null;
 }
 
 /**
- * Returns the failure that the errors of a connection mean, by the first one that says it.
+ * Returns the failure for the errors of a connection, based on the first error that is recognized.
  *
- * @param credential was sent; its secret is removed from the server's own words
+ * @param credential the credential that was sent. Its secret is removed from text of the server
  */
 export function failureOf(errors: readonly unknown[], credential: Credential | null): ServerFailure {
   for (const error of errors) {
@@ -83,17 +83,17 @@ export function failureOf(errors: readonly unknown[], credential: Credential | n
     if (failure) return failure;
   }
   if (errors.some(isStreamEnd)) return closedEarly();
-  return new ServerFailure('protocol', 'The answers of the server do not follow the Model Context Protocol.');
+  return new ServerFailure('protocol', 'The responses of the server do not follow the Model Context Protocol.');
 }
 
 const closedEarly = (): ServerFailure =>
-  new ServerFailure('unreachable', 'The server closed the connection before it answered.');
+  new ServerFailure('unreachable', 'The server closed the connection before it responded.');
 
-/** Returns what the end of a stream of the SSE transport means. It has a status unless it had begun. */
+/** Returns the failure for the end of an SSE stream. The status is undefined if the stream had already started. */
 function streamFailure(status: number | undefined, credential: Credential | null): ServerFailure {
   if (status === undefined) return closedEarly();
   return status < 400
-    ? protocolFailure('The server did not answer with a stream of events.')
+    ? protocolFailure('The server did not return an event stream.')
     : statusFailure(status, credential);
 }
 
@@ -105,27 +105,27 @@ function firstOf<Result>(chain: readonly unknown[], find: (one: unknown) => Resu
   return null;
 }
 
-/** Returns the failure that an HTTP status means. */
+/** Returns the failure for an HTTP status. */
 function statusFailure(status: number, credential: Credential | null): ServerFailure {
   if (status === 401 || status === 403) {
     const message = `The server refused access (HTTP ${status}). ${remedyOf(credential)}`;
     return new ServerFailure('unauthorized', message, status);
   }
   const advice = WRONG_ADDRESS.has(status) ? ' Check the path of `url`, and `transport`.' : '';
-  return new ServerFailure('protocol', `The server answered with HTTP ${status}.${advice}`, status);
+  return new ServerFailure('protocol', `The server returned HTTP ${status}.${advice}`, status);
 }
 
-/** What servers answer at another path, or to another transport. */
+/** The statuses that servers return for a wrong path or transport. */
 const WRONG_ADDRESS: ReadonlySet<number> = new Set([400, 404, 405, 406, 410, 415]);
 
 function remedyOf(credential: Credential | null): string {
-  if (!credential) return 'It needs credentials: send them in `auth`.';
+  if (!credential) return 'It requires credentials. Send them in `auth`.';
   if (credential.isIssued)
     return 'The token endpoint issued a token, so check `auth.scope` and `auth.token_url`.';
   return 'Check the secret in `auth`.';
 }
 
-/** Says what the errors of the SDK mean, whose own messages may contain a whole answer. */
+/** Returns the failure for an error of the SDK. The SDK's own messages are not used, because they may contain a whole response. */
 function sdkFailure(error: unknown, credential: Credential | null): ServerFailure | null {
   const secret = credential?.secret ?? null;
   if (error instanceof ServerFailure) return error;
@@ -135,14 +135,14 @@ function sdkFailure(error: unknown, credential: Credential | null): ServerFailur
   if (error instanceof InsufficientScopeError) return statusFailure(403, credential);
   if (error instanceof ProtocolError) {
     if (isStreamEnd(error)) return null;
-    const message = `The server answered with the error ${error.code}: ${excerptOf(error.message, secret)}`;
+    const message = `The server returned the error ${error.code}: ${excerptOf(error.message, secret)}`;
     return new ServerFailure('protocol', message, undefined, error.code);
   }
   if (error instanceof SdkError) return errorFailure(error, secret);
-  if (error instanceof SyntaxError) return protocolFailure('The server did not answer with valid JSON.');
+  if (error instanceof SyntaxError) return protocolFailure('The server did not return valid JSON.');
   if (!(error instanceof Error)) return null;
   if (error.message.startsWith("Server's protocol version is not supported")) {
-    return protocolFailure('The server speaks an unknown version of the protocol.');
+    return protocolFailure('The server uses an unknown version of the protocol.');
   }
   if (error.message === 'bad port') {
     return new ServerFailure(
@@ -150,7 +150,7 @@ function sdkFailure(error: unknown, credential: Credential | null): ServerFailur
       'The Fetch standard blocks the port of the server. Use another port.',
     );
   }
-  // thrown for the SSE transport, with the body of the answer
+  // Thrown by the SSE transport. The message contains the body of the response.
   const [, status] = /^Error POSTing to endpoint \(HTTP (\d{3})\)/.exec(error.message) ?? [];
   return status ? statusFailure(Number(status), credential) : null;
 }
@@ -158,15 +158,15 @@ function sdkFailure(error: unknown, credential: Credential | null): ServerFailur
 function errorFailure({ code, data }: SdkError, secret: string | null): ServerFailure | null {
   switch (code) {
     case SdkErrorCode.RequestTimeout:
-      return new ServerFailure('timeout', 'The server did not answer in time.');
+      return new ServerFailure('timeout', 'The server did not respond in time.');
     case SdkErrorCode.ConnectionClosed:
       return new ServerFailure('unreachable', 'The server cannot be reached: the connection was closed.');
     case SdkErrorCode.UnsupportedResultType:
-      return protocolFailure('The server asks for further input, which the service cannot give.');
+      return protocolFailure('The server requests further input, which the service cannot provide.');
     case SdkErrorCode.ClientHttpUnexpectedContent: {
       const { contentType } = (data ?? {}) as { contentType?: string | null };
-      const given = contentType ? excerptOf(contentType, secret) : 'no content type';
-      return protocolFailure(`The server answered with ${given} instead of JSON or events.`);
+      const received = contentType ? excerptOf(contentType, secret) : 'no content type';
+      return protocolFailure(`The server returned ${received} instead of JSON or an event stream.`);
     }
     default:
       return null;

@@ -5,7 +5,7 @@ import type { McpConnector } from './mcp-connector';
 import type { McpSession, OperationKind } from './mcp-session';
 import { type ConnectionTarget, ServerCredentials } from './server-credentials';
 
-/** Connects to registered servers. Loads the SDK with the first connection, because it takes 27 MiB. */
+/** Connects to registered servers. Loads the SDK at the first connection, because it takes 27 MiB. */
 @Injectable()
 export class ServerConnections {
   private connector: Promise<McpConnector> | undefined;

@@ -29,9 +29,9 @@ export class ServerCredentials {
   ) {}
 
   /**
-   * Returns null for a server without a secret. Requests an access token for the type `oauth`.
+   * Returns the credential of a server, or null if it has no secret. Requests an access token for the type `oauth`.
    *
-   * @throws ServerFailure for a secret that cannot be decrypted, or without a token
+   * @throws ServerFailure if the secret cannot be decrypted, or if no token can be obtained
    */
   async of(server: ConnectionTarget, http: typeof fetch, signal: AbortSignal): Promise<Credential | null> {
     const { server_id, auth_type, auth_header, auth_secret } = server;
@@ -42,7 +42,7 @@ export class ServerCredentials {
     return { header: auth_header!, value: secret, secret, isIssued: false };
   }
 
-  /** Forgets an access token that the server refused. @returns whether it was one, so that another can be requested */
+  /** Forgets an access token that the server rejected. @returns false if the credential is not an access token */
   forget(server: ConnectionTarget, { secret, isIssued }: Credential): boolean {
     if (!isIssued) return false;
     this.tokens.forget(server, secret);

@@ -36,8 +36,8 @@ export class ToolCaller {
   /**
    * Runs a tool. The caller has checked the role. An error of the tool itself is a result with `isError`.
    *
-   * Errors: 404 for an unknown server or tool, 409 for an archived server, 400 if the server refuses the arguments, 504 if it is
-   * too slow, 503 if it cannot be used otherwise, also if it answers with another protocol error or asks for further input.
+   * Errors: 404 for an unknown server or tool; 409 for an archived server; 400 if the server rejects the arguments; 504 if it is
+   * too slow; 503 if it cannot be used for another reason, including other protocol errors and requests for further input.
    */
   async call(scope: Scope, call: ToolCall, signal: AbortSignal): Promise<ToolCallResult> {
     const server = await this.servers.find(scope, call.server_id);
@@ -49,7 +49,7 @@ export class ToolCaller {
       const result = await this.connections.run(server, 'call', signal, (session) =>
         session.client.callTool(
           { name: tool.name, arguments: call.arguments },
-          // Says which arguments the protocol sends as headers. Without an output schema, because the SDK would compile it.
+          // Tells the SDK which arguments to send as headers. Omits the output schema, because the SDK would compile it.
           { ...requestOptions(session), toolDefinition: definitionOf(tool.name, tool.input_schema.parse()) },
         ),
       );

@@ -10,7 +10,7 @@ import { type McpSession, requestOptions } from './mcp-session';
 import type { ConnectionTarget } from './server-credentials';
 import { excerptOf, ServerFailure } from './server-failure';
 
-/** The most pages that are read, because pages may be empty. */
+/** The maximum number of pages to read, because pages may be empty. */
 const PAGES_MAX = 1_000;
 
 /** A page of `tools/list`, whose tools are validated later. */
@@ -19,7 +19,7 @@ interface ToolsPage {
   nextCursor?: string | null;
 }
 
-/** Only the form of the page: the SDK would check every tool on the event loop. */
+/** Checks only the form of the page, because the SDK would check every tool on the event loop. */
 const PAGE: StandardSchemaV1<unknown, ToolsPage> = {
   '~standard': {
     version: 1,
@@ -33,10 +33,10 @@ const isPage = (value: unknown): value is ToolsPage =>
   Array.isArray(value.tools) &&
   (value.nextCursor === undefined || value.nextCursor === null || typeof value.nextCursor === 'string');
 
-/** What is stored of a tool. */
+/** The members of a tool that are stored. */
 const MEMBERS = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
 
-/** The tools of a server in the form of a body, so that they are read by the same rules. */
+/** The tools of a server in the form of a request body, so that they are validated by the same rules. */
 class ListedToolsDto {
   @IsArray()
   @ArrayMaxSize(LISTED_TOOLS_MAX)
@@ -50,9 +50,9 @@ export class ToolLister {
   constructor(private readonly bodies: JsonBodies) {}
 
   /**
-   * Follows the pages to the end. An empty string is a cursor.
+   * Returns the tools of all pages. An empty string is a valid cursor.
    *
-   * @throws ServerFailure for a list without end, one with more than 10,000 tools or 1,000 pages, and tools that cannot be stored
+   * @throws ServerFailure for an endless list, for more than 10,000 tools or 1,000 pages, and for tools that cannot be stored
    */
   async list(session: McpSession, server: ConnectionTarget): Promise<GivenToolDto[]> {
     // A server without the capability offers no tools.
@@ -68,7 +68,7 @@ export class ToolLister {
       for (const tool of await this.read(session, server, page.tools)) tools.push(tool);
       if (page.nextCursor == null) break;
       cursor = page.nextCursor;
-      if (seen.has(cursor)) throw invalid('it repeats a cursor, so it has no end');
+      if (seen.has(cursor)) throw invalid('it repeats a cursor, so it would never end');
       seen.add(cursor);
       if (seen.size >= PAGES_MAX) throw invalid(`it has more than ${PAGES_MAX} pages`);
     }
@@ -82,14 +82,14 @@ export class ToolLister {
     return session.client.request({ method: 'tools/list', ...params }, PAGE, requestOptions(session));
   }
 
-  /** Returns what is stored of tools, with the checks of a request's body: depth, NUL characters, lone surrogates. */
+  /** Returns the stored members of tools. Checks them like a request body: depth, NUL characters, lone surrogates. */
   private async read(
     { signal }: McpSession,
     server: ConnectionTarget,
-    given: readonly unknown[],
+    listed: readonly unknown[],
   ): Promise<unknown[]> {
     const owner = { orgId: server.org_id, workspaceId: server.workspace_id };
-    const bytes = Buffer.from(JSON.stringify({ tools: given.map(storedMembers) }));
+    const bytes = Buffer.from(JSON.stringify({ tools: listed.map(storedMembers) }));
     try {
       const { tools } = (await this.bodies.parse(owner, signal, bytes, ListedToolsDto)) as ListedToolsDto;
       return tools;
@@ -101,13 +101,13 @@ export class ToolLister {
   }
 }
 
-/** Null members count as absent. The protocol has no null there, but servers send it. */
+/** Returns the stored members of a tool. Drops null members, which the protocol does not allow but some servers send. */
 function storedMembers(tool: unknown): unknown {
   if (!isJsonObject(tool)) return tool;
   return Object.fromEntries(MEMBERS.flatMap((name) => (tool[name] == null ? [] : [[name, tool[name]]])));
 }
 
-/** Names the tool that a fault is in. */
+/** Returns a fault with the name of its tool. */
 function describe(
   { pointer, detail }: { pointer: string; detail: string },
   tools: readonly unknown[],

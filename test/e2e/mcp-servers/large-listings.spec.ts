@@ -39,7 +39,7 @@ describe('a server with an endless list of tools', () => {
       more();
       return true;
     };
-    const message = 'The answers of the server exceed 16 MiB.';
+    const message = 'The responses of the server exceed 16 MiB.';
     expect((await on.editor.post(`${path}/test`)).body).toEqual({
       ok: false,
       error: { kind: 'protocol', message },

@@ -124,7 +124,7 @@ describe('a server that needs OAuth client credentials', () => {
     expect(error).toEqual({
       kind: 'unauthorized',
       message:
-        'The token endpoint refused the client (invalid_client). Check `auth.client_id` and `auth.client_secret`.',
+        'The token endpoint rejected the client (invalid_client). Check `auth.client_id` and `auth.client_secret`.',
     });
     expect(remote.count('tools/list')).toBe(0);
   });
@@ -136,7 +136,7 @@ describe('a server that needs OAuth client credentials', () => {
       const { error } = await test(await registered());
       expect(error).toEqual({
         kind: 'timeout',
-        message: 'The token endpoint did not answer within 1.5 s.',
+        message: 'The token endpoint did not respond within 1.5 s.',
       });
     } finally {
       app.get(Environment).MCP_TIMEOUT_MS = 20_000;

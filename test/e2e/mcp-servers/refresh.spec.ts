@@ -86,7 +86,7 @@ describe('the tools of a server', () => {
       ok: false,
       error: {
         kind: 'protocol',
-        message: 'The tool list of the server cannot be used: it repeats a cursor, so it has no end.',
+        message: 'The tool list of the server cannot be used: it repeats a cursor, so it would never end.',
       },
     });
     expect(remote.count('tools/list')).toBeLessThan(10);

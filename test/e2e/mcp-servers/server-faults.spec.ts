@@ -65,7 +65,7 @@ describe('a server that cannot be used', () => {
     await test(path);
     remote.intercept = () => true;
     shortenDeadline();
-    await expectFailure(path, 'timeout', 'did not answer within 1.5 s');
+    await expectFailure(path, 'timeout', 'did not respond within 1.5 s');
     expect(namesIn(await on.editor.get(`${path}/tools`))).toEqual(['a']);
   });
 
@@ -79,7 +79,7 @@ describe('a server that cannot be used', () => {
         : new Promise<never>(() => undefined),
     );
     shortenDeadline();
-    await expectFailure(path, 'timeout', 'did not answer within 1.5 s');
+    await expectFailure(path, 'timeout', 'did not respond within 1.5 s');
   });
 
   it('sends one byte after the other, for longer than the deadline', async () => {
@@ -92,7 +92,7 @@ describe('a server that cannot be used', () => {
       return true;
     };
     shortenDeadline();
-    await expectFailure(path, 'timeout', 'did not answer within 1.5 s');
+    await expectFailure(path, 'timeout', 'did not respond within 1.5 s');
   });
 
   /** Ends the connection in the second page of the list. */
@@ -128,7 +128,7 @@ describe('a server that cannot be used', () => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
       response.end(': nothing\n\n');
     });
-    await expectFailure(path, 'unreachable', 'closed the connection before it answered');
+    await expectFailure(path, 'unreachable', 'closed the connection before it responded');
   });
 
   it('closes the stream of the SSE transport in the middle of the list', async () => {
@@ -140,7 +140,7 @@ describe('a server that cannot be used', () => {
       await remote.endStreams();
       return { tools: [], nextCursor: 'more' };
     });
-    await expectFailure(path, 'unreachable', 'closed the connection before it answered');
+    await expectFailure(path, 'unreachable', 'closed the connection before it responded');
     // the event source of the SDK would reconnect
     const opened = remote.requests.slice(requests).filter(({ method }) => method === 'GET');
     expect(opened).toHaveLength(2);
@@ -156,7 +156,7 @@ describe('a server that cannot be used', () => {
           response.writeHead(status, { Location: other.url.replace('127.0.0.1', 'localhost') }).end();
           return true;
         };
-        await expectFailure(path, 'protocol', 'answered with a redirect, which is not followed');
+        await expectFailure(path, 'protocol', 'returned a redirect, which is not followed');
       }
       expect(other.requests).toEqual([]);
     } finally {
@@ -172,7 +172,7 @@ describe('a server that cannot be used', () => {
       return true;
     };
     const message =
-      status === 200 ? 'answered with text/html instead of JSON' : `answered with HTTP ${status}`;
+      status === 200 ? 'returned text/html instead of JSON' : `returned HTTP ${status}`;
     await expectFailure(path, 'protocol', message);
     expect(JSON.stringify(await test(path))).not.toContain('10.1.2.3');
   });
@@ -184,7 +184,7 @@ describe('a server that cannot be used', () => {
       response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html></html>');
       return true;
     };
-    await expectFailure(path, 'protocol', 'did not answer with a stream of events');
+    await expectFailure(path, 'protocol', 'did not return an event stream');
   });
 
   it('answers with broken JSON', async () => {
@@ -194,7 +194,7 @@ describe('a server that cannot be used', () => {
       response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"jsonrpc": "2.0", ');
       return true;
     };
-    await expectFailure(path, 'protocol', 'did not answer with valid JSON');
+    await expectFailure(path, 'protocol', 'did not return valid JSON');
   });
 
   it('answers with an error of the protocol, which is shown on one line and without the secret', async () => {
@@ -206,7 +206,7 @@ describe('a server that cannot be used', () => {
     await expectFailure(
       path,
       'protocol',
-      /^The server answered with the error -32603: .*no tools for \[secret\] x{9,200}…$/,
+      /^The server returned the error -32603: .*no tools for \[secret\] x{9,200}…$/,
     );
     expect(JSON.stringify((await on.editor.get(`${path}/checks`)).body)).not.toContain(SECRET);
   });
@@ -220,7 +220,7 @@ describe('a server that cannot be used', () => {
     remote.demand(header, value);
     expect(await test(await registered({ auth }))).toMatchObject({ ok: true, tools: { added: ['a'] } });
     const without = await registered();
-    await expectFailure(without, 'unauthorized', 'It needs credentials: send them in `auth`');
+    await expectFailure(without, 'unauthorized', 'It requires credentials. Send them in `auth`');
     const wrong = await registered({ auth: { ...auth, value: 'wrong' } });
     await expectFailure(wrong, 'unauthorized', /refused access \(HTTP 401\)\. Check the secret in `auth`/);
   });
@@ -287,7 +287,7 @@ describe('a server that cannot be used', () => {
   it('does not use TLS at an https URL', async () => {
     await start();
     const path = await registered({ url: remote.url.replace('http:', 'https:') });
-    await expectFailure(path, 'tls', 'does not use TLS at this port. Register its URL with http');
+    await expectFailure(path, 'tls', 'does not use TLS on this port. Register its URL with http');
   });
 
   it('has another path', async () => {
@@ -307,7 +307,7 @@ describe('a server that cannot be used', () => {
     const { port } = odd.address() as AddressInfo;
     try {
       const path = await registered({ url: `http://127.0.0.1:${port}/mcp` });
-      await expectFailure(path, 'protocol', 'does not answer with valid HTTP');
+      await expectFailure(path, 'protocol', 'did not return valid HTTP');
     } finally {
       odd.close();
     }

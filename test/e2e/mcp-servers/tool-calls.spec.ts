@@ -128,7 +128,7 @@ describe('calling a tool of a server', () => {
     };
     const [status, code, detail] = await failureOf(call(id, 'a'));
     expect([status, code]).toEqual([400, 'invalid_request']);
-    expect(detail).toMatch(/^MCP server server \d+ refused the call\. .* -32602: query must be a string$/);
+    expect(detail).toMatch(/^MCP server server \d+ rejected the call\. .* -32602: query must be a string$/);
   });
 
   it('is 504 for a server that hangs, and ends when nobody waits any more', async () => {
@@ -139,7 +139,7 @@ describe('calling a tool of a server', () => {
       504,
       'request_timeout',
       expect.stringContaining(
-        'failed (timeout): The server did not answer within 1.5 s. The tool may have run all the same.',
+        'failed (timeout): The server did not respond within 1.5 s. The tool may have run anyway.',
       ),
     ]);
     app.get(Environment).MCP_TIMEOUT_MS = 20_000;
@@ -168,7 +168,7 @@ describe('calling a tool of a server', () => {
     expect(await failureOf(call(id, 'a'))).toEqual([
       503,
       'service_unavailable',
-      expect.stringContaining('The server asks for further input, which the service cannot give.'),
+      expect.stringContaining('The server requests further input, which the service cannot provide.'),
     ]);
   });
 
@@ -178,7 +178,7 @@ describe('calling a tool of a server', () => {
     expect(await failureOf(call(id, 'a'))).toEqual([
       503,
       'service_unavailable',
-      expect.stringContaining('The answers of the server exceed 4 MiB.'),
+      expect.stringContaining('The responses of the server exceed 4 MiB.'),
     ]);
   });
 

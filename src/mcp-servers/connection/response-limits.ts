@@ -1,10 +1,10 @@
 import { ServerFailure } from './server-failure';
 
-/** Deepest nesting of a message, which holds schemas of 64 levels. Code that recurses fails at some thousand levels. */
+/** The maximum nesting of a message, which may contain schemas of 64 levels. Recursive code fails at a few thousand levels. */
 const DEPTH_MAX = 128;
 /**
- * The most lines of event streams, and messages of batches, in one operation. The parser of the SDK takes up to 20 µs for a
- * line, and its check of a message up to 60 µs. A message takes three lines.
+ * The maximum number of lines of event streams and messages of batches in one operation. The SDK takes up to 20 µs to parse
+ * a line and up to 60 µs to check a message. A message takes three lines.
  */
 const LINES_MAX = 5_000;
 
@@ -21,17 +21,17 @@ const CLOSE_OBJECT = 125;
 const DATA = Buffer.from('data:');
 
 /**
- * Limits what the SDK's parsing of the answers of one operation costs, before it parses them: a few bytes of JSON can become
- * many times as much memory, and a line of an event stream much time.
+ * Limits the cost of parsing the responses of one operation, before the SDK parses them. Without limits, small JSON could
+ * take many times its size in memory, and short lines of an event stream much time.
  */
-export class AnswerLimits {
+export class ResponseLimits {
   private lines = 0;
   private marks = 0;
 
-  /** @param marksMax the most `[`, `{`, `,` and `:` outside of strings, about one for each value and each name */
+  /** @param marksMax the maximum number of `[`, `{`, `,` and `:` outside of strings: about one for each value and name */
   constructor(private readonly marksMax: number) {}
 
-  /** Returns the check of one body, to be called with each chunk. It throws a `ServerFailure`. */
+  /** Returns a function that checks the chunks of one body. The function throws a `ServerFailure`. */
   scanner(contentType: string | null): (chunk: Uint8Array) => void {
     const scan = new BodyScan(/^\s*text\/event-stream/i.test(contentType ?? ''));
     return (chunk) => {
@@ -46,14 +46,14 @@ export class AnswerLimits {
 }
 
 const failure = (reason: string): ServerFailure =>
-  new ServerFailure('protocol', `The answers of the server ${reason}.`);
+  new ServerFailure('protocol', `The responses of the server ${reason}.`);
 
 /**
- * Counts in the bytes of one body. Its place in the JSON is exact until the JSON is invalid. Strings do not contain line
- * ends, so each line begins outside of them.
+ * Counts lines, marks and nesting in the bytes of one body. Tracks the position in the JSON exactly while the JSON is valid.
+ * JSON strings contain no line ends, so each line starts outside of a string.
  */
 class BodyScan {
-  /** Counts in the last chunk. */
+  /** The counts of the last chunk. */
   lines = 0;
   marks = 0;
   deepest = 0;
@@ -62,7 +62,7 @@ class BodyScan {
   private isInString = false;
   private isEscaped = false;
   private last = 0;
-  /** How much of `data:` begins the line of an event stream, or -1 for another line. The rest of a data line is JSON. */
+  /** The bytes of `data:` that the line of an event stream matches so far, or -1. The rest of a data line is JSON. */
   private matched = 0;
 
   constructor(private readonly isEventStream: boolean) {}
@@ -87,7 +87,7 @@ class BodyScan {
     if (this.isEventStream && !(byte === LINE_FEED && this.last === CARRIAGE_RETURN)) this.lines += 1;
   }
 
-  /** A byte order mark may come before the field. */
+  /** A byte order mark may precede the field. */
   private matchField(byte: number): void {
     if (this.matched === 0 && byte >= 0x80) return;
     this.matched = byte === DATA[this.matched] ? this.matched + 1 : -1;

@@ -53,7 +53,7 @@ describe('a hostile server', () => {
       'application/json',
       (id) => `{"jsonrpc":"2.0","id":${id},"result":{"tools":[${objects}]}}`,
     );
-    expect(await test()).toEqual(failure('The answers of the server are too complex.'));
+    expect(await test()).toEqual(failure('The responses of the server are too complex.'));
   });
 
   it('is told from one with 5,000 tools with rich schemas', async () => {
@@ -77,19 +77,19 @@ describe('a hostile server', () => {
     });
     await expect(call()).rejects.toMatchObject({
       status: 503,
-      detail: expect.stringContaining('The answers of the server are nested too deeply.'),
+      detail: expect.stringContaining('The responses of the server are nested too deeply.'),
     });
   });
 
   it.each(['a\n', 'a\r', 'data:{}\n\n'])('sends 1 MiB of lines %j as events', async (line) => {
     answer('tools/list', 'text/event-stream', () => line.repeat(MIB / line.length));
-    expect(await test()).toEqual(failure('The answers of the server have too many lines or messages.'));
+    expect(await test()).toEqual(failure('The responses of the server have too many lines or messages.'));
   });
 
   it('sends 100,000 messages at once', async () => {
     const batch = `[${Array(100_000).fill('{"jsonrpc":"2.0","method":"a"}').join()}]`;
     answer('tools/list', 'application/json', () => batch);
-    expect(await test()).toEqual(failure('The answers of the server have too many lines or messages.'));
+    expect(await test()).toEqual(failure('The responses of the server have too many lines or messages.'));
   });
 
   it('ends each stream so that it is resumed: five times', async () => {
@@ -100,7 +100,7 @@ describe('a hostile server', () => {
     };
     await expect(call()).rejects.toMatchObject({
       status: 503,
-      detail: expect.stringContaining('The server closed the connection before it answered.'),
+      detail: expect.stringContaining('The server closed the connection before it responded.'),
     });
     expect(remote.requests.filter(({ method }) => method === 'GET')).toHaveLength(5);
   });
@@ -123,7 +123,7 @@ describe('a hostile server', () => {
     };
     await expect(call()).rejects.toMatchObject({
       status: 400,
-      detail: expect.stringContaining('The server answered with the error -32602: no such city'),
+      detail: expect.stringContaining('The server returned the error -32602: no such city'),
     });
   });
 
