@@ -4,6 +4,6 @@ import { ResourcesModule } from '../resources';
 import { CheckScheduler } from './checks/check.scheduler';
 import { McpServersModule } from './mcp-servers.module';
 
-/** The part of MCP servers in the worker: it checks them. */
+/** The worker's part of MCP servers: their scheduled checks. */
 @Module({ imports: [McpServersModule, JobsWorkerModule, ResourcesModule], providers: [CheckScheduler] })
 export class McpServersWorkerModule {}

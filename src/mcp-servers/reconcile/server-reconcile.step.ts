@@ -21,7 +21,7 @@ import {
 } from '../../resources';
 import { changedSecretTarget } from '../servers/server-auth';
 import { AUTH_COLUMNS, REGISTRY_NAME, type ServerEntity } from '../servers/server.entity';
-import { unchecked } from '../servers/server-health';
+import { uncheckedHealth } from '../servers/server-health';
 import { type ComparedServer, ServerRepository } from '../servers/server.repository';
 import { auditedServerChanges, SERVER } from '../servers/server.service';
 import { hasChanges, type Listing, type ToolChanges, ToolStore } from '../servers/tool-store';
@@ -36,7 +36,7 @@ import {
 type PresentServer = Matched<DeclaredServer, ComparedServer, ComparedServer>;
 type ServerDraft = ReconcileDraft<ServerEntity, DeclaredServer>;
 
-/** Reconciles the MCP servers that an app declares, and their tools. A server can be renamed by hand. */
+/** Reconciles the MCP servers that an app declares, and their tools. Users can rename a declared server. */
 @Injectable()
 export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, DeclaredServer, ComparedServer> {
   readonly kind = 'mcp_server';
@@ -62,7 +62,7 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     return faultsAmongSpecs(declared);
   }
 
-  /** Also archives the system server named `registry`, in any workspace of the organization. */
+  /** Also archives the system servers named `registry` in all workspaces of the organization. */
   override async apply(
     tx: Tx,
     scope: Scope,
@@ -92,7 +92,7 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     return Promise.resolve({ contents: declared.map(readDeclared), faults: [] });
   }
 
-  /** Replaces the tools, because a server whose tools changed differs. */
+  /** Replaces the tools before the comparison, because a server counts as different if its tools changed. */
   protected override async beforeCompare(
     tx: Tx,
     scope: Scope,
@@ -109,8 +109,8 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
       unlisted.map(({ content, row }) => ({ content, id: row.id })),
     );
     for (const { content, row } of unlisted) {
-      const ofServer = changes.get(row.id);
-      if (ofServer && hasChanges(ofServer)) this.withNewTools.add(content);
+      const ownChanges = changes.get(row.id);
+      if (ownChanges && hasChanges(ownChanges)) this.withNewTools.add(content);
     }
   }
 
@@ -120,7 +120,7 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     );
   }
 
-  /** Frees the names of servers that were renamed by hand, because servers may have taken each other's. */
+  /** Frees the names of servers that users renamed, because servers may have taken each other's names. */
   protected override beforeWrite(
     tx: Tx,
     scope: Scope,
@@ -141,16 +141,16 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
       auth_secret: null,
       is_system: false,
       tools_listed_at: null,
-      ...unchecked(),
+      ...uncheckedHealth(),
     };
   }
 
-  /** A secret stays with what it was given for, so that a declaration cannot send it elsewhere. */
+  /** Removes the secret if its target changes, so that a declaration cannot send it elsewhere. */
   protected columnsOf(row: ServerEntity, content: DeclaredServer): Partial<ServerEntity> {
     const { columns } = content;
     return {
       ...columns,
-      ...(TARGET.some((column) => columns[column] !== row[column]) && unchecked()),
+      ...(TARGET.some((column) => columns[column] !== row[column]) && uncheckedHealth()),
       ...(changedSecretTarget(row, columns) !== null && { auth_secret: null }),
       ...(this.withNewTools.has(content) && { updated_at: new Date() }),
     };
@@ -170,7 +170,7 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     );
   }
 
-  /** Replaces the tools of servers whose declarations have some. @returns the changes by server id */
+  /** Replaces the tools of servers whose declarations have `tools`. @returns the changes by server id */
   private async replaceTools(
     tx: Tx,
     scope: Scope,
@@ -190,7 +190,7 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
 /** An app cannot declare a system server. */
 const ownerOf = (server_id: string, name: string) => ({ server_id, name, is_system: false });
 
-/** The declared columns that decide how to reach a server. */
+/** The declared columns that determine how to reach a server. */
 const TARGET = ['url', 'transport', ...AUTH_COLUMNS] as const;
 const COMPARED = ['name', ...TARGET] as const;
 

@@ -11,11 +11,11 @@ import { authColumns, authFaults } from '../servers/server-auth';
 import { toolFaults } from '../servers/tool-faults';
 import type { GivenToolDto } from '../servers/tool.dto';
 
-/** A declaration of a server, read. */
+/** A parsed declaration of a server. */
 export interface DeclaredServer {
-  /** The columns that the declaration decides. */
+  /** The columns that the declaration determines. */
   columns: AuthColumns & Pick<ServerEntity, 'name' | 'description' | 'url' | 'transport' | 'metadata'>;
-  /** Null leaves the tools as they are. */
+  /** Null means that the tools do not change. */
   tools: readonly GivenToolDto[] | null;
 }
 
@@ -25,7 +25,7 @@ class ServerSpecAuthDto extends AuthFieldsDto {
   type!: AuthType;
 }
 
-/** The spec of a declared server: the members of `CreateServerDto` that an app decides. */
+/** The spec of a declared server: the members of `CreateServerDto` that an app can declare. */
 export class ServerSpecDto extends ServerFieldsDto {
   @IsOptional()
   @Nested(() => ServerSpecAuthDto)
@@ -34,24 +34,26 @@ export class ServerSpecDto extends ServerFieldsDto {
 
 const SECRET_MEMBERS = ['value', 'client_secret'];
 const SECRET =
-  'is not allowed, because everyone who can read the app reads it. Send it with PATCH /mcp/v1/servers/{server_id}.';
+  'is not allowed here, because everyone who can read the app can read it. Send it with PATCH /mcp/v1/servers/{server_id}.';
 
 /**
- * Returns the form errors of a spec.
+ * Returns the validation errors of a spec.
  *
- * @param pointer of the spec
+ * @param pointer the JSON pointer of the spec
  */
 export function specFaults(spec: Record<string, unknown>, pointer: string): FieldError[] {
-  const { auth: given } = spec;
-  const secrets = isJsonObject(given) ? SECRET_MEMBERS.filter((member) => Object.hasOwn(given, member)) : [];
+  const { auth: authSpec } = spec;
+  const secrets = isJsonObject(authSpec)
+    ? SECRET_MEMBERS.filter((member) => Object.hasOwn(authSpec, member))
+    : [];
   if (secrets.length > 0) {
     return secrets.map((member) => ({ pointer: `${pointer}/auth/${member}`, detail: SECRET }));
   }
   try {
     const { url, auth, tools } = validateBody(ServerSpecDto, spec);
-    const ofUrl = urlFault(url);
+    const fault = urlFault(url);
     return [
-      ...(ofUrl === null ? [] : [{ pointer: `${pointer}/url`, detail: ofUrl }]),
+      ...(fault === null ? [] : [{ pointer: `${pointer}/url`, detail: fault }]),
       ...(auth ? authFaults(auth, `${pointer}/auth`) : []),
       ...toolFaults(tools ?? [], `${pointer}/tools`),
     ];
@@ -61,7 +63,7 @@ export function specFaults(spec: Record<string, unknown>, pointer: string): Fiel
   }
 }
 
-/** Reads a declaration without form errors. */
+/** Parses a validated declaration. */
 export function readDeclared({ name, spec }: Declared): DeclaredServer {
   const { description, url, transport, auth, metadata, tools } = spec as unknown as ServerSpecDto;
   return {
@@ -77,10 +79,13 @@ export function readDeclared({ name, spec }: Declared): DeclaredServer {
   };
 }
 
-/** The most tools of all servers of an app, because a reconcile holds them in memory and writes them at once. */
+/**
+ * The maximum number of tools in all servers of an app, because a reconcile holds them in memory and writes them
+ * together.
+ */
 const TOOLS_MAX = 10_000;
 
-/** Returns the errors of well-formed declarations taken together. */
+/** Returns the errors of validated declarations that exceed a limit together. */
 export function faultsAmongSpecs(declared: readonly Declared[]): FieldError[] {
   let count = 0;
   for (const { spec, pointer } of declared) {

@@ -11,7 +11,7 @@ import type {
 import { ORIGIN } from './server-import';
 import {
   LINK_MAX,
-  REGISTRY_NAME_FORM,
+  REGISTRY_NAME_PATTERN,
   registryTransport,
   SERVER_SCHEMA,
   ServerJsonReader,
@@ -22,7 +22,7 @@ const DESCRIPTION_MAX = 100;
 /** Leaves room for the id: names have at most 200 characters. */
 const NAMESPACE_MAX = 160;
 
-/** A version of a server, with the present state of the server. */
+/** A version of a server, with the current state of the server. */
 export interface ListedServer extends Pick<
   ServerVersionRow,
   | 'server_id'
@@ -36,16 +36,16 @@ export interface ListedServer extends Pick<
   | 'auth_type'
   | 'auth_header'
 > {
-  /** When the version was made. */
+  /** When the version was created. */
   published_at: Date;
-  /** When the version was made or, for the latest one, when the server changed. */
+  /** When the version was created. For the latest version: when the server last changed. */
   updated_at: Date;
   archived_at: Date | null;
   is_latest: boolean;
   metadata: RawJson;
 }
 
-/** Returns the namespace of a service's servers: its host name in reverse order. */
+/** Returns the namespace of a service's servers: its host name with the labels in reverse order. */
 export function namespaceOf(publicUrl: string | undefined): string {
   const host = publicUrl === undefined ? 'localhost' : new URL(publicUrl).hostname;
   const isAddress = /^[\d.]+$|:/.test(host);
@@ -55,7 +55,7 @@ export function namespaceOf(publicUrl: string | undefined): string {
 
 export const versionOf = (ordinal: number): string => `1.0.${ordinal}`;
 
-/** Returns the number of a version, null for `latest`, and undefined for a text that no version has. */
+/** Returns the ordinal of a version, null for `latest`, or undefined for an invalid version. */
 export function ordinalOf(version: string): number | null | undefined {
   if (version === 'latest') return null;
   const [, ordinal] = /^1\.0\.([1-9]\d{0,8})$/.exec(version) ?? [];
@@ -107,13 +107,13 @@ function shortDescription({ name, description }: ListedServer): string {
   return text.length <= DESCRIPTION_MAX ? text : `${cutText(text, DESCRIPTION_MAX - 1)}…`;
 }
 
-/** Reads the origin in the metadata of a server, which people can change. */
+/** Returns the origin in the metadata of a server, or null if it is missing or invalid. Users can change it. */
 function originIn(metadata: RawJson) {
   const { [ORIGIN]: source } = metadata.parse() as Record<string, unknown>;
   if (!isJsonObject(source)) return null;
   const reader = new ServerJsonReader();
   const origin = reader.server(source, '');
-  return reader.faults.length === 0 && REGISTRY_NAME_FORM.test(origin.name) ? origin : null;
+  return reader.faults.length === 0 && REGISTRY_NAME_PATTERN.test(origin.name) ? origin : null;
 }
 
 const isLink = (text: string | null | undefined): text is string =>

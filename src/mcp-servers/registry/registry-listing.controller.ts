@@ -10,7 +10,7 @@ import {
 } from './registry-listing.dto';
 import { RegistryListingService } from './registry-listing.service';
 
-/** The API of the public MCP registry, for its clients. */
+/** The API of the public MCP registry, so that its clients can list this service's servers. */
 @ApiTags('MCP servers')
 @Controller('mcp/v1/registry/v0/servers')
 export class RegistryListingController {
@@ -36,7 +36,11 @@ export class RegistryListingController {
     return this.listing.listVersions(scope, name, query);
   }
 
-  /** Get a version of an MCP server in the format of the public MCP registry. `latest` is the newest one */
+  /**
+   * Get a version of an MCP server in the format of the public MCP registry
+   *
+   * @remarks Use `latest` for the newest version.
+   */
   @Get(':server_name/versions/:version_name')
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: RegistryEntryDto })
@@ -50,7 +54,7 @@ export class RegistryListingController {
   }
 }
 
-/** The same under the path of the API version that is frozen, which most clients use. */
+/** The same routes under `v0.1`, the frozen version of the API, which most clients use. */
 @ApiTags('MCP servers')
 @Controller('mcp/v1/registry/v0.1/servers')
 export class FrozenRegistryListingController extends RegistryListingController {}

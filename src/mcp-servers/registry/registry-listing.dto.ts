@@ -7,9 +7,9 @@ import { IsFilter } from '../../resources';
 const LIMIT_DEFAULT = 30;
 const LIMIT_MAX = 100;
 
-/** Whether archived servers are included. */
+/** The query of one server. */
 export class RegistryVersionQueryDto {
-  /** Includes archived servers, which have the status `deleted`. */
+  /** Whether to include archived servers, which have the status `deleted`. */
   @IsOptional()
   @IsBoolean()
   @ToBoolean()
@@ -40,25 +40,33 @@ export class RegistryPageQueryDto extends RegistryVersionQueryDto {
 }
 
 export class RegistryListQueryDto extends RegistryPageQueryDto {
-  /** Words, or beginnings of words, in the title, the URL without its query, or the description. Or a name of the listing. */
+  /**
+   * Words, or beginnings of words, in the title, the URL without its query, or the description. Or a server name of this
+   * listing.
+   */
   @IsFilter(1000)
   search?: string;
 
-  /** Servers that changed at this time or later (RFC 3339), oldest change first. Always includes archived ones. */
+  /**
+   * Only servers that changed at this time or later (RFC 3339), oldest change first. Always includes archived servers.
+   */
   @NotNull()
   @IsTime({ required: false })
   updated_since?: string;
 
-  /** `latest`, or the version that the latest one must be, such as `1.0.3`. Each server is listed once, with its latest version. */
+  /**
+   * Only servers whose latest version is this one, such as `1.0.3`. `latest` means any. Each server is listed once, with
+   * its latest version.
+   */
   @IsFilter()
   version?: string;
 
-  /** Only servers of this workspace. Not a parameter of the public registry. */
+  /** Only servers of this workspace. The public registry does not have this parameter. */
   @IsFilter()
   workspace_id?: string;
 }
 
-/** A value that the user of a server provides. */
+/** A value that users of the server must provide. */
 export class RegistryInputDto {
   description?: string;
   isRequired!: boolean;
@@ -76,7 +84,7 @@ const IsInputs = (): PropertyDecorator =>
 @ApiExtraModels(RegistryInputDto)
 export class RegistryHeaderDto extends RegistryInputDto {
   name!: string;
-  /** A template with the variable in braces. Never contains the secret. */
+  /** A template with variables in braces. Never contains a secret. */
   value?: string;
   @IsInputs()
   variables?: Record<string, RegistryInputDto>;
@@ -85,7 +93,7 @@ export class RegistryHeaderDto extends RegistryInputDto {
 export class RegistryRemoteDto {
   @ApiProperty({ enum: ['streamable-http', 'sse'] })
   type!: 'streamable-http' | 'sse';
-  /** Without its query, which may contain a key: `{query}` stands for it. */
+  /** The URL, with `{query}` in place of its query, which may contain a key. */
   url!: string;
   headers?: RegistryHeaderDto[];
   @IsInputs()
@@ -97,13 +105,13 @@ export class RegistryRepositoryDto {
   source!: string;
 }
 
-/** The server of the public registry that a server was imported from. */
+/** The public registry's server from which a server was imported. */
 export class RegistryOriginDto {
   name!: string;
   version!: string;
 }
 
-/** The server in this service. */
+/** The identifiers of the server in this service. */
 export class RegistrySourceDto {
   server_id!: string;
   workspace_id!: string;
@@ -116,18 +124,18 @@ export class RegistryServerMetaDto {
   'io.modelcontextprotocol.registry/publisher-provided'!: RegistrySourceDto;
 }
 
-/** A `server.json` of the public MCP registry's format. */
+/** A `server.json` in the format of the public MCP registry. */
 export class RegistryServerDto {
   $schema!: string;
   /**
-   * The host of the service, reversed, and the id of the server: `com.example.registry/mcps_…`. Does not change when the
-   * server is renamed, only when the host of `PUBLIC_URL` changes.
+   * The reversed host name of the service and the id of the server, such as `com.example.registry/mcps_…`. Changes only
+   * if the host of `PUBLIC_URL` changes, not when the server is renamed.
    */
   name!: string;
   title!: string;
-  /** At most 100 characters; a longer one ends with `…`. The name if there is no description. */
+  /** The description, cut to 100 characters with `…`. The name if there is no description. */
   description!: string;
-  /** `1.0.` and the number of the version. */
+  /** `1.0.` followed by the number of the version. */
   version!: string;
   websiteUrl?: string;
   repository?: RegistryRepositoryDto;

@@ -18,12 +18,12 @@ const VERSION_COLUMNS = `v.server_id, v.workspace_id, v.version_ordinal, v.versi
   CASE WHEN v.version_ordinal = s.version_ordinal THEN s.updated_at ELSE v.created_at END AS updated_at,
   v.version_ordinal = s.version_ordinal AS is_latest`;
 
-/** Reads servers for the listing. Never the system server named `registry`. */
+/** Reads servers for the listing, except the system server named `registry`. */
 @Injectable()
 export class RegistryListingRepository {
   constructor(private readonly database: Database) {}
 
-  /** Lists servers, newest first, or by their last change. Does not count, because the format has no totals. */
+  /** Lists servers, newest first or by last change. Does not count them, because the format has no totals. */
   async list(tx: Tx, scope: OrgScope, query: RegistryListQueryDto): Promise<RowPage<ListedServer>> {
     const { limit, cursor, updated_since, include_deleted } = query;
     const where = whereReadable(scope, query.workspace_id, OWNED_READERS)
@@ -91,10 +91,10 @@ export class RegistryListingRepository {
   }
 }
 
-/** A server id, or a name in the listing, which ends with one. */
+/** A server id, or a server name of the listing, which ends with the id. */
 const SERVER_ID = /^(?:[^\s/]+\/)?(mcps_[0-9a-z]{26})$/;
 
-/** Each server is listed with its latest version, which may be the wanted one. */
+/** Matches the latest version, because each server is listed only with that one. */
 function versionIs(version: string): Sql {
   const ordinal = ordinalOf(version);
   if (ordinal === null) return sql`true`;

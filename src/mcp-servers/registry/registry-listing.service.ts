@@ -40,7 +40,7 @@ export class RegistryListingService {
     return this.page(await this.listing.listVersions(scope, server_id, query));
   }
 
-  /** Errors: 404. @param version such as `1.0.3`, or `latest` */
+  /** Returns a version of a server. Errors: 404. @param version such as `1.0.3`, or `latest` */
   async get(
     scope: OrgScope,
     name: string,

@@ -17,9 +17,9 @@ export class ServerImportController {
   @RequireRoleSomewhere('editor')
   @ApiCreatedResponse({ type: ServerDto, headers: ETAG_HEADER })
   async import(@CurrentScope() scope: OrgScope, @Body() dto: ImportServerDto): Promise<Reply> {
-    const made = await this.servers.create(scope, importedServer(dto)).catch((error: unknown) => {
+    const server = await this.servers.create(scope, importedServer(dto)).catch((error: unknown) => {
       throw withNameAdvice(error, dto);
     });
-    return created(`/mcp/v1/servers/${made.view.server_id}`, made);
+    return created(`/mcp/v1/servers/${server.view.server_id}`, server);
   }
 }

@@ -5,12 +5,12 @@ import { IsName } from '../../resources';
 import { AuthFieldsDto, IsAuthValue } from '../servers/server-auth.dto';
 import { AUTH_TYPES, type AuthType } from '../servers/server.entity';
 
-/** The most bytes of a `server.json`, and of the values of its variables. */
+/** The maximum sizes of a `server.json` and of the values of its variables, in bytes. */
 const SERVER_JSON_MAX = 256 * 1024;
 const VARIABLES_MAX = 64 * 1024;
 const REMOTES_MAX = 1_000;
 
-/** How the service authenticates to the remote. Without `type`, the remote decides about type and header. */
+/** How the service authenticates to the remote. Without `type`, the remote determines type and header. */
 export class ImportServerAuthDto extends AuthFieldsDto {
   @NotNull()
   @IsOneOf(AUTH_TYPES, { required: false })
@@ -19,14 +19,14 @@ export class ImportServerAuthDto extends AuthFieldsDto {
   @IsOptional()
   @IsString()
   @IsAuthValue(
-    'The token or key that the header of the remote carries, or its whole value if the remote declares no template. ' +
-      'Stored encrypted, and never returned.',
+    'The token or key to send in the header of the remote, or the whole value of the header if the remote declares no ' +
+      'template. Stored encrypted, and never returned.',
   )
   value?: string | null;
 
   @IsOptional()
   @IsString()
-  @IsAuthValue('The secret of the type `oauth`. Stored encrypted, and never returned.')
+  @IsAuthValue('The client secret for the type `oauth`. Stored encrypted, and never returned.')
   client_secret?: string | null;
 }
 
@@ -39,11 +39,11 @@ export class ImportServerDto {
     isRead: true,
     maxBytes: SERVER_JSON_MAX,
     description:
-      "A `server.json` of the public MCP registry (schema 2025-12-11). An item of that registry's listing, which wraps it in `server`, is accepted too. Members that the service does not use are ignored.",
+      "A `server.json` of the public MCP registry (schema 2025-12-11). An item of that registry's listing, which wraps it in `server`, is also accepted. Members that the service does not use are ignored.",
   })
   server!: Record<string, unknown>;
 
-  /** The name of the registered server. Default: the last part of the name in `server.json`. */
+  /** The name of the registered server. Defaults to the last part of the name in `server.json`. */
   @IsOptional()
   @IsName()
   @ApiProperty({ nullable: true, required: false, type: String })
@@ -76,7 +76,7 @@ export class ImportServerDto {
   })
   variables?: Record<string, unknown> | null;
 
-  /** With a `type`, replaces the authentication that the remote declares. */
+  /** Replaces the authentication that the remote declares if it has a `type`. */
   @IsOptional()
   @Nested(() => ImportServerAuthDto)
   auth?: ImportServerAuthDto | null;

@@ -9,13 +9,13 @@ import type { ImportServerDto } from './server-import.dto';
 import { type Remote, type ServerHeader, type ServerJson, ServerJsonReader } from './server-json';
 import { explained, TemplateValues, variablesOf } from './template-values';
 
-/** The most faults that one answer reports. */
+/** The maximum number of faults that one response reports. */
 const FAULTS_MAX = 100;
 
 /** Labels of a host name, and a port. */
 const HOST_PART = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::\d{1,5})?$/i;
 
-/** The member of a server's metadata that says which server of the public registry it is. */
+/** The member of a server's metadata that holds its origin in the public registry. */
 export const ORIGIN = 'mcp_registry';
 
 /** Returns the `server.json` of a body, with its pointer. The public registry's API wraps it in an object. */
@@ -24,14 +24,14 @@ const serverJsonIn = ({ server }: ImportServerDto): [Record<string, unknown>, st
     ? [server.server, '/server/server']
     : [server, '/server'];
 
-/** Returns the server to register. Errors: 400 for a `server.json` that has no usable remote, and for missing values. */
+/** Returns the server to register. Errors: 400 for a `server.json` without a usable remote, and for missing values. */
 export function importedServer(dto: ImportServerDto): CreateServerDto {
   const index = dto.remote ?? 0;
   const reader = new ServerJsonReader();
   const [json, pointer] = serverJsonIn(dto);
   const server = reader.server(json, pointer);
   const remote = reader.remote(json, index, pointer);
-  const filled = remote && new RemoteForm(reader, remote, dto, `${pointer}/remotes/${index}`).fill();
+  const filled = remote && new RemoteFiller(reader, remote, dto, `${pointer}/remotes/${index}`).fill();
   if (!filled || reader.faults.length > 0) throw problem.invalidFields(reader.faults.slice(0, FAULTS_MAX));
   return {
     workspace_id: dto.workspace_id,
@@ -42,7 +42,7 @@ export function importedServer(dto: ImportServerDto): CreateServerDto {
   };
 }
 
-/** Adds to the 409 for a name that `server.json` chose how to choose another. Other errors stay as they are. */
+/** Adds advice to the 409 for a name that comes from `server.json`. Returns other errors unchanged. */
 export const withNameAdvice = (error: unknown, { name }: ImportServerDto): unknown =>
   error instanceof NameConflict && name == null
     ? problem.conflict(`${error.detail} Choose another name with \`name\`.`)
@@ -59,12 +59,12 @@ function originOf({ name, version, title, websiteUrl, repository }: ServerJson):
 }
 
 /** Fills the templates of a remote with the values of a body. */
-class RemoteForm {
+class RemoteFiller {
   private readonly values: TemplateValues;
-  /** A variable of the body that the URL contains as it is. */
+  /** A variable whose value the URL contains verbatim. */
   private verbatim: string | null = null;
   private isAuthValueUsed = false;
-  /** Where the members of `auth` come from, if not from `auth`. */
+  /** The pointers of members of `auth` whose values come from elsewhere. */
   private readonly sources = new Map<string, string>();
 
   constructor(
@@ -100,18 +100,18 @@ class RemoteForm {
     return url;
   }
 
-  /** A fault of the filled URL comes from the value that it contains as it is, if there is one. */
+  /** Checks the filled URL. A fault points to the value that the URL contains verbatim, if there is one. */
   private checkUrl(url: string): void {
     const fault = url.length > URL_MAX ? `may have at most ${URL_MAX} characters` : urlFault(url);
     if (fault === null) return;
-    const isOfTemplate = !/^(?:https?:\/\/|\{)/i.test(this.remote.url);
-    if (isOfTemplate || this.verbatim === null) this.reader.fault(`${this.pointer}/url`, fault);
-    else this.values.fault(this.verbatim, `makes the URL invalid, which ${fault}`);
+    const isTemplateInvalid = !/^(?:https?:\/\/|\{)/i.test(this.remote.url);
+    if (isTemplateInvalid || this.verbatim === null) this.reader.fault(`${this.pointer}/url`, fault);
+    else this.values.fault(this.verbatim, `makes the URL invalid. The URL ${fault}`);
   }
 
   /**
-   * Returns a value as a part of the URL, whose structure it cannot change. It is encoded, except at the beginning of the
-   * URL, in the host, and as the whole query.
+   * Returns the part of the URL for a value. The value is encoded so that it cannot change the structure of the URL,
+   * except at the start of the URL, in the host, and as the whole query.
    */
   private urlPart(value: string, name: string, template: string, offset: number): string {
     const [before, after] = [template.slice(0, offset), template.slice(offset + name.length + 2)];
@@ -136,12 +136,12 @@ class RemoteForm {
     const { auth } = this.body;
     const required = this.remote.headers.filter((header) => header.isRequired || header.value !== null);
     if (auth?.type !== undefined) {
-      const given = { ...auth, type: auth.type };
-      const unsent = required.filter(({ name }) => !isSentBy(given, name));
+      const complete = { ...auth, type: auth.type };
+      const unsent = required.filter(({ name }) => !isSentBy(complete, name));
       if (unsent.length > 0) {
         this.reader.fault('/auth', `does not send the header ${namesOf(unsent)}, which the remote requires`);
       }
-      return given;
+      return complete;
     }
     for (const member of MEMBERS_OF_OAUTH) {
       if (auth?.[member] != null) this.reader.fault(`/auth/${member}`, 'is only allowed with `type`');
@@ -152,7 +152,7 @@ class RemoteForm {
     );
     this.checkOneHeader(required.length > 1 ? required : possible);
     const [header] = possible;
-    const given = header && this.authOf(header);
+    const declaredAuth = header && this.authOf(header);
     if (auth?.header != null && !header) {
       const detail =
         required.length > 0
@@ -165,7 +165,7 @@ class RemoteForm {
         : 'requires a `type`, because the remote declares no header';
       this.reader.fault('/auth/value', detail);
     }
-    return given ?? null;
+    return declaredAuth ?? null;
   }
 
   private checkOneHeader(headers: readonly ServerHeader[]): void {
@@ -177,7 +177,7 @@ class RemoteForm {
     this.reader.fault(`${this.pointer}/headers`, detail);
   }
 
-  /** A fault of a value points to where it comes from. */
+  /** Returns the faults of `auth`, with pointers to where the values come from. */
   private faultsOf(auth: GivenAuth): FieldError[] {
     return authFaults(auth, '/auth').map((fault) =>
       'pointer' in fault ? { ...fault, pointer: this.sources.get(fault.pointer) ?? fault.pointer } : fault,
@@ -189,18 +189,18 @@ class RemoteForm {
     if (value === null) return null;
     if (this.body.auth?.header == null) this.sources.set('/auth/header', `${header.pointer}/name`);
     const isAuthorization = /^authorization$/i.test(header.name);
-    // A remote that declares no template leaves the scheme to its description.
+    // Without a template, the scheme `Bearer` is optional in the value.
     const form = header.value === null ? /^(?:Bearer +)?(\S+)$/i : /^Bearer +(\S+)$/i;
     const bearer = isAuthorization ? form.exec(value) : null;
     return bearer ? { type: 'bearer', value: bearer[1]! } : { type: 'header', header: header.name, value };
   }
 
   private headerValue(header: ServerHeader): string | null {
-    const given = this.body.auth?.value ?? null;
+    const authValue = this.body.auth?.value ?? null;
     if (header.value === null) {
-      this.isAuthValueUsed = given !== null;
-      const value = given ?? header.default;
-      const pointer = given === null ? `${header.pointer}/default` : '/auth/value';
+      this.isAuthValueUsed = authValue !== null;
+      const value = authValue ?? header.default;
+      const pointer = authValue === null ? `${header.pointer}/default` : '/auth/value';
       this.sources.set('/auth/value', pointer);
       if (value === null) return this.requireValue(header);
       this.values.checkChoice(value, header, pointer);
@@ -208,12 +208,12 @@ class RemoteForm {
     }
     const { value: template, variables } = header;
     const missing = this.values.missing(template, variables);
-    if (missing.length === 1 && given !== null) {
-      this.values.set(missing[0]!, given, '/auth/value');
+    if (missing.length === 1 && authValue !== null) {
+      this.values.set(missing[0]!, authValue, '/auth/value');
       this.isAuthValueUsed = true;
     } else {
       this.values.require(missing, variables, `the header ${header.name}`);
-      // The value could be that of any of them.
+      // `auth.value` could be meant for any of them.
       this.isAuthValueUsed = missing.length > 1;
       if (missing.length > 0) return null;
       this.sources.set('/auth/value', `${header.pointer}/value`);

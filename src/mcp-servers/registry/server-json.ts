@@ -6,7 +6,7 @@ import { TRANSPORTS, type Transport } from '../servers/server.entity';
 /** The `server.json` schema that this service reads and writes. */
 export const SERVER_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
 /** The name of a server in the public registry: a namespace and a name. */
-export const REGISTRY_NAME_FORM = /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
+export const REGISTRY_NAME_PATTERN = /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/;
 
 const NAME_MAX = 200;
 const VERSION_MAX = 255;
@@ -14,7 +14,7 @@ export const TITLE_MAX = 100;
 const TEXT_MAX = 10_000;
 export const LINK_MAX = 2_048;
 
-/** The transports by their names in the registry. */
+/** The transports, by their names in the registry. */
 const TRANSPORT_OF: ReadonlyMap<unknown, Transport> = new Map(
   TRANSPORTS.map((transport) => [registryTransport(transport), transport]),
 );
@@ -24,7 +24,7 @@ export function registryTransport(transport: Transport): 'streamable-http' | 'ss
   return transport === 'sse' ? 'sse' : 'streamable-http';
 }
 
-/** A value that the user of a server provides. */
+/** A value that users of the server provide. */
 export interface ServerInput {
   description: string | null;
   isRequired: boolean;
@@ -36,7 +36,7 @@ export interface ServerInput {
 }
 
 export interface ServerHeader extends ServerInput {
-  /** Its place in the body. */
+  /** The JSON pointer of the header in the body. */
   pointer: string;
   name: string;
   variables: ReadonlyMap<string, ServerInput>;
@@ -60,13 +60,13 @@ export interface ServerJson {
   repository: { url: string; source: string } | null;
 }
 
-/** Reads `server.json`. Ignores unknown members, because the format is not this service's own. */
+/** Reads a `server.json`. Ignores unknown members, because the format belongs to the public registry. */
 export class ServerJsonReader {
   readonly faults: FieldError[] = [];
 
   server(source: Record<string, unknown>, pointer: string): ServerJson {
     const name = this.text(source, 'name', pointer, NAME_MAX);
-    if (name !== null && !REGISTRY_NAME_FORM.test(name)) {
+    if (name !== null && !REGISTRY_NAME_PATTERN.test(name)) {
       this.fault(`${pointer}/name`, 'must have the form namespace/name, such as io.github.user/weather');
     }
     return {
@@ -79,11 +79,11 @@ export class ServerJsonReader {
     };
   }
 
-  /** Reads one remote. Returns null, and a fault, if there is none. */
+  /** Reads one remote. Records a fault and returns null if it is missing or invalid. */
   remote(source: Record<string, unknown>, index: number, pointer: string): Remote | null {
     const { remotes } = source;
     if (!Array.isArray(remotes) || remotes.length === 0) {
-      const detail = 'is required. A server that only has packages runs locally, and cannot be registered.';
+      const detail = 'is required. A server that has only packages runs locally and cannot be registered.';
       return this.fault(`${pointer}/remotes`, detail);
     }
     const place = `${pointer}/remotes/${index}`;

@@ -6,22 +6,22 @@ const VARIABLE = /\{([a-zA-Z_][a-zA-Z0-9_-]*)\}/g;
 
 type Inputs = ReadonlyMap<string, ServerInput>;
 
-interface GivenValue {
+interface PlacedValue {
   value: string;
-  /** The place of the value in the body. */
+  /** The JSON pointer of the value in the body. */
   pointer: string;
 }
 
-/** Returns the names of the variables in a template, each once. */
+/** Returns the distinct names of the variables in a template. */
 export const variablesOf = (template: string): string[] => [
   ...new Set([...template.matchAll(VARIABLE)].map(([, name]) => name!)),
 ];
 
 export const variablePointer = (name: string): string => `/variables/${pointerToken(name)}`;
 
-/** The values that a body gives for the variables of templates. */
+/** The values in a body for the variables of templates. */
 export class TemplateValues {
-  private readonly given = new Map<string, GivenValue>();
+  private readonly values = new Map<string, PlacedValue>();
   private readonly used = new Set<string>();
 
   constructor(
@@ -35,15 +35,15 @@ export class TemplateValues {
   }
 
   set(name: string, value: string, pointer: string): void {
-    this.given.set(name, { value, pointer });
+    this.values.set(name, { value, pointer });
   }
 
-  /** Returns the variables of a template that have no value, declared or not. */
+  /** Returns the variables of a template without a value, declared or not. */
   missing(template: string, declared: Inputs): string[] {
     return variablesOf(template).filter((name) => this.valueOf(name, declared.get(name)) === undefined);
   }
 
-  /** Reports the missing variables of a template. @param where it stands, such as `the URL of the remote` */
+  /** Reports the missing variables of a template. @param where names the template, such as `the URL of the remote` */
   require(missing: readonly string[], declared: Inputs, where: string): void {
     for (const name of missing) {
       this.fault(name, `is required by ${where}${explained(declared.get(name)?.description)}`);
@@ -53,22 +53,22 @@ export class TemplateValues {
   /**
    * Replaces the variables that have a value.
    *
-   * @param form turns a value of the body into its part of the template
+   * @param render returns the text for a value of the body
    */
   fill(
     template: string,
     declared: Inputs,
-    form: (given: GivenValue & { name: string }, offset: number) => string,
+    render: (placed: PlacedValue & { name: string }, offset: number) => string,
   ): string {
     return template.replace(VARIABLE, (whole, name: string, offset: number) => {
       this.used.add(name);
       const input = declared.get(name);
       const value = this.valueOf(name, input);
-      const given = this.given.get(name);
+      const placed = this.values.get(name);
       if (value === undefined) return whole;
-      this.checkChoice(value, input, given?.pointer ?? variablePointer(name));
-      return given?.value === value && !input?.choices.includes(value)
-        ? form({ ...given, name }, offset)
+      this.checkChoice(value, input, placed?.pointer ?? variablePointer(name));
+      return placed?.value === value && !input?.choices.includes(value)
+        ? render({ ...placed, name }, offset)
         : value;
     });
   }
@@ -79,9 +79,9 @@ export class TemplateValues {
     this.reader.fault(pointer, `must be one of ${choices.slice(0, 100).join(', ')}`);
   }
 
-  /** Reports values that no template has used. */
+  /** Reports the values that no template uses. */
   checkUsed(): void {
-    for (const name of this.given.keys()) {
+    for (const name of this.values.keys()) {
       if (!this.used.has(name)) this.fault(name, 'is not a variable of this remote');
     }
   }
@@ -90,9 +90,9 @@ export class TemplateValues {
     this.reader.fault(variablePointer(name), detail);
   }
 
-  /** A fixed value cannot be changed. */
+  /** Returns the value of a variable. A fixed value takes precedence over that of the body. */
   private valueOf(name: string, input: ServerInput | undefined): string | undefined {
-    return input?.value ?? this.given.get(name)?.value ?? input?.default ?? undefined;
+    return input?.value ?? this.values.get(name)?.value ?? input?.default ?? undefined;
   }
 }
 

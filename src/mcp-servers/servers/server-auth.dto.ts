@@ -3,7 +3,7 @@ import { IsOptional, IsString, Length } from 'class-validator';
 import { IsOneOf, NotNull, ReadOnlyMembersOf } from '#platform/http';
 import { AUTH_TYPES, type AuthColumns, type AuthType, type ServerEntity } from './server.entity';
 
-/** Longest URL of a server, and of its token endpoint. */
+/** The maximum length of the URL of a server, and of its token endpoint. */
 export const URL_MAX = 2_048;
 const AUTH_HEADER_MAX = 255;
 const AUTH_VALUE_MAX = 8_192;
@@ -26,30 +26,31 @@ export const IsAuthValue =
     })(target, property);
   };
 
-/** The members of `auth` without secrets, which an app can declare too. */
+/** The members of `auth` without secrets, which an app can also declare. */
 export class AuthFieldsDto {
-  /** The name of the header that carries `value`. Required for the type `header`, and only allowed there. */
+  /** The name of the header that carries `value`. Required for the type `header`, and allowed only there. */
   @IsOptional()
   @IsString()
   @Length(1, AUTH_HEADER_MAX)
   header?: string | null;
 
   /**
-   * The token endpoint of the type `oauth`. Required for this type, and only allowed there. It follows the rules for `url`.
-   * Access tokens are requested by client credentials (RFC 6749, section 4.4) for the server's URL as `resource` (RFC 8707).
+   * The token endpoint of the type `oauth`. Required for this type, and allowed only there. Follows the rules for `url`.
+   * Access tokens are requested with client credentials (RFC 6749, section 4.4) for the server's URL as `resource` (RFC
+   * 8707).
    */
   @IsOptional()
   @IsString()
   @Length(1, URL_MAX)
   token_url?: string | null;
 
-  /** The client id of the type `oauth`. Required for this type, and only allowed there. */
+  /** The client id of the type `oauth`. Required for this type, and allowed only there. */
   @IsOptional()
   @IsString()
   @Length(1, CLIENT_ID_MAX)
   client_id?: string | null;
 
-  /** Scopes to request for the type `oauth`, separated by spaces. By default the token endpoint chooses them. */
+  /** The scopes to request for the type `oauth`, separated by spaces. By default, the token endpoint chooses them. */
   @IsOptional()
   @IsString()
   @Length(1, SCOPE_MAX)
@@ -75,7 +76,7 @@ export class ServerAuthDto extends AuthFieldsDto {
   client_secret?: string | null;
 }
 
-/** Absent members stay as they are. */
+/** Omitted members do not change. */
 @ReadOnlyMembersOf(() => ServerPresentAuthDto)
 export class PatchServerAuthDto extends AuthFieldsDto {
   @NotNull()
@@ -85,16 +86,16 @@ export class PatchServerAuthDto extends AuthFieldsDto {
   @IsOptional()
   @IsString()
   @IsAuthValue(
-    'A new secret. Absent, the current one stays. Required (400) when the type, the header or the origin of the URL ' +
-      'changes, because secrets are never sent to a target that they were not given for.',
+    'A new secret. If omitted, the current one stays. Required (400) if the type, the header or the origin of the URL ' +
+      'changes, because secrets are never sent to a new target.',
   )
   value?: string | null;
 
   @IsOptional()
   @IsString()
   @IsAuthValue(
-    'A new secret. Absent, the current one stays. Required (400) when the type, the client id or the origin of the ' +
-      'token URL or of the URL changes, because secrets are never sent to a target that they were not given for.',
+    'A new secret. If omitted, the current one stays. Required (400) if the type, the client id, or the origin of the ' +
+      'token URL or of the URL changes, because secrets are never sent to a new target.',
   )
   client_secret?: string | null;
 }
@@ -109,18 +110,18 @@ export class ServerAuthViewDto {
   token_url!: string | null;
   /** Null unless the type is `oauth`. */
   client_id!: string | null;
-  /** The requested scopes. Null unless the type is `oauth`, or if the token endpoint chooses the scopes. */
+  /** The requested scopes. Null if the type is not `oauth`, or if the token endpoint chooses the scopes. */
   scope!: string | null;
 }
 
 /** How the service authenticates to the server, and whether it has a secret. */
 export class ServerPresentAuthDto extends ServerAuthViewDto {
   /**
-   * Whether there is a secret of the type `bearer` or `header`. A server that an app declares has none until you send it with
-   * PATCH.
+   * Whether a secret of the type `bearer` or `header` is stored. A server that an app declares has no secret until you
+   * send one with PATCH.
    */
   has_value!: boolean;
-  /** Whether there is a secret of the type `oauth`. */
+  /** Whether a client secret of the type `oauth` is stored. */
   has_client_secret!: boolean;
 }
 

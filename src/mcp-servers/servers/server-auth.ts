@@ -12,7 +12,7 @@ import {
 } from './server.entity';
 import type { ServerSecrets } from './server-secrets';
 
-/** `auth` of a request body, or of a server after a patch. */
+/** The `auth` of a request body, or of a server after a patch. */
 export interface GivenAuth extends Partial<Record<AuthMember, string | null>> {
   type: AuthType;
 }
@@ -21,12 +21,12 @@ type AuthMember = 'header' | 'value' | 'token_url' | 'client_id' | 'client_secre
 interface MemberRule {
   /** The types that have the member. */
   types: readonly AuthType[];
-  /** Whether these types cannot be without it. Another rule applies to secrets. */
+  /** Whether these types require the member. Secrets have a rule of their own. */
   isRequired: boolean;
   fault: (text: string, type: AuthType) => string | null;
 }
 
-/** Printable ASCII (`VSCHAR` of RFC 6749, appendix A), which client ids and secrets consist of. */
+/** Printable ASCII (`VSCHAR` of RFC 6749, appendix A), as required for client ids and secrets. */
 const VSCHARS = /^[\x20-\x7e]+$/;
 /** Scopes between single spaces (RFC 6749, section 3.3). */
 const SCOPES = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/;
@@ -47,14 +47,14 @@ const RULES: Record<AuthMember, MemberRule> = {
   },
 };
 
-/** The member of `auth` that has the secret. */
+/** Returns the member of `auth` that holds the secret. */
 export const secretMember = (type: AuthType): 'value' | 'client_secret' =>
   type === 'oauth' ? 'client_secret' : 'value';
 
 /**
- * Returns what is wrong between the members of `auth`. Never repeats the secret.
+ * Returns the faults of `auth`. Never repeats the secret.
  *
- * @param pointer of `auth`
+ * @param pointer the JSON pointer of `auth`
  */
 export function authFaults(auth: GivenAuth, pointer: string): FieldError[] {
   return (Object.keys(RULES) as AuthMember[]).flatMap((member) => {
@@ -71,7 +71,7 @@ function memberFault(
   const isOfType = types.includes(type);
   if (text == null) return isOfType && isRequired ? `is required if the type is \`${type}\`` : null;
   if (isOfType) return fault(text, type);
-  return `is only allowed if the type is ${types.map((one) => `\`${one}\``).join(' or ')}`;
+  return `is allowed only if the type is ${types.map((one) => `\`${one}\``).join(' or ')}`;
 }
 
 /** Returns the columns of `auth` without its secret. */
@@ -85,7 +85,7 @@ export const authColumns = ({ type, header, token_url, client_id, scope }: Given
 
 function valueFault(value: string, type: AuthType): string | null {
   if (type === 'bearer' && /\s/.test(value))
-    return 'must not contain spaces: send the token without `Bearer`';
+    return 'must not contain spaces. Send the token without `Bearer`';
   return fieldValueFault(value);
 }
 
@@ -93,28 +93,28 @@ function headerFault(name: string): string | null {
   return fieldNameFault(name) ?? (/^mcp-/i.test(name) ? TRANSPORT_FIELD_FAULT : null);
 }
 
-/** Where, and how, a server's secret is sent. */
+/** Where and how a server's secret is sent. */
 export type SecretTarget = Pick<
   ServerEntity,
   'url' | 'auth_type' | 'auth_header' | 'auth_token_url' | 'auth_client_id'
 >;
 type TargetChange = 'type' | 'header' | 'client_id' | 'token_url' | 'origin';
 
-/** Returns what differs between the target that a secret was given for and another, or null. */
-export function changedSecretTarget(given: SecretTarget, next: SecretTarget): TargetChange | null {
-  if (next.auth_type !== given.auth_type) return 'type';
+/** Returns which part of the target of a secret changes, or null. */
+export function changedSecretTarget(current: SecretTarget, next: SecretTarget): TargetChange | null {
+  if (next.auth_type !== current.auth_type) return 'type';
   // The names of header fields are case-insensitive (RFC 9110, section 5.1).
-  if (next.auth_header?.toLowerCase() !== given.auth_header?.toLowerCase()) return 'header';
-  if (next.auth_client_id !== given.auth_client_id) return 'client_id';
-  if (originOf(next.auth_token_url) !== originOf(given.auth_token_url)) return 'token_url';
-  return originOf(next.url) === originOf(given.url) ? null : 'origin';
+  if (next.auth_header?.toLowerCase() !== current.auth_header?.toLowerCase()) return 'header';
+  if (next.auth_client_id !== current.auth_client_id) return 'client_id';
+  if (originOf(next.auth_token_url) !== originOf(current.auth_token_url)) return 'token_url';
+  return originOf(next.url) === originOf(current.url) ? null : 'origin';
 }
 
 const originOf = (url: string | null): string | null => (url === null ? null : new URL(url).origin);
 
 /**
- * Returns the columns of `auth` that a patch sets. Errors: 400 for members of `auth` that contradict each other, and for a
- * missing secret when the current one would be sent to another target than it was given for.
+ * Returns the columns of `auth` that a patch sets. Errors: 400 for members of `auth` that contradict each other, and for
+ * a missing secret if the target of the current one changes.
  */
 export function patchedAuth(
   row: ServerEntity,
@@ -124,7 +124,7 @@ export function patchedAuth(
   if (auth === null) return { ...authColumns({ type: 'none' }), auth_secret: null };
   const merged = mergedAuth(row, auth ?? {});
   const { type } = merged;
-  // An unknown type is 422, which follows the checks of the body.
+  // An unknown type returns 422, which is checked after the body.
   if (!AUTH_TYPES.includes(type)) return {};
   const faults = authFaults(merged, '/auth');
   if (faults.length > 0) throw problem.invalidFields(faults);
@@ -137,35 +137,35 @@ export function patchedAuth(
     if (missing === null) return next;
     throw problem.invalidFields([{ pointer: `/auth/${member}`, detail: missing }]);
   }
-  const isKept = secrets.isSame(row.server_id, row.auth_secret, secret);
-  return { ...next, ...(!isKept && { auth_secret: secrets.seal(row.server_id, secret) }) };
+  const isUnchanged = secrets.isSame(row.server_id, row.auth_secret, secret);
+  return { ...next, ...(!isUnchanged && { auth_secret: secrets.seal(row.server_id, secret) }) };
 }
 
-/** Keeps the present members only if the type stays. */
-function mergedAuth(row: ServerEntity, given: PatchServerAuthDto): GivenAuth {
-  const { type = row.auth_type } = given;
+/** Merges a patch into `auth`. Keeps the current members only if the type does not change. */
+function mergedAuth(row: ServerEntity, patch: PatchServerAuthDto): GivenAuth {
+  const { type = row.auth_type } = patch;
   const present = type === row.auth_type ? row : null;
   const merged = (value: string | null | undefined, current: string | null | undefined) =>
     value === undefined ? (current ?? null) : value;
   return {
     type,
-    header: merged(given.header, present?.auth_header),
-    token_url: merged(given.token_url, present?.auth_token_url),
-    client_id: merged(given.client_id, present?.auth_client_id),
-    scope: merged(given.scope, present?.auth_scope),
-    value: given.value,
-    client_secret: given.client_secret,
+    header: merged(patch.header, present?.auth_header),
+    token_url: merged(patch.token_url, present?.auth_token_url),
+    client_id: merged(patch.client_id, present?.auth_client_id),
+    scope: merged(patch.scope, present?.auth_scope),
+    value: patch.value,
+    client_secret: patch.client_secret,
   };
 }
 
-/** Returns why a patch must give a secret, or null. A server that never had one may be patched without. */
+/** Returns why a patch must contain a secret, or null. A server without a secret needs one only for a new type. */
 function missingSecretReason(
   row: ServerEntity,
   next: SecretTarget,
   member: string,
   secret: string | null | undefined,
 ): string | null {
-  if (secret === null) return 'cannot be null for this type. To remove the secret, set the type to none.';
+  if (secret === null) return 'cannot be null for this type. To remove the secret, set the type to `none`.';
   const changed = changedSecretTarget(row, next);
   if (changed === null || (changed !== 'type' && row.auth_secret === null)) return null;
   return `\`${member}\` is required because ${MISSING_SECRET[changed]}`;

@@ -6,7 +6,7 @@ import { ToolRepository, type ToolReference, type ToolServer } from './tool.repo
 
 export type { ToolReference };
 
-/** Looks up the servers of a workspace for other areas, each time with one statement. */
+/** Looks up the servers of a workspace for other areas. Each lookup is one statement. */
 @Injectable()
 export class ServerDirectory {
   constructor(
@@ -14,15 +14,15 @@ export class ServerDirectory {
     private readonly tools: ToolRepository,
   ) {}
 
-  /** Returns the references to tools that a live server of the workspace offers. */
+  /** Returns which of the referenced tools a live server of the workspace offers. */
   findTools(on: SqlExecutor, scope: Scope, refs: readonly ToolReference[]): Promise<ToolReference[]> {
     return refs.length === 0 ? Promise.resolve([]) : this.tools.findReferenced(on, scope, refs);
   }
 
-  /** Returns the servers of tools of the workspace, by the ids of the tools. */
+  /** Returns the servers of tools of the workspace, by tool id. */
   async serversOf(scope: Scope, toolIds: readonly string[]): Promise<Map<string, ToolServer>> {
-    const found = toolIds.length === 0 ? [] : await this.tools.serversOf(scope, toolIds);
-    return new Map(found.map((one) => [one.tool_id, one]));
+    const servers = toolIds.length === 0 ? [] : await this.tools.serversOf(scope, toolIds);
+    return new Map(servers.map((one) => [one.tool_id, one]));
   }
 
   /** Returns the ids of the workspace's live servers with these names, by name. */

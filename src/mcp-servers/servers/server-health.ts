@@ -9,21 +9,21 @@ export const FAILURE_KINDS = [
 ] as const;
 export type FailureKind = (typeof FAILURE_KINDS)[number];
 
-/** A failure as it is returned and stored. */
+/** A failure as returned and stored. */
 export interface Failure {
   kind: FailureKind;
   message: string;
 }
 
 /**
- * Result of the last check. `unknown`: not checked since the server was created, or since its URL, transport or `auth`
- * changed.
+ * The result of the last check. `unknown` means not checked since the server was created, or since its URL, transport or
+ * `auth` changed.
  */
 export const HEALTH_STATUSES = ['unknown', 'healthy', 'unhealthy'] as const;
 export type HealthStatus = (typeof HEALTH_STATUSES)[number];
 
-/** Returns the health columns of a server that is due for a check. */
-export const unchecked = () => ({
+/** Returns the health columns of a server that has not been checked, and is due for a check. */
+export const uncheckedHealth = () => ({
   health_status: 'unknown' as const,
   health_checked_at: null,
   health_latency_ms: null,

@@ -9,7 +9,7 @@ import type { PackagedTool } from './tool.repository';
 /** The file of a server in a package. */
 export const SERVER_FILE = 'mcp_server.json';
 
-/** The content of that file. It has no secret. */
+/** The content of `mcp_server.json`. It contains no secret. */
 export interface PackagedServer extends Pick<CreateServerDto, 'name' | 'url'> {
   description: string | null;
   transport: Transport;
@@ -17,7 +17,7 @@ export interface PackagedServer extends Pick<CreateServerDto, 'name' | 'url'> {
   tools: GivenToolDto[];
 }
 
-/** Returns a version of a server with tools, for its package. */
+/** Returns the content of the package for a version of a server with tools. */
 export const packagedServer = (version: ServerVersionRow, tools: readonly PackagedTool[]): object => ({
   name: version.name,
   description: version.description,
@@ -27,7 +27,7 @@ export const packagedServer = (version: ServerVersionRow, tools: readonly Packag
   tools,
 });
 
-/** Packages of other types have no members of `oauth`, so that they stay byte-identical. */
+/** Omits the members of `oauth` for other types, so that the packages of those stay byte-identical. */
 const packagedAuth = ({ auth_type: type, auth_header: header, ...oauth }: AuthColumns): GivenAuth => ({
   type,
   header,
@@ -59,7 +59,7 @@ export function checkPublishable(
   }
 }
 
-/** Returns an installed copy, with what is missing before it works. */
+/** Returns an installed copy with the setup that it still needs. */
 export function installedServer(before: ServerEntity | null, row: ServerEntity): InstalledArtifact {
   const installed = installedArtifact('mcp_server', row.server_id, before, row);
   if (row.auth_type === 'none' || row.auth_secret !== null) return installed;

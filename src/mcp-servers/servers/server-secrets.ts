@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { SecretBox } from '#platform/secrets';
 
-/** Seals the secrets of servers. Each can only be opened for its own server. */
+/** Seals the secrets of servers. A sealed secret can be opened only for its own server. */
 @Injectable()
 export class ServerSecrets {
   constructor(private readonly box: SecretBox) {}
@@ -15,7 +15,7 @@ export class ServerSecrets {
     return this.box.open(sealed, useOf(serverId));
   }
 
-  /** Returns whether a sealed secret is this one. A secret that cannot be opened counts as another. */
+  /** Returns whether a sealed secret has this value. A secret that cannot be opened counts as different. */
   isSame(serverId: string, sealed: string | null, value: string): boolean {
     return this.box.isSame(sealed, value, useOf(serverId));
   }

@@ -24,11 +24,11 @@ export class ServerController {
   @RequireRoleSomewhere('editor')
   @ApiCreatedResponse({ type: ServerDto })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateServerDto): Promise<Reply> {
-    const made = await this.servers.create(scope, dto);
-    return created(`/mcp/v1/servers/${made.view.server_id}`, made);
+    const server = await this.servers.create(scope, dto);
+    return created(`/mcp/v1/servers/${server.view.server_id}`, server);
   }
 
-  /** List MCP servers, without the system server named `registry` */
+  /** List MCP servers, except the system server named `registry` */
   @Get()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ServerPageDto })
@@ -44,7 +44,11 @@ export class ServerController {
     return this.servers.get(scope, id);
   }
 
-  /** Change an MCP server. One that an app declares is then `drifted` until the app is reconciled */
+  /**
+   * Change an MCP server
+   *
+   * @remarks A server that an app declares is then `drifted` until the app is reconciled.
+   */
   @Patch(':server_id')
   @RequireRoleSomewhere('editor')
   @ApiOkResponse({ type: ServerDto })
@@ -57,7 +61,7 @@ export class ServerController {
     return this.servers.patch(scope, id, dto, ifMatch);
   }
 
-  /** Archive an MCP server with its tools, and delete its secret */
+  /** Archive an MCP server and its tools, and delete its secret */
   @Post(':server_id/archive')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
@@ -70,7 +74,11 @@ export class ServerController {
     return this.servers.archive(scope, id, ifMatch);
   }
 
-  /** Restore an archived MCP server with its tools. Its secret stays deleted */
+  /**
+   * Restore an archived MCP server and its tools
+   *
+   * @remarks The secret is not restored. Send it again with PATCH.
+   */
   @Post(':server_id/restore')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
@@ -95,7 +103,7 @@ export class ServerController {
     return this.servers.listVersions(scope, id, query);
   }
 
-  /** Get one version of an MCP server */
+  /** Get a version of an MCP server */
   @Get(':server_id/versions/:version_ordinal')
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ServerVersionDto })

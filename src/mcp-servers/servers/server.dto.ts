@@ -33,9 +33,9 @@ import {
 import { FAILURE_KINDS, type FailureKind, HEALTH_STATUSES, type HealthStatus } from './server-health';
 import { GivenToolDto, TOOLS_MAX } from './tool.dto';
 
-/** The members of a new server that an app can declare too. */
+/** The members of a new server that an app can also declare. */
 export class ServerFieldsDto extends DescribedBodyDto {
-  /** An `http` or `https` URL without user, password and fragment. */
+  /** An `http` or `https` URL without user, password or fragment. */
   @IsString()
   @Length(1, URL_MAX)
   url!: string;
@@ -44,7 +44,7 @@ export class ServerFieldsDto extends DescribedBodyDto {
   @IsOneOf(TRANSPORTS, { required: false, nullable: true, default: 'streamable_http' })
   transport?: Transport | null;
 
-  /** The known tools of the server, until the server lists its tools itself. */
+  /** The tools of the server, until the server lists its tools itself. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(TOOLS_MAX)
@@ -66,7 +66,10 @@ export class CreateServerDto extends ServerFieldsDto {
   @Nested(() => ServerAuthDto)
   auth?: ServerAuthDto | null;
 
-  /** Whether the server belongs to the platform rather than to a team. Immutable. Only admins create and change such servers. */
+  /**
+   * Whether the server belongs to the platform and not to a team. Immutable. Only admins can create and change such
+   * servers.
+   */
   @IsOptional()
   @IsBoolean()
   is_system?: boolean | null;
@@ -109,7 +112,7 @@ export class PatchServerDto extends DescribedPatchDto {
   @IsBoolean()
   is_system?: boolean;
 
-  /** Replaces the known tools. Null removes them. 409 once the server has listed its tools itself. */
+  /** Replaces the tools. Null removes them. Returns 409 once the server has listed its tools itself. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(TOOLS_MAX)
@@ -157,7 +160,7 @@ export class ServerFailureDto {
   message!: string;
 }
 
-/** What the last check of a server showed. It is not part of the ETag, which is that of the configuration. */
+/** The result of the last check of a server. Not part of the ETag, which covers only the configuration. */
 export class ServerHealthDto {
   /** `unknown` until the first check, and after a change of URL, transport or `auth`. */
   @ApiProperty({ enum: HEALTH_STATUSES })

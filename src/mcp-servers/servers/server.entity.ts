@@ -2,20 +2,20 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import { OwnedEntity, type SearchDocument } from '../../resources';
-import { type Failure, type HealthStatus, unchecked } from './server-health';
+import { type Failure, type HealthStatus, uncheckedHealth } from './server-health';
 
 /** The MCP transport of a server. */
 export const TRANSPORTS = ['streamable_http', 'sse'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
 /**
- * How the service authenticates: without a secret, with `Authorization: Bearer`, with another header, or with a token that it
- * gets by OAuth 2 client credentials.
+ * How the service authenticates: without a secret, with `Authorization: Bearer`, with another header, or with a token
+ * from OAuth 2 client credentials.
  */
 export const AUTH_TYPES = ['none', 'bearer', 'header', 'oauth'] as const;
 export type AuthType = (typeof AUTH_TYPES)[number];
 
-/** An MCP server registered in a workspace. Its versions are kept. */
+/** An MCP server that is registered in a workspace, with the content of its newest version. */
 @Entity('mcp_servers')
 export class ServerEntity extends OwnedEntity {
   @PrimaryColumn('text')
@@ -37,14 +37,14 @@ export class ServerEntity extends OwnedEntity {
   @Column('text', { nullable: true })
   auth_header!: string | null;
 
-  /** Where tokens are requested, for which client, and for which scopes. Null unless the type is `oauth`. */
+  /** The token endpoint. Null unless the type is `oauth`, like the client id and the scopes. */
   @Column('text', { nullable: true })
   auth_token_url!: string | null;
 
   @Column('text', { nullable: true })
   auth_client_id!: string | null;
 
-  /** Null also for the scope that the token endpoint chooses. */
+  /** Also null if the token endpoint chooses the scopes. */
   @Column('text', { nullable: true })
   auth_scope!: string | null;
 
@@ -58,7 +58,7 @@ export class ServerEntity extends OwnedEntity {
   @JsonColumn()
   metadata!: RawJson;
 
-  /** The name in the app's declaration, which stays when the server is renamed. */
+  /** The name in the app's declaration. Does not change when the server is renamed. */
   @Column('text', { nullable: true })
   declared_name!: string | null;
 
@@ -78,7 +78,7 @@ export class ServerEntity extends OwnedEntity {
   @Column('jsonb', { nullable: true })
   health_error!: Failure | null;
 
-  /** When a worker is to check the server. */
+  /** When the next check of the server is due. */
   @Column('timestamptz')
   next_check_at!: Date;
 }
@@ -93,14 +93,16 @@ export const AUTH_COLUMNS = [
 ] as const;
 export type AuthColumns = Pick<ServerEntity, (typeof AUTH_COLUMNS)[number]>;
 
-/** The columns that decide how to reach a server. A listing of its tools applies only while they stay the same. */
+/**
+ * The columns that determine how to reach a server. A tool listing is stored only if they have not changed meanwhile.
+ */
 export const TARGET_FIELDS = ['url', 'transport', ...AUTH_COLUMNS, 'auth_secret'] as const;
 
-/** Returns what a change of a server means for its health: after a change of its target it is unknown. */
+/** Returns the health columns after a change of a server. A change of its target resets the health. */
 export const healthAfter = (changed: Partial<ServerEntity>): Partial<ServerEntity> =>
-  TARGET_FIELDS.some((column) => column in changed) ? unchecked() : {};
+  TARGET_FIELDS.some((column) => column in changed) ? uncheckedHealth() : {};
 
-/** The members that make a version. A secret is never among them. */
+/** The members whose changes create a version. They contain no secret. */
 export const VERSIONED_FIELDS = ['name', 'description', 'url', 'transport', ...AUTH_COLUMNS] as const;
 
 /** The members whose values the audit log shows. */
@@ -120,15 +122,15 @@ export type ServerVersionRow = Pick<
 >;
 
 /**
- * The system server that earlier installations kept for the service itself. It is hidden from lists and search, and the next
- * reconcile of any app archives it.
+ * The name of the system server that earlier installations had for the service itself. It is hidden from lists and
+ * search, and the next reconcile of any app archives it.
  */
 export const REGISTRY_NAME = 'registry';
 
 export const isRegistry = ({ is_system, name }: Pick<ServerEntity, 'is_system' | 'name'>): boolean =>
   is_system && name === REGISTRY_NAME;
 
-/** Returns a URL without its query, which may carry a key: for the audit log and the search index. */
+/** Returns a URL without its query, which may contain a key. Used for the audit log and the search index. */
 export const withoutQuery = (url: string): string => url.replace(/\?.*$/s, '');
 
 /** Returns the search document of a server. */

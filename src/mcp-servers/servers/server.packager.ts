@@ -34,8 +34,8 @@ function packagedOutline(): Outline {
 }
 
 /**
- * Packs a version of a server with the tools that it has now, because versions of tools are independent of those of their
- * server. A package never contains a secret, and installing it never sends one anywhere.
+ * Packs a version of a server with the server's current tools, because tools have versions of their own. A package never
+ * contains a secret, and installing it never sends one anywhere.
  */
 @Injectable()
 export class ServerPackager implements Packager {

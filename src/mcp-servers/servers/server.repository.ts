@@ -13,7 +13,7 @@ import {
   VERSIONED_FIELDS,
 } from './server.entity';
 
-/** Columns that a reconcile reads of a server. Large ones are read as SHA-256 in hexadecimal. */
+/** The columns of a server that a reconcile compares. Large ones are read as SHA-256 in hexadecimal. */
 export interface ComparedServer
   extends ComparedRow, AuthColumns, Pick<ServerEntity, 'url' | 'transport' | 'tools_listed_at'> {
   description_sha256: string | null;
@@ -58,7 +58,9 @@ export class ServerRepository extends OwnedRepository<ServerEntity, ServerVersio
     );
   }
 
-  /** Records that a locked server has listed its tools. Its generation stays, because its configuration does. */
+  /**
+   * Records that a locked server has listed its tools. The generation stays, because the configuration does not change.
+   */
   async markListed(tx: Tx, scope: OrgScope, serverId: string): Promise<void> {
     await tx.query(
       sql`UPDATE mcp_servers SET tools_listed_at = ${new Date()}

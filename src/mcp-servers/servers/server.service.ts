@@ -35,7 +35,7 @@ import {
 } from './server-auth';
 import type { ServerAuthDto } from './server-auth.dto';
 import { installedServer, type PackagedServer } from './server-package';
-import { unchecked } from './server-health';
+import { uncheckedHealth } from './server-health';
 import { ServerSecrets } from './server-secrets';
 import {
   type CreateServerDto,
@@ -61,7 +61,7 @@ import { hasChanges, type ToolChanges, type ToolContent, ToolStore } from './too
 import { type GivenToolDto, type ToolDto, type ToolListQueryDto, toToolDto } from './tool.dto';
 import type { ToolEntity } from './tool.entity';
 
-/** Servers as the resource kit keeps them. */
+/** Describes servers to the resource kit. */
 export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
   noun: 'server',
   type: 'mcp_server',
@@ -73,7 +73,7 @@ export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
   createdFields: ['name', 'acquired_from'],
   versions: { ordinal: 'version_ordinal', fields: VERSIONED_FIELDS },
   unique: { constraint: 'mcp_servers_name', field: 'name' },
-  // A declaration holds no secret, so a new secret does not differ from it.
+  // Declarations contain no secrets, so a new secret is no drift.
   derived: (row, changed) => ({
     ...healthAfter(changed),
     ...(Object.keys(changed).every((column) => column === 'auth_secret') ? {} : markDrifted(row, changed)),
@@ -111,10 +111,10 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
   }
 
   /**
-   * Creates a copy of a published server, or gives an existing copy the content of a package. The caller runs the transaction
-   * and keeps the workspace from being archived. Errors: 403, 404, 409 naming the server that has the name.
+   * Creates a copy of a published server, or updates an existing copy to the content of a package. The caller runs the
+   * transaction and locks the workspace against archiving. Errors: 403, 404, 409 naming the server that has the name.
    *
-   * @returns the copy, and what its owner must still do
+   * @returns the copy, and the setup that it still needs
    */
   async install(
     tx: Tx,
@@ -134,7 +134,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     const columns = pick(created, [...VERSIONED_FIELDS, 'acquired_from']);
     const next = { ...before, ...columns };
     await this.checkNameFree(tx, scope, next);
-    // Stricter than a PATCH, because the publisher chose the URL and has not given the secret.
+    // Stricter than a PATCH, because the publisher chose the URL, and the secret is not the publisher's.
     const isSameTarget =
       next.url === before.url &&
       next.auth_token_url === before.auth_token_url &&
@@ -154,7 +154,10 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     return this.page(await this.servers.list(scope, query));
   }
 
-  /** Errors: 400 for invalid values and a secret that is missing, 409 for tools that the server lists itself; those of every change. */
+  /**
+   * Errors: those of every change; 400 for invalid values and a missing secret; 409 for `tools` if the server lists its
+   * tools itself.
+   */
   async patch(
     scope: OrgScope,
     id: string,
@@ -175,7 +178,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
       };
       await this.checkChange(tx, scope, row, dto, ifMatch);
       const hasNewTools = tools !== undefined && (await this.replaceTools(tx, scope, row, tools ?? []));
-      // A change of the tools alone is a change of the server: only its time and its generation differ.
+      // Setting `updated_at` makes new tools a change of the server, even if no other column changes.
       const patch = hasNewTools ? { ...columns, updated_at: new Date() } : columns;
       const changed = await this.write(tx, scope, row, patch, 'update');
       if (isRegistry(changed) !== isRegistry(row)) {
@@ -233,16 +236,17 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
   }
 
   /**
-   * Replaces the tools of a server with those that it listed. The server's own generation stays, because its configuration
-   * does. Errors: 409 if the server was archived, or its URL, transport or `auth` changed while it listed them.
+   * Replaces the tools of a server with the tools that it listed. The generation of the server stays, because its
+   * configuration does not change. Errors: 409 if the server was archived, or its URL, transport or `auth` was changed,
+   * during the listing.
    *
-   * @param asked the server as it was when it was asked
+   * @param before the server at the start of the listing
    */
-  applyListing(scope: OrgScope, asked: ServerEntity, tools: readonly ToolContent[]): Promise<ToolChanges> {
-    const { server_id: id } = asked;
+  applyListing(scope: OrgScope, before: ServerEntity, tools: readonly ToolContent[]): Promise<ToolChanges> {
+    const { server_id: id } = before;
     return this.transaction(scope, async (tx) => {
       const row = await this.servers.lock(tx, scope, id, 'update');
-      if (!row || row.archived_at || TARGET_FIELDS.some((column) => row[column] !== asked[column])) {
+      if (!row || row.archived_at || TARGET_FIELDS.some((column) => row[column] !== before[column])) {
         throw problem.conflict('The server was changed while it listed its tools. Try again.');
       }
       await this.checkOpen(tx, scope, row);
@@ -266,7 +270,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
   async findNamedTool(scope: OrgScope, id: string, name: string): Promise<ToolDto> {
     const { tools_listed_at } = await this.find(scope, id);
     const row = await this.tools.findByName(scope, id, name);
-    const hint = tools_listed_at ? '' : 'The tools of its server have not been read yet: refresh the server.';
+    const hint = tools_listed_at ? '' : 'The server has not listed its tools yet. Refresh the server.';
     if (!row) throw problem.notFound('tool', name, hint);
     return toToolDto(row);
   }
@@ -284,7 +288,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     return {};
   }
 
-  /** A server that only an admin may create is changed by admins only. */
+  /** Only admins may change system servers. */
   protected override rolesFor(action: ResourceAction, row: ServerEntity | null): AnyOf {
     return row?.is_system ? ['admin'] : super.rolesFor(action, row);
   }
@@ -293,7 +297,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     return auditedServerChanges(row, changed);
   }
 
-  /** Returns whether the tools differ. Errors: 409 for a server that has listed its tools itself. */
+  /** Replaces the tools. Errors: 409 for a server that has listed its tools itself. @returns whether tools changed */
   private async replaceTools(
     tx: Tx,
     scope: OrgScope,
@@ -323,16 +327,16 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
       metadata: toRawJson(dto.metadata ?? {}),
       declared_name: null,
       tools_listed_at: null,
-      ...unchecked(),
+      ...uncheckedHealth(),
     };
   }
 }
 
-/** Returns the changes that the audit log shows: no secrets, and of new tools only that the tools changed. */
+/** Returns the changes for the audit log, without secrets. A change of the tools is recorded without its content. */
 export function auditedServerChanges(row: ServerEntity, changed: Partial<ServerEntity>): AuditChange[] {
-  // A change of the tools sets `updated_at`. The health follows from other columns.
+  // `updated_at` is set only if the tools changed. The health follows from other columns.
   const { updated_at, ...others } = changed;
-  const health = Object.keys(unchecked());
+  const health = Object.keys(uncheckedHealth());
   const columns = Object.fromEntries(Object.entries(others).filter(([column]) => !health.includes(column)));
   const tools = updated_at ? [{ member: 'tools' }] : [];
   return [...withoutSecrets(auditedChanges(row, columns, AUDITED_FIELDS)), ...tools];
@@ -345,7 +349,7 @@ function faultsIn({ url, auth, tools }: CreateServerDto): FieldError[] {
     ...urlFaults(url),
     ...(auth ? authFaults(auth, '/auth') : []),
     ...(isSecretMissing
-      ? [{ pointer: `/auth/${member}`, detail: `is required if the type is ${auth.type}` }]
+      ? [{ pointer: `/auth/${member}`, detail: `is required if the type is \`${auth.type}\`` }]
       : []),
     ...toolFaults(tools ?? [], '/tools'),
   ];

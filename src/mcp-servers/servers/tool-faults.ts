@@ -2,7 +2,7 @@ import { isJsonObject, isObjectValue, RawJson } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import { type GivenToolDto, TOOL_DESCRIPTION_MAX, TOOL_NAME_MAX, TOOL_OBJECT_MAX_BYTES } from './tool.dto';
 
-/** The number of faults that one answer reports. */
+/** The number of faults after which the checks stop. */
 const FAULTS_MAX = 100;
 
 type Check = (value: unknown) => string | null;
@@ -41,9 +41,9 @@ const CHECKS: Record<keyof GivenToolDto, Check> = {
 const MEMBERS = Object.entries(CHECKS);
 
 /**
- * Returns what is wrong with a list of tools. Without faults they are `GivenToolDto`s.
+ * Returns the faults of a list of tools. A list without faults contains only `GivenToolDto`s.
  *
- * @param pointer of the list
+ * @param pointer the JSON pointer of the list
  */
 export function toolFaults(tools: readonly unknown[], pointer: string): FieldError[] {
   const faults: FieldError[] = [];
@@ -59,11 +59,11 @@ export function toolFaults(tools: readonly unknown[], pointer: string): FieldErr
       const detail = tool[member] === undefined ? missingReason(tool, member) : check(tool[member]);
       if (detail !== null) faults.push({ pointer: `${place}/${member}`, detail });
     }
-    for (const [own, ofProtocol] of SPELLINGS) {
-      if (tool[own] === undefined || tool[ofProtocol] === undefined) continue;
+    for (const [own, protocolName] of SPELLINGS) {
+      if (tool[own] === undefined || tool[protocolName] === undefined) continue;
       faults.push({
-        pointer: `${place}/${ofProtocol}`,
-        detail: `is another spelling of ${own}. Send only one of them.`,
+        pointer: `${place}/${protocolName}`,
+        detail: `is another spelling of \`${own}\`. Send only one of them.`,
       });
     }
     if (typeof tool.name === 'string' && names.has(tool.name)) {
@@ -74,7 +74,7 @@ export function toolFaults(tools: readonly unknown[], pointer: string): FieldErr
   return faults;
 }
 
-/** Members that may also have their name in the Model Context Protocol. */
+/** Members that may also have their Model Context Protocol spelling. */
 const SPELLINGS = [
   ['input_schema', 'inputSchema'],
   ['output_schema', 'outputSchema'],

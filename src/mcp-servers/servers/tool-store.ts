@@ -12,23 +12,23 @@ import type { GivenToolDto, ToolListQueryDto } from './tool.dto';
 import type { ToolEntity, ToolVersionRow } from './tool.entity';
 import {
   type ArchivedServer,
-  type KnownTool,
+  type ExistingTool,
   type PackagedTool,
   type ToolDocument,
   ToolRepository,
   type WrittenTool,
 } from './tool.repository';
 
-/** Tools that are read and indexed at once, at up to some 50 KB each. */
+/** The number of tools that are read and indexed together. Each can take about 50 KB. */
 const INDEX_PAGE = 200;
 
-/** The most characters of a tool's parameters that search finds it by. */
+/** The maximum number of characters of a tool's parameters that are indexed for search. */
 const PARAMETERS_MAX = 2_000;
 
 /** The server that offers tools. */
 export type ToolOwner = Pick<ServerEntity, 'server_id' | 'is_system' | 'name'>;
 
-/** A tool as it is stored. */
+/** The stored content of a tool. */
 export type ToolContent = Omit<WrittenTool, 'tool_id' | 'server_id' | 'version_id'>;
 
 /** The complete list of the tools of a server. */
@@ -39,7 +39,7 @@ export interface Listing {
 
 /** The names of the tools that a listing changed. */
 export interface ToolChanges {
-  /** New tools, and tools that came back. */
+  /** New tools, and tools that reappeared. */
   added: string[];
   updated: string[];
   archived: string[];
@@ -49,7 +49,7 @@ export interface ToolChanges {
 export const hasChanges = ({ added, updated, archived }: ToolChanges): boolean =>
   added.length + updated.length + archived.length > 0;
 
-/** Stores the tools of servers as their servers list them. Search finds the live ones. */
+/** Stores the tools that servers list, and keeps the live ones in the search index. */
 @Injectable()
 export class ToolStore {
   constructor(
@@ -58,7 +58,7 @@ export class ToolStore {
     private readonly threads: JsonThreads,
   ) {}
 
-  /** Returns tools as they are stored. Call it before a transaction where possible, because it may wait for a thread. */
+  /** Returns the stored content of tools. Call it before a transaction if possible, because it may wait for a thread. */
   async contentsOf(scope: OrgScope, tools: readonly GivenToolDto[]): Promise<ToolContent[]> {
     const contents = tools.map(contentOf);
     await yieldToEventLoop();
@@ -73,8 +73,8 @@ export class ToolStore {
   }
 
   /**
-   * Replaces the tools of a server. Writes only what differs: a tool with another digest is updated, a tool that is no
-   * longer listed is archived, a tool that comes back regains its id. The caller has locked the server.
+   * Replaces the tools of a server. Writes only the differences: updates a tool whose digest differs, archives a tool
+   * that is no longer listed, and restores a tool that reappears, with its id. The caller must have locked the server.
    *
    * @param scope the workspace of the server
    */
@@ -87,22 +87,22 @@ export class ToolStore {
     return (await this.replaceAll(tx, scope, [{ server, tools }])).get(server.server_id)!;
   }
 
-  /** Replaces the tools of several servers of a workspace, with the same number of statements. @returns the changes by server id */
+  /** Replaces the tools of several servers with as few statements as for one. @returns the changes by server id */
   async replaceAll(tx: Tx, scope: Scope, listings: readonly Listing[]): Promise<Map<string, ToolChanges>> {
     const serverIds = listings.map(({ server }) => server.server_id);
-    const known = new Map<string, KnownTool[]>(serverIds.map((id) => [id, []]));
-    for (const tool of await this.tools.known(tx, scope, serverIds)) known.get(tool.server_id)?.push(tool);
-    const plans = listings.map((listing) => planOf(listing, known.get(listing.server.server_id) ?? []));
+    const existing = new Map<string, ExistingTool[]>(serverIds.map((id) => [id, []]));
+    for (const tool of await this.tools.findExisting(tx, scope, serverIds)) existing.get(tool.server_id)?.push(tool);
+    const plans = listings.map((listing) => planOf(listing, existing.get(listing.server.server_id) ?? []));
     await this.write(tx, scope, plans);
-    const gone = plans.flatMap((plan) => plan.gone);
-    if (gone.length > 0) {
-      await this.tools.archive(tx, scope, gone);
-      await this.index.remove(tx, scope, 'tool', gone);
+    const archivedIds = plans.flatMap((plan) => plan.archivedIds);
+    if (archivedIds.length > 0) {
+      await this.tools.archive(tx, scope, archivedIds);
+      await this.index.remove(tx, scope, 'tool', archivedIds);
     }
     return new Map(plans.map(({ server, changes }) => [server.server_id, changes]));
   }
 
-  /** Returns the live tools of a server, by the bytes of their names. */
+  /** Returns the live tools of a server, sorted by the bytes of their names. */
   live(on: SqlExecutor, scope: Scope, serverId: string): Promise<PackagedTool[]> {
     return this.tools.live(on, scope, serverId);
   }
@@ -125,7 +125,7 @@ export class ToolStore {
     return this.tools.findByName(scope, serverId, name);
   }
 
-  /** Archives the tools of servers. @param at the time at which their servers are archived */
+  /** Archives the tools of servers. @param at when the servers are archived */
   async archiveOf(tx: Tx, scope: OrgScope, serverIds: readonly string[], at: Date): Promise<void> {
     if (serverIds.length === 0) return;
     await this.index.remove(tx, scope, 'tool', await this.tools.archiveOf(tx, scope, serverIds, at));
@@ -134,7 +134,7 @@ export class ToolStore {
   /**
    * Restores the tools that were archived together with their servers.
    *
-   * @param servers whose `archived_at` is still set
+   * @param servers the servers, whose `archived_at` is still set
    */
   async restoreOf(tx: Tx, scope: Scope, servers: readonly (ToolOwner & ArchivedServer)[]): Promise<void> {
     if (servers.length === 0) return;
@@ -142,7 +142,7 @@ export class ToolStore {
     await this.reindex(tx, scope, servers);
   }
 
-  /** Puts the tools of servers into the search index, or removes those of a hidden server. */
+  /** Adds the tools of servers to the search index, and removes the tools of hidden servers. */
   async reindex(tx: Tx, scope: Scope, servers: readonly ToolOwner[]): Promise<void> {
     const serverIds = servers.map(({ server_id }) => server_id);
     const hidden = new Set(servers.filter(isRegistry).map(({ server_id }) => server_id));
@@ -195,12 +195,12 @@ interface Plan {
   server: ToolOwner;
   rows: WrittenTool[];
   /** The ids of the tools to archive. */
-  gone: string[];
+  archivedIds: string[];
   changes: ToolChanges;
 }
 
-function planOf({ server, tools }: Listing, known: readonly KnownTool[]): Plan {
-  const byName = new Map(known.map((tool) => [tool.name, tool]));
+function planOf({ server, tools }: Listing, existing: readonly ExistingTool[]): Plan {
+  const byName = new Map(existing.map((tool) => [tool.name, tool]));
   const changes: ToolChanges = { added: [], updated: [], archived: [], unchangedCount: 0 };
   const rows: WrittenTool[] = [];
   for (const tool of tools) {
@@ -215,12 +215,12 @@ function planOf({ server, tools }: Listing, known: readonly KnownTool[]): Plan {
     rows.push(row);
   }
   const listed = new Set(tools.map(({ name }) => name));
-  const gone = known.filter(({ name, is_archived }) => !is_archived && !listed.has(name));
-  changes.archived = gone.map(({ name }) => name);
-  return { server, rows, gone: gone.map(({ tool_id }) => tool_id), changes };
+  const archived = existing.filter(({ name, is_archived }) => !is_archived && !listed.has(name));
+  changes.archived = archived.map(({ name }) => name);
+  return { server, rows, archivedIds: archived.map(({ tool_id }) => tool_id), changes };
 }
 
-/** Returns the members of a tool that the digest covers, as they are stored. */
+/** Returns the members of a tool that the digest covers, in their stored form. */
 function contentOf(tool: GivenToolDto): Omit<ToolContent, 'digest' | 'parameters'> {
   const { name, title = null, description = null, annotations = null } = tool;
   return {

@@ -5,21 +5,23 @@ import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsFilter, pick, PLACED_FIELDS, PlacedDto } from '../../resources';
 import type { ToolEntity } from './tool.entity';
 
-/** The most tools that a request may declare. */
+/** The maximum number of tools in a request. */
 export const TOOLS_MAX = 1_000;
-/** The most tools that a server may list, and a package may have. */
+/** The maximum number of tools that a server can list, and that a package can contain. */
 export const LISTED_TOOLS_MAX = 10_000;
 export const TOOL_NAME_MAX = 255;
-/** Longest description, in characters. */
+/** The maximum length of a description, in characters. */
 export const TOOL_DESCRIPTION_MAX = 32_768;
-/** Largest schema or annotations of a tool, in bytes of JSON. */
+/** The maximum size of each schema of a tool and of its annotations, in bytes of JSON. */
 export const TOOL_OBJECT_MAX_BYTES = 256 * 1024;
 
 /**
- * A tool as its server lists it. The schemas may also have their names in the Model Context Protocol, so that you can send
- * what a server listed. Other members of the protocol are not stored. `toolFaults` validates it.
+ * A tool, as its server lists it. The schemas can also have their names in the Model Context Protocol, so that you can
+ * send a tool as a server listed it. Other members of the protocol are not stored.
  */
 export class GivenToolDto {
+  // `toolFaults` validates the members, so they have no decorators of their limits.
+
   /** Unique among the tools of the server. */
   @IsString()
   @ApiProperty({ minLength: 1, maxLength: TOOL_NAME_MAX })
@@ -49,21 +51,21 @@ export class GivenToolDto {
   @IsJsonObject({ required: false, nullable: true })
   outputSchema?: object | null;
 
-  /** The hints of the Model Context Protocol on what the tool does. */
+  /** Hints about the behaviour of the tool, as in the Model Context Protocol. */
   @IsJsonObject({ required: false, nullable: true })
   annotations?: object | null;
 }
 
 /** The default sort is `name`. */
 export class ToolListQueryDto extends NamedListQueryDto {
-  /** The name, exactly. */
+  /** Only the tool with exactly this name. */
   @IsFilter(TOOL_NAME_MAX)
   name?: string;
 }
 
 /** A tool of an MCP server. It is archived when the server stops listing it, or is archived. */
 export class ToolDto extends PlacedDto {
-  /** Stays the same when the tool disappears and comes back. */
+  /** Stays the same if the tool disappears and reappears. */
   tool_id!: string;
   server_id!: string;
   name!: string;

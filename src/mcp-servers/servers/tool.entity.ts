@@ -3,7 +3,7 @@ import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import { PlacedEntity } from '../../resources';
 
-/** A tool that a server offers or offered. A tool that comes back keeps its id. Its versions are kept. */
+/** A tool that a server offers or has offered. A tool that reappears keeps its id and its versions. */
 @Entity('mcp_tools')
 export class ToolEntity extends PlacedEntity {
   @PrimaryColumn('text')
@@ -47,7 +47,7 @@ export class ToolEntity extends PlacedEntity {
   parameters!: string;
 }
 
-/** The members that make a version: those that the digest covers. */
+/** The versioned members, which the digest covers. */
 export const TOOL_CONTENT = [
   'name',
   'title',

@@ -20,8 +20,8 @@ const VERSIONED = [
 const COLUMNS = `${VERSIONED.join(', ')}, parameters, generation, created_at, updated_at, created_by, archived_at`;
 
 /**
- * The most versions of a tool that are kept. A server may change its tools whenever they are refreshed, for example with a
- * time in each description, and a listing may have 16 MiB.
+ * The maximum number of stored versions of a tool. A server can change its tools at every refresh, for example with a
+ * time in each description, and its list of tools can have 16 MiB.
  */
 const VERSIONS_MAX = 100;
 
@@ -44,8 +44,8 @@ export interface ArchivedServer {
   archived_at: Date;
 }
 
-/** The columns that decide whether a tool must be written. */
-export type KnownTool = Pick<ToolEntity, 'tool_id' | 'server_id' | 'name' | 'digest'> & {
+/** The columns that determine whether a tool must be written. */
+export type ExistingTool = Pick<ToolEntity, 'tool_id' | 'server_id' | 'name' | 'digest'> & {
   is_archived: boolean;
 };
 
@@ -58,13 +58,13 @@ export type PackagedTool = Pick<
 /** The search document of a tool. */
 export type ToolDocument = SearchDocument & { serverId: string };
 
-/** A tool to write. A known tool keeps its id. `version_id` is used if the content is new. */
+/** A tool to write. An existing tool keeps its id. `version_id` is used if the content is new. */
 export type WrittenTool = Pick<
   ToolEntity,
   (typeof TOOL_CONTENT)[number] | 'tool_id' | 'server_id' | 'digest' | 'version_id' | 'parameters'
 >;
 
-/** A tool that was written. */
+/** A tool after the write. */
 type StoredTool = Pick<ToolEntity, 'tool_id' | 'server_id' | 'name' | 'version_ordinal'>;
 
 @Injectable()
@@ -137,7 +137,7 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
     );
   }
 
-  /** Finds the live tools of a server, by the bytes of their names. */
+  /** Finds the live tools of a server, sorted by the bytes of their names. */
   live(on: SqlExecutor, scope: Scope, serverId: string): Promise<PackagedTool[]> {
     return on.query<PackagedTool>(
       sql`SELECT name, title, description, input_schema, output_schema, annotations FROM mcp_tools
@@ -155,14 +155,14 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
   }
 
   /** Finds the tools of servers, archived ones included. */
-  known(tx: Tx, scope: Scope, serverIds: readonly string[]): Promise<KnownTool[]> {
-    return tx.query<KnownTool>(
+  findExisting(tx: Tx, scope: Scope, serverIds: readonly string[]): Promise<ExistingTool[]> {
+    return tx.query<ExistingTool>(
       sql`SELECT tool_id, server_id, name, digest, archived_at IS NOT NULL AS is_archived FROM mcp_tools
         WHERE server_id = ANY (${serverIds}::text[]) AND workspace_id = ${scope.workspaceId}`,
     );
   }
 
-  /** Writes new, changed and returning tools in one statement, and adds a version for each changed digest. */
+  /** Writes new, changed and restored tools in one statement, and adds a version for each changed digest. */
   async write(tx: Tx, scope: Scope, tools: readonly WrittenTool[]): Promise<StoredTool[]> {
     const now = new Date();
     const versioned = raw(VERSIONED.join(', '));
@@ -184,10 +184,10 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
               archived_at = NULL
           WHERE t.workspace_id = excluded.workspace_id
         RETURNING ${versioned}
-      ), kept AS (
+      ), versions AS (
         INSERT INTO mcp_tool_versions (${versioned}, created_at, created_by)
         SELECT ${versioned}, ${now}::timestamptz, ${scope.principalId} FROM written
-        -- a tool that came back unchanged keeps its version
+        -- a tool that reappeared unchanged keeps its version
         ON CONFLICT DO NOTHING
       )
       SELECT tool_id, server_id, name, version_ordinal FROM written`,
@@ -231,7 +231,7 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
   /**
    * Restores the tools that were archived together with their servers.
    *
-   * @param servers whose `archived_at` is still set
+   * @param servers the servers, whose `archived_at` is still set
    */
   async restoreOf(tx: Tx, scope: Scope, servers: readonly ArchivedServer[]): Promise<void> {
     const ids = servers.map(({ server_id }) => server_id);

@@ -1,17 +1,17 @@
 import { escapeHidden } from '#platform/json';
 
-/** Unchanged lines that are shown before and after a change. */
+/** The number of unchanged lines shown before and after a change. */
 const CONTEXT = 3;
-/** The most pairs of lines to compare. Longer texts are shown as removed and added. */
+/** The maximum number of pairs of lines to compare. Longer texts are shown as removed and added. */
 const PAIRS_MAX = 1_000_000;
 
 type Mark = ' ' | '-' | '+';
 type Line = readonly [mark: Mark, text: string];
 
 /**
- * Returns the lines of a unified diff, without its file names: headers of hunks (`@@ -1,3 +1,4 @@`), and lines that begin
- * with a blank, `-` or `+`. Empty for equal texts. Null has no lines. Hidden characters are escaped (`\u{200B}`), so that a
- * reader sees which line differs.
+ * Returns the lines of a unified diff, without its file names: headers of hunks (`@@ -1,3 +1,4 @@`), and lines that
+ * begin with a space, `-` or `+`. Returns no lines for equal texts. Null counts as a text without lines. Hidden
+ * characters are escaped (`\u{200B}`), so that readers see the difference.
  */
 export function unifiedDiff(before: string | null, after: string | null): string[] {
   const [from, to] = [linesOf(before), linesOf(after)];

@@ -11,7 +11,11 @@ import { ToolVersionService } from './tool-version.service';
 export class ToolVersionController {
   constructor(private readonly versions: ToolVersionService) {}
 
-  /** List the versions of a tool, newest first. The newest 100 are kept */
+  /**
+   * List the versions of a tool, newest first
+   *
+   * @remarks Only the newest 100 versions are stored.
+   */
   @Get()
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ToolVersionPageDto })
@@ -39,7 +43,7 @@ export class ToolVersionController {
     return this.versions.diff(scope, serverId, toolId, ordinals[0]!, ordinals[1]!);
   }
 
-  /** Get one version of a tool */
+  /** Get a version of a tool */
   @Get(':version_ordinal')
   @RequireRoleSomewhere('viewer', 'runtime')
   @ApiOkResponse({ type: ToolVersionDto })

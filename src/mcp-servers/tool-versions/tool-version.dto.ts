@@ -42,16 +42,19 @@ export class ComparedToolVersionDto {
   created_at!: Date;
 }
 
-/** Characters in a member that a reader cannot see but a model reads. */
+/** Characters in a member that people cannot see but models read. */
 export class HiddenCharactersDto {
   /** The member of the tool. */
   member!: string;
-  /** Such as `U+200B`: at most 100 different ones. */
+  /** The distinct characters, such as `U+200B`. At most 100. */
   code_points!: string[];
-  /** Their number, repetitions included. */
+  /** The number of hidden characters, including repetitions. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   count!: number;
-  /** Where they are within the member (RFC 6901): the first 20 strings and member names. An empty string means the member itself. */
+  /**
+   * JSON pointers (RFC 6901) within the member to the first 20 strings and member names with hidden characters. An empty
+   * string means the member itself.
+   */
   pointers!: string[];
 }
 
@@ -59,7 +62,7 @@ export class HiddenCharactersDto {
 export class ReviewedToolVersionDto extends ComparedToolVersionDto {
   /**
    * Zero-width characters, bidirectional controls, variation selectors, tag characters and other characters that are not
-   * visible. Emojis contain some of them too. Compare a version with itself to read those of the first version.
+   * visible. Emojis contain some of them too. To read those of the first version, compare it with itself.
    */
   hidden_characters!: HiddenCharactersDto[];
 }
@@ -68,7 +71,7 @@ const CHANGE_OPS = ['add', 'remove', 'replace'] as const;
 
 /** A difference within a JSON member. */
 export class ToolJsonChangeDto {
-  /** The place of the value within the member (RFC 6901): in `from` for `remove`, in `to` otherwise. */
+  /** A JSON pointer (RFC 6901) within the member: in `from` for `remove`, in `to` otherwise. */
   pointer!: string;
   @ApiProperty({ enum: CHANGE_OPS })
   op!: (typeof CHANGE_OPS)[number];
@@ -92,17 +95,18 @@ export class ToolChangeDto {
   before?: string | null;
   @ApiProperty({ type: String, nullable: true, required: false })
   after?: string | null;
-  /** The lines of a unified diff. Characters that a reader cannot see are escaped, such as `\u{200B}`. */
+  /** The lines of a unified diff. Characters that people cannot see are escaped, such as `\u{200B}`. */
   diff?: string[];
   /**
-   * At most 1,000 changes, with 1,048,576 characters of pointers and values together. The order of members is no change.
+   * At most 1,000 changes, with 1,048,576 characters of pointers and values together. A different order of members is
+   * not a change.
    */
   changes?: ToolJsonChangeDto[];
-  /** Whether there are more changes. Read the versions to see them all. */
+  /** Whether there are more changes. To see all of them, read both versions. */
   is_truncated?: boolean;
 }
 
-/** What changed from one version of a tool to another. */
+/** The changes from one version of a tool to another. */
 export class ToolDiffDto {
   tool_id!: string;
   from!: ComparedToolVersionDto;

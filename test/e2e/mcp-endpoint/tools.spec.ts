@@ -192,10 +192,10 @@ describe('the tools of the MCP endpoint', () => {
         /no file with this path. Paths are case-sensitive\.$/,
       ],
       [
-        'a tool of a server that was never read',
+        'a tool of a server that has not listed its tools',
         'get_mcp_tool',
         () => ({ server_id: has.serverId, tool_name: 'forecasts' }),
-        /tools of its server have not been read yet: refresh the server\.$/,
+        /server has not listed its tools yet\. Refresh the server\.$/,
       ],
       [
         'an unknown workspace',
