@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-deprecated -- servers that answer whatever a test wants need the low-level classes */
+/* eslint-disable @typescript-eslint/no-deprecated -- servers that return whatever a test wants need the low-level classes */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -17,7 +17,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { createMcpHandler, Server as CurrentServer } from '@modelcontextprotocol/server';
 
-/** A tool as a server lists it. */
+/** A tool, as a server lists it. */
 export interface FakeTool {
   name: string;
   title?: string;
@@ -37,7 +37,7 @@ export const fakeTool = (name: string, more: object = {}): FakeTool => ({
 export const fakeTools = (count: number, more: object = {}): FakeTool[] =>
   Array.from({ length: count }, (_, i) => fakeTool(`tool-${String(i).padStart(5, '0')}`, more));
 
-/** `current`: 2026-07-28, by the SDK of today. The others: 2025 and earlier, by the SDK of version 1. */
+/** `current` speaks 2026-07-28 with the current SDK. The others speak revisions up to 2025 with version 1 of the SDK. */
 export type FakeKind = 'current' | 'sessions' | 'sse';
 
 interface Page {
@@ -51,14 +51,14 @@ type Calling = (name: string, args: Record<string, unknown>) => unknown;
 /** Handles a request itself. Returns false to leave it to the SDK. */
 type Interception = (request: IncomingMessage, response: ServerResponse, body: string) => boolean;
 
-/** A real MCP server, written with the official SDK, on a free port of the loopback interface. */
+/** An MCP server that uses the official SDK, on a free port of the loopback interface. */
 export class FakeMcpServer {
   /** The requests that arrived: method, path and headers. */
   readonly requests: { method: string; path: string; headers: IncomingMessage['headers']; body: string }[] =
     [];
-  /** The headers of the sessions that the client ended. */
-  ended: string[] = [];
-  /** Whether the server has the capability. Without it, the SDK knows no method of tools. */
+  /** The ids of the sessions that the client ended. */
+  endedSessions: string[] = [];
+  /** Whether the server has the `tools` capability. Without it, the SDK rejects the methods of tools. */
   hasTools = true;
   intercept: Interception = () => false;
   call: Calling = (name, args) => ({ content: [{ type: 'text', text: `${name} ${JSON.stringify(args)}` }] });
@@ -85,12 +85,12 @@ export class FakeMcpServer {
     kind: FakeKind = 'current',
     tls?: { key: string; cert: string },
   ): Promise<FakeMcpServer> {
-    const listener: RequestListener = (request, response) => void made.handle(request, response);
+    const listener: RequestListener = (request, response) => void server.handle(request, response);
     const http = tls ? createTlsServer(tls, listener) : createServer(listener);
-    const made = new FakeMcpServer(kind, http as Server, tls ? 'https' : 'http');
+    const server = new FakeMcpServer(kind, http as Server, tls ? 'https' : 'http');
     http.listen(0, '127.0.0.1');
     await once(http, 'listening');
-    return made;
+    return server;
   }
 
   get origin(): string {
@@ -116,7 +116,7 @@ export class FakeMcpServer {
     return this.sessions.size;
   }
 
-  /** Lists these tools from now on, in pages. */
+  /** Sets the tools that the server lists, in pages. */
   offer(tools: readonly FakeTool[], pageSize = 100): void {
     this.offerPages((cursor) => {
       const start = Number(cursor ?? 0);
@@ -132,12 +132,12 @@ export class FakeMcpServer {
     this.list = list;
   }
 
-  /** How many requests of a JSON-RPC method arrived. */
+  /** Returns the number of requests with a JSON-RPC method. */
   count(method: string): number {
     return this.requests.filter(({ body }) => body.includes(`"method":"${method}"`)).length;
   }
 
-  /** Refuses requests without this header. */
+  /** Rejects requests without this header. */
   demand(header: string, value: string): void {
     this.intercept = (request, response) => {
       if (request.headers[header] === value) return false;
@@ -157,7 +157,7 @@ export class FakeMcpServer {
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
     } catch {
-      return; // the client has gone
+      return; // the client disconnected
     }
     const body = Buffer.concat(chunks).toString();
     const { method = '', url: path = '', headers } = request;
@@ -179,9 +179,9 @@ export class FakeMcpServer {
     if (!transport) {
       transport = new StreamableHTTPServerTransport({
         sessionIdGenerator: () => randomUUID(),
-        onsessioninitialized: (made) => void this.sessions.set(made, transport!),
+        onsessioninitialized: (created) => void this.sessions.set(created, transport!),
         onsessionclosed: (ended) => {
-          this.ended.push(ended!);
+          this.endedSessions.push(ended!);
           this.sessions.delete(ended!);
         },
       });

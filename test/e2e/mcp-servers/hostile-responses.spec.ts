@@ -6,8 +6,8 @@ import { SERVERS, ServersFixture } from './servers.fixture';
 
 const MIB = 1024 * 1024;
 
-/** Answers that are small enough, but cost much to read. */
-describe('a hostile server', () => {
+/** Most of these responses are within the limit of bytes, but expensive to read. */
+describe('hostile responses of a server', () => {
   let app: TestApp;
   let on: ServersFixture;
   let remote: FakeMcpServer;
@@ -33,11 +33,11 @@ describe('a hostile server', () => {
   const call = (): Promise<unknown> => {
     const { orgId, workspaceId } = on.org;
     const scope = workspaceScope(orgId, workspaceId, 'usr_test', expandRoles(['runtime']));
-    const asked = { server_id: serverId, tool_name: 'a', arguments: {} };
-    return app.get(ToolCaller).call(scope, asked, new AbortController().signal);
+    const toolCall = { server_id: serverId, tool_name: 'a', arguments: {} };
+    return app.get(ToolCaller).call(scope, toolCall, new AbortController().signal);
   };
-  /** Answers requests of a method with text, which is given the id of the request. */
-  const answer = (method: string, type: string, text: (id: string) => string): void => {
+  /** Responds to requests with a JSON-RPC method. @param text returns the body for the id of a request */
+  const respond = (method: string, type: string, text: (id: string) => string): void => {
     remote.intercept = (_, response, body) => {
       if (!body.includes(`"method":"${method}"`)) return false;
       const { id } = JSON.parse(body) as { id: unknown };
@@ -46,9 +46,9 @@ describe('a hostile server', () => {
     };
   };
 
-  it('lists 16 MiB of empty objects, which would take 20 times as much memory', async () => {
+  it('are rejected if they have 16 MiB of empty objects, which would take 20 times as much memory', async () => {
     const objects = `{}${',{}'.repeat(5 * MIB)}`;
-    answer(
+    respond(
       'tools/list',
       'application/json',
       (id) => `{"jsonrpc":"2.0","id":${id},"result":{"tools":[${objects}]}}`,
@@ -56,7 +56,7 @@ describe('a hostile server', () => {
     expect(await test()).toEqual(failure('The responses of the server are too complex.'));
   });
 
-  it('is told from one with 5,000 tools with rich schemas', async () => {
+  it('are distinct from 5,000 tools with rich schemas, which are accepted', async () => {
     const parameter = {
       type: 'string',
       description: 'Which one, of {these}: [a, b, c].',
@@ -68,9 +68,9 @@ describe('a hostile server', () => {
     expect(await test()).toMatchObject({ ok: true });
   });
 
-  it.each(['application/json', 'text/event-stream'])('nests a result 8,000 times: %s', async (type) => {
+  it.each(['application/json', 'text/event-stream'])('are rejected if a result is nested 8,000 times: %s', async (type) => {
     const deep = '['.repeat(8_000) + ']'.repeat(8_000);
-    answer('tools/call', type, (id) => {
+    respond('tools/call', type, (id) => {
       const result = `{"resultType":"complete","content":[],"structuredContent":{"x":${deep}}}`;
       const message = `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
       return type === 'application/json' ? message : `data: ${message}\n\n`;
@@ -81,18 +81,18 @@ describe('a hostile server', () => {
     });
   });
 
-  it.each(['a\n', 'a\r', 'data:{}\n\n'])('sends 1 MiB of lines %j as events', async (line) => {
-    answer('tools/list', 'text/event-stream', () => line.repeat(MIB / line.length));
+  it.each(['a\n', 'a\r', 'data:{}\n\n'])('are rejected if they have 1 MiB of event lines %j', async (line) => {
+    respond('tools/list', 'text/event-stream', () => line.repeat(MIB / line.length));
     expect(await test()).toEqual(failure('The responses of the server have too many lines or messages.'));
   });
 
-  it('sends 100,000 messages at once', async () => {
+  it('are rejected if they have 100,000 messages', async () => {
     const batch = `[${Array(100_000).fill('{"jsonrpc":"2.0","method":"a"}').join()}]`;
-    answer('tools/list', 'application/json', () => batch);
+    respond('tools/list', 'application/json', () => batch);
     expect(await test()).toEqual(failure('The responses of the server have too many lines or messages.'));
   });
 
-  it('ends each stream so that it is resumed: five times', async () => {
+  it('are rejected if each stream ends and asks for resumption, after five attempts', async () => {
     remote.intercept = ({ method }, response, body) => {
       if (method !== 'GET' && !body.includes('"method":"tools/call"')) return false;
       response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end('id: 1\nretry: 0\ndata:\n\n');
@@ -105,7 +105,7 @@ describe('a hostile server', () => {
     expect(remote.requests.filter(({ method }) => method === 'GET')).toHaveLength(5);
   });
 
-  it('breaks a stream, and answers with an error when it is resumed: the error is shown', async () => {
+  it('report the error that a resumed stream returns', async () => {
     let id: unknown;
     remote.intercept = (request, response, body) => {
       const isCall = body.includes('"method":"tools/call"');
@@ -127,7 +127,7 @@ describe('a hostile server', () => {
     });
   });
 
-  it('lists empty pages without end, each with a new cursor', async () => {
+  it('are rejected if they list empty pages without end, each with a new cursor', async () => {
     let pages = 0;
     remote.offerPages(() => ({ tools: [], nextCursor: String((pages += 1)) }));
     expect(await test()).toEqual(
@@ -136,7 +136,7 @@ describe('a hostile server', () => {
     expect(pages).toBe(1_000);
   }, 180_000);
 
-  it('lists a schema of more than 256 KiB', async () => {
+  it('are rejected if a schema has more than 256 KiB', async () => {
     remote.offer([fakeTool('b', { inputSchema: { type: 'object', title: 'x'.repeat(256 * 1024) } })]);
     const { error } = await test();
     expect(error.message).toBe(

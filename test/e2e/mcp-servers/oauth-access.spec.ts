@@ -6,7 +6,7 @@ import { SERVERS, ServersFixture } from './servers.fixture';
 const SECRET = 'cs-5b1e-not-to-be-shown';
 const BASIC = `Basic ${Buffer.from(`registry:${SECRET}`).toString('base64')}`;
 
-describe('a server that needs OAuth client credentials', () => {
+describe('a connection with OAuth client credentials', () => {
   let app: TestApp;
   let on: ServersFixture;
   let remote: FakeMcpServer;
@@ -88,7 +88,7 @@ describe('a server that needs OAuth client credentials', () => {
     expect(issued).toEqual(['token-1', 'token-2']);
   });
 
-  it('refuses every token: it is asked twice, and the answer says so', async () => {
+  it('tries twice, then reports a server that rejects every token', async () => {
     valid = 'none';
     const { error } = await test(await registered());
     // the secret is right, because the token endpoint accepted it
@@ -100,7 +100,7 @@ describe('a server that needs OAuth client credentials', () => {
     expect(issued).toEqual(['token-1', 'token-2']);
   });
 
-  it('forbids access (403): the token is kept, and it is asked once', async () => {
+  it('keeps the token and does not try again if the server returns 403', async () => {
     const path = await registered();
     expect(await test(path)).toMatchObject({ ok: true });
     const { intercept } = remote;
@@ -119,7 +119,7 @@ describe('a server that needs OAuth client credentials', () => {
     expect(issued).toEqual(['token-1']);
   });
 
-  it('does not know the client: the answer names the token endpoint, and no secret', async () => {
+  it('reports a token endpoint that rejects the client', async () => {
     const { error } = await test(await registered({ client_secret: 'wrong-secret' }));
     expect(error).toEqual({
       kind: 'unauthorized',
@@ -129,7 +129,7 @@ describe('a server that needs OAuth client credentials', () => {
     expect(remote.count('tools/list')).toBe(0);
   });
 
-  it('names a token endpoint that hangs', async () => {
+  it('reports a token endpoint that hangs', async () => {
     app.get(Environment).MCP_TIMEOUT_MS = 1_500;
     try {
       remote.intercept = ({ url }) => url === '/token';
@@ -143,7 +143,7 @@ describe('a server that needs OAuth client credentials', () => {
     }
   });
 
-  it('names a token endpoint on a private address, which is never called', async () => {
+  it('reports a token endpoint at a private address, and never calls it', async () => {
     const { error } = await test(await registered({ token_url: 'http://10.0.0.7/token' }));
     expect(error.kind).toBe('blocked_address');
     expect(error.message).toMatch(/token endpoint is not public.*OUTBOUND_ALLOW/);

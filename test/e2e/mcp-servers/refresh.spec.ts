@@ -34,7 +34,7 @@ describe('the tools of a server', () => {
     ['2026-07-28', 'current', '2026-07-28'],
     ['2025 with sessions', 'sessions', '2025-11-25'],
     ['2025 over SSE', 'sse', '2025-11-25'],
-  ])('are listed by a server of %s', async (_, kind, version) => {
+  ])('are read from a server of %s', async (_, kind, version) => {
     remote = await FakeMcpServer.start(kind);
     remote.offer([fakeTool('a'), fakeTool('b', { title: 'B', description: 'Does b.' })]);
     const path = await registered();
@@ -52,7 +52,7 @@ describe('the tools of a server', () => {
     expect(namesIn(await on.editor.get(`${path}/tools`))).toEqual(['a', 'b']);
   });
 
-  it.each<FakeKind>(['current', 'sessions'])('are none without the capability: %s', async (kind) => {
+  it.each<FakeKind>(['current', 'sessions'])('are archived if the server drops the `tools` capability: %s', async (kind) => {
     remote = await FakeMcpServer.start(kind);
     remote.offer([fakeTool('a')]);
     const path = await registered();
@@ -61,7 +61,7 @@ describe('the tools of a server', () => {
     expect(await refresh(path)).toEqual({ added: [], updated: [], archived: ['a'], unchanged_count: 0 });
   });
 
-  it('are read over all pages, also after a cursor that is an empty string', async () => {
+  it('are read from all pages, even after an empty cursor', async () => {
     remote = await FakeMcpServer.start();
     const pages: Record<string, any> = {
       first: { tools: [fakeTool('a')], nextCursor: '' },
@@ -73,7 +73,7 @@ describe('the tools of a server', () => {
     expect(await refresh(path)).toEqual({ added: ['a', 'b'], updated: [], archived: [], unchanged_count: 0 });
   });
 
-  it('stay as they are if the list repeats a cursor', async () => {
+  it('do not change if the list repeats a cursor', async () => {
     remote = await FakeMcpServer.start();
     remote.offer([fakeTool('a')]);
     const path = await registered();
@@ -93,7 +93,7 @@ describe('the tools of a server', () => {
     expect(namesIn(await on.editor.get(`${path}/tools`))).toEqual(['a']);
   });
 
-  it('may be 5,000', async () => {
+  it('can number 5,000', async () => {
     remote = await FakeMcpServer.start('sessions');
     remote.offer(fakeTools(5_000, { description: 'Does something useful. '.repeat(10) }), 500);
     const path = await registered();
@@ -103,7 +103,7 @@ describe('the tools of a server', () => {
     expect((await on.editor.get(`${path}/tools?limit=0`)).body.page.total).toBe(5_000);
   });
 
-  it('are refused if they are more than 10,000', async () => {
+  it('are rejected if there are more than 10,000', async () => {
     remote = await FakeMcpServer.start();
     remote.offer(fakeTools(10_001), 5_000);
     expect(await refresh(await registered())).toMatchObject({
@@ -113,7 +113,7 @@ describe('the tools of a server', () => {
     });
   });
 
-  it('are added, updated, archived and counted, and keep their ids when they return', async () => {
+  it('are added, updated, archived and counted, and keep their ids when they reappear', async () => {
     remote = await FakeMcpServer.start();
     remote.offer([fakeTool('a'), fakeTool('b'), fakeTool('c')]);
     const path = await registered();
@@ -133,7 +133,7 @@ describe('the tools of a server', () => {
     expect(after.map(({ tool_id }) => tool_id)).toEqual(before.map(({ tool_id }) => tool_id));
   });
 
-  it('write nothing when nothing has changed, whatever the order of members and tools', async () => {
+  it('are not written if only the order of members and tools differs', async () => {
     remote = await FakeMcpServer.start();
     const schema = { type: 'object', properties: { x: { type: 'string', minLength: 1 } } };
     remote.offer([
@@ -163,7 +163,7 @@ describe('the tools of a server', () => {
     expect(audited.body.items.map(({ changes }: any) => changes)).toEqual([[{ member: 'tools' }]]);
   });
 
-  it('do not make an edit fail that is based on the server before the refresh', async () => {
+  it('can be refreshed between the read and the edit of a server without a conflict', async () => {
     remote = await FakeMcpServer.start();
     const path = await registered();
     const { headers } = await on.editor.get(path);
@@ -174,7 +174,7 @@ describe('the tools of a server', () => {
     expect(status).toBe(200);
   });
 
-  it('can be used by agents and found by search when they have arrived', async () => {
+  it('are found by search after a refresh', async () => {
     remote = await FakeMcpServer.start();
     remote.offer([fakeTool('weather', { description: 'Zephyrquake forecasts.' })]);
     await refresh(await registered());
@@ -190,7 +190,7 @@ describe('the tools of a server', () => {
     ],
     ['have no schema', [{ name: 'x' }], 'the tool x: inputSchema is required'],
     ['have no name', [fakeTool('')], 'its tool 1: name must have 1 to 255 characters'],
-    ['are no objects', [7], 'its tool 1 must be an object'],
+    ['are not objects', [7], 'its tool 1 must be an object'],
     ['contain a NUL character', [fakeTool('a', { description: 'x\0y' })], 'NUL character'],
     [
       'contain half a surrogate pair',
@@ -198,7 +198,7 @@ describe('the tools of a server', () => {
       'surrogate',
     ],
     ['are nested too deeply', [fakeTool('a', { inputSchema: nested(70) })], 'nested more than 64'],
-  ])('are refused if they %s', async (_, tools, reason) => {
+  ])('are rejected if they %s', async (_, tools, reason) => {
     remote = await FakeMcpServer.start('sessions');
     remote.offer(tools as never);
     const path = await registered();
@@ -219,7 +219,7 @@ describe('the tools of a server', () => {
     const path = await registered();
     const both = [refresh(path), on.editor.post(`${path}/test`)];
     while (remote.count('tools/list') === 0) await new Promise(setImmediate);
-    // the other request has had time to arrive
+    // gives the other request time to arrive
     await delay(300);
     release();
     const [refreshed, tested] = await Promise.all(both);
@@ -250,7 +250,7 @@ describe('the tools of a server', () => {
     expect((await on.editor.get(path)).body.tools_listed_at).not.toBeNull();
   });
 
-  it('are refreshed by editors only, and only those of a live server', async () => {
+  it('can be refreshed only by editors, and only for live servers', async () => {
     remote = await FakeMcpServer.start();
     const path = await registered();
     const viewer = await on.org.member('viewer');
@@ -267,7 +267,7 @@ describe('the tools of a server', () => {
   });
 });
 
-/** A schema of so many levels. */
+/** Returns a schema with this many levels. */
 function nested(levels: number): object {
   let schema: object = { type: 'object' };
   for (let i = 1; i < levels; i++) schema = { not: schema };

@@ -6,7 +6,7 @@ const REGISTRY = '/mcp/v1/registry/v0.1/servers';
 const COUNT = 20_000;
 const LIMIT = 10;
 
-/** A page reads its own rows and their versions, and a few more for the caller. */
+/** The maximum number of rows that a page reads: its own, their versions, and a few for the access check. */
 const ROWS_MAX = 12 * LIMIT;
 
 describe('a page of the registry listing, from a table without statistics', () => {
@@ -48,8 +48,8 @@ describe('a page of the registry listing, from a table without statistics', () =
 
   it.each([
     ['newest first', '', '-created_at\nmcps_00000000000000000000000100'],
-    ['by their last change', '&updated_since=2020-01-01T00:00:00Z', null],
-  ])('reads as many rows at any depth: %s', async (_, query, deep) => {
+    ['by last change', '&updated_since=2020-01-01T00:00:00Z', null],
+  ])('reads few rows at any depth: %s', async (_, query, deep) => {
     const first = await readBy(query);
     expect([first.servers.length, first.rows < ROWS_MAX]).toEqual([LIMIT, true]);
     const cursor = deep === null ? first.cursor : Buffer.from(deep).toString('base64url');
@@ -73,7 +73,7 @@ describe('a page of the registry listing, from a table without statistics', () =
     }
   });
 
-  it('reads one version by its name', async () => {
+  it('reads few rows for one server by its name', async () => {
     const works = await workOf(app.database, async () => {
       const name = encodeURIComponent('localhost/mcps_00000000000000000000010000');
       expect((await on.editor.get(`${REGISTRY}/${name}/versions/latest`)).status).toBe(200);

@@ -6,7 +6,7 @@ const REGISTRY = '/mcp/v1/registry/v0.1/servers';
 const OFFICIAL = 'io.modelcontextprotocol.registry/official';
 const PROVIDED = 'io.modelcontextprotocol.registry/publisher-provided';
 
-/** What the schema of the public registry (2025-12-11) requires of a server. */
+/** The rules of the public registry's schema (2025-12-11) for a server. */
 const SERVER_SCHEMA = {
   type: 'object',
   required: ['name', 'description', 'version', 'remotes'],
@@ -88,7 +88,7 @@ describe('the listing in the format of the public MCP registry', () => {
     expect((await on.editor.get(REGISTRY.replace('v0.1', 'v0'))).body.servers).toEqual(entries);
   });
 
-  it('names the headers that a server requires, and no secret', async () => {
+  it('lists the headers that a server requires, and no secret', async () => {
     const url = 'https://mcp.example.com/mcp?api_key=k9-not-to-be-told';
     await on.register({ name: 'a', url, auth: { type: 'bearer', value: 'tok-not-to-be-told' } });
     await on.register({ name: 'b', auth: { type: 'header', header: 'X-Key', value: 'tok-not-to-be-told' } });
@@ -112,7 +112,7 @@ describe('the listing in the format of the public MCP registry', () => {
     expect(JSON.stringify(entries)).not.toContain('not-to-be-told');
   });
 
-  it('can be imported again', async () => {
+  it('returns servers that can be imported', async () => {
     const url = 'https://mcp.example.com/mcp?api_key=k9';
     await on.register({ name: 'a', url, auth: { type: 'bearer', value: 'tok' } });
     const [{ server }] = await listed();
@@ -124,7 +124,7 @@ describe('the listing in the format of the public MCP registry', () => {
     expect([answer.status, answer.body.url, answer.body.auth.type]).toEqual([201, url, 'bearer']);
   });
 
-  it('says which server of the public registry an imported one is', async () => {
+  it('returns the origin of an imported server in the public registry', async () => {
     const server = {
       name: 'io.github.user/weather',
       description: 'Forecasts',
@@ -197,7 +197,7 @@ describe('the listing in the format of the public MCP registry', () => {
       ['archived', '1.0.1', 'deleted'],
       ['changed', '1.0.2', 'active'],
     ]);
-    // the registry's rule: who follows changes must learn of deletions
+    // as the public registry requires, so that clients that follow changes learn of deletions
     expect(titlesOf(await listed(`${since}&include_deleted=false`))).toEqual(['archived', 'changed']);
     expect(titlesOf(await listed('?include_deleted=true'))).toEqual(['archived', 'changed', 'old']);
     expect(titlesOf(await listed())).toEqual(['changed', 'old']);
@@ -216,7 +216,7 @@ describe('the listing in the format of the public MCP registry', () => {
     expect(titlesOf(await listed('?version=latest'))).toHaveLength(2);
   });
 
-  it('has every version of a server', async () => {
+  it('lists every version of a server', async () => {
     const server = await on.register({ name: 'tickets' });
     await on.editor.patch(`${SERVERS}/${server.body.server_id}`, { url: 'https://mcp.example.com/v2' });
     const { body } = await on.editor.get(`${REGISTRY}/${encodeURIComponent(nameOf(server))}/versions`);
@@ -237,14 +237,14 @@ describe('the listing in the format of the public MCP registry', () => {
     expect((await listed())[0]).toEqual(body.servers[0]);
   });
 
-  it('keeps the name of a server that was renamed', async () => {
+  it('keeps the listed name of a renamed server', async () => {
     const server = await on.register({ name: 'tickets' });
     await on.editor.patch(`${SERVERS}/${server.body.server_id}`, { name: 'orders' });
     const { body } = await versionOf(server, 'latest');
     expect([body.server.name, body.server.title]).toEqual([nameOf(server), 'orders']);
   });
 
-  it('answers 404 for unknown names and versions, and for archived servers', async () => {
+  it('returns 404 for unknown names and versions, and for archived servers', async () => {
     const server = await on.register();
     const paths = [
       ...['1.0.2', '1.0.0', '1.0.01', '1.0', '2.0.1', 'newest'].map(
@@ -266,7 +266,7 @@ describe('the listing in the format of the public MCP registry', () => {
     expect(deleted.body._meta[OFFICIAL].status).toBe('deleted');
   });
 
-  it('refuses parameters that the format does not have', async () => {
+  it('rejects parameters that the format does not have', async () => {
     for (const [query, status] of [
       ['limit=0', 400],
       ['limit=101', 400],
@@ -288,7 +288,7 @@ describe('the listing in the format of the public MCP registry', () => {
     expect((await on.editor.get(versions)).status).toBe(404);
   });
 
-  it('shows what the caller may read, to viewers and deployed agents', async () => {
+  it('shows viewers and deployed agents only what they may read', async () => {
     const server = await on.register({ name: 'tickets' });
     const runtime = await on.org.as('runtime');
     expect(titlesOf((await runtime.get(REGISTRY)).body.servers)).toEqual(['tickets']);

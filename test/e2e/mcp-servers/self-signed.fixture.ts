@@ -1,4 +1,4 @@
-/** A certificate for 127.0.0.1 that signs itself, valid until 2126. The key protects nothing. */
+/** Returns a self-signed certificate for 127.0.0.1, valid until 2126. The key protects nothing. */
 export const selfSigned = (): { key: string; cert: string } => ({ key: KEY, cert: CERTIFICATE });
 
 const KEY = `-----BEGIN PRIVATE KEY-----

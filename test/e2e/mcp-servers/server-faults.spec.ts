@@ -10,7 +10,7 @@ import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
 
 const SECRET = 'tok-3f9a7c51d2';
 
-describe('a server that cannot be used', () => {
+describe('test and refresh fail if the server', () => {
   let app: TestApp;
   let on: ServersFixture;
   let remote: FakeMcpServer;
@@ -40,7 +40,7 @@ describe('a server that cannot be used', () => {
   };
   const test = async (path: string): Promise<any> => (await on.editor.post(`${path}/test`)).body;
 
-  /** Expects a failure of `test` and of `refresh`, which leaves everything as it is. */
+  /** Expects `test` and `refresh` to fail, and to change nothing but the health. */
   async function expectFailure(path: string, kind: string, message: string | RegExp): Promise<void> {
     const before = await on.editor.get(`${path}/tools?include_archived=true`);
     const { updated_at, generation } = (await on.editor.get(path)).body;
@@ -82,7 +82,7 @@ describe('a server that cannot be used', () => {
     await expectFailure(path, 'timeout', 'did not respond within 1.5 s');
   });
 
-  it('sends one byte after the other, for longer than the deadline', async () => {
+  it('sends one byte at a time for longer than the deadline', async () => {
     await start();
     const path = await registered();
     remote.intercept = (_, response) => {
@@ -121,7 +121,7 @@ describe('a server that cannot be used', () => {
     },
   );
 
-  it('ends a stream of events without an answer', async () => {
+  it('ends an event stream without a response', async () => {
     await start();
     const path = await registered();
     breakListing((response) => {
@@ -164,7 +164,7 @@ describe('a server that cannot be used', () => {
     }
   });
 
-  it.each([200, 404, 500, 502])('answers HTML with the status %d', async (status) => {
+  it.each([200, 404, 500, 502])('returns HTML with the status %d', async (status) => {
     await start();
     const path = await registered();
     remote.intercept = (_, response) => {
@@ -177,7 +177,7 @@ describe('a server that cannot be used', () => {
     expect(JSON.stringify(await test(path))).not.toContain('10.1.2.3');
   });
 
-  it('answers clients of the SSE transport with HTML', async () => {
+  it('returns HTML to clients of the SSE transport', async () => {
     await start('sse');
     const path = await registered();
     remote.intercept = (_, response) => {
@@ -187,7 +187,7 @@ describe('a server that cannot be used', () => {
     await expectFailure(path, 'protocol', 'did not return an event stream');
   });
 
-  it('answers with broken JSON', async () => {
+  it('returns broken JSON', async () => {
     await start();
     const path = await registered();
     remote.intercept = (_, response) => {
@@ -197,7 +197,7 @@ describe('a server that cannot be used', () => {
     await expectFailure(path, 'protocol', 'did not return valid JSON');
   });
 
-  it('answers with an error of the protocol, which is shown on one line and without the secret', async () => {
+  it('returns a protocol error, which is shown on one line without the secret', async () => {
     await start('sessions');
     const path = await registered({ auth: { type: 'bearer', value: SECRET } });
     remote.offerPages(() => {
@@ -215,7 +215,7 @@ describe('a server that cannot be used', () => {
     ['bearer token', 'current', { type: 'bearer', value: SECRET }, ['authorization', `Bearer ${SECRET}`]],
     ['header', 'sessions', { type: 'header', header: 'X-Key', value: SECRET }, ['x-key', SECRET]],
     ['bearer token', 'sse', { type: 'bearer', value: SECRET }, ['authorization', `Bearer ${SECRET}`]],
-  ])('needs a %s, which it gets in each request: %s', async (_, kind, auth, [header, value]) => {
+  ])('requires a %s and does not get the right one: %s', async (_, kind, auth, [header, value]) => {
     await start(kind);
     remote.demand(header, value);
     expect(await test(await registered({ auth }))).toMatchObject({ ok: true, tools: { added: ['a'] } });
@@ -225,7 +225,7 @@ describe('a server that cannot be used', () => {
     await expectFailure(wrong, 'unauthorized', /refused access \(HTTP 401\)\. Check the secret in `auth`/);
   });
 
-  it('has a secret that was encrypted with another key', async () => {
+  it('has a stored secret that was encrypted with another key', async () => {
     await start();
     const path = await registered({ auth: { type: 'bearer', value: SECRET } });
     await app.database.query(`UPDATE mcp_servers SET auth_secret = 'v1.other.AAAA' WHERE org_id = $1`, [
@@ -235,7 +235,7 @@ describe('a server that cannot be used', () => {
     expect(remote.requests).toEqual([]);
   });
 
-  it('sends clients of the SSE transport to another origin, which never sees the secret', async () => {
+  it('sends clients of the SSE transport to another origin, which is never called', async () => {
     await start('sse');
     const other = await FakeMcpServer.start();
     try {
@@ -268,7 +268,7 @@ describe('a server that cannot be used', () => {
     await expectFailure(path, 'unreachable', 'host name of the server cannot be resolved');
   });
 
-  it('has a TLS certificate that nobody trusts', async () => {
+  it('has an untrusted TLS certificate', async () => {
     remote = await FakeMcpServer.start('current', selfSigned());
     const path = await registered({ auth: { type: 'bearer', value: SECRET } });
     await expectFailure(path, 'tls', 'The TLS connection failed');
@@ -290,7 +290,7 @@ describe('a server that cannot be used', () => {
     await expectFailure(path, 'tls', 'does not use TLS on this port. Register its URL with http');
   });
 
-  it('has another path', async () => {
+  it('returns 404', async () => {
     await start();
     const path = await registered();
     remote.intercept = (_, response) => {
@@ -318,12 +318,12 @@ describe('a server at a private address', () => {
   it.each([
     ['is not reached without OUTBOUND_ALLOW', {}, 'blocked_address', 0],
     [
-      'is not reached if OUTBOUND_ALLOW opens another',
+      'is not reached if OUTBOUND_ALLOW allows another address',
       { OUTBOUND_ALLOW: '127.0.0.2/32' },
       'blocked_address',
       0,
     ],
-    ['is reached if OUTBOUND_ALLOW opens it', { OUTBOUND_ALLOW: '127.0.0.1/32' }, undefined, 1],
+    ['is reached if OUTBOUND_ALLOW allows it', { OUTBOUND_ALLOW: '127.0.0.1/32' }, undefined, 1],
   ])('%s', async (_, env, kind, reached) => {
     const app = await createTestApp({ env });
     const remote = await FakeMcpServer.start();
@@ -382,11 +382,11 @@ describe('a connection', () => {
     return `${SERVERS}/${body.server_id}`;
   };
 
-  it('ends its session, and opens no stream for messages of the server', async () => {
+  it('ends its session, and opens no stream for server messages', async () => {
     remote = await FakeMcpServer.start('sessions');
     remote.offer([fakeTool('a')]);
     await on.editor.post(`${await registered()}/refresh`);
-    expect([remote.ended.length, remote.openSessions]).toEqual([1, 0]);
+    expect([remote.endedSessions.length, remote.openSessions]).toEqual([1, 0]);
     expect(remote.requests.filter(({ method }) => method === 'GET')).toEqual([]);
   });
 
@@ -398,11 +398,11 @@ describe('a connection', () => {
     expect(body).toMatchObject({ ok: true, tools: { added: ['a'] } });
   });
 
-  it('of the SSE transport is closed when the tools are read', async () => {
+  it('closes the stream of the SSE transport after the tools are read', async () => {
     remote = await FakeMcpServer.start('sse');
     remote.offer([fakeTool('a')]);
     await on.editor.post(`${await registered()}/refresh`);
-    // a closed stream closes its connection; those of other requests may be reused
+    // a closed stream closes its connection; the connections of other requests may be reused
     while (remote.openStreams > 0) await new Promise(setImmediate);
     expect(remote.openStreams).toBe(0);
   });

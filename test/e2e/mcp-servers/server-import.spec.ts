@@ -16,7 +16,7 @@ describe('a server.json of the public MCP registry', () => {
   afterAll(() => app.close());
 
   let made = 0;
-  /** As the documentation of the registry shows it. */
+  /** Returns a server.json like the one in the documentation of the registry. */
   const serverJson = (remote: object = {}, more: object = {}) => ({
     $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
     name: `io.github.user/weather-${(made += 1)}`,
@@ -56,7 +56,7 @@ describe('a server.json of the public MCP registry', () => {
     isSecret: true,
   };
 
-  it('registers its first remote under its own name, and keeps where it came from', async () => {
+  it('registers its first remote under its own name, with its origin', async () => {
     const server = serverJson();
     const answer = await imported(server);
     expect([answer.status, answer.headers.get('location')]).toEqual([
@@ -84,7 +84,7 @@ describe('a server.json of the public MCP registry', () => {
     expect((await on.editor.get(answer.headers.get('location')!)).body).toEqual(answer.body);
   });
 
-  it('is also accepted as an item of the registry, and errors point into it', async () => {
+  it('is accepted as an item of the registry, with error pointers into the item', async () => {
     const server = serverJson();
     const listed = { server, _meta: { 'io.modelcontextprotocol.registry/official': { isLatest: true } } };
     expect((await imported(listed)).body.metadata.mcp_registry.name).toBe(server.name);
@@ -107,7 +107,7 @@ describe('a server.json of the public MCP registry', () => {
     expect([again.status, again.body.detail]).toEqual([409, expect.stringContaining(answer.body.server_id)]);
   });
 
-  it('whose name is taken can be registered under another, which the 409 says', async () => {
+  it('suggests another name in the 409 for a name that is taken', async () => {
     const server = serverJson();
     const { body } = await imported(server);
     const again = await imported(server);
@@ -129,13 +129,13 @@ describe('a server.json of the public MCP registry', () => {
       [bearer, { auth: { value: SECRET } }, { type: 'bearer', header: null }],
       [bearer, { variables: { token: SECRET } }, { type: 'bearer', header: null }],
       [bearer, { auth: { type: 'bearer', value: SECRET } }, { type: 'bearer', header: null }],
-      // as most items of the public registry are: nothing declares the variable
+      // like most items of the public registry: the variable is not declared
       [undeclared, { auth: { value: SECRET } }, { type: 'bearer', header: null }],
       [undeclared, { variables: { smithery_api_key: SECRET } }, { type: 'bearer', header: null }],
       [undeclared, { variables: { smithery_api_key: `bearer ${SECRET}` } }, { type: 'bearer', header: null }],
       [{ ...apiKey, default: SECRET, choices: [SECRET] }, {}, { type: 'header', header: 'X-API-Key' }],
       [{ ...apiKey, value: '{key}' }, { auth: { value: SECRET } }, { type: 'header', header: 'X-API-Key' }],
-      // a value with the scheme, which the template has too, and a value without the scheme
+      // the value may contain the scheme or not
       [bearer, { auth: { value: `Bearer ${SECRET}` } }, { type: 'bearer', header: null }],
       [{ ...apiKey, name: 'Authorization' }, { auth: { value: `Bearer ${SECRET}` } }, { type: 'bearer' }],
       [{ ...apiKey, name: 'Authorization' }, { auth: { value: SECRET } }, { type: 'bearer' }],
@@ -144,7 +144,7 @@ describe('a server.json of the public MCP registry', () => {
         { auth: { value: SECRET } },
         { type: 'header', header: 'X-API-Key' },
       ],
-    ])('stores the value that the body gives: %#', async (header, body, auth) => {
+    ])('stores the value from the body: %#', async (header, body, auth) => {
       const answer = await imported(serverJson({ headers: [header] }), body);
       expect([answer.status, answer.body.auth]).toEqual([
         201,
@@ -234,7 +234,7 @@ describe('a server.json of the public MCP registry', () => {
         '/auth/value',
         'X-Region',
       ],
-    ])('says what is missing or does not fit: %#', async (remote, body, pointer, detail) => {
+    ])('reports what is missing or invalid: %#', async (remote, body, pointer, detail) => {
       const { status, body: problem } = await imported(serverJson(remote), body);
       expect([status, problem.errors[0]]).toEqual([
         400,
@@ -250,11 +250,11 @@ describe('a server.json of the public MCP registry', () => {
     const TENANT = { tenant: { description: 'Your tenant', isRequired: true } };
     const REGION = { region: { default: 'eu', choices: ['eu', 'us'] } };
 
-    it('takes their values from the body, or their defaults', async () => {
-      const given = await imported(templated({ ...TENANT, ...REGION }), {
+    it('uses the values of the body, or the defaults', async () => {
+      const chosen = await imported(templated({ ...TENANT, ...REGION }), {
         variables: { tenant: 'acme', region: 'us' },
       });
-      expect([given.status, given.body.url]).toEqual([201, 'https://acme.example.com/us/mcp']);
+      expect([chosen.status, chosen.body.url]).toEqual([201, 'https://acme.example.com/us/mcp']);
       const defaulted = await imported(templated({ ...TENANT, ...REGION }), {
         variables: { tenant: 'acme' },
       });
@@ -274,12 +274,12 @@ describe('a server.json of the public MCP registry', () => {
       // only the last part of a host name has a port
       [{ ...TENANT, ...REGION }, { tenant: 'a:80' }, ['/variables/tenant']],
       [{ tenant: { isSecret: true }, ...REGION }, { tenant: 'a' }, ['/server/remotes/0/url']],
-    ])('says which one is missing or does not fit: %#', async (declared, variables, pointers) => {
+    ])('reports the variable that is missing or invalid: %#', async (declared, variables, pointers) => {
       const answer = await imported(templated(declared), { variables });
       expect([answer.status, pointersIn(answer)]).toEqual([400, pointers]);
     });
 
-    it('encodes them, so that they change nothing else in the URL', async () => {
+    it('encodes their values, so that they cannot change the rest of the URL', async () => {
       const url = 'https://weather.example.com/{place}/mcp?key={key}';
       const answer = await imported(templated({}, url), {
         variables: { place: '../a?b=c#d', key: 'a&b=c+d% e' },
@@ -303,12 +303,12 @@ describe('a server.json of the public MCP registry', () => {
       ['https://example.com/{dir}/mcp', { dir: '%2e%2e' }, 'https://example.com/%252e%252e/mcp'],
       ['https://example.com/{dir}/mcp', { dir: '\ud800' }, '/variables/dir'],
       ['ftp://{host}/mcp', { host: 'example.com' }, '/server/remotes/0/url'],
-    ])('in any place: %s with %j', async (url, variables, expected) => {
+    ])('in any part of the URL: %s with %j', async (url, variables, expected) => {
       const answer = await imported(templated({}, url), { variables });
       expect(answer.status === 201 ? answer.body.url : pointersIn(answer).join()).toBe(expected);
     });
 
-    it('takes a secret one in the query only, which no search and no log shows', async () => {
+    it('accepts a secret variable in the query, which no search and no log shows', async () => {
       const url = 'https://weather.example.com/mcp?key={key}';
       const answer = await imported(templated({ key: { isRequired: true, isSecret: true } }, url), {
         variables: { key: 'k9' },
@@ -332,17 +332,17 @@ describe('a server.json of the public MCP registry', () => {
     [{ name: undefined, version: 1 }, ['/server/name', '/server/version']],
     [{ description: 7 }, ['/server/description']],
     [{ title: 'x'.repeat(101) }, ['/server/title']],
-  ])('is refused: %#', async (more, pointers) => {
+  ])('is rejected: %#', async (more, pointers) => {
     const answer = await imported(serverJson({}, more));
     expect([answer.status, pointersIn(answer)]).toEqual([400, pointers]);
   });
 
-  it('is refused if it only runs locally, with the reason', async () => {
+  it('is rejected with the reason if the server runs only locally', async () => {
     const { body } = await imported(serverJson({}, { remotes: undefined }));
-    expect(body.errors[0].detail).toContain('only has packages');
+    expect(body.errors[0].detail).toContain('has only packages');
   });
 
-  it('is refused when it is too large, and when the body has an unknown member', async () => {
+  it('is rejected if it is too large, or if the body has an unknown member', async () => {
     const large = await imported(serverJson({}, { _meta: { text: 'x'.repeat(256 * 1024) } }));
     expect([large.status, pointersIn(large)]).toEqual([400, ['/server']]);
     const unknown = await imported(serverJson(), { remotes: 1 });
@@ -351,7 +351,7 @@ describe('a server.json of the public MCP registry', () => {
     expect([beyond.status, pointersIn(beyond)]).toEqual([400, ['/remote']]);
   });
 
-  it('can only be imported by editors of the workspace', async () => {
+  it('can be imported only by editors of the workspace', async () => {
     const body = { workspace_id: on.org.workspaceId, server: serverJson() };
     expect((await (await on.org.member('viewer')).post(IMPORT, body)).status).toBe(403);
     const strangers = await ServersFixture.create(app);

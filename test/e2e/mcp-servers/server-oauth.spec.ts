@@ -20,7 +20,7 @@ describe('an MCP server with OAuth client credentials', () => {
   const register = (auth: unknown): Promise<Answer> => on.register({ auth });
   const registered = async (auth: unknown): Promise<string> =>
     (await register(auth)).headers.get('location')!;
-  /** The secret as it would be sent to the token endpoint. */
+  /** Returns the decrypted secret, or null. */
   const storedSecret = async (path: string): Promise<string | null> => {
     const id = path.split('/').at(-1)!;
     const [row] = await app.database.query<{ auth_secret: string | null }>(
@@ -30,18 +30,18 @@ describe('an MCP server with OAuth client credentials', () => {
     return row!.auth_secret === null ? null : app.get(ServerSecrets).open(id, row!.auth_secret);
   };
 
-  it('shows everything but the secret, also in its versions', async () => {
+  it('returns everything but the secret, in its versions too', async () => {
     const { status, body, headers } = await register({ ...OAUTH, scope: 'mcp:read mcp:call' });
-    const shown = {
+    const publicAuth = {
       type: 'oauth',
       header: null,
       token_url: TOKEN_URL,
       client_id: 'registry',
       scope: 'mcp:read mcp:call',
     };
-    expect([status, body.auth]).toEqual([201, { ...shown, has_value: false, has_client_secret: true }]);
+    expect([status, body.auth]).toEqual([201, { ...publicAuth, has_value: false, has_client_secret: true }]);
     const path = headers.get('location')!;
-    expect((await on.editor.get(`${path}/versions/1`)).body.auth).toEqual(shown);
+    expect((await on.editor.get(`${path}/versions/1`)).body.auth).toEqual(publicAuth);
     expect(await storedSecret(path)).toBe(SECRET);
     const { body: other } = await register({ type: 'bearer', value: 'v' });
     expect(other.auth).toEqual({
@@ -55,14 +55,14 @@ describe('an MCP server with OAuth client credentials', () => {
     });
   });
 
-  it('can be sent back as it was read', async () => {
+  it('can be sent back unchanged', async () => {
     const path = await registered(OAUTH);
     const { body } = await on.editor.get(path);
     const again = await on.editor.patch(path, body);
     expect([again.status, again.body.generation]).toEqual([200, 1]);
   });
 
-  it('never answers, logs or audits its secret', async () => {
+  it('never returns, logs or audits its secret', async () => {
     const logged: string[] = [];
     const write = jest
       .spyOn(process.stdout, 'write')
@@ -117,12 +117,12 @@ describe('an MCP server with OAuth client credentials', () => {
     [{ type: 'bearer', value: 'v', token_url: TOKEN_URL }, ['/auth/token_url']],
     [{ type: 'bearer', value: 'v', client_secret: SECRET }, ['/auth/client_secret']],
     [{ type: 'none', client_id: 'a', scope: 'b' }, ['/auth/client_id', '/auth/scope']],
-  ])('is refused with %j', async (auth, pointers) => {
+  ])('is rejected with %j', async (auth, pointers) => {
     const answer = await register(auth);
     expect([answer.status, pointersIn(answer)]).toEqual([400, pointers]);
   });
 
-  it('keeps the secret while it goes to the same place', async () => {
+  it('keeps the secret while its target stays the same', async () => {
     const path = await registered({ ...OAUTH, scope: 'a' });
     for (const body of [
       { auth: {} },
@@ -136,11 +136,11 @@ describe('an MCP server with OAuth client credentials', () => {
       expect(await storedSecret(path)).toBe(SECRET);
     }
     const { body } = await on.editor.get(path);
-    // one for each change of scope, token URL and URL
+    // one version for each change of scope, token URL and URL
     expect([body.auth.scope, body.version_ordinal]).toEqual([null, 5]);
   });
 
-  it('requires the secret again for another place', async () => {
+  it('requires the secret again for another target', async () => {
     const path = await registered(OAUTH);
     const { body: before } = await on.editor.get(path);
     for (const body of [
@@ -158,7 +158,7 @@ describe('an MCP server with OAuth client credentials', () => {
     expect([moved.status, await storedSecret(path)]).toEqual([200, 'new']);
   });
 
-  it('requires the secret again for another type, and forgets the members of the old one', async () => {
+  it('requires a secret for another type, and removes the members of the old type', async () => {
     const path = await registered(OAUTH);
     const answer = await on.editor.patch(path, { auth: { type: 'bearer' } });
     expect([answer.status, pointersIn(answer)]).toEqual([400, ['/auth/value']]);

@@ -64,7 +64,7 @@ describe('MCP servers that an app declares', () => {
     expect(await on.everything()).toEqual(before);
   });
 
-  it('drift by every change except of the secret', async () => {
+  it('drift with every change except that of the secret', async () => {
     const slug = await on.reconciled(server('a', { auth: { type: 'bearer' } }));
     const [one] = await on.serversOf(slug);
     const path = `${SERVERS}/${one.server_id}`;
@@ -104,7 +104,7 @@ describe('MCP servers that an app declares', () => {
     ]);
   });
 
-  it('are refused with more than 10,000 tools in an app, when they are declared', async () => {
+  it('cannot be declared with more than 10,000 tools in an app', async () => {
     const tools = Array.from({ length: 1_000 }, (_, i) => tool(`t${i}`));
     const resources = Array.from({ length: 11 }, (_, i) => server(`s${i}`, { tools }));
     const { body } = await on.declare({ resources: resources.slice(0, 10) });

@@ -36,8 +36,8 @@ describe('the secret of an MCP server', () => {
     });
   const registered = async (auth: unknown): Promise<string> =>
     (await register(auth)).headers.get('location')!;
-  /** The secret as it would be sent to the server. */
-  const kept = async (path: string): Promise<string | null> => {
+  /** Returns the decrypted secret, or null. */
+  const storedSecret = async (path: string): Promise<string | null> => {
     const id = path.split('/').at(-1)!;
     const [row] = await app.database.query<{ auth_secret: string | null }>(
       'SELECT auth_secret FROM mcp_servers WHERE server_id = $1',
@@ -68,7 +68,7 @@ describe('the secret of an MCP server', () => {
         await editor.get(`${path}/versions`),
         await admin.get('/registry/v1/audit-log?limit=500'),
       ];
-      expect(await kept(path)).toBe(`${SECRET}-other`);
+      expect(await storedSecret(path)).toBe(`${SECRET}-other`);
       for (const { body } of answers) expect(JSON.stringify(body)).not.toContain(SECRET);
     } finally {
       write.mockRestore();
@@ -123,7 +123,7 @@ describe('the secret of an MCP server', () => {
     [{ type: 'header', header: 'Connection', value: 'a' }, '/auth/header'],
     [{ type: 'header', header: 'Transfer-Encoding', value: 'a' }, '/auth/header'],
     [{ type: 'header', header: 'Mcp-Session-Id', value: 'a' }, '/auth/header'],
-  ])('is refused in %j', async (auth, pointer) => {
+  ])('is rejected in %j', async (auth, pointer) => {
     const answer = await register(auth);
     expect([answer.status, pointers(answer)]).toEqual([400, [pointer]]);
   });
@@ -138,14 +138,14 @@ describe('the secret of an MCP server', () => {
       { auth: { value: SECRET } },
     ]) {
       expect((await editor.patch(path, body)).status).toBe(200);
-      expect(await kept(path)).toBe(SECRET);
+      expect(await storedSecret(path)).toBe(SECRET);
     }
     const before = (await editor.get(path)).body;
     const { body } = await editor.patch(path, { auth: { value: 'another' } });
     expect([body.generation - before.generation, body.version_ordinal - before.version_ordinal]).toEqual([
       1, 0,
     ]);
-    expect(await kept(path)).toBe('another');
+    expect(await storedSecret(path)).toBe('another');
     const log = await admin.get(`/registry/v1/audit-log?resource_id=${body.server_id}&limit=1`);
     expect(log.body.items[0].changes).toEqual([{ member: 'auth' }]);
   });
@@ -169,14 +169,14 @@ describe('the secret of an MCP server', () => {
     const renamed = await editor.patch(named, { auth: { header: 'X-Other' } });
     expect([renamed.status, pointers(renamed)]).toEqual([400, ['/auth/value']]);
     const same = await editor.patch(named, { auth: { header: 'x-key' } });
-    expect([same.status, same.body.auth.header, await kept(named)]).toEqual([200, 'x-key', SECRET]);
+    expect([same.status, same.body.auth.header, await storedSecret(named)]).toEqual([200, 'x-key', SECRET]);
     const given = await editor.patch(named, { auth: { header: 'X-Other', value: 'of-the-other' } });
-    expect([given.status, await kept(named)]).toEqual([200, 'of-the-other']);
+    expect([given.status, await storedSecret(named)]).toEqual([200, 'of-the-other']);
     const moved = await editor.patch(path, {
       url: 'https://new.example/mcp',
       auth: { value: 'of-the-new-one' },
     });
-    expect([moved.status, await kept(path)]).toEqual([200, 'of-the-new-one']);
+    expect([moved.status, await storedSecret(path)]).toEqual([200, 'of-the-new-one']);
   });
 
   it('in the query of a URL appears in no search and no log', async () => {
@@ -207,22 +207,22 @@ describe('the secret of an MCP server', () => {
       const path = await registered({ type: 'header', header: 'X-Key', value: SECRET });
       const { body } = await editor.patch(path, { auth });
       expect(body.auth).toMatchObject({ type: 'none', header: null, has_value: false });
-      expect(await kept(path)).toBeNull();
+      expect(await storedSecret(path)).toBeNull();
     }
     const path = await registered({ type: 'bearer', value: SECRET });
     const { body } = await admin.post(`${path}/archive`);
-    expect([body.auth.has_value, await kept(path)]).toEqual([false, null]);
+    expect([body.auth.has_value, await storedSecret(path)]).toEqual([false, null]);
     const restored = await admin.post(`${path}/restore`);
-    expect([restored.body.auth.has_value, await kept(path)]).toEqual([false, null]);
+    expect([restored.body.auth.has_value, await storedSecret(path)]).toEqual([false, null]);
   });
 
-  it('cannot be read by copying it to another server', async () => {
+  it('cannot be decrypted after it is copied to another server', async () => {
     const [one, other] = [await registered({ type: 'bearer', value: SECRET }), await registered(null)];
     await app.database.query(
       `UPDATE mcp_servers SET auth_type = 'bearer',
          auth_secret = (SELECT auth_secret FROM mcp_servers WHERE server_id = $2) WHERE server_id = $1`,
       [other.split('/').at(-1), one.split('/').at(-1)],
     );
-    await expect(kept(other)).rejects.toThrow('sealed for another use');
+    await expect(storedSecret(other)).rejects.toThrow('sealed for another use');
   });
 });

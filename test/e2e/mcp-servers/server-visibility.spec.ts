@@ -1,7 +1,7 @@
 import { createTestApp, newOrganization, type TestApp } from '#testing';
 import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
 
-describe('the visibility of MCP servers', () => {
+describe('MCP servers', () => {
   let app: TestApp;
   let on: ServersFixture;
 
@@ -33,9 +33,9 @@ describe('the visibility of MCP servers', () => {
           [workspace_id],
         );
       expect(await documents()).toEqual([{ name: 'files' }]);
-      // it is one of its kind by its name alone
+      // only the name hides it
       expect((await on.editor.get(hidden)).body).toMatchObject({ name: 'registry', is_system: true });
-      await on.admin.patch(hidden, { description: 'still not to be seen' });
+      await on.admin.patch(hidden, { description: 'still hidden' });
       expect(await documents()).toEqual([{ name: 'files' }]);
       await on.admin.patch(hidden, { name: 'other' });
       const listed = await on.editor.get(`${SERVERS}?workspace_id=${workspace_id}&sort=name`);
@@ -67,7 +67,7 @@ describe('the visibility of MCP servers', () => {
       expect(await app.database.query(found, [workspace_id])).toEqual([]);
     });
 
-    it('are distinct from a team’s own of that name', async () => {
+    it('do not include a team’s own server named registry', async () => {
       const workspace_id = await on.org.newWorkspace();
       await on.register({ workspace_id, name: 'registry' });
       const listed = await on.editor.get(`${SERVERS}?workspace_id=${workspace_id}`);
@@ -85,7 +85,7 @@ describe('the visibility of MCP servers', () => {
   });
 
   describe('of workspaces', () => {
-    it('are refused when unknown or out of reach (400) or archived (409)', async () => {
+    it('are rejected if the workspace is unknown or out of reach (400) or archived (409)', async () => {
       const stranger = await newOrganization(app);
       const bound = app.api((await on.org.serviceAccount('editor')).key);
       const elsewhere = await on.org.newWorkspace();
@@ -100,7 +100,7 @@ describe('the visibility of MCP servers', () => {
       expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 409]);
     });
 
-    it('keep theirs readable when archived', async () => {
+    it('stay readable when the workspace is archived', async () => {
       const workspace_id = await on.org.newWorkspace();
       const { body: server } = await on.register({ workspace_id });
       await on.admin.post(`/registry/v1/workspaces/${workspace_id}/archive`);
@@ -110,7 +110,7 @@ describe('the visibility of MCP servers', () => {
       expect((await on.admin.post(`${path}/archive`)).status).toBe(409);
     });
 
-    it('show theirs to callers with access only', async () => {
+    it('are shown only to callers with access', async () => {
       const elsewhere = await on.org.newWorkspace();
       const { body: server } = await on.register({
         workspace_id: elsewhere,

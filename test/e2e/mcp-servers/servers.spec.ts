@@ -60,7 +60,7 @@ describe('MCP servers', () => {
     ['javascript:alert(1)'],
     [`https://mcp.example.com/${'a'.repeat(2_048)}`],
     [''],
-  ])('are not at %j', async (url) => {
+  ])('are rejected with the URL %j', async (url) => {
     const answer = await on.register({ url });
     expect([answer.status, pointersIn(answer)]).toEqual([400, ['/url']]);
     const { body: server } = await on.register();
@@ -68,7 +68,7 @@ describe('MCP servers', () => {
     expect([patched.status, pointersIn(patched)]).toEqual([400, ['/url']]);
   });
 
-  it('are 422 with an unknown transport or authentication type', async () => {
+  it('are rejected with 422 for an unknown transport or authentication type', async () => {
     for (const body of [{ transport: 'stdio' }, { auth: { type: 'basic' } }]) {
       const answer = await on.register(body);
       expect([answer.status, answer.body.code]).toEqual([422, 'validation_failed']);
@@ -78,7 +78,7 @@ describe('MCP servers', () => {
     expect([patched.status, pointersIn(patched)]).toEqual([422, ['/auth/type']]);
   });
 
-  it('are 400 with missing or malformed members', async () => {
+  it('are rejected with 400 for missing or malformed members', async () => {
     const answers = [
       await on.register({ name: undefined }),
       await on.register({ name: '' }),
@@ -116,7 +116,7 @@ describe('MCP servers', () => {
     ]);
   });
 
-  it('get a version with each change of versioned members', async () => {
+  it('get a version for each change of versioned members', async () => {
     const { body: server } = await on.register({ name: 'first', metadata: { a: 1 } });
     const path = `${SERVERS}/${server.server_id}`;
     const renamed = await on.editor.patch(path, { name: 'second', url: 'https://other.example.com/mcp' });
@@ -130,7 +130,7 @@ describe('MCP servers', () => {
       [2, 'second'],
       [1, 'first'],
     ]);
-    // ids tell no order within a millisecond
+    // ids have no order within a millisecond
     await app.database.query(
       `UPDATE mcp_server_versions SET version_id = 'ver_' || (9 - version_ordinal) WHERE server_id = $1`,
       [server.server_id],
@@ -171,7 +171,7 @@ describe('MCP servers', () => {
     ]);
   });
 
-  it('keep their tools across archiving, and leave the search', async () => {
+  it('keep their tools when archived and restored, and are not found while archived', async () => {
     const tool = (name: string) => ({ name, input_schema: {} });
     const { body: server } = await on.register({ tools: [tool('search'), tool('old')] });
     const path = `${SERVERS}/${server.server_id}`;

@@ -7,7 +7,7 @@ import { ToolCaller } from '../../../src/mcp-servers';
 import { FakeMcpServer, type FakeKind, fakeTool } from './fake-mcp-server.fixture';
 import { SERVERS, ServersFixture } from './servers.fixture';
 
-/** Calls as the MCP endpoint makes them. */
+/** Calls tools like the MCP endpoint. */
 describe('calling a tool of a server', () => {
   let app: TestApp;
   let on: ServersFixture;
@@ -44,8 +44,8 @@ describe('calling a tool of a server', () => {
     workspaceId = on.org.workspaceId,
   ): Promise<any> => {
     const scope = workspaceScope(on.org.orgId, workspaceId, 'usr_test', expandRoles(['runtime']));
-    const asked = { server_id, tool_name, arguments: args };
-    return app.get(ToolCaller).call(scope, asked, signal);
+    const toolCall = { server_id, tool_name, arguments: args };
+    return app.get(ToolCaller).call(scope, toolCall, signal);
   };
   const failureOf = async (calling: Promise<unknown>): Promise<unknown[]> => {
     const error = await calling.then(
@@ -56,7 +56,7 @@ describe('calling a tool of a server', () => {
   };
 
   it.each<FakeKind>(['current', 'sessions', 'sse'])(
-    'returns the result as the server sent it: %s',
+    'returns the result unchanged: %s',
     async (kind) => {
       const id = await start(kind);
       remote.call = (name, args) => ({
@@ -81,7 +81,7 @@ describe('calling a tool of a server', () => {
   });
 
   it('returns a result that does not match the output schema, without compiling that schema', async () => {
-    // takes exponential time if it is run
+    // the pattern takes exponential time
     const pattern = '^(a+)+$';
     const outputSchema = { type: 'object', properties: { x: { type: 'string', pattern } } };
     const id = await start('current', fakeTool('a', { outputSchema }));
@@ -90,7 +90,7 @@ describe('calling a tool of a server', () => {
     expect(await call(id, 'a')).toMatchObject({ structuredContent });
   });
 
-  it('is 404 for a tool that the server does not offer, or no longer, and for a server of another workspace', async () => {
+  it('fails with 404 for a tool that the server does not offer, and for a server of another workspace', async () => {
     const id = await start();
     const missing = [404, 'not_found', expect.any(String)];
     expect(await failureOf(call(id, 'b'))).toEqual(missing);
@@ -103,13 +103,13 @@ describe('calling a tool of a server', () => {
     expect(remote.count('tools/call')).toBe(0);
   });
 
-  it('is 409 for an archived server', async () => {
+  it('fails with 409 for an archived server', async () => {
     const id = await start();
     await on.admin.post(`${SERVERS}/${id}/archive`);
     expect((await failureOf(call(id, 'a'))).slice(0, 2)).toEqual([409, 'conflict']);
   });
 
-  it('is 503 for an error of the protocol, with its message', async () => {
+  it('fails with 503 and the message of a protocol error', async () => {
     const id = await start();
     remote.call = () => {
       throw new Error('out of\norder');
@@ -121,7 +121,7 @@ describe('calling a tool of a server', () => {
     ]);
   });
 
-  it('is 400 if the server refuses the arguments, so that the caller corrects them', async () => {
+  it('fails with 400 if the server rejects the arguments', async () => {
     const id = await start();
     remote.call = () => {
       throw Object.assign(new Error('query must be a string'), { code: -32602 });
@@ -131,7 +131,7 @@ describe('calling a tool of a server', () => {
     expect(detail).toMatch(/^MCP server server \d+ rejected the call\. .* -32602: query must be a string$/);
   });
 
-  it('is 504 for a server that hangs, and ends when nobody waits any more', async () => {
+  it('fails with 504 if the server hangs, and ends when the caller disconnects', async () => {
     const id = await start();
     remote.call = () => new Promise(() => undefined);
     app.get(Environment).MCP_TIMEOUT_MS = 1_500;
@@ -143,15 +143,15 @@ describe('calling a tool of a server', () => {
       ),
     ]);
     app.get(Environment).MCP_TIMEOUT_MS = 20_000;
-    const gone = new AbortController();
-    const calling = call(id, 'a', {}, gone.signal);
+    const disconnect = new AbortController();
+    const calling = call(id, 'a', {}, disconnect.signal);
     const calls = remote.count('tools/call');
     while (remote.count('tools/call') === calls) await new Promise(setImmediate);
-    gone.abort(new Error('the client has gone'));
-    await expect(calling).rejects.toThrow('the client has gone');
+    disconnect.abort(new Error('the client disconnected'));
+    await expect(calling).rejects.toThrow('the client disconnected');
   });
 
-  it('is 503 for a server that asks for further input', async () => {
+  it('fails with 503 if the server requests further input', async () => {
     const id = await start();
     remote.intercept = (_request, response, body) => {
       if (!body.includes('"tools/call"')) return false;
@@ -172,7 +172,7 @@ describe('calling a tool of a server', () => {
     ]);
   });
 
-  it('is 503 for a result of more than 4 MiB', async () => {
+  it('fails with 503 for a result of more than 4 MiB', async () => {
     const id = await start();
     remote.call = () => ({ content: [{ type: 'text', text: 'x'.repeat(5 * 1024 * 1024) }] });
     expect(await failureOf(call(id, 'a'))).toEqual([
@@ -191,8 +191,8 @@ describe('calling a tool of a server', () => {
   });
 });
 
-describe('many hanging operations of one organization leave slots to others', () => {
-  it('listings', async () => {
+describe('hanging operations of one organization leave slots to others', () => {
+  it('when they list tools', async () => {
     const app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '60000' } });
     const [hanging, quick] = [await FakeMcpServer.start(), await FakeMcpServer.start()];
     hanging.offerPages(() => new Promise<never>(() => undefined));
@@ -217,13 +217,13 @@ describe('many hanging operations of one organization leave slots to others', ()
     }
   });
 
-  it('calls of tools', async () => {
+  it('when they call tools', async () => {
     const app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '60000' } });
     const remote = await FakeMcpServer.start();
     remote.offer([fakeTool('hanging'), fakeTool('quick')]);
     remote.call = (name) => (name === 'quick' ? { content: [] } : new Promise(() => undefined));
-    const gone = new AbortController();
-    setMaxListeners(0, gone.signal);
+    const disconnect = new AbortController();
+    setMaxListeners(0, disconnect.signal);
     const callerIn = async () => {
       const { org, ...on } = await ServersFixture.create(app);
       const { workspaceId: workspace_id } = org;
@@ -232,7 +232,7 @@ describe('many hanging operations of one organization leave slots to others', ()
       await on.editor.post(`${SERVERS}/${server_id}/refresh`);
       const scope = workspaceScope(org.orgId, workspace_id, 'usr_test', expandRoles(['runtime']));
       return (tool_name: string) =>
-        app.get(ToolCaller).call(scope, { server_id, tool_name, arguments: {} }, gone.signal);
+        app.get(ToolCaller).call(scope, { server_id, tool_name, arguments: {} }, disconnect.signal);
     };
     try {
       const [call, other] = [await callerIn(), await callerIn()];
@@ -240,7 +240,7 @@ describe('many hanging operations of one organization leave slots to others', ()
       while (remote.count('tools/call') < 16) await new Promise(setImmediate);
       expect(await other('quick')).toMatchObject({ content: [] });
       expect(remote.count('tools/call')).toBe(17);
-      gone.abort(new Error('enough'));
+      disconnect.abort(new Error('enough'));
       await hanging;
     } finally {
       await remote.close();

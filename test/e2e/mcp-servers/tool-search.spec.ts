@@ -29,7 +29,7 @@ describe('a search for tools', () => {
   };
   const found = (query: string) => names(on.editor, { query, mode: 'keyword', types: ['tool'] });
 
-  it('finds them by name, title, description, and by names and descriptions of their parameters', async () => {
+  it('finds tools by name, title, description, and names and descriptions of parameters', async () => {
     const server = (await on.register({ tools: [TOOL, { name: 'other', input_schema: {} }] })).headers.get(
       'location',
     )!;
@@ -46,7 +46,7 @@ describe('a search for tools', () => {
     expect([await found('town'), await found('consignee')]).toEqual([['lookup_order'], []]);
   });
 
-  it('finds them by meaning, too', async () => {
+  it('finds tools by meaning', async () => {
     await on.register({
       tools: [{ name: 'q7', input_schema: { properties: { latitude: { description: 'Degrees north' } } } }],
     });
@@ -64,12 +64,12 @@ describe('a search for tools', () => {
       'many parameters',
       { properties: Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`p${i}`, {}])) },
     ],
-    ['properties of another type', { properties: [1], description: 7 }],
+    ['malformed properties', { properties: [1], description: 7 }],
     [
       'parameters named like members of objects',
       JSON.parse('{"properties": {"__proto__": {"description": "x"}}}'),
     ],
-  ])('registers a tool with %s', async (_, input_schema) => {
+  ])('finds a tool with %s', async (_, input_schema) => {
     const answer = await on.register({ tools: [{ name: 'odd', input_schema }] });
     expect(answer.status).toBe(201);
     expect(await found('odd')).toContain('odd');

@@ -4,7 +4,7 @@ import { type GivenToolDto, ToolStore } from '../../../src/mcp-servers';
 import { SERVERS, ServersFixture } from './servers.fixture';
 
 const ZERO_WIDTH = '\u200b';
-/** Tag characters that spell a text nobody sees. */
+/** Returns a text in tag characters, which are invisible. */
 const tagged = (text: string) =>
   [...text].map((letter) => String.fromCodePoint(0xe0000 + letter.codePointAt(0)!)).join('');
 
@@ -25,7 +25,7 @@ describe('the versions of a tool', () => {
     input_schema: { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] },
     annotations: { readOnlyHint: true },
   };
-  /** Registers a server whose tool has these contents, one after the other. @returns the address of the tool */
+  /** Registers a server whose tool has these contents in turn. @returns the path of the tool */
   const toolWith = async (...contents: Partial<GivenToolDto>[]): Promise<string> => {
     const [first, ...others] = contents.map((content) => ({ ...SEARCH, ...content }));
     const server = (await on.register({ tools: [first] })).headers.get('location')!;
@@ -55,7 +55,7 @@ describe('the versions of a tool', () => {
     expect(listed).toMatchObject({ version_ordinal: 2, version_id: second.version_id });
   });
 
-  it('are not made by an equal content, in another order of members, or by a return', async () => {
+  it('are not created if only the order of members differs, or if the tool reappears', async () => {
     const { input_schema, ...others } = SEARCH;
     const reordered = {
       input_schema: Object.fromEntries(Object.entries(input_schema!).reverse()),
@@ -75,7 +75,7 @@ describe('the versions of a tool', () => {
     expect(ordinalsOf(await on.editor.get(`${tool}/versions`))).toEqual([2, 1]);
   });
 
-  it('show that a content came back, with the digest that it had', async () => {
+  it('have the same digest if an earlier content reappears', async () => {
     const tool = await toolWith({}, { title: 'Other' }, {});
     const { items } = (await on.editor.get(`${tool}/versions`)).body;
     expect(items.map((one: any) => one.version_ordinal)).toEqual([3, 2, 1]);
@@ -97,7 +97,7 @@ describe('the versions of a tool', () => {
     expect((await on.editor.get(`${tool}/versions?include_archived=true`)).body.code).toBe('invalid_query');
   });
 
-  it('are 404 if there is no such tool, version or pair of versions', async () => {
+  it('return 404 for an unknown tool, version or pair of versions', async () => {
     const [tool, other] = [await toolWith({}), await toolWith({})];
     const elsewhere = `${other.replace(/\/tools.*/, '')}${tool.slice(tool.indexOf('/tools'))}`;
     for (const path of [
@@ -114,7 +114,7 @@ describe('the versions of a tool', () => {
     }
   });
 
-  it('can be read by those who read the server, and by nobody else', async () => {
+  it('can be read only by those who can read the server', async () => {
     const tool = await toolWith({}, { title: 'b' });
     const strangers = await ServersFixture.create(app);
     const paths = ['versions', 'versions/1', 'versions/1..2'].map((path) => `${tool}/${path}`);
@@ -129,7 +129,7 @@ describe('the versions of a tool', () => {
   });
 
   describe('compared', () => {
-    it('show what changed in texts and in schemas', async () => {
+    it('show the changes in texts and schemas', async () => {
       const tool = await toolWith(
         {},
         {
@@ -200,7 +200,7 @@ describe('the versions of a tool', () => {
       ]);
     });
 
-    it('name characters that a reviewer cannot see', async () => {
+    it('report characters that reviewers cannot see', async () => {
       const tool = await toolWith(
         {},
         {
@@ -229,7 +229,7 @@ describe('the versions of a tool', () => {
       expect((await on.editor.get(`${tool}/versions/2..1`)).body.to.hidden_characters).toEqual([]);
     });
 
-    it('show which line differs by a character that a reviewer cannot see', async () => {
+    it('escape characters that reviewers cannot see', async () => {
       const description = `Finds tickets.${ZERO_WIDTH}\nReturns ten.`;
       const tool = await toolWith({}, { description });
       expect((await on.editor.get(`${tool}/versions/1..2`)).body.changes).toEqual([
@@ -243,7 +243,7 @@ describe('the versions of a tool', () => {
       ]);
     });
 
-    it('say that they are truncated when a schema has too many changes', async () => {
+    it('are marked as truncated if a schema has too many changes', async () => {
       const schema = (type: string) => ({
         properties: Object.fromEntries(Array.from({ length: 1_500 }, (_, i) => [`p${i}`, { type }])),
       });
@@ -271,7 +271,7 @@ describe('the versions of a tool', () => {
       await app.database.transaction((tx) => store.replace(tx, scope(), body, contents));
     };
 
-    it('are the newest 100', async () => {
+    it('are limited to the newest 100', async () => {
       const server = await on.register({ tools: [SEARCH] });
       const tool_id = (await on.editor.get(`${SERVERS}/${server.body.server_id}/tools`)).body.items[0]
         .tool_id;
@@ -290,7 +290,7 @@ describe('the versions of a tool', () => {
       expect([ordinalsOf(newest), ordinalsOf(oldest), newest.body.page.total]).toEqual([[111], [12], 100]);
     });
 
-    it('are written with as many statements for 5,000 tools as for one', async () => {
+    it('are written with the same number of statements for 5,000 tools as for one', async () => {
       const server = await on.register();
       const statementsOf = async (count: number, title: string): Promise<number> => {
         const store = app.get(ToolStore);

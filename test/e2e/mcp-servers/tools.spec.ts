@@ -67,7 +67,7 @@ describe('the tools of an MCP server', () => {
     },
   );
 
-  it('are those it was registered with, by name', async () => {
+  it('are the registered ones, sorted by name', async () => {
     const server = await register([SEARCH, CLOSE]);
     expect(server.status).toBe(201);
     const tools = await toolsOf(server);
@@ -89,7 +89,7 @@ describe('the tools of an MCP server', () => {
     expect(text).toBe(JSON.stringify(SEARCH.input_schema));
   });
 
-  it('may be given in the format of MCP', async () => {
+  it('can be sent in the format of MCP', async () => {
     const { input_schema: inputSchema, output_schema: outputSchema, ...others } = SEARCH;
     const listed = { ...others, inputSchema, outputSchema, icons: [], _meta: { 'example.com/a': 1 } };
     const [reported] = await toolsOf(await register([SEARCH]));
@@ -125,7 +125,7 @@ describe('the tools of an MCP server', () => {
     ]);
   });
 
-  it('do not include those of other servers', async () => {
+  it('do not include the tools of other servers', async () => {
     const [one, other] = [await register([SEARCH]), await register([SEARCH])];
     const [tool] = await toolsOf(one);
     const answers = [
@@ -158,12 +158,12 @@ describe('the tools of an MCP server', () => {
     [[{ name: 'a', inputSchema: {}, output_schema: {}, outputSchema: null }], '/tools/0/outputSchema'],
     [[CLOSE, SEARCH, CLOSE], '/tools/2/name'],
     [Array.from({ length: 1_001 }, (_, i) => ({ ...CLOSE, name: `t${i}` })), '/tools'],
-  ])('are refused: %#', async (tools, pointer) => {
+  ])('are rejected: %#', async (tools, pointer) => {
     const answer = await register(tools);
     expect([answer.status, answer.body.errors.map((one: any) => one.pointer)]).toEqual([400, [pointer]]);
   });
 
-  it('are written in one statement, also a thousand', async () => {
+  it('are written in one statement, even a thousand of them', async () => {
     const tools = Array.from({ length: 1_000 }, (_, i) => ({ ...SEARCH, name: `tool ${i}` }));
     const server = await register(tools);
     const { body } = await editor.get(`${SERVERS}/${server.body.server_id}/tools?limit=0`);
@@ -187,8 +187,8 @@ describe('the tools of an MCP server', () => {
     expect(await toolsOf(server)).toHaveLength(1);
   });
 
-  describe('as the server lists them anew', () => {
-    it('are added, changed by digest, archived or kept', async () => {
+  describe('when the server lists them again', () => {
+    it('are added, updated by digest, archived or left unchanged', async () => {
       const server = await register([SEARCH, CLOSE, { ...CLOSE, name: 'gone' }]);
       const before = await toolsOf(server);
       const changes = await replace(server, [
@@ -210,7 +210,7 @@ describe('the tools of an MCP server', () => {
       expect(after[2]).toEqual(before[2]);
     });
 
-    it('keep their id when they return, and are searchable while offered', async () => {
+    it('keep their id when they reappear, and are searchable while offered', async () => {
       const server = await register([SEARCH]);
       const [tool] = await toolsOf(server);
       const found = () =>
@@ -227,8 +227,8 @@ describe('the tools of an MCP server', () => {
     });
   });
 
-  describe('as agents refer to them', () => {
-    it('are those of live servers of the workspace', async () => {
+  describe('that agents refer to', () => {
+    it('must belong to live servers of the workspace', async () => {
       const server = await register([SEARCH, CLOSE]);
       await replace(server, [SEARCH]);
       const archived = await register([SEARCH]);
