@@ -1,4 +1,4 @@
-/** A step of the guide, with the tool that only some callers have. */
+/** The steps of the guide. Callers without the tool that a step needs do not get the step. */
 const STEPS: readonly { needs: string | null; text: string }[] = [
   {
     needs: null,
@@ -23,15 +23,15 @@ const STEPS: readonly { needs: string | null; text: string }[] = [
 ];
 
 /**
- * Returns the guide that the server gives to models, with `initialize` and with `mcp__initialise`.
+ * Returns the guide for models, which `initialize` and `mcp__initialise` return.
  *
- * @param tools the names of those that the caller has
+ * @param tools the names of the caller's tools
  */
 export function instructionsFor(tools: ReadonlySet<string>): string {
   const steps = STEPS.filter(({ needs }) => needs === null || tools.has(needs));
   return [
     'This is a registry of AI agents, skills, files and MCP servers, with a store and evaluations.',
     ...steps.map(({ text }, i) => `${i + 1}. ${text}`),
-    'Lists return next_cursor, long texts next_offset, and lists within a result next_list_offset. Pass it back as cursor, offset or list_offset to continue.',
+    'Lists return next_cursor, long texts next_offset, and lists within a result next_list_offset. Pass these back as cursor, offset or list_offset to continue.',
   ].join('\n');
 }

@@ -45,7 +45,7 @@ const TOOLS = [
   ScoringTools,
 ];
 
-/** The MCP endpoint under /mcp. */
+/** The MCP endpoint at `/mcp`. */
 @Module({
   imports: [
     AgentsModule,
@@ -81,12 +81,12 @@ const TOOLS = [
 export class McpEndpointHttpModule implements NestModule {
   constructor(private readonly environment: Environment) {}
 
-  /** Tells clients without a valid token where to read how to get one. */
+  /** Sets the URL of the metadata that a 401 names, so that clients can find out how to get a token. */
   configure(consumer: MiddlewareConsumer): void {
-    const name = (request: Request, response: Response, next: NextFunction): void => {
+    const setMetadataUrl = (request: Request, response: Response, next: NextFunction): void => {
       response.locals[RESOURCE_METADATA] = baseUrlOf(this.environment, request) + METADATA_PATH;
       next();
     };
-    consumer.apply(name).forRoutes({ path: 'mcp', method: RequestMethod.POST });
+    consumer.apply(setMetadataUrl).forRoutes({ path: 'mcp', method: RequestMethod.POST });
   }
 }

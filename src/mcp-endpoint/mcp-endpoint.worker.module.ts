@@ -4,7 +4,7 @@ import { StoredResultRepository } from './results/stored-result.repository';
 
 const RESULTS_MS = 60_000;
 
-/** The part of the MCP endpoint that runs in a worker: deleting expired results. */
+/** The worker's part of the MCP endpoint: the deletion of expired results. */
 @Module({ imports: [JobsWorkerModule], providers: [StoredResultRepository] })
 export class McpEndpointWorkerModule implements OnApplicationBootstrap {
   constructor(

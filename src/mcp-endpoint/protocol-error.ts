@@ -1,9 +1,9 @@
-/** The JSON-RPC codes that the endpoint answers with. */
+/** The JSON-RPC error codes of the endpoint. */
 export const ProtocolErrorCode = { InvalidParams: -32602, InternalError: -32603 } as const;
 
 /**
- * A JSON-RPC error. The SDK answers with the code of whatever is thrown, so its own class is not needed. That keeps the SDK out
- * of processes that serve no MCP request, where it would take 27 MiB.
+ * A JSON-RPC error. It does not extend the SDK's class, because the SDK sends the `code` of any error that is thrown.
+ * Processes that serve no MCP requests therefore do not load the SDK, which takes 27 MiB.
  */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';

@@ -11,10 +11,10 @@ import { problemOf } from '../tools/tool-result';
 import { pageOfString } from '../tools/text-pages';
 import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 
-/** Values that a completion returns, as the protocol allows at most. */
+/** The maximum number of values in a completion, as in the protocol. */
 const COMPLETIONS_MAX = 100;
 
-/** The longest name that is completed or looked up, in characters. */
+/** The maximum length of a name that is completed or looked up, in characters. */
 const NAME_MAX = 255;
 
 interface Prompt {
@@ -27,7 +27,7 @@ interface Prompt {
   text: (scope: OrgScope, name: string) => Promise<string>;
 }
 
-/** Prompts, which people choose in their client: to work by a skill, or as an agent. */
+/** The prompts, which people choose in their client: to use a skill, or to act as an agent. */
 @Injectable()
 export class PromptCatalogue {
   private readonly prompts: readonly Prompt[];
@@ -46,18 +46,18 @@ export class PromptCatalogue {
 
   async get(caller: Caller, name: string, args: Record<string, string>): Promise<GetPromptResult> {
     const prompt = this.find(name);
-    const known = prompt.listed.arguments!.map((argument) => argument.name);
-    const unknown = Object.keys(args).find((argument) => !known.includes(argument));
+    const argumentNames = prompt.listed.arguments!.map((argument) => argument.name);
+    const unknown = Object.keys(args).find((argument) => !argumentNames.includes(argument));
     if (unknown !== undefined) {
-      const shown = unknown.slice(0, NAME_MAX);
-      throw invalid(`${shown} is not an argument of ${name}. Its arguments are: ${known.join(', ')}.`);
+      const shortened = unknown.slice(0, NAME_MAX);
+      throw invalid(`${shortened} is not an argument of ${name}. Its arguments are: ${argumentNames.join(', ')}.`);
     }
-    const given = args[prompt.argument] ?? '';
-    if (given === '' || given.length > NAME_MAX) {
+    const value = args[prompt.argument] ?? '';
+    if (value === '' || value.length > NAME_MAX) {
       throw invalid(`The prompt ${name} requires the argument ${prompt.argument}.`);
     }
-    const text = await this.answering(caller, 'prompts/get', async () =>
-      prompt.text(await this.sessions.reach(caller), given),
+    const text = await this.withProtocolErrors(caller, 'prompts/get', async () =>
+      prompt.text(await this.sessions.readScope(caller), value),
     );
     const request = args['task'] ? `\n\nThe task:\n\n${args['task']}` : '';
     return {
@@ -70,8 +70,8 @@ export class PromptCatalogue {
   async complete(caller: Caller, name: string, argument: string, value: string): Promise<CompleteResult> {
     const prompt = this.find(name);
     if (argument !== prompt.argument || value.length > NAME_MAX) return { completion: { values: [] } };
-    const completion = await this.answering(caller, 'completion/complete', async () =>
-      prompt.complete(await this.sessions.reach(caller), value),
+    const completion = await this.withProtocolErrors(caller, 'completion/complete', async () =>
+      prompt.complete(await this.sessions.readScope(caller), value),
     );
     return { completion };
   }
@@ -81,7 +81,7 @@ export class PromptCatalogue {
       listed: {
         name: 'use_skill',
         title: 'Use a skill',
-        description: 'Do a task by the instructions of a skill.',
+        description: 'Do a task according to the instructions of a skill.',
         arguments: [
           { name: 'skill', description: 'The name or the id of the skill.', required: true },
           { name: 'task', description: 'What to do.' },
@@ -154,11 +154,12 @@ export class PromptCatalogue {
 
   private find(name: string): Prompt {
     const prompt = this.prompts.find(({ listed }) => listed.name === name);
-    if (!prompt) throw invalid(`Unknown prompt: ${name.slice(0, NAME_MAX)}. prompts/list names the prompts.`);
+    if (!prompt) throw invalid(`Unknown prompt: ${name.slice(0, NAME_MAX)}. Call prompts/list for the names.`);
     return prompt;
   }
 
-  private async answering<Result>(
+  /** Turns problems into protocol errors. */
+  private async withProtocolErrors<Result>(
     caller: Caller,
     method: string,
     work: () => Promise<Result>,
@@ -175,20 +176,20 @@ export class PromptCatalogue {
 const invalid = (message: string): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 
-/** A name can begin like an id. */
+/** Checks the whole text, because a name can begin like an id. */
 const isId = (prefix: string, text: string): boolean => new RegExp(`^${prefix}_[0-9a-z]{26}$`).test(text);
 
-/** Returns the resource of a name. Errors: 404, and 400 if several workspaces have one of this name. */
+/** Returns the only resource with a name. Errors: 404; 400 if several workspaces have one with this name. */
 function onlyOne<Item>(kind: string, items: readonly Item[]): Item {
   const [first, second] = items;
   if (!first) throw problem.notFound(kind);
   if (second) {
-    throw problem.invalidRequest(`Several workspaces have a ${kind} of this name. Name it by its id.`);
+    throw problem.invalidRequest(`Several workspaces have a ${kind} with this name. Use its id instead.`);
   }
   return first;
 }
 
-/** Returns the names of a page, and the ids of resources of several workspaces that have the same name. */
+/** Returns the names of the resources on a page, or the ids of resources that have the same name. */
 function completionOf<Item extends { name: string }>(
   { items, page: { total } }: { items: readonly Item[]; page: { total: number | null } },
   idOf: (item: Item) => string,

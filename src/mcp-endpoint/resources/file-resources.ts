@@ -6,7 +6,7 @@ import { type FileDto, FileListQueryDto, FileService } from '../../files';
 import { type ReadContent, RESOURCE_BYTES } from './read-content';
 import type { ResourcePage } from './skill-resources';
 
-/** Files on a page. */
+/** The number of files on a page. */
 const PAGE = 50;
 
 const PREFIX = 'registry://files/';
@@ -33,8 +33,8 @@ export class FileResources {
     return { items: items.map(resourceOf), nextCursor: page.next_cursor };
   }
 
-  /** Returns whether a URI may name a file. */
-  isNamedBy(uri: string): boolean {
+  /** Returns whether a URI has the form of a file's URI. */
+  matches(uri: string): boolean {
     return uri.startsWith(PREFIX);
   }
 
@@ -45,7 +45,7 @@ export class FileResources {
     if (view.archived_at) throw problem.notFound('file', id);
     const hint = `Read it in parts with the tool read_file, or download it from /file/v1/files/${id}/content.`;
     const { size_bytes: size, media_type: mimeType, version_ordinal } = view;
-    // nothing is read of a file that is too large
+    // the content of a file that is too large is not read
     if (size > RESOURCE_BYTES) return { bytes: Buffer.alloc(0), size, mimeType, hint };
     const { bytes } = await this.files.readPart(scope, id, version_ordinal, 0, RESOURCE_BYTES);
     return { bytes, size, mimeType, hint };

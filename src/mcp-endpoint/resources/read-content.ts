@@ -2,21 +2,21 @@ import { isUtf8 } from 'node:buffer';
 import type { ReadResourceResult } from '@modelcontextprotocol/server';
 import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 
-/** The largest resource that is read as a whole, in bytes. */
+/** The maximum size of a resource that can be read, in bytes. */
 export const RESOURCE_BYTES = 1024 * 1024;
 
 /** The content of a resource. */
 export interface ReadContent {
   /** At most `RESOURCE_BYTES`. */
   bytes: Buffer;
-  /** The size of the whole, in bytes. */
+  /** The size of the whole resource, in bytes. */
   size: number;
   mimeType: string;
-  /** How else to read one that is too large. */
+  /** How to read the resource otherwise if it is too large. */
   hint: string;
 }
 
-/** Returns the contents of a resource: as text if they are text, else in base64. */
+/** Returns the content of a resource as text, or in base64 if it is not text. */
 export function contentsOf(uri: string, { bytes, size, mimeType, hint }: ReadContent): ReadResourceResult {
   if (size > RESOURCE_BYTES) {
     throw new ProtocolError(

@@ -14,7 +14,7 @@ import { contentsOf } from './read-content';
 import { type SkillEntry, SkillResources } from './skill-resources';
 import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 
-/** The lists that `resources/list` joins, in this order. */
+/** The lists that `resources/list` concatenates, in this order. */
 const LISTS = ['skills', 'files'] as const;
 
 const TEMPLATES: ListResourceTemplatesResult['resourceTemplates'] = [
@@ -32,7 +32,10 @@ const TEMPLATES: ListResourceTemplatesResult['resourceTemplates'] = [
   },
 ];
 
-/** The resources of the endpoint: what the caller may read, in the workspace of the request's header or in all of theirs. */
+/**
+ * The resources of the endpoint that the caller may read: in the workspace of the request's header, or else in all
+ * workspaces of the caller.
+ */
 @Injectable()
 export class ResourceCatalogue {
   constructor(
@@ -42,9 +45,9 @@ export class ResourceCatalogue {
   ) {}
 
   async list(caller: Caller, cursor: string | undefined): Promise<ListResourcesResult> {
-    return this.answering(caller, 'resources/list', async () => {
+    return this.withProtocolErrors(caller, 'resources/list', async () => {
       const [list, after] = positionOf(cursor);
-      const scope = await this.sessions.reach(caller);
+      const scope = await this.sessions.readScope(caller);
       const page = await this[list].list(scope, after, caller.workspaceId);
       const following = LISTS[LISTS.indexOf(list) + 1];
       const next =
@@ -58,46 +61,46 @@ export class ResourceCatalogue {
   }
 
   async read(caller: Caller, uri: string): Promise<ReadResourceResult> {
-    return this.answering(
+    return this.withProtocolErrors(
       caller,
       'resources/read',
       async () => {
-        const scope = await this.sessions.reach(caller);
-        const of = this.files.isNamedBy(uri) ? this.files : this.skills;
-        return contentsOf(uri, await of.read(scope, uri));
+        const scope = await this.sessions.readScope(caller);
+        const source = this.files.matches(uri) ? this.files : this.skills;
+        return contentsOf(uri, await source.read(scope, uri));
       },
       uri,
     );
   }
 
-  /** `skills/list` of SEP-2640. */
+  /** Serves `skills/list` of SEP-2640. */
   async listSkills(
     caller: Caller,
     cursor: string | undefined,
   ): Promise<{ skills: SkillEntry[]; nextCursor?: string }> {
-    return this.answering(caller, 'skills/list', async () => {
-      const scope = await this.sessions.reach(caller);
+    return this.withProtocolErrors(caller, 'skills/list', async () => {
+      const scope = await this.sessions.readScope(caller);
       const { items, nextCursor } = await this.skills.listEntries(scope, cursor, caller.workspaceId);
       return { skills: items, ...(nextCursor !== null && { nextCursor }) };
     });
   }
 
-  /** `skills/get` of SEP-2640. */
+  /** Serves `skills/get` of SEP-2640. */
   async getSkill(caller: Caller, uri: string): Promise<{ skill: SkillEntry }> {
-    return this.answering(caller, 'skills/get', async () => {
-      return { skill: await this.skills.entry(await this.sessions.reach(caller), uri) };
+    return this.withProtocolErrors(caller, 'skills/get', async () => {
+      return { skill: await this.skills.entry(await this.sessions.readScope(caller), uri) };
     });
   }
 
-  /** `resources/directory/read` of SEP-2640. */
+  /** Serves `resources/directory/read` of SEP-2640. */
   async readDirectory(
     caller: Caller,
     uri: string,
     cursor: string | undefined,
   ): Promise<{ resources: Resource[]; nextCursor?: string }> {
-    return this.answering(caller, 'resources/directory/read', async () => {
+    return this.withProtocolErrors(caller, 'resources/directory/read', async () => {
       const { items, nextCursor } = await this.skills.children(
-        await this.sessions.reach(caller),
+        await this.sessions.readScope(caller),
         uri,
         cursor,
       );
@@ -105,8 +108,8 @@ export class ResourceCatalogue {
     });
   }
 
-  /** Turns problems into protocol errors. @param uri the resource that a 404 means */
-  private async answering<Result>(
+  /** Turns problems into protocol errors. @param uri the URI that the error for a 404 names */
+  private async withProtocolErrors<Result>(
     caller: Caller,
     method: string,
     work: () => Promise<Result>,
@@ -118,19 +121,19 @@ export class ResourceCatalogue {
       if (error instanceof ProtocolError) throw error;
       const { code, status, detail } = problemOf(error, caller, method);
       if (code === 'not_found' && uri !== undefined) throw notFound(uri);
-      const isCallers = status < 500;
+      const isClientError = status < 500;
       throw new ProtocolError(
-        isCallers ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError,
+        isClientError ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError,
         detail,
       );
     }
   }
 }
 
-/** The longest URI that an error repeats, in characters. */
+/** The maximum length of a URI in an error, in characters. */
 const URI_MAX = 4_096;
 
-/** As the protocol requires since 2026-07-28. Clients know it by the `uri`. */
+/** The error for an unknown resource since 2026-07-28. Clients recognize it by its `uri`. */
 const notFound = (uri: string): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InvalidParams, 'Resource not found.', { uri: uri.slice(0, URI_MAX) });
 

@@ -5,18 +5,18 @@ import { problem } from '#platform/problem';
 import { SKILL_MD, type SkillDto, type SkillFile, SkillListQueryDto, SkillService } from '../../skills';
 import { mediaTypeOf } from './media-type';
 import { type ReadContent, RESOURCE_BYTES } from './read-content';
-import { parseSkillUri, type SkillPlace, skillUri } from './skill-uri';
+import { parseSkillUri, type SkillLocation, skillUri } from './skill-uri';
 
-/** Skills on a page. */
+/** The number of skills on a page. */
 const PAGE = 20;
 
-/** Beyond these sizes, an entry does not list its files (SEP-2640). */
+/** The entry of a skill that exceeds these sizes does not list its files (SEP-2640). */
 const LISTED_FILES_MAX = 512;
 const LISTED_BYTES_MAX = 16 * 1024 * 1024;
-/** The longest list of files of an entry, in characters of their URIs. */
+/** The maximum total length of the URIs of the files in an entry, in characters. */
 const LISTED_URIS_MAX = 64 * 1024;
 
-/** Files and directories on a page of a directory. */
+/** The number of files and directories on a page of a directory. */
 const CHILDREN_PAGE = 200;
 
 export const DIRECTORY_TYPE = 'inode/directory';
@@ -59,7 +59,7 @@ export class SkillResources {
     return { items: await this.entries(scope, items), nextCursor };
   }
 
-  /** Returns the entry of the skill whose SKILL.md has this URI. Errors: 404, 400 for a skill that has none. */
+  /** Returns the entry of the skill whose SKILL.md has this URI. Errors: 404; 400 if it has no entry. */
   async entry(scope: OrgScope, uri: string): Promise<SkillEntry> {
     const { skill, path } = await this.find(scope, uri);
     if (path !== SKILL_MD) throw problem.notFound('skill');
@@ -70,7 +70,7 @@ export class SkillResources {
     );
   }
 
-  /** Lists the files and directories that lie directly in a directory of a skill, by name. Errors: 404. */
+  /** Lists the immediate files and directories of a directory of a skill, sorted by name. Errors: 404. */
   async children(scope: OrgScope, uri: string, cursor: string | undefined): Promise<ResourcePage<Resource>> {
     const { skill, path } = await this.find(scope, uri);
     const files = (await this.skills.filesOf(scope, [skill])).get(skill.skill_id)!;
@@ -78,12 +78,12 @@ export class SkillResources {
     const children = new Map<string, Resource>();
     for (const file of files.filter((one) => one.path.startsWith(prefix))) {
       const [name = '', ...deeper] = file.path.slice(prefix.length).split('/');
-      const place = { skillId: skill.skill_id, name: skill.name, path: prefix + name };
+      const location = { skillId: skill.skill_id, name: skill.name, path: prefix + name };
       const kind =
         deeper.length > 0
           ? { mimeType: DIRECTORY_TYPE }
           : { mimeType: mediaTypeOf(file.path), size: file.size_bytes };
-      children.set(name, { uri: skillUri(place), name, ...kind });
+      children.set(name, { uri: skillUri(location), name, ...kind });
     }
     if (children.size === 0) throw problem.notFound('directory');
     const start = cursor === undefined ? 0 : offsetOf(cursor);
@@ -113,7 +113,10 @@ export class SkillResources {
     };
   }
 
-  /** Returns the entries of skills, but for those whose frontmatter JSON cannot represent: hosts would refuse another one. */
+  /**
+   * Returns the entries of skills. Leaves out skills whose frontmatter cannot be represented in JSON, because hosts
+   * would reject an entry with a different frontmatter.
+   */
   private async entries(scope: OrgScope, skills: readonly SkillDto[]): Promise<SkillEntry[]> {
     const [files, frontmatters] = await Promise.all([
       this.skills.filesOf(scope, skills.filter(hasListedFiles)),
@@ -126,11 +129,11 @@ export class SkillResources {
   }
 
   private async find(scope: OrgScope, uri: string): Promise<{ skill: SkillDto; path: string }> {
-    const place: SkillPlace | null = parseSkillUri(uri);
-    if (!place) throw problem.notFound('skill');
-    const { view: skill } = await this.skills.get(scope, place.skillId);
-    if (skill.name !== place.name || skill.archived_at) throw problem.notFound('skill', place.skillId);
-    return { skill, path: place.path };
+    const location: SkillLocation | null = parseSkillUri(uri);
+    if (!location) throw problem.notFound('skill');
+    const { view: skill } = await this.skills.get(scope, location.skillId);
+    if (skill.name !== location.name || skill.archived_at) throw problem.notFound('skill', location.skillId);
+    return { skill, path: location.path };
   }
 
   private async page(
@@ -148,11 +151,11 @@ export class SkillResources {
   }
 }
 
-const placeOf = ({ skill_id, name }: SkillDto, path: string): string =>
+const uriOf = ({ skill_id, name }: SkillDto, path: string): string =>
   skillUri({ skillId: skill_id, name, path });
 
 const resourceOf = (skill: SkillDto): Resource => ({
-  uri: placeOf(skill, SKILL_MD),
+  uri: uriOf(skill, SKILL_MD),
   name: skill.name,
   description: skill.description,
   mimeType: 'text/markdown',
@@ -161,20 +164,20 @@ const resourceOf = (skill: SkillDto): Resource => ({
 const hasListedFiles = ({ file_count, size_bytes }: SkillDto): boolean =>
   file_count <= LISTED_FILES_MAX && size_bytes <= LISTED_BYTES_MAX;
 
-/** Returns an entry. @param files all of them, if they may be listed */
+/** Returns the entry of a skill. @param files all files of the skill, if they may be listed */
 function entryOf(
   skill: SkillDto,
   frontmatter: Record<string, unknown>,
   files: readonly SkillFile[] | undefined,
 ): SkillEntry {
   const resources = files?.map(({ path, sha256, size_bytes }) => ({
-    uri: placeOf(skill, path),
+    uri: uriOf(skill, path),
     digest: `sha256:${sha256}`,
     size: size_bytes,
   }));
   const length = resources?.reduce((sum, { uri }) => sum + uri.length, 0) ?? Infinity;
   return {
-    uri: placeOf(skill, SKILL_MD),
+    uri: uriOf(skill, SKILL_MD),
     frontmatter,
     resources: length <= LISTED_URIS_MAX ? resources! : 'dynamic',
   };

@@ -1,7 +1,7 @@
 const SCHEME = 'skill://';
 
 /** A file or a directory of a skill. */
-export interface SkillPlace {
+export interface SkillLocation {
   skillId: string;
   name: string;
   /** Empty for the directory of the skill itself. */
@@ -9,14 +9,14 @@ export interface SkillPlace {
 }
 
 /**
- * Returns the URI of a file or a directory of a skill: `skill://<skill_id>/<name>/<path>`, in the form of SEP-2640. The id
- * comes first, because skills of several workspaces may have the same name.
+ * Returns the URI of a file or a directory of a skill: `skill://<skill_id>/<name>/<path>`, in the form of SEP-2640. The
+ * id comes first, because skills of several workspaces may have the same name.
  */
-export const skillUri = ({ skillId, name, path }: SkillPlace): string =>
+export const skillUri = ({ skillId, name, path }: SkillLocation): string =>
   SCHEME + [skillId, name, ...(path === '' ? [] : path.split('/'))].map(encodeURIComponent).join('/');
 
-/** Parses a URI of a skill. Null for any other text. */
-export function parseSkillUri(uri: string): SkillPlace | null {
+/** Parses the URI of a file or a directory of a skill. Returns null for any other text. */
+export function parseSkillUri(uri: string): SkillLocation | null {
   if (!uri.startsWith(SCHEME)) return null;
   const segments = decoded(uri.slice(SCHEME.length).replace(/\/$/, ''));
   const [skillId = '', name = '', ...path] = segments ?? [];

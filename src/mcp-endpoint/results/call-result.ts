@@ -2,22 +2,22 @@ import type { ContentBlock } from '@modelcontextprotocol/server';
 import { isJsonObject } from '#platform/json';
 import type { ToolCallResult } from '../../mcp-servers';
 
-/** Bytes of the images and sounds that a response attaches, as JSON. More of them are left out. */
+/** The maximum size of the images and sounds in a response, in bytes of JSON. Those that exceed it are left out. */
 const MEDIA_MAX = 1024 * 1024;
 
-/** The longest media type that is passed on, in characters. */
+/** The maximum length of a media type in a response, in characters. */
 const MEDIA_TYPE_MAX = 255;
 
-/** A result of a registered server's tool, in the parts that a response has. */
+/** The parts of a result of a registered server's tool. */
 export interface CallParts {
-  /** What the model reads. Texts without `_meta` and annotations; images and sounds are only described. */
+  /** The content for the model: texts without `_meta` and annotations, and descriptions of images and sounds. */
   content: unknown[];
   structured: Record<string, unknown> | null;
-  /** Images and sounds, without other members. */
+  /** The images and sounds, without other members. */
   media: ContentBlock[];
 }
 
-/** Takes images and sounds out of a result, because as text they would only fill the context of the model. */
+/** Splits a result. Images and sounds are separate, because as text they would only fill the context of the model. */
 export function partsOf({ content, structuredContent }: ToolCallResult): CallParts {
   const media: ContentBlock[] = [];
   let bytes = 0;
@@ -58,13 +58,13 @@ const isMedia = (block: unknown): block is Media =>
   typeof block['mimeType'] === 'string' &&
   typeof block['data'] === 'string';
 
-/** Returns what a response has of a result, but for the media. */
+/** Returns the members of a response for a result, without the media. */
 export const viewOf = ({ content, structured }: CallParts): object => ({
   content,
   structured_content: structured,
 });
 
-/** Returns a result as one text, to be read in parts: its texts, or the whole as JSON if it has anything else. */
+/** Returns a result as one text that can be read in parts: its texts, or JSON if it has anything but texts. */
 export function textOf(parts: CallParts): string {
   const texts = parts.content.filter(isText).map(({ text }) => text);
   const isOnlyText = parts.structured === null && texts.length === parts.content.length;

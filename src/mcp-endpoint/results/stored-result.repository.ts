@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { Member, Scope } from '#platform/auth';
 import { Database, DELETE_BATCH, deleteInBatches, sql } from '#platform/db';
 
-/** Seconds that a result can be read. */
+/** How long a result can be read, in seconds. */
 const LIFETIME_SECONDS = 3600;
 
-/** Results of one caller that are kept. Older ones are deleted. */
-const KEPT_MAX = 20;
+/** The maximum number of stored results of a caller. Older ones are deleted. */
+const STORED_MAX = 20;
 
-/** Whose a result is. */
+/** The owner of a result. */
 export interface ResultOwner {
   readonly scope: Scope;
   readonly principal: Member;
@@ -20,19 +20,21 @@ export interface StoredPart {
   size_bytes: number;
 }
 
-/** Results that are too large for one response. Only the caller who got one reads it, in the same workspace. */
+/**
+ * Stores results that are too large for one response. Only the caller of the tool can read them, in the same workspace.
+ */
 @Injectable()
 export class StoredResultRepository {
   constructor(private readonly database: Database) {}
 
-  /** Stores a result, and deletes the oldest ones of the caller. */
+  /** Stores a result, and deletes the caller's oldest results beyond the maximum. */
   async insert({ scope, principal }: ResultOwner, id: string, content: Buffer): Promise<void> {
     const { orgId, workspaceId } = scope;
     await this.database.query(
       sql`WITH old AS (
           SELECT result_id FROM mcp_stored_results
           WHERE org_id = ${orgId} AND principal_type = ${principal.type} AND principal_id = ${principal.id}
-          ORDER BY result_id DESC OFFSET ${KEPT_MAX - 1}
+          ORDER BY result_id DESC OFFSET ${STORED_MAX - 1}
         ), gone AS (
           DELETE FROM mcp_stored_results WHERE result_id IN (SELECT result_id FROM old)
         )
@@ -41,7 +43,9 @@ export class StoredResultRepository {
     );
   }
 
-  /** Reads a part of a result; null if it does not exist, has expired or belongs to another caller or workspace. */
+  /**
+   * Reads a part of a result. Returns null if it does not exist, has expired or belongs to another caller or workspace.
+   */
   async read(
     { scope, principal }: ResultOwner,
     id: string,

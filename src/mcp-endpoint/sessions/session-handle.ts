@@ -3,7 +3,7 @@ import type { Member } from '#platform/auth';
 import { SealedSecretError, SecretBox } from '#platform/secrets';
 import { problem } from '#platform/problem';
 
-/** Lifetime of a handle, in milliseconds. */
+/** The lifetime of a handle, in milliseconds. */
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 
 /** A handle, as `mcp__initialise` returns it. */
@@ -50,5 +50,5 @@ export class SessionHandles {
   }
 }
 
-/** Binds handles to their principal. The handle of another one cannot be opened. */
+/** Binds handles to their principal, so that no other principal can open them. */
 const useOf = ({ orgId, type, id }: Member): string => `mcp session:${orgId}:${type}:${id}`;

@@ -5,7 +5,7 @@ import { WorkspacesRepository } from '../../registry';
 import type { Caller } from './caller';
 import { SessionHandles } from './session-handle';
 
-/** Workspaces that an error lists for the model to choose from. */
+/** The maximum number of workspaces that an error lists. */
 const LISTED_MAX = 50;
 
 /** How a call names its workspace. */
@@ -32,12 +32,13 @@ export class SessionService {
   ) {}
 
   /**
-   * Opens a session in the named workspace, else in that of the request's header, else in the only live one that the
-   * caller has access to. Errors: 400 that lists the workspaces if there are several, 403 if there is none, 404.
+   * Opens a session in the named workspace. The default is the workspace of the request's header, or else the only live
+   * workspace that the caller has access to. Errors: 400 that lists the workspaces if there are several; 403 if there is
+   * none; 404.
    */
   async open(caller: Caller, named: string | undefined): Promise<Session> {
     const workspaceId = named ?? caller.workspaceId ?? (await this.onlyWorkspace(caller));
-    await this.within(caller, workspaceId, 'Leave workspace_id out to learn which workspaces you can use.');
+    await this.within(caller, workspaceId, 'Omit workspace_id to see which workspaces you can use.');
     const { session_handle, expires_at } = this.handles.create(caller.principal, workspaceId);
     return {
       session_handle,
@@ -49,27 +50,28 @@ export class SessionService {
 
   /** Enters the workspace of a call. Errors: 400 if the call names none, 404 if the caller has no access to it. */
   async enter(caller: Caller, choice: WorkspaceChoice): Promise<EnteredWorkspace> {
-    return this.within(caller, this.chosen(caller, choice));
+    return this.within(caller, this.chooseWorkspace(caller, choice));
   }
 
   /**
-   * Returns what the caller may read by URI or by name: the workspace of the request's header, else all of their workspaces.
+   * Returns the scope of reads by URI or by name: the workspace of the request's header, or else all workspaces of the
+   * caller. Errors: 404.
    */
-  async reach({ principal, requestId, workspaceId }: Caller): Promise<OrgScope> {
+  async readScope({ principal, requestId, workspaceId }: Caller): Promise<OrgScope> {
     if (workspaceId === undefined) return scopeOf(principal, requestId);
     const entered = await this.scopes.enter(principal, workspaceId, requestId);
     if (!entered) throw problem.notFound('workspace', workspaceId);
     return entered.scope;
   }
 
-  private chosen(caller: Caller, { session_handle: handle, workspace_id: named }: WorkspaceChoice): string {
-    const ofHandle = handle === undefined ? undefined : this.handles.open(caller.principal, handle);
-    if (ofHandle !== undefined && named !== undefined && ofHandle !== named) {
+  private chooseWorkspace(caller: Caller, { session_handle: handle, workspace_id: named }: WorkspaceChoice): string {
+    const handleWorkspace = handle === undefined ? undefined : this.handles.open(caller.principal, handle);
+    if (handleWorkspace !== undefined && named !== undefined && handleWorkspace !== named) {
       throw problem.invalidRequest(
         'workspace_id is not the workspace of the session_handle. Send only one of them.',
       );
     }
-    const chosen = ofHandle ?? named ?? caller.workspaceId;
+    const chosen = handleWorkspace ?? named ?? caller.workspaceId;
     if (chosen !== undefined) return chosen;
     throw problem.invalidRequest(
       'Send session_handle or workspace_id. Call mcp__initialise first to get a session_handle.',
@@ -79,7 +81,7 @@ export class SessionService {
   private async within(
     { principal, requestId }: Caller,
     workspaceId: string,
-    hint = 'Call mcp__initialise for one that you can use.',
+    hint = 'Call mcp__initialise to get a workspace that you can use.',
   ): Promise<EnteredWorkspace> {
     const entered = await this.scopes.enter(principal, workspaceId, requestId);
     if (!entered) throw problem.notFound('workspace', workspaceId, hint);

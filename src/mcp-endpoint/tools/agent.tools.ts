@@ -29,7 +29,7 @@ const ITEM = objectOf({
   model: STRING_OR_NULL,
 });
 
-/** Reading agents. */
+/** The tools that read agents. */
 @Injectable()
 export class AgentTools {
   constructor(private readonly agents: AgentService) {}
@@ -78,14 +78,14 @@ export class AgentTools {
           type: 'array',
           items: objectOf({
             skill_id: STRING,
-            version_ordinal: { type: ['integer', 'null'], description: 'Null: the newest version.' },
+            version_ordinal: { type: ['integer', 'null'], description: 'Null means the newest version.' },
           }),
         },
         required_permissions: { type: 'array', items: STRING },
         next_list_offset: NEXT_LIST_OFFSET,
         max_step_count: { type: 'integer' },
         version_ordinal: { type: 'integer' },
-        is_archived: { type: 'boolean', description: 'No longer in use.' },
+        is_archived: { type: 'boolean', description: 'Whether the agent is archived.' },
       },
       anyOf: ['viewer', 'runtime'],
       run: async ({ scope, args: { agent_id, offset = 0, list_offset } }) => {

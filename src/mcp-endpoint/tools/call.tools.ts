@@ -5,14 +5,14 @@ import { ServerService, ToolCaller } from '../../mcp-servers';
 import { type CallParts, partsOf, textOf, viewOf } from '../results/call-result';
 import { StoredResultRepository } from '../results/stored-result.repository';
 import { namedTool, TOOL_NAMING_INPUT, type ToolNaming } from './mcp-server.tools';
-import { knownTextPage, NEXT_OFFSET, OFFSET_INPUT, READ_BYTES, TEXT_PAGE_BYTES } from './text-pages';
+import { NEXT_OFFSET, OFFSET_INPUT, pageOfText, READ_BYTES, TEXT_PAGE_BYTES } from './text-pages';
 import { type Arguments, ID, INTEGER, STRING, STRING_OR_NULL, tool, type ToolCall, ToolReply } from './tool';
 
 interface CallArguments extends ToolNaming {
   arguments?: Arguments;
 }
 
-/** Running tools of registered MCP servers. */
+/** The tools that run tools of registered MCP servers and read their results. */
 @Injectable()
 export class CallTools {
   constructor(
@@ -36,17 +36,17 @@ export class CallTools {
       },
       output: {
         tool_id: STRING,
-        is_error: { type: 'boolean', description: 'The tool says that it failed.' },
+        is_error: { type: 'boolean', description: 'Whether the tool reports that it failed.' },
         content: {
           type: 'array',
           items: { type: 'object' },
           description: 'Content blocks. Empty if the result is large. Images and sounds are attached.',
         },
         structured_content: { type: ['object', 'null'] },
-        text: { ...STRING_OR_NULL, description: 'The beginning of a large result. Otherwise null.' },
+        text: { ...STRING_OR_NULL, description: 'The beginning of a large result, otherwise null.' },
         result_id: {
           ...STRING_OR_NULL,
-          description: 'Id of a large result. Pass it to read_result within one hour.',
+          description: 'The id of a large result. Pass it to read_result within one hour.',
         },
         next_offset: NEXT_OFFSET,
         size_bytes: { type: ['integer', 'null'], description: 'The size of a large result.' },
@@ -59,8 +59,8 @@ export class CallTools {
       },
       run: async (call) => {
         const { tool_id, server_id, name } = await namedTool(this.servers, call);
-        const given = { server_id, tool_name: name, arguments: call.args.arguments ?? {} };
-        const result = await this.caller.call(call.scope, given, call.caller.signal);
+        const toolCall = { server_id, tool_name: name, arguments: call.args.arguments ?? {} };
+        const result = await this.caller.call(call.scope, toolCall, call.caller.signal);
         const parts = partsOf(result);
         const is_error = result.isError === true;
         return new ToolReply(
@@ -80,15 +80,15 @@ export class CallTools {
       output: { result_id: STRING, text: STRING, next_offset: NEXT_OFFSET, size_bytes: INTEGER },
       anyOf: ['editor', 'runtime'],
       run: async ({ scope, caller, args: { result_id, offset = 0 } }) => {
-        const found = await this.results.read({ scope, ...caller }, result_id, offset, READ_BYTES);
-        if (!found) throw problem.notFound('result', result_id, 'Results can be read for one hour.');
-        const { part, size_bytes } = found;
-        return { result_id, ...knownTextPage(part, offset, size_bytes), size_bytes };
+        const stored = await this.results.read({ scope, ...caller }, result_id, offset, READ_BYTES);
+        if (!stored) throw problem.notFound('result', result_id, 'Results can be read for one hour.');
+        const { part, size_bytes } = stored;
+        return { result_id, ...pageOfText(part, offset, size_bytes), size_bytes };
       },
     }),
   ];
 
-  /** Returns a result, or its beginning if it is large. The whole of it is stored then. */
+  /** Returns a result. If it is large, stores it and returns its beginning. */
   private async pageOf({ scope, caller }: ToolCall<CallArguments>, parts: CallParts): Promise<object> {
     const view = viewOf(parts);
     if (Buffer.byteLength(JSON.stringify(view)) <= TEXT_PAGE_BYTES) {
@@ -97,7 +97,7 @@ export class CallTools {
     const bytes = Buffer.from(textOf(parts));
     const result_id = newId('mcpr');
     await this.results.insert({ scope, ...caller }, result_id, bytes);
-    const page = knownTextPage(bytes.subarray(0, READ_BYTES), 0, bytes.length);
+    const page = pageOfText(bytes.subarray(0, READ_BYTES), 0, bytes.length);
     return { content: [], structured_content: null, ...page, result_id, size_bytes: bytes.length };
   }
 }

@@ -36,7 +36,7 @@ const DATASET = objectOf({
   name: STRING,
   description: STRING_OR_NULL,
   record_count: INTEGER,
-  latest_version: { type: ['integer', 'null'], description: 'The newest CSV version. Null without one.' },
+  latest_version: { type: ['integer', 'null'], description: 'The newest CSV version. Null if there is none.' },
   tags: TAGS,
 });
 
@@ -51,7 +51,7 @@ const EXPERIMENT = {
   finalized_at: STRING_OR_NULL,
 };
 
-/** Reading datasets and experiments. */
+/** The tools that read datasets and experiments. */
 @Injectable()
 export class EvaluationTools {
   constructor(
@@ -69,7 +69,7 @@ export class EvaluationTools {
       output: listOutput(DATASET),
       anyOf: ['viewer'],
       run: async ({ scope, args: { q, ...page } }) =>
-        listResult(await this.datasets.list(scope, pageQuery(DatasetListQueryDto, page, { q })), slimDataset),
+        listResult(await this.datasets.list(scope, pageQuery(DatasetListQueryDto, page, { q })), summarizeDataset),
     }),
     tool<ListExperimentArguments>({
       name: 'list_experiments',
@@ -88,14 +88,14 @@ export class EvaluationTools {
         // an empty list would look as if the dataset had no experiments
         if (dataset_id !== undefined) await this.datasets.get(scope, dataset_id);
         const query = pageQuery(ExperimentListQueryDto, page, { q, dataset_id, experiment_status });
-        return listResult(await this.experiments.list(scope, query), slimExperiment);
+        return listResult(await this.experiments.list(scope, query), summarizeExperiment);
       },
     }),
     tool<{ experiment_id: string; list_offset?: number }>({
       name: 'get_experiment',
       title: 'Get an experiment',
       description:
-        'Returns one experiment (evaluation): what was run, whether it has finished, and the mean score of each scorer once it has ended. Use it to report or compare results. To score it with another scorer, call start_scoring_run with its experiment_id: the scores are in the scoring run, and if the experiment has ended, not here.',
+        'Returns one experiment (evaluation): what was run, whether it has finished, and the mean score of each scorer once it has ended. Use it to report or compare results. To score it with another scorer, call start_scoring_run with its experiment_id: the scores are in the scoring run, and not here if the experiment has ended.',
       input: {
         experiment_id: { ...ID, description: 'From list_experiments.' },
         ...LIST_OFFSET_INPUT,
@@ -121,7 +121,7 @@ export class EvaluationTools {
         const { view } = await this.experiments.get(scope, experiment_id);
         const scores = view.summary?.scores && Object.entries(view.summary.scores);
         return {
-          ...slimExperiment(view),
+          ...summarizeExperiment(view),
           description: view.description,
           subject_kind: view.subject_kind,
           subject_id: view.subject_id,
@@ -140,7 +140,7 @@ export class EvaluationTools {
   ];
 }
 
-const slimDataset = (one: DatasetDto) => ({
+const summarizeDataset = (one: DatasetDto) => ({
   dataset_id: one.dataset_id,
   name: one.name,
   description: summaryOf(one.description),
@@ -149,7 +149,7 @@ const slimDataset = (one: DatasetDto) => ({
   tags: one.tags,
 });
 
-const slimExperiment = (one: ExperimentDto) => ({
+const summarizeExperiment = (one: ExperimentDto) => ({
   experiment_id: one.experiment_id,
   name: one.name,
   experiment_name: one.experiment_name,

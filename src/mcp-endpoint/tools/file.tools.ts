@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { FileListQueryDto, FileService } from '../../files';
 import { LIST_INPUT, type ListArguments, listOutput, listResult, pageQuery, QUERY_INPUT } from './lists';
-import { NEXT_OFFSET, OFFSET_INPUT, READ_BYTES, textPage } from './text-pages';
+import { NEXT_OFFSET, OFFSET_INPUT, pageOfContent, READ_BYTES } from './text-pages';
 import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool, VERSION_INPUT } from './tool';
 
 interface ReadArguments {
@@ -18,7 +18,7 @@ const ITEM = objectOf({
   version_ordinal: INTEGER,
 });
 
-/** Reading files. */
+/** The tools that read files. */
 @Injectable()
 export class FileTools {
   constructor(private readonly files: FileService) {}
@@ -34,7 +34,7 @@ export class FileTools {
         media_type: {
           type: 'string',
           maxLength: 255,
-          description: 'Only this media type, such as text/csv.',
+          description: 'Only files of this media type, such as text/csv.',
         },
         ...LIST_INPUT,
       },
@@ -71,13 +71,13 @@ export class FileTools {
         version_ordinal: INTEGER,
         text: STRING_OR_NULL,
         next_offset: NEXT_OFFSET,
-        content_url: { ...STRING, description: 'The path of the download under the base URL.' },
+        content_url: { ...STRING, description: 'The path of the download, relative to the base URL.' },
       },
       anyOf: ['viewer', 'runtime'],
       run: async ({ scope, args: { file_id, version_ordinal, offset = 0 } }) => {
         const part = await this.files.readPart(scope, file_id, version_ordinal, offset, READ_BYTES);
         const { name, media_type, size_bytes, version_ordinal: ordinal } = part.file;
-        const page = textPage(part.bytes, offset, size_bytes);
+        const page = pageOfContent(part.bytes, offset, size_bytes);
         return {
           file_id,
           name,

@@ -1,10 +1,10 @@
 import type { JsonSchema } from './tool';
 
-/** Items of a page by default and at most. */
+/** The default and the maximum number of items on a page. */
 export const LIST_DEFAULT = 20;
 export const LIST_MAX = 50;
 
-/** The longest description of an item of a list, in characters. Reading the item returns all of it. */
+/** The maximum length of a description in a list, in characters. Reading the item returns the full description. */
 const SUMMARY_MAX = 300;
 
 /** The arguments of every list. */
@@ -15,10 +15,10 @@ export interface ListArguments {
 
 export const LIST_INPUT = {
   limit: { type: 'integer', minimum: 1, maximum: LIST_MAX, default: LIST_DEFAULT },
-  cursor: { type: 'string', maxLength: 2048, description: 'next_cursor of the page before.' },
+  cursor: { type: 'string', maxLength: 2048, description: 'next_cursor of the previous page.' },
 } satisfies Record<string, JsonSchema>;
 
-/** The argument of lists that search words. */
+/** The argument of lists that can be searched. */
 export const QUERY_INPUT = {
   q: {
     type: 'string',
@@ -32,11 +32,11 @@ export const listOutput = (item: JsonSchema): Record<string, JsonSchema> => ({
   items: { type: 'array', items: item },
   next_cursor: {
     type: ['string', 'null'],
-    description: 'Pass it as cursor for the next page. Null on the last.',
+    description: 'Pass it as cursor for the next page. Null on the last page.',
   },
 });
 
-/** Returns the query of a page, for the list of an area. */
+/** Returns the query for a page of a list of another area. */
 export const pageQuery = <Query extends object>(
   type: new () => Query,
   { limit = LIST_DEFAULT, cursor }: ListArguments,
@@ -44,16 +44,16 @@ export const pageQuery = <Query extends object>(
 ): Query =>
   Object.assign(new type(), { ...defined(filters), limit, ...(cursor !== undefined && { cursor }) });
 
-/** Returns a page with slim items. */
-export const listResult = <Item, Slim>(
+/** Returns a page with summaries of its items. */
+export const listResult = <Item, Summary>(
   { items, page }: { items: readonly Item[]; page: { next_cursor: string | null } },
-  slim: (item: Item) => Slim,
-): { items: Slim[]; next_cursor: string | null } => ({
-  items: items.map(slim),
+  summarize: (item: Item) => Summary,
+): { items: Summary[]; next_cursor: string | null } => ({
+  items: items.map(summarize),
   next_cursor: page.next_cursor,
 });
 
-/** Items of each list within one resource, such as the files of a skill, that one call returns. */
+/** The maximum number of items that a call returns of each list within a resource, such as the files of a skill. */
 export const PART_MAX = 100;
 
 export const LIST_OFFSET_INPUT = {
@@ -61,16 +61,16 @@ export const LIST_OFFSET_INPUT = {
     type: 'integer',
     minimum: 0,
     maximum: 100_000,
-    description: 'next_list_offset of the call before, to continue its lists.',
+    description: 'next_list_offset of the previous call, to continue its lists.',
   },
 } satisfies Record<string, JsonSchema>;
 
 export const NEXT_LIST_OFFSET: JsonSchema = {
   type: ['integer', 'null'],
-  description: `Lists have at most ${PART_MAX} items. Pass it as list_offset for the next ones. Null at the end.`,
+  description: `Lists have at most ${PART_MAX} items. Pass it as list_offset for the next items. Null at the end.`,
 };
 
-/** Returns a part of each list, and where the next one begins. */
+/** Returns a part of each list, and the offset of the next part. */
 export function partOfLists<Lists extends Record<string, readonly unknown[]>>(
   lists: Lists,
   offset = 0,

@@ -28,7 +28,7 @@ const TOOL = {
   description: STRING_OR_NULL,
 };
 
-/** How a call names a tool: by its id, or by its server and its name. */
+/** The arguments that name a tool: its id, or its server and its name. */
 export interface ToolNaming {
   tool_id?: string;
   server_id?: string;
@@ -58,7 +58,7 @@ export function namedTool(
   throw problem.invalidRequest('Name the tool by tool_id, or by server_id and tool_name.');
 }
 
-/** Reading registered MCP servers and their tools. */
+/** The tools that read registered MCP servers and their tools. */
 @Injectable()
 export class McpServerTools {
   constructor(private readonly servers: ServerService) {}
@@ -75,7 +75,7 @@ export class McpServerTools {
           server_id: STRING,
           name: STRING,
           description: STRING_OR_NULL,
-          health: { enum: HEALTH_STATUSES, description: 'Of the last check. unknown: not checked yet.' },
+          health: { enum: HEALTH_STATUSES, description: 'The result of the last check. unknown: not checked yet.' },
         }),
       ),
       anyOf: ['viewer', 'runtime'],
@@ -121,12 +121,12 @@ export class McpServerTools {
           type: ['object', 'null'],
           description: 'The JSON Schema of the arguments. Null if is_truncated.',
         },
-        annotations: { type: ['object', 'null'], description: 'What its server says about its effects.' },
-        is_archived: { type: 'boolean', description: 'Its server no longer offers it.' },
-        is_truncated: { type: 'boolean', description: 'The tool is too large for one result.' },
+        annotations: { type: ['object', 'null'], description: 'The hints of the server about the effects of the tool.' },
+        is_archived: { type: 'boolean', description: 'Whether the server no longer offers the tool.' },
+        is_truncated: { type: 'boolean', description: 'Whether the tool is too large for one result.' },
         content_url: {
           ...STRING_OR_NULL,
-          description: 'If is_truncated: the path under the base URL that returns the whole tool.',
+          description: 'If is_truncated: the path of the complete tool, relative to the base URL.',
         },
       },
       anyOf: ['viewer', 'runtime'],

@@ -25,7 +25,7 @@ import { type Arguments, ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool } f
 
 const START = 'start_scoring_run';
 
-/** Ids that one call names. */
+/** The maximum number of ids in an argument. */
 const IDS_MAX = 100;
 
 interface StartArguments extends Arguments {
@@ -41,13 +41,13 @@ const RUN = {
   scorer_version: INTEGER,
   grain: { enum: GRAINS },
   run_status: { enum: RUN_STATUSES },
-  total: { ...INTEGER, description: 'Number of targets.' },
+  total: { ...INTEGER, description: 'The number of targets.' },
 };
 
 const RESULT = objectOf({
   trace_id: STRING_OR_NULL,
   session_id: STRING_OR_NULL,
-  result_id: { ...STRING_OR_NULL, description: 'The result of the experiment that is scored.' },
+  result_id: { ...STRING_OR_NULL, description: 'The experiment result that is scored.' },
   case_id: STRING_OR_NULL,
   score: NUMBER_OR_NULL,
   choice: STRING_OR_NULL,
@@ -55,7 +55,7 @@ const RESULT = objectOf({
   error: { ...STRING_OR_NULL, description: 'Why the target has no score.' },
 });
 
-/** Scoring traces and sessions. */
+/** The tools that list scorers, start scoring runs and read them. */
 @Injectable()
 export class ScoringTools {
   constructor(
@@ -98,7 +98,7 @@ export class ScoringTools {
       name: START,
       title: 'Start a scoring run',
       description:
-        'Starts a run that scores (grades) at most 100 traces, sessions or results of an experiment with a scorer, in the background. Select the targets by ids, by an experiment or by time; selectors narrow each other, and at least one is required. Then call get_scoring_run until it has ended. A run of a model-based scorer costs money.',
+        'Starts a run that scores (grades) at most 100 traces, sessions or results of an experiment with a scorer, in the background. Select the targets by ids, by an experiment or by time. At least one selector is required, and several selectors narrow each other. Then call get_scoring_run until it has ended. A run of a model-based scorer costs money.',
       input: {
         scorer_id: { ...ID, description: 'From list_scorers.' },
         trace_ids: ids('Score these traces.'),
@@ -108,20 +108,20 @@ export class ScoringTools {
         since: {
           type: 'string',
           maxLength: 64,
-          description: 'Score what started at this time or later (RFC 3339).',
+          description: 'Score targets that started at this time or later (RFC 3339).',
         },
         until: {
           type: 'string',
           maxLength: 64,
-          description: 'Score what started before this time (RFC 3339).',
+          description: 'Score targets that started before this time (RFC 3339).',
         },
         limit: {
           type: 'integer',
           minimum: 1,
           maximum: 100,
-          description: 'Score only the newest targets. Without it, selecting more than 100 is an error.',
+          description: 'Score only this many of the newest targets. Without it, selecting more than 100 targets is an error.',
         },
-        unscored_only: { type: 'boolean', description: 'Skip what this scorer version has scored.' },
+        unscored_only: { type: 'boolean', description: 'Skip targets that this scorer version has already scored.' },
         max_cost_usd: {
           type: 'number',
           exclusiveMinimum: 0,
@@ -138,9 +138,9 @@ export class ScoringTools {
       hints: { readOnlyHint: false, idempotentHint: false },
       run: async ({ scope, caller, args: { scorer_id, ...selection } }) => {
         const dto = validateBody(ScoreRequestDto, { ...selection, mode: 'score' });
-        const answer = await this.scoring.score(scope, scorer_id, dto, caller.signal);
-        if (!('queued' in answer)) throw new Error('A run was requested.');
-        const { concurrency: _, ...run } = answer.queued;
+        const outcome = await this.scoring.score(scope, scorer_id, dto, caller.signal);
+        if (!('queued' in outcome)) throw new Error('Expected a queued run.');
+        const { concurrency: _, ...run } = outcome.queued;
         return run;
       },
     }),
@@ -148,14 +148,14 @@ export class ScoringTools {
       name: 'get_scoring_run',
       title: 'Get a scoring run',
       description:
-        'Returns the state of a scoring run, its mean score and its results so far. Call it again after some seconds until run_status is succeeded or failed.',
+        'Returns the state of a scoring run, its mean score and its results so far. Call it again after a few seconds until run_status is succeeded or failed.',
       input: { score_run_id: { ...ID, description: 'From start_scoring_run.' }, ...LIST_INPUT },
       required: ['score_run_id'],
       output: {
         ...RUN,
         completed_count: { ...INTEGER, description: 'Targets without an error.' },
         failed_count: { ...INTEGER, description: 'Targets with an error.' },
-        mean_score: { ...NUMBER_OR_NULL, description: 'The mean of all scores so far. Null without one.' },
+        mean_score: { ...NUMBER_OR_NULL, description: 'The mean of all scores so far. Null if there is none.' },
         cost_usd: NUMBER_OR_NULL,
         failure_code: STRING_OR_NULL,
         failure_detail: STRING_OR_NULL,
@@ -179,14 +179,14 @@ export class ScoringTools {
           cost_usd: run.cost_usd,
           failure_code: run.failure_code,
           failure_detail: run.failure_detail,
-          ...listResult(results, slimResult),
+          ...listResult(results, summarizeResult),
         };
       },
     }),
   ];
 }
 
-const slimResult = (one: ScoreResultDto) => ({
+const summarizeResult = (one: ScoreResultDto) => ({
   trace_id: one.trace_id ?? null,
   session_id: one.session_id ?? null,
   result_id: one.result_id ?? null,

@@ -5,7 +5,7 @@ import { SEARCH_TYPES } from '../../resources';
 import { summaryOf } from './lists';
 import { objectOf, tool } from './tool';
 
-/** Items that a call returns by default and at most. */
+/** The default and the maximum number of items that a call returns. */
 const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 50;
 
@@ -23,7 +23,7 @@ const HIT = objectOf({
   description: { type: ['string', 'null'] },
 });
 
-/** Searching the registry. */
+/** The tool that searches the registry. */
 @Injectable()
 export class SearchTools {
   constructor(private readonly searches: SearchService) {}
@@ -33,7 +33,7 @@ export class SearchTools {
       name: 'search_registry',
       title: 'Search the registry',
       description:
-        'Finds agents, skills, MCP servers, tools, files, apps, repositories, APIs and store items of the workspace by words or meaning. Use it first when you need something and do not know its id. Then read a hit by its type, with its id: get_skill, get_agent, list_mcp_tools, get_mcp_tool, read_file or get_store_item. Run a tool with call_mcp_tool. It searches names and descriptions. It does not search the contents of files, for which you call list_files and read_file, nor datasets, experiments and scorers, which have lists.',
+        'Finds agents, skills, MCP servers, tools, files, apps, repositories, APIs and store items of the workspace by words or meaning. Use it first when you need something and do not know its id. Then read a hit by its type, with its id: get_skill, get_agent, list_mcp_tools, get_mcp_tool, read_file or get_store_item. Run a tool with call_mcp_tool. It searches names and descriptions. It does not search the contents of files (use list_files and read_file), nor datasets, experiments and scorers (use their lists).',
       input: {
         query: {
           type: 'string',
@@ -53,7 +53,7 @@ export class SearchTools {
           type: 'integer',
           minimum: 0,
           maximum: 10_000,
-          description: 'next_offset of the page before.',
+          description: 'next_offset of the previous page.',
         },
       },
       required: ['query'],

@@ -1,6 +1,6 @@
 import { type EndpointTool, objectOf, WORKSPACE_INPUT } from './tool';
 
-/** The name of the session-opening tool in earlier releases. It is not listed, and still works. */
+/** The former name of the tool that opens sessions. It is not listed, but still works. */
 export const EARLIER_SESSION_TOOL = 'registry__initialise';
 
 const TEXT = { type: 'string' };
@@ -15,7 +15,7 @@ export const SESSION_TOOL: EndpointTool['listed'] = {
     {
       workspace_id: {
         ...WORKSPACE_INPUT.workspace_id,
-        description: 'The workspace to work in. Leave it out if you do not know it.',
+        description: 'The workspace to work in. Omit it if you do not know it.',
       },
     },
     [],

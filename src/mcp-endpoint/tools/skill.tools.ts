@@ -12,7 +12,7 @@ import {
   QUERY_INPUT,
   summaryOf,
 } from './lists';
-import { NEXT_OFFSET, OFFSET_INPUT, pageOfString, READ_BYTES, textPage } from './text-pages';
+import { NEXT_OFFSET, OFFSET_INPUT, pageOfContent, pageOfString, READ_BYTES } from './text-pages';
 import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool, VERSION_INPUT } from './tool';
 
 interface GetArguments {
@@ -24,7 +24,7 @@ interface GetArguments {
 
 const ITEM = objectOf({ skill_id: STRING, name: STRING, description: STRING, version_ordinal: INTEGER });
 
-/** Reading skills and their files. */
+/** The tools that read skills and their files. */
 @Injectable()
 export class SkillTools {
   constructor(private readonly skills: SkillService) {}
@@ -124,14 +124,14 @@ export class SkillTools {
         content_url: {
           ...STRING_OR_NULL,
           description:
-            'For a binary file: the path under the base URL at which the whole skill is a zip archive.',
+            'For a binary file: the path of the whole skill as a zip archive, relative to the base URL.',
         },
       },
       anyOf: ['viewer', 'runtime'],
       run: async ({ scope, args: { skill_id, path, version_ordinal, offset = 0 } }) => {
         const part = await this.skills.readFile(scope, skill_id, version_ordinal, path, offset, READ_BYTES);
         const { file, version_ordinal: ordinal } = part;
-        const page = textPage(part.bytes, offset, file.size_bytes);
+        const page = pageOfContent(part.bytes, offset, file.size_bytes);
         return {
           skill_id,
           version_ordinal: ordinal,

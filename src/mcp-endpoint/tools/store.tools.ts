@@ -35,7 +35,7 @@ const ITEM = {
   is_reviewed: { type: 'boolean' },
 };
 
-/** Browsing the store. */
+/** The tools that read the store. */
 @Injectable()
 export class StoreTools {
   constructor(private readonly catalogue: CatalogueService) {}
@@ -56,7 +56,7 @@ export class StoreTools {
       anyOf: ['viewer'],
       run: async ({ scope, args: { q, category, topic, ...page } }) => {
         const query = pageQuery(StoreItemListQueryDto, page, { q, category, topic });
-        return listResult(await this.catalogue.list(scope, query), slimItem);
+        return listResult(await this.catalogue.list(scope, query), summarizeItem);
       },
     }),
     tool<{ store_item_id: string; list_offset?: number }>({
@@ -96,7 +96,7 @@ export class StoreTools {
           required_permissions,
         };
         return {
-          ...slimItem(item),
+          ...summarizeItem(item),
           tagline: item.tagline ?? null,
           publisher_org_id: item.publisher_org_id,
           highlights: item.highlights ?? [],
@@ -114,7 +114,7 @@ export class StoreTools {
 /** Returns an item with its JSON columns as values. */
 const plain = (item: CatalogueItemDto): CatalogueItemDto => JSON.parse(toJsonText(item)) as CatalogueItemDto;
 
-const slimItem = (item: CatalogueItemDto) => ({
+const summarizeItem = (item: CatalogueItemDto) => ({
   store_item_id: item.store_item_id,
   name: item.name,
   category: item.category,

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { JsonSchema } from './tool';
 
-/** Bytes of a text that one result holds. */
+/** The maximum size of a text in a result, in bytes. */
 export const TEXT_PAGE_BYTES = 64 * 1024;
 
-/** The longest encoding of a character in UTF-8, in bytes. */
+/** The maximum size of a character in UTF-8, in bytes. */
 const CHARACTER_BYTES = 4;
 
-/** Bytes to read for a page: one character more, to see whether the page ends within one. */
+/** The number of bytes to read for a page, with one more character to see whether the page would split it. */
 export const READ_BYTES = TEXT_PAGE_BYTES + CHARACTER_BYTES;
 
 export const OFFSET_INPUT = {
@@ -15,7 +15,7 @@ export const OFFSET_INPUT = {
     type: 'integer',
     minimum: 0,
     maximum: 2 ** 40,
-    description: 'next_offset of the part before. Default: the beginning.',
+    description: 'next_offset of the previous part. Default: the beginning.',
   },
 } satisfies Record<string, JsonSchema>;
 
@@ -31,18 +31,18 @@ export interface TextPage {
 }
 
 /**
- * Returns the part of a text that begins at an offset. It begins and ends between two characters.
+ * Returns the page of a text that begins at an offset. The page splits no characters.
  *
- * @param bytes those from the offset on, at most `READ_BYTES`
- * @param size of the whole text, in bytes
+ * @param bytes the bytes from the offset on, at most `READ_BYTES`
+ * @param size the size of the whole text, in bytes
  */
-export function knownTextPage(bytes: Buffer, offset: number, size: number): TextPage {
+export function pageOfText(bytes: Buffer, offset: number, size: number): TextPage {
   const { page, next_offset } = pageOf(bytes, offset, size);
   return { text: page.toString('utf8'), next_offset };
 }
 
-/** Returns the same of content that may be binary, and null then. */
-export function textPage(bytes: Buffer, offset: number, size: number): TextPage | null {
+/** Returns the page of a content that begins at an offset, or null if the content is binary. */
+export function pageOfContent(bytes: Buffer, offset: number, size: number): TextPage | null {
   const { page, next_offset } = pageOf(bytes, offset, size);
   if (!isUtf8(page) || page.includes(0)) return null;
   return { text: page.toString('utf8'), next_offset };
@@ -54,22 +54,22 @@ function pageOf(bytes: Buffer, offset: number, size: number): { page: Buffer; ne
   return { page: bytes.subarray(start, end), next_offset: offset + end < size ? offset + end : null };
 }
 
-/** Returns the part of a string that begins at an offset in its UTF-8 bytes. */
+/** Returns the page of a string that begins at an offset in its UTF-8 bytes. */
 export function pageOfString(text: string, offset: number): TextPage {
-  // most texts fit, and need no copy
+  // most texts fit on one page and need no copy
   if (offset === 0 && text.length * 3 <= TEXT_PAGE_BYTES) return { text, next_offset: null };
   const bytes = Buffer.from(text);
-  return knownTextPage(bytes.subarray(offset, offset + READ_BYTES), offset, bytes.length);
+  return pageOfText(bytes.subarray(offset, offset + READ_BYTES), offset, bytes.length);
 }
 
-/** Skips the rest of a character that an offset splits. */
+/** Returns the start of the first whole character. */
 function characterStart(bytes: Buffer): number {
   let at = 0;
   while (at < CHARACTER_BYTES - 1 && isContinuation(bytes[at])) at++;
   return at;
 }
 
-/** Moves an end back to the beginning of the character that it would split. */
+/** Returns an end that does not split a character. */
 function characterEnd(bytes: Buffer, end: number): number {
   let at = end;
   while (at > 0 && end - at < CHARACTER_BYTES - 1 && isContinuation(bytes[at])) at--;

@@ -12,23 +12,25 @@ import { ToolCatalogue } from './tool-catalogue';
 import { problemOf, toolError, toolResult } from './tool-result';
 import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 
-/** The longest text of a refused call that the audit log keeps, such as the name of an unknown tool. */
+/** The maximum length of a caller's text in the audit log, such as the name of an unknown tool. */
 const TEXT_MAX = 128;
 
-/** Control characters, and surrogates without their other half. */
+/** Control characters and lone surrogates. */
 const UNSTORABLE = /[\p{Cc}\p{Cs}]/gu;
 
-/** Why a call may not run. */
-interface Refused {
+/** A call that must not run. */
+interface RefusedCall {
   refused: Problem;
   /** Null if the call names no workspace that the caller has access to. */
   workspaceId: string | null;
-  /** What the caller has no role for. It is looked up, so that the log never repeats ids of other tenants. */
+  /**
+   * The requested resource if the caller lacks the role. It is looked up, so that the log has no ids of other tenants.
+   */
   audited: AuditedCall | null;
 }
 
 /** A call that may run. */
-interface Admitted {
+interface AdmittedCall {
   call: ToolCall;
   audited: AuditedCall | null;
 }
@@ -46,8 +48,8 @@ export class ToolCalls {
   ) {}
 
   /**
-   * Runs a tool. Records the call in the audit log first, also if it is refused. Failures of a tool are results
-   * with `isError`; only an unknown tool is a protocol error.
+   * Runs a tool. Records the call in the audit log first, even if it is refused. Failures of a tool are results with
+   * `isError`. Only an unknown tool is a protocol error.
    */
   async call(caller: Caller, name: string, args: Arguments): Promise<CallToolResult> {
     try {
@@ -76,27 +78,27 @@ export class ToolCalls {
     return this.sessions.open(caller, (args as WorkspaceChoice).workspace_id);
   }
 
-  private async admit(caller: Caller, tool: EndpointTool, args: Arguments): Promise<Admitted | Refused> {
+  private async admit(caller: Caller, tool: EndpointTool, args: Arguments): Promise<AdmittedCall | RefusedCall> {
     let entered: EnteredWorkspace | null = null;
     try {
       entered = await this.enter(caller, tool, args);
       return await this.admitTo(entered, caller, tool, args);
     } catch (error) {
       const isDenied = error instanceof Problem && error.code === 'access_denied';
-      const asked = entered && isDenied ? await this.askedFor(entered, caller, tool, args) : null;
-      return refusedBy(error, entered, asked);
+      const requested = entered && isDenied ? await this.requestedResource(entered, caller, tool, args) : null;
+      return refusedBy(error, entered, requested);
     }
   }
 
-  /** Enters the workspace first, so that the log of a refused call shows it. */
+  /** Enters the workspace first, so that the log of a refused call names it. */
   private enter(caller: Caller, { listed }: EndpointTool, args: Arguments): Promise<EnteredWorkspace> {
     const { session_handle, workspace_id } = args;
     if (!isTextOrAbsent(session_handle) || !isTextOrAbsent(workspace_id)) this.schemas.check(listed, args);
     return this.sessions.enter(caller, { session_handle, workspace_id } as WorkspaceChoice);
   }
 
-  /** Returns what a denied call asked for, if it exists in the workspace. */
-  private async askedFor(
+  /** Returns the resource that a denied call requested, if it exists in the workspace. */
+  private async requestedResource(
     { scope }: EnteredWorkspace,
     caller: Caller,
     { listed, audited }: EndpointTool,
@@ -117,7 +119,7 @@ export class ToolCalls {
     caller: Caller,
     { listed, anyOf, isWrite, audited }: EndpointTool,
     args: Arguments,
-  ): Promise<Admitted> {
+  ): Promise<AdmittedCall> {
     if (!anyOf.some((role) => scope.roles.has(role))) {
       throw problem.accessDenied(`Requires the role ${anyOf.join(' or ')} in the workspace.`);
     }
@@ -130,18 +132,18 @@ export class ToolCalls {
   }
 
   private async refuseUnknown(caller: Caller, name: string): Promise<never> {
-    const shown = storable(name);
-    await this.record(caller, shown, { refused: problem.notFound('tool'), workspaceId: null, audited: null });
+    const toolName = storable(name);
+    await this.record(caller, toolName, { refused: problem.notFound('tool'), workspaceId: null, audited: null });
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
-      `Unknown tool: ${shown}. Call tools/list for the names.`,
+      `Unknown tool: ${toolName}. Call tools/list for the names.`,
     );
   }
 
   private async record(
     { principal, requestId }: Caller,
     name: string,
-    outcome: Admitted | Session | Refused,
+    outcome: AdmittedCall | Session | RefusedCall,
   ): Promise<void> {
     const actor = { orgId: principal.orgId, principalId: principal.id, requestId };
     await this.audit.record(this.database, actor, {
@@ -154,7 +156,7 @@ export class ToolCalls {
 
 function auditedOf(
   name: string,
-  outcome: Admitted | Session | Refused,
+  outcome: AdmittedCall | Session | RefusedCall,
 ): Pick<Audited, 'id' | 'workspaceId' | 'changes'> {
   if ('refused' in outcome) {
     const { refused, workspaceId, audited } = outcome;
@@ -167,12 +169,12 @@ function auditedOf(
   return { id, workspaceId: call.scope.workspaceId, changes: given(changes) };
 }
 
-/** Errors that are not the caller's leave open whether the call may run, so it is not recorded and does not run. */
+/** Returns the refusal for an error of the caller. Throws other errors again, so that the call does not run. */
 function refusedBy(
   error: unknown,
   entered: EnteredWorkspace | null,
   audited: AuditedCall | null = null,
-): Refused {
+): RefusedCall {
   if (!(error instanceof Problem) || error.status >= 500) throw error;
   return { refused: error, workspaceId: entered?.scope.workspaceId ?? null, audited };
 }
@@ -181,5 +183,5 @@ const withoutWorkspace = ({ session_handle: _, workspace_id: __, ...own }: Argum
 
 const isTextOrAbsent = (value: unknown): boolean => value === undefined || typeof value === 'string';
 
-/** Returns the beginning of a text of the caller, without what the log cannot hold. */
+/** Returns the beginning of a caller's text, without the characters that the log cannot store. */
 const storable = (text: string): string => text.slice(0, TEXT_MAX).replace(UNSTORABLE, '');

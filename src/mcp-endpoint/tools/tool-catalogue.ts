@@ -13,13 +13,13 @@ import { SkillTools } from './skill.tools';
 import { StoreTools } from './store.tools';
 import type { EndpointTool, ListedTool } from './tool';
 
-/** What callers with the same roles in any workspace are offered. */
+/** The tools and the instructions for callers with the same roles. */
 interface Offer {
   tools: ListedTool[];
   instructions: string;
 }
 
-/** All tools, besides the one that opens sessions. */
+/** All tools, except the one that opens sessions. */
 @Injectable()
 export class ToolCatalogue {
   private readonly tools: readonly EndpointTool[];
@@ -51,12 +51,12 @@ export class ToolCatalogue {
     return this.offer(principal).tools;
   }
 
-  /** Returns the guide for models, which names only these tools. */
+  /** Returns the guide for models, which mentions only these tools. */
   instructions(principal: Member): string {
     return this.offer(principal).instructions;
   }
 
-  /** Leaves out the sentences about tools that the caller does not have. */
+  /** Removes the sentences about tools that the caller does not have from a description. */
   private describedFor(listed: ListedTool, names: ReadonlySet<string>): ListedTool {
     const sentences = listed.description.split(/(?<=\.) (?=[A-Z])/);
     const isOffered = (sentence: string): boolean =>
@@ -67,11 +67,11 @@ export class ToolCatalogue {
   }
 
   private offer(principal: Member): Offer {
-    const held = ROLES.filter((role) => isHeldSomewhere(principal, role));
-    const key = held.join();
+    const roles = ROLES.filter((role) => hasRoleSomewhere(principal, role));
+    const key = roles.join();
     let offer = this.offers.get(key);
     if (!offer) {
-      const allowed = this.tools.filter(({ anyOf }) => anyOf.some((role) => held.includes(role)));
+      const allowed = this.tools.filter(({ anyOf }) => anyOf.some((role) => roles.includes(role)));
       const names = new Set([SESSION_TOOL.name, ...allowed.map(({ listed }) => listed.name)]);
       const tools = [SESSION_TOOL, ...allowed.map(({ listed }) => this.describedFor(listed, names))];
       offer = { tools, instructions: instructionsFor(names) };
@@ -81,7 +81,7 @@ export class ToolCatalogue {
   }
 }
 
-function isHeldSomewhere(principal: Member, role: Role): boolean {
+function hasRoleSomewhere(principal: Member, role: Role): boolean {
   const workspaces = workspacesWith(principal, role);
   return workspaces === null || workspaces.size > 0;
 }

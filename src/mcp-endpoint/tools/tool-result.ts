@@ -17,13 +17,13 @@ export function toolResult(result: object): CallToolResult {
 }
 
 /**
- * Returns an error as the result of a tool, so that the model reads it and can correct its call. It has no structured
- * content, because clients would validate that against the output schema. The failure of a registered server is not shown as
- * one of this service.
+ * Returns an error as the result of a tool, so that the model can read it and correct its call. The result has no
+ * structured content, because clients would validate it against the output schema. A failure of a registered server is
+ * not shown as a failure of this service.
  */
-export function toolError(found: Problem, args: Arguments): CallToolResult {
-  const { title, status, detail, code, errors } = found.toBody(null);
-  const heading = found.isUpstream ? '' : `${title} (${code}): `;
+export function toolError(problem: Problem, args: Arguments): CallToolResult {
+  const { title, status, detail, code, errors } = problem.toBody(null);
+  const heading = problem.isUpstream ? '' : `${title} (${code}): `;
   const more = (errors ?? [])
     .slice(1)
     .map((one) => `\n- ${'pointer' in one ? one.pointer : one.parameter}: ${one.detail}`);
@@ -34,13 +34,13 @@ export function toolError(found: Problem, args: Arguments): CallToolResult {
   };
 }
 
-/** Models often pass a name where an id is needed. */
+/** Returns a hint if an argument is not an id, because models often pass names instead. */
 function hintOf(code: string, args: Arguments): string {
   if (code !== 'not_found') return '';
   const [member] = Object.entries(args).find(([name, value]) => name.endsWith('_id') && !isId(value)) ?? [];
   return member === undefined
     ? ''
-    : ` ${member} must be an id as the tools that list or search return it, not a name.`;
+    : ` ${member} must be an id that a list or search tool returned, not a name.`;
 }
 
 const isId = (value: unknown): boolean => typeof value === 'string' && /^[a-z]+_[0-9a-z]{26}$/.test(value);

@@ -46,7 +46,7 @@ export interface ToolCall<Args extends object = Arguments> {
   readonly args: Args;
 }
 
-/** A result with more than its view. */
+/** A result with content in addition to its view. */
 export class ToolReply {
   constructor(
     readonly view: object,
@@ -56,7 +56,7 @@ export class ToolReply {
   ) {}
 }
 
-/** What the audit log shows of a call. */
+/** What the audit log records of a call. */
 export interface AuditedCall {
   /** The id of the resource. */
   id: string;
@@ -66,22 +66,22 @@ export interface AuditedCall {
 /** A tool of the endpoint. */
 export interface EndpointTool {
   readonly listed: ListedTool;
-  /** The roles of which a caller needs one in the workspace, as on the route that does the same. */
+  /** The caller needs one of these roles in the workspace, as for the corresponding operation of the API. */
   readonly anyOf: readonly [Role, ...Role[]];
-  /** Changes something, so it is refused in an archived workspace. */
+  /** Whether the tool changes something. It is then refused in an archived workspace. */
   readonly isWrite: boolean;
-  /** Without it, the audit log shows the name of the tool. */
+  /** Returns what the audit log records. Default: the name of the tool. */
   readonly audited?: (call: ToolCall) => Promise<AuditedCall>;
   readonly run: (call: ToolCall) => Promise<object>;
 }
 
-/** What a tool declares. */
+/** The declaration of a tool. */
 export interface ToolDeclaration<Args extends object> {
   name: string;
   title: string;
-  /** Written for models: what it does, when to use it, what to call next. */
+  /** Written for models: what the tool does, when to use it, and what to call next. */
   description: string;
-  /** The arguments besides those that name the workspace. */
+  /** The arguments in addition to those that name the workspace. */
   input?: Record<string, JsonSchema>;
   required?: readonly (keyof Args & string)[];
   output: Record<string, JsonSchema>;
@@ -101,7 +101,7 @@ const READS: ToolHints = {
   openWorldHint: false,
 };
 
-/** The arguments by which every tool names its workspace. */
+/** The arguments of every tool that name the workspace. */
 export const WORKSPACE_INPUT = {
   session_handle: {
     type: 'string',
@@ -149,7 +149,7 @@ export function tool<Args extends object = Arguments>(declared: ToolDeclaration<
   };
 }
 
-/** What an error repeats of wrong arguments: faults, and characters of each pointer. */
+/** The maximum number of faults in an error, and the maximum length of their pointers, in characters. */
 const FAULTS_MAX = 20;
 const POINTER_MAX = 200;
 
@@ -157,7 +157,7 @@ const POINTER_MAX = 200;
 export class ArgumentSchemas {
   private readonly compiled = new Map<string, CompiledSchema>();
 
-  /** Throws 400 that names the argument and the rule, unless the arguments are valid. */
+  /** Validates arguments. Errors: 400 that names each invalid argument and its rule. */
   check({ name, inputSchema }: ListedTool, args: Arguments): void {
     let schema = this.compiled.get(name);
     if (!schema) this.compiled.set(name, (schema = compileJsonSchema(inputSchema)));

@@ -11,13 +11,13 @@ export const PROTOCOL_VERSIONS = [
   '2024-11-05',
 ] as const;
 
-/** Faults that one error names. */
+/** The maximum number of faults in an error. */
 const FAULTS_MAX = 5;
 
 type Handler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
 
 /* eslint-disable @typescript-eslint/no-deprecated -- the SDK deprecates it only for simple servers */
-/** The SDK's server, which says in a sentence what is wrong with parameters, where the SDK would dump its validator's JSON. */
+/** The SDK's server, which describes invalid parameters in a sentence instead of the JSON of the SDK's validator. */
 export class EndpointServer extends Server {
   protected override _wrapHandler(method: string, handler: Handler): Handler {
     const wrapped = super._wrapHandler(method, handler);

@@ -5,7 +5,7 @@ import { RateLimits } from '#platform/rate-limit';
 import type { Caller } from '../sessions/caller';
 import type { McpTransport } from './mcp-transport';
 
-/** Serves the endpoint. Loads the SDK with the first request, because it takes 27 MiB. */
+/** Serves the endpoint. Loads the SDK on the first request, because it takes 27 MiB. */
 @Injectable()
 export class McpEndpointService implements OnModuleDestroy {
   private transport: Promise<McpTransport> | undefined;
@@ -16,7 +16,7 @@ export class McpEndpointService implements OnModuleDestroy {
     private readonly limits: RateLimits,
   ) {}
 
-  /** Answers a request of an authenticated caller. */
+  /** Serves a request of an authenticated caller. */
   async serve(caller: Caller, request: ServiceRequest): Promise<Reply> {
     this.transport ??= this.load().catch((error: unknown) => {
       this.transport = undefined;

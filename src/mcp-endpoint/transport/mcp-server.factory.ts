@@ -16,10 +16,13 @@ import { ToolCalls } from '../tools/tool-calls';
 import { ToolCatalogue } from '../tools/tool-catalogue';
 import { EndpointServer, PROTOCOL_VERSIONS } from './endpoint-server';
 
-/** The version is the label of the API. */
+/** `version` is the label of the API. */
 const SERVER_INFO = { name: 'agent-registry-service', title: 'Agent registry', version: 'current' };
 
-/** How long clients may keep what changes with a release or with the caller's roles. Nothing is shared between callers. */
+/**
+ * How long clients may cache results: those that change only with a release or with the caller's roles, and all others.
+ * Nothing is shared between callers.
+ */
 const STABLE = { ttlMs: 60_000, cacheScope: 'private' } as const;
 const FRESH = { ttlMs: 0, cacheScope: 'private' } as const;
 
@@ -32,7 +35,8 @@ const OPTIONS: ServerOptions = {
     completions: {},
     extensions: { [SKILLS_EXTENSION_ID]: { directoryRead: true } },
   },
-  // validates only answers of clients, which this server never asks; creating one takes a millisecond
+  // shared, because the creation takes a millisecond; not used, because it validates responses of clients, and this
+  // server never sends requests to clients
   jsonSchemaValidator: new AjvJsonSchemaValidator(),
   cacheHints: {
     'server/discover': STABLE,
@@ -44,12 +48,12 @@ const OPTIONS: ServerOptions = {
   },
 };
 
-/** Which revisions of the protocol a request speaks: 2026-07-28, or one before. */
+/** The era of a request's protocol revision: `modern` for 2026-07-28, `legacy` for earlier ones. */
 export type Era = 'modern' | 'legacy';
 
 /**
- * Creates the SDK's server for a request. It is the low-level one, with lists that are made once, because one with schemas
- * for each request takes several times as long.
+ * Creates the SDK's server for a request. It is the low-level server, whose lists are created once. The high-level
+ * server would create schemas for each request, which takes several times as long.
  */
 @Injectable()
 export class McpServerFactory {
@@ -90,7 +94,7 @@ export class McpServerFactory {
     server.setRequestHandler('resources/read', ({ params }) => this.resources.read(caller, params.uri));
   }
 
-  /** The methods of the extension `io.modelcontextprotocol/skills` (SEP-2640). */
+  /** Adds the methods of the extension `io.modelcontextprotocol/skills` (SEP-2640). */
   private addSkills(server: Server, caller: Caller, era: Era): void {
     const cached = era === 'modern' ? FRESH : {};
     server.setRequestHandler(SKILLS_LIST_METHOD, { params: PAGE_PARAMS }, async ({ cursor }) => ({
@@ -124,13 +128,13 @@ export class McpServerFactory {
   /* eslint-enable @typescript-eslint/no-deprecated */
 }
 
-/** Refuses every cursor of a list that has one page, because such a list has given none. */
+/** Rejects all cursors of a list with a single page, because such a list never returns one. */
 function checkOnlyPage(cursor: string | undefined): void {
   if (cursor === undefined) return;
   throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Unknown cursor. This list has one page.');
 }
 
-/** Returns a schema of parameters with texts. */
+/** Returns a schema of parameters that are strings. */
 const textParams = <Params>(
   required: readonly string[],
   optional: readonly string[],
@@ -139,14 +143,14 @@ const textParams = <Params>(
     version: 1,
     vendor: 'agent-registry-service',
     validate: (value) => {
-      const given = isJsonObject(value) ? value : {};
-      const isText = (name: string): boolean => typeof given[name] === 'string';
-      const wrong =
+      const params = isJsonObject(value) ? value : {};
+      const isText = (name: string): boolean => typeof params[name] === 'string';
+      const invalid =
         required.find((name) => !isText(name)) ??
-        optional.find((name) => given[name] !== undefined && !isText(name));
-      return wrong === undefined
-        ? { value: given as Params }
-        : { issues: [{ message: `${wrong} must be a string` }] };
+        optional.find((name) => params[name] !== undefined && !isText(name));
+      return invalid === undefined
+        ? { value: params as Params }
+        : { issues: [{ message: `${invalid} must be a string` }] };
     },
   },
 });

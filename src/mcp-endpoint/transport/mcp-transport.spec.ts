@@ -12,11 +12,11 @@ const DESCRIBED = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-describe('a request whose caller has gone', () => {
+describe('a request whose client has disconnected', () => {
   it.each([
     ['an earlier revision', {}, {}],
     [REVISION, { 'mcp-protocol-version': REVISION, 'mcp-method': 'tools/list' }, { _meta: DESCRIBED }],
-  ])('frees its server of %s, though its handler never ends', async (_, headers, params) => {
+  ])('frees its server, even if the handler never ends: %s', async (_, headers, params) => {
     let begin!: () => void;
     const begun = new Promise<void>((resolve) => (begin = resolve));
     let close!: () => void;
@@ -38,16 +38,16 @@ describe('a request whose caller has gone', () => {
       new JsonBodies({} as never),
       {} as RateLimits,
     );
-    const gone = new AbortController();
+    const disconnect = new AbortController();
     const rawBody = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params }));
     const request = {
       headers: { 'content-type': 'application/json', ...headers },
       rawBody,
     } as unknown as ServiceRequest;
-    const caller = { principal: { id: 'user' }, signal: gone.signal } as Caller;
+    const caller = { principal: { id: 'user' }, signal: disconnect.signal } as Caller;
     const served = transport.serve(caller, request).catch((error: unknown) => error);
     await begun;
-    gone.abort(new Error('gone'));
+    disconnect.abort(new Error('disconnected'));
     await Promise.all([closed, served]);
     await transport.close();
   });

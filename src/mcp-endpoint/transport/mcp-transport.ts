@@ -12,31 +12,34 @@ import { countValues } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
 import { rateLimitKeyOf, type RateLimits } from '#platform/rate-limit';
 import type { Caller } from '../sessions/caller';
-import { batchFault, runInTurn } from './batch';
+import { batchFault, runSequentially } from './batch';
 import type { McpServerFactory } from './mcp-server.factory';
 
 /** The SDK reads only the path. */
 const ENDPOINT = 'http://localhost/mcp';
 
-/** Values in a body. The SDK's validation takes 5 µs for each on the event loop, and more for each of many. */
+/**
+ * The maximum number of values in a body. The SDK's validation blocks the event loop for 5 µs per value, and for longer
+ * per value if there are many.
+ */
 const VALUES_MAX = 10_000;
-/** Messages with more values are validated one at a time, so that many of them leave time for other requests. */
+/** Messages with more values are validated one at a time, so that other requests can run in between. */
 const VALUES_AT_ONCE = 500;
-/** Time between two of them, in milliseconds: about as long as one takes. */
+/** The pause between two of these validations, in milliseconds: about as long as a validation takes. */
 const PAUSE_MS = 50;
 const MAX_WAITING = 256;
-/** Longest wait for a turn, in milliseconds. */
+/** The maximum wait for such a validation, in milliseconds. */
 const WAIT_MS = 10_000;
 
-/** The headers that the SDK reads, besides `Accept`. */
+/** The headers that the SDK reads in addition to `Accept`. */
 const FORWARDED = /^(content-type|mcp-.*)$/;
 
-/** What the protocol requires clients to accept. The SDK refuses others before 2026-07-28. */
+/** The media types that clients must accept. Before 2026-07-28, the SDK rejects requests that do not. */
 const ACCEPTED = 'application/json, text/event-stream';
 
 /**
- * Serves requests with the official SDK. Those of 2026-07-28 describe themselves. Those of earlier revisions get a server
- * without a session, so that any API process can answer each of them. Responses are JSON.
+ * Serves requests with the official SDK. Requests of 2026-07-28 describe themselves. Requests of earlier revisions are
+ * served without a session, so that any API process can serve them. Responses are JSON.
  */
 export class McpTransport {
   private readonly current = createMcpHandler(
@@ -46,7 +49,7 @@ export class McpTransport {
     },
   );
 
-  private readonly turns = new FairLimiter({
+  private readonly validations = new FairLimiter({
     concurrency: 1,
     maxWaiting: MAX_WAITING,
     maxWaitMs: WAIT_MS,
@@ -58,9 +61,9 @@ export class McpTransport {
     private readonly limits: RateLimits,
   ) {}
 
-  /** Answers a request of an authenticated caller. */
+  /** Serves a request of an authenticated caller. */
   async serve(caller: Caller, { headers, rawBody, res }: ServiceRequest): Promise<Reply> {
-    // before it is parsed, because taking over many values from a thread holds up the event loop, too
+    // before parsing, because the transfer of many values from a thread also blocks the event loop
     const values = countValues(rawBody!, VALUES_MAX);
     if (values > VALUES_MAX) {
       return refusal(-32600, `Invalid request: a message can have at most ${VALUES_MAX} values and members.`);
@@ -77,7 +80,7 @@ export class McpTransport {
       if (fault !== null) return refusal(-32600, `Invalid request: ${fault}`);
       await this.countBatch(caller, parsedBody.length, res!);
     }
-    if (values > VALUES_AT_ONCE) await this.turn(caller);
+    if (values > VALUES_AT_ONCE) await this.waitForTurn(caller);
     const request = new Request(ENDPOINT, {
       method: 'POST',
       headers: forwarded(headers),
@@ -93,7 +96,7 @@ export class McpTransport {
     await this.current.close();
   }
 
-  /** Counts each message of a batch like a request. The first one is counted already. */
+  /** Counts each message of a batch as a request. The first one is already counted. */
   private async countBatch({ principal }: Caller, length: number, response: ServerResponse): Promise<void> {
     if (length === 1) return;
     const key = rateLimitKeyOf(principal);
@@ -101,19 +104,19 @@ export class McpTransport {
     if (refused) throw refused;
   }
 
-  /** Waits until a large message may be validated. The next one waits until this one is, and for a pause. */
-  private turn({ principal, workspaceId = '', signal }: Caller): Promise<void> {
+  /** Waits until a large message may be validated. The next message waits for this validation and a pause. */
+  private waitForTurn({ principal, workspaceId = '', signal }: Caller): Promise<void> {
     const owner = { orgId: principal.orgId, workspaceId };
     return new Promise((resolve, reject) => {
       const turn = async (): Promise<void> => {
         resolve();
-        await afterIo(); // the validation comes before, because it waits for nothing
+        await afterIo(); // the validation has ended by then, because it does not wait for anything
         await delay(PAUSE_MS);
       };
-      this.turns.run(owner, signal, turn).catch((error: unknown) => {
+      this.validations.run(owner, signal, turn).catch((error: unknown) => {
         const isLate = error instanceof WaitTimeout;
         reject(
-          isLate ? problem.overloaded('Too many large messages wait. Try again shortly.') : (error as Error),
+          isLate ? problem.overloaded('Too many large messages are waiting. Try again shortly.') : (error as Error),
         );
       });
     });
@@ -123,7 +126,7 @@ export class McpTransport {
     return this.bodies.parse({ orgId: principal.orgId, workspaceId }, signal, bytes);
   }
 
-  /** Answers a request of a revision before 2026-07-28. The SDK's handler for them would answer with event streams. */
+  /** Serves a request of a revision before 2026-07-28. The SDK's own handler would respond with event streams. */
   private async serveEarlier(caller: Caller, request: Request, parsedBody: unknown): Promise<Response> {
     const server = this.servers.create(caller, 'legacy');
     const transport = new WebStandardStreamableHTTPServerTransport({
@@ -131,9 +134,9 @@ export class McpTransport {
       enableJsonResponse: true,
     });
     await server.connect(transport);
-    if (Array.isArray(parsedBody)) runInTurn(transport);
+    if (Array.isArray(parsedBody)) runSequentially(transport);
     try {
-      // frees the server at the deadline, or when the client has gone
+      // frees the server at the deadline, or when the client disconnects
       return await withSignal(caller.signal, transport.handleRequest(request, { parsedBody }));
     } finally {
       await server.close();
@@ -166,11 +169,11 @@ const callerOf = (authInfo: AuthInfo | undefined): Caller => authInfo!.extra!['c
 
 function forwarded(headers: ServiceRequest['headers']): Record<string, string> {
   const { accept = ACCEPTED } = headers;
-  const kept: Record<string, string> = { accept: accept.includes('*/*') ? ACCEPTED : accept };
+  const forwardedHeaders: Record<string, string> = { accept: accept.includes('*/*') ? ACCEPTED : accept };
   for (const [name, value] of Object.entries(headers)) {
-    if (typeof value === 'string' && FORWARDED.test(name)) kept[name] = value;
+    if (typeof value === 'string' && FORWARDED.test(name)) forwardedHeaders[name] = value;
   }
-  return kept;
+  return forwardedHeaders;
 }
 
 async function replyOf(response: Response): Promise<Reply> {

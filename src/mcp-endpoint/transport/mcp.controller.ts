@@ -8,7 +8,7 @@ import { McpEndpointService } from './mcp-endpoint.service';
 import { TakesMessages } from './mcp.openapi';
 import { OriginGuard } from './origin.guard';
 
-/** Largest message, in bytes. */
+/** The maximum size of a message, in bytes. */
 const MESSAGE_MAX_BYTES = 1024 * 1024;
 
 @ApiTags('MCP endpoint')
@@ -19,7 +19,7 @@ export class McpController {
   /**
    * Send a message of the Model Context Protocol
    *
-   * @remarks The endpoint serves revision 2026-07-28 and those from 2024-11-05 to 2025-11-25. It is stateless: each request is independent and answered as JSON, so GET and DELETE are 405. Each tool requires the role of the operation that does the same.
+   * @remarks The endpoint serves revision 2026-07-28 and the revisions from 2024-11-05 to 2025-11-25. It is stateless: each request is independent, and the response is JSON. GET and DELETE return 405. Each tool requires the same role as the corresponding operation of the API.
    */
   @Post()
   @Throws('forbidden')

@@ -8,12 +8,12 @@ const reference = (name: string) => ({ $ref: getSchemaPath(name) });
 const ID = { type: ['string', 'integer', 'null'], description: 'The id of the request.' };
 const VERSION = { const: '2.0' };
 
-/** The messages of JSON-RPC 2.0 that the endpoint takes and sends. */
+/** The JSON-RPC 2.0 messages that the endpoint accepts and returns. */
 const MESSAGES = {
   McpRequest: {
     type: 'object',
     description:
-      'A message of the Model Context Protocol. A notification, which gets no answer, has no `id`. In revision 2026-07-28, `params._meta` names the revision and the client.',
+      'A message of the Model Context Protocol. A notification has no `id` and gets no response. In revision 2026-07-28, `params._meta` names the revision and the client.',
     properties: {
       jsonrpc: VERSION,
       id: { type: ['string', 'integer'] },
@@ -50,9 +50,9 @@ const ERROR = {
   'application/problem+json': { schema: reference('ProblemDto') },
 };
 
-/** Statuses with which the protocol answers some errors, or else the service. */
+/** Statuses that return a protocol error or a problem. */
 const SHARED: [status: number, description: string][] = [
-  [400, 'The message is malformed, or of a revision that is not supported.'],
+  [400, 'The message is malformed, or its revision is not supported.'],
   [404, 'The method does not exist (revision 2026-07-28).'],
   [500, ''],
 ];
@@ -68,7 +68,7 @@ export const TakesMessages = (): MethodDecorator =>
           {
             type: 'array',
             items: reference('McpRequest'),
-            description: 'A batch, in revision 2025-03-26 and before.',
+            description: 'A batch, in revisions up to 2025-03-26.',
           },
         ],
       },
@@ -88,13 +88,13 @@ export const TakesMessages = (): MethodDecorator =>
     }),
     ApiResponse({
       status: 200,
-      description: 'The answer, or those of a batch.',
+      description: 'The response, or the responses of a batch.',
       content: {
         'application/json': { schema: { anyOf: [...MESSAGE.anyOf, { type: 'array', items: MESSAGE }] } },
         'text/event-stream': { schema: { type: 'string' } },
       },
     }),
-    ApiResponse({ status: 202, description: 'Notifications are accepted.' }),
+    ApiResponse({ status: 202, description: 'The notifications were accepted.' }),
     ApiResponse({
       status: 406,
       description: '`Accept` must name `application/json` and `text/event-stream`.',

@@ -6,9 +6,9 @@ import { problem } from '#platform/problem';
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * Refuses requests of web pages of other origins, as the Model Context Protocol requires: a page whose name resolves to
- * this service's address (DNS rebinding) must not reach it. Without `PUBLIC_URL`, only pages of this machine are the
- * service's own. Other clients send no `Origin`.
+ * Rejects requests from web pages of other origins, as the Model Context Protocol requires. A page whose host name
+ * resolves to this service's address (DNS rebinding) must not reach the service. Without `PUBLIC_URL`, only pages of
+ * this machine are allowed. Clients other than browsers send no `Origin`.
  */
 @Injectable()
 export class OriginGuard implements CanActivate {
@@ -26,7 +26,7 @@ export class OriginGuard implements CanActivate {
       return true;
     }
     throw problem.forbidden(
-      'Pages of this Origin may not call the MCP endpoint. The operator can add it to CORS_ORIGINS.',
+      'Pages of this origin must not call the MCP endpoint. Ask the operator to add the origin to CORS_ORIGINS.',
     );
   }
 }

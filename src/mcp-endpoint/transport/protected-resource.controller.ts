@@ -6,7 +6,7 @@ import { Environment } from '#platform/config';
 import { baseUrlOf, type CachedDocument, DocumentsByUrl } from '#platform/http';
 import { ProtectedResourceDto } from './protected-resource.dto';
 
-/** The well-known path of the endpoint's metadata: that of RFC 9728, followed by the path of the resource. */
+/** The path of the endpoint's metadata: the well-known path of RFC 9728, followed by the path of the resource. */
 export const METADATA_PATH = '/.well-known/oauth-protected-resource/mcp';
 
 @ApiTags('MCP endpoint')
@@ -27,7 +27,11 @@ export class ProtectedResourceController {
     return this.documents.get(baseUrlOf(this.environment, request));
   }
 
-  /** Get the metadata of the MCP endpoint (RFC 9728) at the path without the endpoint's name, which some clients request */
+  /**
+   * Get the metadata of the MCP endpoint at the root of the well-known path (RFC 9728)
+   *
+   * @remarks Some clients request the metadata without the path of the endpoint.
+   */
   @Get()
   @Public()
   @ApiOkResponse({ type: ProtectedResourceDto })

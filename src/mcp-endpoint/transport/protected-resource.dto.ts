@@ -2,7 +2,7 @@
 export class ProtectedResourceDto {
   /** The URL of the MCP endpoint. */
   resource!: string;
-  /** The issuers whose tokens the service accepts: this service first, then those that the operator trusts. */
+  /** The issuers whose tokens the service accepts: this service, then the issuers that the operator trusts. */
   authorization_servers!: string[];
   bearer_methods_supported!: string[];
   resource_name!: string;

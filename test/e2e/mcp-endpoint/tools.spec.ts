@@ -201,7 +201,7 @@ describe('the tools of the MCP endpoint', () => {
         'an unknown workspace',
         'mcp__initialise',
         () => ({ workspace_id: 'wsp_x' }),
-        /Leave workspace_id out/,
+        /Omit workspace_id/,
       ],
     ])('%s', async (_, tool, args, text) => {
       const found = await on.problem(tool, args());
