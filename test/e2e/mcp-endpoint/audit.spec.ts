@@ -1,7 +1,7 @@
 import { createTestApp, type TestApp } from '#testing';
 import { populate, type Population, ToolsFixture } from './population.fixture';
 
-/** Every call is in the audit log of the registry. */
+/** The audit log records every call. */
 describe('the audit log of the MCP endpoint', () => {
   let app: TestApp;
   let has: Population;
@@ -25,7 +25,7 @@ describe('the audit log of the MCP endpoint', () => {
     ]);
   };
 
-  it('holds calls by the name of their tool, and those of registered tools by its id', async () => {
+  it('records calls by the name of the tool, and calls of registered tools by its id', async () => {
     const on = await ToolsFixture.create(app, has.org, 'editor');
     await on.result('list_agents');
     await on.result('mcp__initialise');
@@ -41,7 +41,7 @@ describe('the audit log of the MCP endpoint', () => {
     await on.client.close();
   });
 
-  it('holds refused calls with the reason', async () => {
+  it('records refused calls with the reason', async () => {
     const on = await ToolsFixture.create(app, has.org, 'viewer');
     const scorer = { scorer_id: has.scorerId, trace_ids: [has.traceId] };
     await on.problem('start_scoring_run', scorer);
@@ -79,7 +79,7 @@ describe('the audit log of the MCP endpoint', () => {
     ]);
   });
 
-  it('has who called, and the id of the request', async () => {
+  it('records the caller and the id of the request', async () => {
     const token = await has.org.tokenOf('usr_caller', { roles: ['viewer'] });
     const params = { name: 'list_agents', arguments: { workspace_id: has.org.workspaceId } };
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
@@ -91,7 +91,7 @@ describe('the audit log of the MCP endpoint', () => {
     ]);
   });
 
-  it('is written before the tool runs, which does not run without it', async () => {
+  it('is written before the tool runs, and the tool does not run if that fails', async () => {
     const on = await ToolsFixture.create(app, has.org, 'evaluator');
     await on.client.listTools();
     const constraint = "ALTER TABLE audit_log ADD CONSTRAINT no_calls CHECK (action <> 'call') NOT VALID";

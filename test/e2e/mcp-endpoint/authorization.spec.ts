@@ -8,7 +8,7 @@ import { createTestApp, newOrganization, TestIssuer, type TestApp, type TestOrga
 const RESOURCE = '/.well-known/oauth-protected-resource/mcp';
 const SERVER = '/.well-known/oauth-authorization-server';
 
-/** How clients learn to log in. */
+/** How clients find out how to log in. */
 describe('the authorization of the MCP endpoint', () => {
   let app: TestApp;
   let org: TestOrganization;
@@ -34,7 +34,7 @@ describe('the authorization of the MCP endpoint', () => {
     await client.close();
   });
 
-  it('is refused by the SDK with a wrong key', async () => {
+  it('rejects a wrong key of the SDK', async () => {
     const { serviceAccountId } = await org.serviceAccount('viewer');
     const authProvider = new ClientCredentialsProvider({
       clientId: serviceAccountId,
@@ -53,13 +53,13 @@ describe('the authorization of the MCP endpoint', () => {
   it.each([
     [undefined, 'token_missing', ''],
     ['rsk_wrong', 'invalid_api_key', 'error="invalid_token", '],
-  ])('names its metadata with 401 (token %s)', async (token, code, error) => {
+  ])('returns the URL of its metadata with 401 (token %s)', async (token, code, error) => {
     const answer = await app.api(token).post('/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' });
     expect([answer.status, answer.body.code]).toEqual([401, code]);
     expect(answer.headers.get('www-authenticate')).toBe(
       `Bearer ${error}resource_metadata="${app.url}${RESOURCE}"`,
     );
-    // another resource than the one that the metadata describes
+    // the metadata describes only the MCP endpoint
     const other = await app.api(token).get('/mcp/v1/servers');
     expect(other.headers.get('www-authenticate')).not.toContain('resource_metadata');
   });
@@ -94,7 +94,7 @@ describe('the authorization of the MCP endpoint', () => {
     });
   });
 
-  it('puts nothing of a hostile Host into headers', async () => {
+  it('does not put a hostile Host into headers', async () => {
     const headers = { host: 'a"b.example' };
     const { status, headers: answered } = await app.api().post('/mcp', {}, headers);
     expect([status, answered.get('www-authenticate')]).toEqual([
@@ -127,7 +127,7 @@ describe('the authorization of the MCP endpoint', () => {
     });
     afterAll(() => hosted.close());
 
-    it('names them, whatever the Host of the request', async () => {
+    it('names them for any Host of the request', async () => {
       const { body } = await hosted.api().get(RESOURCE);
       expect(body.resource).toBe('https://registry.example.com/mcp');
       expect(body.authorization_servers).toEqual(

@@ -7,7 +7,7 @@ import { RegisteredServer } from './registered-server.fixture';
 
 const PAGE = 64 * 1024;
 
-/** Running the tools of registered servers, which are real ones. */
+/** Runs tools of a registered MCP server that uses the official SDK. */
 describe('call_mcp_tool', () => {
   let app: TestApp;
   let remote: RegisteredServer;
@@ -40,15 +40,15 @@ describe('call_mcp_tool', () => {
   const call = (tool_name: string, args: object = {}): Promise<any> =>
     on.call('call_mcp_tool', { server_id: serverId, tool_name, arguments: args });
 
-  it('returns what the tool returns, by its id and by its name', async () => {
-    const whole = { text: null, result_id: null, next_offset: null, size_bytes: null };
+  it('returns the result of a tool, by its id and by its name', async () => {
+    const notLarge = { text: null, result_id: null, next_offset: null, size_bytes: null };
     const tool_id = await toolId('echo');
     const expected = {
       tool_id,
       is_error: false,
       content: [{ type: 'text', text: 'häl\nlo' }],
       structured_content: null,
-      ...whole,
+      ...notLarge,
     };
     const args = { arguments: { text: 'häl\nlo' } };
     expect(await on.result('call_mcp_tool', { tool_id, ...args })).toEqual(expected);
@@ -58,7 +58,7 @@ describe('call_mcp_tool', () => {
     });
   });
 
-  it('is found by search, described and then called', async () => {
+  it('takes a tool from the lists of servers and tools', async () => {
     const found = await on.client.callTool({
       name: 'list_mcp_servers',
       arguments: { workspace_id: org.workspaceId },
@@ -68,7 +68,7 @@ describe('call_mcp_tool', () => {
     expect(tool.input_schema.properties).toMatchObject({ count: { type: 'number' } });
   });
 
-  it('passes on that the tool failed', async () => {
+  it('reports that the tool failed', async () => {
     const { isError, structuredContent } = await call('fail');
     expect([isError, structuredContent.is_error, structuredContent.content[0].text]).toEqual([
       true,
@@ -77,7 +77,7 @@ describe('call_mcp_tool', () => {
     ]);
   });
 
-  it('says that a registered server failed, which is no failure of this service', async () => {
+  it('reports the failure of a registered server, which is not logged as a failure of this service', async () => {
     const logged = jest.spyOn(rootLogger, 'error');
     const tools = [{ name: 'away', input_schema: { type: 'object' } }];
     const body = { workspace_id: org.workspaceId, name: 'private', url: 'http://10.0.0.7/mcp', tools };
@@ -121,7 +121,7 @@ describe('call_mcp_tool', () => {
     expect(JSON.stringify(ofImage).length).toBeLessThan(4_000);
   });
 
-  it('counts the whole JSON of a result for its limit', async () => {
+  it('applies the limit to the JSON of the result', async () => {
     // a control character is six bytes in JSON
     const { structuredContent } = await call('repeat', { text: '\u0001', count: PAGE / 4 });
     expect(structuredContent).toMatchObject({ content: [], size_bytes: PAGE / 4 });
@@ -159,7 +159,7 @@ describe('call_mcp_tool', () => {
     ['neither', {}],
     ['only the server', { server_id: 'mcps_x' }],
     ['both', { tool_id: 'tool_x', server_id: 'mcps_x', tool_name: 'x' }],
-  ])('says how to name the tool, named by %s', async (_, args) => {
+  ])('explains how to name the tool if the call names %s', async (_, args) => {
     expect(await on.problem('call_mcp_tool', args)).toMatchObject({
       code: 'invalid_request',
       text: expect.stringContaining('by tool_id, or by server_id and tool_name') as string,
@@ -170,11 +170,11 @@ describe('call_mcp_tool', () => {
     ['tool', () => ({ server_id: serverId, tool_name: 'missing' })],
     ['server', () => ({ server_id: 'mcps_x', tool_name: 'echo' })],
     ['id', () => ({ tool_id: 'tool_x' })],
-  ])('is not_found for an unknown %s', async (_, args) => {
+  ])('returns not_found for an unknown %s', async (_, args) => {
     expect((await on.problem('call_mcp_tool', args())).code).toBe('not_found');
   });
 
-  it('is a tool error where the server cannot be reached', async () => {
+  it('returns a tool error if the server cannot be reached', async () => {
     const editor = await org.as('editor');
     const { body } = await editor.post('/mcp/v1/servers', {
       workspace_id: org.workspaceId,
@@ -186,7 +186,7 @@ describe('call_mcp_tool', () => {
     expect(code).toBe('service_unavailable');
   });
 
-  it('ends at the server when the client has gone', async () => {
+  it('aborts the call at the server when the client disconnects', async () => {
     const token = await org.token('runtime');
     const args = { workspace_id: org.workspaceId, server_id: serverId, tool_name: 'hang' };
     const params = { name: 'call_mcp_tool', arguments: args };
@@ -196,16 +196,16 @@ describe('call_mcp_tool', () => {
     });
     sending.on('error', () => undefined);
     sending.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }));
-    await until(() => remote.begun > 0);
+    await until(() => remote.started > 0);
     sending.destroy();
     await until(() => remote.aborted > 0);
   });
 
-  describe('with a large result', () => {
+  describe('a large result', () => {
     const large = async (text: string, count: number): Promise<any> =>
       (await call('repeat', { text, count })).structuredContent;
 
-    it('gives its beginning, and the rest in parts', async () => {
+    it('is returned in parts', async () => {
       const result = await large('häé€😀', 50_000);
       expect(result).toMatchObject({ content: [], structured_content: null, is_error: false });
       expect(result.result_id).toMatch(/^mcpr_/);
@@ -223,33 +223,33 @@ describe('call_mcp_tool', () => {
       expect([text === 'häé€😀'.repeat(50_000), parts]).toEqual([true, Math.ceil(result.size_bytes / PAGE)]);
     });
 
-    it('is read through another API process', async () => {
+    it('can be read through another API process', async () => {
       const { result_id } = await large('x', 100_000);
       const second = await app.another();
       const token = await org.tokenOf('usr_reader', { roles: ['runtime'] });
       const here = await ToolsFixture.createWith(app, org, token);
-      const made = await here.call('call_mcp_tool', {
+      const called = await here.call('call_mcp_tool', {
         server_id: serverId,
         tool_name: 'repeat',
         arguments: { count: 100_000 },
       });
       const there = await ToolsFixture.createWith(second, org, token);
-      const own = { result_id: made.structuredContent.result_id };
+      const own = { result_id: called.structuredContent.result_id };
       expect((await there.result('read_result', own)).text).toHaveLength(PAGE);
-      // the other one belongs to another principal
+      // the first result belongs to another principal
       expect((await there.problem('read_result', { result_id })).code).toBe('not_found');
       await Promise.all([here.client.close(), there.client.close()]);
       await second.close();
     });
 
-    it('is not read within another workspace', async () => {
+    it('cannot be read in another workspace', async () => {
       const { result_id } = await large('x', 100_000);
       const otherWorkspace = await org.newWorkspace();
       expect((await on.problem('read_result', { result_id, workspace_id: otherWorkspace })).code).toBe('not_found');
       expect((await on.result('read_result', { result_id })).size_bytes).toBe(100_000);
     });
 
-    it('is not read by a principal of another type with the same id', async () => {
+    it('cannot be read by a principal of another type with the same id', async () => {
       const { result_id } = await large('x', 100_000);
       const [row] = await app.database.query<{ principal_id: string; principal_type: string }>(
         `SELECT principal_id, principal_type FROM mcp_stored_results WHERE result_id = '${result_id}'`,
@@ -261,7 +261,7 @@ describe('call_mcp_tool', () => {
       expect((await on.problem('read_result', { result_id })).code).toBe('not_found');
     });
 
-    it('is read for an hour, and deleted after it', async () => {
+    it('can be read for an hour, and is then deleted', async () => {
       const { result_id } = await large('x', 100_000);
       const age = (minutes: number) =>
         app.database.query(
@@ -278,7 +278,7 @@ describe('call_mcp_tool', () => {
       expect(left).toEqual([]);
     });
 
-    it('replaces the oldest of the caller beyond 20', async () => {
+    it('replaces the oldest result of the caller beyond 20', async () => {
       const first = await large('x', 100_000);
       for (let i = 0; i < 20; i++) await large('x', 100_000);
       expect((await on.problem('read_result', { result_id: first.result_id })).code).toBe('not_found');

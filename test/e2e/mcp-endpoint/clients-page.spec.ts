@@ -28,13 +28,13 @@ const BLOCKS: Block[] = readFileSync(PAGE, 'utf8')
 const blocksOf = (language: string): [string, string][] =>
   BLOCKS.filter((block) => block.language === language).map(({ section, text }) => [section, text]);
 
-/** How a client would connect, with its variables filled in. */
+/** The connection of a client, with its variables replaced. */
 interface Connection {
   url: string;
   headers: Record<string, string>;
 }
 
-/** Values of the page's placeholders. */
+/** The values of the page's placeholders. */
 interface Values {
   url: string;
   key: string;
@@ -43,7 +43,10 @@ interface Values {
 
 const URL_MEMBERS = ['url', 'httpUrl', 'serverUrl', 'server_url'];
 
-/** Returns each server that a configuration describes: an object with a URL, or a command with the URL among its arguments. */
+/**
+ * Returns each server that a configuration describes: an object with a URL, or a command with the URL among its
+ * arguments.
+ */
 function serversIn(config: unknown): Record<string, any>[] {
   if (typeof config !== 'object' || config === null) return [];
   const isServer = URL_MEMBERS.some((member) => member in config) || 'command' in config;
@@ -58,7 +61,7 @@ function connectionOf(server: Record<string, any>, values: Values): Connection {
     'registry-api-key': values.key,
     'registry-workspace': values.workspaceId,
   };
-  const filled = (text: string): string =>
+  const fill = (text: string): string =>
     text
       .replace('https://registry.example.com', values.url)
       .replace('rsk_…', values.key)
@@ -66,11 +69,11 @@ function connectionOf(server: Record<string, any>, values: Values): Connection {
   const own = Object.fromEntries(
     Object.entries((server.env ?? {}) as Record<string, string>).map(([name, value]) => [
       name,
-      filled(value),
+      fill(value),
     ]),
   );
   const expand = (text: string): string =>
-    filled(text).replace(/\$\{(?:env:|input:)?([\w-]+)\}/g, (_, name: string) => {
+    fill(text).replace(/\$\{(?:env:|input:)?([\w-]+)\}/g, (_, name: string) => {
       const value = own[name] ?? variables[name];
       if (value === undefined) throw new Error(`${name} is not explained`);
       return value;
@@ -88,11 +91,11 @@ function connectionOf(server: Record<string, any>, values: Values): Connection {
     };
   }
   const args: string[] = server.args.map(expand);
-  const given = args.filter((_, n) => args[n - 1] === '--header').map((header) => header.split(/:(.*)/s, 2));
-  return { url: args.find((arg) => arg.startsWith('http'))!, headers: Object.fromEntries(given) };
+  const pairs = args.filter((_, n) => args[n - 1] === '--header').map((header) => header.split(/:(.*)/s, 2));
+  return { url: args.find((arg) => arg.startsWith('http'))!, headers: Object.fromEntries(pairs) };
 }
 
-/** Parses the part of TOML that the page uses: tables, strings and inline tables of strings. */
+/** Parses the subset of TOML that the page uses: tables, strings and inline tables of strings. */
 function parseToml(text: string): Record<string, any> {
   const root: Record<string, any> = {};
   let table = root;
@@ -125,7 +128,7 @@ describe('the page about MCP clients', () => {
     REGISTRY_WORKSPACE_ID: values.workspaceId,
   });
 
-  /** Connects like the client, and searches. Without the workspace header, the session comes first. */
+  /** Connects like the client, and searches. Opens a session first if there is no workspace header. */
   async function search({ url, headers }: Connection): Promise<unknown> {
     const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
     await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));

@@ -6,7 +6,7 @@ import {
 import { Client as EarlierClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as EarlierTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
-/** What the tests use of any client. */
+/** The methods of a client that the tests use. */
 export interface TestMcpClient {
   /** The name of the SDK and its mode. */
   name: string;

@@ -1,4 +1,6 @@
-/** What a scenario of the conformance suite needs that this service does not have, and the checks that fail without it. */
+/**
+ * What a scenario of the conformance suite needs and this service does not have, with the checks that fail as a result.
+ */
 export interface Unmet {
   needs: string;
   checks: readonly string[];
@@ -103,7 +105,7 @@ export const UNMET: Readonly<Record<string, Unmet>> = {
   'logging-set-level': METHOD('`logging/setLevel`', 'logging-set-level'),
 };
 
-/** Scenarios that must really check something in a revision, so that a run without checks does not pass. */
+/** The scenarios that must have successful checks in a revision, so that a run without checks does not pass. */
 export const MUST_PASS: Readonly<Record<string, readonly string[]>> = {
   '2025-06-18': ['server-initialize', 'ping', 'tools-list', 'resources-list', 'prompts-list'],
   '2025-11-25': [

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 
-/** One check of a scenario, as the runner stores it. */
+/** A check of a scenario, as the runner stores it. */
 export interface Check {
   id: string;
   status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'INFO' | 'SKIPPED';
@@ -44,7 +44,7 @@ export async function runConformance(
   }
 }
 
-/** Returns the runner's output. Its exit code also counts the failures that are expected. */
+/** Returns the runner's output. The exit code is ignored, because it also counts expected failures. */
 function outputOf(args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { timeout: TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024 };

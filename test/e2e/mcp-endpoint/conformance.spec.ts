@@ -13,10 +13,10 @@ const RUNS: [string, string[], string][] = [
 /** The scenarios of the extension for tasks, which the endpoint does not declare. The runner does not count them. */
 const UNDECLARED = /^tasks-/;
 
-/** Scenarios of the extension for skills, which the endpoint declares. */
+/** The scenarios of the extension for skills, which the endpoint declares. */
 const SKILLS = ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest', 'sep-2640-skills-directory'];
 
-/** The official conformance runner, through a proxy that adds the token that the runner cannot send. */
+/** Runs the official conformance suite through a proxy that adds the token, because the runner cannot send one. */
 describe('the MCP endpoint in the conformance suite', () => {
   let app: TestApp;
   let proxy: HttpForwarder;
@@ -45,7 +45,7 @@ describe('the MCP endpoint in the conformance suite', () => {
   });
 
   it.each(RUNS)(
-    'passes %s, but for what needs fixtures of the suite',
+    'passes %s, except for what needs fixtures of the suite',
     async (_, selection, revision) => {
       const results = await runConformance(`${proxy.url}/mcp`, selection);
       for (const scenario of results.keys()) if (UNDECLARED.test(scenario)) results.delete(scenario);
@@ -61,7 +61,7 @@ describe('the MCP endpoint in the conformance suite', () => {
     180_000,
   );
 
-  it.each(SKILLS)('passes %s, of the extension for skills', async (scenario) => {
+  it.each(SKILLS)('passes %s of the extension for skills', async (scenario) => {
     const results = await runConformance(`${proxy.url}/mcp`, ['--scenario', scenario]);
     expect([...results.keys()]).toEqual([scenario]);
     expect(failuresOf(results)).toEqual([]);

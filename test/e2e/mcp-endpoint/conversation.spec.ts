@@ -16,8 +16,8 @@ import { OrdersServer } from './orders.server';
 
 const RUN_TIMEOUT_MS = 60_000;
 
-/** An agent's whole conversation, through two API processes that share nothing but the database. */
-describe('a conversation over MCP, whose requests go to two API processes in turn', () => {
+/** An agent's complete conversation through two API processes that share nothing but the database. */
+describe('an MCP conversation that alternates between two API processes', () => {
   let app: TestApp;
   let processes: ApiProcess[];
   let worker: WorkerProcess;
@@ -46,38 +46,38 @@ describe('a conversation over MCP, whose requests go to two API processes in tur
     await app.close();
   });
 
-  async function made(path: string, body: object): Promise<any> {
+  async function create(path: string, body: object): Promise<any> {
     const answer = await evaluator.post(path, { workspace_id: org.workspaceId, ...body });
     if (answer.status >= 300) throw new Error(JSON.stringify(answer.body));
     return answer.body;
   }
 
-  /** What the team registered before: a skill, a server with its tools, and an experiment with a scorer. */
+  /** Registers a skill, a server with its tools, and an experiment with a scorer. */
   async function populate(name: string): Promise<{ scorerId: string; experimentId: string }> {
-    await made('/skill/v1/skills', {
+    await create('/skill/v1/skills', {
       name: `refunds-${name}`,
       description: `Answers questions about ${name} refunds.`,
       instructions: `Look up the order of a ${name} refund, then its payment.`,
       files: [{ path: 'policy.md', content: 'Refunds take five days.' }],
     });
-    const { server_id } = await made('/mcp/v1/servers', {
+    const { server_id } = await create('/mcp/v1/servers', {
       name: `orders ${name}`,
       url: orders.url,
       auth: { type: 'bearer', value: orders.token },
     });
     const refreshed = await evaluator.post(`/mcp/v1/servers/${server_id}/refresh`);
     expect(refreshed.body).toMatchObject({ added: ['refund_status'] });
-    const { scorer_id: scorerId } = await made('/eval/v1/scorers', {
+    const { scorer_id: scorerId } = await create('/eval/v1/scorers', {
       name: `exact ${name}`,
       scorer_kind: 'code',
       definition: EXACT,
     });
-    const { experiment_id: experimentId } = await made('/eval/v1/experiments', { name });
+    const { experiment_id: experimentId } = await create('/eval/v1/experiments', { name });
     const items = [
       { case_id: 'right', trace_id: newTraceId(), output: 'paid', expected: 'paid' },
       { case_id: 'wrong', trace_id: newTraceId(), output: 'open', expected: 'paid' },
     ];
-    await made(`/eval/v1/experiments/${experimentId}/results/bulk`, { items });
+    await create(`/eval/v1/experiments/${experimentId}/results/bulk`, { items });
     return { scorerId, experimentId };
   }
 
@@ -94,7 +94,7 @@ describe('a conversation over MCP, whose requests go to two API processes in tur
         return result.structuredContent;
       };
 
-      await client.listTools(); // from now on, the client validates results by their schemas
+      await client.listTools(); // from now on, the client validates results against their schemas
       const { session_handle, workspace_id } = await call('mcp__initialise');
       expect(workspace_id).toBe(org.workspaceId);
 
@@ -142,7 +142,7 @@ describe('a conversation over MCP, whose requests go to two API processes in tur
   );
 });
 
-/** Asks for a run until it ends. */
+/** Polls a run until it ends. */
 async function endOf(ask: () => Promise<any>): Promise<any> {
   const until = Date.now() + RUN_TIMEOUT_MS;
   for (;;) {

@@ -41,7 +41,7 @@ describe('the workspace of a call', () => {
   });
   afterAll(() => app.close());
 
-  it('is the one of the handle, which lasts a day', async () => {
+  it('is the one of the session handle, which is valid for a day', async () => {
     const client = await connected(await org.token('viewer'));
     const { session_handle, workspace_id, expires_at } = await open(client);
     expect(workspace_id).toBe(org.workspaceId);
@@ -50,7 +50,7 @@ describe('the workspace of a call', () => {
     expect((await call(client, 'list_agents', { session_handle })).structuredContent.items).toEqual([]);
   });
 
-  it('is opened by the earlier name of the tool', async () => {
+  it('can be opened with the former name of the tool', async () => {
     const client = await connected(await org.token('viewer'));
     const { isError, structuredContent } = await call(client, 'registry__initialise');
     expect([isError, structuredContent.workspace_id]).toEqual([undefined, org.workspaceId]);
@@ -61,7 +61,7 @@ describe('the workspace of a call', () => {
     expect(await textOf(client, 'list_agents')).toContain('Call mcp__initialise first');
   });
 
-  it('may be named by the header', async () => {
+  it('can be named by the header', async () => {
     const otherWorkspace = await org.newWorkspace();
     const client = await connected(await org.token('viewer'), { 'x-service-workspace-id': otherWorkspace });
     expect((await open(client)).workspace_id).toBe(otherWorkspace);
@@ -70,8 +70,8 @@ describe('the workspace of a call', () => {
     expect((await call(client, 'list_agents', { session_handle })).isError).toBeUndefined();
   });
 
-  it('is chosen from those that the caller has access to', async () => {
-    const otherWorkspace = await org.newWorkspace('beside');
+  it('is chosen from the workspaces that the caller has access to', async () => {
+    const otherWorkspace = await org.newWorkspace('other');
     const hidden = await org.newWorkspace('hidden');
     const token = await org.tokenOf('usr_some', {
       roles: ['viewer'],
@@ -79,7 +79,7 @@ describe('the workspace of a call', () => {
     });
     const client = await connected(token);
     const text = await textOf(client, 'mcp__initialise');
-    expect(text).toContain(`${otherWorkspace} ("beside")`);
+    expect(text).toContain(`${otherWorkspace} ("other")`);
     expect(text).toContain(`${org.workspaceId} ("main")`);
     expect(text).not.toContain(hidden);
     expect((await open(client, { workspace_id: otherWorkspace })).workspace_id).toBe(otherWorkspace);
@@ -87,7 +87,7 @@ describe('the workspace of a call', () => {
     expect(await textOf(client, 'list_agents', { workspace_id: hidden })).toContain('not_found');
   });
 
-  it('is one of at most 50 that the error lists', async () => {
+  it('is chosen from at most 50 workspaces in the error', async () => {
     for (let i = 0; i < 51; i++) await org.newWorkspace(`w${i}`);
     const client = await connected(await org.token('owner'));
     const text = await textOf(client, 'mcp__initialise');
@@ -95,7 +95,7 @@ describe('the workspace of a call', () => {
     expect(text).toContain(', and more');
   });
 
-  it('is the only live one', async () => {
+  it('is the only live one by default', async () => {
     const archived = await org.newWorkspace('archived');
     const owner = await org.member('owner');
     expect((await owner.post(`/registry/v1/workspaces/${archived}/archive`)).status).toBe(200);
@@ -103,7 +103,7 @@ describe('the workspace of a call', () => {
     expect((await open(client)).workspace_id).toBe(org.workspaceId);
   });
 
-  it('is read but not changed once it is archived', async () => {
+  it('can be read but not changed once it is archived', async () => {
     const archived = await org.newWorkspace('archived');
     const owner = await org.member('owner');
     await owner.post(`/registry/v1/workspaces/${archived}/archive`);
@@ -114,7 +114,7 @@ describe('the workspace of a call', () => {
     expect(await textOf(client, 'start_scoring_run', start)).toContain('conflict');
   });
 
-  it('is not given by the handle of another principal', async () => {
+  it('is not opened by the handle of another principal', async () => {
     const { session_handle } = await open(await connected(await org.token('owner')));
     const other = await connected(await org.token('owner'));
     expect(await textOf(other, 'list_agents', { session_handle })).toContain('not valid for you');
@@ -126,16 +126,16 @@ describe('the workspace of a call', () => {
     ['forged', () => 'v1.0000.AAAA'],
     ['altered', (handle: string) => handle.slice(0, -4) + (handle.endsWith('AAAA') ? 'BBBB' : 'AAAA')],
     ['empty', () => ''],
-    ['cut', (handle: string) => handle.slice(0, 20)],
-    ['other text', () => 'a b c'],
-  ])('is not given by a handle that is %s', async (_, change) => {
+    ['truncated', (handle: string) => handle.slice(0, 20)],
+    ['another text', () => 'a b c'],
+  ])('is not opened by a handle that is %s', async (_, change) => {
     const client = await connected(await org.token('viewer'));
     const { session_handle } = await open(client);
     const handle = change(session_handle as string);
     expect(await textOf(client, 'list_agents', { session_handle: handle })).toContain('not valid for you');
   });
 
-  it('is not given by a handle that has expired', async () => {
+  it('is not opened by a handle that has expired', async () => {
     const client = await connected(await org.tokenOf('usr_late', { roles: ['viewer'] }));
     const use = `mcp session:${org.orgId}:user:usr_late`;
     const sealed = (expires: number) => app.get(SecretBox).seal(`${expires} ${org.workspaceId}`, use);
@@ -161,7 +161,7 @@ describe('the workspace of a call', () => {
     expect(JSON.stringify(refused, Object.getOwnPropertyNames(refused))).toMatch(/not_found|403/);
   });
 
-  it('is refused where handle and workspace_id differ', async () => {
+  it('is rejected if handle and workspace_id differ', async () => {
     const otherWorkspace = await org.newWorkspace();
     const client = await connected(await org.token('viewer'));
     const { session_handle } = await open(client, { workspace_id: org.workspaceId });
@@ -169,7 +169,7 @@ describe('the workspace of a call', () => {
     expect(await textOf(client, 'list_agents', args)).toContain('not the workspace of the session_handle');
   });
 
-  it('is known to every API process', async () => {
+  it('is known to every API process by its handle', async () => {
     const second = await app.another();
     try {
       const token = await org.token('viewer');

@@ -3,7 +3,7 @@ import { type ApiClient, createTestApp, type TestApp } from '#testing';
 import { populate, type Population, ToolsFixture } from './population.fixture';
 
 /** Messages and arguments that no well-behaved client sends. */
-describe('a hostile client of the MCP endpoint', () => {
+describe('hostile requests to the MCP endpoint', () => {
   let app: TestApp;
   let has: Population;
   let on: ToolsFixture;
@@ -29,7 +29,7 @@ describe('a hostile client of the MCP endpoint', () => {
   const callText = (args: string): string =>
     `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_agents","arguments":${args}}}`;
 
-  describe('sends arguments', () => {
+  describe('with arguments', () => {
     it.each<[string, string, Record<string, unknown>, string]>([
       ['of the wrong type', 'list_agents', { limit: 'many' }, 'limit'],
       ['that are null', 'get_agent', { agent_id: null }, 'agent_id'],
@@ -54,20 +54,20 @@ describe('a hostile client of the MCP endpoint', () => {
         { scorer_id: 'x', trace_ids: Array(101).fill('x') },
         'trace_ids',
       ],
-    ])('%s, and is told which', async (_, tool, args, expected) => {
+    ])('%s return an error that names the argument', async (_, tool, args, expected) => {
       const { code, text } = await on.problem(tool, args);
       expect([code, text]).toEqual(['invalid_request', expect.stringContaining(expected)]);
       expect(text.length).toBeLessThan(2_000);
     });
 
-    it('named __proto__, which pollutes nothing', async () => {
+    it('named __proto__ do not change any prototype', async () => {
       const text = callText('{"workspace_id":"x","__proto__":{"limit":1},"constructor":{"x":1}}');
       const { status, body } = await api.post('/mcp', text);
       expect([status, body.result.isError]).toEqual([200, true]);
       expect(({} as { limit?: number }).limit).toBeUndefined();
     });
 
-    it.each(['\u0000', 'a\u0000b'])('with a NUL character, which reaches no statement', async (query) => {
+    it.each(['\u0000', 'a\u0000b'])('with a NUL character are rejected', async (query) => {
       const { status, body } = await api.post(
         '/mcp',
         message('tools/call', { name: 'list_agents', arguments: { q: query } }),
@@ -75,7 +75,7 @@ describe('a hostile client of the MCP endpoint', () => {
       expect([status, body.error.code]).toEqual([400, -32700]);
     });
 
-    it('with a lone surrogate', async () => {
+    it('with a lone surrogate are rejected', async () => {
       const { status, body } = await api.post('/mcp', callText('{"q":"\\ud800"}'));
       expect([status, body.error.code]).toEqual([400, -32700]);
     });
@@ -83,17 +83,17 @@ describe('a hostile client of the MCP endpoint', () => {
     it.each([
       ['an unknown cursor', { cursor: 'x' }],
       ['the cursor of another list', { cursor: Buffer.from('["x"]').toString('base64url') }],
-    ])('with %s', async (_, args) => {
+    ])('with %s are rejected', async (_, args) => {
       expect((await on.problem('list_agents', args)).status).toBe(400);
     });
 
     it.each(["'; DROP TABLE agents; --", '../../etc/passwd', '%00', '\\', '*', 'agt_' + 'z'.repeat(200)])(
-      'with the id %s, which does not exist',
+      'with the unknown id %s return not_found',
       async (id) => expect((await on.problem('get_agent', { agent_id: id })).code).toBe('not_found'),
     );
   });
 
-  describe('sends messages', () => {
+  describe('with messages', () => {
     it.each([
       ['that are not JSON', '{"jsonrpc"'],
       ['that are empty', ''],
@@ -103,20 +103,20 @@ describe('a hostile client of the MCP endpoint', () => {
       ['with arguments nested 100,000 levels', callText('{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000))],
       ['that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
       ['with a number that a double cannot hold', callText('{"limit":1e999}')],
-    ])('%s: 400 with a protocol error', async (_, body) => {
+    ])('%s return 400 with a parse error', async (_, body) => {
       const answer = await api.post('/mcp', body);
       expect([answer.status, answer.body.error.code, answer.body.id]).toEqual([400, -32700, null]);
     });
 
     it.each([
-      ['that are a text', '"x"'],
+      ['that are a string', '"x"'],
       ['that are null', 'null'],
       ['that are a number', '1'],
       ['that are an empty batch', '[]'],
       ['without a version', '{"id":1,"method":"ping"}'],
       ['with an id of the wrong type', '{"jsonrpc":"2.0","id":{},"method":"ping"}'],
       ['with a method of the wrong type', '{"jsonrpc":"2.0","id":1,"method":{}}'],
-    ])('%s: 400', async (_, body) => {
+    ])('%s return 400', async (_, body) => {
       const answer = await api.post('/mcp', body);
       expect([answer.status, answer.body.jsonrpc, typeof answer.body.error.code]).toEqual([
         400,
@@ -125,7 +125,7 @@ describe('a hostile client of the MCP endpoint', () => {
       ]);
     });
 
-    it('larger than 1 MiB, also compressed', async () => {
+    it('larger than 1 MiB return 413, even if they are compressed', async () => {
       const text = callText(`{"q":"${'x'.repeat(1024 * 1024)}"}`);
       const plain = await api.post('/mcp', text);
       expect([plain.status, plain.body.code]).toEqual([413, 'payload_too_large']);
@@ -133,7 +133,7 @@ describe('a hostile client of the MCP endpoint', () => {
       expect([packed.status, packed.body.code]).toEqual([413, 'compressed_payload_too_large']);
     });
 
-    it('of another media type', async () => {
+    it('of another media type return 415', async () => {
       const answer = await api.post('/mcp', '{}', { 'content-type': 'text/plain' });
       expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
     });
@@ -148,13 +148,13 @@ describe('a hostile client of the MCP endpoint', () => {
       ],
       ['tools/call', { name: 'list_agents', arguments: [] }, 'arguments: expected record, received array'],
       ['initialize', {}, 'protocolVersion: expected string, received undefined'],
-    ])('with wrong parameters of %s, which are named in a sentence', async (method, params, fault) => {
+    ])('with invalid parameters of %s return a sentence that names them', async (method, params, fault) => {
       const { body } = await api.post('/mcp', message(method, params));
       expect(body.error.code).toBe(-32602);
       expect(body.error.message).toContain(`Invalid params for ${method}: ${fault}`);
     });
 
-    it('that call no tool, an unknown tool, or with arguments that are no object', async () => {
+    it('without a tool, with an unknown tool, or with arguments that are not an object return -32602', async () => {
       for (const params of [
         undefined,
         {},
@@ -173,31 +173,31 @@ describe('a hostile client of the MCP endpoint', () => {
 
     it.each([
       ['control characters', 'drop\u0001\u001b[2J\u007f\u0085', 'drop[2J'],
-      ['a surrogate pair at its limit', `${'x'.repeat(127)}😀`, 'x'.repeat(127)],
-    ])('that call an unknown tool whose name has %s', async (_, name, shown) => {
+      ['a surrogate pair at the limit', `${'x'.repeat(127)}😀`, 'x'.repeat(127)],
+    ])('that call an unknown tool return its name without %s', async (_, name, storable) => {
       const { body } = await api.post('/mcp', message('tools/call', { name }));
       expect(body.error).toMatchObject({ code: -32602 });
-      expect(body.error.message).toContain(`Unknown tool: ${shown}. `);
+      expect(body.error.message).toContain(`Unknown tool: ${storable}. `);
     });
 
-    it('that call an unknown tool whose name has a NUL', async () => {
+    it('that call a tool whose name has a NUL return 400', async () => {
       const { status, body } = await api.post('/mcp', message('tools/call', { name: 'drop\u0000' }));
       expect([status, body.error.code]).toEqual([400, -32700]);
     });
 
-    it('of methods that do not exist', async () => {
+    it('with an unknown method return -32601', async () => {
       const { body } = await api.post('/mcp', message('tables/drop'));
       expect(body.error.code).toBe(-32601);
     });
 
-    it('with GET and DELETE, which a stateless server does not serve', async () => {
+    it('with GET and DELETE return 405, because the server is stateless', async () => {
       for (const method of ['GET', 'DELETE']) {
         const answer = await api.request(method, '/mcp', { headers: { accept: 'text/event-stream' } });
         expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
       }
     });
 
-    it('of a revision that does not exist', async () => {
+    it('of an unknown revision return the supported revisions', async () => {
       const answer = await api.post('/mcp', message('tools/list'), { 'mcp-protocol-version': '1999-01-01' });
       expect(answer.status).toBe(400);
       expect(answer.body.error.message).toContain(
@@ -205,26 +205,26 @@ describe('a hostile client of the MCP endpoint', () => {
       );
     });
 
-    it('with more than 10,000 values, whose validation would hold up others', async () => {
+    it('with more than 10,000 values are rejected, because their validation would delay others', async () => {
       const _meta = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`m${i}`, 1]));
       const answer = await api.post('/mcp', message('tools/list', { _meta }));
       expect([answer.status, answer.body.error.code]).toEqual([400, -32600]);
       expect(answer.body.error.message).toContain('at most 10000 values');
     });
 
-    it('in a batch with the same id twice, of which one would run without an answer', async () => {
+    it('in a batch with the same id twice are rejected, because one would get no response', async () => {
       const answer = await api.post('/mcp', [message('ping', undefined, 1), message('ping', undefined, 1)]);
       expect([answer.status, answer.body.error.code]).toEqual([400, -32600]);
     });
 
-    it('in a batch of a revision without batches', async () => {
+    it('in a batch of a revision without batches are rejected', async () => {
       for (const revision of ['2025-06-18', '2025-11-25']) {
         const answer = await api.post('/mcp', [message('ping')], { 'mcp-protocol-version': revision });
         expect([answer.status, answer.body.error.code]).toEqual([400, -32600]);
       }
     });
 
-    it('with a long URI, which the error does not repeat', async () => {
+    it('with a long URI return an error that does not repeat it', async () => {
       const answer = await api.post(
         '/mcp',
         message('resources/read', { uri: `skill://${'x'.repeat(900_000)}` }),
@@ -233,7 +233,7 @@ describe('a hostile client of the MCP endpoint', () => {
       expect(JSON.stringify(answer.body).length).toBeLessThan(10_000);
     });
 
-    it('with many long arguments, which the error does not repeat', async () => {
+    it('with many long arguments return an error that does not repeat them', async () => {
       const args = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`${i}${'x'.repeat(20_000)}`, 1]));
       const params = { name: 'list_agents', arguments: { ...args, workspace_id: has.org.workspaceId } };
       const answer = await api.post('/mcp', message('tools/call', params));
@@ -241,7 +241,7 @@ describe('a hostile client of the MCP endpoint', () => {
       expect(JSON.stringify(answer.body).length).toBeLessThan(40_000);
     });
 
-    it('in a batch, each of which counts for the rate limit', async () => {
+    it('in a batch each count towards the rate limit', async () => {
       const limited = await app.another({ RATE_LIMIT_PROXY: '5' });
       try {
         const member = limited.api(await has.org.token('viewer'));
@@ -254,7 +254,7 @@ describe('a hostile client of the MCP endpoint', () => {
       }
     });
 
-    it('in a batch of more than 20', async () => {
+    it('in a batch of more than 20 are rejected', async () => {
       const batch = (count: number) =>
         Array.from({ length: count }, (_, id) => message('ping', undefined, id));
       expect((await api.post('/mcp', batch(20))).body).toHaveLength(20);
@@ -262,7 +262,7 @@ describe('a hostile client of the MCP endpoint', () => {
       expect([answer.status, answer.body.error.code]).toEqual([400, -32600]);
     });
 
-    it('that cancel an earlier one of the same batch, which has its answer already', async () => {
+    it('that cancel an earlier message of the same batch have no effect', async () => {
       const args = { name: 'list_agents', arguments: { workspace_id: has.org.workspaceId } };
       const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
       const answer = await api.post('/mcp', [message('tools/call', args, 7), cancel]);

@@ -3,7 +3,7 @@ import { populate, type Population, ToolsFixture } from './population.fixture';
 
 const PAGE = 64 * 1024;
 
-/** How much one result holds, and how to read on. */
+/** The limits of a result, and how to continue. */
 describe('a result of the MCP endpoint', () => {
   let app: TestApp;
   let has: Population;
@@ -20,8 +20,8 @@ describe('a result of the MCP endpoint', () => {
     await app.close();
   });
 
-  /** Reads a text to its end, as a model would. */
-  const whole = async (
+  /** Reads a text to its end, like a model. */
+  const readAll = async (
     tool: string,
     args: object,
     member: string,
@@ -49,49 +49,49 @@ describe('a result of the MCP endpoint', () => {
     for (let i = 0; i < 55; i++) {
       await editor.post('/agent/v1/agents', { workspace_id: org.workspaceId, name: `a${i}` });
     }
-    const of = await ToolsFixture.create(app, org, 'viewer');
+    const reader = await ToolsFixture.create(app, org, 'viewer');
     const names: string[] = [];
     let cursor: string | null = null;
     const sizes: number[] = [];
     do {
-      const page: any = await of.result('list_agents', cursor === null ? {} : { cursor });
+      const page: any = await reader.result('list_agents', cursor === null ? {} : { cursor });
       sizes.push(page.items.length as number);
       names.push(...page.items.map(({ name }: any) => name));
       cursor = page.next_cursor;
     } while (cursor !== null);
     expect([sizes, new Set(names).size]).toEqual([[20, 20, 15], 55]);
-    expect((await of.result('list_agents', { limit: 50 })).items).toHaveLength(50);
-    await of.client.close();
+    expect((await reader.result('list_agents', { limit: 50 })).items).toHaveLength(50);
+    await reader.client.close();
   });
 
-  it('has at most 100 items of each list within a resource, and continues them', async () => {
+  it('has at most 100 items of each list within a resource, and the rest on request', async () => {
     const editor = await has.org.as('editor');
-    const of = { workspace_id: has.org.workspaceId };
-    const named = (i: number) => String(i).padStart(3, '0');
+    const inWorkspace = { workspace_id: has.org.workspaceId };
+    const padded = (i: number) => String(i).padStart(3, '0');
     const numbers = Array.from({ length: 150 }, (_, i) => i);
-    const tools = numbers.map((i) => ({ name: `tool_${named(i)}`, input_schema: { type: 'object' } }));
-    const server = { ...of, name: 'many', url: 'https://many.example.com/mcp', tools };
+    const tools = numbers.map((i) => ({ name: `tool_${padded(i)}`, input_schema: { type: 'object' } }));
+    const server = { ...inWorkspace, name: 'many', url: 'https://many.example.com/mcp', tools };
     const { server_id } = (await editor.post('/mcp/v1/servers', server)).body;
     const agent = await editor.post('/agent/v1/agents', {
-      ...of,
+      ...inWorkspace,
       name: 'able',
       tools: tools.map(({ name }) => ({ server_id, tool_name: name })),
     });
-    const files = numbers.map((i) => ({ path: `f${named(i)}.md`, content: 'x', encoding: 'utf-8' }));
+    const files = numbers.map((i) => ({ path: `f${padded(i)}.md`, content: 'x', encoding: 'utf-8' }));
     const skill = await editor.post('/skill/v1/skills', {
-      ...of,
+      ...inWorkspace,
       name: 'rich',
       description: 'x',
       instructions: 'x',
       files,
     });
-    const made = await editor.post('/eval/v1/experiments', { ...of, name: 'scored' });
+    const made = await editor.post('/eval/v1/experiments', { ...inWorkspace, name: 'scored' });
     const path = `/eval/v1/experiments/${made.body.experiment_id}`;
     const items = [numbers.slice(0, 75), numbers.slice(75)].map((some) => ({
       case_id: `c${some[0]}`,
-      scores: Object.fromEntries(some.map((i) => [`s${named(i)}`, 1])),
+      scores: Object.fromEntries(some.map((i) => [`s${padded(i)}`, 1])),
     }));
-    await editor.post(`${path}/results/bulk`, { ...of, items });
+    await editor.post(`${path}/results/bulk`, { ...inWorkspace, items });
     await editor.patch(path, { experiment_status: 'completed' });
     for (const [tool, args, member, count] of [
       ['get_agent', { agent_id: agent.body.agent_id }, 'tools', 150],
@@ -112,7 +112,7 @@ describe('a result of the MCP endpoint', () => {
     }
   });
 
-  it('shortens the descriptions of a list, and not those of one resource', async () => {
+  it('shortens descriptions in a list, but not the description of a single resource', async () => {
     const org = await newOrganization(app);
     const description = 'word '.repeat(200).trim();
     const { body } = await (
@@ -122,13 +122,13 @@ describe('a result of the MCP endpoint', () => {
       name: 'long',
       description,
     });
-    const of = await ToolsFixture.create(app, org, 'viewer');
-    expect((await of.result('list_agents')).items[0].description).toHaveLength(300);
-    expect((await of.result('get_agent', { agent_id: body.agent_id })).description).toBe(description);
-    await of.client.close();
+    const reader = await ToolsFixture.create(app, org, 'viewer');
+    expect((await reader.result('list_agents')).items[0].description).toHaveLength(300);
+    expect((await reader.result('get_agent', { agent_id: body.agent_id })).description).toBe(description);
+    await reader.client.close();
   });
 
-  it('shortens the descriptions of search', async () => {
+  it('shortens descriptions in search results', async () => {
     const editor = await has.org.as('editor');
     const description = 'zymurgy '.repeat(100).trim();
     await editor.post('/agent/v1/agents', { workspace_id: has.org.workspaceId, name: 'brewer', description });
@@ -159,14 +159,14 @@ describe('a result of the MCP endpoint', () => {
     ['of two bytes', 'é'],
     ['of three bytes', '€'],
     ['of four bytes', '😀'],
-  ])('has 64 KiB of a file, and splits no character %s', async (name, character) => {
+  ])('has at most 64 KiB of a file, and splits no character %s', async (name, character) => {
     const content = `x${character.repeat(150_000 / Buffer.byteLength(character))}y`;
     const id = await upload(`${encodeURIComponent(name)}.txt`, content, 'text/plain');
-    const { text, parts } = await whole('read_file', { file_id: id }, 'text');
+    const { text, parts } = await readAll('read_file', { file_id: id }, 'text');
     expect([text === content, parts]).toEqual([true, 3]);
   });
 
-  it('has a text where an offset splits a character', async () => {
+  it('begins with the next character if the offset splits one', async () => {
     const id = await upload('split.txt', '€€', 'text/plain');
     const { text, next_offset } = await on.result('read_file', { file_id: id, offset: 1 });
     expect([text, next_offset]).toEqual(['€', null]);
@@ -177,7 +177,7 @@ describe('a result of the MCP endpoint', () => {
     expect([text, next_offset]).toEqual(['', null]);
   });
 
-  it('has no text of a binary file, but where to download it', async () => {
+  it('has a download path instead of the text of a binary file', async () => {
     const id = await upload('image.png', new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 1]), 'image/png');
     expect(await on.result('read_file', { file_id: id })).toMatchObject({
       text: null,
@@ -186,7 +186,7 @@ describe('a result of the MCP endpoint', () => {
     });
   });
 
-  it('has 64 KiB of the instructions of an agent or a skill, and of a file of one', async () => {
+  it('has at most 64 KiB of the instructions of an agent or a skill, and of a file of a skill', async () => {
     const editor = await has.org.as('editor');
     const instructions = 'é'.repeat(70_000);
     const workspace_id = has.org.workspaceId;
@@ -199,10 +199,10 @@ describe('a result of the MCP endpoint', () => {
       files: [{ path: 'notes.md', content: instructions, encoding: 'utf-8' }],
     });
     const { skill_id } = skill.body;
-    const of = (text: string) => expect(text === instructions).toBe(true);
-    of((await whole('get_agent', { agent_id: agent.body.agent_id }, 'instructions')).text);
-    of((await whole('get_skill', { skill_id }, 'instructions')).text);
-    of((await whole('read_skill_file', { skill_id, path: 'notes.md' }, 'text')).text);
+    const expectWhole = (text: string) => expect(text === instructions).toBe(true);
+    expectWhole((await readAll('get_agent', { agent_id: agent.body.agent_id }, 'instructions')).text);
+    expectWhole((await readAll('get_skill', { skill_id }, 'instructions')).text);
+    expectWhole((await readAll('read_skill_file', { skill_id, path: 'notes.md' }, 'text')).text);
   });
 
   it('has an earlier version of a skill or a file on request', async () => {
@@ -215,8 +215,8 @@ describe('a result of the MCP endpoint', () => {
     });
     const { skill_id } = made.body;
     await editor.patch(`/skill/v1/skills/${skill_id}`, { instructions: 'second' });
-    const of = async (args: object) => (await on.result('get_skill', { skill_id, ...args })).instructions;
-    expect([await of({}), await of({ version_ordinal: 1 })]).toEqual(['second', 'first']);
+    const instructionsOf = async (args: object) => (await on.result('get_skill', { skill_id, ...args })).instructions;
+    expect([await instructionsOf({}), await instructionsOf({ version_ordinal: 1 })]).toEqual(['second', 'first']);
     expect((await on.problem('get_skill', { skill_id, version_ordinal: 3 })).code).toBe('not_found');
   });
 });

@@ -19,7 +19,7 @@ const REFUND_STATUS = {
   }),
 };
 
-/** A tenant's MCP server, written with the official SDK: it requires a token, and has one tool. */
+/** A tenant's MCP server that uses the official SDK. It requires a token and has one tool. */
 export class OrdersServer {
   private constructor(
     private readonly server: http.Server,

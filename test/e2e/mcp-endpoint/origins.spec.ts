@@ -24,19 +24,19 @@ describe('the Origin of requests to the MCP endpoint', () => {
       'http://127.0.0.1.nip.io',
       'null',
       'file://',
-    ])('is refused as %s, also with the Host of DNS rebinding', async (origin) => {
+    ])('is rejected if it is %s, even with the Host of DNS rebinding', async (origin) => {
       expect(await pingOf(app, { origin })).toBe(403);
       expect(await pingOf(app, { origin, host: 'evil.example.com' })).toBe(403);
     });
 
     it.each(['http://localhost:3000', 'http://127.0.0.1:8080', 'http://[::1]'])(
-      'is accepted as %s',
+      'is accepted if it is %s',
       async (origin) => expect(await pingOf(app, { origin })).toBe(200),
     );
 
     it('is not required', async () => expect(await pingOf(app, {})).toBe(200));
 
-    it('is refused as a problem', async () => {
+    it('is rejected with a problem', async () => {
       const org = await newOrganization(app);
       const { body } = await (
         await org.member('viewer')
@@ -65,7 +65,7 @@ describe('the Origin of requests to the MCP endpoint', () => {
       ['http://registry.example.com', 403],
       ['https://app.example.com:8443', 403],
       ['http://localhost:3000', 403],
-    ])('answers %s with %i', async (origin, status) => expect(await pingOf(app, { origin })).toBe(status));
+    ])('%s returns %i', async (origin, status) => expect(await pingOf(app, { origin })).toBe(status));
 
     it('lets browsers send the headers of the protocol', async () => {
       const requested = 'authorization,content-type,mcp-protocol-version,mcp-session-id,mcp-method,mcp-name';
@@ -86,7 +86,7 @@ describe('the Origin of requests to the MCP endpoint', () => {
       expect(other.headers.get('access-control-allow-origin')).toBeNull();
     });
 
-    it('lets browsers read answers', async () => {
+    it('lets browsers read responses', async () => {
       const { headers } = await app.api().get('/agent/v1/agents', { origin: 'https://app.example.com' });
       expect(headers.get('access-control-allow-origin')).toBe('https://app.example.com');
       expect(headers.get('vary')).toContain('Origin');

@@ -8,7 +8,7 @@ import {
 } from '#testing';
 import { connect, type TestMcpClient } from './clients.fixture';
 
-/** A workspace with one of everything that the tools read. */
+/** A workspace with one of each resource that the tools read. */
 export interface Population {
   org: TestOrganization;
   agentId: string;
@@ -97,7 +97,7 @@ export async function populate(app: TestApp, organization?: TestOrganization): P
   };
 }
 
-/** A client of the endpoint within one workspace. */
+/** A client of the endpoint that calls tools in one workspace. */
 export class ToolsFixture {
   constructor(
     readonly client: TestMcpClient,

@@ -25,18 +25,18 @@ describe('the prompts of the MCP endpoint', () => {
   };
 
   it.each(CLIENT_MODES)('are listed with their arguments (client %s)', async (mode) => {
-    const of = await connect(app.url, await has.org.token('viewer'), mode);
-    const { prompts } = await of.listPrompts({});
+    const modeClient = await connect(app.url, await has.org.token('viewer'), mode);
+    const { prompts } = await modeClient.listPrompts({});
     expect(
-      prompts.map(({ name, arguments: given }: any) => [name, given.map((one: any) => one.name)]),
+      prompts.map(({ name, arguments: args }: any) => [name, args.map((one: any) => one.name)]),
     ).toEqual([
       ['use_skill', ['skill', 'task']],
       ['act_as_agent', ['agent', 'task']],
     ]);
-    await of.close();
+    await modeClient.close();
   });
 
-  it('give the instructions of a skill, by its name or its id', async () => {
+  it('return the instructions of a skill, by its name or its id', async () => {
     const byName = await textOf('use_skill', { skill: 'pdf-forms', task: 'Fill form 7.' });
     expect(byName).toContain(INSTRUCTIONS);
     expect(byName).toContain('The skill has 3 files.');
@@ -44,7 +44,7 @@ describe('the prompts of the MCP endpoint', () => {
     expect(await textOf('use_skill', { skill: has.skillId })).toContain(INSTRUCTIONS);
   });
 
-  it('give the instructions of an agent with its skills and tools', async () => {
+  it('return the instructions of an agent with its skills and tools', async () => {
     const text = await textOf('act_as_agent', { agent: 'clerk' });
     expect(text).toContain('You are a clerk.');
     expect(text).toContain(`- ${has.skillId}`);
@@ -58,50 +58,50 @@ describe('the prompts of the MCP endpoint', () => {
     ['use_skill', { skill: 'pdf-forms', tsk: 'lost' }],
     ['use_skill', { skill: 'x'.repeat(1000) }],
     ['other', { skill: 'pdf-forms' }],
-  ])('refuse %s with %p', async (name, args) => {
+  ])('reject %s with %p', async (name, args) => {
     await expect(client.getPrompt({ name, arguments: args as any })).rejects.toMatchObject({ code: -32602 });
   });
 
   describe('out of reach', () => {
-    /** Asks for what the workspace has, and returns what is given and completed. */
-    const given = async (token: string, headers: Record<string, string>): Promise<unknown[]> => {
-      const of = await connect(app.url, token, 'auto', headers);
-      const answers: unknown[] = [];
+    /** Requests and completes prompts for the resources of the workspace. Returns the outcomes. */
+    const outcomesOf = async (token: string, headers: Record<string, string>): Promise<unknown[]> => {
+      const caller = await connect(app.url, token, 'auto', headers);
+      const outcomes: unknown[] = [];
       for (const [name, argument, values] of [
         ['use_skill', 'skill', ['pdf-forms', has.skillId]],
         ['act_as_agent', 'agent', ['clerk', has.agentId]],
       ] as const) {
         for (const value of values) {
-          const got = of.getPrompt({ name, arguments: { [argument]: value } });
-          answers.push(
+          const got = caller.getPrompt({ name, arguments: { [argument]: value } });
+          outcomes.push(
             await got.then(
-              () => 'given',
+              () => 'returned',
               (error: unknown) => (error as { code: number }).code,
             ),
           );
         }
         const ref = { type: 'ref/prompt', name };
-        const { completion } = await of.complete({ ref, argument: { name: argument, value: '' } });
-        answers.push(completion.values);
+        const { completion } = await caller.complete({ ref, argument: { name: argument, value: '' } });
+        outcomes.push(completion.values);
       }
-      await of.close();
-      return answers;
+      await caller.close();
+      return outcomes;
     };
     const NOTHING = [-32602, -32602, [], -32602, -32602, []];
-    const ALL = ['given', 'given', ['pdf-forms'], 'given', 'given', ['clerk']];
+    const ALL = ['returned', 'returned', ['pdf-forms'], 'returned', 'returned', ['clerk']];
 
-    it('in another organization, give and complete nothing', async () => {
+    it('in another organization are neither returned nor completed', async () => {
       const stranger = await newOrganization(app);
-      expect(await given(await stranger.token('owner'), {})).toEqual(NOTHING);
+      expect(await outcomesOf(await stranger.token('owner'), {})).toEqual(NOTHING);
     });
 
-    it('in another workspace than that of the header, or of the caller, give and complete nothing', async () => {
+    it('in a workspace other than those of the header or the caller are neither returned nor completed', async () => {
       const otherWorkspace = await has.org.newWorkspace();
       const owner = await has.org.token('owner');
-      expect(await given(owner, { 'x-service-workspace-id': has.org.workspaceId })).toEqual(ALL);
-      expect(await given(owner, { 'x-service-workspace-id': otherWorkspace })).toEqual(NOTHING);
-      const limited = await has.org.tokenOf('usr_beside', { roles: ['viewer'], workspace_ids: [otherWorkspace] });
-      expect(await given(limited, {})).toEqual(NOTHING);
+      expect(await outcomesOf(owner, { 'x-service-workspace-id': has.org.workspaceId })).toEqual(ALL);
+      expect(await outcomesOf(owner, { 'x-service-workspace-id': otherWorkspace })).toEqual(NOTHING);
+      const limited = await has.org.tokenOf('usr_other', { roles: ['viewer'], workspace_ids: [otherWorkspace] });
+      expect(await outcomesOf(limited, {})).toEqual(NOTHING);
     });
   });
 
@@ -123,15 +123,15 @@ describe('the prompts of the MCP endpoint', () => {
     expect(ofTemplate.completion.values).toEqual([]);
   });
 
-  it('complete the ids of resources whose name several workspaces have', async () => {
+  it('complete ids if several workspaces have a resource with the name', async () => {
     const otherWorkspace = await has.org.newWorkspace();
     const body = { workspace_id: otherWorkspace, name: 'pdf-forms', description: 'x', instructions: 'x' };
     const made = await (await has.org.as('owner')).post('/skill/v1/skills', body);
-    const of = await connect(app.url, await has.org.token('owner'));
+    const owner = await connect(app.url, await has.org.token('owner'));
     const ref = { type: 'ref/prompt', name: 'use_skill' };
-    const { completion } = await of.complete({ ref, argument: { name: 'skill', value: 'pdf' } });
+    const { completion } = await owner.complete({ ref, argument: { name: 'skill', value: 'pdf' } });
     expect(completion).toEqual({ values: expect.any(Array), hasMore: false, total: 2 });
     expect(completion.values.sort()).toEqual([has.skillId, made.body.skill_id].sort());
-    await of.close();
+    await owner.close();
   });
 });

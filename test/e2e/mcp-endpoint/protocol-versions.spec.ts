@@ -28,7 +28,7 @@ const current = (method: string, params: object = {}, version = CURRENT): object
   },
 });
 
-/** Clients of every revision, by requests written by hand. */
+/** Sends requests like the clients of every revision. */
 describe('a client of the MCP endpoint', () => {
   let app: TestApp;
   let org: TestOrganization;
@@ -48,7 +48,7 @@ describe('a client of the MCP endpoint', () => {
     const headers: Record<string, string> =
       revision < '2025-06-18' ? {} : { 'mcp-protocol-version': revision };
 
-    it('opens with the handshake, and calls a tool', async () => {
+    it('starts with the handshake, and calls a tool', async () => {
       const opened = await send(initialize(revision));
       expect([opened.status, opened.headers.get('mcp-session-id')]).toEqual([200, null]);
       expect(opened.body).toMatchObject({
@@ -78,7 +78,7 @@ describe('a client of the MCP endpoint', () => {
       expect(called.body.result.structuredContent).toEqual(JSON.parse(text));
     });
 
-    it('learns which methods do not exist', async () => {
+    it('gets an error for an unknown method', async () => {
       const { body } = await send({ jsonrpc: '2.0', id: 1, method: 'tools/guess' }, headers);
       expect(body).toEqual({ jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'Method not found' } });
     });
@@ -103,9 +103,9 @@ describe('a client of the MCP endpoint', () => {
     it.each([
       ['an empty batch', []],
       ['a batch of 101 messages', Array.from({ length: 101 }, (_, n) => ping(n))],
-      ['a batch with something that is no message', [ping(1), 7]],
+      ['a batch with an invalid message', [ping(1), 7]],
       ['a handshake within a batch', [initialize('2025-03-26'), ping(1)]],
-    ])('is refused %s', async (_, batch) => {
+    ])('cannot send %s', async (_, batch) => {
       const { status, body } = await send(batch);
       expect([status, body.id, body.error.code]).toEqual([400, null, -32600]);
       expect(body.error.message).not.toBe('');
@@ -113,23 +113,23 @@ describe('a client of the MCP endpoint', () => {
   });
 
   describe('of 2026-07-28', () => {
-    const of = (method: string, name?: string): Record<string, string> => ({
+    const headersFor = (method: string, name?: string): Record<string, string> => ({
       'mcp-protocol-version': CURRENT,
       'mcp-method': method,
       ...(name && { 'mcp-name': name }),
     });
 
-    it('needs no handshake: it discovers the server, and calls a tool', async () => {
-      const found = await send(current('server/discover'), of('server/discover'));
+    it('discovers the server and calls a tool without a handshake', async () => {
+      const found = await send(current('server/discover'), headersFor('server/discover'));
       expect([found.status, found.body.result.supportedVersions]).toEqual([200, [CURRENT]]);
-      const listed = await send(current('tools/list'), of('tools/list'));
+      const listed = await send(current('tools/list'), headersFor('tools/list'));
       expect(listed.body.result).toMatchObject({ resultType: 'complete', cacheScope: 'private' });
-      const called = await send(current('tools/call', OPEN), of('tools/call', OPEN.name));
+      const called = await send(current('tools/call', OPEN), headersFor('tools/call', OPEN.name));
       expect(called.body.result.structuredContent).toMatchObject({ workspace_id: org.workspaceId });
     });
 
     it.each([
-      ['without its description of itself', LIST, {}, -32602, /_meta/],
+      ['that does not describe itself', LIST, {}, -32602, /_meta/],
       [
         'whose header names another method',
         current('tools/list'),
@@ -145,23 +145,23 @@ describe('a client of the MCP endpoint', () => {
         /name/i,
       ],
       ['of a removed method', current('ping'), {}, -32601, /not found/i],
-    ] as const)('is refused a request %s', async (_, message, headers, code, hint) => {
+    ] as const)('cannot send a request %s', async (_, message, headers, code, hint) => {
       const { method, params } = message as unknown as { method: string; params?: { name?: string } };
-      const { status, body } = await send(message, { ...of(method, params?.name), ...headers });
+      const { status, body } = await send(message, { ...headersFor(method, params?.name), ...headers });
       expect([status, body.error.code]).toEqual([code === -32601 ? 404 : 400, code]);
       expect(body.error.message).toMatch(hint);
     });
   });
 
   it.each(['1999-01-01', CURRENT, 'latest'])(
-    'is offered 2025-11-25 if its handshake asks for %s',
+    'gets 2025-11-25 if its handshake requests %s',
     async (revision) => {
       const { status, body } = await send(initialize(revision));
       expect([status, body.result.protocolVersion]).toEqual([200, '2025-11-25']);
     },
   );
 
-  it('learns the supported revisions if its header names an unknown one', async () => {
+  it('gets the supported revisions if its header names an unknown one', async () => {
     const earlier = await send(LIST, { 'mcp-protocol-version': '1999-01-01' });
     expect([earlier.status, earlier.body.error.code]).toEqual([400, -32000]);
     expect(earlier.body.error.message).toContain('2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05');
@@ -175,7 +175,7 @@ describe('a client of the MCP endpoint', () => {
     ]);
   });
 
-  it('may leave out the header of its revision, and keep the id of a session that another server made', async () => {
+  it('can omit the header of its revision, and send the session id of another server', async () => {
     const { status, body } = await send(LIST, { 'mcp-session-id': 'of another server' });
     expect([status, body.result.tools[0].name]).toEqual([200, 'mcp__initialise']);
   });
@@ -187,10 +187,10 @@ describe('a client of the MCP endpoint', () => {
     ['sends a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'a=b', 415, 'application/json'],
     ['sends broken JSON', {}, '{"jsonrpc": "2.0", "id": 1,', 400, 'line 1'],
     ['sends nothing', {}, '', 400, 'empty'],
-    ['sends JSON that is no message', {}, { hello: 'world' }, 400, 'JSON-RPC'],
+    ['sends JSON that is not a message', {}, { hello: 'world' }, 400, 'JSON-RPC'],
     ['sends a message of JSON-RPC 1.0', {}, { id: 1, method: 'tools/list', params: [] }, 400, 'JSON-RPC'],
     ['sends an unknown encoding', { 'content-encoding': 'br' }, LIST, 415, 'gzip'],
-  ])('is told what is wrong if it %s', async (_, headers, body, status, hint) => {
+  ])('gets a hint if it %s', async (_, headers, body, status, hint) => {
     const answer = await send(typeof body === 'string' ? body : JSON.stringify(body), {
       'content-type': 'application/json',
       ...headers,
@@ -199,18 +199,18 @@ describe('a client of the MCP endpoint', () => {
     expect(answer.body.detail ?? answer.body.error.message).toContain(hint);
   });
 
-  it.each(['GET', 'DELETE', 'PUT', 'PATCH'])('is told to use POST if it sends %s', async (method) => {
+  it.each(['GET', 'DELETE', 'PUT', 'PATCH'])('gets 405 that allows POST if it sends %s', async (method) => {
     const { status, headers, body } = await send(undefined, {}, method);
     expect([status, headers.get('allow'), body.code]).toEqual([405, 'POST', 'method_not_allowed']);
   });
 
-  it('is told how to authenticate if it sends no token', async () => {
+  it('gets 401 with the URL of the metadata if it sends no token', async () => {
     const { status, headers, body } = await app.api().post('/mcp', LIST, { accept: ACCEPT });
     expect([status, body.code]).toEqual([401, 'token_missing']);
     expect(headers.get('www-authenticate')).toMatch(/^Bearer .*resource_metadata="http/);
   });
 
-  it('that is the SDK of version 1 works: it lists, calls, and closes', async () => {
+  it('can use version 1 of the SDK', async () => {
     const client = await connect(app.url, token, 'v1', { 'x-service-workspace-id': org.workspaceId });
     try {
       expect(client.getInstructions()).toContain('mcp__initialise');

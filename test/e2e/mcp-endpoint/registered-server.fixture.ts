@@ -5,23 +5,23 @@ import { toNodeHandler } from '@modelcontextprotocol/node';
 import { type CallToolResult, createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import * as z from 'zod/v4';
 
-/** A real MCP server, written with the official SDK, that a test registers. */
+/** An MCP server that uses the official SDK, for tests to register. */
 export class RegisteredServer {
-  /** Calls whose caller went away before they ended. */
+  /** The number of calls that were aborted by the caller. */
   aborted = 0;
-  /** Calls that have begun. */
-  begun = 0;
+  /** The number of calls of `hang` that have started. */
+  started = 0;
 
   private constructor(private readonly http: HttpServer) {}
 
   static async start(): Promise<RegisteredServer> {
     const http = createServer();
-    const made = new RegisteredServer(http);
-    const handle = toNodeHandler(createMcpHandler(() => made.server()));
+    const registered = new RegisteredServer(http);
+    const handle = toNodeHandler(createMcpHandler(() => registered.server()));
     http.on('request', (request, response) => void handle(request, response));
     http.listen(0, '127.0.0.1');
     await once(http, 'listening');
-    return made;
+    return registered;
   }
 
   get url(): string {
@@ -60,7 +60,7 @@ export class RegisteredServer {
       };
     });
     server.registerTool('hang', { description: 'Never ends.', inputSchema }, async (_, { mcpReq }) => {
-      this.begun += 1;
+      this.started += 1;
       await once(mcpReq.signal, 'abort');
       this.aborted += 1;
       return text('aborted');

@@ -32,8 +32,8 @@ describe('the resources of the MCP endpoint', () => {
   };
 
   it.each(CLIENT_MODES)('are read with their media types (client %s)', async (mode) => {
-    const of = await connect(app.url, await has.org.token('viewer'), mode);
-    const read = async (uri: string) => (await of.readResource({ uri })).contents;
+    const modeClient = await connect(app.url, await has.org.token('viewer'), mode);
+    const read = async (uri: string) => (await modeClient.readResource({ uri })).contents;
     expect(await read(`${skill}/references/fields.md`)).toEqual([
       { uri: `${skill}/references/fields.md`, mimeType: 'text/markdown', text: FIELDS },
     ]);
@@ -47,11 +47,11 @@ describe('the resources of the MCP endpoint', () => {
     expect(await read(`registry://files/${has.fileId}`)).toEqual([
       { uri: `registry://files/${has.fileId}`, mimeType: 'text/csv', text: 'a,b\n1,2\n' },
     ]);
-    await of.close();
+    await modeClient.close();
   });
 
-  it.each(CLIENT_MODES)('that do not exist are named as such (client %s)', async (mode) => {
-    const of = await connect(app.url, await has.org.token('viewer'), mode);
+  it.each(CLIENT_MODES)('that do not exist return an error with their URI (client %s)', async (mode) => {
+    const modeClient = await connect(app.url, await has.org.token('viewer'), mode);
     for (const uri of [
       `${skill}/missing.md`,
       `${skill}/../pdf-forms/SKILL.md`,
@@ -66,9 +66,9 @@ describe('the resources of the MCP endpoint', () => {
       'https://example.com/',
       'a%00b',
     ]) {
-      await expect(of.readResource({ uri })).rejects.toMatchObject({ code: -32602, data: { uri } });
+      await expect(modeClient.readResource({ uri })).rejects.toMatchObject({ code: -32602, data: { uri } });
     }
-    await of.close();
+    await modeClient.close();
   });
 
   it('are listed, skills first', async () => {
@@ -114,15 +114,14 @@ describe('the resources of the MCP endpoint', () => {
     await other.close();
   });
 
-  it.each(['x', 'c2tpbGxzIHg', 'ZXZpbCA'])('refuse the cursor %s', async (cursor) => {
+  it.each(['x', 'c2tpbGxzIHg', 'ZXZpbCA'])('reject the cursor %s', async (cursor) => {
     await expect(client.listResources({ cursor })).rejects.toMatchObject({ code: -32602 });
   });
 
   it('that are archived are neither listed nor read', async () => {
     const org = await newOrganization(app);
     const admin = await org.as('admin');
-    const of = { workspace_id: org.workspaceId };
-    const body = { ...of, name: 'gone', description: 'x', instructions: 'x' };
+    const body = { workspace_id: org.workspaceId, name: 'gone', description: 'x', instructions: 'x' };
     const { skill_id } = (await admin.post('/skill/v1/skills', body)).body;
     const path = `/file/v1/files?workspace_id=${org.workspaceId}&name=gone.txt`;
     const { file_id } = (await admin.post(path, 'x', { 'content-type': 'text/plain' })).body;
@@ -138,7 +137,7 @@ describe('the resources of the MCP endpoint', () => {
     await reader.close();
   });
 
-  it('of another organization are neither listed nor read, and their cursor shows nothing', async () => {
+  it('of another organization are neither listed nor read, even with its cursor', async () => {
     const org = await newOrganization(app);
     const stranger = await connect(app.url, await org.token('owner'));
     const paging = await connect(app.url, await has.org.token('viewer'), 'v1');
@@ -152,7 +151,7 @@ describe('the resources of the MCP endpoint', () => {
     await Promise.all([stranger.close(), paging.close()]);
   });
 
-  it('of a workspace out of reach, or other than the one of the header, are not read', async () => {
+  it('of a workspace that is out of reach, or not the one of the header, are not read', async () => {
     const otherWorkspace = await has.org.newWorkspace();
     const owner = (headers: Record<string, string>) =>
       has.org.token('owner').then((token) => connect(app.url, token, 'auto', headers));
@@ -162,13 +161,13 @@ describe('the resources of the MCP endpoint', () => {
     await expect(within.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
     const home = await owner({ 'x-service-workspace-id': has.org.workspaceId });
     expect((await home.readResource({ uri })).contents).toHaveLength(1);
-    const limited = await has.org.tokenOf('usr_beside', { roles: ['viewer'], workspace_ids: [otherWorkspace] });
+    const limited = await has.org.tokenOf('usr_other', { roles: ['viewer'], workspace_ids: [otherWorkspace] });
     const colleague = await connect(app.url, limited);
     await expect(colleague.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
     for (const one of [within, home, colleague]) await one.close();
   });
 
-  it('of more than 1 MiB are refused with another way to read them', async () => {
+  it('of more than 1 MiB are rejected with another way to read them', async () => {
     const editor = await has.org.as('editor');
     const path = `/file/v1/files?workspace_id=${has.org.workspaceId}&name=large.txt`;
     const { body } = await editor.post(path, 'x'.repeat(1024 * 1024 + 1), { 'content-type': 'text/plain' });
@@ -178,7 +177,7 @@ describe('the resources of the MCP endpoint', () => {
     });
   });
 
-  describe('in the extension for skills', () => {
+  describe('and the extension for skills', () => {
     const request = (method: string, params: object): Promise<any> => requestIn(has.org, method, params);
     const requestIn = async (org: TestOrganization, method: string, params: object): Promise<any> => {
       const member = app.api(await org.token('viewer'));
@@ -196,18 +195,18 @@ describe('the resources of the MCP endpoint', () => {
       })),
     });
 
-    it('is declared', () => {
+    it('are declared', () => {
       expect(client.getServerCapabilities()).toMatchObject({
         extensions: { 'io.modelcontextprotocol/skills': { directoryRead: true } },
       });
     });
 
-    it('skills have their frontmatter and the digests of their files', async () => {
+    it('list skills with their frontmatter and the digests of their files', async () => {
       expect(await request('skills/list', {})).toEqual({ skills: [entry()] });
       expect(await request('skills/get', { uri: `${skill}/SKILL.md` })).toEqual({ skill: entry() });
     });
 
-    it('skills of more than 512 files have no digests, and the others of the page do', async () => {
+    it('omit the digests of a skill with more than 512 files, but not those of other skills on the page', async () => {
       const org = await newOrganization(app);
       const editor = await org.as('editor');
       const add = async (name: string, count: number): Promise<void> => {
@@ -228,11 +227,11 @@ describe('the resources of the MCP endpoint', () => {
         method: 'skills/list',
         params: {},
       });
-      const shown = body.result.skills.map(({ frontmatter, resources }: any) => [
+      const listed = body.result.skills.map(({ frontmatter, resources }: any) => [
         frontmatter.name,
         Array.isArray(resources) ? resources.length : resources,
       ]);
-      expect(shown).toEqual([
+      expect(listed).toEqual([
         ['few', 512],
         ['many', 'dynamic'],
       ]);
@@ -254,7 +253,7 @@ describe('the resources of the MCP endpoint', () => {
       ['a long text that is repeated', `x: &a ${'x'.repeat(60_000)}\ny: [${'*a, '.repeat(98)}*a]`],
       ['a number that JSON cannot hold', 'x: .inf'],
       ['deep nesting', `x: ${'['.repeat(65)}1${']'.repeat(65)}`],
-    ])('leave out a skill whose frontmatter has %s, and list the others', async (_, members) => {
+    ])('omit a skill whose frontmatter has %s, and list the others', async (_, members) => {
       const org = await newOrganization(app);
       await addMarkdown(org, 'plain', 'x: 1');
       const id = await addMarkdown(org, 'odd', members);
@@ -269,7 +268,7 @@ describe('the resources of the MCP endpoint', () => {
       await client.close();
     });
 
-    it('directories are read in pages, and long lists of files are not part of an entry', async () => {
+    it('return directories in pages, and omit long lists of files from entries', async () => {
       const org = await newOrganization(app);
       const files = Array.from({ length: 250 }, (_, i) => ({
         path: `${'long/'.repeat(60)}${String(i).padStart(3, '0')}.md`,
@@ -302,7 +301,7 @@ describe('the resources of the MCP endpoint', () => {
       await client.close();
     });
 
-    it('keeps unknown members of the frontmatter as written', async () => {
+    it('keep unknown members of the frontmatter', async () => {
       const editor = await has.org.as('editor');
       const markdown = '---\nname: odd\ndescription: Odd.\nlicense: MIT\nx-own: [1, {a: b}]\n---\nBody';
       const form = new FormData();
@@ -322,7 +321,7 @@ describe('the resources of the MCP endpoint', () => {
       await (await has.org.as('admin')).post(`/skill/v1/skills/${made.body.skill_id}/archive`);
     });
 
-    it('directories list what lies directly in them', async () => {
+    it('list the immediate children of a directory', async () => {
       expect((await request('resources/directory/read', { uri: skill })).resources).toMatchObject([
         { uri: `${skill}/SKILL.md`, name: 'SKILL.md', mimeType: 'text/markdown' },
         { uri: `${skill}/logo.png`, mimeType: 'image/png', size: 4 },
@@ -338,7 +337,7 @@ describe('the resources of the MCP endpoint', () => {
       ['skills/get', undefined],
       ['resources/directory/read', 'SKILL.md'],
       ['resources/directory/read', 'skill://skl_x/x'],
-    ])('%s of %s is -32602', async (method, uri) => {
+    ])('return -32602 for %s of %s', async (method, uri) => {
       const named = uri === 'directory' ? skill : uri === 'SKILL.md' ? `${skill}/SKILL.md` : uri;
       await expect(request(method, { uri: named })).rejects.toMatchObject({ code: -32602 });
     });

@@ -2,10 +2,10 @@ import { type Role, ROLES } from '#platform/auth';
 import { type ApiClient, createTestApp, type TestApp } from '#testing';
 import { populate, type Population, ToolsFixture } from './population.fixture';
 
-/** An operation of the API that does what a tool does. */
+/** The operation of the API that corresponds to a tool. */
 type Operation = (api: ApiClient) => Promise<{ status: number; body: any }>;
 
-/** A tool may do what the caller's token may do. */
+/** A tool requires the same roles as the corresponding operation of the API. */
 describe('the roles of each tool', () => {
   let app: TestApp;
   let has: Population;
@@ -54,14 +54,14 @@ describe('the roles of each tool', () => {
 
   const CALLERS = ROLES.filter((role) => role !== 'viewer' && role !== 'annotator');
 
-  /** Tools that no operation corresponds to, and the roles that they require. */
+  /** The tools without a corresponding operation, and the roles that they require. */
   const OWN: Readonly<Record<string, readonly Role[]>> = {
     mcp__initialise: ROLES,
     call_mcp_tool: CALLERS,
     read_result: CALLERS,
   };
 
-  it.each(ROLES)('are those of the operation that does the same: %s', async (role) => {
+  it.each(ROLES)('are those of the corresponding operation: %s', async (role) => {
     const on = await ToolsFixture.create(app, has.org, role);
     const api = await has.org.as(role);
     const listed: string[] = (await on.client.listTools()).tools.map(({ name }: any) => name);
@@ -77,7 +77,7 @@ describe('the roles of each tool', () => {
     await on.client.close();
   });
 
-  it.each(ROLES)('show and allow the endpoint’s own tools: %s', async (role) => {
+  it.each(ROLES)('decide which of the endpoint’s own tools are listed and allowed: %s', async (role) => {
     const on = await ToolsFixture.create(app, has.org, role);
     const listed: string[] = (await on.client.listTools()).tools.map(({ name }: any) => name);
     for (const [tool, roles] of Object.entries(OWN)) {
@@ -93,7 +93,7 @@ describe('the roles of each tool', () => {
     await on.client.close();
   });
 
-  it.each(ROLES)('decide which tools the instructions name: %s', async (role) => {
+  it.each(ROLES)('decide which tools the instructions mention: %s', async (role) => {
     const owner = await ToolsFixture.create(app, has.org, 'owner');
     const all: string[] = (await owner.client.listTools()).tools.map(({ name }: any) => name);
     const on = await ToolsFixture.create(app, has.org, role);
@@ -107,7 +107,7 @@ describe('the roles of each tool', () => {
     await Promise.all([owner.client.close(), on.client.close()]);
   });
 
-  it('have a case for every tool', async () => {
+  it('are tested for every tool', async () => {
     const on = await ToolsFixture.create(app, has.org, 'owner');
     const listed = (await on.client.listTools()).tools.map(({ name }: any) => name);
     expect([...cases.map(([tool]) => tool), ...Object.keys(OWN)].sort()).toEqual(listed.sort());
@@ -134,7 +134,7 @@ describe('the roles of each tool', () => {
     await on.client.close();
   });
 
-  it('are refused to callers without any, and to platform principals', async () => {
+  it('exclude callers without any role, and platform principals', async () => {
     const nobody = app.api(await has.org.tokenOf('usr_nobody', { roles: [] }));
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     expect((await nobody.post('/mcp', message)).body.code).toBe('access_denied');

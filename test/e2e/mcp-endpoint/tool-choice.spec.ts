@@ -1,7 +1,7 @@
 import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
 import { connect } from './clients.fixture';
 
-/** What users ask for in their own words, and the tool that does it. */
+/** Requests in the words of users, and the right tool for each. */
 const REQUESTS: [string, string][] = [
   ['search for anything about invoices', 'search_registry'],
   ['what does the billing bot do?', 'get_agent'],
@@ -26,8 +26,8 @@ const REQUESTS: [string, string][] = [
 ];
 
 /**
- * No model runs here. Instead, the registry itself, which agents search for tools, must rank the right one among the first
- * three by its name and description.
+ * No model runs here. Instead, the search of the registry, which agents use to find tools, must rank the right tool
+ * among the first three.
  */
 describe('the tools of the MCP endpoint', () => {
   let app: TestApp;
@@ -46,7 +46,7 @@ describe('the tools of the MCP endpoint', () => {
   });
   afterAll(() => app.close());
 
-  it.each(REQUESTS)('are found by a request: %s', async (query, name) => {
+  it.each(REQUESTS)('are found by the request: %s', async (query, name) => {
     const { body } = await searcher.post('/registry/v1/search', { query, types: ['tool'], limit: 3 });
     expect(body.items.map((item: any) => item.name)).toContain(name);
   });

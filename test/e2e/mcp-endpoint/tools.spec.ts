@@ -1,7 +1,7 @@
 import { createTestApp, createTestWorker, type TestApp } from '#testing';
 import { FIELDS, INSTRUCTIONS, populate, type Population, ToolsFixture } from './population.fixture';
 
-/** What each tool returns. The client validates results against the output schemas. */
+/** The results of each tool. The client validates them against the output schemas. */
 describe('the tools of the MCP endpoint', () => {
   let app: TestApp;
   let has: Population;
@@ -19,7 +19,7 @@ describe('the tools of the MCP endpoint', () => {
     await app.close();
   });
 
-  it('are described for models to choose by', async () => {
+  it('have descriptions, schemas and hints for models', async () => {
     const { tools } = await on.client.listTools();
     expect(tools.map(({ name }: any) => name)).toEqual([
       'mcp__initialise',
@@ -60,7 +60,7 @@ describe('the tools of the MCP endpoint', () => {
     }
   });
 
-  it('search what the workspace has', async () => {
+  it('search the workspace', async () => {
     const { items } = await on.result('search_registry', { query: 'forms' });
     expect(items[0]).toEqual({
       type: 'skill',
@@ -176,7 +176,7 @@ describe('the tools of the MCP endpoint', () => {
     expect(await on.result('get_mcp_tool', named)).toEqual(whole);
   });
 
-  describe('that find nothing say what to send', () => {
+  describe('return a hint for', () => {
     it.each<[string, string, () => Record<string, string>, RegExp]>([
       ['a name for an id', 'get_agent', () => ({ agent_id: 'clerk' }), /agent_id must be an id/],
       [
@@ -224,7 +224,7 @@ describe('the tools of the MCP endpoint', () => {
     });
   });
 
-  it('list and read what the store offers, also of other organizations', async () => {
+  it('list and read store items, even of other organizations', async () => {
     const { agentId, org } = await populate(app);
     const admin = await org.as('admin');
     const published = await admin.post('/store/v1/publisher/items', {
@@ -274,14 +274,14 @@ describe('the tools of the MCP endpoint', () => {
 
   it('show the mean scores of an experiment that has ended', async () => {
     const editor = await has.org.as('editor');
-    const of = { workspace_id: has.org.workspaceId };
-    const made = await editor.post('/eval/v1/experiments', { ...of, name: 'ended' });
+    const inWorkspace = { workspace_id: has.org.workspaceId };
+    const made = await editor.post('/eval/v1/experiments', { ...inWorkspace, name: 'ended' });
     const path = `/eval/v1/experiments/${made.body.experiment_id}`;
     for (const [case_id, score] of [
       ['a', 1],
       ['b', 0.5],
     ]) {
-      await editor.post(`${path}/results`, { ...of, case_id, scores: { exact: score } });
+      await editor.post(`${path}/results`, { ...inWorkspace, case_id, scores: { exact: score } });
     }
     await editor.patch(path, { experiment_status: 'completed' });
     const ended = await on.result('get_experiment', { experiment_id: made.body.experiment_id });
@@ -341,7 +341,7 @@ describe('the tools of the MCP endpoint', () => {
     }
   });
 
-  it('name what a scoring run lacks', async () => {
+  it('report what a scoring run lacks', async () => {
     const { code, text } = await on.problem('start_scoring_run', { scorer_id: has.scorerId });
     expect([code, text]).toEqual(['invalid_request', expect.stringContaining('Select what to score')]);
   });
