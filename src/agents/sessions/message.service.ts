@@ -55,7 +55,9 @@ export class MessageService {
     const key = [scope.orgId, scope.principalId, sessionId, workspaceIds];
     const isSmall = toRawJson([dto.content, dto.tool_calls ?? null]).text.length <= SMALL_WRITES.length;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const row = isSmall ? await this.smallWrites.add(key, message, signal) : (await this.append([message]))[0];
+      const row = isSmall
+        ? await this.smallWrites.add(key, message, signal)
+        : (await this.append([message]))[0];
       if (row) return toMessageDto(row);
       await this.sessions.checkAcceptsMessages(scope, sessionId);
     }

@@ -48,7 +48,9 @@ export class FileUploadService {
   ): Promise<Versioned<FileDto>> {
     const isForm = isFormOf(request);
     if (isForm)
-      rejectFields(query, (name) => problem.invalidQuery(name, 'must be a form field, not a query parameter'));
+      rejectFields(query, (name) =>
+        problem.invalidQuery(name, 'must be a form field, not a query parameter'),
+      );
     try {
       if (!isForm) await this.files.checkCreatable(scope, newFileOf(query, ''));
       const upload = await this.receive(scope, request, isForm, query);

@@ -50,7 +50,9 @@ export class PromptCatalogue {
     const unknown = Object.keys(args).find((argument) => !argumentNames.includes(argument));
     if (unknown !== undefined) {
       const shortened = unknown.slice(0, NAME_MAX);
-      throw invalid(`${shortened} is not an argument of ${name}. Its arguments are: ${argumentNames.join(', ')}.`);
+      throw invalid(
+        `${shortened} is not an argument of ${name}. Its arguments are: ${argumentNames.join(', ')}.`,
+      );
     }
     const value = args[prompt.argument] ?? '';
     if (value === '' || value.length > NAME_MAX) {
@@ -154,7 +156,8 @@ export class PromptCatalogue {
 
   private find(name: string): Prompt {
     const prompt = this.prompts.find(({ listed }) => listed.name === name);
-    if (!prompt) throw invalid(`Unknown prompt: ${name.slice(0, NAME_MAX)}. Call prompts/list for the names.`);
+    if (!prompt)
+      throw invalid(`Unknown prompt: ${name.slice(0, NAME_MAX)}. Call prompts/list for the names.`);
     return prompt;
   }
 

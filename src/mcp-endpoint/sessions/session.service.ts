@@ -64,7 +64,10 @@ export class SessionService {
     return entered.scope;
   }
 
-  private chooseWorkspace(caller: Caller, { session_handle: handle, workspace_id: named }: WorkspaceChoice): string {
+  private chooseWorkspace(
+    caller: Caller,
+    { session_handle: handle, workspace_id: named }: WorkspaceChoice,
+  ): string {
     const handleWorkspace = handle === undefined ? undefined : this.handles.open(caller.principal, handle);
     if (handleWorkspace !== undefined && named !== undefined && handleWorkspace !== named) {
       throw problem.invalidRequest(

@@ -36,7 +36,10 @@ const DATASET = objectOf({
   name: STRING,
   description: STRING_OR_NULL,
   record_count: INTEGER,
-  latest_version: { type: ['integer', 'null'], description: 'The newest CSV version. Null if there is none.' },
+  latest_version: {
+    type: ['integer', 'null'],
+    description: 'The newest CSV version. Null if there is none.',
+  },
   tags: TAGS,
 });
 
@@ -69,7 +72,10 @@ export class EvaluationTools {
       output: listOutput(DATASET),
       anyOf: ['viewer'],
       run: async ({ scope, args: { q, ...page } }) =>
-        listResult(await this.datasets.list(scope, pageQuery(DatasetListQueryDto, page, { q })), summarizeDataset),
+        listResult(
+          await this.datasets.list(scope, pageQuery(DatasetListQueryDto, page, { q })),
+          summarizeDataset,
+        ),
     }),
     tool<ListExperimentArguments>({
       name: 'list_experiments',

@@ -75,7 +75,10 @@ export class McpServerTools {
           server_id: STRING,
           name: STRING,
           description: STRING_OR_NULL,
-          health: { enum: HEALTH_STATUSES, description: 'The result of the last check. unknown: not checked yet.' },
+          health: {
+            enum: HEALTH_STATUSES,
+            description: 'The result of the last check. unknown: not checked yet.',
+          },
         }),
       ),
       anyOf: ['viewer', 'runtime'],
@@ -121,7 +124,10 @@ export class McpServerTools {
           type: ['object', 'null'],
           description: 'The JSON Schema of the arguments. Null if is_truncated.',
         },
-        annotations: { type: ['object', 'null'], description: 'The hints of the server about the effects of the tool.' },
+        annotations: {
+          type: ['object', 'null'],
+          description: 'The hints of the server about the effects of the tool.',
+        },
         is_archived: { type: 'boolean', description: 'Whether the server no longer offers the tool.' },
         is_truncated: { type: 'boolean', description: 'Whether the tool is too large for one result.' },
         content_url: {

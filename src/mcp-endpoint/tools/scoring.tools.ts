@@ -119,9 +119,13 @@ export class ScoringTools {
           type: 'integer',
           minimum: 1,
           maximum: 100,
-          description: 'Score only this many of the newest targets. Without it, selecting more than 100 targets is an error.',
+          description:
+            'Score only this many of the newest targets. Without it, selecting more than 100 targets is an error.',
         },
-        unscored_only: { type: 'boolean', description: 'Skip targets that this scorer version has already scored.' },
+        unscored_only: {
+          type: 'boolean',
+          description: 'Skip targets that this scorer version has already scored.',
+        },
         max_cost_usd: {
           type: 'number',
           exclusiveMinimum: 0,
@@ -155,7 +159,10 @@ export class ScoringTools {
         ...RUN,
         completed_count: { ...INTEGER, description: 'Targets without an error.' },
         failed_count: { ...INTEGER, description: 'Targets with an error.' },
-        mean_score: { ...NUMBER_OR_NULL, description: 'The mean of all scores so far. Null if there is none.' },
+        mean_score: {
+          ...NUMBER_OR_NULL,
+          description: 'The mean of all scores so far. Null if there is none.',
+        },
         cost_usd: NUMBER_OR_NULL,
         failure_code: STRING_OR_NULL,
         failure_detail: STRING_OR_NULL,

@@ -78,14 +78,19 @@ export class ToolCalls {
     return this.sessions.open(caller, (args as WorkspaceChoice).workspace_id);
   }
 
-  private async admit(caller: Caller, tool: EndpointTool, args: Arguments): Promise<AdmittedCall | RefusedCall> {
+  private async admit(
+    caller: Caller,
+    tool: EndpointTool,
+    args: Arguments,
+  ): Promise<AdmittedCall | RefusedCall> {
     let entered: EnteredWorkspace | null = null;
     try {
       entered = await this.enter(caller, tool, args);
       return await this.admitTo(entered, caller, tool, args);
     } catch (error) {
       const isDenied = error instanceof Problem && error.code === 'access_denied';
-      const requested = entered && isDenied ? await this.requestedResource(entered, caller, tool, args) : null;
+      const requested =
+        entered && isDenied ? await this.requestedResource(entered, caller, tool, args) : null;
       return refusedBy(error, entered, requested);
     }
   }
@@ -133,7 +138,11 @@ export class ToolCalls {
 
   private async refuseUnknown(caller: Caller, name: string): Promise<never> {
     const toolName = storable(name);
-    await this.record(caller, toolName, { refused: problem.notFound('tool'), workspaceId: null, audited: null });
+    await this.record(caller, toolName, {
+      refused: problem.notFound('tool'),
+      workspaceId: null,
+      audited: null,
+    });
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
       `Unknown tool: ${toolName}. Call tools/list for the names.`,

@@ -21,8 +21,10 @@ export function batchFault(
   messages: readonly unknown[],
   revision: string | string[] | undefined,
 ): string | null {
-  if (WITHOUT_BATCHES.has(revision)) return 'this revision does not support batches. Send one message per request.';
-  if (messages.length === 0 || messages.length > BATCH_MAX) return `a batch must have 1 to ${BATCH_MAX} messages.`;
+  if (WITHOUT_BATCHES.has(revision))
+    return 'this revision does not support batches. Send one message per request.';
+  if (messages.length === 0 || messages.length > BATCH_MAX)
+    return `a batch must have 1 to ${BATCH_MAX} messages.`;
   const ids = messages.flatMap((message) => (isJSONRPCRequest(message) ? [message.id] : []));
   return new Set(ids).size < ids.length ? 'requests of a batch must have different ids.' : null;
 }

@@ -116,7 +116,9 @@ export class McpTransport {
       this.validations.run(owner, signal, turn).catch((error: unknown) => {
         const isLate = error instanceof WaitTimeout;
         reject(
-          isLate ? problem.overloaded('Too many large messages are waiting. Try again shortly.') : (error as Error),
+          isLate
+            ? problem.overloaded('Too many large messages are waiting. Try again shortly.')
+            : (error as Error),
         );
       });
     });

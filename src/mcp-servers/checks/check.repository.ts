@@ -92,7 +92,7 @@ export class CheckRepository {
         SELECT own.* FROM orgs CROSS JOIN LATERAL (
           SELECT server_id, next_check_at, row_number() OVER (ORDER BY next_check_at) AS place FROM (
             SELECT server_id, next_check_at FROM mcp_servers
-            -- a range, because with `org_id = …` the planner may prefer the index of all organizations by time
+            -- a range, because with org_id = … the planner may prefer the index of all organizations by time
             WHERE ${IS_CHECKED} AND (org_id, next_check_at) <= (orgs.org_id, now())
               AND (org_id, next_check_at) >= (orgs.org_id, '-infinity'::timestamptz)
             ORDER BY org_id, next_check_at LIMIT ${share}

@@ -250,8 +250,18 @@ describe('OAuthTokens', () => {
   });
 
   it.each<[string, TokenResponse, string, string]>([
-    ['an invalid client', { status: 401, body: { error: 'invalid_client' } }, 'unauthorized', 'invalid_client'],
-    ['an invalid scope', { status: 400, body: { error: 'invalid_scope' } }, 'unauthorized', 'Check `auth.scope`'],
+    [
+      'an invalid client',
+      { status: 401, body: { error: 'invalid_client' } },
+      'unauthorized',
+      'invalid_client',
+    ],
+    [
+      'an invalid scope',
+      { status: 400, body: { error: 'invalid_scope' } },
+      'unauthorized',
+      'Check `auth.scope`',
+    ],
     ['denied access', { status: 403, body: 'no' }, 'unauthorized', 'HTTP 403'],
     ['an unknown error code', { status: 400, body: { error: SECRET } }, 'unauthorized', 'HTTP 400'],
     ['HTML', { status: 400, body: `<p>${SECRET}</p>` }, 'unauthorized', 'HTTP 400'],

@@ -236,10 +236,7 @@ function readToken({ status, body }: TokenResponse): Token {
     throw new ServerFailure('protocol', 'The token endpoint did not return an access token.');
   }
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
-    throw new ServerFailure(
-      'protocol',
-      'The token endpoint returned a token that is not of type Bearer.',
-    );
+    throw new ServerFailure('protocol', 'The token endpoint returned a token that is not of type Bearer.');
   }
   // Some endpoints send the number as a string.
   const ms = seconds === undefined || seconds === null ? DEFAULT_LIFETIME_MS : Number(seconds) * 1000;

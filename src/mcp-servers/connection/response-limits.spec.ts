@@ -19,7 +19,9 @@ describe('ResponseLimits', () => {
   });
 
   it('does not count marks in strings', () => {
-    expect(() => scan(`["\\"${'[{,:'.repeat(200)}\\\\","é"]`, JSON_TYPE, new ResponseLimits(2))).not.toThrow();
+    expect(() =>
+      scan(`["\\"${'[{,:'.repeat(200)}\\\\","é"]`, JSON_TYPE, new ResponseLimits(2)),
+    ).not.toThrow();
   });
 
   it('admits 128 levels, even in the second event of a stream', () => {

@@ -33,10 +33,7 @@ const NETWORK: Readonly<Record<OutboundFailure, readonly [FailureKind, string]>>
     'The address of the server is not public. Use a public address, or ask the operator to add it to OUTBOUND_ALLOW.',
   ],
   too_large: ['protocol', 'The responses of the server are too large.'],
-  redirect: [
-    'protocol',
-    'The server returned a redirect, which is not followed. Register its final URL.',
-  ],
+  redirect: ['protocol', 'The server returned a redirect, which is not followed. Register its final URL.'],
   timeout: ['timeout', 'The server did not respond in time.'],
   tls: ['tls', 'The TLS connection failed. Use a certificate of a public authority for this host name.'],
   unreachable: ['unreachable', 'The server cannot be reached.'],
@@ -83,7 +80,10 @@ export function failureOf(errors: readonly unknown[], credential: Credential | n
     if (failure) return failure;
   }
   if (errors.some(isStreamEnd)) return closedEarly();
-  return new ServerFailure('protocol', 'The responses of the server do not follow the Model Context Protocol.');
+  return new ServerFailure(
+    'protocol',
+    'The responses of the server do not follow the Model Context Protocol.',
+  );
 }
 
 const closedEarly = (): ServerFailure =>

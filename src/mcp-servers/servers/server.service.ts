@@ -73,7 +73,7 @@ export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
   createdFields: ['name', 'acquired_from'],
   versions: { ordinal: 'version_ordinal', fields: VERSIONED_FIELDS },
   unique: { constraint: 'mcp_servers_name', field: 'name' },
-  // Declarations contain no secrets, so a new secret is no drift.
+  // Declarations contain no secrets, so a new secret does not count as drift.
   derived: (row, changed) => ({
     ...healthAfter(changed),
     ...(Object.keys(changed).every((column) => column === 'auth_secret') ? {} : markDrifted(row, changed)),

@@ -91,7 +91,8 @@ export class ToolStore {
   async replaceAll(tx: Tx, scope: Scope, listings: readonly Listing[]): Promise<Map<string, ToolChanges>> {
     const serverIds = listings.map(({ server }) => server.server_id);
     const existing = new Map<string, ExistingTool[]>(serverIds.map((id) => [id, []]));
-    for (const tool of await this.tools.findExisting(tx, scope, serverIds)) existing.get(tool.server_id)?.push(tool);
+    for (const tool of await this.tools.findExisting(tx, scope, serverIds))
+      existing.get(tool.server_id)?.push(tool);
     const plans = listings.map((listing) => planOf(listing, existing.get(listing.server.server_id) ?? []));
     await this.write(tx, scope, plans);
     const archivedIds = plans.flatMap((plan) => plan.archivedIds);

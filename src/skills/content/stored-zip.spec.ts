@@ -47,6 +47,8 @@ describe('storedZip', () => {
     ['too many', ['one two']],
     ['no', []],
   ])('throws instead of completing the archive if a content has %s bytes', async (_, contents) => {
-    await expect(archived([entry('a', 'one')], ...contents)).rejects.toThrow('does not match its declared size');
+    await expect(archived([entry('a', 'one')], ...contents)).rejects.toThrow(
+      'does not match its declared size',
+    );
   });
 });

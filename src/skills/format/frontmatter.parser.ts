@@ -49,7 +49,9 @@ export function parseFrontmatter(text: string): Document {
   });
   const [error] = [...document.errors, ...document.warnings];
   if (error?.code === 'MULTIPLE_DOCS')
-    throw frontmatterFault('contains more than one document. Remove the document markers (--- or ...) within it');
+    throw frontmatterFault(
+      'contains more than one document. Remove the document markers (--- or ...) within it',
+    );
   if (error) throw frontmatterFault(`is not valid YAML: ${error.message.slice(0, 200)}`);
   if (!isMap(document.contents)) throw frontmatterFault('must be a mapping of names to values');
   checkNames(document);

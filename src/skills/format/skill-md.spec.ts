@@ -127,10 +127,7 @@ describe('the allowed tools', () => {
     expect(toolsOf(given)).toEqual(tools);
   });
 
-  it.each(['a b', 'a,b', '', 'Bash(git', 'a\tb', 'a\u0000', 'x'.repeat(256)])(
-    'cannot include %j',
-    (tool) => {
-      expect(isTool(tool)).toBe(false);
-    },
-  );
+  it.each(['a b', 'a,b', '', 'Bash(git', 'a\tb', 'a\u0000', 'x'.repeat(256)])('cannot include %j', (tool) => {
+    expect(isTool(tool)).toBe(false);
+  });
 });

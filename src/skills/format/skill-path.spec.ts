@@ -68,9 +68,12 @@ describe('the path of a file in a skill', () => {
     ['\u00e9', 'e\u0301'],
     ['\u00c9', 'e\u0301'],
     ['ſ', 'S'],
-  ])('is folded to the same value for %j and %j, because some file systems cannot tell them apart', (one, other) => {
-    expect(foldedPath(one)).toBe(foldedPath(other));
-  });
+  ])(
+    'is folded to the same value for %j and %j, because some file systems cannot tell them apart',
+    (one, other) => {
+      expect(foldedPath(one)).toBe(foldedPath(other));
+    },
+  );
 
   it('is sorted by its UTF-8 bytes, not by UTF-16', () => {
     expect(['\u{1F600}', '\uFF5E', 'b', 'a/b', 'a.b', 'B'].sort(comparePaths)).toEqual([

@@ -85,7 +85,11 @@ export class SkillWriter {
   }
 
   /** Stores the contents of files before `write`. A reconcile calls it once for all skills, but calls `write` per page. */
-  storeContents(tx: Tx, scope: OrgScope, contents: readonly { files: readonly SkillFile[] }[]): Promise<void> {
+  storeContents(
+    tx: Tx,
+    scope: OrgScope,
+    contents: readonly { files: readonly SkillFile[] }[],
+  ): Promise<void> {
     return this.contents.store(
       tx,
       scope,

@@ -285,7 +285,9 @@ function changesOf(
   const removed = before.filter(({ source }) => !remaining.has(source.artifact_id));
   const previous = new Map(before.map((copy) => [copy.artifact_id, copy]));
   return [
-    ...after.map((copy) => changeOf(copy, copy.change, replacedOrdinal(previous.get(copy.artifact_id), copy))),
+    ...after.map((copy) =>
+      changeOf(copy, copy.change, replacedOrdinal(previous.get(copy.artifact_id), copy)),
+    ),
     ...removed.map((copy) => changeOf(copy, 'removed', null)),
   ];
 }

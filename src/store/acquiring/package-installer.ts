@@ -54,7 +54,9 @@ export class PackageInstaller {
     const content = await this.blobs.open({ orgId }, release.sha256, tx);
     return translateArchiveErrors(async () => {
       const acquired: AcquiredCopyDto[] = [];
-      for await (const { key, kind, name, parent_key, files } of readPackage(untilAborted(signal, content.read()))) {
+      for await (const { key, kind, name, parent_key, files } of readPackage(
+        untilAborted(signal, content.read()),
+      )) {
         const source = sources.get(key);
         if (!source) throw new ArchiveError('The package has a component that is missing in its manifest.');
         const installing = this.packagers.of(kind).install(tx, scope, {

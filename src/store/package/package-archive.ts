@@ -117,7 +117,9 @@ async function* tar(entries: readonly ArchiveEntry[]): AsyncGenerator<Buffer, vo
       yield chunk;
     }
     if (left !== 0) {
-      throw new ArchiveError(`The content of ${JSON.stringify(entry.path)} does not match its declared size.`);
+      throw new ArchiveError(
+        `The content of ${JSON.stringify(entry.path)} does not match its declared size.`,
+      );
     }
     yield Buffer.alloc(paddingOf(entry.size_bytes));
   }

@@ -117,7 +117,10 @@ export class PackageBuilder {
   }
 }
 
-function componentOf(components: ReadonlyMap<PinnedNode, PackedComponent>, node: PinnedNode): PackedComponent {
+function componentOf(
+  components: ReadonlyMap<PinnedNode, PackedComponent>,
+  node: PinnedNode,
+): PackedComponent {
   const component = components.get(node);
   if (component) return component;
   const { kind, artifact_id } = node.artifact;

@@ -18,7 +18,11 @@ describe('declared agents', () => {
   afterAll(() => app.close());
 
   it.each<[string, object, string]>([
-    ['both the name and the id of a server', { tools: [{ server: 'a', server_id: 'b', tool_name: 't' }] }, '/tools/0'],
+    [
+      'both the name and the id of a server',
+      { tools: [{ server: 'a', server_id: 'b', tool_name: 't' }] },
+      '/tools/0',
+    ],
     ['neither the name nor the id of a skill', { skills: [{ version_ordinal: 1 }] }, '/skills/0'],
     ['a duplicate skill', { skills: [{ skill: 'a' }, { skill: 'a', version_ordinal: 2 }] }, '/skills/1'],
     [

@@ -156,13 +156,16 @@ describe('the content of a file', () => {
     expect(beyond.status).toBe(expected === 206 ? 416 : 200);
   });
 
-  it.each([ETAG, `W/${ETAG}`, `"x", ${ETAG}`, '*'])('returns 304 if If-None-Match matches: %s', async (condition) => {
-    const ranges: Record<string, string>[] = [{}, { range: 'bytes=0-1' }, { range: 'bytes=99-' }];
-    for (const range of ranges) {
-      const { status, headers, bytes } = await get({ 'if-none-match': condition, ...range });
-      expect([status, headers.etag, bytes.length]).toEqual([304, ETAG, 0]);
-    }
-  });
+  it.each([ETAG, `W/${ETAG}`, `"x", ${ETAG}`, '*'])(
+    'returns 304 if If-None-Match matches: %s',
+    async (condition) => {
+      const ranges: Record<string, string>[] = [{}, { range: 'bytes=0-1' }, { range: 'bytes=99-' }];
+      for (const range of ranges) {
+        const { status, headers, bytes } = await get({ 'if-none-match': condition, ...range });
+        expect([status, headers.etag, bytes.length]).toEqual([304, ETAG, 0]);
+      }
+    },
+  );
 
   it('is sent if If-None-Match does not match', async () => {
     expect((await get({ 'if-none-match': '"other", W/"another"' })).status).toBe(200);

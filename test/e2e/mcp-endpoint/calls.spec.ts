@@ -245,7 +245,9 @@ describe('call_mcp_tool', () => {
     it('cannot be read in another workspace', async () => {
       const { result_id } = await large('x', 100_000);
       const otherWorkspace = await org.newWorkspace();
-      expect((await on.problem('read_result', { result_id, workspace_id: otherWorkspace })).code).toBe('not_found');
+      expect((await on.problem('read_result', { result_id, workspace_id: otherWorkspace })).code).toBe(
+        'not_found',
+      );
       expect((await on.result('read_result', { result_id })).size_bytes).toBe(100_000);
     });
 

@@ -67,10 +67,7 @@ function connectionOf(server: Record<string, any>, values: Values): Connection {
       .replace('rsk_…', values.key)
       .replace('wsp_…', values.workspaceId);
   const own = Object.fromEntries(
-    Object.entries((server.env ?? {}) as Record<string, string>).map(([name, value]) => [
-      name,
-      fill(value),
-    ]),
+    Object.entries((server.env ?? {}) as Record<string, string>).map(([name, value]) => [name, fill(value)]),
   );
   const expand = (text: string): string =>
     fill(text).replace(/\$\{(?:env:|input:)?([\w-]+)\}/g, (_, name: string) => {

@@ -215,8 +215,12 @@ describe('a result of the MCP endpoint', () => {
     });
     const { skill_id } = made.body;
     await editor.patch(`/skill/v1/skills/${skill_id}`, { instructions: 'second' });
-    const instructionsOf = async (args: object) => (await on.result('get_skill', { skill_id, ...args })).instructions;
-    expect([await instructionsOf({}), await instructionsOf({ version_ordinal: 1 })]).toEqual(['second', 'first']);
+    const instructionsOf = async (args: object) =>
+      (await on.result('get_skill', { skill_id, ...args })).instructions;
+    expect([await instructionsOf({}), await instructionsOf({ version_ordinal: 1 })]).toEqual([
+      'second',
+      'first',
+    ]);
     expect((await on.problem('get_skill', { skill_id, version_ordinal: 3 })).code).toBe('not_found');
   });
 });

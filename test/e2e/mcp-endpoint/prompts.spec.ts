@@ -27,12 +27,12 @@ describe('the prompts of the MCP endpoint', () => {
   it.each(CLIENT_MODES)('are listed with their arguments (client %s)', async (mode) => {
     const modeClient = await connect(app.url, await has.org.token('viewer'), mode);
     const { prompts } = await modeClient.listPrompts({});
-    expect(
-      prompts.map(({ name, arguments: args }: any) => [name, args.map((one: any) => one.name)]),
-    ).toEqual([
-      ['use_skill', ['skill', 'task']],
-      ['act_as_agent', ['agent', 'task']],
-    ]);
+    expect(prompts.map(({ name, arguments: args }: any) => [name, args.map((one: any) => one.name)])).toEqual(
+      [
+        ['use_skill', ['skill', 'task']],
+        ['act_as_agent', ['agent', 'task']],
+      ],
+    );
     await modeClient.close();
   });
 
@@ -100,7 +100,10 @@ describe('the prompts of the MCP endpoint', () => {
       const owner = await has.org.token('owner');
       expect(await outcomesOf(owner, { 'x-service-workspace-id': has.org.workspaceId })).toEqual(ALL);
       expect(await outcomesOf(owner, { 'x-service-workspace-id': otherWorkspace })).toEqual(NOTHING);
-      const limited = await has.org.tokenOf('usr_other', { roles: ['viewer'], workspace_ids: [otherWorkspace] });
+      const limited = await has.org.tokenOf('usr_other', {
+        roles: ['viewer'],
+        workspace_ids: [otherWorkspace],
+      });
       expect(await outcomesOf(limited, {})).toEqual(NOTHING);
     });
   });

@@ -161,7 +161,10 @@ describe('the resources of the MCP endpoint', () => {
     await expect(within.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
     const home = await owner({ 'x-service-workspace-id': has.org.workspaceId });
     expect((await home.readResource({ uri })).contents).toHaveLength(1);
-    const limited = await has.org.tokenOf('usr_other', { roles: ['viewer'], workspace_ids: [otherWorkspace] });
+    const limited = await has.org.tokenOf('usr_other', {
+      roles: ['viewer'],
+      workspace_ids: [otherWorkspace],
+    });
     const colleague = await connect(app.url, limited);
     await expect(colleague.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
     for (const one of [within, home, colleague]) await one.close();

@@ -128,7 +128,9 @@ describe('the roles of each tool', () => {
     const on = await ToolsFixture.createWith(app, has.org, token);
     const args = { scorer_id: has.scorerId, trace_ids: [has.traceId] };
     expect((await on.problem('start_scoring_run', args)).code).toBe('access_denied');
-    expect((await on.problem('start_scoring_run', { ...args, workspace_id: otherWorkspace })).code).toBe('not_found');
+    expect((await on.problem('start_scoring_run', { ...args, workspace_id: otherWorkspace })).code).toBe(
+      'not_found',
+    );
     const listed = (await on.client.listTools()).tools.map(({ name }: any) => name);
     expect(listed).toContain('start_scoring_run');
     await on.client.close();

@@ -197,12 +197,7 @@ describe('the tools of the MCP endpoint', () => {
         () => ({ server_id: has.serverId, tool_name: 'forecasts' }),
         /server has not listed its tools yet\. Refresh the server\.$/,
       ],
-      [
-        'an unknown workspace',
-        'mcp__initialise',
-        () => ({ workspace_id: 'wsp_x' }),
-        /Omit workspace_id/,
-      ],
+      ['an unknown workspace', 'mcp__initialise', () => ({ workspace_id: 'wsp_x' }), /Omit workspace_id/],
     ])('%s', async (_, tool, args, text) => {
       const found = await on.problem(tool, args());
       expect(found.code).toBe('not_found');

@@ -68,23 +68,29 @@ describe('hostile responses of a server', () => {
     expect(await test()).toMatchObject({ ok: true });
   });
 
-  it.each(['application/json', 'text/event-stream'])('are rejected if a result is nested 8,000 times: %s', async (type) => {
-    const deep = '['.repeat(8_000) + ']'.repeat(8_000);
-    respond('tools/call', type, (id) => {
-      const result = `{"resultType":"complete","content":[],"structuredContent":{"x":${deep}}}`;
-      const message = `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
-      return type === 'application/json' ? message : `data: ${message}\n\n`;
-    });
-    await expect(call()).rejects.toMatchObject({
-      status: 503,
-      detail: expect.stringContaining('The responses of the server are nested too deeply.'),
-    });
-  });
+  it.each(['application/json', 'text/event-stream'])(
+    'are rejected if a result is nested 8,000 times: %s',
+    async (type) => {
+      const deep = '['.repeat(8_000) + ']'.repeat(8_000);
+      respond('tools/call', type, (id) => {
+        const result = `{"resultType":"complete","content":[],"structuredContent":{"x":${deep}}}`;
+        const message = `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
+        return type === 'application/json' ? message : `data: ${message}\n\n`;
+      });
+      await expect(call()).rejects.toMatchObject({
+        status: 503,
+        detail: expect.stringContaining('The responses of the server are nested too deeply.'),
+      });
+    },
+  );
 
-  it.each(['a\n', 'a\r', 'data:{}\n\n'])('are rejected if they have 1 MiB of event lines %j', async (line) => {
-    respond('tools/list', 'text/event-stream', () => line.repeat(MIB / line.length));
-    expect(await test()).toEqual(failure('The responses of the server have too many lines or messages.'));
-  });
+  it.each(['a\n', 'a\r', 'data:{}\n\n'])(
+    'are rejected if they have 1 MiB of event lines %j',
+    async (line) => {
+      respond('tools/list', 'text/event-stream', () => line.repeat(MIB / line.length));
+      expect(await test()).toEqual(failure('The responses of the server have too many lines or messages.'));
+    },
+  );
 
   it('are rejected if they have 100,000 messages', async () => {
     const batch = `[${Array(100_000).fill('{"jsonrpc":"2.0","method":"a"}').join()}]`;

@@ -52,14 +52,17 @@ describe('the tools of a server', () => {
     expect(namesIn(await on.editor.get(`${path}/tools`))).toEqual(['a', 'b']);
   });
 
-  it.each<FakeKind>(['current', 'sessions'])('are archived if the server drops the `tools` capability: %s', async (kind) => {
-    remote = await FakeMcpServer.start(kind);
-    remote.offer([fakeTool('a')]);
-    const path = await registered();
-    expect((await refresh(path)).added).toEqual(['a']);
-    remote.hasTools = false;
-    expect(await refresh(path)).toEqual({ added: [], updated: [], archived: ['a'], unchanged_count: 0 });
-  });
+  it.each<FakeKind>(['current', 'sessions'])(
+    'are archived if the server drops the `tools` capability: %s',
+    async (kind) => {
+      remote = await FakeMcpServer.start(kind);
+      remote.offer([fakeTool('a')]);
+      const path = await registered();
+      expect((await refresh(path)).added).toEqual(['a']);
+      remote.hasTools = false;
+      expect(await refresh(path)).toEqual({ added: [], updated: [], archived: ['a'], unchanged_count: 0 });
+    },
+  );
 
   it('are read from all pages, even after an empty cursor', async () => {
     remote = await FakeMcpServer.start();

@@ -171,8 +171,7 @@ describe('test and refresh fail if the server', () => {
       response.writeHead(status, { 'Content-Type': 'text/html' }).end('<html>internal 10.1.2.3</html>');
       return true;
     };
-    const message =
-      status === 200 ? 'returned text/html instead of JSON' : `returned HTTP ${status}`;
+    const message = status === 200 ? 'returned text/html instead of JSON' : `returned HTTP ${status}`;
     await expectFailure(path, 'protocol', message);
     expect(JSON.stringify(await test(path))).not.toContain('10.1.2.3');
   });

@@ -55,24 +55,21 @@ describe('calling a tool of a server', () => {
     return [error?.status, error?.code, error?.detail];
   };
 
-  it.each<FakeKind>(['current', 'sessions', 'sse'])(
-    'returns the result unchanged: %s',
-    async (kind) => {
-      const id = await start(kind);
-      remote.call = (name, args) => ({
-        content: [{ type: 'text', text: name }],
-        structuredContent: { args },
-        _meta: { 'example.com/kept': 1 },
-      });
-      const args = { text: 'é', list: [1, { deep: null }] };
-      expect(await call(id, 'a', args)).toMatchObject({
-        content: [{ type: 'text', text: 'a' }],
-        structuredContent: { args },
-        _meta: { 'example.com/kept': 1 },
-      });
-      expect(remote.openSessions).toBe(0);
-    },
-  );
+  it.each<FakeKind>(['current', 'sessions', 'sse'])('returns the result unchanged: %s', async (kind) => {
+    const id = await start(kind);
+    remote.call = (name, args) => ({
+      content: [{ type: 'text', text: name }],
+      structuredContent: { args },
+      _meta: { 'example.com/kept': 1 },
+    });
+    const args = { text: 'é', list: [1, { deep: null }] };
+    expect(await call(id, 'a', args)).toMatchObject({
+      content: [{ type: 'text', text: 'a' }],
+      structuredContent: { args },
+      _meta: { 'example.com/kept': 1 },
+    });
+    expect(remote.openSessions).toBe(0);
+  });
 
   it('returns an error of the tool as a result', async () => {
     const id = await start();

@@ -19,25 +19,28 @@ describe('the structure of an archive', () => {
   });
   afterAll(() => app.close());
 
-  it.each([false, true])('may be a stream that another library wrote (zip64: %s)', async (forceZip64Format) => {
-    const zip = new ZipFile();
-    const name = newName();
-    zip.addEmptyDirectory(`${name}/scripts`);
-    zip.addReadStream(Readable.from([skillMd(name)]), `${name}/SKILL.md`, { forceZip64Format });
-    zip.addReadStream(Readable.from(['stored']), `${name}/scripts/ä`, {
-      compress: false,
-      forceZip64Format,
-    });
-    zip.addBuffer(Buffer.from('more'), `${name}/more`, { forceZip64Format });
-    zip.end({ forceZip64Format, comment: '' });
-    const answer = await callers.upload(await buffer(zip.outputStream));
-    expect([answer.body.detail, answer.status]).toEqual([undefined, 201]);
-    const { bytes } = await callers.download(`${answer.headers.get('location')}/versions/1/content`);
-    expect([...(await unzipped(bytes))].slice(1)).toEqual([
-      [`${name}/more`, 'more'],
-      [`${name}/scripts/ä`, 'stored'],
-    ]);
-  });
+  it.each([false, true])(
+    'may be a stream that another library wrote (zip64: %s)',
+    async (forceZip64Format) => {
+      const zip = new ZipFile();
+      const name = newName();
+      zip.addEmptyDirectory(`${name}/scripts`);
+      zip.addReadStream(Readable.from([skillMd(name)]), `${name}/SKILL.md`, { forceZip64Format });
+      zip.addReadStream(Readable.from(['stored']), `${name}/scripts/ä`, {
+        compress: false,
+        forceZip64Format,
+      });
+      zip.addBuffer(Buffer.from('more'), `${name}/more`, { forceZip64Format });
+      zip.end({ forceZip64Format, comment: '' });
+      const answer = await callers.upload(await buffer(zip.outputStream));
+      expect([answer.body.detail, answer.status]).toEqual([undefined, 201]);
+      const { bytes } = await callers.download(`${answer.headers.get('location')}/versions/1/content`);
+      expect([...(await unzipped(bytes))].slice(1)).toEqual([
+        [`${name}/more`, 'more'],
+        [`${name}/scripts/ä`, 'stored'],
+      ]);
+    },
+  );
 
   it('may start every path with ./', async () => {
     const [zipped, formed] = [newName(), newName()];

@@ -78,7 +78,11 @@ describe('a SKILL.md', () => {
     ['with tools that are not strings', named('a', 'allowed-tools: [1]\n'), /list of strings/],
     ['with metadata that is a string', named('a', 'metadata: x\n'), /must be a mapping/],
     ['with metadata over 16 KiB', named('a', `metadata: {x: ${'y'.repeat(17_000)}}\n`), /16 KiB/],
-    ['with aliases that expand to a billion values', named('a', `metadata:\n${laughs}`), /too many values|aliases/],
+    [
+      'with aliases that expand to a billion values',
+      named('a', `metadata:\n${laughs}`),
+      /too many values|aliases/,
+    ],
     [
       'with aliases of a long list',
       named('a', `metadata:\n  a: &a [${'1,'.repeat(2000)}]\n  b: [${'*a,'.repeat(20)}]\n`),
