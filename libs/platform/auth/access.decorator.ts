@@ -28,8 +28,8 @@ export const AnyPrincipal = () => behindBearer({ kind: 'principal' });
 
 /**
  * Requires one of these roles (or one that contains it): in the workspace of the request if the route requires one,
- * else in the organization. A role in single workspaces does not open an organization's route, with or without the
- * header.
+ * else in the organization. A role held only in some workspaces does not grant access to an organization's route, with
+ * or without the header.
  */
 export const RequireRole = (...anyOf: [Role, ...Role[]]) => behindBearer({ kind: 'roles', anyOf });
 

@@ -6,7 +6,7 @@ import { Environment } from '#platform/config';
 import type { Principal } from '#platform/scope';
 import type { WorkspaceState } from './account-directory';
 
-/** Entries of each kind. A principal with a few memberships takes about 1 KiB. */
+/** Maximum number of entries of each kind. A principal with a few memberships takes about 1 KiB. */
 const MAX_ENTRIES = 10_000;
 
 /**
@@ -28,7 +28,7 @@ export class AccountCache {
     return this.principals.get(keyOf(credential));
   }
 
-  /** Returns the principal of a credential: the cached one, else what `verify` returns. */
+  /** Returns the principal of a credential. If it is not cached, calls `verify` and caches the result. */
   async findPrincipal(credential: string, verify: () => Promise<Principal>): Promise<Principal> {
     const key = keyOf(credential);
     return (
@@ -45,7 +45,7 @@ export class AccountCache {
     return this.workspaces.get(`${orgId} ${workspaceId}`);
   }
 
-  /** Returns the state of a workspace: the cached one, else what `read` returns. Null if the workspace does not exist. */
+  /** Returns the state of a workspace, from the cache or from `read`. Null if the workspace does not exist. */
   async findWorkspace(
     orgId: string,
     workspaceId: string,
@@ -79,11 +79,11 @@ interface Entry<Value> {
   until: number;
 }
 
-/** Caches values of organizations. Concurrent loads of the same key are one. */
+/** Caches values of organizations. Concurrent loads of the same key share one read. */
 class OrgCache<Value extends object> {
   private readonly entries = new LRUCache<string, Entry<Value>>({ max: MAX_ENTRIES });
   private readonly loads = new SingleFlight<Value | null>();
-  /** Raised by each invalidation: a value read before it must not be cached after it. */
+  /** Incremented by each invalidation. A value read before an invalidation must not be cached after it. */
   private epoch = 0;
 
   constructor(private readonly lifetimeMs: number) {}
@@ -133,7 +133,7 @@ class OrgCache<Value extends object> {
 
 let last = { credential: '', key: '' };
 
-/** A request looks its principal up more than once, and hashing costs more than the look-up. */
+/** Remembers the last key, because a request looks up its principal more than once and hashing costs more than that. */
 function keyOf(credential: string): string {
   if (last.credential !== credential) last = { credential, key: hash('sha256', credential, 'base64') };
   return last.key;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Client } from 'pg';
 import { sql, type Tx } from '#platform/db';
 
-/** PostgreSQL's notification channel by which API processes tell each other whose accounts have changed. */
+/** The PostgreSQL notification channel on which API processes announce changed accounts. */
 export const ACCOUNTS_CHANNEL = 'accounts_changed';
 
 /** Notifications of changed accounts. The payload is the organization's id; empty for platform principals. */

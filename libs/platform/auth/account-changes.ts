@@ -4,9 +4,10 @@ import { AccountCache } from './account-cache';
 import { AccountChangeRepository } from './account-change.repository';
 
 /**
- * Runs changes of what authentication caches: accounts, workspaces, memberships, keys and revocations. All code that
- * writes those must use it. This process drops its cached entries before the caller gets its answer, the others as soon
- * as PostgreSQL notifies them. If a notification is lost, entries expire after `AUTH_CACHE_SECONDS`.
+ * Runs transactions that change what authentication caches: accounts, workspaces, memberships, keys and revocations. All
+ * code that writes those must use this class. This process drops its cached entries before the caller gets its response,
+ * and other processes drop theirs as soon as PostgreSQL notifies them. If a notification is lost, entries expire after
+ * `AUTH_CACHE_SECONDS`.
  */
 @Injectable()
 export class AccountChanges {
@@ -23,9 +24,9 @@ export class AccountChanges {
    */
   async within<Result>(orgId: string, work: (tx: Tx) => Promise<Result>): Promise<Result> {
     const result = await this.database.transaction(async (tx) => {
-      const done = await work(tx);
+      const value = await work(tx);
       await this.repository.notify(tx, orgId);
-      return done;
+      return value;
     });
     this.cache.invalidate(orgId);
     return result;

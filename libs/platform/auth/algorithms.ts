@@ -29,7 +29,7 @@ const CURVES: Partial<Record<Algorithm, string>> = {
 
 /** Tells whether a key can sign with this algorithm, by its type, its curve and its own `alg`. */
 export function keyFits({ kty, crv, alg }: JWK, algorithm: Algorithm): boolean {
-  // RFC 9864 gives EdDSA with this curve a name of its own
+  // RFC 9864 names EdDSA with this curve `Ed25519`
   const own = alg === 'Ed25519' ? 'EdDSA' : alg;
   if (own !== undefined && own !== algorithm) return false;
   const curve = CURVES[algorithm];

@@ -106,14 +106,14 @@ function checkUsable(account: Account, principal: Principal): Principal {
 const unknownAccount = (): Problem =>
   problem.unauthenticated('unknown_account', 'The organization or account in the token does not exist.');
 
-/** Answers 503 `auth_unavailable` when the database fails, so that clients do not take it for a rejected credential. */
+/** Turns a database failure into 503 `auth_unavailable`, so that clients do not mistake it for a rejected credential. */
 async function unlessUnavailable<Result>(reading: Promise<Result>): Promise<Result> {
   try {
     return await reading;
   } catch (error) {
     if (error instanceof Problem) throw error;
-    const ofDatabase = problemOfDatabaseError(error);
-    if (!ofDatabase || ofDatabase.status < 500) throw error;
+    const databaseProblem = problemOfDatabaseError(error);
+    if (!databaseProblem || databaseProblem.status < 500) throw error;
     throw new Problem('auth_unavailable', 'The account data is unavailable. Try again later.', {
       headers: { 'Retry-After': '1' },
       cause: error,

@@ -13,16 +13,16 @@ const CREDENTIALS = /^bearer(?: +(.*))?$/i;
  *   `token_malformed` for several headers or one without a token
  */
 export function bearerToken({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): string {
-  const given = valuesOf(rawHeaders);
-  if (given.length === 0 || given.every((value) => value === '')) {
+  const headers = valuesOf(rawHeaders);
+  if (headers.length === 0 || headers.every((value) => value === '')) {
     throw problem.unauthenticated('token_missing', 'Send an access token: Authorization: Bearer <token>.');
   }
-  const tokens = given.map((value) => CREDENTIALS.exec(value));
+  const tokens = headers.map((value) => CREDENTIALS.exec(value));
   if (tokens.includes(null)) {
-    throw problem.unauthenticated('unauthorized', 'The Authorization header must use the scheme Bearer.');
+    throw problem.unauthenticated('unauthorized', 'The Authorization header must use the Bearer scheme.');
   }
   const token = tokens[0]?.[1]?.trim();
-  if (given.length > 1) {
+  if (headers.length > 1) {
     throw problem.unauthenticated('token_malformed', 'Send one Authorization header, not several.');
   }
   if (!token)

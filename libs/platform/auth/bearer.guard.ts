@@ -10,9 +10,9 @@ import { BEARER, type BearerOptions } from './bearer.strategy';
 import { platformRefused } from './principal-reader';
 
 /**
- * Authenticates every request, except on `Public` routes. Stores the principal in `request.user`, and the route's access rule
- * in `request.rule` for the guards that follow. Cached credentials bypass Passport, which costs several times as much as the
- * look-up. Also implements the last step: platform principals are refused on the routes of tenants.
+ * Authenticates every request, except on `Public` routes. Stores the principal in `request.user`, and the route's access
+ * rule in `request.rule` for the guards that follow. Cached credentials bypass Passport, which costs several times as much
+ * as the look-up. Also implements the last step: rejects platform principals on tenant routes.
  */
 @Injectable()
 export class BearerGuard extends AuthGuard(BEARER) {
@@ -45,7 +45,7 @@ export class BearerGuard extends AuthGuard(BEARER) {
   }
 }
 
-/** Lets a request count for its organization, and refuses platform principals on the routes of tenants. */
+/** Attributes a request to its organization, and rejects platform principals on tenant routes. */
 function admit({ user, rule }: ServiceRequest): boolean {
   setCurrentOwner(user?.orgId ?? PLATFORM_OWNER);
   if (user?.type === 'platform' && rule?.kind !== 'platform' && rule?.kind !== 'principal') {

@@ -50,7 +50,7 @@ export function parseIssuers(value: unknown): IssuerConfig[] {
   const issuers = value.map((entry: unknown, i) => parseIssuer(entry, `[${i}]`));
   const seen = new Set<string>();
   issuers.forEach(({ issuer }, i) => {
-    if (seen.has(issuer)) throw fault(`[${i}].issuer`, 'is in the list already');
+    if (seen.has(issuer)) throw fault(`[${i}].issuer`, 'must be unique: another entry has the same issuer');
     seen.add(issuer);
   });
   return issuers;
@@ -59,7 +59,7 @@ export function parseIssuers(value: unknown): IssuerConfig[] {
 function parseIssuer(value: unknown, at: string): IssuerConfig {
   if (!isJsonObject(value)) throw fault(at, 'must be an object');
   const unknown = Object.keys(value).find((name) => !MEMBERS.has(name));
-  if (unknown !== undefined) throw fault(`${at}.${unknown}`, 'is not a member of an issuer');
+  if (unknown !== undefined) throw fault(`${at}.${unknown}`, 'is not a known member of an issuer');
   const audience = value['audience'];
   return {
     issuer: text(value['issuer'], `${at}.issuer`),
@@ -90,7 +90,7 @@ function parseKeys(entry: Entry, at: string): IssuerConfig['keys'] {
     return { uri: address };
   }
   const keys = isJsonObject(set) ? set['keys'] : undefined;
-  if (!Array.isArray(keys) || keys.length === 0) throw fault(`${at}.jwks`, 'must be {"keys": [...]}');
+  if (!Array.isArray(keys) || keys.length === 0) throw fault(`${at}.jwks`, 'must be a JWK set: {"keys": [...]}');
   keys.forEach((key: unknown, i) => {
     const place = `${at}.jwks.keys[${i}]`;
     if (!isJsonObject(key)) throw fault(place, 'must be an object');
@@ -102,9 +102,9 @@ function parseKeys(entry: Entry, at: string): IssuerConfig['keys'] {
 function parseAlgorithms(value: unknown, at: string): readonly Algorithm[] {
   if (value === undefined) return DEFAULT_ALGORITHMS;
   const names = texts(value, at);
-  const refused = names.find((name) => !isAlgorithm(name));
-  if (refused !== undefined || names.length === 0) {
-    throw fault(at, `may hold ${ALGORITHMS.join(', ')} (asymmetric ones only), not ${refused ?? 'nothing'}`);
+  const unsupported = names.find((name) => !isAlgorithm(name));
+  if (unsupported !== undefined) {
+    throw fault(at, `may contain only ${ALGORITHMS.join(', ')} (asymmetric algorithms), not ${unsupported}`);
   }
   return names as Algorithm[];
 }
@@ -112,8 +112,8 @@ function parseAlgorithms(value: unknown, at: string): readonly Algorithm[] {
 function parseRoles(value: unknown, at: string): ReadonlySet<Role> {
   if (value === undefined) return new Set(ROLES.filter((role) => role !== 'owner'));
   const names = texts(value, at);
-  const refused = names.find((name) => !isRole(name));
-  if (refused !== undefined) throw fault(at, `may hold ${ROLES.join(', ')}, not ${refused}`);
+  const unknown = names.find((name) => !isRole(name));
+  if (unknown !== undefined) throw fault(at, `may contain only ${ROLES.join(', ')}, not ${unknown}`);
   return new Set(names as Role[]);
 }
 
@@ -123,7 +123,7 @@ function parseClaims(value: unknown, at: string): ClaimMapping {
   const mapping: Partial<Record<ClaimName, string>> = {};
   for (const [name, place] of Object.entries(value)) {
     if (!(CLAIM_NAMES as readonly string[]).includes(name)) {
-      throw fault(`${at}.${name}`, `is not a claim that can be mapped (${CLAIM_NAMES.join(', ')})`);
+      throw fault(`${at}.${name}`, `cannot be mapped. You can map ${CLAIM_NAMES.join(', ')}`);
     }
     mapping[name as ClaimName] = text(place, `${at}.${name}`);
   }

@@ -18,7 +18,7 @@ export function jwksAt(url: string, deadlineMs = DEADLINE_MS): KeySource {
     });
     if (!response.ok || !response.body) {
       await response.body?.cancel();
-      throw new Error(`the request for the key set was answered with status ${response.status}`);
+      throw new Error(`the key set URL returned status ${response.status}`);
     }
     const text = await readCapped(response.body, MAX_BYTES);
     if (text === undefined) throw new Error(`the key set is larger than ${MAX_BYTES} bytes`);

@@ -10,7 +10,7 @@ export type KeySource = () => Promise<unknown>;
 export interface KeySetRules {
   /** Milliseconds after which a set is read again. */
   freshMs: number;
-  /** Least milliseconds between two reads because of a `kid` that is not in the set. */
+  /** Minimum milliseconds between two reads that are caused by a `kid` that is not in the set. */
   unknownKidMs: number;
 }
 
@@ -22,8 +22,8 @@ const RETRY_MS = 30_000;
 const RETRY_WITHOUT_KEYS_MS = 1_000;
 
 /**
- * The keys of one issuer, read when first needed. Concurrent reads are one. An unknown key causes another read, at a
- * limited rate. While the source cannot be reached, the cached keys stay in use.
+ * The keys of one issuer, read when first needed. Concurrent callers share one read. An unknown key causes another read,
+ * at a limited rate. While the source cannot be reached, the cached keys stay in use.
  */
 export class KeySet {
   private keys: VerificationKey[] | null = null;
@@ -48,22 +48,22 @@ export class KeySet {
    */
   async find(kid: string | undefined, algorithm: Algorithm): Promise<VerificationKey> {
     await this.ensureRead();
-    let found = this.matching(kid, algorithm);
+    let key = this.matching(kid, algorithm);
     const reading = this.reads.pending(this.issuer);
-    if (!found && kid !== undefined && this.mayReadForKid()) {
+    if (!key && kid !== undefined && this.mayReadForKid()) {
       this.unknownKidAt = this.now();
       await this.read();
-      found = this.matching(kid, algorithm);
-    } else if (!found && reading) {
+      key = this.matching(kid, algorithm);
+    } else if (!key && reading) {
       await reading;
-      found = this.matching(kid, algorithm);
+      key = this.matching(kid, algorithm);
     }
-    if (found) return found;
+    if (key) return key;
     throw problem.unauthenticated(
       'unknown_key',
       kid === undefined
         ? 'The token has no kid, and its issuer does not publish exactly one key.'
-        : 'The kid of the token is not among the keys that its issuer publishes.',
+        : 'The issuer of the token publishes no key with the kid of the token.',
     );
   }
 
@@ -110,7 +110,7 @@ export class KeySet {
       this.readAt = this.now();
     } catch (error) {
       this.failedAt = this.now();
-      rootLogger.warn({ err: error, issuer: this.issuer }, 'the keys of a token issuer cannot be read');
+      rootLogger.warn({ err: error, issuer: this.issuer }, 'Cannot read the keys of a token issuer.');
     }
   }
 }

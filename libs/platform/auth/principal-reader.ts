@@ -13,32 +13,36 @@ import type { Member } from './workspace-scopes';
 export class PrincipalReader {
   constructor(private readonly authenticator: Authenticator) {}
 
-  /** Returns the caller, who becomes `request.user`. Errors: the 401 codes, 403 for platform principals and suspended accounts. */
+  /**
+   * Returns the caller, and stores it in `request.user`.
+   *
+   * @throws the 401 codes; 403 for platform principals and suspended accounts
+   */
   async read(incoming: IncomingMessage): Promise<Member> {
     const request = incoming as ServiceRequest;
     const principal = await this.authenticator.authenticate(bearerToken(request));
     request.verified?.(ownerOf(principal));
-    return admitted(request, principal);
+    return admit(request, principal);
   }
 
-  /** Returns the caller at once if the credential was verified recently, else undefined. Errors: as `read`. */
+  /** Returns the caller if its credential is cached, else undefined. Throws like `read`. */
   cached(incoming: IncomingMessage): Member | undefined {
     const request = incoming as ServiceRequest;
     const principal = this.authenticator.getCached(bearerToken(request));
-    return principal && admitted(request, principal);
+    return principal && admit(request, principal);
   }
 }
 
 const ownerOf = ({ orgId }: Principal): string => orgId ?? PLATFORM_OWNER;
 
-function admitted(request: ServiceRequest, principal: Principal): Member {
+function admit(request: ServiceRequest, principal: Principal): Member {
   request.user = principal;
   setCurrentOwner(ownerOf(principal));
   if (principal.orgId === null) throw platformRefused();
   return principal as Member;
 }
 
-/** Returns the 403 of platform principals on the routes of tenants. */
+/** Returns the 403 for platform principals on tenant routes. */
 export const platformRefused = (): Problem =>
   new Problem(
     'platform_principal_refused',

@@ -4,7 +4,7 @@ import { problem } from '#platform/problem';
 import { WORKSPACE_HEADER } from './access.decorator';
 import { type AccessRule, reduceRoles, type Role } from '#platform/scope';
 
-/** Enforces the access rule of each route. A route without a rule refuses everybody. */
+/** Enforces the access rule of each route. A route without a rule rejects every request. */
 @Injectable()
 export class RoleGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {

@@ -33,7 +33,7 @@ export async function checkIssuers(environment: Environment): Promise<void> {
 export class TrustedIssuers {
   private constructor(private readonly byName: ReadonlyMap<string, TrustedIssuer>) {}
 
-  /** Reads the configuration. An invalid one throws, which stops the start. */
+  /** Reads the configuration. Throws if it is invalid, which stops the start. */
   static async read(environment: Environment, directory: AccountDirectory): Promise<TrustedIssuers> {
     const own = ownEntry(ownIssuer(environment), environment, directory);
     const all = [own, ...(await foreignIssuers(environment))];
@@ -59,7 +59,7 @@ async function foreignIssuers(environment: Environment): Promise<TrustedIssuer[]
   return Promise.all(
     parseIssuers(environment.AUTH_ISSUERS).map(async (config, i) => {
       if (config.issuer !== own) return { ...config, keys: await keysOf(config, i) };
-      throw new Error(`AUTH_ISSUERS[${i}].issuer: is this service's own (PUBLIC_URL).`);
+      throw new Error(`AUTH_ISSUERS[${i}].issuer: must not be this service's own issuer (PUBLIC_URL).`);
     }),
   );
 }
@@ -80,12 +80,12 @@ const ownEntry = (issuer: string, environment: Environment, directory: AccountDi
 async function keysOf({ issuer, keys }: IssuerConfig, i: number): Promise<KeySet> {
   if ('uri' in keys) return new KeySet(issuer, jwksAt(keys.uri), REMOTE_RULES);
   const { set } = keys;
-  const given = (set as { keys: unknown[] }).keys.length;
+  const count = (set as { keys: unknown[] }).keys.length;
   const usable = await VerificationKey.ofSet(set);
-  if (usable?.length !== given) {
+  if (usable?.length !== count) {
     throw new Error(
-      `AUTH_ISSUERS[${i}].jwks: holds a key that cannot be used (public, for signatures, RSA of 2048 bits or more, ` +
-        'P-256, P-384, P-521 or Ed25519).',
+      `AUTH_ISSUERS[${i}].jwks: contains an unusable key. Use public signature keys: RSA of at least 2048 bits, ` +
+        'P-256, P-384, P-521 or Ed25519.',
     );
   }
   return new KeySet(issuer, () => Promise.resolve(set), INLINE_RULES);

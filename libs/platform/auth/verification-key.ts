@@ -2,10 +2,10 @@ import { type CryptoKey, importJWK, type JWK } from 'jose';
 import { type Algorithm, algorithmOf, keyFits } from './algorithms';
 
 const MIN_RSA_BITS = 2048;
-/** Most keys of one issuer. A larger set is invalid. */
+/** Maximum number of keys of one issuer. A larger set is invalid. */
 const MAX_KEYS = 100;
 
-/** Tells whether a key has `org_id`, by which this service marks the keys of organizations in its own set. */
+/** Tells whether a key has `org_id`, which marks the keys of organizations in this service's own set. */
 const isOfOrganization = (jwk: unknown): boolean =>
   typeof jwk === 'object' && jwk !== null && 'org_id' in jwk;
 
@@ -28,8 +28,8 @@ export class VerificationKey {
     if (!Array.isArray(keys)) return null;
     const ofTokens = keys.filter((jwk: unknown) => !isOfOrganization(jwk));
     if (ofTokens.length > MAX_KEYS) return null;
-    const made = await Promise.all(ofTokens.map((jwk: unknown) => VerificationKey.of(jwk)));
-    return made.filter((key) => key !== null);
+    const imported = await Promise.all(ofTokens.map((jwk: unknown) => VerificationKey.of(jwk)));
+    return imported.filter((key) => key !== null);
   }
 
   private static async of(jwk: unknown): Promise<VerificationKey | null> {
@@ -43,8 +43,8 @@ export class VerificationKey {
     const algorithm = algorithmOf(key.jwk);
     if (!algorithm) return null;
     try {
-      const { algorithm: made } = await key.importFor(algorithm);
-      const bits = (made as { modulusLength?: number }).modulusLength;
+      const { algorithm: parameters } = await key.importFor(algorithm);
+      const bits = (parameters as { modulusLength?: number }).modulusLength;
       return bits !== undefined && bits < MIN_RSA_BITS ? null : key;
     } catch {
       return null;

@@ -36,7 +36,7 @@ export interface Subject {
   readonly orgId: string | null;
 }
 
-/** Step 2: three parts of base64url, JSON, registered claims once and of their types, `exp`. */
+/** Step 2: three parts of base64url that contain JSON; no duplicate or wrongly typed registered claim; an `exp`. */
 export function parseToken(text: string, issuers: TrustedIssuers): UnverifiedToken {
   try {
     const jws = parseJws(text);
@@ -68,12 +68,12 @@ export function checkTokenType({ jws }: UnverifiedToken): void {
   const { hasCrit, typ } = jws.header;
   if (hasCrit) throw rejected('The token has critical header parameters (crit) that are not supported.');
   if (typ !== undefined && !ACCESS_TOKEN_TYPES.has(typ.toLowerCase().replace(/^application\//, ''))) {
-    throw rejected('The token is not an access token: see its typ header.');
+    throw rejected('The token is not an access token (header parameter typ).');
   }
   for (const [claim, values] of Object.entries(TYPE_CLAIMS)) {
     const value = Object.hasOwn(jws.claims, claim) ? jws.claims[claim] : undefined;
     if (typeof value === 'string' && !values.includes(value.toLowerCase())) {
-      throw rejected(`The token is not an access token: see its claim ${claim}.`);
+      throw rejected(`The token is not an access token (claim ${claim}).`);
     }
   }
 }
@@ -178,7 +178,7 @@ function typeOf({ principalType, userId, serviceAccountId }: TokenClaims): Princ
   );
 }
 
-/** Still step 11: the issuer may issue tokens for this subject. */
+/** Step 11, second half: the issuer may issue tokens for this subject. */
 export function checkIssuerRights({ type, orgId }: Subject, issuer: TrustedIssuer): void {
   if (type === 'platform') {
     if (!issuer.platform)

@@ -60,6 +60,6 @@ export function scopeWithin(principal: Member, workspaceId: string, requestId: s
   return roles.size > 0 ? workspaceScope(principal.orgId, workspaceId, principal.id, roles, requestId) : null;
 }
 
-/** Returns the 403 for a workspace header that names a workspace out of reach. */
+/** Returns the 403 for a header that names a workspace that the caller cannot access. */
 export const workspaceDenied = () =>
   problem.accessDenied(`You do not have access to the workspace in ${WORKSPACE_HEADER}.`);

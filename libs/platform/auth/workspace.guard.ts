@@ -10,9 +10,10 @@ import { type Member, scopeWithin, workspaceDenied, WorkspaceScopes } from './wo
 const WITHOUT_SCOPE = new Set(['public', 'platform', 'principal']);
 
 /**
- * Turns the principal and the workspace header into the scope that services take. If the route requires a workspace, it
- * answers 400 without the header, 409 for an unknown workspace, 403 without access to it, and 409 for a write to an
- * archived one. On other routes the header is optional: 403 without access to the workspace, no effect otherwise.
+ * Turns the principal and the workspace header into the scope that services take. If the route requires a workspace,
+ * throws 400 without the header, 409 for an unknown workspace, 403 without access to it, and 409 for a write to an
+ * archived one. On other routes the header is optional: throws 403 without access to the workspace, and has no effect
+ * otherwise.
  */
 @Injectable()
 export class WorkspaceGuard implements CanActivate {
@@ -36,7 +37,7 @@ export class WorkspaceGuard implements CanActivate {
       throw problem.invalidHeader(WORKSPACE_HEADER, 'is required: send the id of the workspace');
     }
     // Node joins a header that is sent more than once
-    if (workspaceId.includes(',')) throw problem.invalidHeader(WORKSPACE_HEADER, 'name one workspace, once');
+    if (workspaceId.includes(',')) throw problem.invalidHeader(WORKSPACE_HEADER, 'must name exactly one workspace');
     const cached = this.workspaces.getCached(principal.orgId, workspaceId);
     return cached
       ? enter(request, principal, workspaceId, cached)
@@ -49,13 +50,13 @@ export class WorkspaceGuard implements CanActivate {
   }
 
   private async find(request: ServiceRequest, principal: Member, workspaceId: string): Promise<true> {
-    const found = await this.workspaces.find(principal.orgId, workspaceId);
-    if (!found) throw problem.conflict(`The workspace in ${WORKSPACE_HEADER} does not exist.`);
-    return enter(request, principal, workspaceId, found);
+    const workspace = await this.workspaces.find(principal.orgId, workspaceId);
+    if (!workspace) throw problem.conflict(`The workspace in ${WORKSPACE_HEADER} does not exist.`);
+    return enter(request, principal, workspaceId, workspace);
   }
 }
 
-/** Gives a request the scope of the workspace that it names. */
+/** Sets the scope of a request to the workspace that it names. */
 function enter(
   request: ServiceRequest,
   principal: Member,

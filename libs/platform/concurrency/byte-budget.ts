@@ -15,15 +15,15 @@ export interface ByteBudgetOptions {
 
 /** Bytes held by one piece of work, until it releases them. */
 export interface ByteLease {
-  /** Bytes that it holds. */
+  /** Bytes held. */
   readonly bytes: number;
   /** Takes more bytes. Throws 503 `service_overloaded` with `Retry-After` when they do not fit. */
   grow(bytes: number): void;
   /** Takes more bytes and returns true, or takes none and returns false. */
   tryGrow(bytes: number): boolean;
-  /** Holds this many bytes instead of what it holds, and returns true, or changes nothing and returns false. */
+  /** Changes the number of bytes held and returns true, or changes nothing and returns false. */
   tryResize(bytes: number): boolean;
-  /** Gives all bytes back. Later calls of `grow` take nothing, because the work is over. */
+  /** Releases all bytes. Later calls of `grow` take nothing, because the work is over. */
   release(): void;
 }
 

@@ -1,11 +1,11 @@
 interface CoalescerRules<Item, Result> {
   /** Does the work of items with the same key. Returns their results in the same order; a result may be a promise. */
   run: (items: readonly Item[]) => Promise<readonly (Result | Promise<Result>)[]>;
-  /** Most items per batch. */
+  /** Maximum number of items per batch. */
   max: number;
   /**
-   * Runs one batch per key at a time, so that items that arrive meanwhile share the next one. For writes that would wait for
-   * one another in the database. By default a batch begins at the end of its turn of the event loop.
+   * Runs one batch per key at a time, so that items that arrive meanwhile share the next batch. For writes that would wait
+   * for one another in the database. By default a batch begins at the end of its turn of the event loop.
    */
   isSequential?: boolean;
   /** Returns whether one item may have caused an error of its batch. Each item then runs alone. Default: never. */
@@ -38,7 +38,7 @@ export class Coalescer<Item, Result> {
   /**
    * Does the work of an item, together with others. Returns its result.
    *
-   * @throws the signal's reason if it is aborted before the batch begins; the item is then left out
+   * @throws the signal's reason if it is aborted before the batch begins; the batch then skips the item
    */
   add(key: readonly unknown[], item: Item, signal?: AbortSignal): Promise<Result> {
     const name = JSON.stringify(key);
@@ -81,5 +81,5 @@ export class Coalescer<Item, Result> {
   }
 }
 
-/** Most writes that one batch holds, and the longest JSON of a write that joins one, in UTF-16 units. */
+/** Limits of a batch of small writes: the number of writes, and the JSON length of each write in UTF-16 code units. */
 export const SMALL_WRITES = { max: 64, length: 64 * 1024 } as const;

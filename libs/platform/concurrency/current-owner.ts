@@ -9,7 +9,7 @@ export const PLATFORM_OWNER = 'platform';
 
 interface CurrentWork {
   orgId: string;
-  /** The work holds a database connection, and may need a second one to give it back. */
+  /** The work holds a database connection, and may need a second connection before it can release the first. */
   isInTransaction: boolean;
   /** Throws if the work is no longer worth starting. */
   check?: (() => void) | undefined;
@@ -27,13 +27,13 @@ export function setCurrentOwner(orgId: string): void {
   if (current) current.orgId = orgId;
 }
 
-/** Sets what the current work checks once, when its turn has come. It throws if the work is no longer worth starting. */
+/** Sets a check that runs once, when the current work gets its turn. It throws if the work is no longer worth starting. */
 export function setCurrentCheck(check: () => void): void {
   const current = storage.getStore();
   if (current) current.check = check;
 }
 
-/** Makes the check of the current work, the first time. */
+/** Runs the check of the current work, unless it has already run. */
 export function checkCurrentWork(): void {
   const current = storage.getStore();
   const check = current?.check;
@@ -46,7 +46,7 @@ export function checkCurrentWork(): void {
 export const runTransaction = <Result>(work: () => Promise<Result>): Promise<Result> =>
   storage.run({ orgId: storage.getStore()?.orgId ?? BACKGROUND, isInTransaction: true }, work);
 
-/** Runs work that several organizations share, such as a transaction with the exports of many, under a name of its own. */
+/** Runs work that several organizations share, such as a transaction with the exports of many, under its own name. */
 export const runAs = <Result>(name: string, work: () => Promise<Result>): Promise<Result> =>
   storage.run({ orgId: name, isInTransaction: false }, work);
 
@@ -54,8 +54,8 @@ export const runAs = <Result>(name: string, work: () => Promise<Result>): Promis
 const BACKGROUND = '';
 
 /**
- * Returns the organization, or the name, that the current work takes its share of a resource for. Undefined for work that
- * already holds a share, and must not wait for another one.
+ * Returns the owner whose share of a resource the current work uses: an organization, or a name. Undefined for work that
+ * already holds a share and must not wait for another one.
  */
 export function currentOwner(): string | undefined {
   const current = storage.getStore();

@@ -1,7 +1,7 @@
 /**
- * Waits for `work` for at most `ms` milliseconds. The work itself goes on, and a later failure of it is ignored.
+ * Waits for `work` for at most `ms` milliseconds. After that the work continues, and its errors are ignored.
  *
- * @throws Error with this message when the time is over; else what the work throws
+ * @throws Error with this message when the time is up; else the error of the work
  */
 export async function withDeadline<Result>(
   work: Promise<Result>,

@@ -1,7 +1,7 @@
 import { problem } from '#platform/problem';
 import { FairQueue, type OwnerPath } from './fair-queue';
 
-/** Whoever takes turns with others: a workspace within its organization, or a single name. */
+/** An owner of work that takes turns with other owners: a workspace within its organization, or a single name. */
 export type Owner = string | { readonly orgId: string; readonly workspaceId: string };
 
 /** Returns the path of an owner in a `FairQueue`. */
@@ -9,11 +9,11 @@ export const pathOf = (owner: Owner): OwnerPath =>
   typeof owner === 'string' ? [owner] : [owner.orgId, owner.workspaceId];
 
 export interface FairLimiterOptions {
-  /** Pieces of work that run at once. Default: one more than the share, so that others always find a slot. */
+  /** Pieces of work that may run at once. Default: one more than the share, so that others always find a slot. */
   concurrency?: number;
-  /** Pieces of work of one organization that run at once, so that the others never wait for it alone. Default: all. */
+  /** Pieces of work of one organization that may run at once. The rest is left to others. Unlimited by default. */
   share?: number;
-  /** Pieces of work that may wait besides, over all owners. Unlimited by default. */
+  /** Pieces of work that may wait, over all owners. Unlimited by default. */
   maxWaiting?: number;
   /** Milliseconds after which work that still waits fails with `WaitTimeout`. Unlimited by default. */
   maxWaitMs?: number | undefined;
@@ -31,10 +31,10 @@ export class WaitTimeout extends Error {
 /** A slot of the limiter, held by running work. */
 export interface Permit {
   /**
-   * Gives the slot to others during `waiting`, and waits for a slot again before it returns. Lend once at a time.
+   * Gives the slot to others during `waiting`, and waits for a slot again before it returns. Do not nest calls.
    *
-   * @throws what `waiting` throws, or the signal's reason when it is aborted before a slot is free again. The work
-   *   then goes on without a slot, so it should only clean up.
+   * @throws the error of `waiting`, or the signal's reason when it is aborted before a slot is free again. The work
+   *   then continues without a slot, so it should only clean up.
    */
   lend<Result>(signal: AbortSignal, waiting: () => Promise<Result>): Promise<Result>;
 }
@@ -117,7 +117,7 @@ export class FairLimiter {
     return () => this.release(orgId);
   }
 
-  /** Takes a free slot, and returns nothing; else returns a promise that resolves when a slot is handed over. */
+  /** Takes a free slot and returns undefined, or returns a promise that resolves when a slot is handed over. */
   private acquire(path: OwnerPath, signal: AbortSignal | undefined): Promise<void> | undefined {
     const owner = path[0]!;
     if (this.hasSlot(owner)) {
@@ -154,7 +154,7 @@ export class FairLimiter {
     });
   }
 
-  /** Refuses the newest waiter of the organization that waits for most, or throws if that is the caller's own. */
+  /** Refuses the newest waiter of the organization with the most waiting work, or throws to refuse the caller. */
   private shed(path: OwnerPath): void {
     const refused = this.waiting.shed(path);
     const reason = problem.overloaded('Too many requests of this kind are waiting. Try again shortly.');

@@ -31,7 +31,7 @@ export class FairQueue<T> {
   /**
    * Removes and returns the oldest item of the owner whose turn it is, or undefined if the queue is empty.
    *
-   * @param isAllowed passes over the owners for which it returns false; undefined if no owner is left
+   * @param isAllowed owners for which it returns false are skipped
    */
   shift(isAllowed?: (owner: string) => boolean): T | undefined {
     if (this.own.size > 0) {
@@ -65,8 +65,8 @@ export class FairQueue<T> {
   }
 
   /**
-   * Removes and returns the newest item of the owner with the most items, to make space for another owner's. Returns
-   * undefined unless that owner has at least two items more, so that the other one never ends up with more.
+   * Removes and returns the newest item of the owner with the most items, to make space for an item of the given owner.
+   * Returns undefined unless the former has at least two more items, so that the given owner never ends up with the most.
    */
   shed([first]: OwnerPath): T | undefined {
     const own = (first === undefined ? undefined : this.parts.get(first)?.size) ?? 0;

@@ -3,7 +3,7 @@ import type { FairLimiter } from './fair-limiter';
 import { FairQueue, type OwnerPath } from './fair-queue';
 import { yieldToEventLoop } from './pace';
 
-/** How a group waits for more items. For a limiter that writes one group at a time. */
+/** How long a group waits for more items. For a limiter that writes one group at a time. */
 export interface Filling {
   /** Longest wait of a group, in milliseconds. */
   maxMs: number;
@@ -16,7 +16,7 @@ export interface GroupRules<Item, Ready, Result> {
   limiter: FairLimiter;
   /** Owner of the groups in the limiter, and of their database connections. */
   owner: string;
-  /** Prepares an item when its group is formed. An item whose preparation fails is left out. */
+  /** Prepares an item when its group is formed. An item whose preparation fails is not written. */
   prepare: (item: Item) => Ready | Promise<Ready>;
   /** Weight at which a group is full. A single item may weigh more. */
   maxWeight: number;
@@ -58,7 +58,7 @@ export class GroupCommit<Item, Ready, Result> {
   constructor(private readonly rules: GroupRules<Item, Ready, Result>) {}
 
   /**
-   * Writes an item. @returns its result, once it is committed.
+   * Writes an item, and returns its result once it is committed.
    *
    * @throws the signal's reason, if it is aborted before the item is prepared; else the error of preparing or writing
    */

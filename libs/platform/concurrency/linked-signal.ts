@@ -13,7 +13,7 @@ export interface LinkedSignal {
 export function linkedSignal(...given: readonly (AbortSignal | undefined)[]): LinkedSignal {
   const signals = given.filter((signal) => signal !== undefined);
   const controller = new AbortController();
-  setMaxListeners(0, controller.signal); // one listener for each piece of work, which is no leak
+  setMaxListeners(0, controller.signal); // each piece of work adds a listener: this is not a leak
   const abort = (event: Event): void => controller.abort((event.target as AbortSignal).reason);
   for (const signal of signals) {
     if (signal.aborted) controller.abort(signal.reason);
