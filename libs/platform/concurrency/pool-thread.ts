@@ -56,7 +56,7 @@ export class PoolThread {
     try {
       this.worker = new Worker(THREAD_FILE, {
         workerData: { file },
-        // neither secrets nor hooks of this process are for the threads
+        // threads get neither the secrets nor the hooks of this process
         env: {},
         execArgv: [],
         ...(resourceLimits && { resourceLimits }),
@@ -93,8 +93,8 @@ export class PoolThread {
   /**
    * Runs one task, and returns its result.
    *
-   * @throws the error of the task. The signal's reason, `TaskTimeout`, `ThreadStartError` or the error that ended the
-   *   thread; the thread is then dead
+   * @throws the error of the task. Every other error means that the thread is dead: the signal's reason, `TaskTimeout`,
+   *   `ThreadStartError`, or the error that ended the thread
    */
   async run(task: ThreadTask, { deadlineMs, signal, transfer }: TaskLimits): Promise<unknown> {
     this.worker.ref();
@@ -106,7 +106,7 @@ export class PoolThread {
         this.current = { end: resolve, fail: reject };
         abort = () => reject(signal.reason as Error);
         signal.addEventListener('abort', abort);
-        // if this process was blocked, a result may be queued behind the timer and goes first
+        // if this process was blocked, a result may be queued behind the timer: it takes precedence
         const expire = () => setImmediate(() => reject(new TaskTimeout(task.name, deadlineMs)));
         const begin = (): void => {
           if (this.isDead) return;

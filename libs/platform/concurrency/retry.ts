@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Share by which a wait that the other side asks for is prolonged at most, so that not all callers return at once. */
+/** Maximum random extension of a wait that the server requests, as a share of it, so that callers do not return at once. */
 const RETRY_AFTER_JITTER = 0.25;
 
 /** Bounds of the waits between attempts, in ms. */
 export interface BackOff {
   /** Longest wait after the first attempt; the bound doubles with each attempt. 0 retries at once. Default 500. */
   firstDelayMs?: number;
-  /** Longest wait of all. Default 30 s. */
+  /** Longest wait after any attempt. Default 30 s. */
   maxDelayMs?: number;
 }
 
 export interface RetryPolicy extends BackOff {
-  /** Attempts in all, including the first. Unlimited by default; then pass a signal. */
+  /** Maximum number of attempts, including the first. Unlimited by default: then pass a signal. */
   attempts?: number;
   /** Tells whether another attempt may succeed. By default every error is retryable. */
   isRetryable?: (error: unknown) => boolean;
-  /** Ends the waiting between attempts. */
+  /** Ends the wait between attempts. */
   signal?: AbortSignal;
 }
 
@@ -38,8 +38,8 @@ export async function retry<Result>(work: () => Promise<Result>, policy: RetryPo
 }
 
 /**
- * Returns how long to wait before the next attempt, in ms: anything up to a bound that doubles ("full jitter"), and never
- * less than the other side asks for.
+ * Returns how long to wait before the next attempt, in ms: a random time up to a bound that doubles with each attempt
+ * ("full jitter"), and never less than the server requests.
  *
  * @param attempt number of attempts made so far, from 1
  */
@@ -51,9 +51,9 @@ export function backOffMs(
     retryAfterMs = 0,
     random = Math.random,
   }: BackOff & {
-    /** Wait that the other side asks for (`Retry-After`), in ms. */
+    /** Wait that the server requests (`Retry-After`), in ms. */
     retryAfterMs?: number | undefined;
-    /** Source of randomness, from 0 to 1. */
+    /** Source of random numbers from 0 to 1. */
     random?: () => number;
   } = {},
 ): number {

@@ -5,16 +5,16 @@ interface Flight<Result> {
   waiting: number;
 }
 
-/** Runs work once for all callers that ask for the same key at the same time. */
+/** Runs work once for all concurrent callers with the same key. */
 export class SingleFlight<Result> {
   private readonly flights = new Map<string, Flight<Result>>();
 
   /**
    * Starts `work`, or joins the work in flight for this key, and returns its result.
    *
-   * @param signal detaches this caller alone; the others go on waiting
+   * @param signal detaches this caller only; the others continue to wait
    * @param work receives a signal that is aborted when every caller has left
-   * @throws the signal's reason, at once, when it is aborted; else what `work` throws, to all callers
+   * @throws the signal's reason, at once, when it is aborted; else the error of `work`, which every caller gets
    */
   async run(
     key: string,
@@ -39,7 +39,7 @@ export class SingleFlight<Result> {
     return this.flights.get(key)?.result;
   }
 
-  /** Lets later callers start anew instead of joining work in flight. Earlier callers still get its result. */
+  /** Makes later callers start new work instead of joining work in flight. Earlier callers still get its result. */
   clear(): void {
     this.flights.clear();
   }

@@ -6,7 +6,7 @@ import { PoolThread, type PoolThreadOptions, TaskTimeout } from './pool-thread';
 export interface WorkerPoolOptions {
   /** The compiled file whose exported functions are the tasks. Only the threads load it. */
   file: string;
-  /** Threads at most. Each starts when it is first needed. */
+  /** Maximum number of threads. Each starts when it is first needed. */
   threads: number;
   /** Threads that one organization may use at once. Default: all. */
   share?: number;
@@ -28,11 +28,11 @@ export interface WorkerTaskOptions {
 }
 
 /** The input and the result of a task, by the name of its exported function. */
-type Input<Tasks, Name extends keyof Tasks> = Tasks[Name] extends (input: infer Given) => unknown
-  ? Given
+type Input<Tasks, Name extends keyof Tasks> = Tasks[Name] extends (input: infer Value) => unknown
+  ? Value
   : never;
-type Result<Tasks, Name extends keyof Tasks> = Tasks[Name] extends (input: never) => infer Given
-  ? Awaited<Given>
+type Result<Tasks, Name extends keyof Tasks> = Tasks[Name] extends (input: never) => infer Value
+  ? Awaited<Value>
   : never;
 
 /** Runs a task in a thread and returns its result. */
@@ -50,9 +50,9 @@ export const isExhausted = (error: unknown): boolean =>
  * Runs CPU work in a bounded number of threads, so that the event loop stays free. Organizations take turns for the
  * threads, and so do the workspaces of an organization.
  *
- * A task is a function that a file exports, by its name. Its input and its result are structured clones; typed arrays in
- * the result are moved. Errors of a task lose everything but name, message and stack, so tasks should return what a
- * caller must distinguish.
+ * A task is an exported function of a file, selected by its name. Its input and its result are structured clones; typed
+ * arrays in the result are moved. Errors of a task keep only name, message and stack, so a task should return the outcomes
+ * that a caller must tell apart.
  */
 export class WorkerPool<Tasks extends object> implements OnApplicationShutdown {
   readonly threads: number;
@@ -86,7 +86,7 @@ export class WorkerPool<Tasks extends object> implements OnApplicationShutdown {
    *
    * @param signal ends the waiting, and terminates the thread of a running task
    * @throws the signal's reason when it is aborted; 503 `service_overloaded` if too many wait; `TaskTimeout` after the
-   *   deadline; `ThreadStartError`; what the task throws; an Error when the pool is closed
+   *   deadline; `ThreadStartError`; the error of the task; an Error when the pool is closed
    */
   run<Name extends keyof Tasks & string>(
     owner: Owner,
@@ -99,14 +99,14 @@ export class WorkerPool<Tasks extends object> implements OnApplicationShutdown {
   }
 
   /**
-   * Reserves a thread as `run` does, for work that first has to load the input of its tasks. This bounds the memory of
-   * the inputs too. Run the tasks one after the other.
+   * Reserves a thread as `run` does, for work that first has to load the input of its tasks. This also limits how many
+   * inputs are in memory. Run the tasks one after the other.
    */
-  reserve<Answer>(
+  reserve<Value>(
     owner: Owner,
     signal: AbortSignal,
-    work: (runTask: RunTask<Tasks>) => Promise<Answer>,
-  ): Promise<Answer> {
+    work: (runTask: RunTask<Tasks>) => Promise<Value>,
+  ): Promise<Value> {
     return this.limiter.run(owner, signal, () =>
       work((name, input, options) => this.runNow(signal, name, input, options)),
     );
@@ -133,7 +133,7 @@ export class WorkerPool<Tasks extends object> implements OnApplicationShutdown {
     if (this.closed) throw new Error(CLOSED);
     signal.throwIfAborted();
     this.idle = this.idle.filter(({ isDead }) => !isDead);
-    // the thread used last, so that surplus threads reach their idle time
+    // takes the most recently used thread, so that surplus threads reach their idle time
     const thread = this.idle.pop() ?? new PoolThread(this.threadOptions);
     this.busy.add(thread);
     try {

@@ -11,19 +11,19 @@ export interface ThreadTask {
   input: unknown;
 }
 
-/** The answer of the thread. Before the first one, the thread sends an empty message when it has loaded the tasks. */
+/** The reply of the thread. Before its first reply, the thread sends an empty message when it has loaded the tasks. */
 export type ThreadReply = { result: unknown } | { error: unknown };
 
-/** Where there are fewer cores than threads, a thread then has half of the event loop's weight. */
+/** Gives a thread half the scheduling weight of the event loop, for machines with fewer cores than threads. */
 const NICENESS = 3;
 const port = parentPort!;
 const { file } = workerData as { file: string };
 
 try {
-  // on Linux this is the priority of the thread alone, elsewhere of the process
+  // on Linux this sets the priority of the thread only; elsewhere it would set that of the process
   if (process.platform === 'linux') os.setPriority(NICENESS);
 } catch {
-  // a sandbox forbids it: the event loop has to share its core
+  // a sandbox forbids it, so the event loop shares its core
 }
 
 // the output of tasks would mix with the logs of the process
@@ -46,10 +46,10 @@ async function perform(tasks: Tasks, { name, input }: ThreadTask): Promise<void>
   }
 }
 
-/** Finds the typed arrays within a result. A Buffer may share its memory with others, so it stays. */
-function buffersOf(value: unknown, found = new Set<ArrayBufferLike>()): Set<ArrayBufferLike> {
-  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return found;
-  if (ArrayBuffer.isView(value)) return found.add(value.buffer);
-  for (const member of Object.values(value)) buffersOf(member, found);
-  return found;
+/** Returns the buffers of the typed arrays in a result. Skips a Buffer, because it may share its memory with others. */
+function buffersOf(value: unknown, buffers = new Set<ArrayBufferLike>()): Set<ArrayBufferLike> {
+  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return buffers;
+  if (ArrayBuffer.isView(value)) return buffers.add(value.buffer);
+  for (const member of Object.values(value)) buffersOf(member, buffers);
+  return buffers;
 }

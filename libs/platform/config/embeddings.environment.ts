@@ -2,7 +2,7 @@ import { IsInt, IsOptional, IsUrl, Length, Matches, Max, Min, ValidateIf } from 
 import { Integer } from './environment.decorators';
 import { JudgeEnvironment } from './judge.environment';
 
-/** Configures the embeddings for the search. */
+/** Configures the embeddings for search. */
 export abstract class EmbeddingsEnvironment extends JudgeEnvironment {
   /**
    * Base URL of an OpenAI-compatible API that embeds texts, such as `https://api.openai.com/v1`. Default: the built-in
@@ -14,10 +14,10 @@ export abstract class EmbeddingsEnvironment extends JudgeEnvironment {
 
   /** API key for EMBEDDINGS_BASE_URL, sent as a bearer token. */
   @IsOptional()
-  @Matches(/^[\x21-\x7e]+$/, { message: 'must be visible ASCII characters' })
+  @Matches(/^[\x21-\x7e]+$/, { message: 'must contain only visible ASCII characters' })
   EMBEDDINGS_API_KEY?: string;
 
-  /** The embedding model, required with EMBEDDINGS_BASE_URL. Or `gateway:` and the id of a model of the gateway, without it. */
+  /** The embedding model, required with EMBEDDINGS_BASE_URL. Without it: `gateway:` and the id of a gateway model. */
   @ValidateIf(({ EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL }: EmbeddingsEnvironment) =>
     Boolean(EMBEDDINGS_BASE_URL ?? EMBEDDINGS_MODEL),
   )

@@ -67,7 +67,7 @@ export class Environment extends OutboundEnvironment {
   @Integer()
   DATABASE_POOL_SIZE = 10;
 
-  /** Milliseconds that a request waits for a connection of the pool, each time it needs one; then 503. */
+  /** Milliseconds that a request waits each time it needs a connection of the pool; then 503. */
   @IsInt()
   @Min(100)
   @Max(60_000)
@@ -90,13 +90,13 @@ export class Environment extends OutboundEnvironment {
   @Matches(/^[\x21-\x7e]{1,64}$/, { message: 'must be 1 to 64 visible ASCII characters' })
   REDIS_PREFIX = '{registry}';
 
-  /** Directory where `npm start` keeps its database and secrets, and where files are kept without `STORAGE_URL`. */
+  /** Directory where `npm start` stores its database and secrets. Also stores files if `STORAGE_URL` is not set. */
   @IsString()
   @MinLength(1)
   DATA_DIR = '.data';
 
   /**
-   * Where files and packages are kept: `s3://<bucket>/<prefix>?region=…&endpoint=…&path_style=true`, or `file:///<directory>`.
+   * Where files and packages are stored: `s3://<bucket>/<prefix>?region=…&endpoint=…&path_style=true`, or `file:///<directory>`.
    * Default: the directory `storage` in `DATA_DIR`.
    */
   @IsOptional()
@@ -117,7 +117,7 @@ export class Environment extends OutboundEnvironment {
   @Integer()
   FILE_LIMIT_BYTES = 1024 ** 3;
 
-  /** 32 bytes in base64, which key API-key hashes and encrypt stored secrets. `npm start` creates one in DATA_DIR. */
+  /** 32 bytes in base64: the key for hashing API keys and encrypting stored secrets. `npm start` creates one in DATA_DIR. */
   @IsOptional()
   @Matches(/^[A-Za-z0-9+/_-]{43}=?$/, { message: 'must be 32 bytes in base64' })
   SECRETS_KEY?: string;
@@ -214,7 +214,7 @@ export class Environment extends OutboundEnvironment {
   @Integer()
   BODY_TIMEOUT_MS = 60_000;
 
-  /** Milliseconds after which a client that reads nothing of its answer is disconnected. */
+  /** Milliseconds after which a client that reads nothing of its response is disconnected. */
   @IsInt()
   @Min(100)
   @Max(3_600_000)
@@ -228,7 +228,7 @@ export class Environment extends OutboundEnvironment {
   @Integer()
   MAX_REQUESTS_IN_FLIGHT = 1_000;
 
-  /** Mean delay of the event loop in milliseconds from which callers with many requests in flight get 503. */
+  /** Mean event-loop delay, in milliseconds, from which callers with many requests in flight get 503. */
   @IsInt()
   @Min(10)
   @Max(60_000)
@@ -264,40 +264,40 @@ export class Environment extends OutboundEnvironment {
   @Integer()
   TELEMETRY_QUEUE_BYTES = 64 * 1024 * 1024;
 
-  /** Attributes kept of a span, event, link, resource, scope, log record or data point; further ones are dropped. */
+  /** Maximum attributes of a span, event, link, resource, scope, log record or data point; further ones are dropped. */
   @IsInt()
   @Min(1)
   @Max(65_536)
   @Integer()
   SPAN_ATTRIBUTE_LIMIT = 4_096;
 
-  /** Events kept of a span. */
+  /** Maximum events of a span; further ones are dropped. */
   @IsInt()
   @Min(1)
   @Max(65_536)
   @Integer()
   SPAN_EVENT_LIMIT = 1_024;
 
-  /** Links kept of a span. */
+  /** Maximum links of a span; further ones are dropped. */
   @IsInt()
   @Min(1)
   @Max(65_536)
   @Integer()
   SPAN_LINK_LIMIT = 1_024;
 
-  /** Days that traces are kept after the day of their arrival. Default: forever. */
+  /** Days that traces are kept after the day they arrived. Default: forever. */
   @Days()
   TRACE_RETENTION_DAYS?: number;
 
-  /** The same for logs. Default: as traces. */
+  /** Days that logs are kept. Default: TRACE_RETENTION_DAYS. */
   @Days()
   LOG_RETENTION_DAYS?: number;
 
-  /** The same for metrics. Default: as traces. */
+  /** Days that metrics are kept. Default: TRACE_RETENTION_DAYS. */
   @Days()
   METRIC_RETENTION_DAYS?: number;
 
-  /** Largest body of a request to score after decoding, in bytes. */
+  /** Largest body of a scoring request after decoding, in bytes. */
   @IsInt()
   @Min(1024)
   @Max(1_073_741_824)
@@ -305,8 +305,8 @@ export class Environment extends OutboundEnvironment {
   SCORING_LIMIT_BYTES = 8 * 1024 * 1024;
 
   /**
-   * Targets of one organization that a worker process scores at once over all its runs: this many by code, and as many by
-   * judges. One more of each may be another organization's.
+   * Targets of one organization that a worker process scores at once over all its runs: this many with code, and as many
+   * with judges. One more of each may belong to another organization.
    */
   @IsInt()
   @Min(1)
@@ -329,8 +329,8 @@ export class Environment extends OutboundEnvironment {
   SCORE_RUN_SECONDS = 3_600;
 
   /**
-   * Threads in each process that run the JavaScript of one organization's scorers. One more thread exists, so that other
-   * organizations need not wait for them.
+   * Threads in each process that run the JavaScript of one organization's scorers. One more thread is reserved for other
+   * organizations.
    */
   @IsInt()
   @Min(1)
@@ -339,7 +339,7 @@ export class Environment extends OutboundEnvironment {
   SCORER_THREADS = 2;
 
   /**
-   * Prices that take precedence over the built-in ones. JSON: prices by model, `{"gpt-4o": {"input_usd_per_million": 2.5,
+   * Prices by model that take precedence over the built-in ones, as JSON: `{"gpt-4o": {"input_usd_per_million": 2.5,
    * "output_usd_per_million": 10}}`, optionally with `cached_input_usd_per_million` and `cache_write_usd_per_million`.
    */
   @Json()
@@ -367,12 +367,12 @@ export const ENVIRONMENT_VARIABLES: readonly string[] = [
 
 /** Reads the environment. An empty variable counts as unset. Throws an Error that names every invalid variable. */
 export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Environment {
-  const given: Record<string, string> = {};
+  const values: Record<string, string> = {};
   for (const name of ENVIRONMENT_VARIABLES) {
     const value = source[name];
-    if (value !== undefined && value !== '') given[name] = value;
+    if (value !== undefined && value !== '') values[name] = value;
   }
-  const environment = plainToInstance(Environment, given, { exposeDefaultValues: true });
+  const environment = plainToInstance(Environment, values, { exposeDefaultValues: true });
   const faults = validateSync(environment, { forbidUnknownValues: true }).map(
     (fault) => `${fault.property}: ${Object.values(fault.constraints ?? {}).join(', ')}`,
   );

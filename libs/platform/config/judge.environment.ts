@@ -11,25 +11,25 @@ export abstract class JudgeEnvironment extends TracingEnvironment {
 
   /** API key for JUDGE_BASE_URL, sent as a bearer token. */
   @IsOptional()
-  @Matches(/^[\x21-\x7e]+$/, { message: 'must be visible ASCII characters' })
+  @Matches(/^[\x21-\x7e]+$/, { message: 'must contain only visible ASCII characters' })
   JUDGE_API_KEY?: string;
 
   /**
-   * The model of scorers that name no other, required with JUDGE_BASE_URL. Or `gateway:` and the name of a model of the gateway,
-   * which each workspace has for itself.
+   * The model for scorers that do not name one, required with JUDGE_BASE_URL. Without it: `gateway:` and the name of a
+   * gateway model, which each workspace defines for itself.
    */
   @ValidateIf(({ JUDGE_BASE_URL, JUDGE_MODEL }: JudgeEnvironment) => Boolean(JUDGE_BASE_URL ?? JUDGE_MODEL))
   @Length(1, 255, { message: 'must have 1 to 255 characters and is required with JUDGE_BASE_URL' })
   JUDGE_MODEL?: string;
 
-  /** Most tokens of a request to a judge and its answer together. The judged content is truncated to fit. */
+  /** Maximum tokens of a request to a judge and its response together. The judged content is truncated to fit. */
   @IsInt()
   @Min(2_048)
   @Max(10_000_000)
   @Integer()
   JUDGE_CONTEXT_TOKENS = 128_000;
 
-  /** Most tokens of a judge's answer, reasoning included. */
+  /** Maximum tokens of a judge's response, reasoning included. */
   @IsInt()
   @Min(64)
   @Max(1_000_000)
@@ -43,31 +43,31 @@ export abstract class JudgeEnvironment extends TracingEnvironment {
   @Integer()
   JUDGE_TIMEOUT_MS = 60_000;
 
-  /** Seconds from the first request for a target to its score, retries included; then the target fails. */
+  /** Seconds from the first request for a target to its score, including retries; then the target fails. */
   @IsInt()
   @Min(1)
   @Max(86_400)
   @Integer()
   JUDGE_TARGET_SECONDS = 300;
 
-  /** Days that a judge's answers are cached, so that the same question is not sent again. */
+  /** Days that responses of judges are cached, so that the same request is not sent again. */
   @IsInt()
   @Min(0)
   @Max(3_650)
   @Integer()
   JUDGE_CACHE_DAYS = 30;
 
-  /** URL for judges of kind `classifier`: receives `{"inputs", "labels"}` and answers `[{"label", "score"}]`. */
+  /** URL for judges of kind `classifier`: receives `{"inputs", "labels"}` and returns `[{"label", "score"}]`. */
   @IsOptional()
   @IsUrl({ require_tld: false, protocols: ['http', 'https'], require_protocol: true })
   CLASSIFIER_BASE_URL?: string;
 
   /** API key for CLASSIFIER_BASE_URL, sent as a bearer token. */
   @IsOptional()
-  @Matches(/^[\x21-\x7e]+$/, { message: 'must be visible ASCII characters' })
+  @Matches(/^[\x21-\x7e]+$/, { message: 'must contain only visible ASCII characters' })
   CLASSIFIER_API_KEY?: string;
 
-  /** Most tokens that a classifier reads. The judged content is truncated to fit. */
+  /** Maximum tokens that a classifier reads. The judged content is truncated to fit. */
   @IsInt()
   @Min(128)
   @Max(10_000_000)

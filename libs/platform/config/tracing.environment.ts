@@ -29,7 +29,7 @@ export abstract class TracingEnvironment {
   @Protocol()
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL?: string;
 
-  /** Headers of each request to the endpoint: `name=value,name=value`, values percent-encoded. */
+  /** Headers of each request to the endpoint: `name=value,name=value`, with percent-encoded values. */
   @IsOptional()
   @IsString()
   OTEL_EXPORTER_OTLP_HEADERS?: string;

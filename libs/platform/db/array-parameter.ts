@@ -18,10 +18,10 @@ export interface ArrayElements {
   text: string;
   /** JSON text. */
   json: string | TextSlice;
-  /** A text is the 64 bits as 16 hexadecimal digits. */
+  /** A string contains the 64 bits as 16 hexadecimal digits. */
   int8: number | bigint | string;
   float8: number;
-  /** As `2026-11-20`. */
+  /** A day, such as `2026-11-20`. */
   date: string;
   /** Microseconds since 1970. */
   timestamptz: bigint;
@@ -39,7 +39,7 @@ const DAY_MS = 86_400_000;
 /** Number of dimensions, flag for NULLs, element type, length and lower bound of the one dimension. */
 const HEADER_BYTES = 20;
 const LENGTH_BYTES = 4;
-/** Replaces the length of a value for a NULL. */
+/** Written in place of the length if the value is NULL. */
 const NULL_LENGTH = -1;
 
 /**
@@ -86,7 +86,7 @@ export interface ElementWriter<Value> {
   put(buffer: Buffer, at: number, value: Value): number;
 }
 
-/** Texts up to this length in UTF-16 units get their largest possible size instead of the exact one. */
+/** For texts up to this length in UTF-16 units, the bound is their largest possible size instead of the exact one. */
 const SHORT = 16 * 1024;
 
 const TEXT: ElementWriter<string> = {
@@ -125,7 +125,7 @@ const fixed = <Value>(
 /** Two to the power of 32. */
 const HIGH = 0x1_0000_0000;
 
-/** Writes an integer without a BigInt, whose creation costs more than all the rest. */
+/** Writes an integer without creating a BigInt, which would cost more than the rest of the write. */
 function writeInteger(buffer: Buffer, at: number, value: number): void {
   if (!Number.isInteger(value)) throw new RangeError(`${value} is not an integer`);
   buffer.writeInt32BE(Math.floor(value / HIGH), at);

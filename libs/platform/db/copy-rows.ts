@@ -2,9 +2,9 @@ import { type ArrayElements, type ArrayType, writerOf } from './array-parameter'
 
 /** Header of PostgreSQL's binary COPY format (manual, COPY, "Binary Format"): signature, no flags, no extension. */
 const FILE_HEADER = Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)]);
-/** Replaces the number of fields after the last row. */
+/** Written in place of the number of fields after the last row. */
 const END = -1;
-/** Replaces the length of a field for a NULL. */
+/** Written in place of the length if a field is NULL. */
 const NULL_LENGTH = -1;
 
 const CHUNK_BYTES = 64 * 1024;

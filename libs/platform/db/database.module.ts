@@ -24,13 +24,13 @@ const parserOf = (oid: number, format?: string): Parser => {
 };
 
 /**
- * Settings of every connection. Each statement has an index to use. The planner would prefer to scan a table that looks small,
- * and a prepared statement would keep that plan while the table grows. A scan that has no alternative looks expensive, and
- * must not be compiled for that.
+ * Planner settings of every connection. Each statement has an index to use, but the planner would prefer to scan a table
+ * that looks small, and a prepared statement would keep that plan while the table grows. JIT is off because, without
+ * sequential scans, a scan that has no alternative looks so expensive that PostgreSQL would compile it.
  */
 const PLANNER = '-c enable_seqscan=off -c jit=off';
 
-/** Adds the settings to those in a URL, because the driver prefers what the URL says. */
+/** Adds the settings to the options of a URL, because the driver prefers those over its own. */
 function withPlanner(text: string): string {
   const url = new URL(text);
   const own = url.searchParams.get('options');
@@ -53,11 +53,11 @@ export function dataSourceOptions(url: string, environment: Environment): DataSo
     installExtensions: false,
     applicationName: 'agent-registry-service',
     poolErrorHandler: (error: unknown) =>
-      rootLogger.warn({ err: error }, 'an idle database connection was lost'),
+      rootLogger.warn({ err: error }, 'Lost an idle database connection.'),
     extra: {
       Client: WatchedClient,
       types: { getTypeParser: parserOf },
-      // the deadline of the request comes first, because it knows how to answer
+      // expires after the deadline of the request, which returns a better error
       statement_timeout: environment.REQUEST_TIMEOUT_MS + AFTER_DEADLINE_MS,
       lock_timeout: environment.LOCK_TIMEOUT_MS,
       idle_in_transaction_session_timeout: environment.REQUEST_TIMEOUT_MS * 2,

@@ -30,8 +30,8 @@ const run = async <Row>(
   return (await on.query({ name, text, values: (values ?? own) as unknown[] })).rows as Row[];
 };
 
-/** Rolls a transaction back whose work succeeded. */
-class Rehearsed extends Error {}
+/** Thrown to roll back a transaction whose work succeeded. */
+class EndOfRehearsal extends Error {}
 
 /** Runs statements on the pool, and transactions. All access to PostgreSQL goes through it. */
 @Injectable()
@@ -43,7 +43,7 @@ export class Database implements SqlExecutor {
     if (typeof statement === 'string' || !('isIndexOrdered' in statement)) {
       return run<Row>(this.pool, statement, values);
     }
-    // the declared type is that of a client, which returns the query itself
+    // the type declarations are wrong for a pool: they declare that it returns the query itself, as a client does
     const result = this.pool.query(new IndexOrderedQuery(statement)) as unknown as Promise<{ rows: Row[] }>;
     return (await result).rows;
   }
@@ -76,7 +76,7 @@ export class Database implements SqlExecutor {
     }
   }
 
-  /** Throws if the database does not answer. */
+  /** Throws if the database does not respond. */
   async ping(): Promise<void> {
     await this.query('SELECT 1');
   }
@@ -95,16 +95,16 @@ export class Database implements SqlExecutor {
 
   /** Runs `work` as `transaction` does, rolls it back, and returns its result. */
   async rehearse<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {
-    let rehearsed: { result: Result } | undefined;
+    let rehearsal: { result: Result } | undefined;
     try {
       await this.transaction(async (tx) => {
-        rehearsed = { result: await work(tx) };
-        throw new Rehearsed();
+        rehearsal = { result: await work(tx) };
+        throw new EndOfRehearsal();
       });
     } catch (error) {
-      if (!(error instanceof Rehearsed)) throw error;
+      if (!(error instanceof EndOfRehearsal)) throw error;
     }
-    return rehearsed!.result;
+    return rehearsal!.result;
   }
 
   private async attempt<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> {

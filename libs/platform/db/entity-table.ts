@@ -8,7 +8,7 @@ export type EntityClass<Row> = new () => Row;
 type ToParameter = (value: unknown) => unknown;
 
 /**
- * The table of a TypeORM entity, for statements of our own. TypeORM's own queries are built and parsed anew for each call,
+ * The table of a TypeORM entity, for hand-written statements. TypeORM builds and parses its own queries anew for each call,
  * which takes several times as long as a read by key.
  */
 export class EntityTable<Row extends ObjectLiteral> {
@@ -37,24 +37,24 @@ export class EntityTable<Row extends ObjectLiteral> {
 
   /** Returns a statement that inserts a row. Columns that are undefined get their default. */
   insertion(row: Row): PreparedStatement {
-    const given = [...this.parameters].filter(([column]) => row[column] !== undefined);
-    const columns = given.map(([column]) => column).join(', ');
+    const assigned = [...this.parameters].filter(([column]) => row[column] !== undefined);
+    const columns = assigned.map(([column]) => column).join(', ');
     let insert = this.inserts.get(columns);
     if (!insert) {
-      const places = given.map((_, index) => `$${index + 1}`).join(', ');
-      const text = `INSERT INTO ${this.name} (${columns}) VALUES (${places})`;
+      const placeholders = assigned.map((_, index) => `$${index + 1}`).join(', ');
+      const text = `INSERT INTO ${this.name} (${columns}) VALUES (${placeholders})`;
       insert = { name: `${this.name}.insert-${this.inserts.size}`, text };
       this.inserts.set(columns, insert);
     }
-    return { ...insert, values: given.map(([column, toParameter]) => toParameter(row[column])) };
+    return { ...insert, values: assigned.map(([column, toParameter]) => toParameter(row[column])) };
   }
 
-  /** The columns of a row to change, to follow SET in an UPDATE. Null if there are none. */
+  /** Returns the changed columns, to follow SET in an UPDATE. Null if nothing changes. */
   assignments(changes: Partial<Row>): Sql | null {
-    const given = [...this.parameters].filter(([column]) => changes[column] !== undefined);
-    if (given.length === 0) return null;
+    const assigned = [...this.parameters].filter(([column]) => changes[column] !== undefined);
+    if (assigned.length === 0) return null;
     return join(
-      given.map(([column, toParameter]) => sql`${raw(column)} = ${toParameter(changes[column])}`),
+      assigned.map(([column, toParameter]) => sql`${raw(column)} = ${toParameter(changes[column])}`),
       ', ',
     );
   }
@@ -62,7 +62,7 @@ export class EntityTable<Row extends ObjectLiteral> {
 
 const jsonText: ToParameter = (value) => (value === null ? null : JSON.stringify(value));
 
-/** Returns a class and those that it extends, in the order in which TypeORM collects their columns. */
+/** Returns a class and the classes that it extends, in the order in which TypeORM collects their columns. */
 function withBases(entity: object): (new () => unknown)[] {
   const classes: (new () => unknown)[] = [];
   for (

@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 
 /**
  * A statement sent by name, so that PostgreSQL parses and plans it once per connection. For hot paths. Its text must
- * never vary, else PostgreSQL refuses the name.
+ * never vary, because PostgreSQL rejects a name that is used for another text.
  */
 export interface PreparedStatement {
   name: string;
@@ -25,7 +25,7 @@ export type Statement = Sql | PreparedStatement | IndexOrderedStatement | string
 export interface SqlExecutor {
   /** Runs one statement and returns its rows. */
   query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
-  /** When statements are refused, in the time of `performance.now()`. Absent without a deadline. */
+  /** The time after which statements are rejected, on the clock of `performance.now()`. Absent without a deadline. */
   readonly deadline?: number;
   /** TypeORM's manager on the same connection, for access by entity. */
   readonly manager: EntityManager;
@@ -35,8 +35,8 @@ export interface SqlExecutor {
 export interface Tx extends SqlExecutor {
   readonly isTransaction: true;
   /**
-   * Runs a `COPY … FROM STDIN` that reads `source` with backpressure. For many or large rows, which this process need not
-   * hold in memory. An error of `source` ends the COPY and is thrown.
+   * Runs a `COPY … FROM STDIN` that reads `source` with backpressure. For many or large rows, which then need not all be
+   * in memory at once. An error of `source` ends the COPY and is thrown.
    */
   copyIn(statement: string, source: Iterable<Buffer> | AsyncIterable<Buffer>): Promise<void>;
   /** Calls `work` after the commit and before the caller of the transaction continues. Never calls it after a rollback. */

@@ -8,9 +8,10 @@ type ConnectCallback = (
 ) => void;
 
 /**
- * A pool whose connections are shared between organizations, so that nobody waits for the statements and locks of one
- * organization alone. Of ten connections, two are reserved for authentication and health checks, and one organization
- * gets six of the other eight. Jobs and reconciles count for their organization, and other background work counts as one.
+ * A pool whose connections are shared between organizations, so that the statements and locks of one organization cannot
+ * block the others. Of ten connections, two are reserved for authentication and health checks, and one organization gets
+ * at most six of the other eight. Jobs and reconciles count for their organization. Other background work counts as one
+ * organization.
  */
 export class FairPool extends Pool {
   private readonly limiter: FairLimiter;
@@ -49,7 +50,7 @@ export class FairPool extends Pool {
       .catch(fail);
   }
 
-  /** Connects, and calls `leave` when the connection is released or could not be made. */
+  /** Connects, and calls `leave` when the connection is released or cannot be opened. */
   private hold(leave: () => void, callback: ConnectCallback, fail: (error: unknown) => void): void {
     try {
       checkCurrentWork();

@@ -2,10 +2,10 @@ import { Query, type Submittable } from 'pg';
 import type { IndexOrderedStatement, SqlExecutor } from './executor';
 import type { Sql } from './sql';
 
-/** The ways of reading a table that lose the order of its indexes. */
+/** The planner settings of plans that do not read a table in the order of an index. */
 const DISABLED = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort'];
 
-/** Disables them for the rest of a transaction. */
+/** Disables these plans for the rest of a transaction. */
 const AS_COMMANDS = DISABLED.map((name) => `SET LOCAL ${name} = off`).join('; ');
 
 /** The same as one statement, as the extended protocol requires. */
@@ -22,7 +22,7 @@ export async function followIndexes(on: SqlExecutor): Promise<void> {
 
 /**
  * Returns a statement that reads tables in index order, as after `followIndexes`, but without a transaction and in one
- * round trip. Within a transaction it is planned as the transaction says.
+ * round trip. Within a transaction, the settings of the transaction apply instead.
  */
 export const indexOrdered = ({ text, values }: Sql): IndexOrderedStatement => ({
   text,
@@ -50,8 +50,8 @@ const ExtendedQuery = Query as unknown as new (config: {
 }) => ExtendedQuery;
 
 /**
- * Sends the settings and a statement together. Up to the `Sync` after the last message, PostgreSQL runs messages of the
- * extended protocol in one transaction, at whose end the settings are gone.
+ * Sends the settings and a statement together. PostgreSQL runs the messages of the extended protocol up to the next `Sync`
+ * in one transaction, so the settings end with the statement.
  */
 export class IndexOrderedQuery extends ExtendedQuery {
   private isSet = false;

@@ -2,10 +2,10 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { Database } from './database';
 import { sql } from './sql';
 
-/** Changed rows after which a table is analyzed, besides half of the rows that it had when it was last analyzed. */
+/** Changed rows after which a table is analyzed, in addition to half of the rows that it had at the last analysis. */
 const CHANGED_ROWS = 1_000;
 
-/** Least time between two turns of a table, in ms, also after a failure, so that other tables get their turns. */
+/** Minimum time between two turns of a table, in ms, even after a failure, so that other tables get their turns. */
 const TURN_MS = 60_000;
 
 const UNDEFINED_TABLE = '42P01';
@@ -28,7 +28,8 @@ export class StatisticsRepository implements OnModuleDestroy {
   }
 
   /**
-   * Analyzes the table that has outgrown its statistics most. Leaves out tables with `autovacuum_enabled = false`.
+   * Analyzes the table that has outgrown its statistics most. Skips tables with `autovacuum_enabled = false`.
+   *
    * @returns its name, or null if no table has outgrown its statistics
    */
   async analyzeOutgrown(): Promise<string | null> {

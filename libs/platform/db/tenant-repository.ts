@@ -14,24 +14,24 @@ interface TenantKey {
 
 export interface TenantTable {
   /**
-   * The column with the size of a row in bytes. Reads of small rows that begin together then share a statement, because the
-   * round trip costs more than the rest of a read.
+   * The column with the size of a row in bytes. If set, concurrent reads of small rows share a statement, because the round
+   * trip costs more than the rest of a read.
    */
   bytes?: string;
 }
 
-/** Most rows that one statement reads by key, and the size up to which a row is one of them, in bytes. */
-const READ_TOGETHER = 64;
+/** Limits of a statement that reads several rows by key: the number of rows, and the size of a row in bytes. */
+const MAX_ROWS = 64;
 const SMALL_ROW_BYTES = 64 * 1024;
 
 const LOCKS = { share: 'FOR SHARE', update: 'FOR UPDATE' } as const;
 
 /**
- * Accesses by key a table whose rows belong to tenants. Every method takes the scope and puts its tenant into the
- * statement, so that another tenant's row is never found.
+ * Accesses rows of tenants by key. Every method takes the scope and puts its tenant into the statement, so that another
+ * tenant's row is never found.
  *
  * Reads are prepared, so their plan must be right at any size of the table. `IS TRUE` keeps indexes of the tenant's column
- * out of it: only the index of the id fits.
+ * out of the plan: only the index of the id fits.
  */
 abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
   /** Lazy, because an entity may be declared after its repository. */
@@ -39,7 +39,7 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
 
   private readonly reads = new Coalescer<TenantKey, Row | null>({
     run: (keys) => this.readTogether(keys),
-    max: READ_TOGETHER,
+    max: MAX_ROWS,
   });
 
   protected constructor(
@@ -119,7 +119,7 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     return row ?? null;
   }
 
-  /** Reads rows of one tenant: small ones by one statement, and large ones one at a time. Keeps the order of the keys. */
+  /** Reads rows of one tenant, in the order of the keys: small rows with one statement, and large rows one at a time. */
   private async readTogether(keys: readonly TenantKey[]): Promise<(Row | null | Promise<Row | null>)[]> {
     const { tenant, id } = keys[0]!;
     if (keys.length === 1) return [await this.readByKey(tenant, id, this.database)];
@@ -159,7 +159,7 @@ export interface WorkspaceRow extends ObjectLiteral {
   workspace_id: string;
 }
 
-/** Accesses by key a table whose rows belong to workspaces. */
+/** Accesses rows of workspaces by key. */
 export abstract class WorkspaceRepository<Row extends WorkspaceRow> extends TenantRepository<Scope, Row> {
   protected readonly tenantColumn = 'workspace_id';
 
@@ -173,7 +173,7 @@ export interface OrgRow extends ObjectLiteral {
   org_id: string;
 }
 
-/** Accesses by key a table whose rows belong to organizations. */
+/** Accesses rows of organizations by key. */
 export abstract class OrgRepository<Row extends OrgRow> extends TenantRepository<OrgScope, Row> {
   protected readonly tenantColumn = 'org_id';
 

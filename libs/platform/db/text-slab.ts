@@ -5,7 +5,7 @@ export interface TextSlice {
   end: number;
 }
 
-/** Keeps texts in UTF-8 outside of the JavaScript heap. There, texts that wait for a statement cost no garbage collection. */
+/** Stores texts in UTF-8 outside of the JavaScript heap, where texts that wait for a statement cost no garbage collection. */
 export class TextSlab {
   private buffer = Buffer.alloc(0);
   private length = 0;

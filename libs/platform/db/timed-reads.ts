@@ -2,7 +2,7 @@ import { Problem } from '#platform/problem';
 import type { Database } from './database';
 import type { SqlExecutor, Statement, Tx } from './executor';
 
-/** Least change of the remaining time for which the statement timeout is set again, in milliseconds. */
+/** Minimum change of the remaining time, in milliseconds, after which the statement timeout is set again. */
 const TIMEOUT_TOLERANCE_MS = 50;
 
 /**
@@ -67,7 +67,7 @@ class TimedReads implements SqlExecutor {
   private async run<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
     this.signal?.throwIfAborted();
     const leftMs = Math.floor(this.deadline - performance.now());
-    if (this.isOver || leftMs <= 0) throw new Problem('request_timeout', 'There is no time left to read.');
+    if (this.isOver || leftMs <= 0) throw new Problem('request_timeout', 'The request ran out of time before all its data was read.');
     await this.applyTimeout(leftMs);
     return this.tx.query<Row>(statement, values);
   }

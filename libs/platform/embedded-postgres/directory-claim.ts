@@ -6,24 +6,24 @@ import { performance } from 'node:perf_hooks';
 import { pause } from '#platform/concurrency';
 import { createPipe, isHeldOpen } from './held-pipe';
 
-/** The file name of a claim contains its process id and host name. Earlier versions had another form. */
+/** The file name of a claim contains its process id and host name. Earlier versions of the service used another form. */
 const CLAIM = /^claim-(\d+)-(?:[0-9a-f]{8}@(.+))?/;
 
 const HOST = encodeURIComponent(os.hostname());
 
-/** Milliseconds to wait for another process that is just finishing. */
+/** Milliseconds to wait for another process that is about to end. */
 const TIMEOUT_MS = 3_000;
 
 /**
  * Makes this process the only one on this machine that uses `directory`, across containers, until it releases the claim
  * or ends.
  *
- * A claim is a named pipe that its process holds open. Each contender first opens its own and then looks for others. Of
- * two contenders at least the later one sees the other, so both never succeed. Only the owner removes the claims of dead
- * processes. A contender whose new claim was removed with them tries again.
+ * A claim is a named pipe that its process holds open. Each contender first opens its own claim and then looks for others.
+ * Of two contenders at least the later one sees the other, so they never both succeed. Only the owner removes the claims
+ * of dead processes. A contender whose new claim was removed together with them tries again.
  *
  * @returns a function that releases the directory
- * @throws Error naming the other process if it still holds the directory after `timeoutMs`
+ * @throws Error that names the other process if it still holds the directory after `timeoutMs`
  */
 export async function claimDirectory(directory: string, timeoutMs = TIMEOUT_MS): Promise<() => void> {
   const deadline = performance.now() + timeoutMs;
@@ -41,12 +41,12 @@ export async function claimDirectory(directory: string, timeoutMs = TIMEOUT_MS):
       own.release();
     }
     if (other !== undefined && performance.now() >= deadline) throw inUse(directory, other);
-    // Contenders wait for different times, so that one of them finds the directory free.
+    // Contenders wait for random times, so that one of them finds the directory free.
     await pause(20 + Math.random() * 180);
   }
 }
 
-/** @returns `undefined` when the owner has removed the claim before it was open. */
+/** Returns `undefined` if the owner removed the claim before it was open. */
 function openClaim(directory: string): { file: string; release: () => void } | undefined {
   const file = path.join(directory, `claim-${process.pid}-${randomBytes(4).toString('hex')}@${HOST}`);
   try {
@@ -70,8 +70,8 @@ function claimsIn(directory: string): string[] {
 
 function inUse(directory: string, claim: string): Error {
   const [, pid, host = HOST] = CLAIM.exec(path.basename(claim)) ?? [];
-  const place = host === HOST ? '' : ` of the host ${decodeURIComponent(host)}`;
+  const place = host === HOST ? '' : ` on host ${decodeURIComponent(host)}`;
   return new Error(
-    `The database directory ${directory} is in use by process ${pid}${place}. Stop that process first, or give this one a directory of its own (DATA_DIR).`,
+    `The database directory ${directory} is in use by process ${pid}${place}. Stop that process first, or set DATA_DIR to another directory.`,
   );
 }

@@ -15,8 +15,8 @@ const UNSEEN_MS = 5_000;
 const pipeOf = (dataDir: string): string => path.join(dataDir, 'server.pipe');
 
 /**
- * Creates the pipe that the next server inherits, which shows {@link endEarlierServer} that it runs. Call that function
- * first, and close the descriptor once the server has it.
+ * Creates the pipe that the next server inherits. The pipe shows {@link endEarlierServer} that the server is running. Call
+ * that function first, and close the descriptor once the server has inherited it.
  */
 export function openServerPipe(dataDir: string): number {
   rmSync(pipeOf(dataDir), { force: true });
@@ -24,15 +24,16 @@ export function openServerPipe(dataDir: string): number {
 }
 
 /**
- * Ends a server that an earlier process left on this cluster. When that process was killed, the server is already shutting
- * down. Then removes a stale `postmaster.pid`, because PostgreSQL only checks whether a process with that id exists, and
- * after a crash it can be any process. The caller holds the directory's claim, so no other process is starting a server.
+ * Ends a server that an earlier process left running on this cluster. If that process was killed, the server is already
+ * shutting down. Afterwards removes a stale `postmaster.pid`, because PostgreSQL only checks whether a process with that
+ * id exists, and after a crash the id may belong to any process. The caller must hold the directory's claim, so that no
+ * other process starts a server.
  *
  * @throws Error when the server does not end.
  */
 export async function endEarlierServer(dataDir: string, log: (line: string) => void): Promise<void> {
   const cluster = clusterDirectory(dataDir);
-  const begun = performance.now();
+  const startedAt = performance.now();
   let ending: number | undefined;
   for (; isHeldOpen(pipeOf(dataDir)); await pause(20)) {
     const status = readServerStatus(cluster);
@@ -41,17 +42,17 @@ export async function endEarlierServer(dataDir: string, log: (line: string) => v
       log(`waiting for the PostgreSQL server of an earlier run to end (pid ${ending})`);
       process.kill(ending, 'SIGINT');
     }
-    if (performance.now() - begun < (ending === undefined ? UNSEEN_MS : SHUTDOWN_MS)) continue;
+    if (performance.now() - startedAt < (ending === undefined ? UNSEEN_MS : SHUTDOWN_MS)) continue;
     throw new Error(
       ending === undefined
-        ? `The database directory ${dataDir} is in use by an earlier PostgreSQL server, which this process cannot end, for example in another container. End it, or choose another DATA_DIR.`
+        ? `The database directory ${dataDir} is in use by an earlier PostgreSQL server that this process cannot end, for example because it runs in another container. End it, or choose another DATA_DIR.`
         : `A PostgreSQL server of an earlier run (pid ${ending}) does not shut down. End it, then start again.`,
     );
   }
   rmSync(path.join(cluster, 'postmaster.pid'), { force: true });
 }
 
-/** What `postmaster.pid` says; PostgreSQL's `miscadmin.h` describes its lines. `pid` is NaN in a damaged one. */
+/** Reads `postmaster.pid`. PostgreSQL's `miscadmin.h` describes its lines. `pid` is NaN if the file is damaged. */
 export function readServerStatus(cluster: string): { pid: number; port: number; ready: boolean } | undefined {
   const file = path.join(cluster, 'postmaster.pid');
   if (!existsSync(file)) return undefined;
@@ -64,9 +65,9 @@ export function readServerStatus(cluster: string): { pid: number; port: number; 
 }
 
 /**
- * Whether `pid` is the PostgreSQL server on `cluster`; in another container the number can be that of any process. A
- * server's working directory is its data directory. Linux shows that of another user's process only with the capability
- * SYS_PTRACE, which root lacks in most containers; then the port decides, which no two servers share.
+ * Tells whether `pid` is the PostgreSQL server on `cluster`. In another container the id may belong to any process. A
+ * server's working directory is its data directory. Linux shows the working directory of another user's process only with
+ * the capability SYS_PTRACE, which root lacks in most containers. Then the port decides, which no two servers share.
  */
 function isServerOf(pid: number, cluster: string, port: number): boolean {
   if (process.platform !== 'linux') {
@@ -82,7 +83,7 @@ function isServerOf(pid: number, cluster: string, port: number): boolean {
   }
 }
 
-/** @returns `undefined` when this process may not know. */
+/** Returns `undefined` if this process is not allowed to compare them. */
 function isSameDirectory(one: string, other: string): boolean | undefined {
   try {
     const [a, b] = [statSync(one), statSync(other)];

@@ -28,7 +28,7 @@ const PORT_TAKEN = /could not bind/;
 
 /** How {@link startEmbeddedPostgres} runs the server. */
 export interface EmbeddedPostgresOptions {
-  /** A directory for the database alone, on a file system of this machine. It is created when missing. */
+  /** A directory that contains only the database, on a local file system. It is created when missing. */
   readonly dataDir: string;
   /**
    * For tests: data may be lost in a crash, and the role may create databases. `dataDir` must be new or empty. It is
@@ -46,30 +46,30 @@ export interface EmbeddedPostgresOptions {
 
 /** A running server. */
 export interface EmbeddedPostgres {
-  /** Connection URL of the database `registry`. Never log it: the password is in it. */
+  /** Connection URL of the database `registry`. Never log it, because it contains the password. */
   readonly url: string;
-  /** Ends the connections that are left and shuts the server down. Resolves when it is down. */
+  /** Ends the remaining connections and shuts the server down. Resolves when it is down. */
   stop(): Promise<void>;
 }
 
 /**
  * Runs a PostgreSQL server for this process, from the binaries that npm installed.
  *
- * `dataDir` holds `cluster` (PostgreSQL's data directory), `server.log` (`server.log.1` is that of the run before), and
- * two named pipes that keep others away: this process holds `claim-…` open, and the server `server.pipe`.
+ * `dataDir` contains `cluster` (PostgreSQL's data directory), `server.log` (`server.log.1` is the log of the previous run),
+ * and two named pipes that keep other processes away: this process holds `claim-…` open, and the server `server.pipe`.
  *
- * Access: the server listens on 127.0.0.1 only, on a free port, and has no Unix socket. Everyone needs a random password
- * (SCRAM-SHA-256), which lies in the data directory, readable by the server's user alone. The service logs in as the role
- * `registry`, which owns the database and is no superuser.
+ * Access: the server listens only on 127.0.0.1, on a free port, and has no Unix socket. Every login needs a random password
+ * (SCRAM-SHA-256), which is in the data directory and readable only by the server's user. The service logs in as the role
+ * `registry`, which owns the database and is not a superuser.
  *
- * End: the server ends with `stop()`, or within moments of this process's death, even by SIGKILL. It runs in a session of
- * its own, so a Ctrl-C reaches this process and not the server. The next start ends a server that is left over, and a
- * stale `postmaster.pid` does not stop it.
+ * End: the server ends with `stop()`, or shortly after this process dies, even by SIGKILL. It runs in its own session, so
+ * a Ctrl-C reaches this process and not the server. The next start ends a server that is left over, and is not prevented
+ * by a stale `postmaster.pid`.
  *
- * As root it runs the server as an unprivileged user, see {@link serverUser}.
+ * A process of root runs the server as an unprivileged user, see {@link serverUser}.
  *
  * @throws Error that says what to do when there are no binaries for the platform, when another process uses `dataDir`,
- *   when it holds data of another major version, or when the server does not start.
+ *   when it contains data of another major version, or when the server does not start.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { ephemeral = false, log = () => undefined, onLost } = options;
@@ -79,7 +79,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const user = serverUser(cluster);
   mkdirSync(dataDir, { recursive: true, mode: user ? 0o711 : 0o700 });
   if (ephemeral && readdirSync(dataDir).length > 0) {
-    throw new Error(`${dataDir} is not empty, and an ephemeral database would remove what is in it.`);
+    throw new Error(`${dataDir} is not empty, and an ephemeral database would delete its contents.`);
   }
   const release = await claimDirectory(dataDir);
   let server: HeldProcess | undefined;
@@ -114,7 +114,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-/** The server did not start. `reason` is the end of its log, or why its process could not be started. */
+/** The server did not start. `reason` is its log, or the error of starting its process. */
 class StartFailure extends Error {
   constructor(readonly reason: string) {
     super(`PostgreSQL did not start. Its log ends with:\n${reason.slice(-2_000)}`);
@@ -166,29 +166,29 @@ async function runOnce(
   );
   closeSync(output);
   closeSync(pipe);
-  if (await becomesReady(server, cluster, port, log)) return { server, port };
+  if (await waitUntilReady(server, cluster, port, log)) return { server, port };
   const serverLog = path.join(dataDir, 'server.log');
   throw new StartFailure(server.failure?.message ?? readFileSync(serverLog, 'utf8').trim());
 }
 
-/** Settings other than PostgreSQL's defaults. They go on the command line, so that a new release can change them. */
+/** Settings that differ from PostgreSQL's defaults. They are command-line options, so that a new release can change them. */
 function settings(port: number, ephemeral: boolean): string[] {
-  const chosen: Record<string, string | number> = {
+  const values: Record<string, string | number> = {
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     port,
     timezone: 'UTC',
-    // Nobody can guess the password; more iterations would only make every connection 7 ms slower.
+    // Nobody can guess the password, so more iterations would only make every connection 7 ms slower.
     scram_iterations: 1,
-    // Errors hold what users send. They reach the client, so the log does without them.
+    // Errors contain user data. They reach the client, so they need not be logged.
     log_min_messages: 'log',
     log_checkpoints: 'off',
     ...(ephemeral
       ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
-      : // plans of a table that has just been loaded soon know how many rows it has
+      : // so that the planner soon knows how many rows a newly loaded table has
         { autovacuum_naptime: '5s' }),
   };
-  return Object.entries(chosen).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
 function openLog(dataDir: string): number {
@@ -201,14 +201,14 @@ function openLog(dataDir: string): number {
   return openSync(file, 'wx', 0o600);
 }
 
-async function becomesReady(
+async function waitUntilReady(
   server: HeldProcess,
   cluster: string,
   port: number,
   log: (line: string) => void,
 ): Promise<boolean> {
   const slow = setTimeout(
-    () => log('PostgreSQL is recovering from a crash; this can take a while'),
+    () => log('PostgreSQL is recovering from a crash. This can take a while.'),
     5_000,
   ).unref();
   try {
@@ -225,7 +225,7 @@ async function becomesReady(
 
 async function ensureDatabase(superuserUrl: string, password: string, ephemeral: boolean): Promise<void> {
   const client = new Client({ connectionString: superuserUrl });
-  client.on('error', () => undefined); // The statement that fails reports it.
+  client.on('error', () => undefined); // The failing statement reports the error.
   await client.connect();
   try {
     const { rows } = await client.query<{ role: boolean; database: boolean }>(

@@ -3,8 +3,8 @@ import { closeSync, constants, openSync } from 'node:fs';
 
 /**
  * Named pipes show whether a process that uses a directory is alive. The process holds a pipe open for reading. Opening
- * it for writing without blocking fails once no process does. The kernel decides that, in every container that mounts the
- * directory and for killed, paused and zombie processes too.
+ * the pipe for writing without blocking fails once no process has it open for reading. The kernel decides that, so it works
+ * in every container that mounts the directory, and for killed, paused and zombie processes.
  */
 
 /**
@@ -14,7 +14,7 @@ import { closeSync, constants, openSync } from 'node:fs';
  * @throws Error if the user or the file system cannot create a named pipe there
  */
 export function createPipe(file: string): number {
-  // Other users must not open it. `mkfifo -m` would set the mode in a second step, when the file may be gone.
+  // Other users must not be able to open it. `mkfifo -m` would set the mode in a second step, when the file may be gone.
   const { status, stderr, error } = spawnSync('sh', ['-c', 'umask 077; exec mkfifo "$0"', file], {
     encoding: 'utf8',
   });

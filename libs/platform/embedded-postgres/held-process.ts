@@ -31,13 +31,13 @@ if wait $reader && [ -n "$remove" ]; then cd / && rm -rf "$remove"; fi
 exit $code
 `;
 
-/** What {@link holdProcess} starts. */
+/** A command that {@link holdProcess} has started. */
 export interface HeldProcess {
   /** Resolves when the command has ended for any reason. Never rejects. */
   readonly ended: Promise<void>;
   /** Whether the command has ended. */
   readonly hasEnded: boolean;
-  /** Why the command could not be started. */
+  /** The error if the command could not be started. */
   readonly failure: Error | undefined;
   /** Asks the command to end (TERM, then INT). Resolves when it has ended. May be called again. */
   stop(): Promise<void>;
@@ -45,7 +45,7 @@ export interface HeldProcess {
 
 /** How {@link holdProcess} runs its command. */
 export interface HoldOptions {
-  /** The whole environment. This process's own is not passed on, because it may hold secrets. */
+  /** The complete environment. This process's own environment is not passed on, because it may contain secrets. */
   readonly env: NodeJS.ProcessEnv;
   /** File descriptor for standard output and standard error. */
   readonly output: number;
@@ -54,14 +54,14 @@ export interface HoldOptions {
   readonly gid?: number | undefined;
   /** A directory to remove after a requested end of the command, even if this process is dead by then. */
   readonly removeAfterwards?: string | undefined;
-  /** File descriptor that the command and its children inherit, and hold open as long as they live. */
+  /** File descriptor that the command and its children inherit and hold open as long as they run. */
   readonly inherited?: number | undefined;
 }
 
 /**
- * Starts a command that ends with this process, even when this process is killed with SIGKILL. It runs in a session of
- * its own, so that a Ctrl-C in the terminal does not reach it and this process can finish its work first. It does not
- * keep the event loop alive.
+ * Starts a command that ends with this process, even when this process is killed with SIGKILL. It runs in its own session,
+ * so that a Ctrl-C in the terminal does not reach it and this process can finish its work first. It does not keep the
+ * event loop alive.
  */
 export function holdProcess(command: string, args: readonly string[], options: HoldOptions): HeldProcess {
   const { removeAfterwards, output, inherited, ...rest } = options;
@@ -81,12 +81,12 @@ export function holdProcess(command: string, args: readonly string[], options: H
     };
     shell.once('exit', end);
     shell.once('error', (error) => {
-      failure = error; // For example, this process may not run programs as that user.
+      failure = error; // For example, this process is not allowed to run programs as that user.
       end();
     });
   });
-  shell.stdin?.on('error', () => undefined); // The command ended first, which `ended` reports.
-  keepsLoopAlive(shell, false);
+  shell.stdin?.on('error', () => undefined); // The command ended first: see `ended`.
+  keepLoopAlive(shell, false);
   return {
     ended,
     get hasEnded() {
@@ -96,16 +96,16 @@ export function holdProcess(command: string, args: readonly string[], options: H
       return failure;
     },
     stop: () => {
-      keepsLoopAlive(shell, true);
+      keepLoopAlive(shell, true);
       shell.stdin?.end();
       return ended;
     },
   };
 }
 
-function keepsLoopAlive(shell: ChildProcess, yes: boolean): void {
+function keepLoopAlive(shell: ChildProcess, keep: boolean): void {
   const input = shell.stdin as Socket | null;
-  if (yes) {
+  if (keep) {
     shell.ref();
     input?.ref();
   } else {

@@ -7,13 +7,11 @@ export type ServerUser = { readonly uid: number; readonly gid: number } | undefi
 /** Accounts that exist on the usual systems and own nothing of value, in order of preference. */
 const UNPRIVILEGED = ['postgres', 'nobody'];
 
-const REMEDY = 'start as another user, or set DATABASE_URL to a PostgreSQL server';
-
 /**
  * Returns the user to run the server as, because PostgreSQL refuses to run as root. For a process of root, that is the
  * owner of `cluster` if it exists, else an unprivileged account of the system.
  *
- * @throws Error when there is no such account, or when this root may not run programs as another user, as in some
+ * @throws Error when there is no such account, or when root is not allowed to run programs as another user, as in some
  *   containers.
  */
 export function serverUser(cluster: string): ServerUser {
@@ -21,13 +19,13 @@ export function serverUser(cluster: string): ServerUser {
   const user = ownerOf(cluster) ?? unprivilegedAccount();
   if (!user) {
     throw new Error(
-      `PostgreSQL does not run as root, and there is no user ${UNPRIVILEGED.join(' or ')} to run it as. Create one (useradd --system postgres), ${REMEDY}.`,
+      `PostgreSQL does not run as root, and there is no user ${UNPRIVILEGED.join(' or ')} to run it as. Create one (useradd --system postgres), start as another user, or set DATABASE_URL to a PostgreSQL server.`,
     );
   }
   const { error } = spawnSync('sh', ['-c', ':'], { ...user, cwd: '/' });
   if (error) {
     throw new Error(
-      `PostgreSQL does not run as root, and this process may not run it as user ${user.uid} (${error.message}): ${REMEDY}.`,
+      `PostgreSQL does not run as root, and this process is not allowed to run it as user ${user.uid} (${error.message}). Start as another user, or set DATABASE_URL to a PostgreSQL server.`,
     );
   }
   return user;
@@ -46,7 +44,7 @@ function unprivilegedAccount(): ServerUser {
   return undefined;
 }
 
-/** The environment of the server and its tools: nothing of the service's own, and no PG* settings. */
+/** The environment of the server and its tools. Contains nothing of the service's environment, and no PG* settings. */
 export const SERVER_ENVIRONMENT: NodeJS.ProcessEnv = {
   PATH: process.env.PATH ?? '/usr/bin:/bin',
   LC_ALL: 'C',

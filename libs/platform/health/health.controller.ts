@@ -14,7 +14,7 @@ const READY_TIMEOUT_MS = 2_000;
 @Controller('health')
 @Public()
 export class HealthController {
-  /** Many checks at once ask the database once. */
+  /** Concurrent checks share one ping of the database. */
   private readonly pings = new SingleFlight<void>();
 
   constructor(
@@ -22,19 +22,19 @@ export class HealthController {
     private readonly lifecycle: Lifecycle,
   ) {}
 
-  /** Liveness: answers as long as the event loop of the process runs. */
+  /** Checks whether the process is alive. Responds as long as its event loop runs. */
   @Get('live')
   live(): HealthDto {
     return { status: 'ok' };
   }
 
-  /** Readiness: the database answers, and the process is not stopping. */
+  /** Checks whether the process is ready: the database responds, and the process is not stopping. */
   @Get('ready')
   async ready(): Promise<HealthDto> {
     if (this.lifecycle.stopping) throw problem.unavailable('The process is stopping.');
     try {
       const ping = this.pings.run('', undefined, () => runAs(HEALTH, () => this.database.ping()));
-      await withDeadline(ping, READY_TIMEOUT_MS, 'The database did not answer in time.');
+      await withDeadline(ping, READY_TIMEOUT_MS, 'The database did not respond in time.');
     } catch (cause) {
       throw problem.unavailable('The database is unavailable or too slow.', { cause });
     }

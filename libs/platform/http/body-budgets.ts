@@ -29,7 +29,7 @@ export class BodyBudgets {
   /** For temporary files. */
   readonly spool: ByteBudget;
   private readonly budgets = new Map<BudgetRule, ByteBudget>();
-  private readonly held: Gauge<'budget'>;
+  private readonly bytesInUse: Gauge<'budget'>;
 
   constructor(
     private readonly environment: Environment,
@@ -37,7 +37,7 @@ export class BodyBudgets {
   ) {
     const total = environment.SPOOL_LIMIT_BYTES;
     this.spool = new ByteBudget({ total, share: total / 2 });
-    this.held = metrics.gauge('request_body_bytes', 'Memory that request bodies hold, in bytes.', ['budget']);
+    this.bytesInUse = metrics.gauge('request_body_bytes', 'Memory that request bodies hold, in bytes.', ['budget']);
   }
 
   of(rule: BudgetRule): ByteBudget {
@@ -45,16 +45,16 @@ export class BodyBudgets {
     if (!budget) {
       const { name, detail } = rule;
       const total = rule.bytes(this.environment);
-      const onChange = (used: number): void => this.held.set({ budget: name }, used);
+      const onChange = (used: number): void => this.bytesInUse.set({ budget: name }, used);
       budget = new ByteBudget({ total, share: total / 2, admitsOversized: true, detail, onChange });
       this.budgets.set(rule, budget);
     }
     return budget;
   }
 
-  /** Throws 503 if an owner holds nearly all the memory for bodies and responses that it may hold. */
-  checkRoom(owner: string): void {
-    if (this.of(MEMORY_BUDGET).isNearlyExhausted(owner)) throw unread();
+  /** Throws 503 if an owner has nearly used up its share of the memory for bodies and responses. */
+  checkMemory(owner: string): void {
+    if (this.of(MEMORY_BUDGET).isNearlyExhausted(owner)) throw unreadResponses();
   }
 
   /** Returns a lease of the caller that lasts until the response is closed and the handler has ended. */
@@ -65,8 +65,8 @@ export class BodyBudgets {
   }
 }
 
-/** Returns the 503 of a caller whose organization does not read its responses. */
-export const unread = (): Problem =>
+/** Returns the 503 for a caller whose organization does not read its responses. */
+export const unreadResponses = (): Problem =>
   problem.overloaded(
-    'Your organization holds its share of the memory for bodies and unread responses. Read them, then try again.',
+    'Your organization has used up its share of memory for request bodies and unread responses. Read your open responses, then try again.',
   );

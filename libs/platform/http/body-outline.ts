@@ -4,14 +4,14 @@ import type { Outline } from '#platform/json';
 import { type Constructor, ITEMS, type Items, OUTLINES } from './members';
 import { NESTED_MAX, shapeOf } from './validation';
 
-/** Validators of members that are kept as sent, and not read. */
+/** Validators of members that are stored as sent and not interpreted. */
 const FREE_FORM = ['isJson', 'isJsonObject'];
 /** Validators of lists. */
 const LISTS = ['isArray', 'isTags'];
-/** Validators of lists of scalars, and of scalars. Members with none of these are read as a whole. */
+/** Validators of lists of scalars, and of scalars. Members without any of these validators are parsed completely. */
 const SCALAR_LISTS = ['arrayUnique', 'areTools', 'isTags'];
 const SCALARS = ['isString', 'isInt', 'isNumber', 'isBoolean', 'isTime', 'isEmail', 'isLength', 'maxLength', 'matches']; // prettier-ignore
-/** Elements that are kept of a list without a maximum. More than any such list may have. */
+/** Maximum elements read from a list without a declared maximum. Larger than any such list may be. */
 const LIST_MAX = 10_000;
 
 const SCALAR: Outline = { kind: 'scalar' };
@@ -20,7 +20,7 @@ const WHOLE: Outline = { kind: 'whole' };
 
 const outlines = new Map<Constructor, Outline>();
 
-/** Returns the outline of a DTO by its decorators, in which threads return large bodies. */
+/** Returns the outline of a DTO, derived from its decorators. Threads return large bodies as outlines. */
 export function outlineOf(type: Constructor): Outline {
   let outline = outlines.get(type);
   if (!outline) {

@@ -49,7 +49,7 @@ const DECODERS: Record<ContentCoding, (chunks: Chunks) => Chunks> = { gzip: gunz
 
 async function* gunzip(chunks: Chunks): Chunks {
   try {
-    // the iteration throws whatever ends the pipeline
+    // the iteration throws the error that ends the pipeline
     yield* pipeline(chunks, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined) as Chunks;
   } catch (error) {
     if (!String((error as NodeJS.ErrnoException).code).startsWith('Z_')) throw error;
@@ -74,10 +74,10 @@ async function* fromBase64(chunks: Chunks): Chunks {
   if (rest !== '') throw invalidBase64();
 }
 
-/** Decodes a base64 text (RFC 4648, section 4), which may hold line breaks. Throws 400 `invalid_base64`. */
+/** Decodes a base64 text (RFC 4648, section 4), which may contain line breaks. Throws 400 `invalid_base64`. */
 export const decodeBase64 = (text: string): Buffer => fromQuads(text.replace(LINE_BREAKS, ''));
 
-/** Node skips characters that are not base64, so the bytes are encoded again and compared. */
+/** Encodes the bytes again to compare them, because Node skips characters that are not base64. */
 function fromQuads(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.toString('base64') !== text) throw invalidBase64();
@@ -87,5 +87,5 @@ function fromQuads(text: string): Buffer {
 const invalidBase64 = (): Problem =>
   new Problem(
     'invalid_base64',
-    'The body is not valid base64 (RFC 4648, section 4). Use the standard alphabet with "=" padding, and no other characters than line breaks.',
+    'The body is not valid base64 (RFC 4648, section 4). Use the standard alphabet with "=" padding. Line breaks are allowed.',
   );

@@ -13,7 +13,7 @@ export interface BodyRule {
   /**
    * `json`: read and parsed; the default for a handler with a body parameter. `bytes`: read whole into `rawBody`, not
    * parsed. `file`: written to a temporary file and hashed as it arrives; the handler gets it from `@SpooledBody()`.
-   * `stream`: the handler reads it as it arrives, from `@IncomingBody()`, so it is held nowhere. For bodies that the
+   * `stream`: the handler reads it as it arrives, from `@IncomingBody()`, so it is not buffered. For bodies that the
    * handler stores itself.
    */
   kind: BodyKind;
@@ -26,7 +26,7 @@ export interface BodyRule {
   media?: readonly string[];
   /** Codings to decode. Default: gzip for `json`, and for a `file` that is JSON; none for `bytes`, which then get the body as sent. */
   codings?: readonly ContentCoding[];
-  /** The budget that `json` and `bytes` hold memory from until they are answered. Default: `MEMORY_BUDGET`. */
+  /** The budget that `json` and `bytes` take memory from until the response is sent. Default: `MEMORY_BUDGET`. */
   budget?: BudgetRule;
   /** The body may be absent, which counts as `{}`. */
   optional?: boolean;
@@ -40,7 +40,7 @@ export const SELECTION_MAX_BYTES = 64 * 1024;
 /** Extension that carries a fixed limit to the OpenAPI document, which describes it. */
 export const LIMIT_EXTENSION = 'x-body-limit';
 
-/** The parts of a body rule that decide which problems a route can answer. */
+/** The parts of a body rule that decide which problems a route can return. */
 export interface BodyTraits {
   kind: BodyKind;
   codings: readonly ContentCoding[];
@@ -84,12 +84,12 @@ export const contentEncoding = (codings: readonly ContentCoding[]) => ({
   in: 'header',
   required: false,
   schema: { type: 'string' as const },
-  description: `The codings of the body, in the order in which they were applied: ${codings.join(', ')}${codings.length > 1 ? ', each at most once' : ''}. Others are 415 \`unsupported_content_encoding\`. A body that is too large after decoding is 413 \`compressed_payload_too_large\`.${codings.includes('base64') ? ' Invalid base64 (RFC 4648, section 4; line breaks are allowed) is 400 `invalid_base64`.' : ''}`,
+  description: `The codings of the body, in the order in which they were applied: ${codings.join(', ')}${codings.length > 1 ? ', each at most once' : ''}. Other codings return 415 \`unsupported_content_encoding\`. A body that is too large after decoding returns 413 \`compressed_payload_too_large\`.${codings.includes('base64') ? ' Invalid base64 (RFC 4648, section 4; line breaks are allowed) returns 400 `invalid_base64`.' : ''}`,
 });
 
 /** A body in a temporary file. */
 export interface SpooledRequest {
-  /** Closed when the request is answered. */
+  /** Closed when the response has been sent. */
   file: SpooledFile;
   /** The `Content-Type` as sent, with its parameters. */
   contentType: string;
@@ -112,7 +112,7 @@ export const IncomingBody = createParamDecorator((_: unknown, context: Execution
 /** Extension that carries `@ApiBodies()` to the OpenAPI document, which does not show it. */
 export const BODIES_EXTENSION = 'x-bodies';
 
-/** Gives the OpenAPI document a schema for each media type of a route's body. */
+/** Adds a schema for each media type of a route's body to the OpenAPI document. */
 export const ApiBodies = (schemas: Record<string, object>): MethodDecorator =>
   ApiExtension(BODIES_EXTENSION, schemas);
 

@@ -10,10 +10,10 @@ const STALL_MS = 10_000;
 const STREAM_RATE = 64 * 1024;
 const STREAM_PERIOD_MS = 60_000;
 
-/** Decoded bytes that are kept while a body arrives. */
-const KEPT_BYTES = 64 * 1024;
+/** Decoded bytes that are buffered while a body arrives. */
+const BUFFERED_BYTES = 64 * 1024;
 
-/** How much of a refused body is read and discarded, so that its sender can read the answer first. */
+/** How much of a rejected body is read and discarded, so that its sender can read the response first. */
 export const DISCARD_BYTES = 64 * 1024 * 1024;
 export const DISCARD_MS = 10_000;
 
@@ -29,12 +29,12 @@ export interface BodyRules {
 }
 
 /**
- * Reads a request's body into memory and decodes it. Throws what `receiveBody` and `decode` throw, and 503 when the lease
- * cannot grow.
+ * Reads a request's body into memory and decodes it. Throws the errors of `receiveBody` and `decode`, and 503 when the
+ * lease cannot grow.
  *
- * While an encoded body arrives, only the first bytes of its output are kept and the rest is measured. So a small request
- * that never ends cannot hold a large output, and a body that decodes to too much is refused before it has arrived. A
- * larger output is decoded again from the complete body.
+ * While an encoded body arrives, only the first bytes of its output are buffered, and the rest is measured. So a small
+ * request that never ends cannot hold a large output in memory, and a body that decodes to too much is rejected before it
+ * has arrived completely. A larger output is decoded again from the complete body.
  */
 export async function readBody(request: ServiceRequest, rules: BodyRules): Promise<Buffer> {
   const { limit, codings, lease, timeoutMs } = rules;
@@ -59,11 +59,11 @@ export async function readBody(request: ServiceRequest, rules: BodyRules): Promi
   const output = new Blocks();
   for await (const chunk of decode(stored(), codings, limit)) {
     size += chunk.length;
-    if (codings.length > 0 && size <= KEPT_BYTES) output.append(chunk);
+    if (codings.length > 0 && size <= BUFFERED_BYTES) output.append(chunk);
   }
   if (codings.length === 0) return joined(body.all());
   lease.grow(size);
-  if (size <= KEPT_BYTES) return joined(output.all());
+  if (size <= BUFFERED_BYTES) return joined(output.all());
   const decoded = Buffer.allocUnsafeSlow(size);
   let at = 0;
   for await (const chunk of decode(body.all(), codings, limit)) at += chunk.copy(decoded, at);
@@ -71,8 +71,8 @@ export async function readBody(request: ServiceRequest, rules: BodyRules): Promi
 }
 
 /**
- * Reads a small body of known size by its events, because an iterator with its promises takes longer than the rest of many requests.
- * Errors: as `receiveBody`.
+ * Reads a small body of known size. Uses events, because an async iterator would take longer than the rest of many requests.
+ * Throws the errors of `receiveBody`.
  */
 function readSmall(request: ServiceRequest, timeoutMs: number): Promise<Buffer> {
   request.askForBody?.();
@@ -85,7 +85,7 @@ function readSmall(request: ServiceRequest, timeoutMs: number): Promise<Buffer> 
       const leftMs = endsAt - performance.now();
       const isLast = leftMs < STALL_MS;
       const late = (): void => settle(() => reject(isLast ? tooSlow(timeoutMs) : stalled()));
-      // a client that was answered early may never send on, which keeps no process alive
+      // must not keep the process alive: a client that got an early response may never send the rest
       timer = setTimeout(late, isLast ? leftMs : STALL_MS).unref();
     };
     const receive = (chunk: Buffer): void => {
@@ -106,11 +106,11 @@ function readSmall(request: ServiceRequest, timeoutMs: number): Promise<Buffer> 
 }
 
 /**
- * Yields a request's body as it arrives. Reads no more from the client while the caller works on a chunk. Throws 413
+ * Yields a request's body as it arrives. Does not read from the client while the caller works on a chunk. Throws 413
  * `payload_too_large` when more than `limit` bytes arrive or are announced, 408 `request_timeout` when the client stalls
- * or is too slow, and 400 when the connection breaks off. A body that is not read to its end is discarded.
+ * or is too slow, and 400 when the connection closes early. Discards the rest of a body that is not read to its end.
  *
- * @param options.timeoutMs time for the whole body. Without it, the body must keep up `STREAM_RATE`.
+ * @param options.timeoutMs time for the complete body. Without it, the body must arrive at `STREAM_RATE`.
  */
 export async function* receiveBody(
   request: ServiceRequest,
@@ -148,7 +148,7 @@ export async function* receiveBody(
 const tooLarge = (limit: number): Problem =>
   new Problem('payload_too_large', `The body exceeds ${limit} bytes. Send a smaller one.`);
 
-/** Waits for the chunks of a body, for as long as a client may take. Time that the service takes does not count. */
+/** Waits for the chunks of a body, for as long as the client is allowed to take. Does not count the service's own time. */
 class Arrival {
   private waitedMs = 0;
   private bytes = 0;
@@ -167,7 +167,7 @@ class Arrival {
     const waitMs = Math.min(STALL_MS, (this.timeoutMs ?? Infinity) - this.waitedMs);
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
-      // a client that was answered early may never send on, which keeps no process alive
+      // must not keep the process alive: a client that got an early response may never send the rest
       timer = setTimeout(
         () => reject(waitMs < STALL_MS ? tooSlow(this.timeoutMs!) : stalled()),
         waitMs,
@@ -205,7 +205,7 @@ const stalled = (): Problem => timedOut(`No byte of the body arrived for ${STALL
 const timedOut = (detail: string): Problem =>
   new Problem('request_timeout', detail, { status: 408, headers: { Connection: 'close' } });
 
-/** Reads on for a while. Closing at once would reset the connection before the sender has read the answer. */
+/** Discards the rest of a body. Closing at once would reset the connection before the sender has read the response. */
 function discard(request: ServiceRequest): void {
   let left = DISCARD_BYTES;
   const timer = setTimeout(() => request.destroy(), DISCARD_MS).unref();
@@ -223,8 +223,8 @@ function discard(request: ServiceRequest): void {
 const BLOCK_BYTES = 16 * 1024;
 
 /**
- * The bytes of a body as they arrived, in blocks. A list of all chunks, as `raw-body` keeps it, takes some 400 times the
- * body when a client sends single bytes.
+ * The bytes of a body as they arrived, in blocks. A list of all chunks, as in `raw-body`, takes some 400 times the memory
+ * of the body when a client sends single bytes.
  */
 export class Blocks {
   size = 0;
@@ -252,7 +252,7 @@ export class Blocks {
   }
 }
 
-/** The bytes of a body of known size, which are never copied again. Memory that no byte has reached is not resident. */
+/** The bytes of a body of known size, which are copied only once. Memory that has not been written to is not resident. */
 class SizedBody {
   size = 0;
   private bytes: Buffer | undefined;

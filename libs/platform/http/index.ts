@@ -17,7 +17,7 @@ export {
 export { decodeBase64 } from './body.decoder';
 export { Blocks, receiveBody } from './body.reader';
 export { outlineOf } from './body-outline';
-export { BodyBudgets, type BudgetRule, MEMORY_BUDGET, unread } from './body-budgets';
+export { BodyBudgets, type BudgetRule, MEMORY_BUDGET, unreadResponses } from './body-budgets';
 export { baseUrlOf } from './base-url';
 export { CachedDocument, DocumentsByUrl } from './cached-document';
 export { checkIfMatch, ETAG_HEADER, IfMatch } from './conditions';

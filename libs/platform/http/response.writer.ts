@@ -6,7 +6,7 @@ import type { Response } from 'express';
 import { type ByteLease, setCurrentCheck } from '#platform/concurrency';
 import { toJsonText } from '#platform/json';
 import { isRead } from '#platform/scope';
-import { BodyBudgets, MEMORY_BUDGET, unread } from './body-budgets';
+import { BodyBudgets, MEMORY_BUDGET, unreadResponses } from './body-budgets';
 import { CachedDocument } from './cached-document';
 import { namesETag } from './conditions';
 import { etagOf, Reply, Versioned } from './reply';
@@ -45,7 +45,7 @@ export class ResponseWriter {
    */
   private checkOf(owner: string): () => void {
     const { budgets } = this;
-    return () => budgets.checkRoom(owner);
+    return () => budgets.checkMemory(owner);
   }
 
   /** Sets the status and headers of a response, and returns its body. */
@@ -75,7 +75,7 @@ export class ResponseWriter {
       }
       if (body.fitsInto(this.leaseOf(request, response))) return body;
       await body.cancel();
-      throw unread();
+      throw unreadResponses();
     }
     if (Buffer.isBuffer(body)) return this.sent(request, response, body);
     const text = toJsonText(body);
@@ -107,7 +107,7 @@ export class ResponseWriter {
       response.setHeader('Content-Length', body.length);
       return body;
     }
-    if (isOnlyRead(request)) throw unread();
+    if (isOnlyRead(request)) throw unreadResponses();
     // the work is done, so a problem would be wrong
     response.destroy();
     return undefined;

@@ -17,7 +17,7 @@ import {
   StreamedBody,
   targetOf,
   unknownParameters,
-  unread,
+  unreadResponses,
 } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
 import { rateLimitKeyOf, RateLimits } from '#platform/rate-limit';
@@ -77,7 +77,7 @@ export class GatewayEndpoint implements Endpoint {
     // Anthropic's client sends `beta=true`, which has no effect here
     checkQuery(request, format === 'messages' ? ['beta'] : []);
     checkCharset(headers['content-type'] ?? '');
-    this.budgets.checkRoom(principal.orgId);
+    this.budgets.checkMemory(principal.orgId);
     const ending = endingOf(request, response);
     const body = await this.bytes.read(request, response, BODY);
     const timer = setTimeout(() => ending.abort(callTimedOut()), CALL_MS).unref();
@@ -107,7 +107,7 @@ export class GatewayEndpoint implements Endpoint {
     // a stream still holds the memory of its request
     if (body instanceof StreamedBody && !body.fitsInto(lease, lease.bytes)) {
       await body.cancel();
-      throw unread();
+      throw unreadResponses();
     }
     // the call is already paid for, so a problem would be wrong
     if (Buffer.isBuffer(body) && !lease.tryResize(body.length)) return void response.destroy();
