@@ -52,7 +52,7 @@ export class AccountChangeListener implements OnApplicationBootstrap, OnApplicat
       // changes may have been missed before the subscription
       this.cache.clear();
     } catch (error) {
-      rootLogger.warn({ err: error }, 'Cannot listen for account changes. Retrying.');
+      rootLogger.warn({ err: error }, 'cannot listen for account changes; retrying');
       this.reconnect(client);
     }
   }

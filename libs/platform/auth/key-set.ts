@@ -110,7 +110,7 @@ export class KeySet {
       this.readAt = this.now();
     } catch (error) {
       this.failedAt = this.now();
-      rootLogger.warn({ err: error, issuer: this.issuer }, 'Cannot read the keys of a token issuer.');
+      rootLogger.warn({ err: error, issuer: this.issuer }, 'cannot read the keys of a token issuer');
     }
   }
 }

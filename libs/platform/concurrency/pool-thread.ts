@@ -79,7 +79,7 @@ export class PoolThread {
         this.current?.fail(failure);
       };
       this.worker.once('error', (error) => {
-        if (!this.current) rootLogger.error({ err: error }, 'An idle worker thread failed.');
+        if (!this.current) rootLogger.error({ err: error }, 'an idle worker thread failed');
         die(error);
       });
       this.worker.once('exit', (code) => die(new Error(`The worker thread exited with code ${code}.`)));

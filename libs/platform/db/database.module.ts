@@ -53,7 +53,7 @@ export function dataSourceOptions(url: string, environment: Environment): DataSo
     installExtensions: false,
     applicationName: 'agent-registry-service',
     poolErrorHandler: (error: unknown) =>
-      rootLogger.warn({ err: error }, 'Lost an idle database connection.'),
+      rootLogger.warn({ err: error }, 'lost an idle database connection'),
     extra: {
       Client: WatchedClient,
       types: { getTypeParser: parserOf },

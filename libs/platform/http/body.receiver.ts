@@ -22,8 +22,8 @@ import { SpooledFile } from './spooled-file';
 const JSON_MEDIA = /^application\/(merge-patch\+)?json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
 
 /**
- * Reads and parses the body after the guards, so that only callers of the route can send one. Checks in this order: 415
- * for the encoding, 415 for the media type, 413 for the size, 400 for invalid JSON.
+ * Reads and parses the body after the guards, so that only authorized callers can send one. Checks in this order: 415 for
+ * the encoding, 415 for the media type, 413 for the size, 400 for invalid JSON.
  */
 @Injectable()
 export class BodyReceiver {
@@ -76,20 +76,20 @@ export class BodyReceiver {
     const lease = request.lease!;
     request.bodyReadAt = performance.now();
     if (bytes.length === 0) throw problem.invalidRequest('A JSON body is required.');
-    // the bytes of a large body are not kept
+    // parsing a large body consumes its bytes
     if (request.headers['idempotency-key'] !== undefined) request.bodySha256 = sha256(bytes);
     if (bytes.length <= INLINE_JSON_MAX) {
       if (bytes.length > UNCOUNTED_JSON) lease.grow(estimateMemory(bytes));
       request.body = parseBody(bytes, type);
       return;
     }
-    // its values take as much memory again
+    // the parsed values take as much memory again
     lease.grow(bytes.length);
     const owner = { orgId: request.user?.orgId ?? '', workspaceId: request.context.workspaceId ?? '' };
     request.body = await this.bodies.parse(owner, endingOf(request, response).signal, bytes, type);
   }
 
-  /** Writes the body to a file, which is closed with the response, even after a 504 or when the client has gone. */
+  /** Writes the body to a file, which is closed with the response, even after a 504 or when the client has disconnected. */
   private async spool(request: ServiceRequest, response: Response, rule: BodyRule): Promise<void> {
     const accepted = mediaTypeOf(request) === JSON_TYPE ? JSON_CODINGS : [];
     const codings = codingsOf(request.headers['content-encoding'], accepted);
@@ -145,7 +145,7 @@ function typeOf(context: ExecutionContext, index: number): Constructor | undefin
   return type === Object ? undefined : (type as Constructor);
 }
 
-/** The values of smaller bodies are not counted, in bytes. */
+/** Size up to which the memory of a body's values is not counted, in bytes. */
 const UNCOUNTED_JSON = 4 * 1024;
 
 /** Nest's numbers for the kinds of parameters of a handler (its enum `RouteParamtypes`). */

@@ -21,8 +21,8 @@ interface Variant {
 }
 
 /**
- * A document that is the same for every caller. Its bytes, their gzip variant and their ETags are made once. A request
- * therefore costs no serialising, hashing, compression or copying, and responses that nobody reads share one buffer. A
+ * A document that is the same for every caller. Its bytes, their gzip variant and their ETags are computed once. A request
+ * therefore costs no serializing, hashing, compression or copying, and responses that nobody reads share one buffer. A
  * handler may return it; middleware ends the response with `select`.
  */
 export class CachedDocument {
@@ -31,7 +31,7 @@ export class CachedDocument {
     private readonly gzipped: Variant | null,
   ) {}
 
-  /** @param headers further headers of each response, also of a 304 */
+  /** @param headers further headers of each response, including a 304 */
   static async of(
     content: string | Buffer,
     type: string,
@@ -50,7 +50,7 @@ export class CachedDocument {
     );
   }
 
-  /** Answers a request of middleware. */
+  /** Sends the document, from middleware. */
   send(request: Request, response: Response): Promise<void> | void {
     const bytes = this.select(request, response);
     if (bytes) return StreamedBody.of(bytes).send(response);
@@ -79,13 +79,13 @@ export class CachedDocument {
   }
 }
 
-/** URLs whose documents are kept. A service has a few, unless clients send any `Host`. */
+/** Maximum number of cached documents. A service has a few URLs, unless clients send arbitrary `Host` headers. */
 const URLS_MAX = 100;
 
-/** How long clients and proxies may keep such a document. */
+/** How long clients and proxies may cache such a document. */
 const CACHED = { 'Cache-Control': 'public, max-age=300' };
 
-/** Documents that name the URL of the service, one for each URL under which clients know it. */
+/** Documents that contain the URL of the service: one for each URL at which clients reach it. */
 export class DocumentsByUrl {
   private readonly documents = new LRUCache<string, Promise<CachedDocument>>({ max: URLS_MAX });
 

@@ -29,7 +29,7 @@ export function namesETag(condition: string | undefined, etag: string): boolean 
   return condition.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }
 
-/** OpenAPI headers of an answer that carries an ETag. Reads, patches and creations of versioned resources have it by default. */
+/** OpenAPI headers of a response that carries an ETag. Reads, patches and creations of versioned resources have it by default. */
 export const ETAG_HEADER = {
   ETag: { description: 'Identifies this state of the resource.', required: true, schema: { type: 'string' } },
 } as const;

@@ -11,8 +11,8 @@ const HEADERS_END = '\r\n\r\n';
 const PIECES_PER_TURN = 64;
 
 /**
- * Smallest piece of a body, which may hold any number of ends of headers. So a few requests that follow a body within these
- * bytes are parsed with it.
+ * Minimum size of a piece while a body arrives, because a body may contain any number of blank lines that look like the end
+ * of a header section. Requests that follow a body within these bytes are parsed together with it.
  */
 const BODY_PIECE_BYTES = 1024;
 
@@ -25,15 +25,15 @@ interface Exchange {
  * A connection with one request in flight. Pipelined requests wait unread: while one is being answered, at most the
  * headers of the next one are parsed, and the rest stays in the socket.
  *
- * Node parses all requests that arrive in one packet at once, and queues their answers without a limit. So this takes the
- * place of Node's own listener for the bytes of the socket, and passes them on in pieces that end with a header section.
+ * Node parses all requests that arrive in one packet at once, and queues their responses without a limit. So this class
+ * replaces Node's own listener for the bytes of the socket, and passes them on in pieces that end with a header section.
  */
 export class Connection {
   private current: Exchange | undefined;
   /** Requests that wait: a few if they follow a body, or if the end of headers came in two packets; else one. */
   private readonly waiting: Exchange[] = [];
   private wasUsed = false;
-  /** Bytes of responses that the client had read when that was last seen to change, and the time. */
+  /** Bytes of responses that the client had read when that number last changed, and the time of that change. */
   private bytesRead = 0;
   private progressAt = 0;
   /** Bytes that arrived after the connection was half-closed. */
@@ -98,8 +98,8 @@ export class Connection {
   }
 
   /**
-   * Half-closes the connection, and discards what the client still sends. Closing at once would reset the connection
-   * before the client, which is sending a body, has read the response.
+   * Half-closes the connection, and discards the rest of the client's data. Closing at once would reset the connection
+   * before the client, which is still sending a body, has read the response.
    */
   private linger(): void {
     const timer = setTimeout(() => this.socket.destroy(), DISCARD_MS).unref();
@@ -113,7 +113,7 @@ export class Connection {
     const { request, response } = exchange;
     this.current = exchange;
     response.once('close', () => {
-      // after other connections, because a packet may hold thousands of requests
+      // after other connections, because a packet may contain thousands of requests
       if (this.waiting.length > 0) setImmediate(() => this.beginNext());
       else this.current = undefined;
     });
@@ -140,7 +140,7 @@ export class Connection {
       const length = end < 0 ? rest.length : end + HEADERS_END.length;
       parse.call(this.socket, rest.subarray(0, length));
       rest = rest.subarray(length);
-      // Node cannot parse on while it waits for the client to read, or for the service to read a body
+      // Node cannot continue to parse while it waits for the client to read, or for the service to read a body
       if (this.socket.isPaused()) break;
     }
     if (rest.length === 0) return;

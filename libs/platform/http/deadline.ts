@@ -27,11 +27,11 @@ export const LongRunning = (which: IsLongRunning, limit: TimeLimit) =>
 
 const LATE_DETAIL = 'http:late-detail';
 
-/** Makes late requests of a route or controller 503 `service_unavailable`, with `Retry-After` and this detail. */
+/** Makes late requests of a route or controller return 503 `service_unavailable`, with `Retry-After` and this detail. */
 export const UnavailableWhenLate = (detail: string) => SetMetadata(LATE_DETAIL, detail);
 
 /**
- * Answers 504, or 503 with `@UnavailableWhenLate()`, when a handler takes too long after the end of the request's body, and
+ * Returns 504, or 503 with `@UnavailableWhenLate()`, when a handler takes too long after the end of the request's body. Also
  * aborts its `@RequestSignal()`.
  */
 @Injectable()
@@ -41,14 +41,14 @@ export class Deadline {
     private readonly environment: Environment,
   ) {}
 
-  /** Returns what `handle` returns, unless it is late. */
+  /** Returns the result of `handle`, or throws if it is late. */
   run(context: ExecutionContext, request: ServiceRequest, handle: () => Promise<unknown>): Promise<unknown> {
     const rule = this.reflector.get<LongRunningRule | undefined>(LONG_RUNNING, context.getHandler());
     const limit = rule?.which(request) ? rule.limit(this.environment) : this.environment.REQUEST_TIMEOUT_MS;
-    // parsing a large body counts
+    // the time for parsing a large body counts
     const spent = request.bodyReadAt === undefined ? 0 : performance.now() - request.bodyReadAt;
     const handled = handle();
-    // an open connection keeps its last request, and must not keep the result
+    // an open connection references its last request, which must not keep the result in memory
     request.handled = handled.then(drop, drop);
     return new Promise((resolve, reject) => {
       let timer: NodeJS.Timeout | undefined;
@@ -112,15 +112,15 @@ function bodyEnd(request: ServiceRequest): Promise<void> {
 export function endingOf(request: ServiceRequest, response: ServerResponse): AbortController {
   if (request.ending) return request.ending;
   const ending = new AbortController();
-  const gone = (): void => {
-    if (!response.writableFinished) ending.abort(clientGone());
+  const abort = (): void => {
+    if (!response.writableFinished) ending.abort(clientDisconnected());
   };
-  if (response.closed || response.destroyed) gone();
-  else response.once('close', gone);
+  if (response.closed || response.destroyed) abort();
+  else response.once('close', abort);
   request.ending = ending;
   return ending;
 }
 
 /** Nobody receives this problem. The log marks the request as not `completed`. */
-const clientGone = (): Problem =>
-  new Problem('request_timeout', 'The client closed the connection before the answer.', { status: 408 });
+const clientDisconnected = (): Problem =>
+  new Problem('request_timeout', 'The client closed the connection before the response.', { status: 408 });

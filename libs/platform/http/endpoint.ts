@@ -3,22 +3,22 @@ import type { Problem } from '#platform/problem';
 import type { ProblemFilter, ProblemWriter } from './problem.filter';
 import type { ServiceRequest } from './request-context';
 
-/** A step before the handler of a request. It continues, or answers with a problem. */
+/** A step before the handler of a request. It continues, or ends the request with a problem. */
 export type RequestStep = (
   request: IncomingMessage,
   response: ServerResponse,
-  next: (refused?: Problem) => void,
+  next: (fault?: Problem) => void,
 ) => void;
 
 /** Serves the requests below a path without the routes and the interceptors of Nest. */
 export interface Endpoint {
   /** Changes a request before any step reads it. */
   prepare?(request: ServiceRequest): void;
-  /** Answers a request, with all headers of the response. What it throws becomes a problem. */
+  /** Responds to a request, and sets all headers of the response. Its errors become problems. */
   handle(request: ServiceRequest, response: ServerResponse): Promise<void>;
-  /** Returns more headers of the problem of an error, which a step or `handle` has thrown. Those of the problem replace them. */
+  /** Returns further headers for the problem of an error of a step or of `handle`. The problem's own headers take precedence. */
   problemHeaders?(error: unknown): Readonly<Record<string, string>>;
-  /** Returns how the problems of a request are written, unless as those of the service. */
+  /** Returns the writer for the problems of a request. Default: the writer of the service. */
   problemWriter?(request: ServiceRequest): ProblemWriter;
 }
 
@@ -47,7 +47,7 @@ export function listenerOf(
     };
     const run = (index: number): void => {
       const step = steps[index];
-      if (step) step(request, response, (refused) => (refused ? fail(refused) : run(index + 1)));
+      if (step) step(request, response, (fault) => (fault ? fail(fault) : run(index + 1)));
       else request.handled = endpoint.handle(request, response).catch(fail);
     };
     endpoint.prepare?.(request);

@@ -8,11 +8,11 @@ import type { SpooledFile } from './spooled-file';
 
 export const MULTIPART_MEDIA = 'multipart/form-data';
 
-/** Parts that no rule names are skipped, as long as they are not too many. */
+/** Maximum number of parts. Parts that no rule names are skipped. */
 const PARTS_MAX = 50;
 const PART_HEADERS_MAX = 20;
 
-/** At most 70 characters (RFC 2046), because the search for a longer boundary takes longer. */
+/** At most 70 characters (RFC 2046), because searching for a longer boundary takes longer. */
 const BOUNDARY = /;\s*boundary=(?:"[^"]{1,70}"|[^\s";]{1,70})\s*(?:;|$)/i;
 
 interface FieldRules {
@@ -22,7 +22,7 @@ interface FieldRules {
   fieldBytes: number;
 }
 
-/** Description of a file by its part. Untrusted. */
+/** Metadata of a file from the headers of its part. Untrusted. */
 interface PartInfo {
   filename: string;
   /** In lower case and without parameters. */
@@ -45,38 +45,37 @@ export interface MultipartForm extends PartInfo {
 
 /**
  * Reads a form (RFC 7578) with one file from a spooled body, in bounded memory. Throws 400 for a malformed form, for a
- * file that is missing, comes twice or is a plain field, and for a field that comes twice; 413 for a file or field that is
- * too large.
+ * file that is missing, duplicated or a plain field, and for a duplicated field; 413 for a file or field that is too large.
  */
 export async function readMultipart(request: SpooledRequest, rules: MultipartRules): Promise<MultipartForm> {
   const { file: name, fileBytes } = rules;
   const oneFile = oneFileIn(name);
-  let taken: Omit<MultipartForm, 'fields'> | undefined;
+  let upload: Omit<MultipartForm, 'fields'> | undefined;
   const take: TakeFile = async (part, content, info) => {
     if (part !== name) throw malformed(oneFile);
     const file = await request.file.createPart();
     for await (const chunk of content) await file.append(chunk as Buffer);
     if (file.size > fileBytes) throw tooLarge(fileBytes);
     file.finish();
-    taken = { file, ...info };
+    upload = { file, ...info };
   };
   const limits = { files: 1, fileSize: fileBytes + 1, parts: PARTS_MAX };
   const bytes = request.file.chunks();
   const fields = await new FormParser(bytes, request.contentType, rules, limits, take, oneFile, name).parse();
-  return { ...(taken ?? noFile(name)), fields };
+  return { ...(upload ?? noFile(name)), fields };
 }
 
 /** A form whose file is read as it arrives. */
 export interface IncomingForm<Stored> extends PartInfo {
   /** The fields that were sent, as text. */
   fields: Record<string, string>;
-  /** What `store` returned. */
+  /** The result of `store`. */
   stored: Stored;
 }
 
 /**
- * Reads a form (RFC 7578) with one file as it arrives. Fields may come before and after the file. Throws what `readMultipart`
- * and `store` throw. If another part is refused, `discard` gets what `store` returned.
+ * Reads a form (RFC 7578) with one file as it arrives. Fields may come before and after the file. Throws the errors of
+ * `readMultipart` and `store`. If another part is rejected, calls `discard` with the result of `store`.
  *
  * @param store receives the content of the file, which throws 413 beyond `fileBytes`, and the error of a broken connection
  */
@@ -88,17 +87,17 @@ export async function readIncomingForm<Stored>(
 ): Promise<IncomingForm<Stored>> {
   const { file: name, fileBytes } = rules;
   const oneFile = oneFileIn(name);
-  let taken: Omit<IncomingForm<Stored>, 'fields'> | undefined;
+  let upload: Omit<IncomingForm<Stored>, 'fields'> | undefined;
   const take: TakeFile = async (part, content, info) => {
     if (part !== name) throw malformed(oneFile);
-    taken = { stored: await store(atMost(content, fileBytes)), ...info };
+    upload = { stored: await store(atMost(content, fileBytes)), ...info };
   };
   const limits = { files: 1, fileSize: fileBytes + 1, parts: PARTS_MAX };
   try {
     const fields = await new FormParser(bytes, contentType, rules, limits, take, oneFile, name).parse();
-    return { ...(taken ?? noFile(name)), fields };
+    return { ...(upload ?? noFile(name)), fields };
   } catch (error) {
-    if (taken) await discard(taken.stored);
+    if (upload) await discard(upload.stored);
     throw error;
   }
 }
@@ -112,7 +111,7 @@ async function* atMost(content: Readable, limit: number): AsyncGenerator<Buffer,
   }
 }
 
-const oneFileIn = (name: string): string => `may have one file, in the part ${name}`;
+const oneFileIn = (name: string): string => `must have exactly one file, in the part ${name}`;
 
 const tooLarge = (limit: number): Problem =>
   new Problem('payload_too_large', `The file exceeds ${limit} bytes. Send a smaller one.`);
@@ -122,7 +121,7 @@ function noFile(name: string): never {
 }
 
 export interface FormFilesRules extends FieldRules {
-  /** Most parts that are files. */
+  /** Maximum number of parts that are files. */
   filesMax: number;
 }
 
@@ -134,13 +133,13 @@ export interface FormFile extends PartInfo {
 export interface FormWithFiles {
   /** The fields that were sent, as text. */
   fields: Record<string, string>;
-  /** In the order of their parts. Their names are whole paths, as sent. */
+  /** In the order of their parts. Their names are complete paths, as sent. */
   files: FormFile[];
 }
 
 /**
- * Reads a form (RFC 7578) with any number of files, in parts of any names. Holds the files in memory, so the route's body
- * limit must be small. Throws what `readMultipart` throws, and 400 for too many files.
+ * Reads a form (RFC 7578) with several files, in parts of any names. Holds the files in memory, so the route's body limit
+ * must be small. Throws the errors of `readMultipart`, and 400 for too many files.
  */
 export async function readFormFiles(request: SpooledRequest, rules: FormFilesRules): Promise<FormWithFiles> {
   const { filesMax } = rules;
@@ -153,7 +152,7 @@ export async function readFormFiles(request: SpooledRequest, rules: FormFilesRul
     file.content = Buffer.concat(chunks);
   };
   const limits = { files: filesMax, parts: filesMax + PARTS_MAX };
-  const tooMany = `may have at most ${filesMax} files`;
+  const tooMany = `can have at most ${filesMax} files`;
   const parser = new FormParser(request.file.chunks(), request.contentType, rules, limits, take, tooMany);
   return { fields: await parser.parse(), files };
 }
@@ -164,7 +163,7 @@ type TakeFile = (name: string | undefined, content: Readable, info: PartInfo) =>
 class FormParser {
   private readonly fields = new Map<string, string>();
   private readonly taking: Promise<void>[] = [];
-  /** Why a file could not be taken, which is no fault of the form. */
+  /** An error of storing a file, as opposed to a fault of the form. */
   private failure: { error: unknown } | undefined;
   private readonly parser: Busboy;
 
@@ -191,19 +190,19 @@ class FormParser {
         this.orDestroy(() => this.takeField(name, value, valueTruncated)),
       )
       .on('file', (name: string | undefined, content, { filename, mimeType }: Partial<busboy.FileInfo>) => {
-        // the parser reports these itself
-        let ofParser: unknown;
-        content.on('error', (error) => (ofParser = error));
+        // the parser reports its own errors
+        let parserError: unknown;
+        content.on('error', (error) => (parserError = error));
         const info = { filename: filename ?? '', mediaType: (mimeType ?? '').toLowerCase() };
         const taking = this.takeFile(name, content, info);
         taking.catch((error: unknown) => {
-          if (error !== ofParser) this.failure ??= { error };
+          if (error !== parserError) this.failure ??= { error };
           this.parser.destroy(error as Error);
         });
         this.taking.push(taking);
       })
       .on('filesLimit', () => this.parser.destroy(malformed(tooManyFiles)))
-      .on('partsLimit', () => this.parser.destroy(malformed(`may have at most ${limits.parts} parts`)));
+      .on('partsLimit', () => this.parser.destroy(malformed(`can have at most ${limits.parts} parts`)));
   }
 
   /** Returns the fields once all files are stored. */
@@ -228,16 +227,16 @@ class FormParser {
     }
   }
 
-  private takeField(name: string | undefined, value: string, isCut: boolean): void {
-    const refuse = (detail: string): Problem => problem.invalidFields([{ pointer: `/${name}`, detail }]);
+  private takeField(name: string | undefined, value: string, isTruncated: boolean): void {
+    const invalid = (detail: string): Problem => problem.invalidFields([{ pointer: `/${name}`, detail }]);
     if (name !== undefined && name === this.fileField) {
-      throw refuse('must be a file: a part with a filename in its Content-Disposition');
+      throw invalid('must be a file: a part with a filename in its Content-Disposition');
     }
     const { fields, fieldBytes } = this.rules;
     if (name === undefined || !fields.includes(name)) return;
-    if (isCut) throw new Problem('payload_too_large', `${name} may have at most ${fieldBytes} bytes.`);
-    if (this.fields.has(name)) throw refuse('may appear only once');
-    if (value.includes('\0')) throw refuse('must not hold a NUL character');
+    if (isTruncated) throw new Problem('payload_too_large', `${name} can have at most ${fieldBytes} bytes.`);
+    if (this.fields.has(name)) throw invalid('must appear only once');
+    if (value.includes('\0')) throw invalid('must not contain a NUL character');
     this.fields.set(name, value);
   }
 }

@@ -21,14 +21,14 @@ export class HttpMetrics {
   private readonly series = new Map<string, Series>();
 
   constructor(metrics: Metrics) {
-    this.requests = metrics.counter('http_requests_total', 'Requests that were answered, by status class.', [
+    this.requests = metrics.counter('http_requests_total', 'Finished requests, by status class.', [
       'method',
       'route',
       'status',
     ]);
     this.duration = metrics.histogram(
       'http_request_duration_seconds',
-      'From the headers of a request to the end of its answer.',
+      'Time from the headers of a request to the end of its response.',
       BUCKETS,
       ['method', 'route'],
     );
@@ -44,7 +44,7 @@ export class HttpMetrics {
     duration.observe((performance.now() - context.startedAt) / 1000);
   }
 
-  /** Finding a series by its labels costs more than counting. */
+  /** Caches the series, because finding one by its labels costs more than counting. */
   private seriesOf(method: string, route: string, status: string): Series {
     const key = `${method} ${route} ${status}`;
     let series = this.series.get(key);

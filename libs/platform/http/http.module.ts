@@ -58,7 +58,7 @@ class HttpShutdown implements OnModuleDestroy {
 })
 export class HttpModule {}
 
-/** The headers that scripts of other origins may read, besides those that browsers always show. */
+/** The headers that scripts of other origins may read, in addition to those that browsers always expose. */
 const EXPOSED = [
   'Accept-Ranges',
   'Allow',
@@ -79,7 +79,7 @@ const EXPOSED = [
   'traceresponse',
 ];
 
-/** How long browsers may keep the answer to a preflight. */
+/** Seconds for which browsers may cache the response to a preflight. */
 const PREFLIGHT_SECONDS = 600;
 
 /** Sets the headers of every response. */
@@ -104,7 +104,7 @@ function corsSteps({ CORS_ORIGINS }: Environment): RequestStep[] {
     (request, response, next) => {
       const { headers, method } = request;
       if (method !== 'OPTIONS') return allow(request as never, response, () => next());
-      // the package takes every OPTIONS for a preflight, and answers it
+      // the package treats every OPTIONS request as a preflight and responds to it
       const isPreflight = headers['access-control-request-method'] !== undefined;
       if (isPreflight) {
         response.setHeader('X-Request-Id', (request as ServiceRequest).context.requestId);
@@ -115,13 +115,13 @@ function corsSteps({ CORS_ORIGINS }: Environment): RequestStep[] {
   ];
 }
 
-/** The steps of an endpoint besides those of every request. */
+/** The steps of an endpoint, in addition to the steps of every request. */
 export interface EndpointSteps {
   before: RequestStep;
   after: RequestStep;
 }
 
-/** Serves all requests below a path by an endpoint, with the steps of every other request. Only CORS sets headers here. */
+/** Serves all requests below a path with an endpoint, after the steps of every request. Of these, only CORS sets headers. */
 export function mountEndpoint(
   app: NestExpressApplication,
   prefix: string,

@@ -11,7 +11,8 @@ export interface IdempotencyClaim {
   holder: string;
 }
 
-export interface KeptAnswer {
+/** The first response to a request, stored for replays. */
+export interface StoredResponse {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
@@ -20,9 +21,9 @@ export interface KeptAnswer {
 }
 
 export type ClaimOutcome =
-  { kind: 'claimed' } | { kind: 'busy' } | { kind: 'other_body' } | { kind: 'answered'; answer: KeptAnswer };
+  { kind: 'claimed' } | { kind: 'busy' } | { kind: 'other_body' } | { kind: 'stored'; stored: StoredResponse };
 
-interface KeptRow {
+interface StoredRow {
   digest: Buffer;
   status: number | null;
   headers: Record<string, string> | null;
@@ -37,8 +38,8 @@ const isHeld = ({ requestId, holder }: IdempotencyClaim): Sql =>
 const LOCK_SECONDS = 30;
 
 /**
- * Keeps first responses for 24 hours. A holder renews its claim to keep it. Once it has lost the claim, it can neither
- * store a response nor release the key.
+ * Stores first responses for 24 hours. A holder must renew its claim. Once it has lost the claim, it can neither store a
+ * response nor release the key.
  */
 @Injectable()
 export class IdempotencyRepository {
@@ -47,7 +48,7 @@ export class IdempotencyRepository {
 
   constructor(private readonly database: Database) {}
 
-  /** Claims the key for one request, or returns why it cannot. */
+  /** Claims the key for one request, or returns the reason why it cannot be claimed. */
   async claim({ requestId, digest, holder }: IdempotencyClaim): Promise<ClaimOutcome> {
     const claimed = await this.database.query(
       sql`INSERT INTO idempotency_keys AS kept (request_id, digest, holder, locked_until, expires_at)
@@ -59,15 +60,15 @@ export class IdempotencyRepository {
        RETURNING 1`,
     );
     if (claimed.length > 0) return { kind: 'claimed' };
-    const [row] = await this.database.query<KeptRow>(
+    const [row] = await this.database.query<StoredRow>(
       sql`SELECT digest, status, headers, body, workspace_id FROM idempotency_keys WHERE request_id = ${requestId}`,
     );
     if (!row) return { kind: 'busy' };
     if (!row.digest.equals(digest)) return { kind: 'other_body' };
     if (row.status === null) return { kind: 'busy' };
     return {
-      kind: 'answered',
-      answer: {
+      kind: 'stored',
+      stored: {
         status: row.status,
         headers: row.headers ?? {},
         body: row.body ?? Buffer.alloc(0),
@@ -83,17 +84,17 @@ export class IdempotencyRepository {
     );
   }
 
-  /** Stores an answer, and the digest of a body that had not arrived when the key was claimed. */
-  async keep(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
+  /** Stores a response, and the digest of a body that had not arrived when the key was claimed. */
+  async store(claim: IdempotencyClaim, response: StoredResponse): Promise<void> {
     await this.database.query(
       sql`UPDATE idempotency_keys
-        SET digest = ${claim.digest}, status = ${answer.status}, headers = ${JSON.stringify(answer.headers)}, body = ${answer.body},
-          workspace_id = ${answer.workspaceId}
+        SET digest = ${claim.digest}, status = ${response.status}, headers = ${JSON.stringify(response.headers)},
+          body = ${response.body}, workspace_id = ${response.workspaceId}
         WHERE ${isHeld(claim)}`,
     );
   }
 
-  /** Releases the key, because only 2xx responses are kept. */
+  /** Releases the key, because only 2xx responses are stored. */
   async release(claim: IdempotencyClaim): Promise<void> {
     await this.database.query(sql`DELETE FROM idempotency_keys WHERE ${isHeld(claim)}`);
   }

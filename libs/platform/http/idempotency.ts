@@ -12,7 +12,7 @@ import {
   type ClaimOutcome,
   type IdempotencyClaim,
   IdempotencyRepository,
-  type KeptAnswer,
+  type StoredResponse,
 } from './idempotency.repository';
 import type { IncomingBytes } from './incoming-bytes';
 import { mediaTypeOf } from './content-headers';
@@ -22,23 +22,23 @@ import { routeOf, type ServiceRequest } from './request-context';
 export const NOT_REPEATABLE = 'http:not-repeatable';
 /** Extension that carries `@NotRepeatable()` to the OpenAPI document, which does not show it. */
 export const NOT_REPEATABLE_EXTENSION = 'x-not-repeatable';
-const KEEP_ATTEMPTS = 5;
-/** Bound of the first wait between them, in ms. */
-const KEEP_DELAY_MS = 300;
+const STORE_ATTEMPTS = 5;
+/** Maximum wait after the first attempt, in ms. */
+const STORE_DELAY_MS = 300;
 /** Validates the parameters of a request and calls its handler. */
 type Handler = () => Promise<unknown>;
 
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
-/** Excludes routes whose answers are secrets, such as new keys and tokens, routes that pass requests on, and those that only read. */
+/** Excludes routes whose responses are secrets (new keys and tokens), routes that forward requests, and routes that only read. */
 export const NotRepeatable = () =>
   applyDecorators(SetMetadata(NOT_REPEATABLE, true), ApiExtension(NOT_REPEATABLE_EXTENSION, true));
 
 /**
  * Implements `Idempotency-Key` on every POST and PATCH that writes. A repeat by the same principal on the same path replays
- * the first 2xx response with `Idempotency-Replayed: true`. A repeat with another body is 422, one during the first request
- * 409, and one by a caller who has lost the role in the workspace of the response 403. Operations that only read ignore the
- * header, because a repeat does no harm and their responses would fill the table.
+ * the first 2xx response with `Idempotency-Replayed: true`. Throws 422 for a repeat with another body, 409 for a repeat
+ * during the first request, and 403 for a repeat by a caller who has lost the role in the workspace of the response.
+ * Operations that only read ignore the header, because a repeat does no harm and their responses would fill the table.
  */
 @Injectable()
 export class Idempotency {
@@ -65,7 +65,7 @@ export class Idempotency {
       return handler();
     }
     if (typeof key !== 'string' || !KEY_FORM.test(key)) {
-      throw problem.invalidHeader('Idempotency-Key', 'send one key of 1 to 255 visible ASCII characters');
+      throw problem.invalidHeader('Idempotency-Key', 'must be one key of 1 to 255 visible ASCII characters');
     }
     return this.runOnce(request, claimOf(request, key), response, handler);
   }
@@ -85,12 +85,12 @@ export class Idempotency {
     if (outcome.kind === 'other_body') {
       throw problem.validationFailed('This Idempotency-Key was used with another body. Use a new key.');
     }
-    if (outcome.kind === 'answered') {
-      checkAccess(request, outcome.answer.workspaceId);
-      return replayed(outcome.answer);
+    if (outcome.kind === 'stored') {
+      checkAccess(request, outcome.stored.workspaceId);
+      return replyOfStored(outcome.stored);
     }
     const renewal = setInterval(() => {
-      this.repository.renew(claim).catch((error: unknown) => logFailure(error, 'a claim was not renewed'));
+      this.repository.renew(claim).catch((error: unknown) => logFailure(error, 'an idempotency claim could not be renewed'));
     }, this.repository.renewalMs);
     try {
       return await this.handle(request, claim, response, handler);
@@ -104,9 +104,9 @@ export class Idempotency {
     const outcome = await this.repository.claim(claim);
     if (!request.incoming || outcome.kind !== 'other_body') return outcome;
     claim.digest = await digestOfStream(request, request.incoming);
-    const known = await this.repository.claim(claim);
-    if (known.kind !== 'claimed') return known;
-    // the stored answer has just expired, and the body cannot be read again
+    const exact = await this.repository.claim(claim);
+    if (exact.kind !== 'claimed') return exact;
+    // the stored response has just expired, and the body cannot be read again
     await this.repository.release(claim);
     return { kind: 'busy' };
   }
@@ -124,12 +124,12 @@ export class Idempotency {
     } catch (error) {
       await this.repository
         .release(claim)
-        .catch((cause: unknown) => logFailure(cause, 'a claim was not released'));
+        .catch((cause: unknown) => logFailure(cause, 'an idempotency claim could not be released'));
       throw error;
     }
     const reply = replyOf(result, response.statusCode);
     const body = Buffer.isBuffer(reply.body) ? reply.body : new RawJson(toJsonText(reply.body ?? null));
-    await this.keep(claim, {
+    await this.store(claim, {
       status: reply.status,
       headers: reply.headers,
       body: Buffer.isBuffer(body) ? body : Buffer.from(body.text),
@@ -138,16 +138,16 @@ export class Idempotency {
     return new Reply(reply.status, body, reply.headers);
   }
 
-  /** Stores an answer for replays. Retries a few times, and never fails, because the work itself is done. */
-  private async keep(claim: IdempotencyClaim, answer: KeptAnswer): Promise<void> {
-    const store = (): Promise<void> => this.repository.keep(claim, answer);
-    await retry(store, { attempts: KEEP_ATTEMPTS, firstDelayMs: KEEP_DELAY_MS }).catch((error: unknown) =>
-      logFailure(error, 'a first answer was not kept'),
+  /** Stores a response for replays. Retries a few times, and never fails, because the work itself is done. */
+  private async store(claim: IdempotencyClaim, response: StoredResponse): Promise<void> {
+    const store = (): Promise<void> => this.repository.store(claim, response);
+    await retry(store, { attempts: STORE_ATTEMPTS, firstDelayMs: STORE_DELAY_MS }).catch((error: unknown) =>
+      logFailure(error, 'a response could not be stored for replays'),
     );
   }
 }
 
-/** Returns the response of a handler, in whichever form it returned it. */
+/** Converts the result of a handler, in any of its forms, to a reply. */
 function replyOf(result: unknown, status: number): Reply {
   if (result instanceof Reply) return result;
   return result instanceof Versioned
@@ -155,13 +155,13 @@ function replyOf(result: unknown, status: number): Reply {
     : new Reply(status, result);
 }
 
-/** Returns the workspace of the resource that is answered; null if it has none. */
+/** Returns the workspace of the resource in a reply; null if it has none. */
 function workspaceOf({ body, workspaceId }: Reply): string | null {
   const named = workspaceId ?? (body as { workspace_id?: unknown } | null | undefined)?.workspace_id;
   return typeof named === 'string' ? named : null;
 }
 
-/** Throws 403 unless the caller still holds a role of the route in the workspace of a stored answer, if guards cannot know it. */
+/** Throws 403 if the caller has lost the route's role in the workspace of a stored response, where guards cannot check it. */
 function checkAccess({ user, rule }: ServiceRequest, workspaceId: string | null): void {
   if (!user || rule?.kind !== 'roles_somewhere' || workspaceId === null) return;
   const held = rolesIn(user, workspaceId);
@@ -171,8 +171,8 @@ function checkAccess({ user, rule }: ServiceRequest, workspaceId: string | null)
 
 const logFailure = (error: unknown, message: string): void => rootLogger.error({ err: error }, message);
 
-/** Returns a stored response. One with its own media type is bytes, every other one JSON. */
-function replayed({ status, headers, body }: KeptAnswer): Reply {
+/** Returns the reply of a stored response. A response with its own media type is bytes, every other one JSON. */
+function replyOfStored({ status, headers, body }: StoredResponse): Reply {
   const isBytes = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   const sent = isBytes ? body : new RawJson(body.toString());
   return new Reply(status, sent, { ...headers, 'Idempotency-Replayed': 'true' });
@@ -202,7 +202,7 @@ function claimOf(request: ServiceRequest, key: string): IdempotencyClaim {
   };
 }
 
-/** The digest of a body that has not arrived yet. No stored answer has it. */
+/** The digest of a body that has not arrived yet. No stored response has it. */
 const NOT_ARRIVED = Buffer.alloc(32);
 
 /** Returns a digest of the body, the query, and the media type of a body that may have several. */
@@ -211,8 +211,8 @@ function digestOf(request: ServiceRequest): Buffer {
   const query = queryOf(request);
   if (incoming) return NOT_ARRIVED;
   if (bodyFile) return sha256(JSON.stringify([bodyFile.sha256, mediaTypeOf(request), query]));
-  const ofBody = bodySha256 ?? sha256(rawBody ?? '');
-  return query === '' ? ofBody : sha256(JSON.stringify([ofBody.toString('hex'), query]));
+  const bodyDigest = bodySha256 ?? sha256(rawBody ?? '');
+  return query === '' ? bodyDigest : sha256(JSON.stringify([bodyDigest.toString('hex'), query]));
 }
 
 const digestOfStream = async (request: ServiceRequest, incoming: IncomingBytes): Promise<Buffer> =>

@@ -6,13 +6,13 @@ export interface IncomingRequest {
   /** The `Content-Type` as sent, with its parameters. */
   readonly contentType: string;
   /**
-   * The bytes. Read them once. Errors: 413 beyond the limit of the route, 408 for a client that stalls or is too slow, 400
-   * when the connection breaks.
+   * The bytes. Read them once. Throws 413 beyond the limit of the route, 408 for a client that stalls or is too slow, and
+   * 400 when the connection breaks.
    */
   readonly bytes: AsyncIterable<Buffer>;
 }
 
-/** The body of a streamed request, which is hashed on its way if the request has an idempotency key. */
+/** The body of a streamed request. It is hashed as it arrives if the request has an idempotency key. */
 export class IncomingBytes implements IncomingRequest {
   readonly contentType: string;
   readonly bytes: AsyncIterable<Buffer>;
@@ -26,7 +26,7 @@ export class IncomingBytes implements IncomingRequest {
     this.bytes = this.hashed(received);
   }
 
-  /** SHA-256 of the body, in hexadecimal. Reads what the handler has not read. */
+  /** Returns the SHA-256 of the body, in hexadecimal. First reads the rest that the handler has not read. */
   async sha256(): Promise<string> {
     if (this.digest === undefined) {
       const chunks = this.bytes[Symbol.asyncIterator]();

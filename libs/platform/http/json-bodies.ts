@@ -10,18 +10,18 @@ const WHOLE: Outline = { kind: 'whole' };
 const FREE_FORM: Outline = { kind: 'freeForm' };
 
 /**
- * Parses JSON bodies: up to 256 KiB at once, and larger ones in threads. Free-form members of a large body, and those that
- * JavaScript would change, are a `RawJson`, which services store as it is.
+ * Parses JSON bodies: up to 256 KiB at once, and larger ones in threads. A free-form member is a `RawJson`, which services
+ * store verbatim, if the body is large or JavaScript would change the value.
  */
 @Injectable()
 export class JsonBodies {
   constructor(private readonly threads: JsonThreads) {}
 
   /**
-   * Parses a body. Throws 400 with a pointer to the invalid place, and what `JsonThreads` throws.
+   * Parses a body. Throws 400 with a pointer to the invalid place, and the errors of `JsonThreads`.
    *
    * @param bytes cannot be used afterwards
-   * @param type the DTO that the body will be validated against. Without one, a large body is returned as a whole
+   * @param type the DTO that the body will be validated against. Without one, all members of a large body are parsed
    */
   async parse(owner: Owner, signal: AbortSignal, bytes: Buffer, type?: Constructor): Promise<unknown> {
     if (bytes.length <= INLINE_JSON_MAX) return parseBody(bytes, type);

@@ -38,7 +38,7 @@ export const Nested =
 /** The items of a list, as `@ItemsOf` declares them. */
 export interface Items {
   type: () => Constructor;
-  /** One that the parser refuses fails alone: it becomes an `InvalidJson`, which `validateBody` refuses. */
+  /** An item that the parser rejects does not fail the others: it becomes an `InvalidJson`, which `validateBody` rejects. */
   isSeparate: boolean;
 }
 
@@ -88,21 +88,21 @@ export const IsOneOf =
     ApiProperty({ ...api, enum: [...values], isArray: each } as ApiPropertyOptions)(target, property);
   };
 
-/** Declares a member of an answer that is any JSON value. */
+/** Declares a member of a response that is any JSON value. */
 export const AnyJson = (options: ApiPropertyOptions = {}): PropertyDecorator =>
   ApiProperty({ ...options, ...ANY_JSON } as ApiPropertyOptions);
 
-/** Declares a member of an answer that is any JSON object. */
+/** Declares a member of a response that is any JSON object. */
 export const AnyJsonObject = (options: ApiPropertyOptions = {}): PropertyDecorator =>
   ApiProperty({ ...options, type: 'object', additionalProperties: true } as ApiPropertyOptions);
 
 /** Options of free-form members. */
 type FreeFormOptions = ApiPropertyOptions & {
-  /** The service reads the value, so it is typed. Otherwise, it is a `RawJson` in a large body, or if JavaScript would change it. */
+  /** The service reads the value, so it is parsed. Otherwise it is a `RawJson` if the body is large or JavaScript would change it. */
   isRead?: boolean;
 };
 
-/** Declares a member that is any JSON value, including null, kept as sent. */
+/** Declares a member that is any JSON value, including null, and is stored as sent. */
 export const IsJson =
   ({ isRead = false, ...options }: FreeFormOptions = {}): PropertyDecorator =>
   (target, property) => {
@@ -113,13 +113,13 @@ export const IsJson =
       propertyName: String(property),
       validator: {
         validate: (value: unknown) => value !== undefined,
-        defaultMessage: () => 'is required; it can be any JSON value',
+        defaultMessage: () => 'is required and can be any JSON value',
       },
     });
   };
 
 /**
- * Declares a JSON object, kept as sent.
+ * Declares a JSON object that is stored as sent.
  *
  * @param options.maxBytes largest JSON text, in bytes of UTF-8
  */
@@ -154,18 +154,18 @@ const TAG_LENGTH_MAX = 255;
 
 function tagsFault(tags: unknown): string | null {
   if (!Array.isArray(tags)) return 'must be an array';
-  // checked before the elements, because a body may hold a million of them
-  if (tags.length > TAGS_MAX) return `may have at most ${TAGS_MAX} elements`;
+  // checked before the elements, because a body may contain a million of them
+  if (tags.length > TAGS_MAX) return `must have at most ${TAGS_MAX} elements`;
   return tags.every((tag) => length(tag, 1, TAG_LENGTH_MAX))
     ? null
-    : `must hold only texts of 1 to ${TAG_LENGTH_MAX} characters`;
+    : `must contain only strings of 1 to ${TAG_LENGTH_MAX} characters`;
 }
 
-/** Returns each tag once, in the order of first appearance. Anything that `IsTags` refuses stays as it is. */
+/** Returns each tag once, in the order of first appearance. Returns values that `IsTags` rejects unchanged. */
 export const distinctTags = (tags: unknown): unknown =>
   Array.isArray(tags) && tags.length <= TAGS_MAX ? [...new Set<unknown>(tags)] : tags;
 
-/** Declares the tags of a resource: at most 100 texts of 1 to 255 characters. Duplicates are dropped. */
+/** Declares the tags of a resource: at most 100 strings of 1 to 255 characters. Duplicates are dropped. */
 export const IsTags = (): PropertyDecorator => (target, property) => {
   ApiProperty({
     type: 'array',

@@ -5,7 +5,7 @@ import { problem } from '#platform/problem';
  * Throws 422 `immutable_field` when a patch changes an immutable member. The current value is accepted, so that clients
  * can send back a resource that they have read.
  *
- * @param members texts, numbers or nulls
+ * @param members members whose values are strings, numbers or null
  */
 export function checkImmutable<Row extends object>(
   row: Row,
@@ -13,8 +13,8 @@ export function checkImmutable<Row extends object>(
   members: readonly (keyof Row & string)[],
 ): void {
   for (const member of members) {
-    const given = dto[member];
-    if (given !== undefined && given !== row[member]) throw problem.immutableField(`/${member}`);
+    const value = dto[member];
+    if (value !== undefined && value !== row[member]) throw problem.immutableField(`/${member}`);
   }
 }
 
@@ -22,8 +22,8 @@ export function checkImmutable<Row extends object>(
 export const METADATA_MAX_BYTES = 16 * 1024;
 
 /**
- * Merges a patch (RFC 7396) into stored metadata, and keeps all digits of numbers. Undefined leaves it unchanged, null empties it. Throws 400 when the
- * result is too large.
+ * Merges a patch (RFC 7396) into stored metadata, and keeps all digits of numbers. Undefined leaves the metadata unchanged,
+ * null empties it. Throws 400 when the result is too large.
  */
 export function patchMetadata(stored: RawJson, patch: object | null | undefined): RawJson {
   if (patch === undefined) return stored;
@@ -39,7 +39,7 @@ export function patchMetadata(stored: RawJson, patch: object | null | undefined)
 export function mergeWithin(pointer: string, stored: RawJson | null, patch: object): RawJson {
   const text = isTooLarge(patch) ? undefined : toJsonText(mergePatch(stored ?? {}, plain(patch)));
   if (text === undefined || Buffer.byteLength(text) > METADATA_MAX_BYTES) {
-    const detail = `may have at most ${METADATA_MAX_BYTES / 1024} KiB as JSON after the merge`;
+    const detail = `must have at most ${METADATA_MAX_BYTES / 1024} KiB as JSON after the merge`;
     throw problem.invalidFields([{ pointer, detail }]);
   }
   return new RawJson(text);

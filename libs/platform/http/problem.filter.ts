@@ -23,19 +23,19 @@ export abstract class UnauthorizedLimit {
 }
 
 /**
- * Logs an answer that is not the client's fault. A failure of a tenant's own system is logged as information and without a
- * stack, so that it alerts nobody. Overload is counted instead, because logging each refusal would add to it.
+ * Logs a failure that is not the client's fault. A failure of a tenant's own system is logged at level `info` and without a
+ * stack, so that it raises no alert. Overload is only counted, because logging each rejected request would add to it.
  *
- * @param context where it happened
+ * @param context further members of the log line, such as the request id
  */
-export function logFailure(found: Problem, context: object, message: string): void {
-  const { status, code, detail, isUpstream } = found;
+export function logFailure(failure: Problem, context: object, message: string): void {
+  const { status, code, detail, isUpstream } = failure;
   if (status < 500 || code === 'service_overloaded') return;
   if (isUpstream) rootLogger.info({ ...context, code, detail }, message);
-  else rootLogger.error({ err: found.cause ?? found, ...context, code }, message);
+  else rootLogger.error({ err: failure.cause ?? failure, ...context, code }, message);
 }
 
-/** Answers every exception of a request with a problem. */
+/** Turns every exception of a request into a problem. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
@@ -48,23 +48,23 @@ export class ProblemFilter implements ExceptionFilter {
     this.respond(error, http.getRequest<ServiceRequest>(), http.getResponse<ServerResponse>());
   }
 
-  /** Answers a request with the problem of an error. */
+  /** Responds to a request with the problem of an error. */
   respond(error: unknown, request: ServiceRequest, response: ServerResponse, writer?: ProblemWriter): void {
-    const found = this.problemOf(error, request);
-    const answer = (limited?: Problem): void => this.answer(limited ?? found, request, response, writer);
-    // every way to a 401 ends here; one that cannot be counted is answered
-    if (found.status !== 401) answer();
-    else void this.unauthorized.check(request, response).then(answer, () => answer());
+    const failure = this.problemOf(error, request);
+    const send = (limited?: Problem): void => this.send(limited ?? failure, request, response, writer);
+    // every 401 passes here; a 401 that cannot be counted is sent all the same
+    if (failure.status !== 401) send();
+    else void this.unauthorized.check(request, response).then(send, () => send());
   }
 
-  private answer(
-    found: Problem,
+  private send(
+    failure: Problem,
     request: ServiceRequest,
     response: ServerResponse,
     ownWriter: ProblemWriter | undefined,
   ): void {
     const { requestId: request_id, traceId: trace_id } = request.context ?? {};
-    logFailure(found, { request_id, trace_id }, 'request failed');
+    logFailure(failure, { request_id, trace_id }, 'request failed');
     // a stream that fails after its first byte must not end as if it were complete
     if (response.headersSent) {
       response.destroy();
@@ -72,13 +72,13 @@ export class ProblemFilter implements ExceptionFilter {
     }
     // Express sets them
     const { locals = {} } = response as Partial<Response>;
-    if (found.status === 401) {
+    if (failure.status === 401) {
       const metadata = locals[RESOURCE_METADATA] as string | undefined;
-      response.setHeader('WWW-Authenticate', challenge(found, metadata));
+      response.setHeader('WWW-Authenticate', challenge(failure, metadata));
     }
-    for (const [name, value] of Object.entries(found.headers)) response.setHeader(name, value);
-    const body = found.toBody(request.context?.traceId ?? null);
-    response.statusCode = found.status;
+    for (const [name, value] of Object.entries(failure.headers)) response.setHeader(name, value);
+    const body = failure.toBody(request.context?.traceId ?? null);
+    response.statusCode = failure.status;
     for (const name of OF_SUCCESS) response.removeHeader(name);
     const writer = ownWriter ?? (locals[PROBLEM_WRITER] as ProblemWriter | undefined);
     if (writer) return writer(response, body);
@@ -90,8 +90,8 @@ export class ProblemFilter implements ExceptionFilter {
 
   private problemOf(error: unknown, request: ServiceRequest): Problem {
     if (error instanceof Problem) return error;
-    const ofDatabase = problemOfDatabaseError(error);
-    if (ofDatabase) return ofDatabase;
+    const databaseProblem = problemOfDatabaseError(error);
+    if (databaseProblem) return databaseProblem;
     if (error instanceof HttpException) return this.problemOfNest(error, request);
     return internalError(error);
   }
@@ -107,7 +107,7 @@ export class ProblemFilter implements ExceptionFilter {
       });
     }
     if (status < 500) {
-      return problem.invalidRequest('The path is not percent-encoded UTF-8. Encode it again.', {
+      return problem.invalidRequest('The path is not valid percent-encoded UTF-8. Fix its encoding.', {
         cause: error,
       });
     }
@@ -120,7 +120,7 @@ const internalError = (cause: unknown): Problem =>
     cause,
   });
 
-/** Headers that a response may have been given before it failed. */
+/** Headers that may have been set before the request failed. */
 const OF_SUCCESS = [
   'ETag',
   'Content-Disposition',

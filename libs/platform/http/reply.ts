@@ -77,7 +77,7 @@ const digestHeaders = (sha256: string): Record<string, string> => ({
 const encoded = (text: string): string =>
   encodeURIComponent(text).replace(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** Returns a `Content-Disposition` for a download (RFC 6266), with a UTF-8 file name beside the plain one if they differ. */
+/** Returns a `Content-Disposition` for a download (RFC 6266), with an additional UTF-8 file name if the plain one differs. */
 function attachment(fileName: string): string {
   const plain = fileName.replace(/[^\w. -]/g, '_');
   return `attachment; filename="${plain}"${plain === fileName ? '' : `; filename*=UTF-8''${encoded(fileName)}`}`;

@@ -9,7 +9,7 @@ import { readBody } from './body.reader';
 import { type ContentCoding, codingsOf, mediaTypeOf } from './content-headers';
 import type { ServiceRequest } from './request-context';
 
-/** Reads bodies into memory, which they hold from a budget until their requests are answered. */
+/** Reads bodies into memory, which they take from a budget until their responses are sent. */
 @Injectable()
 export class RequestBytes {
   constructor(
@@ -17,14 +17,14 @@ export class RequestBytes {
     private readonly budgets: BodyBudgets,
   ) {}
 
-  /** Returns the decoded body of a request. Errors: 415 for its encoding or media type; those of `readBody`. */
+  /** Returns the decoded body of a request. Throws 415 for its encoding or media type, and the errors of `readBody`. */
   async read(request: ServiceRequest, response: ServerResponse, rule: BodyRule): Promise<Buffer> {
     const codings = rule.codings ? codingsOf(request.headers['content-encoding'], rule.codings) : [];
     checkMedia(request, rule);
     return this.decoded(request, response, rule, codings);
   }
 
-  /** Returns the body of a request, decoded from these codings. Errors: those of `readBody`. */
+  /** Returns the body of a request, decoded from these codings. Throws the errors of `readBody`. */
   decoded(
     request: ServiceRequest,
     response: ServerResponse,

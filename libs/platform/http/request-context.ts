@@ -12,13 +12,13 @@ import type { SpooledFile } from './spooled-file';
 /** Identifies a request in its response, its problem body and its log line. */
 export interface RequestContext {
   requestId: string;
-  /** W3C trace id, 32 lower-case hex digits: that of the request's span if it is traced. */
+  /** W3C trace id, 32 lower-case hex digits: the trace of the request's span if the request is traced. */
   traceId: string;
   startedAt: number;
   workspaceId?: string;
 }
 
-/** The request, with what guards and interceptors add. */
+/** The request, with the members that guards and interceptors add. */
 export interface ServiceRequest extends Omit<Request, 'user'> {
   context: RequestContext;
   /** When the headers had arrived, if the request waited for its turn. */
@@ -33,7 +33,7 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
   bodyReadAt?: number;
   /** The SHA-256 of a JSON body, if the request has an idempotency key. */
   bodySha256?: Buffer;
-  /** Memory that the body holds, and then the response until the client has read it. */
+  /** Memory held by the body, and then by the response until the client has read it. */
   lease?: ByteLease;
   /** Called when the credential is verified, with the organization or other owner of the request. */
   verified?: (owner: string) => void;
@@ -43,21 +43,21 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
   bodyFile?: SpooledFile;
   /** A body that the handler reads (`@RequestBody({ kind: 'stream' })`). */
   incoming?: IncomingBytes;
-  /** Tells a client that expects it to send the body (`Expect: 100-continue`). Called by the reader of the body. */
+  /** Asks a client that sent `Expect: 100-continue` to send the body. Called by the reader of the body. */
   askForBody?: (() => void) | undefined;
   /** Aborts the `@RequestSignal()` of the handler. */
   ending?: AbortController;
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
-/** W3C Trace Context, section 3.2; a version of ff, and ids of zeros alone, are invalid. */
+/** W3C Trace Context, section 3.2. A version of ff and all-zero ids are invalid. */
 const TRACEPARENT =
   /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?=-|$)/;
 
 /** Health checks come every few seconds and would bury the other log lines. */
 const QUIET = /^\/health\//;
 
-/** Gives the request its ids, and logs one line when it is answered. Must be the first middleware. */
+/** Sets the ids of the request, and logs one line when its response is closed. Must be the first middleware. */
 export function requestContext(incoming: IncomingMessage, response: ServerResponse, next: () => void): void {
   beginRequest(incoming as ServiceRequest, response, () => {
     response.setHeader('X-Request-Id', (incoming as ServiceRequest).context.requestId);
@@ -65,20 +65,20 @@ export function requestContext(incoming: IncomingMessage, response: ServerRespon
   });
 }
 
-/** Like `requestContext`, and leaves it to `next` to send the id of the request. */
+/** Like `requestContext`, but leaves it to `next` to send the id of the request. */
 export function beginRequest(request: ServiceRequest, response: ServerResponse, next: () => void): void {
-  const given = request.headers['x-request-id'];
+  const header = request.headers['x-request-id'];
   request.context = {
-    requestId: typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID(),
-    traceId: tracing().traceId() ?? givenTrace(request)?.traceId ?? randomHex(16),
+    requestId: typeof header === 'string' && REQUEST_ID.test(header) ? header : randomUUID(),
+    traceId: tracing().traceId() ?? incomingTrace(request)?.traceId ?? randomHex(16),
     startedAt: request.receivedAt ?? performance.now(),
   };
-  response.once('close', () => logAnswer(request, response));
+  response.once('close', () => logRequest(request, response));
   runRequest(next);
 }
 
 /** Returns the trace and the span of a valid `traceparent`. */
-export function givenTrace({
+export function incomingTrace({
   headers: { traceparent },
 }: Pick<IncomingMessage, 'headers'>): { traceId: string; spanId: string } | undefined {
   const [, traceId, spanId] = (typeof traceparent === 'string' && TRACEPARENT.exec(traceparent)) || [];
@@ -99,7 +99,7 @@ export function pathOf(request: IncomingMessage): string {
   return end < 0 ? target : target.slice(0, end);
 }
 
-/** Calls `release` when the response is closed and the handler has ended, which a timeout or a client does not stop. */
+/** Calls `release` when the response is closed and the handler has ended. Timeouts and disconnects do not end the handler. */
 export function onEnd(request: ServiceRequest, response: ServerResponse, release: () => void): void {
   const end = (): void => void (request.handled ? request.handled.finally(release) : release());
   if (response.closed || response.destroyed) end();
@@ -110,7 +110,7 @@ export function onEnd(request: ServiceRequest, response: ServerResponse, release
 export const routeOf = ({ route }: ServiceRequest): string | undefined =>
   (route as { path?: string } | undefined)?.path;
 
-function logAnswer(request: ServiceRequest, response: ServerResponse): void {
+function logRequest(request: ServiceRequest, response: ServerResponse): void {
   if (QUIET.test(pathOf(request)) || !rootLogger.isLevelEnabled('info')) return;
   const { requestId, traceId, startedAt, workspaceId } = request.context;
   rootLogger.info(

@@ -44,8 +44,8 @@ export class RequestInterceptor implements NestInterceptor {
   }
 
   /**
-   * Refuses query parameters of an operation that takes none, because a misplaced filter must not go unnoticed. Public routes
-   * ignore them, because probes and browsers may add their own.
+   * Rejects query parameters of an operation that takes none, because a misplaced filter must not go unnoticed. Public
+   * routes ignore them, because probes and browsers may add their own.
    */
   private checkQuery(context: ExecutionContext, { query, user }: ServiceRequest): void {
     const names = Object.keys(query);

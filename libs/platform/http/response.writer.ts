@@ -23,9 +23,9 @@ const HASHED_MAX = 256 * 1024;
 
 /**
  * Writes the view, `Reply` or `CachedDocument` that a handler returned. Reads have an ETag, from their version or a digest
- * of the text, and are 304 when `If-None-Match` names it. Long texts without a version have none. Text of more than 1 KiB
- * is compressed with gzip if the client accepts it, at the fastest level. The ETag stays the same, because it names the
- * version, which clients send back in `If-Match`. A response holds memory of the budget until the client has read it.
+ * of the text, and return 304 when `If-None-Match` names it. Long texts without a version have no ETag. Text of more than
+ * 1 KiB is compressed with gzip if the client accepts it, at the fastest level. The ETag stays the same, because it names
+ * the version, which clients send back in `If-Match`. A response holds memory of the budget until the client has read it.
  */
 @Injectable()
 export class ResponseWriter {
@@ -93,10 +93,10 @@ export class ResponseWriter {
     if (!counted || !isCompressible(response, body)) return counted;
     response.vary('Accept-Encoding');
     if (request.acceptsEncodings('gzip', 'identity') !== 'gzip') return body;
-    const packed = await compress(body, { level: constants.Z_BEST_SPEED });
-    if (packed.length >= body.length) return body;
+    const compressed = await compress(body, { level: constants.Z_BEST_SPEED });
+    if (compressed.length >= body.length) return body;
     response.setHeader('Content-Encoding', 'gzip');
-    return this.counted(request, response, packed);
+    return this.counted(request, response, compressed);
   }
 
   /** Counts the bytes of a response until it is closed, instead of those of the request's body. */
@@ -123,7 +123,7 @@ const COMPRESSED_FROM = 1024;
 
 const TEXT = /^text\/|[/+](json|xml)\b/;
 
-/** Returns whether a whole response is text that is not encoded yet. */
+/** Tells whether a response is complete text that is not encoded yet. */
 const isCompressible = (response: Response, { length }: Buffer): boolean =>
   length > COMPRESSED_FROM &&
   response.statusCode !== 206 &&

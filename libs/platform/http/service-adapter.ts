@@ -16,15 +16,15 @@ const CHECK_INTERVAL_MS = 2_000;
 /** Longer than the idle timeout of common load balancers (60 s), so that they close connections first. */
 const KEEP_ALIVE_MS = 75_000;
 
-/** Connections that may wait to be accepted. Beyond it, the system drops them, and clients try again after seconds. */
+/** Connections that may wait to be accepted. The system drops further ones, and clients try again after seconds. */
 const BACKLOG = 4_096;
 
 /** Interval at which a stopping server closes idle connections. */
 const IDLE_CHECK_MS = 50;
-/** Time that a stopping server gives clients that are still sending a refused body, in milliseconds. */
+/** Time that a stopping server gives clients that are still sending a rejected body, in milliseconds. */
 const STOPPING_LINGER_MS = 1_000;
 
-/** Express on a Node server with the service's limits. Answers with a problem even when no route is reached. */
+/** Express on a Node server with the service's limits. Responds with a problem even when no route is reached. */
 export class ServiceAdapter extends ExpressAdapter {
   private closed: Promise<void> | undefined;
   private readonly connections = new Map<Duplex, Connection>();
@@ -44,8 +44,8 @@ export class ServiceAdapter extends ExpressAdapter {
   }
 
   /**
-   * Hands requests to a listener, instead of to the routes of Express: those with this path, also with a slash at its end, or with
-   * every path that begins with it if it ends with a slash.
+   * Passes requests to a listener instead of the routes of Express: requests for this path, with or without a trailing
+   * slash. If the path ends with a slash, also requests for every path that starts with it.
    */
   mount(path: string, listener: http.RequestListener): void {
     this.mounted.set(path, listener);
@@ -68,7 +68,7 @@ export class ServiceAdapter extends ExpressAdapter {
       requestTimeout: 0,
       connectionsCheckingInterval: CHECK_INTERVAL_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // checked below, to answer with a problem
+      // checked below, to respond with a problem
       requireHostHeader: false,
     });
     // closes connections that are idle before their first request
@@ -85,7 +85,7 @@ export class ServiceAdapter extends ExpressAdapter {
     const accept: http.RequestListener = (request, response) =>
       this.connections.get(request.socket)?.accept(request, response);
     server.on('request', accept);
-    // Node would answer these itself, beside the requests in flight
+    // Node would respond to these itself, while other requests are in flight
     server.on('checkExpectation', accept);
     server.on('checkContinue', (request: http.IncomingMessage, response: http.ServerResponse) => {
       askForBody(request, response);
@@ -100,13 +100,13 @@ export class ServiceAdapter extends ExpressAdapter {
     const checking = setInterval(closeStalled, Math.min(CHECK_INTERVAL_MS, this.stallMs)).unref();
     server.once('close', () => clearInterval(checking));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      // the client would take the problem for the response to the request in flight
+      // the client would mistake the problem for the response to the request in flight
       if (this.connections.get(socket)?.isBusy) socket.destroy();
-      else answerSocket(socket, problemOfParser(error));
+      else writeToSocket(socket, problemOfParser(error));
     });
     server.on('connect', (_request, socket) => {
       if (this.connections.get(socket)?.isBusy) socket.destroy();
-      else answerSocket(socket, refused('CONNECT is not supported.', 405));
+      else writeToSocket(socket, rejection('CONNECT is not supported.', 405));
     });
     this.httpServer = server as typeof this.httpServer;
   }
@@ -118,7 +118,7 @@ export class ServiceAdapter extends ExpressAdapter {
 
   private mountedAt(request: http.IncomingMessage): http.RequestListener | undefined {
     const path = pathOf(request);
-    // a slash at the end does not matter, as with the routes of Express
+    // a trailing slash does not matter, as with the routes of Express
     const exact = this.mounted.get(path) ?? this.mounted.get(path.replace(/\/$/, ''));
     if (exact) return exact;
     for (const [prefix, listener] of this.mounted)
@@ -159,12 +159,12 @@ export class ServiceAdapter extends ExpressAdapter {
 }
 
 /**
- * Returns constructors of requests and responses that have the prototypes of Express from the start. Express sets these for
- * each request otherwise, which gives each object a hidden class of its own. V8 then finds every property anew, which
- * takes half of the time of a small request.
+ * Returns constructors of requests and responses that have the prototypes of Express from the start. Otherwise Express sets
+ * the prototypes for each request, which gives each object a hidden class of its own. V8 then looks up every property anew,
+ * which takes half of the time of a small request.
  */
 function messagesOf({ request, response }: Express): http.ServerOptions {
-  // classes of Node that are functions. As classes, or by `Reflect.construct`, they would not have the effect.
+  // these Node classes are functions; subclasses of them, or `Reflect.construct`, would not have the effect
   type Initializer = (this: object, ...values: unknown[]) => void;
   const initRequest = http.IncomingMessage as unknown as Initializer;
   const initResponse = http.ServerResponse as unknown as Initializer;
@@ -190,8 +190,8 @@ function hasOneHost({ rawHeaders }: http.IncomingMessage): boolean {
 }
 
 /**
- * Lets the reader of the body ask for it (RFC 9110, section 10.1.1). A client that is answered instead may send the body or
- * not, so its connection cannot be used again.
+ * Lets the reader of the body ask for it (RFC 9110, section 10.1.1). A client that gets a response instead may or may not
+ * send the body, so its connection cannot be used again.
  */
 function askForBody(request: http.IncomingMessage, response: http.ServerResponse): void {
   const keepsAlive = response.shouldKeepAlive;
@@ -204,57 +204,57 @@ function askForBody(request: http.IncomingMessage, response: http.ServerResponse
   };
 }
 
-/** Express makes its router on first use, which is in the constructor of Nest's adapter, and keeps its settings from then on. */
+/** Express creates its router on first use, in the constructor of Nest's adapter. Later changes of settings have no effect. */
 function withCaseSensitiveRoutes(): Express {
   const routes = express();
   routes.enable('case sensitive routing');
   return routes;
 }
 
-const refused = (detail: string, status: number): Problem =>
+const rejection = (detail: string, status: number): Problem =>
   new Problem(status === 405 ? 'method_not_allowed' : 'invalid_request', detail, { status });
 
-const BAD_HOST = refused('Send exactly one Host header.', 400);
-const BAD_CODING = refused('Only Transfer-Encoding: chunked is supported.', 400);
-const BAD_EXPECTATION = refused('Only Expect: 100-continue is supported.', 417);
+const BAD_HOST = rejection('Send exactly one Host header.', 400);
+const BAD_CODING = rejection('Only Transfer-Encoding: chunked is supported.', 400);
+const BAD_EXPECTATION = rejection('Only Expect: 100-continue is supported.', 417);
 
-/** Returns the problem of a request that no route can answer. */
+/** Returns the problem of a request that no route can handle. */
 function faultOf(request: http.IncomingMessage): Problem | undefined {
   if (!hasOneHost(request)) return BAD_HOST;
   const { expect, 'transfer-encoding': coding } = request.headers;
-  // Node's parser would close the connection without an answer
+  // Node's parser would close the connection without a response
   if (coding !== undefined && !/^chunked$/i.test(coding)) return BAD_CODING;
   return expect === undefined || /^100-continue$/i.test(expect) ? undefined : BAD_EXPECTATION;
 }
 
 function problemOfParser(error: NodeJS.ErrnoException): Problem {
   if (error.code === 'HPE_HEADER_OVERFLOW') {
-    return refused(`The request headers can have at most ${MAX_HEADER_BYTES / 1024} KiB in all.`, 431);
+    return rejection(`The request headers can have at most ${MAX_HEADER_BYTES / 1024} KiB in total.`, 431);
   }
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     const detail = `The request headers did not arrive within ${HEADERS_TIMEOUT_MS / 1000} s.`;
     return new Problem('request_timeout', detail, { status: 408 });
   }
-  return refused('The request is not valid HTTP/1.1.', 400);
+  return rejection('The request is not valid HTTP/1.1.', 400);
 }
 
-function writeProblem(response: http.ServerResponse, found: Problem): void {
-  const body = JSON.stringify(found.toBody(randomBytes(16).toString('hex')));
+function writeProblem(response: http.ServerResponse, failure: Problem): void {
+  const body = JSON.stringify(failure.toBody(randomBytes(16).toString('hex')));
   response
-    .writeHead(found.status, { 'Content-Type': 'application/problem+json', 'X-Request-Id': randomUUID() })
+    .writeHead(failure.status, { 'Content-Type': 'application/problem+json', 'X-Request-Id': randomUUID() })
     .end(body);
 }
 
 /** Writes to the socket, because there is no response object when Node's parser gives up. */
-function answerSocket(socket: Duplex, found: Problem): void {
+function writeToSocket(socket: Duplex, failure: Problem): void {
   if (!socket.writable || socket.destroyed) {
     socket.destroy();
     return;
   }
-  const body = JSON.stringify(found.toBody(randomBytes(16).toString('hex')));
+  const body = JSON.stringify(failure.toBody(randomBytes(16).toString('hex')));
   socket.end(
     [
-      `HTTP/1.1 ${found.status} ${http.STATUS_CODES[found.status] ?? 'Error'}`,
+      `HTTP/1.1 ${failure.status} ${http.STATUS_CODES[failure.status] ?? 'Error'}`,
       'Content-Type: application/problem+json',
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-Request-Id: ${randomUUID()}`,

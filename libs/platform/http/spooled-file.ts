@@ -13,7 +13,7 @@ const READ_BYTES = 256 * 1024;
 const UNLIMITED = new ByteBudget({ total: Infinity });
 
 /**
- * Keeps incoming bytes in a temporary file of `os.tmpdir()` and hashes them as they arrive. The file is unlinked as soon
+ * Stores incoming bytes in a temporary file of `os.tmpdir()` and hashes them as they arrive. The file is unlinked as soon
  * as it is open, so it disappears with its handle or with the process. Throws 503 `storage_unavailable` when the file
  * cannot be written or read, or its lease cannot grow.
  */
@@ -87,7 +87,7 @@ export class SpooledFile {
     return Readable.from(this.chunks(), { objectMode: false, highWaterMark: READ_BYTES });
   }
 
-  /** Reads the whole content: for files known to be small. */
+  /** Reads the complete content. Only for files known to be small. */
   async read(): Promise<Buffer> {
     const chunks: Buffer[] = [];
     for await (const chunk of this.chunks()) chunks.push(chunk);
@@ -101,7 +101,7 @@ export class SpooledFile {
     return buffer;
   }
 
-  /** Throws when the file is closed, because nobody waits for the result any more. Call it before long work. */
+  /** Throws if the file is closed, which means that nobody waits for the result any more. Call it before long work. */
   checkOpen(): void {
     if (this.closing) throw unstored(new Error('The request has ended.'));
   }
@@ -137,7 +137,7 @@ export class SpooledFile {
   private async readInto(buffer: Buffer, at: number): Promise<void> {
     for (let done = 0; done < buffer.length;) {
       const { bytesRead } = await this.handle.read(buffer, done, buffer.length - done, at + done);
-      if (bytesRead === 0) throw new Error('The spooled file is shorter than what was written.');
+      if (bytesRead === 0) throw new Error('The spooled file is shorter than the data written to it.');
       done += bytesRead;
     }
   }

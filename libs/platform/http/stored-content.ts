@@ -9,7 +9,7 @@ import { StreamedBody } from './streamed-body';
 /** The part of a request that decides how much of a content is sent. */
 export type RequestedContent = Pick<ServiceRequest, 'method' | 'headers'>;
 
-/** Injects what `storedContent` reads of the request. */
+/** Injects the part of the request that `storedContent` needs. */
 export const ContentRequest = createParamDecorator(
   (_: unknown, context: ExecutionContext): RequestedContent => {
     const { method, headers } = context.switchToHttp().getRequest<ServiceRequest>();
@@ -30,11 +30,11 @@ export interface StoredContent {
   read: (range?: { start: number; end: number }) => AsyncIterable<Buffer>;
 }
 
-/** Declares the answers of a route that returns `storedContent`. @param media the media type, if it is always the same */
+/** Declares the responses of a route that returns `storedContent`. @param media the media type, if it is always the same */
 export const SendsContent = (media = '*/*'): MethodDecorator => {
   const content = { [media]: { schema: { type: 'string', format: 'binary' } } };
   const headers = {
-    'Repr-Digest': { description: 'SHA-256 of the whole content (RFC 9530).', schema: { type: 'string' } },
+    'Repr-Digest': { description: 'SHA-256 of the complete content (RFC 9530).', schema: { type: 'string' } },
     'Content-Disposition': { description: 'The file name to save under.', schema: { type: 'string' } },
     'Accept-Ranges': { description: '`bytes`.', schema: { type: 'string' } },
   };
@@ -44,21 +44,21 @@ export const SendsContent = (media = '*/*'): MethodDecorator => {
       name: 'Range',
       required: false,
       description:
-        'One range of bytes, such as `bytes=0-1023`. Several ranges are answered with the whole content.',
+        'One range of bytes, such as `bytes=0-1023`. For several ranges, the complete content is returned.',
     }),
     ApiHeader({
       name: 'If-Range',
       required: false,
       description:
-        'The ETag of the content that the range belongs to. With another ETag, the whole content is sent.',
+        'The ETag of the content that the range belongs to. If it differs, the complete content is returned.',
     }),
     ApiHeader({
       name: 'If-Match',
       required: false,
-      description: '412 unless it names the ETag of the content.',
+      description: 'Returns 412 unless it names the ETag of the content.',
     }),
     ApiOkResponse({
-      description: 'The content. A download that fails midway is broken off, so check its length or digest.',
+      description: 'The content. A download that fails midway is aborted, so check its length or digest.',
       content,
       headers,
     }),
@@ -69,21 +69,21 @@ export const SendsContent = (media = '*/*'): MethodDecorator => {
       headers: {
         ...headers,
         'Content-Range': {
-          description: 'The range and the size of the whole content.',
+          description: 'The range and the size of the complete content.',
           schema: { type: 'string' },
         },
       },
     }),
-    ApiResponse({ status: 412, description: 'The content has another ETag than `If-Match` names.' }),
-    ApiResponse({ status: 416, description: 'The range begins beyond the end of the content.' }),
+    ApiResponse({ status: 412, description: '`If-Match` does not name the ETag of the content.' }),
+    ApiResponse({ status: 416, description: 'The range starts beyond the end of the content.' }),
   );
 };
 
 /**
- * Answers a GET or HEAD of stored content (RFC 9110, sections 13 and 14): 200 or 206, 304 when `If-None-Match` names the
- * ETag, 412 when `If-Match` does not, 416 for a range beyond the end. Only a single range of bytes is served; several
- * ranges, and a range whose `If-Range` has another ETag, are answered with the whole content. Reads the first bytes before
- * the answer starts, so that a failing storage becomes a problem. A later failure breaks the connection off.
+ * Returns the reply to a GET or HEAD of stored content (RFC 9110, sections 13 and 14): 200 or 206, 304 when `If-None-Match`
+ * names the ETag, 412 when `If-Match` does not, 416 for a range beyond the end. Only a single range of bytes is served. For
+ * several ranges, or an `If-Range` with another ETag, returns the complete content. Reads the first bytes before the
+ * response starts, so that a failing storage becomes a problem. A later failure closes the connection.
  */
 export async function storedContent(
   { method, headers }: RequestedContent,
@@ -107,7 +107,7 @@ export async function storedContent(
 /** Names of units may be in upper case, and blanks may surround a range (RFC 9110, sections 5.6.1 and 14.1). */
 const SINGLE_RANGE = /^bytes=[ \t]*(?:(\d+)-(\d*)|-(\d+))[ \t]*$/i;
 
-/** Returns the range to send, or null for the whole content. Throws 416. */
+/** Returns the range to send, or null for the complete content. Throws 416. */
 function rangeOf(
   { range, 'if-range': ifRange }: ServiceRequest['headers'],
   etag: string,
@@ -123,7 +123,7 @@ function rangeOf(
   if (start > end) {
     throw new Problem(
       'range_not_satisfiable',
-      `The content has ${size} bytes. Ask for a range within them.`,
+      `The content has ${size} bytes. Request a range within them.`,
       {
         headers: { 'Content-Range': `bytes */${size}` },
       },

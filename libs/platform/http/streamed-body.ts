@@ -6,7 +6,7 @@ export const SLICE_BYTES = 64 * 1024;
 
 /**
  * The body of a streamed response, in bounded memory: it reads a part once the previous one has been sent. It stops
- * when the client disconnects. If the source fails midway, the connection is closed, so that no client takes an
+ * when the client disconnects. If the source fails midway, the connection is closed, so that no client mistakes an
  * incomplete response for a complete one.
  */
 export class StreamedBody {
@@ -18,7 +18,7 @@ export class StreamedBody {
     private part: IteratorResult<Buffer, void>,
   ) {}
 
-  /** Returns a body that is already there. */
+  /** Returns a body whose bytes are already in memory. */
   static of(bytes: Buffer): StreamedBody {
     return new StreamedBody(NO_MORE, { done: false, value: bytes });
   }
@@ -32,7 +32,7 @@ export class StreamedBody {
   /**
    * Counts each part in a lease until the client has read it. A part that does not fit ends the response midway.
    *
-   * @param otherBytes what the lease holds besides, until the end
+   * @param otherBytes bytes that the lease holds in addition, until the end
    * @returns whether the first part fits
    */
   fitsInto(lease: ByteLease, otherBytes = 0): boolean {
@@ -41,7 +41,7 @@ export class StreamedBody {
     return this.takePart();
   }
 
-  /** Holds the current part instead of the one before. */
+  /** Holds the current part instead of the previous one. */
   private takePart(): boolean {
     return !this.lease || this.lease.tryResize(this.otherBytes + (this.part.value?.length ?? 0));
   }
@@ -51,7 +51,7 @@ export class StreamedBody {
     await this.parts.return?.();
   }
 
-  /** Sends everything, or stops when the client has gone. Throws what the source throws. */
+  /** Sends everything, or stops when the client has disconnected. Throws the errors of the source. */
   async send(response: ServerResponse): Promise<void> {
     try {
       if (response.req.method !== 'HEAD') await this.sendParts(response);
@@ -77,7 +77,7 @@ export class StreamedBody {
   }
 }
 
-/** Sends bytes and ends the response, in slices, so that it shows whether the client reads. */
+/** Sends bytes in slices, which show whether the client reads, and ends the response. */
 export function sendBytes(response: ServerResponse, bytes: Buffer): unknown {
   return bytes.length > SLICE_BYTES ? StreamedBody.of(bytes).send(response) : response.end(bytes);
 }
@@ -86,7 +86,7 @@ const NO_MORE: AsyncIterator<Buffer, void, undefined> = {
   next: () => Promise.resolve({ done: true, value: undefined }),
 };
 
-/** Writes bytes, and waits until they have left, so that their memory can be used again, or the client has gone. */
+/** Writes bytes, and waits until their memory can be used again: they have been sent, or the client has disconnected. */
 function written(response: ServerResponse, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -68,7 +68,7 @@ function validateQuery(type: Constructor, query: Record<string, unknown>): objec
   const unstorable = Object.keys(query).filter((name) => [query[name]].flat().some(hasNul));
   if (unstorable.length > 0) {
     throw problem.invalidQueries(
-      unstorable.map((parameter) => ({ parameter, detail: 'must not hold a NUL character' })),
+      unstorable.map((parameter) => ({ parameter, detail: 'must not contain a NUL character' })),
     );
   }
   const dto = plainToInstance(type, { ...query });

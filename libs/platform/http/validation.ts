@@ -50,7 +50,7 @@ function readOnlyMembersOf(type: Constructor): ReadonlySet<string> {
   return new Set(view ? Object.keys(new (view())()) : []);
 }
 
-/** What `instantiate` does with a member that a DTO does not declare. */
+/** How `instantiate` treats a member that a DTO does not declare. */
 export type UnknownMembers = 'refuse' | 'ignore';
 
 /**
@@ -69,8 +69,8 @@ export function instantiate(
   const dto = new type() as Record<string, unknown>;
   for (const member of members) {
     if (!Object.hasOwn(source, member)) continue;
-    const given = tags.has(member) ? distinctTags(source[member]) : source[member];
-    const value = truncated(given, lengths.get(member), `${pointer}/${member}`, errors);
+    const input = tags.has(member) ? distinctTags(source[member]) : source[member];
+    const value = truncated(input, lengths.get(member), `${pointer}/${member}`, errors);
     const nestedType = nested[member]?.();
     // class-validator would accept a list instead of an object
     if (nestedType && !lists.has(member) && !isJsonObject(value ?? {})) {
@@ -92,12 +92,12 @@ export function instantiate(
   return dto;
 }
 
-/** Most faults of a body to report, because it may have a million of them. */
+/** Maximum number of faults to report for a body, because it may have a million of them. */
 export const ERRORS_MAX = 100;
 
 /**
- * Truncates a list that is too long, because a body may hold millions of elements, and class-validator passes each of them
- * to each validator before it reports the length.
+ * Truncates a list that is too long, because a body may contain millions of elements, and class-validator passes each of
+ * them to each validator before it reports the length.
  */
 function truncated(
   value: unknown,
@@ -110,7 +110,7 @@ function truncated(
   return value.slice(0, lengthMax);
 }
 
-/** A body may hold a million nested objects. Validating them would block other requests for seconds. */
+/** Maximum length of a list of nested objects. Validating a million of them would block other requests for seconds. */
 export const NESTED_MAX = 1_000;
 
 function instantiateNested(
@@ -121,7 +121,7 @@ function instantiateNested(
 ): unknown {
   if (!Array.isArray(value)) return isJsonObject(value) ? instantiate(type, value, pointer, errors) : value;
   if (value.length > NESTED_MAX) {
-    errors.push({ pointer, detail: `may have at most ${NESTED_MAX} elements` });
+    errors.push({ pointer, detail: `must have at most ${NESTED_MAX} elements` });
     return undefined;
   }
   return value.map((one: unknown, index) => {
@@ -171,13 +171,13 @@ export function valueErrors(dto: object, pointer: string): FieldError[] {
   const { values, nested } = shapeOf(dto.constructor as Constructor);
   const source = dto as Record<string, unknown>;
   const own = values.flatMap(({ member, values: known, each }) => {
-    const given = source[member];
+    const input = source[member];
     const isUnknown = (value: unknown): boolean =>
       value !== undefined && value !== null && !known.includes(value as string);
     const detail = `must be one of ${known.join(', ')}`;
     const place = `${pointer}/${member}`;
-    if (!each || !Array.isArray(given)) return isUnknown(given) ? [{ pointer: place, detail }] : [];
-    return given.flatMap((value: unknown, i) =>
+    if (!each || !Array.isArray(input)) return isUnknown(input) ? [{ pointer: place, detail }] : [];
+    return input.flatMap((value: unknown, i) =>
       isUnknown(value) ? [{ pointer: `${place}/${i}`, detail }] : [],
     );
   });

@@ -12,7 +12,7 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 /** The latest time that an identifier can contain. */
 const MILLIS_MAX = 2 ** 48 - 1;
 
-/** A page of random bytes, because one call to the system's generator per id costs five times as much as all the rest. */
+/** A buffer of random bytes, because calling the system's generator for each id would cost five times as much as the rest. */
 const randomness = Buffer.alloc(4096);
 let drawn = randomness.length;
 
@@ -27,7 +27,7 @@ function refill(count: number): void {
   drawn = 0;
 }
 
-/** Returns a random text of hexadecimal digits, such as an id of a trace. @param count bytes, at most 64 */
+/** Returns random bytes as hexadecimal digits, for example for a trace id. @param count number of bytes, at most 64 */
 export function randomHex(count: number): string {
   refill(count);
   drawn += count;
@@ -72,7 +72,7 @@ export function newId(prefix: IdPrefix): string {
 }
 
 /**
- * Returns the lower bound of all identifiers that were created at a time or later.
+ * Returns the lower bound of all identifiers created at or after a time.
  *
  * @param millis milliseconds since 1970
  */

@@ -7,7 +7,7 @@ export type JobIds = Readonly<Record<`${string}_id`, string>>;
 /** A kind of job. Each has its own queue of the same name. */
 export interface JobKind<Ids extends JobIds = JobIds> {
   readonly name: string;
-  /** Name of the id that deduplicates jobs: while one waits or runs for a subject, others for it are dropped. */
+  /** Name of the id that deduplicates jobs: while a job waits or runs for a subject, further jobs for it are dropped. */
   readonly subject: string;
   /** Only a type: the payload of this kind. */
   readonly ids?: Ids;
@@ -34,7 +34,7 @@ const WEEK_S = 7 * 24 * 60 * 60;
 
 /**
  * Options of every job. A failed job is retried after 1, 2, 4 … s. After the last attempt it is kept for a week, for
- * inspection. Completed jobs are removed at once, because keeping a number of them would cost a count per completion.
+ * inspection. Completed jobs are removed at once, because keeping some of them would cost a count per completion.
  */
 export const jobOptions = (kind: JobKind, ids: JobIds) =>
   ({

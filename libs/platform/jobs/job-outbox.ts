@@ -11,12 +11,12 @@ import { JobOutboxRepository, type OutboxRow } from './job-outbox.repository';
 import { JobQueue } from './job-queue';
 
 const BATCH = 100;
-/** Deadline for an answer from Redis. After it, the jobs stay in the outbox. */
-const ANSWER_MS = 5_000;
+/** Milliseconds for a response from Redis. After that, the jobs stay in the outbox. */
+const RESPONSE_MS = 5_000;
 
 /**
  * The queue in Redis, which does not take part in PostgreSQL's transactions. The caller's transaction writes a job to an
- * outbox. It is sent to Redis after the commit, or when a worker next flushes the outbox.
+ * outbox. The job is sent to Redis after the commit, or when a worker next flushes the outbox.
  */
 @Injectable()
 export class JobOutbox extends JobQueue {
@@ -52,14 +52,14 @@ export class JobOutbox extends JobQueue {
     while (this.isRequested) {
       this.isRequested = false;
       await this.send().catch((error: unknown) =>
-        rootLogger.warn({ err: error }, 'jobs could not be sent to Redis; they stay in the outbox'),
+        rootLogger.warn({ err: error }, 'cannot send jobs to Redis; they stay in the outbox'),
       );
     }
     this.sending = null;
   }
 
   private async send(): Promise<void> {
-    // during an upgrade the outbox may hold kinds that only newer processes know and send
+    // during an upgrade the outbox may contain kinds that only newer processes know and send
     const kinds = this.declared.all();
     let sent: number;
     do {
@@ -88,6 +88,6 @@ export class JobOutbox extends JobQueue {
         opts: { ...jobOptions(kind, data), jobId: `outbox-${id}` },
       })),
     );
-    await withDeadline(added, ANSWER_MS, 'Redis did not answer in time.');
+    await withDeadline(added, RESPONSE_MS, 'Redis did not respond in time.');
   }
 }

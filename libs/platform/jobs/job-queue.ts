@@ -1,7 +1,7 @@
 import type { Tx } from '#platform/db';
 import type { JobIds, JobKind } from './job-kind';
 
-/** Enqueues jobs, in PostgreSQL or in Redis. Nothing above this folder knows which. */
+/** Enqueues jobs, in PostgreSQL or in Redis. Code outside of this folder does not know which. */
 export abstract class JobQueue {
   /**
    * Enqueues jobs in the caller's transaction. After a commit each is delivered at least once; after a rollback never.

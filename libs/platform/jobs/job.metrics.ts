@@ -33,7 +33,7 @@ export class JobMetrics implements OnModuleInit {
     ]);
     this.duration = metrics.histogram(
       'job_duration_seconds',
-      'Time that this process took for one job.',
+      'Time that this process spent on one job.',
       DURATION_BUCKETS,
       ['kind'],
     );

@@ -63,14 +63,14 @@ export abstract class JobProcessor<Ids extends JobIds> extends WorkerHost {
 
   async process(job: Job<JobData<Ids>>, token?: string): Promise<void> {
     const { traceparent, ...ids } = job.data;
-    const begun = performance.now();
+    const startedAt = performance.now();
     let outcome: JobOutcome = 'failed';
     try {
       outcome = await tracing().job({ kind: job.name, id: job.id, traceparent }, () =>
         this.outcomeOf(ids as unknown as Ids),
       );
     } finally {
-      this.onHandled(outcome, (performance.now() - begun) / 1000);
+      this.onHandled(outcome, (performance.now() - startedAt) / 1000);
     }
     if (outcome !== 'handed_back') return;
     await job.moveToWait(token);

@@ -60,7 +60,7 @@ export class JobsWorker implements OnApplicationBootstrap, BeforeApplicationShut
     return this.discovery.getProviders().flatMap(({ instance }) => {
       if (!(instance instanceof JobProcessor)) return [];
       const kind = this.reflector.get<JobKind | undefined>(HANDLED_JOB, instance.constructor);
-      if (!kind) throw new Error(`${instance.constructor.name} does not say which job it handles.`);
+      if (!kind) throw new Error(`${instance.constructor.name} does not declare which job it handles.`);
       return [{ kind, instance: instance as AnyProcessor }];
     });
   }

@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { rootLogger } from '#platform/logging';
 
-/** Intervals vary by this share, so that workers that start together do not all run at the same moment. */
+/** Intervals vary by this share, so that workers that start together do not all run them at the same time. */
 const JITTER = 0.2;
 
 /**

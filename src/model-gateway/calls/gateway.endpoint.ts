@@ -6,7 +6,7 @@ import {
   checkCharset,
   type Endpoint,
   endingOf,
-  givenTrace,
+  incomingTrace,
   pathOf,
   type ProblemWriter,
   type Reply,
