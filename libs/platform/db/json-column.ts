@@ -8,7 +8,7 @@ import { storedJson, toRawJson } from '#platform/json';
 export const JsonColumn = (options: ColumnOptions = {}): PropertyDecorator =>
   Column({
     ...options,
-    // declared as text, because TypeORM would serialise JSON values in its own way
+    // declared as text, because TypeORM would serialize JSON values in its own way
     type: 'text',
     transformer: {
       to: (value: unknown) =>

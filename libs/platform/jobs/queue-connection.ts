@@ -25,11 +25,11 @@ const UNREACHABLE = 'Connection is closed.';
 
 type Connected = (error: Error | null, client: QueueClient) => void;
 
-/** A connection of BullMQ's. A failed connection attempt becomes the error that BullMQ recognizes. */
+/** A connection for BullMQ. A failed connection attempt becomes the error that BullMQ recognizes. */
 class QueueClient extends WatchedClient {
   constructor(config?: string | ClientConfig) {
     super(config);
-    this.on('error', (error) => rootLogger.warn({ err: error }, 'a connection of the queue was lost'));
+    this.on('error', (error) => rootLogger.warn({ err: error }, 'lost a connection to the queue'));
   }
 
   override connect(): Promise<Client>;
@@ -48,15 +48,15 @@ class QueueClient extends WatchedClient {
       await super.connect();
       return this;
     } catch (error) {
-      rootLogger.warn({ err: error }, 'the queue cannot be reached');
+      rootLogger.warn({ err: error }, 'cannot reach the queue');
       throw new Error(UNREACHABLE, { cause: error });
     }
   }
 }
 
 /**
- * Creates BullMQ's PostgreSQL backend with a pool of its own, which also provides the connection that listens. BullMQ
- * itself would create a plain `pg.Client`, whose loss at the wrong moment ends the process or goes unnoticed.
+ * Creates BullMQ's PostgreSQL backend with a separate pool, which also provides the connection that listens. BullMQ itself
+ * would create a plain `pg.Client`, whose loss at the wrong time ends the process or goes unnoticed.
  */
 const postgresBackend: BackendFactory = (name, options, factoryOptions) => {
   const listening = factoryOptions?.withBlockingConnection ? 1 : 0;
@@ -82,13 +82,13 @@ const backendOf: BackendFactory = (name, options, factoryOptions) =>
     factoryOptions,
   );
 
-// a setting of the whole process, because @nestjs/bullmq offers none of its own
+// set for the whole process, because @nestjs/bullmq has no such option
 setDefaultBackendFactory(backendOf);
 
 /**
  * Migrates BullMQ's tables to the installed version.
  *
- * @param session one connection, which stays open
+ * @param session a connection, which is left open
  */
 export async function migrateQueues(session: Client): Promise<void> {
   await runMigrations(session, QUEUE_SCHEMA);

@@ -1,9 +1,9 @@
 import type { JobKind } from './job-kind';
 
-/** Most jobs of one kind and state that are counted, so that the cost does not grow with the queue. */
+/** Maximum number of jobs to count of one kind and state, so that the cost does not grow with the queue. */
 export const COUNTED_MAX = 100_000;
 
-/** The states that jobs of a kind can be found in. */
+/** The states of jobs that are counted. */
 export const JOB_STATES = ['waiting', 'active', 'delayed', 'failed'] as const;
 
 export type JobState = (typeof JOB_STATES)[number];

@@ -6,12 +6,12 @@ import { finishingMs } from '#platform/process';
 /** Signals the shutdown of the process to the work of a worker. */
 @Injectable()
 export class WorkerShutdown {
-  private readonly begun = new AbortController();
-  private readonly over = new AbortController();
+  private readonly stop = new AbortController();
+  private readonly timeout = new AbortController();
   /** Aborted as soon as the process must stop. Start no new work, and finish running work. */
-  readonly stopping = this.begun.signal;
-  /** Aborted when the time to finish is over. Give up running work. */
-  readonly outOfTime = this.over.signal;
+  readonly stopping = this.stop.signal;
+  /** Aborted when the time to finish is up. Give up running work. */
+  readonly outOfTime = this.timeout.signal;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly environment: Environment) {
@@ -20,8 +20,8 @@ export class WorkerShutdown {
 
   begin(): void {
     if (this.stopping.aborted) return;
-    this.begun.abort();
-    this.timer = setTimeout(() => this.over.abort(), finishingMs(this.environment.SHUTDOWN_SECONDS));
+    this.stop.abort();
+    this.timer = setTimeout(() => this.timeout.abort(), finishingMs(this.environment.SHUTDOWN_SECONDS));
   }
 
   end(): void {

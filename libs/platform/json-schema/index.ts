@@ -1,3 +1,3 @@
 export { compileJsonSchema, JsonSchemaCache } from './schema.compiler';
 export type { CompiledSchema, SchemaViolation } from './schema.compiler';
-export { SchemaRefused } from './schema.normalizer';
+export { SchemaError } from './schema.normalizer';

@@ -1,7 +1,7 @@
 import { RawJson } from '#platform/json';
 import { compileJsonSchema, JsonSchemaCache } from './schema.compiler';
 import type { SchemaViolation } from './schema.compiler';
-import { SchemaRefused } from './schema.normalizer';
+import { SchemaError } from './schema.normalizer';
 
 describe('compileJsonSchema', () => {
   const violations = (schema: unknown, value: unknown): SchemaViolation[] =>
@@ -11,8 +11,8 @@ describe('compileJsonSchema', () => {
     try {
       compileJsonSchema(schema);
     } catch (error) {
-      expect(error).toBeInstanceOf(SchemaRefused);
-      const { pointer, message } = error as SchemaRefused;
+      expect(error).toBeInstanceOf(SchemaError);
+      const { pointer, message } = error as SchemaError;
       return { pointer, detail: message };
     }
     throw new Error('the schema was accepted');

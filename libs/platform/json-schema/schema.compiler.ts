@@ -4,10 +4,10 @@ import { LRUCache } from 'lru-cache';
 import { canonicalJson, RawJson } from '#platform/json';
 import { LinearRegExp } from '#platform/linear-regexp';
 import { FORMATS } from './schema.formats';
-import { normalizeSchema, pointerTo, SchemaRefused } from './schema.normalizer';
+import { normalizeSchema, pointerTo, SchemaError } from './schema.normalizer';
 
 const MAX_VIOLATIONS = 20;
-/** Longest list of names or values that is compiled to code for each of them. */
+/** Length from which a list of names or values is compiled to a loop instead of code for each element. */
 const LOOP_FROM = 3;
 
 /** A violation of a schema. `pointer` (RFC 6901) refers to the value. */
@@ -35,10 +35,10 @@ export interface CompiledSchema {
  * References reach only inside the schema; nothing is ever fetched. `pattern` and `patternProperties` are matched in
  * linear time, see {@link LinearRegExp} for their syntax. The formats date, time, date-time, duration, email, hostname,
  * ipv4, ipv6, uri, uri-reference, uuid, json-pointer and regex are asserted; others are annotations. Unknown keywords
- * are ignored. Every schema is compiled on its own, so no `$id` of one is seen by another. At most 65,536 characters,
+ * are ignored. Schemas are compiled separately, so no schema can refer to the `$id` of another. At most 65,536 characters,
  * 64 levels, 500 subschemas, and 1,000 names in `dependentRequired` and `dependencies`, 100 in each list.
  *
- * @throws SchemaRefused if the schema cannot be used
+ * @throws SchemaError if the schema cannot be used
  */
 export function compileJsonSchema(schema: unknown): CompiledSchema {
   const normalized = normalizeSchema(schema);
@@ -72,7 +72,7 @@ export class JsonSchemaCache {
   /**
    * Compiles a schema, given as a value or as JSON text.
    *
-   * @throws SchemaRefused like {@link compileJsonSchema}
+   * @throws SchemaError like {@link compileJsonSchema}
    */
   compile(schema: unknown): CompiledSchema {
     const key = schema instanceof RawJson ? schema.text : textOf(schema);
@@ -90,7 +90,7 @@ const TOO_DEEP: SchemaViolation = {
   isUndecided: true,
 };
 
-/** Returns the violations of the last validation, and frees them in the function. */
+/** Returns the violations of the last validation, and removes them from the function to free their memory. */
 function takeViolations(validate: ValidateFunction): SchemaViolation[] {
   const violations = (validate.errors ?? []).slice(0, MAX_VIOLATIONS).map(describe);
   validate.errors = null;
@@ -118,14 +118,14 @@ function compile(schema: Record<string, unknown> | boolean, allErrors: boolean):
     keyword: 'uniqueItems',
     type: 'array',
     schemaType: 'boolean',
-    error: { message: 'must not hold the same item twice' },
-    validate: (wanted: boolean, items: unknown[]) =>
-      !wanted || new Set(items.map(canonicalJson)).size === items.length,
+    error: { message: 'must not contain duplicate items' },
+    validate: (isRequired: boolean, items: unknown[]) =>
+      !isRequired || new Set(items.map(canonicalJson)).size === items.length,
   });
   try {
     return ajv.compile(schema);
   } catch (error) {
-    throw new SchemaRefused('', explain(error as Error));
+    throw new SchemaError('', explain(error as Error));
   }
 }
 

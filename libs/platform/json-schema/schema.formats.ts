@@ -1,5 +1,5 @@
 import { fullFormats } from 'ajv-formats/dist/formats';
-import { LinearRegExp, PatternRefused } from '#platform/linear-regexp';
+import { LinearRegExp, PatternError } from '#platform/linear-regexp';
 
 /** Longest text that is checked, because some of the library's expressions take quadratic time. */
 const MAX_LENGTH = 2_048;
@@ -40,7 +40,7 @@ function isUsablePattern(text: string): boolean {
     LinearRegExp.compile(text);
     return true;
   } catch (error) {
-    if (!(error instanceof PatternRefused)) throw error;
+    if (!(error instanceof PatternError)) throw error;
     return false;
   }
 }

@@ -23,7 +23,7 @@ import type { ComparedJson } from './json.thread';
 import { expand, VALUES_MAX } from './outline';
 
 const THREADS = 2;
-/** Threads that one organization may use at once, so that there is one for the others. */
+/** Threads that one organization may use at once. The other one is left to other organizations. */
 const SHARE = 1;
 const WAITING_MAX = 256;
 /** Longest time that a value waits for a thread, in milliseconds. */
@@ -31,13 +31,13 @@ const WAIT_MS = 10_000;
 /** Longest time for one value, in milliseconds. */
 const DEADLINE_MS = 15_000;
 /**
- * The most complex body takes some 250 MiB, see `MEMORY_MAX`, and twice as much when it is compared or digested. This is
- * more, because V8 may end the whole process, not only the thread, when a parse exceeds the heap of its thread.
+ * The most complex body takes some 250 MiB, see `MEMORY_MAX`, and twice as much when it is compared or digested. The limit
+ * is higher, because V8 may end the whole process, not only the thread, when a parse exceeds the heap of its thread.
  */
 const HEAP_MIB = 1_024;
-/** Small, because V8 keeps several times as much of the garbage of large bodies. */
+/** Small, because the garbage of large bodies that V8 keeps is several times this size. */
 const YOUNG_MIB = 8;
-/** Time without work after which a thread ends, in milliseconds. Until then, it keeps the memory of its last body. */
+/** Time without work after which a thread ends, in milliseconds. Until then, it retains the memory of its last body. */
 const IDLE_MS = 2_000;
 
 const COMPLEX = 'Send a smaller body, or one with fewer values.';
@@ -93,9 +93,9 @@ export class JsonThreads {
   }
 
   /**
-   * Parses stored JSON with the rules of `parseJson`, in the form of its outline where it is large.
+   * Parses stored JSON with the rules of `parseJson`. Returns it in the form of its outline if it is large.
    *
-   * @throws what `parse` throws, because a free-form value may have been stored whose typed members nobody has checked
+   * @throws the errors of `parse`, because the typed members of a stored free-form value may never have been checked
    */
   async read(owner: Owner, { text }: RawJson, outline: Outline): Promise<unknown> {
     const bytes = Buffer.from(text);
@@ -158,9 +158,7 @@ export class JsonThreads {
         return work(runTask);
       });
     } catch (error) {
-      if (isExhausted(error)) {
-        throw tooCostly(error);
-      }
+      if (isExhausted(error)) throw tooCostly(error);
       throw error instanceof ThreadStartError ? overloaded(error) : error;
     } finally {
       clearTimeout(timer);

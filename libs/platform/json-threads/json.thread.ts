@@ -22,7 +22,7 @@ export type ParsedPart =
   | { kind: 'complex' }
   | { kind: 'costly' };
 
-/** Highest memory of a parsed body, in bytes. Ordinary JSON of 10 MiB takes less. */
+/** Maximum memory of a parsed body, in bytes. Ordinary JSON of 10 MiB takes less. */
 const MEMORY_MAX = 100 * 1024 * 1024;
 
 /** Parses a body like `parseJson`. */

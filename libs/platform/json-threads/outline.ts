@@ -9,11 +9,11 @@ import {
   toRawJson,
 } from '#platform/json';
 
-/** Most values of a body that are not free-form. Parsing 100,000 values blocks the event loop for some 20 ms. */
+/** Maximum number of values of a body that are not free-form. Parsing 100,000 blocks the event loop for some 20 ms. */
 export const VALUES_MAX = 100_000;
-/** Most unknown members of an object that are kept, because an error names no more. */
+/** Maximum number of unknown members to keep of an object, because an error names no more. */
 const UNKNOWN_MAX = 100;
-/** Longer free-form strings become texts too, so that the event loop need not escape them. */
+/** Longer free-form strings travel as JSON text too, so that the event loop need not escape them. */
 const SHORT_STRING = 1_024;
 
 /** A body has more than `VALUES_MAX` values outside its free-form members. */
@@ -22,9 +22,9 @@ export class TooManyValues extends Error {
 }
 
 /**
- * A value in the form in which it leaves its thread: scalars as they are, lists as lists, a `JsonPart` for a value that
- * travels as text, `ObjectParts` for an object, `InvalidPart` for an element that cannot be accepted, and `{}` or `[]` where
- * a scalar was expected.
+ * A value in the form in which it leaves its thread: scalars unchanged, lists as lists, a `JsonPart` for a value that travels
+ * as text, `ObjectParts` for an object, `InvalidPart` for an element that cannot be accepted, and `{}` or `[]` in place of
+ * an object or a list where a scalar was expected.
  */
 export type Condensed = unknown;
 
@@ -41,7 +41,7 @@ interface InvalidPart {
   readonly invalid: { readonly pointer: string; readonly detail: string };
 }
 
-/** Returns the form of a parsed value in which it leaves its thread. Throws `TooManyValues`. */
+/** Converts a parsed value to the form in which it leaves its thread. Throws `TooManyValues`. */
 export function condense(value: unknown, outline: Outline): Condensed {
   let left = VALUES_MAX;
   const take = (count: number): void => {
@@ -95,7 +95,7 @@ export function condense(value: unknown, outline: Outline): Condensed {
   return condensed(value, outline);
 }
 
-/** Returns what `condense` condensed: free-form values as `RawJson`, and null for the values of unknown members. */
+/** Reverses `condense`. Returns free-form values as `RawJson`, and null for the values of unknown members. */
 export function expand(part: Condensed, outline: Outline): unknown {
   if (typeof part !== 'object' || part === null) return part;
   if ('invalid' in part) {
@@ -128,7 +128,7 @@ export function expand(part: Condensed, outline: Outline): unknown {
 const wholeOf = (json: RawJson, isFreeForm = false): unknown =>
   isFreeForm ? json.parseExactly() : json.parse();
 
-/** Returns an empty value of the same JSON type for a list or an object, which is invalid here whatever it holds. */
+/** Returns an empty value of the same JSON type for a list or an object, because it is invalid whatever it contains. */
 const stubOf = (value: unknown): unknown =>
   typeof value !== 'object' || value === null ? value : Array.isArray(value) ? [] : {};
 

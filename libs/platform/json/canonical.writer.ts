@@ -4,15 +4,16 @@ import { objectOf } from './member-order';
 import { canonicalNumber, hasOtherDigits } from './number.rule';
 import { RawJson } from './raw-json';
 
-/** How `JSON.stringify` writes a lone surrogate. It writes no other character as such an escape. */
+/** The escape that `JSON.stringify` writes for a lone surrogate, and for no other character. */
 const LONE_SURROGATE_ESCAPE = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
 /**
  * Returns the canonical form of JSON (RFC 8785): no whitespace, members sorted by the UTF-16 code units of their names,
  * numbers and strings as ECMAScript writes them. Accepts what `toJsonText` accepts.
  *
- * RFC 8785 knows only doubles. The numbers of a `RawJson` may be others, and are written with all their digits, so that two
- * values with different numbers never have one form. Up to 2^53, and for fractions that a double keeps, this is no difference.
+ * RFC 8785 supports only doubles. A number of a `RawJson` that is not a double is written with all its digits, so that
+ * values with different numbers never have the same form. Integers up to 2^53, and fractions that a double represents
+ * exactly, are written as RFC 8785 requires.
  *
  * @throws TypeError for a value without a JSON form, and for a lone surrogate, as RFC 8785 requires
  */
@@ -30,7 +31,7 @@ export function sha256OfJson(value: unknown): string {
 }
 
 /**
- * Returns a copy with all members in canonical order. Dates are kept, because the writer checks them.
+ * Returns a copy with all members in canonical order. Dates stay unchanged, because the writer checks them.
  *
  * @param hasAllDigits whether integers beyond 2^53 are written with all their digits
  */

@@ -7,11 +7,11 @@ import { isKeptByDouble, numberFault } from './number.rule';
 import type { Outline } from './outline';
 
 /**
- * What the exact parser does besides parsing.
+ * How the exact parser treats values.
  *
- * - `body`: refuses what a body must not hold, by its outline, and keeps free-form members.
- * - `stored`: refuses nothing, because the text was accepted before.
- * - `digits`: refuses nothing, and keeps numbers that a double would change.
+ * - `body`: rejects values that are not allowed in a body with this outline, and keeps the text of free-form members.
+ * - `stored`: rejects nothing, because the text was accepted before.
+ * - `digits`: rejects nothing, and keeps the text of numbers that a double would change.
  */
 export type ExactRules =
   | { readonly source: 'body'; readonly outline: Outline; readonly keep: Keep }
@@ -19,7 +19,7 @@ export type ExactRules =
   | { readonly source: 'digits'; readonly keep: Keep };
 
 const TYPED: Outline = { kind: 'whole' };
-/** Free-form values that are read, and those that are not. */
+/** Free-form values that the service reads, and free-form values that it only stores. */
 const FREE: Outline = { kind: 'whole', isFreeForm: true };
 const UNREAD: Outline = { kind: 'freeForm' };
 
@@ -36,8 +36,8 @@ export function parseExactly(text: string, rules: ExactRules): unknown {
 }
 
 /**
- * Returns why a text is not JSON (RFC 8259), with the position and what is expected there, as a part of a sentence. Null if
- * it is JSON, or nested too deeply to tell.
+ * Returns the reason why a text is not JSON (RFC 8259) as a part of a sentence, with the position and what is expected there.
+ * Null if it is JSON, or nested too deeply to tell.
  */
 export function jsonFault(text: string): string | null {
   try {
@@ -118,7 +118,7 @@ class ExactParser {
     if (outline.kind === 'map') return this.child(name, outline.of);
     if (outline.kind !== 'object') return this.child(name, isFree(outline) ? FREE : TYPED);
     if (Object.hasOwn(outline.members, name)) return this.child(name, outline.members[name]!);
-    // a read-only member is ignored, and an unknown one is refused later
+    // a read-only member is ignored, and an unknown member is rejected later
     this.child(name, UNREAD);
     return null;
   }
@@ -150,7 +150,7 @@ class ExactParser {
     return value;
   }
 
-  /** Reads an element whose faults are its own. */
+  /** Reads an element whose faults do not affect the other elements. */
   private separate(index: number, outline: Outline): unknown {
     const { cursor } = this;
     cursor.skipWhitespace();
@@ -190,7 +190,7 @@ class ExactParser {
     if (this.isBody && isKept) checkNumber(cursor, literal);
     if (this.isBody && !isKept) {
       const fault = numberFault(literal);
-      if (fault !== undefined) throw cursor.refusal(fault);
+      if (fault !== undefined) throw cursor.rejection(fault);
     }
     return isKept && rules.source !== 'stored' && !isKeptByDouble(literal)
       ? rules.keep(literal)

@@ -1,12 +1,12 @@
 import { isNumber, type JsonCursor } from './json.cursor';
 import { freeFormNumberFault, isKeptByDouble } from './number.rule';
 
-/** Makes the value for a JSON text that is kept as it is: a `RawJson`, which is in a file that needs this one. */
+/** Creates the value for JSON text that is kept verbatim: a `RawJson`. Passed in, because importing it would be a cycle. */
 export type Keep = (text: string) => unknown;
 
 /**
- * Reads a free-form value as text: without whitespace and needless escapes, with all digits, NUL characters, and members in
- * their order. A scalar that JavaScript keeps is returned as such. Throws a `JsonInputError`.
+ * Reads a free-form value as text: without whitespace and needless escapes, but with all digits and NUL characters and the
+ * order of members. Returns a scalar itself if JavaScript preserves it. Throws a `JsonInputError`.
  */
 export function readFreeForm(cursor: JsonCursor, keep: Keep): unknown {
   switch (cursor.text[cursor.at]) {
@@ -25,7 +25,7 @@ export function readFreeForm(cursor: JsonCursor, keep: Keep): unknown {
 /** Throws for a number that is not finite as a double. */
 export function checkNumber(cursor: JsonCursor, literal: string): void {
   const fault = freeFormNumberFault(literal);
-  if (fault !== undefined) throw cursor.refusal(fault);
+  if (fault !== undefined) throw cursor.rejection(fault);
 }
 
 function textOf(cursor: JsonCursor): string {
@@ -50,7 +50,7 @@ function textOf(cursor: JsonCursor): string {
 function textOfObject(cursor: JsonCursor): string {
   cursor.checkDepth();
   cursor.at++;
-  // as with JSON.parse, the last of several members with one name counts, at the place of the first
+  // as with JSON.parse, the last of several members with the same name counts, at the place of the first
   const members = new Map<string, string>();
   cursor.skipWhitespace();
   if (cursor.accept('}')) return '{}';

@@ -22,9 +22,9 @@ const POINTERS_MAX = 20;
 export interface HiddenCharacters {
   /** Such as `U+200B`. At most 100 different ones, in the order of their first occurrence. */
   code_points: string[];
-  /** Their number, repetitions included. */
+  /** Their total number, including repetitions. */
   count: number;
-  /** Where they are (RFC 6901): the first 20 strings and member names that contain some. */
+  /** JSON pointers (RFC 6901) to the first 20 strings and member names that contain hidden characters. */
   pointers: string[];
 }
 
@@ -35,10 +35,10 @@ export function hiddenCharacters(value: unknown): HiddenCharacters | null {
   const path: (string | number)[] = [];
   let count = 0;
   const search = (text: string): void => {
-    const found = text.match(HIDDEN);
-    if (!found) return;
-    count += found.length;
-    for (const character of found) {
+    const matches = text.match(HIDDEN);
+    if (!matches) return;
+    count += matches.length;
+    for (const character of matches) {
       if (codePoints.size === CODE_POINTS_MAX) break;
       codePoints.add(`U+${hexOf(character)}`);
     }

@@ -4,7 +4,7 @@ import { toJsonText } from './json.writer';
 import { memberNames } from './member-order';
 import { RawJson } from './raw-json';
 
-/** The most changes of a comparison, and the most characters of their pointers and values together. */
+/** Limits of a comparison: the number of changes, and the characters of their pointers and values in total. */
 const CHANGES_MAX = 1_000;
 const TEXT_MAX = 1024 * 1024;
 
@@ -24,8 +24,8 @@ export interface JsonChanges {
 }
 
 /**
- * Compares two JSON values by their content: the order of members does not matter. Elements that were inserted into a list
- * or removed from it, at one place, are reported as such. Numbers are compared as they are written.
+ * Compares two JSON values by their content. The order of members does not matter. Elements that were inserted into a list
+ * or removed from it, at one place, are reported as added or removed. Numbers are compared by their spelling.
  *
  * @param before undefined if there is no value
  * @param after undefined if there is no value
@@ -58,7 +58,7 @@ class Comparison {
     }
   }
 
-  /** Leaves out the equal elements at both ends, and compares the others in pairs. */
+  /** Skips the equal elements at both ends, and compares the others in pairs. */
   private compareLists(before: readonly unknown[], after: readonly unknown[]): void {
     const shorter = Math.min(before.length, after.length);
     let start = 0;

@@ -1,5 +1,5 @@
 /**
- * A body is not JSON, or contains a value that cannot be stored unchanged. Answered with 400 `invalid_request`. No member
+ * A body is not JSON, or contains a value that cannot be stored unchanged. Becomes 400 `invalid_request`. No property
  * repeats more than a few characters of the body.
  */
 export class JsonInputError extends Error {

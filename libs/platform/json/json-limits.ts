@@ -3,6 +3,6 @@ export const MAX_DEPTH = 64;
 
 /**
  * Longest JSON that is parsed, compared or digested on the event loop, in bytes or UTF-16 code units. It takes a few
- * milliseconds. Larger JSON takes a thread, see `#platform/json-threads`.
+ * milliseconds. Larger JSON is processed in a thread, see `#platform/json-threads`.
  */
 export const INLINE_JSON_MAX = 256 * 1024;

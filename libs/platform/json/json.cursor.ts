@@ -19,7 +19,7 @@ export interface JsonString {
   readonly value: string;
   /** The text of this value without needless escapes. */
   readonly text: string;
-  /** Only an escape can hold a NUL character or half of a surrogate pair, because a body is valid UTF-8. */
+  /** Only an escape can encode a NUL character or half of a surrogate pair, because a body is valid UTF-8. */
   readonly isEscaped: boolean;
 }
 
@@ -63,7 +63,7 @@ export class JsonCursor {
     return name;
   }
 
-  /** Reads a number as it is spelt, or one of the literals. */
+  /** Reads the text of a number, or one of the literals. */
   primitive(): string {
     const start = this.at;
     if (this.skip(NUMBER)) return this.text.slice(start, this.at);
@@ -76,7 +76,7 @@ export class JsonCursor {
   /** Throws for the first value that is nested too deeply. */
   checkDepth(): void {
     if (this.path.length >= MAX_DEPTH) {
-      throw this.refusal(
+      throw this.rejection(
         `The value is nested more than ${MAX_DEPTH} levels deep. Nest at most ${MAX_DEPTH}.`,
       );
     }
@@ -89,14 +89,16 @@ export class JsonCursor {
     isNulAllowed: boolean,
   ): void {
     if (!isEscaped) return;
-    const where = role === 'string' ? 'The string holds' : 'A member name of this object holds';
+    const where = role === 'string' ? 'The string contains' : 'A member name of this object contains';
     if (!isNulAllowed && value.includes('\0')) {
-      throw this.refusal(`${where} a NUL character (\\u0000), which only free-form members may. Remove it.`);
+      throw this.rejection(
+        `${where} a NUL character (\\u0000), which is allowed only in free-form members. Remove it.`,
+      );
     }
     const lone = LONE_SURROGATE.exec(value);
     if (lone) {
       const escape = `\\u${lone[0].charCodeAt(0).toString(16)}`;
-      throw this.refusal(
+      throw this.rejection(
         `${where} half of a surrogate pair (${escape}), which is not a character. Send both halves or neither.`,
       );
     }
@@ -112,8 +114,8 @@ export class JsonCursor {
     return true;
   }
 
-  /** Returns a refusal of the value at the position. */
-  refusal(detail: string): JsonInputError {
+  /** Returns the error for rejecting the value at the position. */
+  rejection(detail: string): JsonInputError {
     return new JsonInputError(this.pointer(), detail);
   }
 
@@ -134,11 +136,11 @@ export class JsonCursor {
     const lineStart = before.lastIndexOf('\n') + 1;
     const line = before.split('\n').length;
     const place = `line ${line}, column ${this.at - lineStart + 1}`;
-    const found = `${this.found()} at ${place}, where ${expected}`;
+    const fault = `${this.tokenFound()} at ${place}, where ${expected}`;
     return new JsonInputError(
       '',
-      `The body is not JSON: ${found}${ofBody} is expected.`,
-      `${found} is expected`,
+      `The body is not JSON: ${fault}${ofBody} is expected.`,
+      `${fault} is expected`,
     );
   }
 
@@ -150,7 +152,8 @@ export class JsonCursor {
     return true;
   }
 
-  private found(): string {
+  /** Describes the character at the position, or the end of the text. */
+  private tokenFound(): string {
     const code = this.text.codePointAt(this.at);
     if (code === undefined) return 'it ends';
     if (code < 0x20 || code === 0x7f) return `there is U+${code.toString(16).toUpperCase().padStart(4, '0')}`;

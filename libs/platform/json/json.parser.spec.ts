@@ -142,7 +142,7 @@ describe('parseJson', () => {
       ['["\\ud83d\\u0fff"]', '/0', '(\\ud83d)'],
       ['["\\ud83d\\ndfff"]', '/0', '(\\ud83d)'],
       ['["\\ud83d udfff"]', '/0', '(\\ud83d)'],
-      ['{"\\udc00":1}', '', 'A member name of this object holds half of a surrogate pair'],
+      ['{"\\udc00":1}', '', 'A member name of this object contains half of a surrogate pair'],
     ])('refuses %s', (text, pointer, detail) => {
       expect(refusal(text)).toMatchObject({ pointer, detail: expect.stringContaining(detail) as string });
     });

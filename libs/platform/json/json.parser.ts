@@ -12,17 +12,17 @@ const TYPED: Outline = { kind: 'whole' };
  * Parses a request body strictly (RFC 8259) into plain objects, arrays and primitives that can be stored and returned
  * unchanged.
  *
- * Refused: bytes that are not UTF-8, text that is not JSON, nesting over 64 levels, a lone surrogate in a string or member
- * name, and numbers that are not finite as doubles. In typed members, also NUL characters, and numbers that a double cannot
- * hold (nonzero but rounded to zero, or an integer without exponent that would become another integer). Fractions round to
- * the nearest double. A leading byte order mark is skipped, as RFC 8259 allows, because some clients always send one.
- * Positions in error messages are counted after it.
+ * Rejects bytes that are not UTF-8, text that is not JSON, nesting over 64 levels, a lone surrogate in a string or member
+ * name, and numbers that are not finite as doubles. In typed members, also rejects NUL characters, and numbers that a double
+ * cannot represent (nonzero but rounded to zero, or an integer without exponent that would become another integer).
+ * Fractions round to the nearest double. Skips a leading byte order mark, as RFC 8259 allows, because some clients always
+ * send one. Positions in error messages are counted after it.
  *
- * Free-form members keep all characters of their numbers. One that JavaScript would change is a `RawJson`.
+ * Free-form members keep all characters of their numbers. A number that JavaScript would change is a `RawJson`.
  *
- * If several members have one name, the last one counts, as with `JSON.parse`. `__proto__` and `constructor` are ordinary
- * own members. The order of members is kept even where JavaScript would change it. `toJsonText` and `memberNames` return
- * it, as long as they receive the object itself and not a copy.
+ * If several members have the same name, the last one counts, as with `JSON.parse`. `__proto__` and `constructor` are
+ * ordinary own members. The order of members is recorded even where JavaScript would change it. `toJsonText` and
+ * `memberNames` use that order, as long as they receive the object itself and not a copy.
  *
  * The time is linear in the length of the body. A typical body costs one `JSON.parse` and one fast scan.
  *

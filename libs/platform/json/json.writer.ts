@@ -30,28 +30,28 @@ interface Draft {
 let placeholder = newPlaceholder();
 
 /**
- * Serialises a view: plain objects, arrays, primitives, `Date` (RFC 3339, UTC, milliseconds), {@link RawJson} (verbatim)
- * and objects with `toJSON`. Members keep the order that was recorded when they were parsed. Undefined members are left
- * out, undefined array items become null. Integers below 1e21 are written with all their digits, because readers with
- * exact integers would read the 1152921504606847000 that ECMAScript writes for 2^60 as another number.
+ * Serializes a view: plain objects, arrays, primitives, `Date` (RFC 3339, UTC, milliseconds), {@link RawJson} (verbatim)
+ * and objects with `toJSON`. Members keep the order that was recorded when they were parsed. Undefined members are omitted,
+ * undefined array items become null. Integers below 1e21 are written with all their digits, because readers with exact
+ * integers would read the 1152921504606847000 that ECMAScript writes for 2^60 as another number.
  *
- * `JSON.stringify` does the work, because nothing written in JavaScript is nearly as fast. It writes a placeholder for each
- * RawJson. The value itself is traversed only if the output shows that a number may have changed or become null, or that
- * members may have changed their order.
+ * `JSON.stringify` does the work, because no code in JavaScript is nearly as fast. It writes a placeholder for each RawJson.
+ * The value itself is traversed only if the output shows that a number may have changed or become null, or that the order
+ * of members may have changed.
  *
  * @throws TypeError for values without a JSON form, which are programming errors: undefined or a function as the whole
  *   value, a number that is not finite, an invalid `Date`, a BigInt, a circular structure
  */
 export function toJsonText(value: unknown): string {
-  return serialised(value, exact);
+  return serialized(value, exact);
 }
 
 /** Like {@link toJsonText}, with large integers as ECMAScript writes them, which RFC 8785 requires. */
 export function toEcmaScriptJsonText(value: unknown): string {
-  return serialised(value, inRecordedOrder);
+  return serialized(value, inRecordedOrder);
 }
 
-function serialised(value: unknown, replacer: Replacer): string {
+function serialized(value: unknown, replacer: Replacer): string {
   const draft = draftOf(value);
   if (draft === undefined) throw new TypeError(`A value of type ${typeof value} has no JSON form.`);
   const { text } = draft;
@@ -99,7 +99,7 @@ function textOfMember(value: unknown, replacer: Replacer): string | undefined {
 }
 
 /**
- * Serialises with placeholders. A string in the data may equal the placeholder, by chance or on purpose. The text then has
+ * Serializes with placeholders. A string in the data may equal the placeholder, by chance or on purpose. The text then has
  * more placeholders than texts to insert, and another placeholder is tried.
  */
 function draftOf(value: unknown, replacer?: Replacer): Draft | undefined {
@@ -111,7 +111,7 @@ function draftOf(value: unknown, replacer?: Replacer): Draft | undefined {
         return placeholder;
       },
     };
-    // Declared as string, but undefined for what has no JSON form.
+    // Declared as string, but undefined for a value without a JSON form.
     const text = collectingRawJson(sink, () => JSON.stringify(value, replacer) as string | undefined);
     if (text === undefined) return undefined;
     if (embedded.length === 0) return { text, parts: [text], embedded };
@@ -119,7 +119,7 @@ function draftOf(value: unknown, replacer?: Replacer): Draft | undefined {
     if (parts.length === embedded.length + 1) return { text, parts, embedded };
     placeholder = newPlaceholder();
   }
-  throw new TypeError('A toJSON method serialises RawJson by itself, which cannot be undone.');
+  throw new TypeError('A toJSON method serializes RawJson by itself, which cannot be undone.');
 }
 
 function joined({ parts, embedded }: Draft): string {
@@ -151,7 +151,7 @@ function checkNumbers(value: unknown, name: string): void {
   for (const member in value) checkNumbers((value as Record<string, unknown>)[member], member);
 }
 
-/** Tells whether `JSON.stringify` would serialise the result of `toJSON` instead of the object. */
+/** Tells whether `JSON.stringify` would serialize the result of `toJSON` instead of the object. */
 export function hasToJson(value: object): value is { toJSON(): unknown } {
   return 'toJSON' in value && typeof value.toJSON === 'function';
 }

@@ -1,7 +1,7 @@
 /**
  * Key of the recorded order of members. JavaScript objects list array indexes ("0" to "4294967294") before all other names,
  * in ascending order, but clients expect the order of their JSON text. The few objects whose order JavaScript would change
- * store it under this key, which enumeration, serialisation and comparison ignore. (A WeakMap with hundreds of thousands of
+ * store it under this key, which enumeration, serialization and comparison ignore. (A WeakMap with hundreds of thousands of
  * entries, which a single body can cause, would keep the garbage collector busy for seconds.)
  */
 const MEMBER_ORDER = Symbol('order of the members as JSON');
@@ -35,8 +35,8 @@ export function memberNames(object: object): readonly string[] {
 
 /**
  * Creates an object with members in the given order, and records that order if JavaScript would change it. If several
- * members have one name, the last value counts, at the place of the first, as with `JSON.parse`. `__proto__` becomes an
- * ordinary own member.
+ * members have the same name, the last value counts, at the place of the first, as with `JSON.parse`. `__proto__` becomes
+ * an ordinary own member.
  */
 export function objectOf(names: readonly string[], values: readonly unknown[]): Record<string, unknown> {
   const object: Record<string, unknown> = {};

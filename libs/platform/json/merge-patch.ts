@@ -8,11 +8,11 @@ const NONE: ReadonlySet<string> = new Set();
  * member, and null removes. Neither argument is changed, but the result may share parts with both. New members are
  * appended.
  *
- * A {@link RawJson} in the target is parsed if the patch merges into it, and kept otherwise. One in the patch is a scalar.
- * Undefined members of the patch are ignored.
+ * A {@link RawJson} in the target is parsed if the patch merges into it, and kept otherwise. A `RawJson` in the patch counts
+ * as a scalar. Undefined members of the patch are ignored.
  *
- * @param whole names of top-level members of the patch that replace the target's as a whole. Their values and all nulls
- *   inside are kept.
+ * @param whole names of top-level members of the patch that replace the target's members completely. Nulls inside their
+ *   values are kept.
  */
 export function mergePatch(target: unknown, patch: unknown, whole: readonly string[] = []): unknown {
   return merged(target, patch, new Set(whole));

@@ -1,14 +1,14 @@
-/** Longest part of a refused number that an error message repeats, in characters. */
+/** Longest part of a rejected number that an error message repeats, in characters. */
 const SHOWN_DIGITS = 40;
 /** A number of at most this length without an exponent is within the range of a double. */
 const FINITE_LENGTH = 300;
 
 /**
- * Returns why a typed member cannot hold a JSON number as a double, or undefined if it can.
+ * Returns the reason why a typed member cannot store a JSON number as a double, or undefined if it can.
  *
- * A decimal fraction that rounds to the nearest double is accepted, as every JSON parser does with 0.1. Refused are a
- * magnitude beyond the largest double, a nonzero number that would become zero, and an integer without exponent that would
- * become another integer (the last digits of identifiers and nanosecond times matter).
+ * Accepts a decimal fraction that rounds to the nearest double, as every JSON parser does with 0.1. Rejects a magnitude
+ * beyond the largest double, a nonzero number that would become zero, and an integer without exponent that would become
+ * another integer (the last digits of identifiers and nanosecond times matter).
  *
  * @param literal a number by the grammar of RFC 8259
  */
@@ -18,26 +18,26 @@ export function numberFault(literal: string): string | undefined {
   if (value === 0) {
     const digits = literal.search(/[eE]|$/);
     return /[1-9]/.test(literal.slice(0, digits))
-      ? `The number ${shown(literal)} is too close to zero and would become 0. Send 0 or a string.`
+      ? `The number ${excerpt(literal)} is too close to zero and would become 0. Send 0 or a string.`
       : undefined;
   }
   if (Number.isSafeInteger(value) || /[.eE]/.test(literal) || BigInt(literal) === BigInt(value)) {
     return undefined;
   }
   return (
-    `The integer ${shown(literal)} cannot be held exactly and would become ${BigInt(value)}. ` +
-    'Send an integer that a 64-bit floating point number can hold, or a string.'
+    `The integer ${excerpt(literal)} cannot be represented exactly and would become ${BigInt(value)}. ` +
+    'Send an integer that a 64-bit floating-point number can represent, or a string.'
   );
 }
 
-/** Returns why a free-form member cannot hold a JSON number, or undefined if it can: its digits are kept. */
+/** Returns the reason why a free-form member, which keeps all digits, cannot store a JSON number; undefined if it can. */
 export function freeFormNumberFault(literal: string): string | undefined {
   const isFinite =
     (literal.length <= FINITE_LENGTH && !/[eE]/.test(literal)) || Number.isFinite(Number(literal));
   return isFinite ? undefined : tooLarge(literal);
 }
 
-/** Tells whether ECMAScript would write an integer with other digits than its own, as 1152921504606847000 for 2^60. */
+/** Tells whether ECMAScript would write an integer with different digits, such as 1152921504606847000 for 2^60. */
 export const hasOtherDigits = (value: number): boolean =>
   !Number.isSafeInteger(value) && Number.isInteger(value) && Math.abs(value) < 1e21;
 
@@ -59,10 +59,10 @@ export function canonicalNumber(literal: string): string {
   if (digits === '') return '0';
   /** The place of the decimal point, counted from the first of the digits. */
   const point = BigInt(exponent) + BigInt(leading.length - fraction.length);
-  return sign! + written(digits, point);
+  return sign! + formatted(digits, point);
 }
 
-function written(digits: string, point: bigint): string {
+function formatted(digits: string, point: bigint): string {
   const count = digits.length;
   if (point > 0n && point <= 21n) {
     const at = Number(point);
@@ -75,8 +75,8 @@ function written(digits: string, point: bigint): string {
 }
 
 const tooLarge = (literal: string): string =>
-  `The number ${shown(literal)} is too large. Send a number of magnitude below 1.8e308, or a string.`;
+  `The number ${excerpt(literal)} is too large. Send a number of magnitude below 1.8e308, or a string.`;
 
-function shown(literal: string): string {
+function excerpt(literal: string): string {
   return literal.length <= SHOWN_DIGITS ? literal : `${literal.slice(0, SHOWN_DIGITS)}…`;
 }

@@ -4,14 +4,14 @@ export type Outline =
   /** A value that is stored and returned, but not read. It keeps its digits, NUL characters and order of members. */
   | { readonly kind: 'freeForm' }
   /**
-   * A value that is read as a whole.
+   * A value that is parsed completely.
    *
-   * @property isFreeForm it is also stored and returned, so it is parsed like `RawJson.parseExactly` does
+   * @property isFreeForm it is also stored and returned, so it is parsed like by `RawJson.parseExactly`
    */
   | { readonly kind: 'whole'; readonly isFreeForm?: boolean }
   /**
-   * @property max elements at most. Of a longer list, one more is kept, so that it still counts as too long
-   * @property isSeparate the elements are validated one by one. One that cannot be read becomes an `InvalidJson`
+   * @property max maximum number of elements. One more is kept of a longer list, so that it still counts as too long
+   * @property isSeparate the elements are validated one by one. An element that cannot be read becomes an `InvalidJson`
    */
   | {
       readonly kind: 'list';
@@ -29,22 +29,22 @@ export type Outline =
       readonly members: Readonly<Record<string, Outline>>;
       readonly ignored: ReadonlySet<string>;
     }
-  /** An object whose members have any names. */
+  /** An object with arbitrary member names. */
   | { readonly kind: 'map'; readonly of: Outline };
 
 const known = new WeakMap<Outline, boolean>();
 
-/** Tells whether a body of this form can hold free-form values, or elements that are validated one by one. */
+/** Tells whether a body of this form can contain free-form values, or elements that are validated one by one. */
 export function hasFreeForm(outline: Outline): boolean {
   let has = known.get(outline);
   if (has === undefined) {
-    has = holdsFreeForm(outline);
+    has = containsFreeForm(outline);
     known.set(outline, has);
   }
   return has;
 }
 
-function holdsFreeForm(outline: Outline): boolean {
+function containsFreeForm(outline: Outline): boolean {
   switch (outline.kind) {
     case 'scalar':
       return false;

@@ -4,7 +4,7 @@ import { isPlainText } from './text.scanner';
 /** Matches a member name that may be an array index, in JSON text of any formatting. */
 const MAYBE_INDEX_NAME = /"(?:[0-9]|\\u003[0-9])+"[ \t\n\r]*:/;
 
-/** A NUL character in JSON, and how it is stored: PostgreSQL fails to read the first one. */
+/** The escape of a NUL character in JSON, and the escape that is stored instead, because PostgreSQL fails to read a NUL. */
 const NUL = '\\u0000';
 const STORED_NUL = '\\ufdd0';
 const ESCAPES = /\\(?:u[0-9a-f]{4}|[^])/g;
@@ -19,7 +19,7 @@ let sink: RawJsonSink | undefined;
 
 /**
  * JSON text, from a PostgreSQL `json` column or a request, which is stored and written into responses verbatim. Reads
- * neither parse nor serialise it.
+ * neither parse nor serialize it.
  *
  * The text is trusted to be JSON, because it was checked when it was received.
  */
@@ -28,7 +28,7 @@ export class RawJson {
 
   static readonly of = (text: string): RawJson => new RawJson(text);
 
-  /** Returns the JSON of a text that `storedJson` returned. */
+  /** Returns the JSON of a stored text. Reverses `storedJson`. */
   static stored(text: string): RawJson {
     return new RawJson(text.includes(STORED_NUL) ? replaced(text, STORED_NUL, NUL) : text);
   }
@@ -62,18 +62,18 @@ export class RawJson {
 }
 
 /**
- * Returns JSON text as it is stored in `json` and `jsonb` columns. PostgreSQL accepts a NUL character in `json`, but refuses
- * to read any member of it. It is stored as U+FDD0, which Unicode reserves for such uses, in the form of an escape: texts
- * that this service writes contain no other escape of it.
+ * Returns JSON text in the form in which it is stored in `json` and `jsonb` columns. PostgreSQL accepts a NUL character in
+ * `json`, but then cannot read any member of it. It is stored as an escape of U+FDD0, which Unicode reserves for such uses:
+ * texts that this service writes contain no other escape of that character.
  */
 export const storedJson = (text: string): string =>
   text.includes(NUL) ? replaced(text, NUL, STORED_NUL) : text;
 
-/** Matches whole escapes, so that the text after an escaped backslash is none. */
+/** Matches complete escapes, so that text after an escaped backslash is not mistaken for an escape. */
 const replaced = (text: string, from: string, to: string): string =>
   text.replace(ESCAPES, (escape) => (escape === from ? to : escape));
 
-/** Runs `work`, and passes the text of every {@link RawJson} that it serialises to `target`. */
+/** Runs `work`, and passes the text of every {@link RawJson} that it serializes to `target`. */
 export function collectingRawJson<T>(target: RawJsonSink, work: () => T): T {
   const outer = sink;
   sink = target;

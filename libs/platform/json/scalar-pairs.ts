@@ -4,11 +4,11 @@ import { toJsonText } from './json.writer';
 import { canonicalNumber } from './number.rule';
 import { RawJson } from './raw-json';
 
-/** Longer pairs are replaced by their digest: an index entry has a size limit. */
+/** Longer pairs are replaced by their digest, because an index entry has a size limit. */
 const PAIR_MAX = 255;
 /**
- * Members with a longer path, and those after the first 10,000, are left out. Each pair holds its path, so a value of a few
- * MiB could otherwise become terabytes.
+ * Members with a longer path, and members after the first 10,000, are omitted. Each pair contains its path, so a value of a
+ * few MiB could otherwise become terabytes.
  */
 const PATH_MAX = 1_000;
 const PAIRS_MAX = 10_000;
@@ -17,8 +17,8 @@ const PAIRS_MAX = 10_000;
 export type Scalar = string | number | boolean | null | RawJson;
 
 /**
- * Returns a pair for each scalar member of an object, for an index. A nested member's key is its path with dots. Elements of
- * lists are left out.
+ * Returns a pair for each scalar member of an object, for an index. A nested member's key is its path with dots. Omits the
+ * elements of lists.
  */
 export function scalarPairs(value: unknown): string[] {
   const pairs: string[] = [];
@@ -30,8 +30,7 @@ export function scalarPairs(value: unknown): string[] {
 }
 
 /**
- * Returns a pair as `scalarPairs` does: strings stay as they are, and other values are written as JSON, numbers in the one
- * form of their value.
+ * Returns a pair as `scalarPairs` does: strings unchanged, and other values as JSON, with numbers in their canonical form.
  */
 export const scalarPair = (path: string, value: Scalar): string =>
   shortPair(`${path}:${typeof value === 'string' ? value : textOf(value)}`);
@@ -41,7 +40,7 @@ const textOf = (value: Exclude<Scalar, string>): string => {
   return typeof value === 'object' && value !== null ? canonicalNumber(text) : text;
 };
 
-/** Returns a pair, or its digest if it is long or holds a NUL character, which an index cannot. */
+/** Returns a pair, or its digest if it is too long for an index or contains a NUL character, which cannot be indexed. */
 export const shortPair = (pair: string): string =>
   pair.length <= PAIR_MAX && !pair.includes('\0')
     ? pair

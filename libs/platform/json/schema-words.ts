@@ -2,13 +2,13 @@ import { cutText } from './cut-text';
 import { isJsonObject } from './is-json-object';
 import { memberNames } from './member-order';
 
-/** Values of a schema that are visited. */
+/** Maximum number of values of a schema to visit. */
 const VISITED_MAX = 10_000;
 
 /**
- * Returns the names and descriptions of the properties of a JSON Schema, one to a line, for a search index.
+ * Returns the names and descriptions of the properties of a JSON Schema, one per line, for a search index.
  *
- * @param max the most characters
+ * @param max maximum number of characters
  */
 export function schemaWords(schema: unknown, max: number): string {
   const lines: string[] = [];

@@ -12,7 +12,7 @@ const NINE = 0x39;
 const LOWER_U = 0x75;
 const LOWER_D = 0x64;
 
-/** Integers up to this length are below 2^53. So are the digits of fractions that are one longer. */
+/** Integers up to this length are below 2^53. So are the digits of fractions that are one character longer. */
 const SAFE_INTEGER_LENGTH = 15;
 /** Fractions up to this length, without exponent, are well within the range of a double. */
 const SAFE_FRACTION_LENGTH = 300;
@@ -21,23 +21,22 @@ const SAFE_SCIENTIFIC_LENGTH = 200;
 
 /** Matches a member name between the quotes that may be an array index: digits, plain or escaped. */
 const MAYBE_INDEX = /^(?:[0-9]|\\u003[0-9])+$/;
-/** A fraction that begins with these digits may be written with an exponent. */
+/** JavaScript may write a fraction that starts with these digits with an exponent. */
 const TINY = '0.000000';
 const LONGEST_INDEX = '\\u0030'.length * '4294967294'.length;
 
 /**
- * What JavaScript must keep of a number: its value as a double, or the characters with which it is written, such as those of
- * `1.0`, `1e5` and `-0`.
+ * The property of a number that JavaScript must keep: its value as a double, or its spelling, such as `1.0`, `1e5` or `-0`.
  */
 export type KeptNumbers = 'values' | 'digits';
 
 /**
- * Tells whether `JSON.parse` reads this text, if it is JSON, without loss. Scans once for nesting over the limit, NUL
- * characters, lone surrogates, numbers that a double cannot hold, and member names that JavaScript reorders.
+ * Tells whether `JSON.parse` reads this text without loss, if it is JSON. Scans once for nesting over the limit, NUL
+ * characters, lone surrogates, numbers that a double cannot represent, and member names that JavaScript reorders.
  *
- * It leaves the grammar to `JSON.parse`. For valid JSON its result is exact, except that it is cautious about names. It
- * jumps from quote to quote with `indexOf`, because most of a body is inside strings, and the engine searches many times
- * faster than a loop over characters.
+ * Leaves the grammar to `JSON.parse`. For valid JSON the result is exact, except that it may be false because of a harmless
+ * member name. The scan jumps from quote to quote with `indexOf`, because most of a body is inside strings, and the engine
+ * searches many times faster than a loop over characters.
  *
  * @param text well-formed UTF-16, so that only an escape can contain a lone surrogate
  */
@@ -83,8 +82,8 @@ export function isPlainText(text: string, numbers: KeptNumbers): boolean {
 
 function indexOfBackslash(text: string, from: number): number {
   if (text.charCodeAt(from) === BACKSLASH) return from;
-  const found = text.indexOf('\\', from);
-  return found < 0 ? text.length : found;
+  const index = text.indexOf('\\', from);
+  return index < 0 ? text.length : index;
 }
 
 /**
@@ -120,7 +119,7 @@ function isMaybeIndexName(text: string, open: number, close: number): boolean {
   );
 }
 
-/** Returns the end of the number that begins at `start`; -1 if a double cannot hold it. */
+/** Returns the end of the number that starts at `start`; -1 if a double cannot represent it. */
 function endOfExactNumber(text: string, start: number): number {
   let at = start + 1;
   let isFraction = false;
@@ -143,8 +142,8 @@ function endOfExactNumber(text: string, start: number): number {
 }
 
 /**
- * Returns the end of the number whose first digit is at `start`; -1 if JavaScript may write it in another way. To find out
- * whether it does with a long fraction takes longer than keeping its text.
+ * Returns the end of the number whose first digit is at `start`; -1 if JavaScript may write it differently. Returns -1 for
+ * every long fraction, because checking it takes longer than keeping its text.
  */
 function endOfKeptNumber(text: string, start: number): number {
   const first = text.charCodeAt(start);

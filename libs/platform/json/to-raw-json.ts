@@ -1,7 +1,7 @@
 import { toJsonText } from './json.writer';
 import { RawJson } from './raw-json';
 
-/** Returns the stored form of a free-form value. One that is a `RawJson` is returned as it is, because it may be large. */
+/** Returns the stored form of a free-form value. Returns a `RawJson` unchanged, because it may be large. */
 export const toRawJson = (value: unknown): RawJson =>
   value instanceof RawJson ? value : new RawJson(toJsonText(value));
 

@@ -1,7 +1,7 @@
 import { closest, distance } from 'fastest-levenshtein';
 
 /**
- * Returns how many edits a similar name may differ by. Only names of similar length are compared, because a body may have
+ * Returns the maximum edit distance of a similar name. Only names of similar length are compared, because a body may have
  * many long names, and a comparison takes quadratic time.
  */
 const differenceMax = (name: string): number =>

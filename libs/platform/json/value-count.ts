@@ -7,12 +7,12 @@ const END_OF_LIST = ']'.charCodeAt(0);
 const COMMA = ','.charCodeAt(0);
 const QUOTE = '"'.charCodeAt(0);
 const BACKSLASH = '\\'.charCodeAt(0);
-/** The last of the blanks of JSON, which all come before any other character. */
+/** The greatest code of the whitespace characters of JSON. All other characters have greater codes. */
 const BLANK = ' '.charCodeAt(0);
 
 /**
  * Counts the members of objects and the elements of lists in JSON, without parsing it. Stops beyond `max`, and where the
- * JSON is nested too deeply to be accepted. Bytes that are not JSON have any count.
+ * JSON is nested too deeply to be accepted. The count of bytes that are not JSON is arbitrary.
  */
 export function countValues(bytes: Buffer, max: number): number {
   let count = 0;

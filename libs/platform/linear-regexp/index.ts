@@ -1,1 +1,1 @@
-export { LinearRegExp, MAX_PATTERN_LENGTH, PatternRefused } from './linear.regexp';
+export { LinearRegExp, MAX_PATTERN_LENGTH, PatternError } from './linear.regexp';

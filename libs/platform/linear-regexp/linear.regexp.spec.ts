@@ -1,11 +1,11 @@
-import { LinearRegExp, PatternRefused } from './linear.regexp';
+import { LinearRegExp, PatternError } from './linear.regexp';
 
 describe('LinearRegExp', () => {
   const refusal = (pattern: string, flags?: string): string => {
     try {
       LinearRegExp.compile(pattern, flags);
     } catch (error) {
-      expect(error).toBeInstanceOf(PatternRefused);
+      expect(error).toBeInstanceOf(PatternError);
       return (error as Error).message;
     }
     throw new Error(`${pattern} was accepted`);

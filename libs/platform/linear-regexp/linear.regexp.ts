@@ -3,7 +3,7 @@ import { estimateProgramSize } from './program.size';
 
 /** Longest pattern, in UTF-16 code units. */
 export const MAX_PATTERN_LENGTH = 1_000;
-/** Most instructions of a compiled pattern; `a{1000}` has 1,000. Matching takes at most this times the text length. */
+/** Maximum instructions of a compiled pattern; `a{1000}` has 1,000. Matching takes at most this times the text length. */
 const MAX_PROGRAM_SIZE = 5_000;
 
 const FLAGS: Record<string, number> = {
@@ -16,9 +16,9 @@ const FLAGS: Record<string, number> = {
 /** A reference that the engine would read as the letter k. */
 const NAMED_BACKREFERENCE = /(?<!\\)(?:\\\\)*\\k</;
 
-/** A pattern cannot be used. The message tells its author why. */
-export class PatternRefused extends Error {
-  override name = 'PatternRefused';
+/** A pattern cannot be used. The message explains the reason to its author. */
+export class PatternError extends Error {
+  override name = 'PatternError';
 }
 
 /**
@@ -41,20 +41,20 @@ export class LinearRegExp {
   /**
    * Compiles a pattern with the flags `i`, `m`, `s` and `u`. `u` has no effect, because text is always Unicode.
    *
-   * @throws PatternRefused if the pattern is malformed, too long, too large or has unsupported syntax
+   * @throws PatternError if the pattern is malformed, too long, too large or has unsupported syntax
    */
   static compile(source: string, flags = ''): LinearRegExp {
     if (source.length > MAX_PATTERN_LENGTH) {
-      throw new PatternRefused(
+      throw new PatternError(
         `a pattern can have at most ${MAX_PATTERN_LENGTH} characters, but this one has ${source.length}`,
       );
     }
     if (NAMED_BACKREFERENCE.test(source))
-      throw new PatternRefused('backreferences are not supported: `\\k<name>`');
+      throw new PatternError('backreferences are not supported: `\\k<name>`');
     let bits = 0;
     for (const flag of flags) {
       const bit = FLAGS[flag];
-      if (bit === undefined) throw new PatternRefused(`the flag "${flag}" is not supported; use i, m or s`);
+      if (bit === undefined) throw new PatternError(`the flag "${flag}" is not supported. Use i, m or s`);
       bits |= bit;
     }
     try {
@@ -66,7 +66,7 @@ export class LinearRegExp {
       if (size > MAX_PROGRAM_SIZE) throw tooLarge();
       return new LinearRegExp(source, flags, program, size, Math.max(estimate, size));
     } catch (error) {
-      if (error instanceof RE2JSException) throw new PatternRefused(explain(error.message));
+      if (error instanceof RE2JSException) throw new PatternError(explain(error.message));
       throw error;
     }
   }
@@ -77,8 +77,8 @@ export class LinearRegExp {
   }
 }
 
-function tooLarge(): PatternRefused {
-  return new PatternRefused(
+function tooLarge(): PatternError {
+  return new PatternError(
     `its repetitions make the pattern too large: it can have at most ${MAX_PROGRAM_SIZE} steps`,
   );
 }

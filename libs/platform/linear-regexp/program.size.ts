@@ -1,6 +1,6 @@
 /**
- * Estimates how many instructions a pattern in RE2 syntax compiles to, rather too high than too low. Nested counted
- * repetitions multiply, so that a few dozen characters can take seconds to compile.
+ * Estimates how many instructions a pattern in RE2 syntax compiles to. The estimate may be too high, but not too low. Nested
+ * counted repetitions multiply, so that a few dozen characters can take seconds to compile.
  */
 export function estimateProgramSize(pattern: string): number {
   /** Sizes of the open groups: everything before the last atom, and the last atom, which a repetition multiplies. */

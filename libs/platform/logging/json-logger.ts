@@ -14,8 +14,8 @@ export const rootLogger = pino({
 });
 
 /**
- * Returns the fields of an error to log: its type, message, code and stack, and those of its causes. Other fields are
- * left out, because errors of the database driver contain the parameters of the statement, which come from bodies.
+ * Returns the fields of an error to log: its type, message, code and stack, and those of its causes. Omits other fields,
+ * because errors of the database driver contain the parameters of the statement, which come from bodies.
  */
 function errorFields(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { message: String(error) };

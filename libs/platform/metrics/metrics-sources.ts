@@ -38,14 +38,14 @@ export class MetricsSources {
     this.up.set({ source: name }, error === undefined ? 1 : 0);
     if (error === undefined) return;
     this.failures.inc({ source: name });
-    rootLogger.warn({ err: error, source: name }, 'metrics could not be read');
+    rootLogger.warn({ err: error, source: name }, 'cannot read the metrics of a source');
   }
 }
 
 class SourceReader {
   private readAt = -Infinity;
   private readonly reads = new SingleFlight<void>();
-  /** A source that hangs is not read again before it has answered. */
+  /** A source that hangs is not read again until its last read has ended. */
   private isPending = false;
 
   /** @param onRead called after each read, with its error if it failed */
@@ -75,10 +75,10 @@ class SourceReader {
   }
 
   private async readInTime(): Promise<() => void> {
-    if (this.isPending) throw new Error('The source has not answered the previous read yet.');
+    if (this.isPending) throw new Error('The previous read of the source has not ended yet.');
     this.isPending = true;
-    const answer = this.source.read().finally(() => (this.isPending = false));
-    return withDeadline(answer, DEADLINE_MS, 'The source did not answer in time.');
+    const read = this.source.read().finally(() => (this.isPending = false));
+    return withDeadline(read, DEADLINE_MS, 'The source did not respond in time.');
   }
 
   private clear(): void {

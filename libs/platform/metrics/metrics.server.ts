@@ -10,8 +10,8 @@ const HEADERS_TIMEOUT_MS = 5_000;
 const CONNECTIONS_MAX = 50;
 
 /**
- * Serves `GET /metrics` at `METRICS_HOST` and `METRICS_PORT`, without authentication. It also answers while the API sheds
- * requests or the database is away, and it stops last.
+ * Serves `GET /metrics` at `METRICS_HOST` and `METRICS_PORT`, without authentication. Responds even while the API sheds
+ * requests or the database is unavailable, and stops last.
  */
 @Injectable()
 export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -22,18 +22,18 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     private readonly metrics: Metrics,
   ) {}
 
-  /** The port it listens on; null if it does not listen. */
+  /** The port that the server listens on; null if it does not listen. */
   get port(): number | null {
     return (this.server?.address() as AddressInfo | undefined | null)?.port ?? null;
   }
 
-  /** @throws Error, which stops the start, if the port is taken, or the address is not one of this machine */
+  /** @throws Error, which stops the start, if the port is taken or the address does not belong to this machine */
   async onApplicationBootstrap(): Promise<void> {
     const { METRICS_PORT: port, METRICS_HOST: host } = this.environment;
     if (port === undefined) return;
     this.metrics.addProcessMetrics();
     const server = http.createServer({ headersTimeout: HEADERS_TIMEOUT_MS }, (request, response) => {
-      void this.answer(request, response);
+      void this.respond(request, response);
     });
     server.maxConnections = CONNECTIONS_MAX;
     server.listen(port, host);
@@ -42,9 +42,9 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     } catch (error) {
       throw new Error(`METRICS_HOST, METRICS_PORT: ${(error as Error).message}`, { cause: error });
     }
-    server.on('error', (error) => rootLogger.warn({ err: error }, 'the server of metrics failed'));
+    server.on('error', (error) => rootLogger.warn({ err: error }, 'the metrics server failed'));
     this.server = server;
-    rootLogger.info({ host, port: this.port }, 'metrics are served');
+    rootLogger.info({ host, port: this.port }, 'serving metrics');
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -57,17 +57,17 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     await closed;
   }
 
-  private async answer(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+  private async respond(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     try {
       if (request.url?.split('?')[0] !== '/metrics') return end(response, 404, 'Metrics are at /metrics.\n');
       if (request.method !== 'GET' && request.method !== 'HEAD') {
         response.setHeader('Allow', 'GET, HEAD');
-        return end(response, 405, 'Metrics are read with GET.\n');
+        return end(response, 405, 'Read the metrics with GET.\n');
       }
       const text = await this.metrics.text();
       end(response, 200, text, this.metrics.contentType);
     } catch (error) {
-      rootLogger.error({ err: error }, 'metrics could not be answered');
+      rootLogger.error({ err: error }, 'cannot serve metrics');
       end(response, 500, 'The metrics could not be read.\n');
     }
   }

@@ -10,7 +10,7 @@ const PREFIX = 'registry_';
 /**
  * The metrics of one application. A provider declares its metrics in its constructor, each name once:
  *
- *     this.calls = metrics.counter('judge_calls_total', 'Calls of judges.', ['outcome']);
+ *     this.calls = metrics.counter('judge_calls_total', 'Calls to judges.', ['outcome']);
  *
  * Names follow the conventions of Prometheus: base units (`_seconds`, `_bytes`), and `_total` at the end of counters. A
  * label has a small set of known values: never an id, an organization, a workspace or a tenant's name.
@@ -60,7 +60,7 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  /** Returns all metrics in Prometheus's text format. Takes a few seconds at most, and omits what cannot be read. */
+  /** Returns all metrics in Prometheus's text format. Takes a few seconds at most, and omits metrics that cannot be read. */
   async text(): Promise<string> {
     await this.sources.read();
     return this.registry.metrics();

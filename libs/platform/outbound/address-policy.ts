@@ -8,10 +8,10 @@ const ranges = (...texts: readonly string[]): readonly IpRange[] =>
   texts.map((text) => ipaddr.parseCIDR(text));
 
 /**
- * IPv4 that no tenant may call. `ipaddr.js` has names for most of it, but calls some of it unicast, so that the list is
- * explicit. See the IANA IPv4 special-purpose address registry.
+ * IPv4 ranges that no tenant may call. The list is explicit, because `ipaddr.js` classifies some of them as unicast. See the
+ * IANA IPv4 special-purpose address registry.
  */
-const REFUSED_IPV4 = ranges(
+const BLOCKED_IPV4 = ranges(
   '0.0.0.0/8', // this host, this network
   '10.0.0.0/8', // private
   '100.64.0.0/10', // carrier-grade NAT, and the metadata address 100.100.100.200
@@ -34,12 +34,12 @@ const REFUSED_IPV4 = ranges(
 );
 
 /**
- * The only IPv6 that IANA assigns to public hosts. Outside of it are loopback, unspecified, unique-local (also
+ * The only IPv6 range that IANA assigns to public hosts. Outside of it are loopback, unspecified, unique-local (including
  * fd00:ec2::254, a metadata address), link-local, site-local, multicast, IPv4-compatible and local NAT64 addresses.
  */
 const GLOBAL_UNICAST = ranges('2000::/3');
-/** Parts of it that are not public hosts. */
-const REFUSED_IPV6 = ranges(
+/** Parts of the global unicast range that are not public hosts. */
+const BLOCKED_IPV6 = ranges(
   '2001::/23', // IETF protocol assignments: Teredo, benchmarking, ORCHID
   '2001:db8::/32', // documentation
   '2002::/16', // 6to4, which is deprecated and can lead to any IPv4 address
@@ -49,12 +49,12 @@ const REFUSED_IPV6 = ranges(
 /** Addresses that a gateway translates to the IPv4 address in their last 32 bits (RFC 6052). */
 const NAT64 = ranges('64:ff9b::/96');
 
-/** Decides which addresses may be called for tenants: public hosts, and what the operator allows. */
+/** Decides which addresses may be called for tenants: public hosts, and ranges that the operator allows. */
 export class AddressPolicy {
   /** @param allowed ranges that may be called although they are not public */
   constructor(private readonly allowed: readonly IpRange[]) {}
 
-  /** Tells whether an IPv4 or IPv6 address may be called. IPv4-mapped IPv6 counts as IPv4. Any other text may not. */
+  /** Tells whether an IPv4 or IPv6 address may be called. IPv4-mapped IPv6 counts as IPv4. False for any other text. */
   allows(text: string): boolean {
     const address = addressOf(text);
     return address !== null && (isIn(address, this.allowed) || isPublic(address));
@@ -71,9 +71,9 @@ function addressOf(text: string): Address | null {
 }
 
 function isPublic(address: Address): boolean {
-  if (address.kind() === 'ipv4') return !isIn(address, REFUSED_IPV4);
+  if (address.kind() === 'ipv4') return !isIn(address, BLOCKED_IPV4);
   if (isIn(address, NAT64)) return isPublic(new ipaddr.IPv4(address.toByteArray().slice(12)));
-  return isIn(address, GLOBAL_UNICAST) && !isIn(address, REFUSED_IPV6);
+  return isIn(address, GLOBAL_UNICAST) && !isIn(address, BLOCKED_IPV6);
 }
 
 const isIn = (address: Address, list: readonly IpRange[]): boolean =>

@@ -11,8 +11,8 @@ const CONNECT_MS = 10_000;
 
 /**
  * Returns a connector for undici that checks the addresses it connects to. A name is resolved once for each connection, and
- * the socket can only use the addresses that were checked, so that another DNS answer changes nothing. If a name has
- * addresses of both kinds, only the allowed ones are used.
+ * the socket can only use the addresses that were checked, so that a second DNS response changes nothing. If some addresses
+ * of a name are allowed and others are not, only the allowed ones are used.
  */
 export function checkedConnector(policy: AddressPolicy, resolve: Resolve): buildConnector.connector {
   const connect = undici().buildConnector({
@@ -21,7 +21,7 @@ export function checkedConnector(policy: AddressPolicy, resolve: Resolve): build
   });
   return (options, callback) => {
     const host = options.hostname.replace(/^\[(.*)\]$/, '$1');
-    // A socket does not look up the literal address that it is given.
+    // A socket does not look up a literal address.
     if (isIP(host) && !policy.allows(host)) callback(blocked(host), null);
     else connect(options, callback);
   };
@@ -29,8 +29,8 @@ export function checkedConnector(policy: AddressPolicy, resolve: Resolve): build
 
 function checkedLookup(policy: AddressPolicy, resolve: Resolve): LookupFunction {
   const allowedAddresses = async (hostname: string, family: unknown): Promise<LookupAddress[]> => {
-    const found = await resolve(hostname);
-    const allowed = found.filter(({ address }) => policy.allows(address));
+    const resolved = await resolve(hostname);
+    const allowed = resolved.filter(({ address }) => policy.allows(address));
     if (allowed.length === 0) throw blocked(hostname);
     const usable = family === 4 || family === 6 ? allowed.filter((one) => one.family === family) : allowed;
     return usable.length > 0 ? usable : allowed;
@@ -46,7 +46,7 @@ function checkedLookup(policy: AddressPolicy, resolve: Resolve): LookupFunction 
   };
 }
 
-/** Resolves a name once for all connections that wait for it. */
+/** Resolves a name once for all connections that wait for its addresses. */
 function shared(resolve: Resolve): Resolve {
   const flights = new SingleFlight<readonly LookupAddress[]>();
   return (hostname) => flights.run(hostname, undefined, () => resolve(hostname));

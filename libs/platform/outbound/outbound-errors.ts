@@ -1,12 +1,12 @@
 import { WaitTimeout } from '#platform/concurrency';
 
-/** Why an outbound call failed. */
+/** The reason why an outbound call failed. */
 export type OutboundFailure =
   /** The address must not be called for a tenant. */
   | 'blocked_address'
   /** A body or a header exceeded its limit. */
   | 'too_large'
-  /** The server answered with a redirect, which is never followed. */
+  /** The server responded with a redirect, which is never followed. */
   | 'redirect'
   /** A deadline passed. */
   | 'timeout'
@@ -14,10 +14,10 @@ export type OutboundFailure =
   | 'tls'
   /** The name does not resolve, nothing listens, or the connection broke. */
   | 'unreachable'
-  /** The server does not speak HTTP, or not correctly. */
+  /** The server does not speak valid HTTP. */
   | 'protocol';
 
-/** A call that this service refused or broke off. The message contains nothing that the caller did not send. */
+/** A call that this service blocked or aborted. The message contains nothing that the caller did not send. */
 export abstract class OutboundError extends Error {
   abstract readonly failure: OutboundFailure;
 }
@@ -38,13 +38,13 @@ export class ResponseTooLargeError extends OutboundError {
   }
 }
 
-/** The server answered with a redirect. The message does not name its target, which the server chose. */
+/** The server responded with a redirect. The message does not name its target, which the server chose. */
 export class RedirectRefusedError extends OutboundError {
   override readonly name = 'RedirectRefusedError';
   readonly failure = 'redirect';
 
   constructor(readonly status: number) {
-    super(`The server answered with a redirect (${status}), and redirects are not followed.`);
+    super(`The server responded with a redirect (${status}), and redirects are not followed.`);
   }
 }
 
@@ -55,8 +55,8 @@ export class InvalidResponseError extends OutboundError {
 }
 
 /**
- * Returns why a call failed, or null for an error of another kind, such as the abort by a caller. Looks through `cause` and
- * `errors`, because `fetch` and clients built on it wrap errors.
+ * Returns the reason why a call failed, or null for an error of another kind, such as an abort by the caller. Also searches
+ * `cause` and `errors`, because `fetch` and clients built on it wrap errors.
  *
  * Do not show the messages of system errors to callers: they contain the addresses of hosts.
  */
@@ -79,7 +79,7 @@ function failureOf(error: object): OutboundFailure | null {
   if (error instanceof OutboundError) return error.failure;
   const { name, code } = error as { name?: unknown; code?: unknown };
   if (name === 'TimeoutError' || error instanceof WaitTimeout) return 'timeout';
-  if (name === 'HTTPParserError') return 'protocol'; // which may have no code
+  if (name === 'HTTPParserError') return 'protocol'; // may have no code
   if (typeof code !== 'string') return null;
   for (const [failure, codes] of CODES) if (codes.test(code)) return failure;
   return null;

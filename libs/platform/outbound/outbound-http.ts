@@ -20,15 +20,15 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 export interface OutboundLimits {
   /** The deadline of the whole operation. */
   signal: AbortSignal;
-  /** The most bytes that all responses of the operation may have together, after decoding. */
+  /** Maximum size of all responses of the operation in total, in bytes after decoding. */
   maxBytes: number;
-  /** Receives each error of a request or a body, because some clients hide the cause of theirs. */
+  /** Receives each error of a request or a body, because some clients hide the causes of their errors. */
   onFailure?: (error: unknown) => void;
 }
 
 /**
- * Sends requests to addresses that tenants give. Connects only to public addresses and to those that the operator allows,
- * never follows a redirect, and ignores the proxies of the environment.
+ * Sends requests to addresses that tenants configure. Connects only to public addresses and to addresses that the operator
+ * allows, never follows a redirect, and ignores the proxies of the environment.
  */
 @Injectable()
 export class OutboundHttp implements OnApplicationShutdown {
@@ -44,7 +44,7 @@ export class OutboundHttp implements OnApplicationShutdown {
   ) {}
 
   /**
-   * For undici's own functions. Checks the address of each connection when it opens it. Does not limit times or sizes of
+   * For undici's own functions. Checks the address of each connection that it opens. Does not limit times or sizes of
    * bodies, and follows no redirects. Call `checkUrl` first.
    */
   get dispatcher(): Dispatcher {
@@ -62,8 +62,8 @@ export class OutboundHttp implements OnApplicationShutdown {
   }
 
   /**
-   * Returns a `fetch` for one operation. `outboundFailure` tells why a call failed. Errors besides those of `fetch`:
-   * `BlockedAddressError`, `RedirectRefusedError`, and `ResponseTooLargeError` while a body is read.
+   * Returns a `fetch` for one operation. `outboundFailure` tells why a call failed. In addition to the errors of `fetch`, it
+   * throws `BlockedAddressError`, `RedirectRefusedError`, and `ResponseTooLargeError` while a body is read.
    */
   fetcher({ signal, maxBytes, onFailure }: OutboundLimits): typeof fetch {
     const budget = new BodyBudget(maxBytes, onFailure);
@@ -111,7 +111,7 @@ function requestOf(input: string | URL | Request, init: RequestInit | undefined)
   };
 }
 
-/** The bytes that the bodies of an operation may still have. */
+/** The remaining bytes for the bodies of an operation. */
 class BodyBudget {
   private left: number;
 
@@ -122,7 +122,7 @@ class BodyBudget {
     this.left = maxBytes;
   }
 
-  /** Returns the response with a body that fails when the budget is spent. Errors: `RedirectRefusedError`. */
+  /** Returns the response with a body that fails when the budget is spent. Throws `RedirectRefusedError`. */
   async limit({ status, statusText, headers, url, body }: Response): Promise<Response> {
     if (REDIRECTS.has(status)) {
       await body?.cancel();
@@ -130,7 +130,7 @@ class BodyBudget {
     }
     if (status > 599) {
       await body?.cancel();
-      throw new InvalidResponseError(`The server answered with the invalid status ${status}.`);
+      throw new InvalidResponseError(`The server responded with the invalid status ${status}.`);
     }
     const response = new Response(body && this.limitBody(body), {
       status,
@@ -151,7 +151,7 @@ class BodyBudget {
         controller.enqueue(value);
       } catch (error) {
         this.onFailure?.(error);
-        // Ends the connection. Fails if the body has failed, which says nothing new.
+        // Ends the connection. This fails if the body has failed, so the error is ignored.
         await reader.cancel(error).catch(() => undefined);
         throw error;
       }

@@ -29,7 +29,7 @@ const TRANSPORT_FIELDS = new Set([
 ]);
 
 /**
- * Returns what is wrong with a URL that a tenant registers, or null.
+ * Returns the fault of a URL that a tenant registers, or null.
  *
  * @param secretMember the member of the body that takes the secret
  */
@@ -45,16 +45,16 @@ export function urlFault(text: string, secretMember = 'auth'): string | null {
   return text.includes('#') ? 'must not have a fragment (#)' : null;
 }
 
-/** Returns what is wrong with the name of a header that a tenant registers, or null. */
+/** Returns the fault of a header name that a tenant registers, or null. */
 export function fieldNameFault(name: string): string | null {
   if (!FIELD_NAME.test(name)) return 'must be the name of a header field (RFC 9110, section 5.1)';
   const field = name.toLowerCase();
   return TRANSPORT_FIELDS.has(field) || field.startsWith('sec-') ? TRANSPORT_FIELD_FAULT : null;
 }
 
-/** What is wrong with the name of a header that the transport sets. */
+/** The fault of the name of a header that the transport sets. */
 export const TRANSPORT_FIELD_FAULT = 'must not be a header that the transport sets itself';
 
-/** Returns what is wrong with the value of a header that a tenant registers, or null. Never repeats the value. */
+/** Returns the fault of a header value that a tenant registers, or null. Never repeats the value. */
 export const fieldValueFault = (value: string): string | null =>
-  FIELD_VALUE.test(value) ? null : 'must be visible ASCII characters, with spaces only between them';
+  FIELD_VALUE.test(value) ? null : 'must contain only visible ASCII characters, with spaces only between them';

@@ -2,26 +2,26 @@ import { type LookupAddress, promises as dns } from 'node:dns';
 import { readFile } from 'node:fs/promises';
 import { FairLimiter } from '#platform/concurrency';
 
-/** How long the name servers of a name may take. */
+/** Milliseconds for the name servers to resolve a name. */
 const RESOLVE_MS = 4_000;
-/** How long a local name waits for its turn. */
+/** Milliseconds that a local name may wait for its turn. */
 const LOCAL_WAIT_MS = 10_000;
 
 /** Returns the addresses of a host name. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
-/** The differences to the system's own settings. */
+/** Settings that differ from the system's own. */
 export interface ResolverOptions {
-  /** Name servers, instead of those of `/etc/resolv.conf`. */
+  /** Name servers to use instead of those in `/etc/resolv.conf`. */
   servers?: readonly string[];
   hostsFile?: string;
 }
 
 /**
- * Returns a function that resolves names. Tenants choose names, and therefore name servers, which may never answer. A name
- * with a dot is asked of DNS directly, without the threads that Node also needs for files: `getaddrinfo` cannot be aborted,
- * and would keep one. Only names without a dot and those in the hosts file, whose answers no tenant can delay, are resolved
- * like elsewhere in the system.
+ * Returns a function that resolves names. Tenants choose names, and therefore name servers, which may never respond. A name
+ * with a dot is resolved with DNS queries, not with `getaddrinfo`, which cannot be aborted and would block one of the threads
+ * that Node also needs for files. Names without a dot and names in the hosts file, whose resolution no tenant can delay, are
+ * resolved by the system.
  */
 export function systemResolver({ servers, hostsFile = '/etc/hosts' }: ResolverOptions = {}): Resolve {
   const local = new FairLimiter({ share: 1, concurrency: 2, maxWaitMs: LOCAL_WAIT_MS });
@@ -38,7 +38,7 @@ async function hostNames(path: string): Promise<ReadonlySet<string>> {
   return new Set(lines.flatMap((line) => line.replace(/#.*/, '').trim().split(/\s+/).slice(1)));
 }
 
-/** Asks name servers for both kinds of addresses. A resolver of its own can be cancelled, and reads the current settings. */
+/** Queries name servers for both kinds of addresses. A new resolver can be cancelled, and reads the current settings. */
 async function queried(hostname: string, servers?: readonly string[]): Promise<LookupAddress[]> {
   const resolver = new dns.Resolver({ timeout: RESOLVE_MS / 4, tries: 2 });
   if (servers) resolver.setServers(servers);
@@ -49,12 +49,12 @@ async function queried(hostname: string, servers?: readonly string[]): Promise<L
   }, RESOLVE_MS);
   const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
   clearTimeout(timer);
-  const found = answers.flatMap((answer, index) =>
+  const addresses = answers.flatMap((answer, index) =>
     answer.status === 'rejected'
       ? []
       : answer.value.map((address) => ({ address, family: index === 0 ? 4 : 6 })),
   );
-  if (found.length > 0) return found;
+  if (addresses.length > 0) return addresses;
   const codes = answers.map((answer) => (answer.status === 'rejected' ? codeOf(answer.reason) : ''));
   const code = isLate || codes.includes('ETIMEOUT') ? 'ETIMEDOUT' : 'ENOTFOUND';
   throw Object.assign(new Error(`${hostname} cannot be resolved.`), { code });

@@ -21,10 +21,10 @@ import { ClientAddresses } from '#platform/rate-limit';
 const SAMPLE_MS = 500;
 const RESOLUTION_MS = 10;
 
-/** Requests that begin in one turn of the event loop. Each takes up to half a millisecond of it. */
-const BEGUN_PER_TURN = 16;
+/** Requests that start in one turn of the event loop. Each takes up to half a millisecond. */
+const STARTS_PER_TURN = 16;
 
-/** A caller with at most this many requests in flight is not shed when the event loop is late, because others cause that. */
+/** A caller with at most this many requests in flight is not shed when the event loop is late, because it is not the cause. */
 const ALWAYS_ADMITTED = 8;
 
 /** Requests without a verified credential that one address may have in flight. Further ones wait. */
@@ -32,7 +32,7 @@ const UNVERIFIED_PER_ADDRESS = 64;
 const UNVERIFIED_WAIT_MS = 10_000;
 
 const EXEMPT = /^\/health\//;
-/** Routes that need no credential. One that is sent does not count. */
+/** Routes that need no credential. A credential that is sent to them is ignored. */
 const PUBLIC = /^\/(openapi\.json|docs|\.well-known|registry\/v1\/tokens$)/;
 const BEARER = /^bearer +(\S+)$/i;
 
@@ -40,15 +40,15 @@ const BEARER = /^bearer +(\S+)$/i;
 const ANONYMOUS = 'anonymous';
 const UNVERIFIED = 'unverified';
 
-/** Continues with the request, or answers it with this problem. */
-type Next = (refused?: Problem) => void;
+/** Continues with the request, or ends it with this problem. */
+type Next = (rejection?: Problem) => void;
 
 /**
  * Lets callers take turns when many requests arrive, and sheds requests before authentication with 503
  * `service_overloaded`, when too many are in flight or the event loop is late. An organization can have half of all
- * requests in flight, and so can all requests with an unverified credential together, and all without a credential. Of
- * both, one address can have 64. Its further requests wait, because the requests of many valid clients arrive together
- * when their tokens are new.
+ * requests in flight, and so can all requests with an unverified credential together, and all requests without a
+ * credential together. One address can have 64 of each of the latter two. Its further requests wait, because the requests
+ * of many valid clients arrive together when their tokens are new.
  *
  * The organization of a request is known before authentication if its credential was verified within the last
  * `AUTH_CACHE_SECONDS`.
@@ -57,11 +57,11 @@ type Next = (refused?: Problem) => void;
 export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
   /** Counts requests instead of bytes. */
   private readonly inFlight: ByteBudget;
-  /** For requests that no organization is known for yet. */
+  /** For requests whose organization is not known yet. */
   private readonly unknown: ReadonlyMap<string, FairLimiter>;
   private readonly waiting = new FairQueue<() => void>();
-  /** Requests that began in this turn of the event loop. */
-  private begun = 0;
+  /** Requests that started in this turn of the event loop. */
+  private started = 0;
   private endOfTurn: NodeJS.Immediate | undefined;
   private readonly delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   private delayMs = 0;
@@ -77,8 +77,8 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
   ) {
     const total = environment.MAX_REQUESTS_IN_FLIGHT;
     const half = Math.ceil(total / 2);
-    this.requestsInFlight = metrics.gauge('http_requests_in_flight', 'Requests that are being answered.', []);
-    this.shed = metrics.counter('http_requests_shed_total', 'Requests refused because of overload.', [
+    this.requestsInFlight = metrics.gauge('http_requests_in_flight', 'Requests in flight.', []);
+    this.shed = metrics.counter('http_requests_shed_total', 'Requests rejected because of overload.', [
       'reason',
     ]);
     const onChange = (used: number): void => this.requestsInFlight.set({}, used);
@@ -107,32 +107,32 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Middleware, before all others. Begins a request at once, or in its caller's turn when many requests arrive, so
-   * that a flood delays its own sender. Only a few begin in one turn of the event loop, so that the loop is never late.
+   * Middleware, before all others. Starts a request at once, or in its caller's turn when many requests arrive, so that a
+   * flood delays only its sender. Only a few requests start in one turn of the event loop, so that the loop is never late.
    */
   queue(request: IncomingMessage, response: ServerResponse, next: Next): void {
     this.endOfTurn ??= setImmediate(() => this.beginTurn());
-    if (this.begun < BEGUN_PER_TURN && this.waiting.size === 0) {
-      this.begun++;
+    if (this.started < STARTS_PER_TURN && this.waiting.size === 0) {
+      this.started++;
       return next();
     }
     const begin = (): void => {
       if (!response.destroyed) next();
     };
     (request as ServiceRequest).receivedAt = performance.now();
-    // the request that begins it later has a context of its own
+    // keeps the context of this request, because another request's context is active when it starts
     this.waiting.push(this.turnOf(request), AsyncResource.bind(begin));
   }
 
   private beginTurn(): void {
     this.endOfTurn = undefined;
-    for (this.begun = 0; this.begun < BEGUN_PER_TURN && this.waiting.size > 0; this.begun++) {
+    for (this.started = 0; this.started < STARTS_PER_TURN && this.waiting.size > 0; this.started++) {
       this.waiting.shift()!();
     }
     if (this.waiting.size > 0) this.endOfTurn ??= setImmediate(() => this.beginTurn());
   }
 
-  /** Returns whose turn a request waits for: that of its organization, or else of its address. */
+  /** Returns the owner whose turn a request waits for: its organization, or else its address. */
   private turnOf(request: IncomingMessage): OwnerPath {
     if (EXEMPT.test(pathOf(request))) return ['health', this.addresses.of(request)];
     const owner = this.ownerOf(request);
@@ -181,7 +181,7 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
       return this.refuse('event_loop', next);
     }
     serviceRequest.verified = (verified) => {
-      // what is closed has released its lease
+      // a closed response has already released its lease
       const moved = response.closed || response.destroyed ? undefined : this.inFlight.tryAcquire(verified, 1);
       if (!moved) return;
       lease.release();

@@ -7,12 +7,12 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Query parameters of lists and searches that filter by the time of creation. */
 export class CreatedListQueryDto extends NamedListQueryDto {
-  /** Made at this time or later (RFC 3339). */
+  /** Created at or after this time (RFC 3339). */
   @NotNull()
   @IsTime({ required: false })
   created_after?: string;
 
-  /** Made before this time (RFC 3339). */
+  /** Created before this time (RFC 3339). */
   @NotNull()
   @IsTime({ required: false })
   @NotBelow('created_after', instantOf)
@@ -27,7 +27,7 @@ interface OwnId {
 
 /**
  * Filters a list by the time of creation. Ids contain that time too, unless a clock was set back. The bounds on the ids
- * are a day wider, and let a list in id order start at the right place instead of reading all newer rows.
+ * are a day wider. They let a list in id order start at the right place instead of reading all newer rows.
  */
 export function addCreated(
   where: Where,

@@ -30,8 +30,8 @@ export function decodeCursor(cursor: string): CursorPosition {
 export const withTotal = (cursor: string, total: number | null): string => `${cursor}.${total ?? ''}`;
 
 /**
- * Returns the total of a list for one of its pages: the one that its cursor carries, or the number of its rows if they are the
- * end of the list. Counts only where neither is known.
+ * Returns the total of a list for one of its pages: the total in the page's cursor or, on the last page of a list without a
+ * cursor, the number of rows. Counts only if neither is known.
  *
  * @param count returns null for more than TOTAL_MAX
  */

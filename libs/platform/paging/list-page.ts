@@ -24,9 +24,9 @@ import {
 import { BY_CREATION, type SortKey } from './sorts';
 
 export interface ListSpec<Row = never> {
-  /** What follows SELECT. */
+  /** The expressions after SELECT. */
   columns: string | Sql;
-  /** What follows FROM. */
+  /** The tables after FROM. */
   from: string | Sql;
   where: Where;
   /** The expression of the row's own id: unique, and ascending with creation. */
@@ -44,16 +44,15 @@ export interface ListSpec<Row = never> {
    * `PAGE_BYTES`. Absent: rows are small.
    */
   bytes?: string;
-  /** Counts the rows in another way than by `from` and `where`. Null: more than TOTAL_MAX. */
+  /** Counts the rows. Default: by `from` and `where`. Returns null for more than TOTAL_MAX. */
   count?: () => Promise<number | null>;
   /**
-   * Returns the rows that belong to the list, in their order, if a part of its condition is outside the database. Requires
-   * `count`.
+   * Filters rows by a part of the condition that is outside the database. Keeps their order. Requires `count`.
    */
   keep?: (rows: Row[]) => Promise<Row[]>;
   /**
-   * Prepares the statements by this name. Only for a hot list whose plan does not depend on the values. `columns`, `from`
-   * and the text of `where` must always be the same, and rows never archived.
+   * Prepares the statements under this name. Only for a hot list whose plan does not depend on the values. `columns`, `from`
+   * and the text of `where` must always be the same, and rows must never be archived.
    */
   name?: string;
 }
@@ -71,8 +70,8 @@ type Keyed<Row> = Row &
 
 /**
  * Reads one page of a list by keyset: the rows after the cursor, in the order of the query. Then counts the list, unless the
- * page is all of it or its cursor carries the total. Throws 400 `invalid_query` for the cursor of another list, and for a
- * cursor together with an offset.
+ * page is the complete list or its cursor contains the total. Throws 400 `invalid_query` for the cursor of another list, and
+ * for a cursor together with an offset.
  */
 export async function listPage<Row>(
   on: SqlExecutor,
@@ -84,11 +83,11 @@ export async function listPage<Row>(
   const where = spec.where.copy();
   if (spec.archivedAt && query.include_archived !== true) where.add(raw(`${spec.archivedAt} IS NULL`));
 
-  const read = spec.keep ? readKept<Row> : readRows<Row>;
-  const found = limit === 0 ? [] : await read(on, spec, where, order);
-  const items = found.slice(0, limit);
+  const read = spec.keep ? readFiltered<Row> : readRows<Row>;
+  const rows = limit === 0 ? [] : await read(on, spec, where, order);
+  const items = rows.slice(0, limit);
   const last = items.at(-1);
-  const more = limit === 0 || found.length > limit || last?.page_goes_on === true;
+  const more = limit === 0 || rows.length > limit || last?.page_goes_on === true;
   const count = spec.count ?? (() => countRows(on, spec, where));
   const total = await totalOf(query, { rows: items.length, isLast: !more }, count);
   return {
@@ -102,26 +101,26 @@ export async function listPage<Row>(
   };
 }
 
-/** Batch sizes for finding the rows that belong to a list. Each batch is twice the previous one. */
-const KEPT_FIRST_BATCH = 100;
-const KEPT_BATCH_MAX = 3_200;
+/** Batch sizes for reading rows that are then filtered. Each batch is twice the previous one. */
+const FIRST_BATCH = 100;
+const BATCH_MAX = 3_200;
 
 /** Reads rows and filters them by `keep`, until the page is full. */
-async function readKept<Row>(
+async function readFiltered<Row>(
   on: SqlExecutor,
   spec: ListSpec<Row>,
   where: Where,
   order: PageOrder,
 ): Promise<Keyed<Row>[]> {
-  const found: Keyed<Row>[] = [];
+  const page: Keyed<Row>[] = [];
   let { offset, cursor } = order;
-  for (let limit = Math.max(order.limit, KEPT_FIRST_BATCH); ; limit = Math.min(limit * 2, KEPT_BATCH_MAX)) {
+  for (let limit = Math.max(order.limit, FIRST_BATCH); ; limit = Math.min(limit * 2, BATCH_MAX)) {
     const rows = await readRows<Row>(on, spec, where, { ...order, limit, offset: 0, cursor });
     const kept = spec.keep ? ((await spec.keep(rows)) as Keyed<Row>[]) : rows;
-    found.push(...kept.slice(offset));
+    page.push(...kept.slice(offset));
     offset = Math.max(0, offset - kept.length);
     const last = rows.length > limit ? rows.at(-1) : undefined;
-    if (!last || found.length > order.limit) return found.slice(0, order.limit + 1);
+    if (!last || page.length > order.limit) return page.slice(0, order.limit + 1);
     cursor = cursorAfter(last, order);
   }
 }
@@ -155,7 +154,7 @@ const named = ({ name }: { name?: string }, variant: string, statement: Sql): St
   name === undefined ? statement : prepared(`${name}.${variant}`, statement);
 
 /**
- * Selects the rows of a page that begin within its bytes, and at least the first. PostgreSQL stores large values apart
+ * Selects the rows of a page that start within its byte limit, and at least the first. PostgreSQL stores large values apart
  * from their rows, and does not read the values of omitted rows.
  */
 export const withinBytes = (rows: Sql, sort: Sql): Sql =>

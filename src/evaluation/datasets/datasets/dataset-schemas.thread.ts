@@ -3,7 +3,7 @@ import { canonicalJson, INLINE_JSON_MAX, RawJson } from '#platform/json';
 import {
   type CompiledSchema,
   JsonSchemaCache,
-  SchemaRefused,
+  SchemaError,
   type SchemaViolation,
 } from '#platform/json-schema';
 
@@ -22,7 +22,7 @@ export function faultOfSchema(schema: string): SchemaViolation | null {
     cache.compile(new RawJson(schema));
     return null;
   } catch (error) {
-    if (!(error instanceof SchemaRefused)) throw error;
+    if (!(error instanceof SchemaError)) throw error;
     return { pointer: error.pointer, detail: error.message };
   }
 }

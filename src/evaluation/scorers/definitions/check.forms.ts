@@ -1,5 +1,5 @@
-import { compileJsonSchema, SchemaRefused } from '#platform/json-schema';
-import { LinearRegExp, MAX_PATTERN_LENGTH, PatternRefused } from '#platform/linear-regexp';
+import { compileJsonSchema, SchemaError } from '#platform/json-schema';
+import { LinearRegExp, MAX_PATTERN_LENGTH, PatternError } from '#platform/linear-regexp';
 import {
   byType,
   flag,
@@ -136,7 +136,7 @@ const REGEX = form(
     try {
       LinearRegExp.compile(pattern, flags ?? '');
     } catch (error) {
-      if (!(error instanceof PatternRefused)) throw error;
+      if (!(error instanceof PatternError)) throw error;
       place.at('pattern').fault(`cannot be used: ${error.message}`);
     }
   },
@@ -159,7 +159,7 @@ const JSON_SCHEMA = form(
     try {
       compileJsonSchema(schema);
     } catch (error) {
-      if (!(error instanceof SchemaRefused)) throw error;
+      if (!(error instanceof SchemaError)) throw error;
       place.at('schema').fault(error.message, error.pointer);
     }
   },
