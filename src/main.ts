@@ -16,5 +16,5 @@ start(async () => {
   const app = await createApi(environment);
   stopOnSignal(() => app.close(), environment.SHUTDOWN_SECONDS);
   await app.listen(environment.PORT, environment.HOST);
-  rootLogger.info({ url: await app.getUrl() }, 'the API listens');
+  rootLogger.info({ url: await app.getUrl() }, 'the API is listening');
 });

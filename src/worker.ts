@@ -22,5 +22,5 @@ start(async () => {
     logger: new JsonLogger(),
   });
   stopOnSignal(() => app.close(), environment.SHUTDOWN_SECONDS);
-  rootLogger.info('the worker runs');
+  rootLogger.info('the worker is running');
 });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestApp } from './test-app';
 
-/** An API process besides the test's own one, on the same database. */
+/** An API process in addition to the test's own, on the same database. */
 export class ApiProcess {
   private constructor(
     private readonly child: ChildProcess,
@@ -22,14 +22,14 @@ export class ApiProcess {
       const last: string[] = [];
       createInterface({ input: child.stdout }).on('line', (line) => {
         last.splice(0, last.length - 50, line);
-        if (line.includes('"msg":"the API listens"')) resolve((JSON.parse(line) as { url: string }).url);
+        if (line.includes('"msg":"the API is listening"')) resolve((JSON.parse(line) as { url: string }).url);
       });
       child.once('exit', (code) => reject(new Error(`The API ended with ${code}: ${last.join('\n')}`)));
     });
     return new ApiProcess(child, url);
   }
 
-  /** Stops it like a signal, and waits for its end. */
+  /** Stops the process with SIGTERM, and waits for its end. */
   async stop(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const ended = once(this.child, 'exit');

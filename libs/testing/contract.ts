@@ -59,10 +59,10 @@ export const committedDocument = <Document = OpenAPIObject>(): Document =>
   (committed ??= JSON.parse(readFileSync('openapi.json', 'utf8'))) as Document;
 
 /**
- * Checks responses against the committed OpenAPI document. Of a response that an API sent through the proxy, only the headers
- * of the service are checked. The operation, the status and the media type must be documented.
- * The response must have the required headers, and no undocumented ones that clients rely on. The body must match its
- * schema, without undocumented members.
+ * Checks responses against the committed OpenAPI document. The operation, the status and the media type must be documented.
+ * The response must have the required headers, and no undocumented headers that clients rely on. The body must match its
+ * schema, without undocumented members. For a response that an API sent through the proxy, only the service's own headers are
+ * checked.
  */
 export class Contract {
   /** Operations seen so far, as `METHOD /path/{template} status`. */
@@ -93,7 +93,7 @@ export class Contract {
     }
     if (!response.content || answer.method === 'HEAD') return;
     const media = (answer.headers.get('content-type') ?? '').split(';')[0]!.trim();
-    // content of any type has no other schema than being bytes
+    // content of any type has no schema other than bytes
     if (response.content['*/*'] && !response.content[media]) return;
     if (!response.content[media]) throw new Error(`${label}: the media type ${media} is not documented.`);
     const validate =
@@ -101,13 +101,13 @@ export class Contract {
     if (validate && !validate(answer.body)) {
       const faults = this.schemas.faultsOf(validate).slice(0, 2_000);
       throw new Error(
-        `${label} does not meet its schema: ${faults}\n${JSON.stringify(answer.body)?.slice(0, 1000)}`,
+        `${label} does not match its schema: ${faults}\n${JSON.stringify(answer.body)?.slice(0, 1000)}`,
       );
     }
   }
 }
 
-/** What the document calls the responses of an API: success, and all others. */
+/** Returns the key of the responses of an API in the document: success, and all others. */
 const rangeOf = (status: number): string => (status >= 200 && status < 300 ? '2XX' : 'default');
 
 /** The compiled schemas of a document. Compiling them takes longer than most tests. */

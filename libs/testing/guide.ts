@@ -14,7 +14,7 @@ const END = '\0';
 /** A code block of a page. */
 interface Block {
   language: string;
-  /** The name of the file that the block is, if it is one. */
+  /** The name of the file that the block contains, if it is a file. */
   name: string | undefined;
   text: string;
   /** Whether the block is a sample of what the block directly before it prints. */
@@ -54,7 +54,7 @@ const tools = ['bash', 'curl', 'jq'];
 export function describeGuide(page: string, tests: () => void): void {
   const missing = tools.filter((tool) => spawnSync(tool, ['--version']).status !== 0);
   if (missing.length > 0)
-    process.stderr.write(`there is no ${missing.join(', ')}: the test of ${page} is SKIPPED.\n`);
+    process.stderr.write(`${missing.join(', ')} not found: the tests of ${page} are SKIPPED.\n`);
   (missing.length === 0 ? describe : describe.skip)(page, tests);
 }
 
@@ -62,7 +62,7 @@ export function describeGuide(page: string, tests: () => void): void {
  * A page of `docs/` whose code blocks run as a reader would run them, against a real service:
  *
  * - A block with a file name (` ```js feedback.mjs `) is written to that file.
- * - A `sh` block without a name runs in one shell, in order, so that later blocks see the variables and functions of earlier
+ * - `sh` blocks without a name run in one shell, in order, so that later blocks see the variables and functions of earlier
  *   ones. The shell stops at the first command that fails.
  * - A `json` or `text` block directly after it is a sample of what it prints, and is compared: see `matchesSample`.
  * - Other blocks do not run.
@@ -130,7 +130,7 @@ export class Guide {
    * Runs the next shell blocks, one by default. Throws if a command fails, if a block prints something else than its sample,
    * and at the end of the page.
    *
-   * @returns what the last of them printed
+   * @returns the output of the last of them
    */
   async next(count = 1): Promise<string> {
     for (; count > 1; count--) await this.next();
@@ -144,14 +144,14 @@ export class Guide {
     return printed;
   }
 
-  /** Runs all shell blocks that are left. @returns what each printed */
+  /** Runs the remaining shell blocks. @returns the output of each */
   async rest(): Promise<string[]> {
     const printed: string[] = [];
     while (this.blocks.slice(this.at).some(isRun)) printed.push(await this.next());
     return printed;
   }
 
-  /** Runs commands in the shell of the page, as a reader would between two blocks. @returns what they printed */
+  /** Runs commands in the shell of the page, as a reader would between two blocks. @returns their output */
   runInShell(commands: string): Promise<string> {
     const file = this.pathOf(`.block-${this.at}.sh`);
     writeFileSync(file, commands);
@@ -182,7 +182,7 @@ export class Guide {
     });
   }
 
-  /** Runs a file of the page in a shell of its own. */
+  /** Runs a file of the page in a separate shell. */
   async script(name: string, args: string[], env: Record<string, string> = {}): Promise<ScriptEnd> {
     try {
       const options = { cwd: this.directory, env: { ...this.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
@@ -194,7 +194,7 @@ export class Guide {
     }
   }
 
-  /** Starts a file of the page in a process group of its own, which the caller ends. */
+  /** Starts a file of the page in a separate process group, which the caller must end. */
   start(name: string, args: string[], env: Record<string, string> = {}): ReturnType<typeof spawn> {
     const options = { cwd: this.directory, env: { ...this.env, ...env }, detached: true } as const;
     return spawn('bash', [name, ...args], { ...options, stdio: 'ignore' });

@@ -2,7 +2,7 @@ import http, { type IncomingHttpHeaders, type IncomingMessage, type ServerRespon
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
-/** A request that a forwarder has passed on. */
+/** A request that a forwarder has forwarded. */
 export interface Forwarded {
   /** The origin that received it. */
   to: string;
@@ -11,8 +11,8 @@ export interface Forwarded {
 }
 
 /**
- * A load balancer in the test's process: it sends each request to the next of its targets, on a connection of its own, as
- * the client sent it, `Host` and `Origin` included. It can add headers.
+ * A load balancer in the test's process. It sends each request unchanged, including `Host` and `Origin`, to the next of its
+ * targets, on a separate connection. It can add headers.
  */
 export class HttpForwarder {
   readonly forwarded: Forwarded[] = [];

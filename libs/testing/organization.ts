@@ -16,7 +16,7 @@ export interface TestServiceAccount {
   key: string;
 }
 
-/** An organization of a test's own, with one workspace. */
+/** The organization of one test, with one workspace. */
 export class TestOrganization {
   /** Owns everything. */
   readonly scope: OrgScope;
@@ -64,8 +64,8 @@ export class TestOrganization {
 
   /** Creates another workspace, without members. */
   async newWorkspace(name: string = newId('wsp')): Promise<string> {
-    const make = (tx: Tx) => this.app.get(WorkspaceService).add(tx, this.scope, { name });
-    return (await this.app.database.transaction(make)).workspace_id;
+    const create = (tx: Tx) => this.app.get(WorkspaceService).add(tx, this.scope, { name });
+    return (await this.app.database.transaction(create)).workspace_id;
   }
 }
 

@@ -20,14 +20,14 @@ export interface TestRedis {
 }
 
 /**
- * Returns the Redis of `TEST_REDIS_URL` if it answers, else starts a `redis-server` from the PATH on a free port, without
+ * Returns the Redis of `TEST_REDIS_URL` if it responds, else starts a `redis-server` from the PATH on a free port, without
  * persistence. That server ends with `stop()` or with this process. Returns null if there is neither.
  */
 export async function findRedis(): Promise<TestRedis | null> {
-  const given = process.env.TEST_REDIS_URL;
-  if (given) {
-    if (await answers(given)) return { url: given, stop: () => Promise.resolve() };
-    process.stderr.write('TEST_REDIS_URL is set, but no Redis answers there.\n');
+  const url = process.env.TEST_REDIS_URL;
+  if (url) {
+    if (await isReachable(url)) return { url, stop: () => Promise.resolve() };
+    process.stderr.write('TEST_REDIS_URL is set, but no Redis responds there.\n');
   }
   if (spawnSync('redis-server', ['--version']).status !== 0) return null;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
@@ -68,9 +68,9 @@ function warn(text: string): void {
   process.stderr.write(`\nWARNING (Redis): ${text}\n`);
 }
 
-/** A Redis for one test, which loses its data in a restart. */
+/** A Redis for one test. It loses its data in a restart. */
 export interface OwnRedis extends TestRedis {
-  /** Ends it, and starts an empty one at the same address. */
+  /** Ends the server, and starts an empty one at the same address. */
   restart(): Promise<void>;
 }
 
@@ -114,22 +114,22 @@ async function startRedis({
   );
   closeSync(output);
   const url = `redis://:${password}@127.0.0.1:${port}`;
-  if (await becomesReady(server, url)) return { url, stop: () => server.stop() };
+  if (await waitUntilReady(server, url)) return { url, stop: () => server.stop() };
   await server.stop();
   rmSync(directory, { recursive: true, force: true });
   return undefined;
 }
 
-async function becomesReady(server: HeldProcess, url: string): Promise<boolean> {
+async function waitUntilReady(server: HeldProcess, url: string): Promise<boolean> {
   const deadline = Date.now() + 10_000;
   while (!server.hasEnded && Date.now() < deadline) {
-    if (await answers(url)) return true;
+    if (await isReachable(url)) return true;
     await pause(20);
   }
   return false;
 }
 
-async function answers(url: string): Promise<boolean> {
+async function isReachable(url: string): Promise<boolean> {
   const client = new Redis(url, {
     lazyConnect: true,
     retryStrategy: () => null,

@@ -20,7 +20,7 @@ export interface Bootstrap {
 export interface StandaloneOptions {
   /** Variables that override the defaults. */
   env?: Record<string, string>;
-  /** An existing, empty or migrated database. Default: an embedded PostgreSQL of its own. */
+  /** An existing, empty or migrated database. Default: a separate embedded PostgreSQL. */
   databaseUrl?: string;
   /** Directory of the build to run. */
   dist?: string;
@@ -30,8 +30,8 @@ export interface StandaloneOptions {
 }
 
 /**
- * The service in a separate process, as `npm start` runs it: API and worker, with a data directory of its own and a free
- * port. Its own database is durable as in production: the server syncs its commits.
+ * The service in a separate process, as `npm start` runs it: API and worker, with its own data directory and a free port.
+ * Its embedded database is as durable as in production: the server syncs its commits.
  */
 export class StandaloneService {
   /** Resolves when the process has ended, with its exit code or signal. */
@@ -109,7 +109,7 @@ export class StandaloneService {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await new Promise<void>((resolve, reject) => {
-      worker.stdout.on('data', (text: Buffer) => text.includes('the worker runs') && resolve());
+      worker.stdout.on('data', (text: Buffer) => text.includes('the worker is running') && resolve());
       worker.once('exit', (code) => reject(new Error(`The worker ended with code ${code}.`)));
     });
     return {
@@ -131,7 +131,7 @@ export class StandaloneService {
     this.child.kill('SIGKILL');
   }
 
-  /** Stops the process like a signal, and removes its data. A process that hangs is killed after `graceMs`. */
+  /** Stops the process with SIGTERM, and removes its data. Kills a process that hangs after `graceMs`. */
   async stop(graceMs = 60_000): Promise<void> {
     if (this.isRunning) {
       this.child.kill('SIGTERM');

@@ -5,7 +5,7 @@ const READY = Buffer.from('5a0000000549', 'hex');
 /** PostgreSQL's `ErrorResponse` of a server that shuts down. */
 const SHUTTING_DOWN = errorResponse('SFATAL', 'VFATAL', 'C57P01', 'Mterminating connection');
 
-/** A proxy to a server whose connections can be cut, to test the clients. */
+/** A proxy to a server, whose connections can be cut to test the clients. */
 export class TcpProxy {
   private readonly sockets = new Set<net.Socket>();
   private open = true;
@@ -41,8 +41,8 @@ export class TcpProxy {
   }
 
   /**
-   * From now on ends each connection to PostgreSQL as soon as it is ready, like a server that shuts down: the client reads
-   * that the connection is ready and that it has ended in one packet.
+   * From now on, ends each connection to PostgreSQL as soon as it is ready, like a server that shuts down: in one packet, the
+   * client reads that the connection is ready and that it has ended.
    */
   endWhenReady(): void {
     this.open = true;

@@ -18,7 +18,7 @@ import { TestIssuer } from './test-issuer';
 export interface TestAppOptions {
   /** Variables that override the defaults. */
   env?: Record<string, string>;
-  /** More entries of `AUTH_ISSUERS`, besides the test's own issuer. */
+  /** More entries of `AUTH_ISSUERS`, in addition to the test's own issuer. */
   issuers?: Record<string, unknown>[];
   /** An existing database, which is kept: for a second process on the same data. */
   databaseUrl?: string;
@@ -28,7 +28,7 @@ export interface TestAppOptions {
   areas?: readonly Type[];
 }
 
-/** The real API, on a database of its own, listening on a free port. */
+/** The real API on its own database, listening on a free port. */
 export class TestApp {
   constructor(
     readonly app: NestExpressApplication,
@@ -62,15 +62,15 @@ export class TestApp {
   }
 
   /**
-   * Starts another process on the same data, with some variables changed. A test of a short deadline prepares with the
-   * first process, and starts this one for the request that is to be late: on a slow machine anything else may be late too.
+   * Starts another instance on the same data, with some variables changed. A test of a short deadline prepares its data with
+   * the first instance and sends only the late request to this one, because on a slow machine other requests may be late too.
    */
   another(env: Record<string, string> = {}): Promise<TestApp> {
     const { databaseUrl, issuer } = this;
     return createTestApp({ databaseUrl, issuer, env: { ...this.env, ...env } });
   }
 
-  /** Stops the service like a signal, and drops its database. */
+  /** Stops the service as a signal would, and drops its database. */
   close(): Promise<void> {
     this.closed ??= this.app.close().then(() => this.drop());
     return this.closed;
@@ -78,7 +78,7 @@ export class TestApp {
   private closed: Promise<void> | null = null;
 }
 
-/** Boots the API like a process: `ApiModule` on a fresh, migrated database. Call `close()` in `afterAll`. */
+/** Boots the API as its process does: `ApiModule` on a fresh, migrated database. Call `close()` in `afterAll`. */
 export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const database = options.databaseUrl
     ? { url: options.databaseUrl, drop: () => Promise.resolve() }

@@ -1,7 +1,7 @@
-"""Runs OpenStack Swift with its S3 API in one process, for the tests: four servers on 127.0.0.1, objects in memory.
+"""Runs OpenStack Swift with its S3 API in one process for the tests: four servers on 127.0.0.1, with objects in memory.
 
-Arguments: an empty directory, an access key, a secret key. Prints the port of the S3 API when it answers.
-Debian's package python3-swift brings what it imports.
+Arguments: an empty directory, an access key, a secret key. Prints the port of the S3 API when it is ready.
+Debian's package python3-swift installs the imported modules.
 """
 
 import os
@@ -45,7 +45,7 @@ class Silent:
 
 
 class NoCache:
-    """Stands for memcached, which the S3 API requires."""
+    """Replaces memcached, which the S3 API requires."""
 
     def get(self, key, **options):
         return None

@@ -10,7 +10,7 @@ import { holdProcess } from '#platform/embedded-postgres';
 /** Variable with which the setup of the run passes the endpoint to the workers. */
 const ENDPOINT_VARIABLE = 'TEST_RUN_S3_ENDPOINT';
 
-/** Debian's Python, because the Python on the PATH may be another one, without Debian's packages. */
+/** Debian's Python, because the Python on the PATH may be another one that lacks Debian's packages. */
 const PYTHON = '/usr/bin/python3';
 const SCRIPT = path.resolve('libs/testing/test-bucket.py');
 const START_MS = 30_000;
@@ -21,7 +21,7 @@ export interface TestS3 {
   stop(): Promise<void>;
 }
 
-/** A bucket of its own for a test file. */
+/** The bucket of one test file. */
 export interface TestBucket {
   readonly name: string;
   /** A client, to look at the bucket from outside. */
@@ -32,12 +32,12 @@ export interface TestBucket {
 }
 
 /**
- * Starts an S3 service for the whole run (OpenStack Swift from Debian's `python3-swift`, with objects in memory), and passes it and
- * its credentials to the workers. Returns null if it is not installed. Call it once, before the workers start.
+ * Starts an S3 service for the whole run (OpenStack Swift from Debian's `python3-swift`, with objects in memory), and passes
+ * its endpoint and credentials to the workers. Returns null if it is not installed. Call it once, before the workers start.
  */
 export async function provideS3(): Promise<TestS3 | null> {
   if (spawnSync(PYTHON, ['-I', '-c', 'import swift.obj']).status !== 0) {
-    warn('there is no Swift: tests that need a bucket are SKIPPED in this run.');
+    warn('OpenStack Swift is not installed: tests that need a bucket are SKIPPED in this run.');
     return null;
   }
   const [accessKey, secretKey] = ['test:tester', randomBytes(16).toString('hex')];
@@ -91,7 +91,7 @@ export function describeWithS3(name: string, fn: (create: () => Promise<TestBuck
 
 async function createBucket(endpoint: string): Promise<TestBucket> {
   const name = `test-${randomBytes(6).toString('hex')}`;
-  // loaded here, because most test files do without it
+  // loaded here, because most test files do not need it
   const { CreateBucketCommand, S3Client } = await import('@aws-sdk/client-s3');
   const client = new S3Client({ region: 'us-east-1', endpoint, forcePathStyle: true });
   await client.send(new CreateBucketCommand({ Bucket: name }));

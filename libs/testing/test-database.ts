@@ -29,27 +29,27 @@ export interface TestDatabaseServer {
 }
 
 /**
- * Provides the PostgreSQL server of a test run: the one of `TEST_DATABASE_URL`, whose role must be allowed to create
- * databases, or else an ephemeral one, which disappears after the run even if the run is killed. On a given server it
- * removes the databases of killed runs. Call it once, before the workers start.
+ * Provides the PostgreSQL server of a test run: the server of `TEST_DATABASE_URL`, whose role must be allowed to create
+ * databases, or else an ephemeral server, which disappears after the run even if the run is killed. On a server of
+ * `TEST_DATABASE_URL`, removes the databases of killed runs. Call it once, before the workers start.
  *
  * @param prepareTemplate prepares an empty database as the template of all test files, and leaves no connection open
  */
 export async function startTestDatabaseServer(
   prepareTemplate: (databaseUrl: string) => Promise<void>,
 ): Promise<TestDatabaseServer> {
-  const given = process.env.TEST_DATABASE_URL;
-  const own = given
+  const configured = process.env.TEST_DATABASE_URL;
+  const own = configured
     ? undefined
     : await startEmbeddedPostgres({
         dataDir: mkdtempSync(path.join(os.tmpdir(), 'registry-test-')),
         ephemeral: true,
       });
-  const server = given ?? own?.url ?? '';
+  const server = configured ?? own?.url ?? '';
   const run = `registry_test_${randomBytes(4).toString('hex')}`;
   // The name of this connection shows other runs that this one is alive.
   const session = new Client({ connectionString: server, application_name: run });
-  session.on('error', () => undefined); // The server went away; the tests say so.
+  session.on('error', () => undefined); // The tests report a lost server.
   const stop = async () => {
     await dropDatabases(session, (name) => name.startsWith(run));
     await session.end();
@@ -83,7 +83,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const server = process.env[SERVER_VARIABLE];
   const template = process.env[TEMPLATE_VARIABLE];
   if (!server || !template) {
-    throw new Error('There is no test database server: run jest with the project’s jest.config.cjs.');
+    throw new Error('There is no test database server. Run jest with the project’s jest.config.cjs.');
   }
   const name = template.replace(/template$/, randomBytes(6).toString('hex'));
   await withClient(server, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${template}`));

@@ -17,13 +17,13 @@ export interface JudgeAsked {
   closed: AbortSignal;
 }
 
-/** The response of a judge; one of these. */
+/** The response of a judge. */
 export type JudgeReply =
   /** The content of the message of a chat completion, or the labels of a classifier. */
   | { content: unknown; logprobs?: unknown; finishReason?: string; usage?: object; model?: string }
   /** An arbitrary response. */
   | { status: number; headers?: Record<string, string>; body?: string }
-  /** Part of a response, and then the connection is closed. */
+  /** A part of a response, after which the connection is closed. */
   | 'closes'
   /** No response. */
   | 'hangs'
@@ -42,7 +42,7 @@ const firstLabel = ({ labels }: { labels: string[] }): object[] =>
 export class TestJudge {
   /** All requests, in order. */
   readonly asked: JudgeAsked[] = [];
-  /** Most concurrent requests so far. */
+  /** Maximum number of concurrent requests so far. */
   peak = 0;
   /** Returns the response to a request. By default it agrees. */
   reply: (asked: JudgeAsked) => JudgeReply | Promise<JudgeReply> = agree;
@@ -64,7 +64,7 @@ export class TestJudge {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** Variables of a service that uses it as an LLM judge and as a classifier. */
+  /** The environment of a service that uses this judge as an LLM judge and as a classifier. */
   get env(): Record<string, string> {
     return {
       JUDGE_BASE_URL: `http://127.0.0.1:${this.port}/v1`,
@@ -74,7 +74,7 @@ export class TestJudge {
     };
   }
 
-  /** Drops its requests, and agrees again. */
+  /** Drops the recorded requests, and restores the default response. */
   reset(): void {
     this.asked.length = 0;
     this.peak = 0;
@@ -103,7 +103,7 @@ export class TestJudge {
     const json = JSON.parse(body);
     const repeat = this.seen.get(body) ?? 0;
     this.seen.set(body, repeat + 1);
-    const said = (json.messages ?? [])
+    const userMessages = (json.messages ?? [])
       .filter((one: any) => one.role === 'user')
       .map((one: any) => one.content);
     const asked = {
@@ -111,7 +111,7 @@ export class TestJudge {
       headers: request.headers,
       body,
       json,
-      prompt: said.at(-1) ?? json.inputs,
+      prompt: userMessages.at(-1) ?? json.inputs,
       repeat,
       closed: closed.signal,
     };

@@ -17,7 +17,7 @@ export class TestWorker {
     return this.context.get<Type>(type as never, { strict: false });
   }
 
-  /** Stops it like SIGTERM. */
+  /** Stops the worker as SIGTERM would. */
   close(): Promise<void> {
     return this.context.close();
   }
@@ -49,7 +49,7 @@ export class WorkerProcess {
       let output = '';
       child.stdout!.setEncoding('utf8').on('data', (text: string) => {
         output = (output + text).slice(-10_000);
-        if (output.includes('the worker runs')) resolve();
+        if (output.includes('the worker is running')) resolve();
       });
       child.once('exit', (code) => reject(new Error(`The worker ended with ${code}: ${output}`)));
     });

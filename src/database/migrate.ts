@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { WatchedClient } from '#platform/db';
 import { migrateQueues } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
-import { StartRefusal } from '#platform/process';
+import { StartError } from '#platform/process';
 import { BASELINE, MIGRATIONS } from './migrations';
 
 /** Key of the advisory lock for migrations: an arbitrary number, the same in every process. */
@@ -32,7 +32,7 @@ const logWait = (seconds: number): void =>
  *
  * Polls for the lock, because a session that blocks on it would keep `CREATE INDEX CONCURRENTLY` waiting for ever.
  *
- * @throws StartRefusal if the database has migrations from before the baselines. The database is left unchanged.
+ * @throws StartError if the database has migrations from before the baselines. The database is left unchanged.
  */
 export async function migrate(
   databaseUrl: string,
@@ -43,7 +43,7 @@ export async function migrate(
   try {
     await takeLock(session, onWait);
     if (await precedesBaseline(session)) {
-      throw new StartRefusal(
+      throw new StartError(
         `The database has the schema of an earlier version, which this version cannot migrate: ${remedy}.`,
       );
     }

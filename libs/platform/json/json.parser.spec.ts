@@ -128,8 +128,8 @@ describe('parseJson', () => {
 
   describe('refuses characters that cannot be stored', () => {
     it.each([
-      ['{"a":["x","b\\u0000"]}', '/a/1', 'The string holds a NUL'],
-      ['{"a":{"b\\u0000":1}}', '/a', 'A member name of this object holds a NUL'],
+      ['{"a":["x","b\\u0000"]}', '/a/1', 'The string contains a NUL'],
+      ['{"a":{"b\\u0000":1}}', '/a', 'A member name of this object contains a NUL'],
       ['{"a":["\\ud800"]}', '/a/0', 'half of a surrogate pair (\\ud800)'],
       ['["\\udfff"]', '/0', 'half of a surrogate pair (\\udfff)'],
       ['["\\uD83D\\u0041"]', '/0', '(\\ud83d)'],

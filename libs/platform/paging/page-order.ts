@@ -41,7 +41,7 @@ export function orderOf(query: ListQueryDto, sorts: Record<string, SortKey>, def
   return { sort, key, descending, limit, offset: query.offset ?? 0, cursor: query.cursor };
 }
 
-/** Converts a column list or table name, which may be a plain text because it is a constant of the code. */
+/** Converts a column list or table name, which may be plain text because it is a constant in the code. */
 export const toSql = (text: string | Sql): Sql => (typeof text === 'string' ? raw(text) : text);
 
 /** Orders by these columns, in the direction of the page. */
@@ -50,7 +50,7 @@ export const orderBy = ({ descending }: PageOrder, ...columns: string[]): Sql =>
 
 /** The columns that `cursorAfter` needs. */
 export const placeColumns = ({ key }: PageOrder, { id, idType }: RowId): Sql =>
-  raw(`${key.type ? KEYS[key.type].written(key.expression) : 'NULL'} AS page_key,
+  raw(`${key.type ? KEYS[key.type].write(key.expression) : 'NULL'} AS page_key,
     ${id}${idType === 'int8' ? '::text' : ''} AS page_id`);
 
 export const cursorAfter = (row: RowPlace, { sort, key }: PageOrder): string =>
@@ -81,22 +81,22 @@ const isInt8 = (text: string): boolean => {
 
 const foreignCursor = () => problem.invalidQuery('cursor', 'belongs to another list or sort');
 
-/** How keys are written into a cursor and read back. Every text that matches `form` can be read. */
+/** How keys are written to a cursor and read back. Every text that matches `form` can be read. */
 const KEYS = {
   text: {
-    written: (expression: string) => `(${expression})::text`,
+    write: (expression: string) => `(${expression})::text`,
     form: /^[^\0]*$/,
     read: (key: string) => sql`${key}::text`,
   },
   /** Microseconds since 1970. */
   timestamptz: {
-    written: (expression: string) => `(extract(epoch FROM ${expression}) * 1000000)::bigint::text`,
+    write: (expression: string) => `(extract(epoch FROM ${expression}) * 1000000)::bigint::text`,
     form: /^\d{1,17}$/,
     read: (key: string) => microsecondsToTime(sql`${key}`),
   },
-  /** The shortest text that stands for the number. */
+  /** The shortest text that represents the number. */
   float8: {
-    written: (expression: string) => `(${expression})::text`,
+    write: (expression: string) => `(${expression})::text`,
     form: /^-?\d{1,400}(\.\d{1,400})?(e[+-]?\d{1,4})?$/,
     read: (key: string) => sql`${Number(key)}::float8`,
   },

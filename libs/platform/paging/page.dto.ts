@@ -13,7 +13,7 @@ export const PAGE_BYTES = 4 * 1024 * 1024;
 /** Totals are exact up to this many rows, and null beyond. */
 export const TOTAL_MAX = 100_000;
 
-/** Reads an integer from a query. Other values stay as they are, and fail validation. */
+/** Reads an integer from a query. Other values stay unchanged, and fail validation. */
 export const ToInteger = () =>
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value,
@@ -28,7 +28,7 @@ const sortedBy = (members: string[]): PropertyDecorator =>
     IsOptional(),
     IsOneOf(
       members.flatMap((member) => [member, `-${member}`]),
-      { required: false, description: 'Ascending; a leading `-` sorts descending.' },
+      { required: false, description: 'Sorts ascending. A leading `-` sorts descending.' },
     ),
   );
 
@@ -41,8 +41,8 @@ export const SortedBy =
 /** Query parameters that select a page of a list. */
 export class PageQueryDto {
   /**
-   * Items on a page; 0 returns no items and the total. A page of large items, of several MiB together, may have fewer:
-   * `next_cursor` continues after them.
+   * Maximum number of items. 0 returns no items, only the total. A page of large items, of several MiB in total, may have
+   * fewer: continue with `next_cursor`.
    */
   @ApiProperty({
     required: false,
@@ -59,7 +59,7 @@ export class PageQueryDto {
   @ToInteger()
   limit?: number;
 
-  /** Items to skip. Not together with `cursor`. */
+  /** Number of items to skip. Cannot be combined with `cursor`. */
   @ApiProperty({
     required: false,
     type: 'integer',
@@ -75,7 +75,7 @@ export class PageQueryDto {
   @ToInteger()
   offset?: number;
 
-  /** `next_cursor` of the previous page: continues after it, at the same cost at any depth. */
+  /** `next_cursor` of the previous page. Continues after that page, at the same cost at any depth. */
   @IsOptional()
   @IsString()
   @MaxLength(2048)
@@ -117,7 +117,7 @@ export class PageMetaDto {
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   total!: number | null;
 
-  /** Pass it as `cursor` for the next page; null on the last page. */
+  /** Pass it as `cursor` to get the next page. Null on the last page. */
   next_cursor!: string | null;
 }
 

@@ -15,7 +15,7 @@ import {
 import type { SortKey } from './sorts';
 
 /**
- * A list with conditions that no index serves. It reads rows in their order and checks them one by one. `columns` and the
+ * A list with conditions that no index serves. Rows are read in their order and checked one by one. `columns` and the
  * conditions refer to a row `t`.
  */
 export interface ScanSpec {
@@ -27,7 +27,7 @@ export interface ScanSpec {
   condition?: Sql;
   /** A condition on other tables, by keys of the row. Only checked for rows that meet `condition`. */
   lookup?: Sql;
-  /** About how many rows `lookup` reads: an expression over a row. */
+  /** The approximate number of rows that `lookup` reads, as an expression over a row. */
   cost?: Sql;
   id: string;
   /** Defaults to `text`. */
@@ -36,11 +36,11 @@ export interface ScanSpec {
   defaultSort: string;
   /** The expression of a row's size in bytes, see `ListSpec`. */
   bytes?: string;
-  /** Returns the rows that belong to the list, in their order, if a part of its condition is outside of this statement. */
+  /** Filters rows by a part of the condition that is outside of this statement. Keeps their order. */
   keep?: (rows: readonly RowPlace[]) => Promise<RowPlace[]>;
 }
 
-/** Limits on the rows that one statement reads and on the cost of its lookups. The row that reaches the second is the last. */
+/** Limits on the rows that one statement reads and on the cost of its lookups. The row that reaches the cost is the last. */
 interface ScanLimit {
   rows: number;
   lookups: number;
@@ -48,32 +48,33 @@ interface ScanLimit {
 
 /** The rows take some tens of milliseconds, the lookups up to a second. */
 const PAGE_LIMIT: ScanLimit = { rows: 20_000, lookups: 50_000 };
-/** How long a page without any row goes on scanning, at most, in milliseconds. */
+/** Maximum time that a page without any row continues to scan, in milliseconds. */
 const SCAN_MS = 5_000;
 const COUNT_LIMIT: ScanLimit = { rows: TOTAL_MAX, lookups: 20_000 };
 
 /**
- * Reads one page of such a list. The number of rows that it reads at once is bounded, even if few of them belong to the list.
- * A page that has found a row may then end early. One that has found no row goes on until `scanEnd`. Its cursor continues
- * after the last row that was read. The total is null if counting would read too many rows. An offset skips rows that belong
- * to the list. If a page finds fewer, it is empty, and its cursor skips the rest.
+ * Reads one page of a list with conditions that no index serves. The number of rows that it reads at once is limited, even
+ * if few of them belong to the list. A page that has found a row may then end early. A page that has found no row continues
+ * until `scanEnd`. The cursor of a page continues after the last row that was read. The total is null if counting would read
+ * too many rows. An offset skips rows that belong to the list. If a page finds fewer rows than the offset, it is empty, and
+ * its cursor skips the rest.
  *
  * The statements of a page must see the same rows, so `on` must be a transaction with one snapshot.
  */
 export const scanPage = <Row>(on: SqlExecutor, spec: ScanSpec, query: ListQueryDto): Promise<RowPage<Row>> =>
   scanRanges(on, [spec], query);
 
-/** When a page without any row stops scanning: after a few seconds, with half of the time for the request left. */
+/** Returns when a page without any row stops scanning: after a few seconds, or half of the time left for the request. */
 export function scanEnd({ deadline = Infinity }: SqlExecutor): number {
   const now = performance.now();
   return now + Math.min(SCAN_MS, (deadline - now) / 2);
 }
 
 /**
- * Reads one page of a list that consists of ranges, one after the other, like `scanPage`. For a sort by a value that some
- * rows do not have: each range has its own key for the sort.
+ * Reads one page of a list that consists of consecutive ranges, like `scanPage`. For a sort by a value that some rows do not
+ * have: each range has its own sort key.
  *
- * @param count counts the rows of all ranges in another way than one by one
+ * @param count counts the rows of all ranges. Default: counts each range
  */
 export async function scanRanges<Row>(
   on: SqlExecutor,
@@ -81,7 +82,7 @@ export async function scanRanges<Row>(
   query: ListQueryDto,
   count: () => Promise<number | null> = () => countRanges(on, ranges, query),
 ): Promise<RowPage<Row>> {
-  const { cursor: _, ...uncut } = query;
+  const { cursor: _, ...withoutCursor } = query;
   const { sort, limit, offset } = orderOf(query, ranges[0]!.sorts, ranges[0]!.defaultSort);
   const start = startOf(query.cursor, sort, ranges.length, offset);
   const until = scanEnd(on);
@@ -95,12 +96,12 @@ export async function scanRanges<Row>(
       break;
     }
     const order = {
-      ...orderOf(uncut, spec.sorts, spec.defaultSort),
+      ...orderOf(withoutCursor, spec.sorts, spec.defaultSort),
       limit: limit - rows.length,
       offset: toSkip,
       cursor: index === start.range ? start.cursor : undefined,
     };
-    const part = await (spec.keep ? scanKept<Row> : scanRange<Row>)(on, spec, order, until);
+    const part = await (spec.keep ? scanFiltered<Row> : scanRange<Row>)(on, spec, order, until);
     rows.push(...part.rows);
     toSkip -= part.skipped;
     if (part.end) next_cursor = plainCursorAfter(part.end, { ...order, sort: placeOf(sort, index, toSkip) });
@@ -125,12 +126,12 @@ interface PageStart {
   toSkip: number;
 }
 
-/** The id in the cursor of a page that begins with a range. */
+/** The id in the cursor of a page that starts at the beginning of a range. */
 const RANGE_START = '';
 
 /**
  * The sort of a cursor, followed by its range unless that is the first one, and by the number of rows of the offset that
- * remain to be skipped. Other lists refuse it.
+ * remain to be skipped. Other lists reject it.
  */
 const PLACE = /^(.+?)(?:\/([1-9]))?(?:\+([1-9]\d{0,9}))?$/;
 
@@ -159,9 +160,9 @@ async function countRanges(
   if (ranges.some(({ keep }) => keep)) return null;
   let total = 0;
   for (const spec of ranges) {
-    const found = await countFound(on, spec, orderOf(query, spec.sorts, spec.defaultSort));
-    if (found === null) return null;
-    total += found;
+    const count = await countMatches(on, spec, orderOf(query, spec.sorts, spec.defaultSort));
+    if (count === null) return null;
+    total += count;
   }
   return total;
 }
@@ -176,7 +177,8 @@ interface RangePart<Row> {
 }
 
 /**
- * Scans until it has found a row, or until a time. An offset is not continued here, because its next page skips the rest.
+ * Scans until it has found a row, or until a time. Does not continue a page with an offset, because its next page skips the
+ * rest.
  */
 async function scanRange<Row>(
   on: SqlExecutor,
@@ -194,21 +196,22 @@ async function scanRange<Row>(
 
 async function scanPart<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<RangePart<Row>> {
   const { limit } = order;
-  const { found, skipped } = await readFound<Row>(on, spec, order);
-  const rows = found.slice(0, limit);
+  const { matches, skipped } = await readMatches<Row>(on, spec, order);
+  const rows = matches.slice(0, limit);
   const last = rows.at(-1);
-  const isFull = found.length > limit || last?.page_goes_on === true;
+  const isFull = matches.length > limit || last?.page_goes_on === true;
   return { rows, skipped, end: isFull ? last : await lastScanned(on, spec, order) };
 }
 
-/** Batch sizes for finding the rows that `keep` keeps. Each batch is twice the previous one. */
-const KEPT_FIRST_BATCH = 100;
-const KEPT_BATCH_MAX = 3_200;
+/** Batch sizes for reading rows that `keep` then filters. Each batch is twice the previous one. */
+const FIRST_BATCH = 100;
+const BATCH_MAX = 3_200;
 
 /**
- * Scans batches of rows and filters them by `keep`, until the page is full, has read its limit and found a row, or a time.
+ * Scans batches of rows and filters them by `keep`, until the page is full, or it has read its limit and found a row, or
+ * until a time.
  */
-async function scanKept<Row>(
+async function scanFiltered<Row>(
   on: SqlExecutor,
   { keep, ...spec }: ScanSpec,
   order: PageOrder,
@@ -216,8 +219,8 @@ async function scanKept<Row>(
 ): Promise<RangePart<Row>> {
   const rows: (Row & RowPlace)[] = [];
   let { cursor, offset: toSkip } = order;
-  let limit = Math.max(order.limit, KEPT_FIRST_BATCH);
-  for (let read = 0; ; limit = Math.min(limit * 2, KEPT_BATCH_MAX)) {
+  let limit = Math.max(order.limit, FIRST_BATCH);
+  for (let read = 0; ; limit = Math.min(limit * 2, BATCH_MAX)) {
     const part = await scanRange<Row & RowPlace>(on, spec, { ...order, limit, offset: 0, cursor }, until);
     for (const row of (await keep!(part.rows)) as (Row & RowPlace)[]) {
       if (toSkip > 0) toSkip -= 1;
@@ -232,14 +235,14 @@ async function scanKept<Row>(
   }
 }
 
-interface Found<Row> {
+interface Matches<Row> {
   /** Up to one more than the limit of the page. */
-  found: (Row & RowPlace & { page_goes_on?: boolean })[];
+  matches: (Row & RowPlace & { page_goes_on?: boolean })[];
   /** Number of rows that the offset has skipped. */
   skipped: number;
 }
 
-async function readFound<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<Found<Row>> {
+async function readMatches<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<Matches<Row>> {
   const { limit, offset } = order;
   const sort = sortOf(spec, order);
   const isSized = spec.bytes !== undefined;
@@ -249,16 +252,16 @@ async function readFound<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder)
     FROM (${rowsOf(spec, startOfRange(spec, order), order, PAGE_LIMIT)}) t
     WHERE NOT is_beyond AND is_candidate${lookup(spec)}
     ${sort} LIMIT ${offset + limit + 1}`;
-  const cut = (found: Sql): Sql => (isSized ? withinBytes(found, raw('ORDER BY page_place')) : found);
-  if (offset === 0) return { found: await on.query(cut(rows)), skipped: 0 };
-  const placed = await on.query<Found<Row>['found'][number] & { page_place: number }>(
-    cut(afterOffset(offset, rows)),
+  const limited = (page: Sql): Sql => (isSized ? withinBytes(page, raw('ORDER BY page_place')) : page);
+  if (offset === 0) return { matches: await on.query(limited(rows)), skipped: 0 };
+  const placed = await on.query<Matches<Row>['matches'][number] & { page_place: number }>(
+    limited(afterOffset(offset, rows)),
   );
-  const found = placed.filter(({ page_place }) => page_place > offset);
-  return { found, skipped: Math.min(offset, placed.at(-1)?.page_place ?? 0) };
+  const matches = placed.filter(({ page_place }) => page_place > offset);
+  return { matches, skipped: Math.min(offset, placed.at(-1)?.page_place ?? 0) };
 }
 
-/** Selects the rows after an offset; if there are none, the last one before it, whose place is the number of rows. */
+/** Selects the rows after an offset, or else the last row before it, whose place is the number of rows. */
 const afterOffset = (offset: number, rows: Sql): Sql =>
   sql`SELECT * FROM (SELECT *, count(*) OVER () AS page_found FROM (${rows}) found) counted
    WHERE page_place > ${offset} OR page_place = page_found ORDER BY page_place`;
@@ -274,7 +277,7 @@ async function lastScanned(on: SqlExecutor, spec: ScanSpec, order: PageOrder): P
   return last;
 }
 
-async function countFound(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<number | null> {
+async function countMatches(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<number | null> {
   const [counted] = await on.query<{ total: number; is_cut: boolean | null }>(
     sql`SELECT count(*) FILTER (WHERE NOT is_beyond AND is_candidate${lookup(spec)}) AS total,
        bool_or(is_beyond) AS is_cut
@@ -283,7 +286,7 @@ async function countFound(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Pr
   return counted && counted.is_cut !== true ? counted.total : null;
 }
 
-/** Returns the conditions for rows from the cursor on. */
+/** Returns the conditions for rows after the cursor. */
 const startOfRange = (spec: ScanSpec, order: PageOrder): Where =>
   order.cursor === undefined ? spec.where : spec.where.copy().add(isAfter(spec, order, order.cursor));
 
@@ -297,7 +300,7 @@ const lookup = (spec: ScanSpec): Sql => (spec.lookup ? sql` AND ${spec.lookup}` 
  * limit. If there are more rows than the limit, at least one of them is returned.
  */
 function rowsOf(spec: ScanSpec, where: Where, order: PageOrder, { rows: most, lookups }: ScanLimit): Sql {
-  // Without a condition, a page needs no further rows. The planner then keeps to the order of the index.
+  // Without a condition, a page needs no further rows. The planner then follows the order of the index.
   const needed = spec.condition || spec.lookup ? most : order.offset + order.limit + 1;
   const rows = Math.min(most, needed);
   const sort = sortOf(spec, order);

@@ -19,14 +19,14 @@ export const BY_CHANGE = {
 
 /**
  * Sorts of lists whose rows change several times a minute. Their table has a generated column `updated_minute`, so that
- * most changes leave all indexed values as they are, and PostgreSQL writes no index (a heap-only update).
+ * most changes do not change any indexed value, and PostgreSQL writes to no index (a heap-only update).
  */
 export const BY_FREQUENT_CHANGE = {
   ...BY_CHANGE,
   updated_at: { ...BY_CHANGE.updated_at, minute: 'updated_minute' },
 } satisfies Record<string, SortKey>;
 
-/** Sorts of lists whose rows also have a name; by code point. */
+/** Sorts of lists whose rows also have a name. Names sort by code point. */
 export const BY_NAME = {
   ...BY_CHANGE,
   name: { expression: 'name COLLATE "C"', type: 'text' },

@@ -1,7 +1,7 @@
 /**
  * All errors of the service by their machine-readable code, with status and title. A code has one status, except
- * `request_timeout` and `invalid_request`, which are thrown with other statuses too (408 for a client that stops sending,
- * 431 for oversized headers).
+ * `request_timeout` and `invalid_request`, which may have other statuses (408 for a client that stops sending, 431 for
+ * oversized headers).
  */
 export const CATALOGUE = {
   invalid_query: { status: 400, title: 'Invalid query parameter' },
@@ -17,11 +17,11 @@ export const CATALOGUE = {
   token_service_account_unbound: { status: 401, title: 'Service account has no workspace' },
   alg_mismatch: { status: 401, title: 'Signature algorithm does not match the key' },
   alg_not_allowed: { status: 401, title: 'Signature algorithm not allowed' },
-  audience_mismatch: { status: 401, title: 'Access token is for another audience' },
+  audience_mismatch: { status: 401, title: 'Access token issued for another audience' },
   invalid_api_key: { status: 401, title: 'Invalid API key' },
-  missing_identity: { status: 401, title: 'Access token names no subject' },
-  missing_org: { status: 401, title: 'Access token names no organization' },
-  missing_user: { status: 401, title: 'Access token names no user' },
+  missing_identity: { status: 401, title: 'Access token has no subject' },
+  missing_org: { status: 401, title: 'Access token has no organization' },
+  missing_user: { status: 401, title: 'Access token has no user' },
   signature_invalid: { status: 401, title: 'Signature invalid' },
   unauthorized: { status: 401, title: 'Not authenticated' },
   unknown_account: { status: 401, title: 'Unknown account' },
@@ -31,7 +31,7 @@ export const CATALOGUE = {
   access_denied: { status: 403, title: 'Access denied' },
   account_suspended: { status: 403, title: 'Account suspended' },
   forbidden: { status: 403, title: 'Forbidden by policy' },
-  platform_principal_refused: { status: 403, title: 'Platform principals cannot read tenant data' },
+  platform_principal_refused: { status: 403, title: 'Platform principals cannot access tenant data' },
 
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },

@@ -16,7 +16,7 @@ export class ProblemDto {
   title!: string;
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   status!: number;
-  /** Names the member, the rule it breaks and the remedy. */
+  /** Names the member, the rule that it breaks and the way to fix it. */
   detail!: string;
   /** Machine-readable code of the problem. */
   @ApiProperty({ enum: Object.keys(CATALOGUE) })
@@ -29,23 +29,23 @@ export class ProblemDto {
 /** Prefix of the extensions that carry `@Throws()` to the OpenAPI document, which does not show them. */
 export const THROWS_PREFIX = 'x-throws-';
 
-/** Returns the extensions that `@Throws()` gives an operation, for one that is not a route of Nest. */
+/** Returns the extensions that `@Throws()` adds to an operation. For operations that are not routes of Nest. */
 export const throwing = (...codes: readonly ProblemCode[]): Record<string, object> =>
   Object.fromEntries(codes.map((code) => [THROWS_PREFIX + code, { code }]));
 
 /**
- * Declares codes that only the handler of a route, or of all routes of a controller, can know. All others follow from its
- * other decorators: the access rule, the body, the workspace, the ids in its path.
+ * Declares the codes of a route, or of all routes of a controller, that do not follow from its other decorators. These
+ * declare the access rule, the body, the workspace and the ids in the path.
  */
 export const Throws = (...codes: readonly ProblemCode[]): MethodDecorator & ClassDecorator =>
   applyDecorators(...Object.entries(throwing(...codes)).map(([name, value]) => ApiExtension(name, value)));
 
-/** Returns the schema, in the OpenAPI document, of a problem that has one of these codes. */
+/** Returns the OpenAPI schema of a problem with one of these codes. */
 export const problemSchema = (codes: readonly ProblemCode[], schema = 'ProblemDto') => ({
   allOf: [{ $ref: `#/components/schemas/${schema}` }, { properties: { code: { enum: [...codes] } } }],
 });
 
-/** Returns the content of a response, in the OpenAPI document, that has one of these codes. */
+/** Returns the OpenAPI content of a response with one of these codes. */
 export const problemContent = (codes: readonly ProblemCode[], schema?: string) => ({
   'application/problem+json': { schema: problemSchema(codes, schema) },
 });

@@ -21,13 +21,13 @@ export interface ProblemOptions {
   headers?: Record<string, string>;
   /** Extension members of the body (RFC 9457, section 3.2). */
   members?: Record<string, string>;
-  /** Whether a system that a tenant registered failed, and not this service. Such a failure is no error in the log. */
+  /** True if a system that a tenant registered failed, and not this service. Such a failure is not logged as an error. */
   isUpstream?: boolean;
   /** The caught error. Logged with the request id, never returned. */
   cause?: unknown;
 }
 
-/** Most faults in one response. */
+/** Maximum number of faults in one response. */
 const MAX_ERRORS = 100;
 
 /**
@@ -55,7 +55,7 @@ export class Problem extends Error {
     this.isUpstream = options.isUpstream ?? false;
   }
 
-  /** Returns a copy with more members and headers. Existing ones are kept. */
+  /** Returns a copy with more members and headers. Existing ones are not replaced. */
   extended(members: Record<string, string>, headers: Record<string, string> = {}): Problem {
     return new Problem(this.code, this.detail, {
       status: this.status,
@@ -68,7 +68,7 @@ export class Problem extends Error {
   }
 
   /**
-   * Returns the problem of a part of a body with pointers into the whole body.
+   * Returns the problem of a part of a body with pointers into the complete body.
    *
    * @param pointer to the part
    */
@@ -99,13 +99,13 @@ export class Problem extends Error {
   }
 }
 
-/** Returns a client's id for use in a message, or an empty text if it is not a plain id. */
-const shown = (id: string): string => (/^[\w.:-]{1,64}$/.test(id) ? ` ${id}` : '');
+/** Returns an id from a client for use in a message, or an empty text if it is not a plain id. */
+const formatId = (id: string): string => (/^[\w.:-]{1,64}$/.test(id) ? ` ${id}` : '');
 
 const placeOf = (error: FieldError): string =>
   'pointer' in error ? error.pointer || 'the body' : error.parameter;
 
-const listed = (errors: FieldError[]): string => {
+const summarize = (errors: FieldError[]): string => {
   const [first] = errors;
   if (!first) return 'The request is not valid.';
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : '';
@@ -119,13 +119,13 @@ export const problem = {
     new Problem('invalid_request', detail, options),
 
   /** 400 for faults found by validation, each with its JSON pointer. */
-  invalidFields: (errors: FieldError[]) => new Problem('invalid_request', listed(errors), { errors }),
+  invalidFields: (errors: FieldError[]) => new Problem('invalid_request', summarize(errors), { errors }),
 
   /** 400: a query parameter is unknown, of the wrong type or out of range. */
   invalidQuery: (parameter: string, detail: string) =>
     new Problem('invalid_query', `${parameter}: ${detail}`, { errors: [{ parameter, detail }] }),
 
-  invalidQueries: (errors: FieldError[]) => new Problem('invalid_query', listed(errors), { errors }),
+  invalidQueries: (errors: FieldError[]) => new Problem('invalid_query', summarize(errors), { errors }),
 
   /** 400: a header is missing or malformed. */
   invalidHeader: (header: string, detail: string) =>
@@ -138,24 +138,24 @@ export const problem = {
   forbidden: (detail: string) => new Problem('forbidden', detail),
 
   /**
-   * 404: missing, or not visible to the caller; both look the same. `kind` is a noun such as `dataset`. `hint` is a
-   * sentence about what the request itself excludes, independent of what exists.
+   * 404: missing, or not visible to the caller, which look the same. `kind` is a noun such as `dataset`. `hint` is a sentence
+   * about what the request itself excludes, independent of what exists.
    */
   notFound: (kind: string, id = '', hint = '') =>
     new Problem(
       'not_found',
-      `The ${kind}${shown(id)} does not exist or is not visible to you.${hint && ` ${hint}`}`,
+      `The ${kind}${formatId(id)} does not exist or is not visible to you.${hint && ` ${hint}`}`,
     ),
 
   /** 404 for an id in a body under /eval/v1, with its pointer. */
   unknownReference: (pointer: string, kind: string, id: string) => {
-    const detail = `The ${kind}${shown(id)} does not exist or is not visible to you.`;
+    const detail = `The ${kind}${formatId(id)} does not exist or is not visible to you.`;
     return new Problem('not_found', detail, { errors: [{ pointer, detail }] });
   },
 
   /** 404 for an id in a query parameter. */
   unknownParameter: (parameter: string, kind: string, id: string) => {
-    const detail = `The ${kind}${shown(id)} does not exist or is not visible to you.`;
+    const detail = `The ${kind}${formatId(id)} does not exist or is not visible to you.`;
     return new Problem('not_found', `${parameter}: ${detail}`, {
       errors: [{ parameter, detail }],
     });
@@ -168,10 +168,10 @@ export const problem = {
   validationFailed: (errors: FieldError[] | string) =>
     typeof errors === 'string'
       ? new Problem('validation_failed', errors)
-      : new Problem('validation_failed', listed(errors), { errors }),
+      : new Problem('validation_failed', summarize(errors), { errors }),
 
   immutableField: (pointer: string) =>
-    new Problem('immutable_field', `${pointer} cannot be changed. Leave it out or send its current value.`, {
+    new Problem('immutable_field', `${pointer} cannot be changed. Omit it or send its current value.`, {
       errors: [{ pointer, detail: 'cannot be changed' }],
     }),
 
@@ -183,7 +183,7 @@ export const problem = {
   unavailable: (detail: string, options?: ProblemOptions) =>
     new Problem('service_unavailable', detail, options),
 
-  /** 503: too many requests at once. Retry after a moment. */
+  /** 503: too many requests at once. Retry shortly. */
   overloaded: (detail: string) =>
     new Problem('service_overloaded', detail, { headers: { 'Retry-After': '1' } }),
 };

@@ -22,13 +22,13 @@ const BUSY: Rule = {
 };
 
 /**
- * Problems for errors of PostgreSQL, by SQLSTATE (PostgreSQL manual, appendix A), or by its first two characters if the
- * whole class means the same. Any other error is an `internal_error`.
+ * Problems for errors of PostgreSQL, by SQLSTATE (PostgreSQL manual, appendix A), or by its first characters if a whole
+ * class has the same problem. Any other error is an `internal_error`.
  */
 const BY_SQLSTATE: Record<string, Rule> = {
   '23505': {
     code: 'conflict',
-    detail: 'A resource with the same name or key already exists. Use another one.',
+    detail: 'A resource with the same name or key already exists. Use another name or key.',
   },
   '23503': { code: 'conflict', detail: 'The request refers to a resource that no longer exists.' },
   '23514': { code: 'validation_failed', detail: 'A value is not allowed.' },
@@ -65,7 +65,7 @@ const BY_SQLSTATE: Record<string, Rule> = {
     detail: 'The resource is locked by another request. Try again.',
     headers: RETRY,
   },
-  '57014': { code: 'request_timeout', detail: 'The database did not answer in time.' },
+  '57014': { code: 'request_timeout', detail: 'The database did not respond in time.' },
   '08': UNREACHABLE,
   '53': {
     code: 'service_unavailable',
@@ -75,7 +75,7 @@ const BY_SQLSTATE: Record<string, Rule> = {
   '57P': UNREACHABLE,
 };
 
-/** Problems for violated constraints, which are more precise than those by SQLSTATE. Each area adds its own. */
+/** Problems for violated constraints, which are more precise than the problems by SQLSTATE. Each area adds its own. */
 const byConstraint = new Map<string, Rule>();
 
 /** Declares the problem for a violated constraint. Called once per constraint, when a module loads. */
@@ -90,14 +90,14 @@ export function duplicateOf(error: unknown): string | undefined {
   return code === '23505' && typeof constraint === 'string' ? constraint : undefined;
 }
 
-/** Returns whether the data of a statement caused its error: SQLSTATE classes 22 (data exception) and 23 (constraint). */
+/** Tells whether the data of a statement caused its error: SQLSTATE classes 22 (data exception) and 23 (constraint). */
 export function isDataError(error: unknown): boolean {
   const { driverError, code } = (error ?? {}) as DatabaseError;
   if (typeof driverError === 'object' && driverError !== null) return isDataError(driverError);
   return typeof code === 'string' && /^2[23]/.test(code);
 }
 
-/** Returns whether a statement failed because another transaction held a lock for too long. */
+/** Tells whether a statement failed because another transaction held a lock for too long. */
 export function isLockTimeout(error: unknown): boolean {
   if (error instanceof Problem) return isLockTimeout(error.cause);
   const { driverError, code } = (error ?? {}) as DatabaseError;
@@ -127,7 +127,7 @@ export function problemOfDatabaseError(error: unknown): Problem | null {
   if (typeof driverError === 'object' && driverError !== null) return problemOfDatabaseError(driverError);
   if (Array.isArray(errors) && errors.length > 0) return problemOfDatabaseError(errors[0]);
   if (typeof code === 'string' && typeof severity === 'string') {
-    // only for violations (class 23), because other errors name an index too
+    // only for violations (class 23), because other errors may also name an index
     const isViolation = code.startsWith('23') && typeof constraint === 'string';
     const named = isViolation ? byConstraint.get(constraint) : undefined;
     const rule = named ?? BY_SQLSTATE[code] ?? BY_SQLSTATE[code.slice(0, 3)] ?? BY_SQLSTATE[code.slice(0, 2)];

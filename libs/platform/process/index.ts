@@ -9,9 +9,9 @@ type Signal = keyof typeof SIGNALS;
 const endAtOnce = (signal: NodeJS.Signals): never => process.exit(SIGNALS[signal as Signal]);
 
 /**
- * Ends the process at once on SIGTERM and Ctrl-C (143 or 130), until {@link stopOnSignal} takes over. That is safe, because
- * nothing has been accepted yet. It is also the default, except for the first process of a container, which receives only
- * signals that it handles.
+ * Ends the process at once on SIGTERM and Ctrl-C (143 or 130), until {@link stopOnSignal} takes over. This is safe, because
+ * no work has been accepted yet. It is also the default, except for the first process of a container, which receives only
+ * the signals that it handles.
  */
 export function endOnSignal(): void {
   for (const signal of Object.keys(SIGNALS)) process.on(signal, endAtOnce);
@@ -34,7 +34,7 @@ export function stopOnSignal(stop: () => Promise<void>, seconds: number): void {
       const endsAt = performance.now() + seconds * 1000;
       rootLogger.info({ signal }, 'stopping');
       setTimeout(() => {
-        rootLogger.error({ seconds }, 'not stopped in time: ending at once');
+        rootLogger.error({ seconds }, 'could not stop in time; exiting now');
         process.exit(code);
       }, seconds * 1000).unref();
       stop()
@@ -53,7 +53,7 @@ export function stopOnSignal(stop: () => Promise<void>, seconds: number): void {
 /** Part of the time of a stopping process that is reserved for its last steps. */
 const LAST_STEPS_MS = 3_000;
 
-/** Returns how long running work may take in a process that has `seconds` to stop, in ms. */
+/** Returns the time that running work has in a process that must stop within `seconds`, in ms. */
 export const finishingMs = (seconds: number): number => Math.max(0, seconds * 1000 - LAST_STEPS_MS);
 
 /** Runs the start of a process. If it fails, logs the reason in one line and exits with code 1. */
@@ -61,12 +61,12 @@ export function start(work: () => Promise<void>): void {
   work().catch(endWith);
 }
 
-/** An error for the operator, logged without its stack because the message says everything. */
-export class StartRefusal extends Error {}
+/** An error for the operator. Logged without its stack, because the message is sufficient. */
+export class StartError extends Error {}
 
 /** Ends a process that cannot continue: logs the reason in one line and exits with code 1. */
 export function endWith(error: unknown): never {
-  const fields = error instanceof StartRefusal ? {} : { err: error };
-  rootLogger.fatal(fields, error instanceof Error ? error.message : 'the start failed');
+  const fields = error instanceof StartError ? {} : { err: error };
+  rootLogger.fatal(fields, error instanceof Error ? error.message : 'start failed');
   process.exit(1);
 }

@@ -4,7 +4,7 @@ import { Injectable } from '@nestjs/common';
 import ipaddr from 'ipaddr.js';
 import { Environment, type IpRange } from '#platform/config';
 
-/** Bytes of the part of an IPv6 address that names a network (/64). One client usually has all addresses of one. */
+/** Length in bytes of the network part of an IPv6 address (/64). One client usually has all addresses of a network. */
 const NETWORK_BYTES = 8;
 
 /** A port that a proxy adds to an address. */
@@ -30,7 +30,7 @@ export class ClientAddresses {
     return address ? networkOf(address) : 'unknown';
   }
 
-  /** Returns the whole address of a client, found in the same way. */
+  /** Returns the complete address of a client, found in the same way. */
   exact(request: Pick<IncomingMessage, 'socket' | 'headers'>): string | undefined {
     // without proxies, the address of the socket needs no parsing
     if (this.trusted.length === 0) return request.socket.remoteAddress?.replace(/^::ffff:(?=[\d.]+$)/, '');

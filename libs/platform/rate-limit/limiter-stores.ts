@@ -18,7 +18,7 @@ export const WINDOW_SECONDS = 60;
 /** Longest wait for the connection when a process starts. */
 const CONNECT_TIMEOUT_MS = 2_000;
 
-/** Keys that one limit counts in process memory, about 30 MB. The least recently used ones are forgotten. */
+/** Maximum keys that one limit counts in process memory, about 30 MB. The least recently used keys are dropped. */
 const MAX_KEYS = 50_000;
 
 /** Connections to PostgreSQL. Few, so that requests without a credential cannot occupy the database. */
@@ -63,8 +63,8 @@ class BoundedMemoryLimiter extends RateLimiterMemory {
 }
 
 /**
- * Options of every limiter with shared counters. A key at its limit is refused without asking the store until its window
- * ends. If the store does not answer, the process counts on its own, so an outage refuses nobody.
+ * Options of every limiter with shared counters. Once a key is at its limit, its requests are rejected without asking the
+ * store until the window ends. If the store does not respond, the process counts by itself, so an outage rejects no request.
  */
 const sharedOptions = (name: string, perMinute: number) => ({
   points: perMinute,
@@ -73,7 +73,7 @@ const sharedOptions = (name: string, perMinute: number) => ({
   insuranceLimiter: new MemoryStore().createLimiter(name, perMinute),
 });
 
-/** Logs when a store fails for the first time, and when it answers again. */
+/** Logs when a store fails for the first time, and when it responds again. */
 class OutageLog {
   private isFailing = false;
 
@@ -81,13 +81,13 @@ class OutageLog {
 
   failed(err: unknown): void {
     if (!this.isFailing) {
-      rootLogger.warn({ err }, `${this.store} does not answer: rate limits are counted in process memory`);
+      rootLogger.warn({ err }, `${this.store} does not respond; counting rate limits in process memory`);
     }
     this.isFailing = true;
   }
 
-  answered(): void {
-    if (this.isFailing) rootLogger.info(`${this.store} answers again: rate limits are shared`);
+  succeeded(): void {
+    if (this.isFailing) rootLogger.info(`${this.store} responds again; rate limits are shared`);
     this.isFailing = false;
   }
 }
@@ -111,7 +111,7 @@ export class RedisStore extends LimiterStore implements OnApplicationBootstrap, 
       maxRetriesPerRequest: 0,
     });
     this.client.on('error', (error) => this.log.failed(error));
-    this.client.on('ready', () => this.log.answered());
+    this.client.on('ready', () => this.log.succeeded());
   }
 
   createLimiter(name: string, perMinute: number): RateLimiterAbstract {
@@ -132,7 +132,7 @@ export class RedisStore extends LimiterStore implements OnApplicationBootstrap, 
   }
 }
 
-/** Counts in an unlogged table of PostgreSQL, on connections of its own. */
+/** Counts in an unlogged table of PostgreSQL, on separate connections. */
 export class PostgresStore extends LimiterStore implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly log = new OutageLog('PostgreSQL');
   private readonly pool: Pool;
@@ -192,7 +192,7 @@ export class PostgresStore extends LimiterStore implements OnApplicationBootstra
   private async query(statement: QueryConfig): Promise<QueryResult> {
     try {
       const result = await this.pool.query(statement);
-      this.log.answered();
+      this.log.succeeded();
       return result;
     } catch (error) {
       this.log.failed(error);
@@ -202,7 +202,7 @@ export class PostgresStore extends LimiterStore implements OnApplicationBootstra
 }
 
 /**
- * Returns the store of an environment: Redis if there is one, else PostgreSQL if several processes may share it, else
+ * Returns the store of an environment: Redis if it is configured, else PostgreSQL if several processes may share it, else
  * memory.
  */
 export function limiterStoreOf(environment: Environment, isShared: boolean): LimiterStore {

@@ -6,7 +6,7 @@ import type { ServiceRequest } from '#platform/http';
 import { type RateLimitClass, rateLimitClassOf } from './rate-limit.class';
 import { RateLimits } from './rate-limits';
 
-/** Counts the requests of each principal by class, and answers 429 beyond the limit. Runs once the caller is known. */
+/** Counts the requests of each principal by class, and throws 429 beyond the limit. Runs once the caller is known. */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
   constructor(
@@ -22,8 +22,8 @@ export class RateLimitGuard implements CanActivate {
   private async check(name: RateLimitClass, context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
     const { user } = http.getRequest<ServiceRequest>();
-    const refused = await this.limits.check(name, rateLimitKeyOf(user!), http.getResponse<Response>());
-    if (refused) throw refused;
+    const rejection = await this.limits.check(name, rateLimitKeyOf(user!), http.getResponse<Response>());
+    if (rejection) throw rejection;
     return true;
   }
 }

@@ -8,14 +8,14 @@ import { type Problem, problem } from '#platform/problem';
 import { LimiterStore, MemoryStore, WINDOW_SECONDS } from './limiter-stores';
 import type { RateLimitClass } from './rate-limit.class';
 
-/** Everything with a rate limit: the classes by principal, and two limits by address. */
+/** The names of the rate limits: the classes by principal, and two limits by address. */
 export type RateLimitName = RateLimitClass | 'unauthorized' | 'documents';
 
 interface Quota {
   perMinute: number | undefined;
   /** The counted requests, in the plural. */
   counted: string;
-  /** What else a refused client can do. */
+  /** What a client at the limit can still do. */
   hint?: string;
   /** Counted in each process, because the requests cost less than a shared counter. */
   isLocal?: boolean;
@@ -50,23 +50,23 @@ interface Limit extends Quota {
   limiter: RateLimiterAbstract;
 }
 
-/** A limit that a tenant has set for something of its own. */
+/** A limit that a tenant has set for one of its own resources. */
 export interface OwnLimit {
   /** The kind of the limit, such as `api`. Keys of different kinds are counted separately. */
   name: string;
-  /** Whose requests are counted. */
+  /** Identifies whose requests are counted. */
   key: string;
   perMinute: number;
 }
 
-/** Limits of tenants whose limiters a process keeps. */
+/** Maximum number of limiters for limits of tenants that a process keeps. */
 const OWN_LIMITERS = 1_000;
 
 /** The rate limits of this process: fixed windows of a minute, which start with the first request of a key. */
 @Injectable()
 export class RateLimits {
   private readonly limits = new Map<RateLimitName, Limit>();
-  private readonly refusals: Counter<'class'>;
+  private readonly rejections: Counter<'class'>;
   /** By name and limit, because a limiter has one limit for all of its keys. */
   private readonly own = new LRUCache<string, RateLimiterAbstract>({ max: OWN_LIMITERS });
 
@@ -82,12 +82,12 @@ export class RateLimits {
       const limiter = (isLocal ? local : store).createLimiter(name, perMinute);
       this.limits.set(name, { ...quota, perMinute, limiter });
     }
-    this.refusals = metrics.counter('http_requests_rate_limited_total', 'Requests refused with 429.', [
+    this.rejections = metrics.counter('http_requests_rate_limited_total', 'Requests rejected with 429.', [
       'class',
     ]);
   }
 
-  /** Whether nothing is limited by this name. */
+  /** Whether this limit is off. */
   isOff(name: RateLimitName): boolean {
     return !this.limits.has(name);
   }
@@ -96,9 +96,9 @@ export class RateLimits {
    * Counts a request, and sets the headers `RateLimit-Policy` and `RateLimit` of its response
    * (draft-ietf-httpapi-ratelimit-headers). Does nothing if the limit is off.
    *
-   * @param key whose requests are counted
-   * @param requests how many requests this one counts as
-   * @returns the 429 `rate_limited` of a request beyond the limit
+   * @param key identifies whose requests are counted
+   * @param requests the number of requests that this one counts as
+   * @returns the 429 `rate_limited` for a request beyond the limit
    */
   async check(
     name: RateLimitName,
@@ -108,11 +108,11 @@ export class RateLimits {
   ): Promise<Problem | undefined> {
     const limit = this.limits.get(name);
     if (!limit) return undefined;
-    const { isRefused, remaining, seconds } = await consume(limit.limiter, key, requests);
+    const { isOverLimit, remaining, seconds } = await consume(limit.limiter, key, requests);
     response.setHeader('RateLimit-Policy', `"${name}";q=${limit.perMinute};w=${WINDOW_SECONDS}`);
     response.setHeader('RateLimit', `"${name}";r=${remaining};t=${seconds}`);
-    if (!isRefused) return undefined;
-    this.refusals.inc({ class: name });
+    if (!isOverLimit) return undefined;
+    this.rejections.inc({ class: name });
     const { perMinute, counted, hint = '' } = limit;
     return problem.rateLimited(
       `You can send ${perMinute} ${counted} per minute. Try again in ${seconds} s.${hint}`,
@@ -121,16 +121,16 @@ export class RateLimits {
   }
 
   /**
-   * Counts a request by a limit that a tenant has set.
+   * Counts a request against a limit that a tenant has set.
    *
-   * @param points how much the request counts; 0 only looks
-   * @returns the seconds until the window of a refused request ends; null for one within the limit
+   * @param points the points that the request uses; 0 only checks the limit
+   * @returns for a request beyond the limit, the seconds until its window ends; else null
    */
   async checkOwn({ name, key, perMinute }: OwnLimit, points = 1): Promise<number | null> {
     const limiter = this.ownLimiter(name, perMinute);
     if (points > 0) {
-      const { isRefused, seconds } = await consume(limiter, key, points);
-      return isRefused ? seconds : null;
+      const { isOverLimit, seconds } = await consume(limiter, key, points);
+      return isOverLimit ? seconds : null;
     }
     const current = await limiter.get(key).catch(() => null);
     return current && current.remainingPoints <= 0 ? consumed(current, true).seconds : null;
@@ -145,7 +145,7 @@ export class RateLimits {
 }
 
 interface Consumed {
-  isRefused: boolean;
+  isOverLimit: boolean;
   remaining: number;
   /** Until the window ends. */
   seconds: number;
@@ -160,8 +160,8 @@ async function consume(limiter: RateLimiterAbstract, key: string, requests: numb
   }
 }
 
-const consumed = ({ remainingPoints, msBeforeNext }: RateLimiterRes, isRefused: boolean): Consumed => ({
-  isRefused,
+const consumed = ({ remainingPoints, msBeforeNext }: RateLimiterRes, isOverLimit: boolean): Consumed => ({
+  isOverLimit,
   remaining: remainingPoints,
   seconds: Math.max(1, Math.ceil(msBeforeNext / 1000)),
 });

@@ -1,6 +1,6 @@
 import type { Role } from './roles';
 
-/** Who may call a route. Every route or its controller declares one rule, which a test proves. */
+/** Who may call a route. A test checks that every route or its controller declares one rule. */
 export type AccessRule =
   | { kind: 'public' }
   | { kind: 'platform' }

@@ -33,9 +33,9 @@ export const rolesEverywhere = ({ roles, workspaceIds }: Principal): ReadonlySet
 
 /** Returns the roles of a principal in a workspace of its organization; none if it has no access. */
 export function rolesIn(principal: Principal, workspaceId: string): ReadonlySet<Role> {
-  const reached = principal.workspaceIds === null || principal.workspaceIds.has(workspaceId);
+  const isIncluded = principal.workspaceIds === null || principal.workspaceIds.has(workspaceId);
   const own = principal.workspaceRoles.get(workspaceId);
-  if (!reached) return own ?? NO_ROLES;
+  if (!isIncluded) return own ?? NO_ROLES;
   return own ? new Set([...principal.roles, ...own]) : principal.roles;
 }
 
@@ -43,13 +43,13 @@ export function rolesIn(principal: Principal, workspaceId: string): ReadonlySet<
 export function workspacesWith(principal: Principal, role?: Role): ReadonlySet<string> | null {
   const everywhere = holds(principal.roles, role);
   if (everywhere && principal.workspaceIds === null) return null;
-  const found = new Set(everywhere ? principal.workspaceIds : []);
+  const workspaces = new Set(everywhere ? principal.workspaceIds : []);
   for (const [workspaceId, roles] of principal.workspaceRoles) {
-    if (holds(roles, role)) found.add(workspaceId);
+    if (holds(roles, role)) workspaces.add(workspaceId);
   }
-  return found;
+  return workspaces;
 }
 
-/** Tells whether the roles include this one or, without `role`, any. */
-export const holds = (held: ReadonlySet<Role>, role?: Role): boolean =>
-  role === undefined ? held.size > 0 : held.has(role);
+/** Tells whether the roles include this one or, without `role`, any role. */
+export const holds = (roles: ReadonlySet<Role>, role?: Role): boolean =>
+  role === undefined ? roles.size > 0 : roles.has(role);

@@ -21,7 +21,7 @@ export interface OrgScope {
   readonly rolesEverywhere: ReadonlySet<Role>;
   /** `org_id`: rows of the organization. */
   readonly orgKey: TenantKey;
-  /** Id of the request, as in its log line; null for the service's own work. */
+  /** Id of the request, also in its log line; null for the service's own work. */
   readonly requestId: string | null;
   /** Returns the roles in one workspace of the organization; none without access to it. */
   rolesIn(workspaceId: string): ReadonlySet<Role>;

@@ -7,7 +7,7 @@ const PURPOSE = 'secret box';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A sealed secret cannot be opened, because its `SECRETS_KEY` or its use was another one, or because it was altered. */
+/** A sealed secret cannot be opened, because it was sealed with another `SECRETS_KEY` or for another use, or was altered. */
 export class SealedSecretError extends Error {}
 
 /**
@@ -53,7 +53,7 @@ export class SecretBox {
     }
   }
 
-  /** Returns whether a sealed secret is this one. A secret that cannot be opened counts as another. */
+  /** Tells whether a sealed secret equals this one. False for a sealed secret that cannot be opened. */
   isSame(sealed: string | null, secret: string, use: string): boolean {
     if (sealed === null) return false;
     try {

@@ -23,7 +23,7 @@ export class SecretKeys {
   constructor({ SECRETS_KEY }: Pick<Environment, 'SECRETS_KEY'>) {
     if (!SECRETS_KEY) {
       throw new Error(
-        'SECRETS_KEY is required: 32 bytes in base64, the same in every process (openssl rand -base64 32).',
+        'SECRETS_KEY is required. Set it to 32 bytes in base64, the same in every process (openssl rand -base64 32).',
       );
     }
     this.master = Buffer.from(SECRETS_KEY, 'base64');

@@ -34,7 +34,7 @@ describeStorages('kept bytes', (create) => {
   });
 
   const keep = (...written: WrittenBlob[]): Promise<void> =>
-    blobs.keeping(written, () =>
+    blobs.keepOrDiscard(written, () =>
       database.transaction(async (tx) => {
         for (const blob of written) await blobs.keep(tx, scope, blob);
       }),
@@ -99,7 +99,7 @@ describeStorages('kept bytes', (create) => {
       [1_000, 6 * MIB].map((size) => blobs.write(scope, streamOf(randomBytes(size)))),
     );
     const failure = new Error('a name is taken');
-    const work = blobs.keeping(written, () =>
+    const work = blobs.keepOrDiscard(written, () =>
       database.transaction(async (tx) => {
         for (const blob of written) await blobs.keep(tx, scope, blob);
         throw failure;
@@ -157,7 +157,7 @@ describeStorages('kept bytes', (create) => {
   it('stay when the process does not learn that its transaction committed', async () => {
     const bytes = randomBytes(1_000);
     const blob = await blobs.write(scope, streamOf(bytes));
-    const lost = blobs.keeping([blob], async () => {
+    const lost = blobs.keepOrDiscard([blob], async () => {
       await database.transaction((tx) => blobs.keep(tx, scope, blob));
       throw new Error('the connection was lost');
     });

@@ -11,15 +11,15 @@ import { type ByteRange, ObjectStorage, storageUnavailable } from './object-stor
 /** Interval of the heartbeat of a write, in milliseconds. A third of the shortest `STORAGE_ORPHAN_SECONDS`. */
 const RENEWAL_MS = 20_000;
 
-/** Objects that one run of the clean-up deletes at most. */
+/** Maximum number of objects that one run of the clean-up deletes. */
 const DELETED_MAX = 100;
 
-/** Failures after which such a run gives up. */
+/** Failures after which a run of the clean-up gives up. */
 const FAILURES_MAX = 10;
 
 type Tenant = Pick<OrgScope, 'orgId'>;
 
-/** Bytes in the storage that no row keeps yet. */
+/** Bytes in the storage that no row refers to yet. */
 export interface WrittenBlob {
   /** In hexadecimal. */
   readonly sha256: string;
@@ -30,34 +30,34 @@ export interface WrittenBlob {
   readonly row: BlobRow;
   /** Stops the heartbeat. @internal */
   readonly stop: () => void;
-  /** Whether the last transaction that kept it refers to its own object. @internal */
+  /** Whether the last transaction that kept the bytes refers to this object. @internal */
   isKept: boolean;
 }
 
-/** Kept bytes. */
+/** Stored bytes that a row refers to. */
 export interface BlobContent {
   readonly sha256: string;
   readonly size: number;
   /**
-   * Streams the bytes, or a range of them. A failure of the storage is 503 `storage_unavailable`.
+   * Streams the bytes, or a range of them. Throws 503 `storage_unavailable` if the storage fails.
    *
-   * @param reuse whether a chunk may be overwritten once the next one is asked for
+   * @param reuse whether a chunk may be overwritten once the next one is requested
    */
   read(range?: ByteRange, reuse?: boolean): AsyncIterable<Buffer>;
 }
 
 /**
- * Keeps bytes by their SHA-256, each once in an organization. They are written before the transaction that keeps them,
- * because they may take minutes to arrive:
+ * Stores bytes by their SHA-256, once per organization. Bytes are written before the transaction that keeps them, because
+ * they may take minutes to arrive:
  *
  *     const blob = await blobs.write(scope, bytes);
- *     await blobs.keeping([blob], () => database.transaction(async (tx) => {
+ *     await blobs.keepOrDiscard([blob], () => database.transaction(async (tx) => {
  *       await blobs.keep(tx, scope, blob);
  *       …
  *     }));
  *
  * Each write is recorded in the database before its first byte, and has a heartbeat. So `deleteOrphans` finds
- * everything that a crash leaves, and never touches a write in progress.
+ * everything that a crash leaves behind, and never touches a write in progress.
  */
 @Injectable()
 export class BlobStore {
@@ -68,8 +68,10 @@ export class BlobStore {
   ) {}
 
   /**
-   * Streams bytes into the storage, and hashes them. Pass the result to `keeping`. If it throws, the bytes are gone.
-   * Errors: those of the source; 503 `storage_unavailable`.
+   * Streams bytes into the storage, and hashes them. Pass the result to `keepOrDiscard`. If this method throws, the bytes are
+   * deleted.
+   *
+   * @throws the errors of the source; 503 `storage_unavailable`
    */
   async write(scope: Tenant, bytes: AsyncIterable<Buffer>): Promise<WrittenBlob> {
     const key = `${scope.orgId}/${randomUUID()}`;
@@ -79,7 +81,7 @@ export class BlobStore {
     try {
       const hashed = new Hashed(bytes);
       await this.storage.write(key, hashed);
-      // A process that stood still for too long may have completed an object after its deletion.
+      // A process that was suspended for too long may have completed an object after its deletion.
       if (!(await this.blobs.renew(key))) throw deletedMeanwhile();
       const { size, sha256, crc } = hashed;
       const row = { sha256, size_bytes: size, crc32: crc, storage_key: key };
@@ -91,8 +93,8 @@ export class BlobStore {
     }
   }
 
-  /** Runs work that keeps written bytes. Afterwards deletes those that it did not keep. */
-  async keeping<Result>(written: readonly WrittenBlob[], work: () => Promise<Result>): Promise<Result> {
+  /** Runs work that keeps written bytes. Afterwards deletes the bytes that it did not keep. */
+  async keepOrDiscard<Result>(written: readonly WrittenBlob[], work: () => Promise<Result>): Promise<Result> {
     try {
       const result = await work();
       for (const one of written) await (one.isKept ? one.stop() : this.discard(one));
@@ -103,13 +105,13 @@ export class BlobStore {
     }
   }
 
-  /** Deletes written bytes that nothing keeps. If this fails, `deleteOrphans` does it later. */
+  /** Deletes written bytes that no row refers to. If this fails, `deleteOrphans` does it later. */
   discard(written: WrittenBlob): Promise<void> {
     written.stop();
     return this.deleteUnkept(written.row.storage_key, written);
   }
 
-  /** Keeps written bytes. The organization may already have them, and then its earlier object is used. */
+  /** Keeps written bytes. If the organization already has them, its earlier object is used. */
   async keep(tx: Tx, scope: Tenant, written: WrittenBlob): Promise<void> {
     const { row } = written;
     written.isKept = (await this.blobs.keep(tx, scope, row)) === row.storage_key;
@@ -118,7 +120,7 @@ export class BlobStore {
   }
 
   /**
-   * Writes and keeps bytes that are there already, in the transaction that refers to them. If it is rolled back,
+   * Writes and keeps bytes that need not be awaited, in the transaction that refers to them. If it is rolled back,
    * `deleteOrphans` deletes them.
    */
   async writeWithin(tx: Tx, scope: Tenant, bytes: AsyncIterable<Buffer>): Promise<WrittenBlob> {
@@ -128,13 +130,13 @@ export class BlobStore {
     return written;
   }
 
-  /** Records bytes that are not written, in a transaction that is rolled back in any case. */
+  /** Records bytes without writing them, in a transaction that is always rolled back. */
   async pretendWithin(tx: Tx, scope: Tenant, sha256: string, size: number): Promise<void> {
     const storage_key = `${scope.orgId}/${randomUUID()}`;
     await this.blobs.keep(tx, scope, { sha256, size_bytes: size, crc32: 0, storage_key });
   }
 
-  /** Opens kept bytes. Throws 503 if there are none. */
+  /** Opens stored bytes. Throws 503 if they are missing. */
   async open(scope: Tenant, sha256: string, on?: SqlExecutor): Promise<BlobContent> {
     const row = await this.blobs.find(scope, sha256, on);
     if (!row) throw storageUnavailable(new Error(`The bytes ${sha256} are missing.`));
@@ -147,12 +149,12 @@ export class BlobStore {
     };
   }
 
-  /** Returns whether the organization has these bytes. */
+  /** Tells whether the organization has these bytes. */
   async has(scope: Tenant, sha256: string, on?: SqlExecutor): Promise<boolean> {
     return (await this.blobs.find(scope, sha256, on)) !== null;
   }
 
-  /** Deletes what interrupted writes left. Safe to run in several processes. */
+  /** Deletes the remains of interrupted writes. Safe to run in several processes. */
   async deleteOrphans(): Promise<void> {
     const keys = await this.blobs.abandoned(this.environment.STORAGE_ORPHAN_SECONDS, DELETED_MAX);
     let failures = 0;
@@ -161,14 +163,14 @@ export class BlobStore {
         await this.storage.delete(key);
         await this.blobs.forget(key);
       } catch (error) {
-        // One object must not keep the others from being deleted. Without a storage, the next run tries again.
+        // One failing object must not prevent the deletion of others. If the storage is down, the next run tries again.
         if (++failures === FAILURES_MAX) throw error;
         logFailure(error);
       }
     }
   }
 
-  /** Reads all bytes. Checks their checksum before the last chunk, so that damaged bytes never arrive complete. */
+  /** Reads all bytes. Verifies their checksum before the last chunk, so that damaged bytes never arrive completely. */
   private async *whole({ storage_key, size_bytes, crc32: expected }: BlobRow, reuse?: boolean) {
     let [size, crc] = [0, 0];
     for await (const chunk of this.storage.read(storage_key, size_bytes, undefined, reuse)) {
@@ -184,7 +186,7 @@ export class BlobStore {
   /**
    * Deletes an object unless it is kept. If this fails, `deleteOrphans` does it later.
    *
-   * @param written what may have been kept under the key
+   * @param written the bytes that may have been kept under the key
    */
   private async deleteUnkept(key: string, written?: WrittenBlob): Promise<void> {
     try {
@@ -199,7 +201,7 @@ export class BlobStore {
   }
 }
 
-/** Bytes that are hashed on their way. */
+/** Bytes that are hashed as they pass. */
 class Hashed implements AsyncIterable<Buffer> {
   size = 0;
   crc = 0;
@@ -223,7 +225,7 @@ const deletedMeanwhile = (): Error =>
   storageUnavailable(new Error('The object was deleted as interrupted before it was kept.'));
 
 const logMissedHeartbeat = (error: unknown): void =>
-  rootLogger.warn({ err: error }, 'the heartbeat of a write to the storage failed');
+  rootLogger.warn({ err: error }, 'the heartbeat of a storage write failed');
 
 const logFailure = (error: unknown): void =>
-  rootLogger.warn({ err: error }, 'an object could not be deleted; the clean-up will try again');
+  rootLogger.warn({ err: error }, 'cannot delete an object; the clean-up will try again');

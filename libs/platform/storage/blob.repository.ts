@@ -11,7 +11,7 @@ export interface BlobRow {
   storage_key: string;
 }
 
-/** Which objects are being written, and which are complete. Uses the clock of the database. */
+/** Records which objects are being written, and which are complete. Uses the clock of the database. */
 @Injectable()
 export class BlobRepository {
   constructor(private readonly database: Database) {}
@@ -23,7 +23,7 @@ export class BlobRepository {
     );
   }
 
-  /** The heartbeat of a write. Returns false if its object has been deleted as interrupted. */
+  /** Renews the heartbeat of a write. Returns false if its object has been deleted as interrupted. */
   async renew(key: string): Promise<boolean> {
     const renewed = await this.database.query(
       sql`UPDATE blob_writes SET heartbeat_at = now() WHERE storage_key = ${key} AND heartbeat_at IS NOT NULL RETURNING 1`,
@@ -39,7 +39,7 @@ export class BlobRepository {
     return ended.length > 0;
   }
 
-  /** Inserts an object, or locks the one with the same bytes. Returns the key of the object that is kept. */
+  /** Inserts an object, or locks the existing object with the same bytes. Returns the key of the object that is kept. */
   async keep(tx: Tx, { orgId }: Pick<OrgScope, 'orgId'>, row: BlobRow): Promise<string> {
     const [kept] = await tx.query<{ storage_key: string }>(
       sql`INSERT INTO blobs AS kept (org_id, sha256, size_bytes, crc32, storage_key)
@@ -50,7 +50,7 @@ export class BlobRepository {
     return kept!.storage_key;
   }
 
-  /** Returns whether this very object is kept, and not another one with the same bytes. */
+  /** Tells whether this object itself is kept, and not another one with the same bytes. */
   async isKept({ orgId }: Pick<OrgScope, 'orgId'>, row: BlobRow): Promise<boolean> {
     const kept = await this.database.query(
       sql`SELECT 1 FROM blobs
@@ -71,7 +71,7 @@ export class BlobRepository {
     return row ?? null;
   }
 
-  /** Marks an object as one to delete. Returns false if it is kept, or deleted already. */
+  /** Marks an object for deletion. Returns false if it is kept or already deleted. */
   async abandon(key: string, on: SqlExecutor = this.database): Promise<boolean> {
     const abandoned = await on.query(
       sql`UPDATE blob_writes SET heartbeat_at = NULL WHERE storage_key = ${key} RETURNING 1`,
@@ -92,7 +92,7 @@ export class BlobRepository {
     return rows.map((row) => row.storage_key);
   }
 
-  /** Forgets an object that has been deleted. */
+  /** Removes the record of an object that has been deleted. */
   async forget(key: string): Promise<void> {
     await this.database.query(
       sql`DELETE FROM blob_writes WHERE storage_key = ${key} AND heartbeat_at IS NULL`,

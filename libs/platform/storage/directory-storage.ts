@@ -5,16 +5,17 @@ import { type ByteRange, ObjectStorage, READ_BYTES, storageUnavailable } from '.
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Readers that took this many bytes, more than the buffers of a connection hold, and take each chunk within this time get
- * larger chunks, which are read ahead. So a fast download is fast, and a hundred slow ones take little memory.
+ * A reader that has taken this many bytes, more than the buffers of a connection hold, and takes each chunk within
+ * `QUICK_MS` gets larger chunks, which are read ahead. So fast downloads are not slowed down, and a hundred slow downloads
+ * take little memory.
  */
 const FAST_FROM_BYTES = 16 * 1024 * 1024;
 const FAST_READ_BYTES = 256 * 1024;
 const QUICK_MS = 50;
 
 /**
- * Keeps objects as files in a directory. A write goes to a temporary file, which is flushed to the disk and then renamed, so
- * that a file is complete or absent even after a power failure.
+ * Stores objects as files in a directory. A write goes to a temporary file, which is flushed to the disk and then renamed,
+ * so that a file is complete or absent even after a power failure.
  */
 export class DirectoryStorage extends ObjectStorage {
   private readonly directory: string;
@@ -37,8 +38,8 @@ export class DirectoryStorage extends ObjectStorage {
       await stored(() => handle.close());
     }
     await stored(async () => {
-      const made = await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
-      if (made !== undefined) await syncParents(path.dirname(target), made);
+      const created = await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
+      if (created !== undefined) await syncParents(path.dirname(target), created);
       await rename(temporary, target);
       await syncDirectory(path.dirname(target));
     });
@@ -61,7 +62,7 @@ export class DirectoryStorage extends ObjectStorage {
         at += chunk.length;
         const isFast = isQuick && at - range.start >= FAST_FROM_BYTES && at <= range.end;
         next = isFast ? chunkAt(at, FAST_READ_BYTES) : undefined;
-        // it fails when it is awaited
+        // its error is thrown when it is awaited
         next?.catch(() => undefined);
         const yieldedAt = performance.now();
         yield chunk;
@@ -96,7 +97,7 @@ export class DirectoryStorage extends ObjectStorage {
   }
 }
 
-/** Fills a buffer. Throws for a file that is shorter. */
+/** Fills a buffer. Throws if the file is shorter. */
 async function readFully(handle: FileHandle, at: number, buffer: Buffer): Promise<Buffer> {
   for (let done = 0; done < buffer.length;) {
     const { bytesRead } = await handle.read(buffer, done, buffer.length - done, at + done);
@@ -106,7 +107,7 @@ async function readFully(handle: FileHandle, at: number, buffer: Buffer): Promis
   return buffer;
 }
 
-/** Makes new directories durable, from a directory up to the first one that is new. */
+/** Makes new directories durable, from a directory up to the topmost new one. */
 async function syncParents(directory: string, first: string): Promise<void> {
   const parent = path.dirname(directory);
   await syncDirectory(parent);

@@ -1,15 +1,15 @@
 import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** What the proxy does to a request that fails. */
+/** What the proxy does with a request that fails. */
 export type Fault =
-  /** Answers 500. */
+  /** Returns 500. */
   | 'error'
-  /** Answers 503, as S3 does under load. */
+  /** Returns 503, as S3 does under load. */
   | 'slow down'
-  /** Never answers. */
+  /** Never responds. */
   | 'hang'
-  /** Stands still in the middle of the response. */
+  /** Stalls in the middle of the response. */
   | 'stall'
   /** Resets the connection in the middle of the response. */
   | 'reset'
@@ -19,13 +19,13 @@ export type Fault =
   | 'flip response'
   /** Changes a byte of the request. */
   | 'flip request'
-  /** Lets the request through, and resets the connection instead of answering. */
+  /** Lets the request through, and resets the connection instead of responding. */
   | 'lose response';
 
 const SLOW_DOWN = '<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>';
 const INTERNAL = '<Error><Code>InternalError</Code><Message>Try again.</Message></Error>';
 
-/** An HTTP proxy to an S3 service, which fails on demand. */
+/** An HTTP proxy to an S3 service that fails on demand. */
 export class FailingProxy {
   private readonly sockets = new Set<Socket>();
   private fault: Fault | undefined;
@@ -41,7 +41,7 @@ export class FailingProxy {
     const server = http.createServer();
     const proxy = new FailingProxy(server, new URL(endpoint));
     server.on('request', (request, response) => void proxy.pass(request, response));
-    // The body is passed on without asking, so the client need not wait for the other side.
+    // The body is passed on unconditionally, so the client need not wait for the target.
     server.on('checkContinue', (request, response: http.ServerResponse) => {
       response.writeContinue();
       void proxy.pass(request, response);
@@ -63,7 +63,7 @@ export class FailingProxy {
     return this.failedCount;
   }
 
-  /** From now on fails requests. @param matches gets the method and the URL, such as `PUT /bucket/key?partNumber=1` */
+  /** Fails matching requests from now on. @param matches gets method and URL, such as `PUT /bucket/key?partNumber=1` */
   fail(fault: Fault, matches: (request: string) => boolean): void {
     this.fault = fault;
     this.matches = matches;
@@ -111,8 +111,8 @@ export class FailingProxy {
     const { hostname, port } = this.target;
     const { expect: _, ...passed } = headers;
     return new Promise((resolve, reject) => {
-      // the header Host stays as it is, because the client has signed it
-      const asked = http.request({ hostname, port, method, path: url, headers: passed }, (answer) => {
+      // the Host header stays unchanged, because the client has signed it
+      const forwarded = http.request({ hostname, port, method, path: url, headers: passed }, (answer) => {
         answer.toArray().then(
           (chunks) =>
             resolve({
@@ -123,7 +123,7 @@ export class FailingProxy {
           reject,
         );
       });
-      asked.on('error', reject).end(body);
+      forwarded.on('error', reject).end(body);
     });
   }
 }

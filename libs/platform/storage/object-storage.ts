@@ -10,29 +10,30 @@ export interface ByteRange {
 export const READ_BYTES = 64 * 1024;
 
 /**
- * Keeps bytes under keys, each written once. A key is one or more names of `[A-Za-z0-9_-]` between slashes.
+ * Stores bytes under keys, each of which is written once. A key is one or more names of `[A-Za-z0-9_-]` between slashes.
  *
- * Failures of the storage itself are 503 `storage_unavailable`. Failures of the source of a write are thrown as they are.
+ * Failures of the storage itself throw 503 `storage_unavailable`. Failures of the source of a write are thrown unchanged.
  */
 export abstract class ObjectStorage {
   /**
-   * Writes an object, in constant memory. The object appears once it is complete and durable. An interrupted write leaves
-   * no object. `delete` also removes temporary files and parts of interrupted uploads. A chunk need not
-   * stay valid once the next one is requested.
+   * Writes an object, in constant memory. The object appears once it is complete and durable. An interrupted write leaves no
+   * object; `delete` removes its temporary files and the parts of its upload. A chunk need not stay valid once the next one
+   * is requested.
    */
   abstract write(key: string, bytes: AsyncIterable<Buffer>): Promise<void>;
 
   /**
-   * Reads an object in chunks, in constant memory. Errors, also for a missing object, are thrown by the first or any later
-   * chunk. An object that is shorter than the range throws, so that no reader takes incomplete bytes for complete ones.
+   * Reads an object in chunks, in constant memory. Errors, including the error for a missing object, are thrown by the first
+   * or any later chunk. Throws for an object that is shorter than the range, so that no reader mistakes incomplete bytes for
+   * complete ones.
    *
-   * @param size the size of the whole object
-   * @param reuse whether a chunk may be overwritten once the next one is asked for. Chunks that wait for slow readers
+   * @param size the size of the complete object
+   * @param reuse whether a chunk may be overwritten once the next one is requested. Chunks that wait for slow readers
    *   become garbage that is collected late, which takes more memory than the chunks themselves
    */
   abstract read(key: string, size: number, range?: ByteRange, reuse?: boolean): AsyncIterable<Buffer>;
 
-  /** Deletes an object and whatever an interrupted write left of it. Succeeds if there is nothing. */
+  /** Deletes an object and the remains of an interrupted write. Succeeds if there is nothing to delete. */
   abstract delete(key: string): Promise<void>;
 
   /** Throws 503 unless objects can be written and read, for the readiness check. */
@@ -46,7 +47,7 @@ export abstract class ObjectStorage {
 export const storageUnavailable = (cause: unknown): Problem =>
   new Problem(
     'storage_unavailable',
-    'The storage of files cannot be reached at the moment. Try again later.',
+    'The file storage cannot be reached at the moment. Try again later.',
     {
       cause,
       headers: { 'Retry-After': '5' },

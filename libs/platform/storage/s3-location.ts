@@ -1,4 +1,4 @@
-/** A bucket, or a part of one. */
+/** A bucket, or a part of a bucket. */
 export interface S3Location {
   bucket: string;
   /** Empty, or ends with a slash. */
@@ -21,8 +21,8 @@ const PARAMETERS: Record<string, { pattern: RegExp; rule: string }> = {
 };
 
 /**
- * Reads `s3://<bucket>/<prefix>?region=…&endpoint=…&path_style=true`. Throws an Error that says what is wrong, without the
- * URL, which may contain secrets by mistake.
+ * Parses `s3://<bucket>/<prefix>?region=…&endpoint=…&path_style=true`. Throws an Error that describes the fault but does not
+ * repeat the URL, which may contain secrets by mistake.
  */
 export function parseS3Url(url: string): S3Location {
   const { groups } = /^s3:\/\/(?<bucket>[^/?]*)(?:\/(?<prefix>[^?]*))?(?:\?(?<query>.*))?$/.exec(url) ?? {};
@@ -38,7 +38,7 @@ export function parseS3Url(url: string): S3Location {
   for (const [name, value] of parameters) {
     const parameter = Object.hasOwn(PARAMETERS, name) ? PARAMETERS[name] : undefined;
     if (!parameter) throw new Error('has an unknown parameter. Use region, endpoint and path_style');
-    if (parameters.getAll(name).length > 1) throw new Error(`${name} must be given once`);
+    if (parameters.getAll(name).length > 1) throw new Error(`${name} must appear only once`);
     if (!parameter.pattern.test(value)) throw new Error(`${name} ${parameter.rule}`);
   }
   return {

@@ -19,14 +19,14 @@ import { FairLimiter, withDeadline } from '#platform/concurrency';
 import { type ByteRange, ObjectStorage, READ_BYTES, storageUnavailable } from './object-storage';
 import type { S3Location } from './s3-location';
 
-/** Smallest part of a multipart upload, in bytes. */
+/** Minimum size of a part of a multipart upload, in bytes. */
 const PART_BYTES_MIN = 5 * 1024 ** 2;
-/** Largest number of parts of an upload. */
+/** Maximum number of parts of an upload. */
 const PARTS_MAX = 10_000;
 
-/** Writes at once. Each takes the memory of one part. */
+/** Concurrent writes. Each takes the memory of one part. */
 const WRITES = 32;
-/** Writes of one organization at once. */
+/** Concurrent writes of one organization. */
 const WRITES_SHARE = 8;
 const WAITING_WRITES_MAX = 256;
 /** Longest wait of a write for its turn, in milliseconds. */
@@ -45,14 +45,14 @@ export interface S3StorageOptions {
   stallMs?: number;
 }
 
-/** What an upload, a part and an object have in common. */
+/** The parameters that an upload, a part and an object have in common. */
 interface Target {
   Bucket: string;
   Key: string;
 }
 
 /**
- * Keeps objects in a bucket of S3 or a compatible service. The credentials are those of the SDK's default chain.
+ * Stores objects in a bucket of S3 or a compatible service. The credentials come from the SDK's default chain.
  *
  * A write holds one part in memory and uploads parts one after the other. Small objects take one request. The service
  * checks each part by its checksum (CRC-32).
@@ -88,7 +88,7 @@ export class S3Storage extends ObjectStorage {
       httpsAgent: { maxSockets: SOCKETS_MAX },
     };
     this.writing = new S3Client({ ...base, requestHandler: { ...connections, socketTimeout: stallMs } });
-    // A response is read as fast as the client of the service reads it, so an idle socket does not mean a failure.
+    // A response is read only as fast as the client of the service reads it, so an idle socket does not mean a failure.
     this.reading = new S3Client({
       ...base,
       requestHandler: { ...connections, requestTimeout: stallMs, throwOnRequestTimeout: true },
@@ -96,14 +96,14 @@ export class S3Storage extends ObjectStorage {
   }
 
   async write(key: string, bytes: AsyncIterable<Buffer>): Promise<void> {
-    let hasBegun = false;
+    let hasStarted = false;
     try {
       await this.writes.run(key.split('/')[0]!, undefined, () => {
-        hasBegun = true;
+        hasStarted = true;
         return this.upload(this.targetOf(key), bytes);
       });
     } catch (error) {
-      throw hasBegun ? error : storageUnavailable(error);
+      throw hasStarted ? error : storageUnavailable(error);
     }
   }
 
@@ -121,7 +121,7 @@ export class S3Storage extends ObjectStorage {
       if (ContentLength !== left) throw storageUnavailable(new Error(`The object ${key} has another size.`));
       for (const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>; ;) {
         const next = await stored(() =>
-          withDeadline(chunks.next(), this.stallMs, 'The bucket sends nothing.'),
+          withDeadline(chunks.next(), this.stallMs, 'The bucket stopped sending data.'),
         );
         if (next.done) break;
         left -= next.value.length;
@@ -217,7 +217,7 @@ class PartedUpload {
   ) {}
 
   static async begin(client: S3Client, target: Target): Promise<PartedUpload> {
-    // Operators can turn checksums off with AWS_REQUEST_CHECKSUM_CALCULATION, for services that refuse them.
+    // Operators can turn checksums off with AWS_REQUEST_CHECKSUM_CALCULATION, for services that reject them.
     const hasChecksums = (await client.config.requestChecksumCalculation()) === 'WHEN_SUPPORTED';
     const { UploadId } = await client.send(
       new CreateMultipartUploadCommand({ ...target, ...(hasChecksums && { ChecksumAlgorithm: 'CRC32' }) }),

@@ -9,7 +9,7 @@ import { DirectoryStorage } from './directory-storage';
 import { ObjectStorage } from './object-storage';
 import { parseS3Url } from './s3-location';
 
-/** Returns the storage that the environment names. Throws an Error that names `STORAGE_URL` if the URL is invalid. */
+/** Returns the storage that the environment configures. Throws an Error that names `STORAGE_URL` if the URL is invalid. */
 export async function storageOf(environment: Environment): Promise<ObjectStorage> {
   const { STORAGE_URL: url, DATA_DIR, FILE_LIMIT_BYTES: limitBytes } = environment;
   if (url === undefined) return new DirectoryStorage(path.resolve(DATA_DIR, 'storage'));
@@ -28,7 +28,7 @@ function read<Location>(url: string, parse: (url: string) => Location): Location
   }
 }
 
-/** The storage of files and packages. */
+/** Provides the storage of files and packages. */
 @Module({
   providers: [
     { provide: ObjectStorage, inject: [Environment], useFactory: storageOf },
@@ -40,11 +40,11 @@ function read<Location>(url: string, parse: (url: string) => Location): Location
 export class StorageModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(private readonly storage: ObjectStorage) {}
 
-  /** Tells the operator at once that the storage cannot be reached. Everything else works without it, so the process starts. */
+  /** Logs at once if the storage cannot be reached. Everything else works without it, so the process starts. */
   onApplicationBootstrap(): void {
     this.storage
       .check()
-      .catch((error: unknown) => rootLogger.error({ err: error }, 'the storage of files cannot be reached'));
+      .catch((error: unknown) => rootLogger.error({ err: error }, 'cannot reach the file storage'));
   }
 
   onApplicationShutdown(): void {

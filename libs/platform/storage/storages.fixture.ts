@@ -8,15 +8,15 @@ import { Environment } from '#platform/config';
 import type { ObjectStorage } from './object-storage';
 import { storageOf } from './storage.module';
 
-/** A storage, and a look at what is really in it. */
+/** A storage, with access to its actual contents. */
 export interface TestStorage {
   readonly url: string;
   readonly storage: ObjectStorage;
   /** The keys of all complete objects. */
   objects(): Promise<string[]>;
-  /** Names of what incomplete writes left. */
+  /** Names of the remains of incomplete writes. */
   leftovers(): Promise<string[]>;
-  /** Replaces the bytes of an object behind the back of the service. */
+  /** Replaces the bytes of an object without the service. */
   replace(key: string, bytes: Buffer): Promise<void>;
   /** Ends its connections, and removes a directory. */
   close(): Promise<void>;
@@ -36,9 +36,9 @@ async function inDirectory(): Promise<TestStorage> {
   const filesOf = async (name: string): Promise<string[]> => {
     const parent = path.join(directory, 'new', name);
     if (!existsSync(parent)) return [];
-    const found = await readdir(parent, { recursive: true });
-    const isFile = await Promise.all(found.map(async (one) => (await stat(path.join(parent, one))).isFile()));
-    return found.filter((_, at) => isFile[at]);
+    const entries = await readdir(parent, { recursive: true });
+    const isFile = await Promise.all(entries.map(async (one) => (await stat(path.join(parent, one))).isFile()));
+    return entries.filter((_, at) => isFile[at]);
   };
   return {
     url,
@@ -89,7 +89,7 @@ export async function* streamOf(bytes: Buffer, chunk = 100_000): AsyncGenerator<
   }
 }
 
-/** Yields some bytes, and fails. */
+/** Yields some bytes, and then fails. */
 export async function* failingAfter(bytes: Buffer, error: Error): AsyncGenerator<Buffer, void, undefined> {
   yield* streamOf(bytes);
   throw error;

@@ -2,7 +2,7 @@ import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
 import type { ReadableSpan, SpanExporter, TimedEvent } from '@opentelemetry/sdk-trace-base';
 import { rootLogger } from '#platform/logging';
 
-/** The only attribute kept of an exception, because its message and stack may quote a request. */
+/** The only attribute of an exception that is exported, because its message and stack may quote a request. */
 const EXCEPTION_TYPE = 'exception.type';
 
 /**

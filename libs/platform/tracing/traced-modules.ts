@@ -12,7 +12,7 @@ import { UndiciInstrumentation } from '@opentelemetry/instrumentation-undici';
 const UNTRACED_PATHS = /^\/(?:telemetry|health|metrics)(?:[/?]|$)|\/v1\/(?:traces|logs|metrics)\/?(?:\?|$)/i;
 
 /**
- * Attributes removed from request spans: the query, which may contain search terms or the API key of a judge, and the
+ * Attributes to remove from request spans: the query, which may contain search terms or the API key of a judge, and the
  * only header that would be recorded verbatim.
  */
 const REDACTED: Attributes = { 'url.query': undefined, 'user_agent.original': undefined };

@@ -18,7 +18,7 @@ export interface Tracing {
   traceparent(): string | undefined;
   /**
    * Runs a job within the trace of the request that enqueued it. Jobs without such a request are not traced, because
-   * scoring rules enqueue jobs for new traces: a trace of such a job would cause another job, without end.
+   * scoring rules enqueue jobs for new traces: the trace of such a job would cause another job, and so on without end.
    */
   job<Result>(job: TracedJob, work: () => Promise<Result>): Promise<Result>;
   /** Exports the remaining spans and stops. Never fails; drops spans that cannot be sent within `ms` milliseconds. */

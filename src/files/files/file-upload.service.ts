@@ -54,7 +54,7 @@ export class FileUploadService {
     try {
       if (!isForm) await this.files.checkCreatable(scope, newFileOf(query, ''));
       const upload = await this.receive(scope, request, isForm, query);
-      return await this.blobs.keeping([upload.blob], () =>
+      return await this.blobs.keepOrDiscard([upload.blob], () =>
         this.files.create(scope, newId('file'), newFileOf(upload.fields, upload.filename), upload),
       );
     } catch (error) {

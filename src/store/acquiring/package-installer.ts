@@ -107,7 +107,7 @@ export class PackageInstaller {
       for (const blob of staged.values()) await this.blobs.discard(blob);
       throw error;
     }
-    return this.blobs.keeping([...staged.values()], () => work(staged));
+    return this.blobs.keepOrDiscard([...staged.values()], () => work(staged));
   }
 
   /** Returns whether the workspace has a live copy of every component. */

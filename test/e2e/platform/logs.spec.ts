@@ -22,7 +22,7 @@ describe('the log of a process', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     child.stdout!.setEncoding('utf8').on('data', (text: string) => (output += text));
-    url = String((await lineWith(({ msg }) => msg === 'the API listens')).url);
+    url = String((await lineWith(({ msg }) => msg === 'the API is listening')).url);
   }, 60_000);
   afterAll(async () => {
     const ended = once(child, 'exit');

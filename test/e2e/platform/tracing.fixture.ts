@@ -110,7 +110,7 @@ export class ServiceProcess {
     const ended = once(child, 'exit').then(([code]) => {
       throw new Error(`${entry} ended with ${String(code)}: ${started.output}${started.errors}`);
     });
-    const sign = entry === 'main' ? 'the API listens' : 'the worker runs';
+    const sign = entry === 'main' ? 'the API is listening' : 'the worker is running';
     await Promise.race([started.line(({ msg }) => msg === sign), ended]);
     ended.catch(() => undefined);
     return started;
@@ -118,7 +118,7 @@ export class ServiceProcess {
 
   /** Where the API listens. */
   get url(): string {
-    return String(this.lines.find(({ msg }) => msg === 'the API listens')?.url);
+    return String(this.lines.find(({ msg }) => msg === 'the API is listening')?.url);
   }
 
   /** A caller of the API, within a workspace. */
