@@ -22,7 +22,7 @@ import { StoreHttpModule } from './store';
 import { TelemetryHttpModule } from './telemetry';
 import { WORKER_AREAS } from './worker.module';
 
-/** The modules that the API loads: controllers of every area, and no processors. */
+/** The modules that the API loads: the controllers of every area, without job processors. */
 export const API_AREAS = [
   RegistryHttpModule,
   TelemetryHttpModule,

@@ -17,7 +17,7 @@ interface BootstrapFile {
 
 /**
  * Returns the installation's `SECRETS_KEY` from `DATA_DIR/secrets.key`, and creates it on the first start. Processes that
- * start at once all use the key that was written first, because secrets sealed with another key would be lost.
+ * start at the same time all use the key that was written first, because secrets sealed with another key would be lost.
  */
 export async function ensureSecretsKey(directory: string): Promise<string> {
   const file = path.join(directory, 'secrets.key');

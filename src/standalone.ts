@@ -45,7 +45,7 @@ start(async () => {
   }, environment.SHUTDOWN_SECONDS);
 
   try {
-    // not earlier, because the embedded PostgreSQL claims the directory for this process
+    // after the embedded PostgreSQL has claimed the directory for this process
     environment.SECRETS_KEY ??= await ensureSecretsKey(directory);
     await migrate(
       environment.DATABASE_URL,

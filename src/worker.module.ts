@@ -14,7 +14,7 @@ import { RegistryWorkerModule } from './registry';
 import { SkillsModule } from './skills';
 import { TelemetryWorkerModule } from './telemetry';
 
-/** The modules that the worker loads: processors of every area, and no controllers. */
+/** The modules that the worker loads: the job processors of every area, without controllers. */
 export const WORKER_AREAS = [
   RegistryWorkerModule,
   TelemetryWorkerModule,

@@ -29,7 +29,8 @@ import { REQUEST_EXAMPLES, TAG_DESCRIPTIONS } from './examples';
 /**
  * Adds the parts of the document that decorators cannot express, or would have to repeat on every operation.
  *
- * @param mounted paths that are not routes of Nest. Operations without an access rule describe themselves, except for headers of every response
+ * @param mounted paths that are not routes of Nest. Operations without an access rule describe themselves, except for the
+ *   headers of every response
  */
 export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject['paths']): OpenAPIObject {
   const completed = document as unknown as {
@@ -96,7 +97,7 @@ function closeBodies(paths: Paths, schemas: Record<string, Schema>): void {
   const close = ({ $ref, items, anyOf = [], allOf = [] }: Schema): void => {
     if (items) close(items);
     const parts = [...anyOf, ...allOf].filter((part) => part.$ref !== undefined);
-    // several parts are the alternatives of a definition, which a service validates
+    // several parts are the alternatives of a definition, which is validated by a service
     if (parts.length === 1) close(parts[0]!);
     const name = $ref?.split('/').at(-1) ?? '';
     const schema = schemas[name];
@@ -194,7 +195,7 @@ function completeOperation(operation: Operation, traits: Traits): void {
   completeBody(operation, traits);
   for (const [status, response] of Object.entries(operation.responses)) {
     if ('$ref' in response) continue;
-    response.description ||= status.startsWith('2') ? 'Done.' : REASONS[Number(status)];
+    response.description ||= status.startsWith('2') ? 'Success.' : REASONS[Number(status)];
     response.headers = { ...response.headers, ...responseHeaders(status, traits) };
   }
   if (traits.method === 'get') operation.responses['304'] ??= { $ref: '#/components/responses/304' };
@@ -212,18 +213,18 @@ function accessOf({ [ACCESS_EXTENSION]: rule }: Operation, { path, method, works
     case 'principal':
       return 'Requires authentication, but no role.';
     case 'roles_everywhere':
-      return `Requires the role ${named(rule.anyOf)} in the whole organization.`;
+      return `Requires the role ${roleList(rule.anyOf)} in the whole organization.`;
     case 'roles_somewhere':
-      if (rule.isOfOrganization) return `Requires the role ${named(rule.anyOf)} in any workspace.`;
+      if (rule.isOfOrganization) return `Requires the role ${roleList(rule.anyOf)} in any workspace.`;
       return listsMany
-        ? `Requires the role ${named(rule.anyOf)} in at least one workspace. Returns only resources of the workspaces where you hold it.`
-        : `Requires the role ${named(rule.anyOf)} in the workspace of the resource.`;
+        ? `Requires the role ${roleList(rule.anyOf)} in at least one workspace. Returns only resources of the workspaces where you hold it.`
+        : `Requires the role ${roleList(rule.anyOf)} in the workspace of the resource.`;
     case 'roles':
-      return `Requires the role ${named(rule.anyOf)} in the ${workspace === 'required' ? 'workspace' : 'organization'}.`;
+      return `Requires the role ${roleList(rule.anyOf)} in the ${workspace === 'required' ? 'workspace' : 'organization'}.`;
   }
 }
 
-const named = (roles: readonly string[]): string => roles.map((role) => `\`${role}\``).join(' or ');
+const roleList = (roles: readonly string[]): string => roles.map((role) => `\`${role}\``).join(' or ');
 
 function completeBody(operation: Operation, { method }: Traits): void {
   const schemas = operation[BODIES_EXTENSION];
@@ -252,9 +253,9 @@ function requestHeaders({ method, isLifecycle, acceptsIdempotencyKey, workspace 
     [
       acceptsIdempotencyKey,
       'Idempotency-Key',
-      'Makes the request safe to retry. A repeat with the same key and body within 24 hours returns the first answer.',
+      'Makes the request safe to retry. A repeat with the same key and body within 24 hours returns the first response.',
     ],
-    // other operations declare the header themselves, and describe which ETag it is
+    // other operations declare the header themselves, and describe which ETag it takes
     [
       method === 'patch' || isLifecycle,
       'If-Match',

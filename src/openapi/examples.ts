@@ -51,7 +51,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
   },
   createPublisherItem: {
     agent: {
-      summary: 'An agent, with its skills and servers',
+      summary: 'An agent with its skills and servers',
       value: {
         workspace_id: WORKSPACE_ID,
         artifact: { kind: 'agent', artifact_id: 'agt_01jd0000000000000000000008' },
@@ -67,13 +67,13 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
   },
   setPublisherItemPolicy: {
     listed: {
-      summary: 'Listed for everybody',
+      summary: 'Listed for everyone',
       value: { audience: { is_public: true }, is_listed: true, can_acquire: true },
     },
   },
   createApi: {
     api: {
-      summary: 'An API that agents may only read from, with its key in a header',
+      summary: 'A read-only API, with its key in a header',
       value: {
         workspace_id: WORKSPACE_ID,
         name: 'orders',
@@ -90,7 +90,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       value: { workspace_id: WORKSPACE_ID, name: 'openai', kind: 'openai', api_key: 'a-secret' },
     },
     local: {
-      summary: 'A server in the own network that offers the API of OpenAI and needs no key',
+      summary: 'An OpenAI-compatible server in your network that needs no key',
       value: {
         workspace_id: WORKSPACE_ID,
         name: 'vllm',
@@ -101,7 +101,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
   },
   createModel: {
     fallback: {
-      summary: 'A model that another provider answers when the first one fails',
+      summary: 'A model that falls back to another provider when the first one fails',
       value: {
         workspace_id: WORKSPACE_ID,
         name: 'assistant',
@@ -344,7 +344,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
   },
   scoreAnnotationItem: {
     choice: {
-      summary: 'The answer of one of the people behind an account',
+      summary: "The scores of one of several people who share an account",
       value: { author: 'ada', scores: [{ scorer_id: SCORER_ID, label: 'kind', comment: 'says sorry' }] },
     },
   },
@@ -382,11 +382,11 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
 export const TAG_DESCRIPTIONS: Record<string, string> = {
   'Annotation queues': 'Traces and results that people score, one at a time.',
   Accounts: "The organization, its users, and the caller's own account.",
-  'API proxy': 'Calls of registered HTTP APIs with the secrets that are stored for them.',
+  'API proxy': 'Calls to registered HTTP APIs with their stored secrets.',
   APIs: 'Registered HTTP APIs and their versions.',
   Apps: 'Declared sets of agents, skills, MCP servers, APIs and files that are managed together.',
   Comparison: 'Comparison of experiments, gates for CI, and agreement between scorers.',
-  'Dataset versions': 'CSV versions of a dataset. Experiments can pin one.',
+  'Dataset versions': 'CSV versions of a dataset. An experiment can pin a version.',
   Datasets: 'Named sets of evaluation cases.',
   'Experiment traces': 'The traces linked from the results of an experiment.',
   Experiments: 'Evaluation runs over a set of cases. Finalizing an experiment freezes it.',
@@ -397,12 +397,12 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
     'The service as a Model Context Protocol (MCP) server, for agents and their clients. It describes its own tools.',
   'MCP servers': 'Registered Model Context Protocol (MCP) servers, their versions and their tools.',
   'Model gateway':
-    'Calls of models by name with the OpenAI and Anthropic APIs: providers, models, keys, budgets and usage.',
+    'Calls to models by name with the OpenAI and Anthropic APIs: providers, models, keys, budgets and usage.',
   Platform: 'Management of organizations by platform principals.',
   Records: 'The cases of a dataset. Every version is kept.',
   Results: 'The result of each case of an experiment. Append-only.',
   Scorers: 'Definitions of how to score. Every version is kept.',
-  Scoring: 'Runs and rules with which the service scores traces and sessions.',
+  Scoring: 'Runs and rules that score traces and sessions.',
   'Service accounts': 'Accounts for programs, and their API keys.',
   Sessions: 'Traces grouped by session, with totals.',
   Skills: 'Directories with a SKILL.md, in the Agent Skills format. Every version is kept.',
@@ -410,5 +410,5 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
   Tokens: 'Exchange of API keys for access tokens, token revocation, and the public signing keys.',
   Traces: 'Traces of agent runs, their span trees and spans.',
   Workspaces: 'Workspaces of an organization, and their members.',
-  Store: 'Items that organizations publish, and copies that workspaces acquire of them.',
+  Store: 'Items that organizations publish, and the copies that workspaces acquire.',
 };

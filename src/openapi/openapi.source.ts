@@ -19,7 +19,7 @@ export class OpenApiSource {
     return (this.built ??= this.build());
   }
 
-  /** Returns the document as it is served. */
+  /** Returns the document in the form in which it is served. */
   served(): Promise<CachedDocument> {
     this.cached ??= this.serve().catch((error: unknown) => {
       this.cached = null;

@@ -4,7 +4,7 @@ import type { Operation, Response, Schema } from './operation';
 import { problemsOf, type ProblemTraits } from './problem-codes';
 import { problemSchemaOf, type SharedResponses } from './responses';
 
-/** Gives an operation its problems: each status with exactly the codes that it can answer. */
+/** Adds its problems to an operation: each status with exactly the codes that it can return. */
 export function completeErrors(
   operation: Operation,
   traits: ProblemTraits,
@@ -24,7 +24,7 @@ export function completeErrors(
   }
 }
 
-/** Leaves a response that is no problem only what it may be besides, if anything. */
+/** Removes the problem from a response whose status has no problems. Removes the response if nothing else remains. */
 function withoutProblem({ responses }: Operation, status: string, response: Response): void {
   const { [PROBLEM_MEDIA]: problem, ...others } = response.content ?? {};
   if (problem) response.content = others;
@@ -40,7 +40,7 @@ function describeProblem(response: Response, codes: readonly ProblemCode[], path
 
 const PROBLEM_MEDIA = 'application/problem+json';
 
-/** Returns whether an operation has a parameter, or a member of its body, with known values. */
+/** Tells whether an operation has a parameter, or a member of its body, with enumerated values. */
 export function takesEnumerated(
   { parameters = [], requestBody, ...operation }: Operation,
   schemas: Record<string, Schema>,
@@ -50,8 +50,8 @@ export function takesEnumerated(
     if (!schema || seen.has(schema)) return false;
     seen.add(schema);
     const { $ref, items, anyOf = [], allOf = [], properties = {} } = schema;
-    const referred = schemas[$ref?.split('/').at(-1) ?? ''];
-    const parts = [referred, items, ...anyOf, ...allOf, ...Object.values(properties)];
+    const referenced = schemas[$ref?.split('/').at(-1) ?? ''];
+    const parts = [referenced, items, ...anyOf, ...allOf, ...Object.values(properties)];
     return schema.enum !== undefined || parts.some(isEnumerated);
   };
   const bodies = Object.values(requestBody?.content ?? {}).map(({ schema }) => schema);

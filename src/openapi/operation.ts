@@ -8,7 +8,7 @@ import type {
   SCHEMAS_EXTENSION,
 } from '#platform/http';
 
-/** The parts of a document that are completed. The types of the generator leave most of them open. */
+/** The parts of a document that are completed. The generator's own types leave most of them untyped. */
 export interface Operation {
   summary?: string;
   description?: string;

@@ -2,7 +2,7 @@ import { type AccessRule } from '#platform/auth';
 import { type BodyTraits } from '#platform/http';
 import { AUTHENTICATION_CODES, CATALOGUE, type ProblemCode } from '#platform/problem';
 
-/** What decides which problems an operation can answer. Derived from its decorators. */
+/** The traits of an operation that decide which problems it can return. Derived from its decorators. */
 export interface ProblemTraits {
   path: string;
   method: string;
@@ -20,20 +20,20 @@ export interface ProblemTraits {
   thrown: readonly ProblemCode[];
 }
 
-/** Documents that are made once and kept in memory. */
+/** Paths of documents that are built once and cached in memory. */
 const STATIC = /^\/(health\/live|\.well-known\/oauth-.*)$/;
 
-/** Codes with a status of their own, besides that of the catalogue. */
+/** Codes that can have another status than the one in the catalogue. */
 const OTHER_STATUSES: [status: number, code: ProblemCode][] = [[408, 'request_timeout']];
 
-/** Every code that can have a status, in the order of the documents. */
+/** Returns every code that can have a status, in alphabetical order. */
 export const codesOfStatus = (status: number): ProblemCode[] =>
   [
     ...(Object.keys(CATALOGUE) as ProblemCode[]).filter((code) => CATALOGUE[code].status === status),
     ...OTHER_STATUSES.flatMap(([other, code]) => (other === status ? [code] : [])),
   ].sort();
 
-/** Returns the codes that an operation can answer, by status. The codes of a status are in alphabetical order. */
+/** Returns the codes that an operation can return, by status. The codes of a status are in alphabetical order. */
 export function problemsOf(traits: ProblemTraits): Map<number, ProblemCode[]> {
   const { body } = traits;
   const codes = new Set<ProblemCode>([
@@ -41,14 +41,14 @@ export function problemsOf(traits: ProblemTraits): Map<number, ProblemCode[]> {
     ...codesOfCaller(traits),
     ...traits.thrown,
   ]);
-  const add = (isAnswered: boolean | undefined, ...added: ProblemCode[]): void => {
-    if (isAnswered) added.forEach((code) => codes.add(code));
+  const add = (isPossible: boolean | undefined, ...added: ProblemCode[]): void => {
+    if (isPossible) added.forEach((code) => codes.add(code));
   };
   add(traits.access !== undefined, 'invalid_query');
-  // a caller may have no current one
+  // the caller may have no current resource of the kind
   add(/\{|\/current$/.test(traits.path), 'not_found');
   add(traits.acceptsIdempotencyKey, 'conflict');
-  // the key may come again with another body
+  // the key may be repeated with another body
   add(traits.acceptsIdempotencyKey && body !== undefined, 'validation_failed');
   add(traits.workspace === 'required', 'conflict');
   add(traits.acceptsIfMatch, 'precondition_failed');
@@ -72,7 +72,7 @@ export function problemsOf(traits: ProblemTraits): Map<number, ProblemCode[]> {
   return byStatus;
 }
 
-/** The codes of the guards. */
+/** Returns the codes of the guards. */
 function codesOfCaller({ access }: ProblemTraits): ProblemCode[] {
   if (!access) return [];
   const codes: ProblemCode[] = [...AUTHENTICATION_CODES, 'auth_unavailable', 'account_suspended'];

@@ -38,13 +38,13 @@ export const DIGEST_HEADER = {
 };
 export const REPLAYED_HEADER = {
   'Idempotency-Replayed': header(
-    'Present if this is the stored answer of an earlier request with the same Idempotency-Key.',
+    'Present if this is the stored response to an earlier request with the same Idempotency-Key.',
     { type: 'string', const: 'true' },
     false,
   ),
 };
 
-/** Headers of all responses that a rate limit counts, by their place in the document. */
+/** Headers of all responses to requests that a rate limit counts, by their name in the document. */
 export const SHARED_HEADERS = {
   'RateLimit-Policy': header(
     'The rate limit that counts the request: its name, the requests it admits (`q`) and the seconds of its window (`w`), such as `"reads";q=600;w=60`. Absent without a limit.',
@@ -52,7 +52,7 @@ export const SHARED_HEADERS = {
     false,
   ),
   RateLimit: header(
-    'What remains of the rate limit: its name, the remaining requests (`r`) and the seconds until the window ends (`t`), such as `"reads";r=599;t=60`. Absent without a limit.',
+    'The state of the rate limit: its name, the remaining requests (`r`) and the seconds until the window ends (`t`), such as `"reads";r=599;t=60`. Absent without a limit.',
     undefined,
     false,
   ),
@@ -89,10 +89,10 @@ export const ERROR_HEADERS: Record<string, object> = {
 /** The problems of operations below a path. */
 interface ProblemFamily {
   path: RegExp;
-  /** Of the names of their shared responses. */
+  /** Prefix of the names of their shared responses. */
   prefix: string;
   schema: string;
-  /** Of the statuses that clients retry. */
+  /** Additional headers of the statuses that clients retry. */
   headers?: Record<string, object>;
 }
 
@@ -103,7 +103,7 @@ const FAMILIES: readonly ProblemFamily[] = [
     schema: 'GatewayProblemDto',
     headers: {
       'X-Should-Retry': header(
-        '`false` if a retry cannot succeed until something is changed. The clients of OpenAI and Anthropic obey it.',
+        '`false` if a retry cannot succeed until something changes. The clients of OpenAI and Anthropic honor it.',
         { type: 'string', const: 'false' },
         false,
       ),
@@ -117,10 +117,10 @@ const familyOf = (path: string): ProblemFamily => FAMILIES.find((one) => one.pat
 /** Returns the schema of the problems of an operation. */
 export const problemSchemaOf = (path: string): string => familyOf(path).schema;
 
-/** Statuses that clients retry by themselves. */
+/** Statuses that clients retry automatically. */
 const RETRIED: ReadonlySet<number> = new Set([409, 429, 503]);
 
-/** The responses that operations refer to. Operations with the same codes of a status share one. */
+/** The responses that operations refer to. Operations with the same codes for a status share a response. */
 export class SharedResponses {
   private readonly responses = new Map<string, object>([
     ['304', { description: REASONS[304], headers: headersOf(304) }],

@@ -1,10 +1,10 @@
 import { Pace } from '#platform/concurrency';
 import { Problem, problem, type ProblemBody } from '#platform/problem';
 
-/** The most items of a bulk create. */
+/** Maximum number of items of a bulk create. */
 export const BULK_MAX = 100;
 
-/** The outcome of an item in a 207 answer. */
+/** The outcome of an item in a 207 response. */
 export interface BulkItem {
   index: number;
   status_code: number;
@@ -17,7 +17,7 @@ export const failedItem = (index: number, error: Problem): BulkItem => ({
   error: error.toBody(null),
 });
 
-/** Runs the check of an item. Returns the problem that it throws. */
+/** Runs the check of an item. Returns its result, or the problem that it throws. */
 export function checkItem<Result>(check: () => Result): Result | Problem {
   try {
     return check();
@@ -27,7 +27,7 @@ export function checkItem<Result>(check: () => Result): Result | Problem {
   }
 }
 
-/** Runs the check of each item, with pauses for other work. Returns the problems that it throws. */
+/** Runs the check of each item, with pauses for other work. Returns their results, or the problems that they throw. */
 export async function checkItems<Result>(
   items: readonly unknown[],
   check: (item: unknown) => Result,
@@ -41,7 +41,7 @@ export async function checkItems<Result>(
   return checked;
 }
 
-/** Returns the problem of an item, with pointers into the bulk body. */
+/** Returns the problem of an item with pointers into the bulk body. */
 export const withinItems = (error: Problem, index: number): Problem => error.within(`/items/${index}`);
 
 /** Returns 409 for an item that repeats a key of an earlier item in the same body. */

@@ -16,7 +16,7 @@ export function stamps(scope: OrgScope) {
   return { created_at: now, updated_at: now, created_by: scope.principalId, archived_at: null };
 }
 
-/** Returns the columns of a patch whose values differ from the row's, or null. Undefined leaves a column as it is. */
+/** Returns the columns of a patch whose values differ from the row's, or null. Undefined leaves a column unchanged. */
 export function changedColumns<Row extends object>(row: Row, patch: Partial<Row>): Partial<Row> | null {
   const changed = (Object.keys(patch) as (keyof Row)[]).filter(
     (column) => patch[column] !== undefined && !isDeepStrictEqual(patch[column], row[column]),
@@ -25,14 +25,14 @@ export function changedColumns<Row extends object>(row: Row, patch: Partial<Row>
   return Object.fromEntries(changed.map((column) => [column, patch[column]])) as Partial<Row>;
 }
 
-/** Returns whether a change makes a version. */
-export const makesVersion = <Row extends ResourceRow>(
+/** Tells whether a change creates a version. */
+export const createsVersion = <Row extends ResourceRow>(
   { versions }: Pick<ResourceKind<Row, unknown>, 'versions'>,
   changed: Partial<Row>,
 ): boolean => versions?.fields.some((field) => field in changed) === true;
 
-/** Returns the columns that every change raises: generation, version if the change makes one, and `updated_at`. */
-export function raisedColumns<Row extends ResourceRow>(
+/** Returns the columns that every change updates: generation, version if the change creates one, and `updated_at`. */
+export function bumpedColumns<Row extends ResourceRow>(
   kind: Pick<ResourceKind<Row, unknown>, 'generation' | 'versions'>,
   row: Row,
   changed: Partial<Row>,
@@ -43,12 +43,12 @@ export function raisedColumns<Row extends ResourceRow>(
   });
   return {
     ...(versions?.ordinal !== generation && next(generation)),
-    ...(versions && makesVersion(kind, changed) && { ...next(versions.ordinal), version_id: newId('ver') }),
+    ...(versions && createsVersion(kind, changed) && { ...next(versions.ordinal), version_id: newId('ver') }),
     updated_at: changed.archived_at ?? new Date(),
   } as unknown as Partial<Row>;
 }
 
-/** Returns the members that differ, with the values of those that the audit log shows. */
+/** Returns the changed members, with values for the members whose values the audit log shows. */
 export const auditedChanges = <Row extends object>(
   row: Row,
   changed: Partial<Row>,
@@ -58,6 +58,6 @@ export const auditedChanges = <Row extends object>(
     fields.includes(member) ? { member, before: row[member], after: changed[member] } : { member },
   );
 
-/** Returns the ETag of a resource whose only number is its version, which archiving does not raise. */
+/** Returns the ETag of a resource without a generation. Archiving does not increment its version. */
 export const versionEtag = ({ archived_at }: { archived_at: Date | null }, version: number): string =>
   archived_at ? `${version}-archived` : String(version);

@@ -6,7 +6,7 @@ import { IsJsonObject, IsOneOf, METADATA_MAX_BYTES, NotNull } from '#platform/ht
 
 export const STATUSES = ['active', 'suspended'] as const;
 
-/** A name: 1 to 255 characters without line breaks or other control characters. @param max the most characters */
+/** Declares a name: 1 to `max` characters without line breaks or other control characters. */
 export const IsName = (max = 255) =>
   applyDecorators(
     IsString(),
@@ -19,17 +19,17 @@ const DESCRIPTION_MAX = 10_000;
 export const IsDescription = () =>
   applyDecorators(IsString(), MaxLength(DESCRIPTION_MAX), ApiProperty({ maxLength: DESCRIPTION_MAX }));
 
-/** An optional filter of a list. @param max the most characters */
+/** Declares an optional filter of a list. @param max maximum number of characters */
 export const IsFilter = (max = 255) =>
   applyDecorators(NotNull(), IsString(), MaxLength(max), ApiProperty({ maxLength: max, required: false }));
 
 const ROLES_MAX = ROLES.length * 2;
 
-/** A list of roles. An unknown one is 422. */
+/** Declares a list of roles. An unknown role is 422. */
 export const IsRoles = () =>
   applyDecorators(IsOneOf(ROLES, { each: true, maxItems: ROLES_MAX }), IsArray(), ArrayMaxSize(ROLES_MAX));
 
-/** The filter of a search by `metadata`. */
+/** Declares the filter of a search by `metadata`. */
 export const IsMetadataFilter = () =>
   applyDecorators(
     NotNull(),

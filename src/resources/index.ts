@@ -5,7 +5,7 @@ export {
   whereReadable,
   WorkspaceAccessRepository,
 } from './access/workspace-access.repository';
-export { AuditLog, type Audited, given } from './audit-log/audit-log.repository';
+export { AuditLog, type AuditRecord, createdChanges } from './audit-log/audit-log.repository';
 export {
   AUDIT_ACTIONS,
   type AuditAction,
@@ -69,7 +69,7 @@ export { type Matched, OwnedReconcileStep, type ReconcileDraft } from './reconci
 export {
   type Declared,
   type DeclarationFault,
-  ReconcileRefused,
+  ReconcileError,
   type ReconcileResult,
   type ReconcileStep,
   ReconcileSteps,

@@ -6,7 +6,7 @@ import { readable } from './access/workspace-access';
 import type { ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 import { type ResourceKit, ResourceService } from './resource.service';
 
-/** Resources of routes without the workspace header. The caller's roles in the resource's workspace decide. */
+/** Base for resources of routes without the workspace header. The caller's roles in the resource's workspace apply. */
 export abstract class OrgResourceService<
   Row extends ResourceRow & OrgRow & { workspace_id: string },
   View,
@@ -15,7 +15,11 @@ export abstract class OrgResourceService<
     super(kit, rows as unknown as ResourceRows<OrgScope, Row>, kind);
   }
 
-  /** Creates a resource. Errors: 400 for a workspace out of reach, 403, 409 for an archived workspace; those of `newRow`. */
+  /**
+   * Creates a resource.
+   *
+   * @throws 400 for a workspace that the caller cannot access, 403, 409 for an archived workspace; the errors of `newRow`
+   */
   protected createIn(
     scope: OrgScope,
     workspaceId: string,

@@ -3,7 +3,7 @@ import type { AnyOf } from './access/any-of';
 import type { AuditedType } from './audit-log/audit-entry.entity';
 import type { SearchDocument, SearchType } from './search-index/search-document';
 
-/** Columns that the kit keeps in every resource's row. */
+/** Columns that the kit maintains in every resource's row. */
 export interface ResourceRow {
   created_at: Date;
   updated_at: Date;
@@ -22,21 +22,21 @@ export interface ResourceKind<Row extends ResourceRow, View> {
   readers?: AnyOf;
   /** The column of its own id. */
   id: keyof Row & string;
-  /** The column that every change raises. The ETag gives its value. */
+  /** The column that every change increments. The ETag contains its value. */
   generation: keyof Row & string;
-  /** Members that a PATCH may repeat and never change (422 `immutable_field`). */
+  /** Members that a PATCH may repeat but never change (422 `immutable_field`). */
   immutable: readonly (keyof Row & string)[];
-  /** Members whose values the audit log shows. It names all others without their values. */
+  /** Members whose values the audit log shows. It shows only the names of all others. */
   auditedFields?: readonly (keyof Row & string)[];
   /** Members that the audit log shows of a new resource. */
   createdFields?: readonly (keyof Row & string)[];
-  /** The column of the version number, and the members whose change makes a version. Absent for a kind without versions. */
+  /** The column of the version number, and the members whose change creates a version. Absent for a kind without versions. */
   versions?: { ordinal: keyof Row & string; fields: readonly (keyof Row & string)[] };
   /** The unique constraint on names among live resources, the member it covers, and where names are unique. */
   unique?: UniqueName<Row>;
   /** Returns further columns that follow from a change, such as `sync_state`. */
   derived?: (row: Row, changed: Partial<Row>) => Partial<Row>;
-  /** Returns its search document, or null for a resource that search does not find. */
+  /** Returns its search document, or null for a resource that search must not find. */
   search?: { type: SearchType; document: (row: Row) => SearchDocument | null };
   toView: (row: Row) => View;
 }
@@ -54,7 +54,7 @@ export type PatchBody<Row> = { workspace_id?: string } & { [Member in keyof Row]
 /** An action on an existing resource. */
 export type ResourceAction = 'update' | 'archive' | 'restore';
 
-/** A table of resources, as `OrgRepository` and `WorkspaceRepository` give access to it. */
+/** Access to a table of resources, as `OrgRepository` and `WorkspaceRepository` provide it. */
 export interface ResourceRows<S, Row extends ResourceRow> {
   find(scope: S, id: string): Promise<Row | null>;
   lock(tx: Tx, scope: S, id: string, mode: 'update'): Promise<Row | null>;
@@ -67,6 +67,6 @@ export interface ResourceRows<S, Row extends ResourceRow> {
     workspaceId?: string,
     on?: SqlExecutor,
   ): Promise<Row | null>;
-  /** Stores the present state of resources as their newest version. */
+  /** Stores the current state of resources as their newest version. */
   keepVersions?(tx: Tx, scope: S, ids: readonly string[]): Promise<void>;
 }

@@ -7,12 +7,12 @@ import { STAMP_FIELDS, StampsDto } from './view.dto';
 /** The members of every resource of an organization. */
 export class OrgResourceDto extends StampsDto {
   org_id!: string;
-  /** Rises with every change, and is the ETag. */
+  /** Incremented by every change. The ETag contains it. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   generation!: number;
 }
 
-/** The members of every resource that lies in a workspace. */
+/** The members of every resource in a workspace. */
 export class PlacedDto extends OrgResourceDto {
   workspace_id!: string;
 }

@@ -6,13 +6,13 @@ import type { Page, RowPage } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
 import { checkNotMoved, WorkspaceAccess } from './access/workspace-access';
 import type { AuditAction, AuditChange } from './audit-log/audit-entry.entity';
-import { AuditLog, given } from './audit-log/audit-log.repository';
+import { AuditLog, createdChanges } from './audit-log/audit-log.repository';
 import {
   auditedChanges,
   changedColumns,
   checkLive,
-  makesVersion,
-  raisedColumns,
+  createsVersion,
+  bumpedColumns,
   versionEtag,
 } from './change';
 import type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
@@ -53,19 +53,19 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     explainUniqueName(kind);
   }
 
-  /** Returns one resource. Errors: 404. */
+  /** Returns one resource. Throws 404. */
   async get(scope: S, id: string): Promise<Versioned<View>> {
     return this.versioned(await this.find(scope, id));
   }
 
-  /** Returns the row of a resource that the caller may read. Errors: 404. */
+  /** Returns the row of a resource that the caller may read. Throws 404. */
   async find(scope: S, id: string): Promise<Row> {
     return this.readable(scope, await this.rows.find(scope, id), id);
   }
 
   /**
-   * Archives a resource and frees its name. A repeat returns the same. Errors: 404, 403, 412, 409 when its workspace is
-   * archived.
+   * Archives a resource and frees its name. A repeat returns the same resource. Throws 404, 403, 412, and 409 when its
+   * workspace is archived.
    */
   archive(scope: S, id: string, ifMatch?: string): Promise<Versioned<View>> {
     return this.transaction(scope, async (tx) => {
@@ -80,8 +80,8 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   }
 
   /**
-   * Makes an archived resource live again. A repeat returns the same. Errors: 404, 403, 412, and 409 when its name has been
-   * taken, its workspace is archived, or an app owns it.
+   * Makes an archived resource live again. A repeat returns the same resource. Throws 404, 403, 412, and 409 when its name
+   * has been taken, its workspace is archived, or an app owns it.
    *
    * @param columns further columns to write, whose values must be known before the transaction
    */
@@ -102,16 +102,16 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   protected async insert(tx: Tx, scope: S, row: Row): Promise<Row> {
     await withUniqueName(this.kind, row, () => this.rows.insert(row, tx));
     if (this.kind.versions) await this.rows.keepVersions!(tx, scope, [this.idOf(row)]);
-    await this.record(tx, scope, row, 'create', given(pick(row, this.kind.createdFields ?? [])));
+    await this.record(tx, scope, row, 'create', createdChanges(pick(row, this.kind.createdFields ?? [])));
     await this.reindex(tx, scope, row);
     return row;
   }
 
   /**
-   * Changes a resource. Errors: those of `patch`, 404, 403, 412 for a stale `If-Match`, 409 for an archived resource or
-   * workspace and a name that is taken, 422 for immutable members, another workspace and unknown values.
+   * Changes a resource. Throws the errors of `patch`, 404, 403, 412 for a stale `If-Match`, 409 for an archived resource or
+   * workspace and for a name that is taken, 422 for immutable members, another workspace and unknown values.
    *
-   * @param patch returns the columns that the body sets; undefined leaves a column as it is
+   * @param patch returns the columns that the body sets; undefined leaves a column unchanged
    */
   protected change(
     scope: S,
@@ -128,7 +128,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     });
   }
 
-  /** Checks of a PATCH that follow those of its body: 412, 409, 422. */
+  /** Runs the checks of a PATCH that follow the checks of its body: 412, 409, 422. */
   protected async checkChange(
     tx: Tx,
     scope: S,
@@ -147,22 +147,22 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   }
 
   /**
-   * Writes the columns that differ, with generation, version, audit entry and search document. Writes nothing if none
-   * do.
+   * Writes the columns that differ, with generation, version, audit entry and search document. Writes nothing if no column
+   * differs.
    *
-   * @returns the row as it is stored afterwards
+   * @returns the row as stored after the write
    */
   protected async write(tx: Tx, scope: S, row: Row, patch: Partial<Row>, action: AuditAction): Promise<Row> {
     const changed = changedColumns(row, patch);
     if (!changed) return row;
     const columns = {
       ...changed,
-      ...raisedColumns(this.kind, row, changed),
+      ...bumpedColumns(this.kind, row, changed),
       ...this.kind.derived?.(row, changed),
     };
     const id = this.idOf(row);
     await withUniqueName(this.kind, { ...row, ...changed }, () => this.rows.update(tx, scope, id, columns));
-    if (makesVersion(this.kind, changed)) await this.rows.keepVersions!(tx, scope, [id]);
+    if (createsVersion(this.kind, changed)) await this.rows.keepVersions!(tx, scope, [id]);
     const isLifecycle = action === 'archive' || action === 'restore';
     await this.record(tx, scope, row, action, isLifecycle ? [] : this.auditedChanges(row, changed));
     const next = { ...row, ...columns };
@@ -170,7 +170,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     return next;
   }
 
-  /** Locks a row for a change. Errors: 404, 403. */
+  /** Locks a row for a change. Throws 404 and 403. */
   protected async lock(tx: Tx, scope: S, id: string, action: ResourceAction): Promise<Row> {
     return this.admit(tx, scope, await this.rows.lock(tx, scope, id, 'update'), id, action);
   }
@@ -184,10 +184,10 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     action: ResourceAction,
   ): Promise<Row>;
 
-  /** Returns the row where the caller may read it. Errors: 404. */
+  /** Returns the row if the caller may read it. Throws 404 otherwise. */
   protected abstract readable(scope: S, row: Row | null, id: string): Row;
 
-  /** Runs `work` in one transaction. A name that is taken is 409, naming the resource that has it. */
+  /** Runs `work` in one transaction. If a name is taken, throws 409 with the id of the resource that has the name. */
   protected async transaction<Result>(scope: S, work: (tx: Tx) => Promise<Result>): Promise<Result> {
     try {
       return await this.begin(scope, work);
@@ -217,7 +217,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     checkLive(row, this.kind.noun);
   }
 
-  /** Keeps the workspace of a resource from being archived until the transaction ends. 409 when it is archived. */
+  /** Prevents the workspace of a resource from being archived until the transaction ends. Throws 409 when it is archived. */
   protected checkOpen(_tx: Tx, _scope: S, _row: Row): Promise<void> {
     return Promise.resolve();
   }
@@ -252,7 +252,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     const { app_id = null, app } = row as { app_id?: string | null; app?: string };
     if (app_id === null || this.kind.id === 'app_id') return;
     throw problem.conflict(
-      `The app ${app} owns this ${this.kind.noun}. Declare it in the app; its next reconcile restores it.`,
+      `The app ${app} owns this ${this.kind.noun}. Declare it in the app. The next reconcile then restores it.`,
     );
   }
 
@@ -269,7 +269,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     await this.kit.audit.record(tx, scope, { action, type, id: this.idOf(row), workspaceId, changes });
   }
 
-  /** Puts a live resource into the search index, and takes an archived one out. */
+  /** Adds a live resource to the search index, and removes an archived one. */
   protected async reindex(tx: Tx, scope: S, row: Row): Promise<void> {
     const { search } = this.kind;
     if (!search) return;
@@ -288,8 +288,8 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   }
 
   /**
-   * Throws 409 if another resource has the name of a row. For writes in a transaction of others, who cannot look up the
-   * other resource once the write has failed.
+   * Throws 409 if another resource has the name of a row. For writes in a transaction of another service, which cannot look up
+   * the other resource once the write has failed.
    */
   protected async checkNameFree(tx: Tx, scope: S, row: Row): Promise<void> {
     const known = await this.findNamed(scope, row, tx);

@@ -10,7 +10,7 @@ import { ResourceKit } from './resource.service';
 import { SearchIndex } from './search-index/search-index';
 import { SearchIndexRepository } from './search-index/search-index.repository';
 
-/** The resource kit: what every area needs to keep resources. */
+/** The resource kit: the providers that every area needs to manage resources. */
 @Module({
   imports: [TypeOrmModule.forFeature([AuditEntryEntity])],
   providers: [

@@ -4,8 +4,8 @@ import type { ResourceKind, ResourceRow } from './resource-kind';
 type Kind<Row extends ResourceRow> = Pick<ResourceKind<Row, unknown>, 'noun' | 'unique'>;
 
 /**
- * A write that violates the unique name of its kind. The transaction is lost, so only its caller can look up the resource
- * that has the name.
+ * A write violates the unique name of its kind. Its transaction has failed, so only the caller of the transaction can look
+ * up the resource that has the name.
  */
 export class NameTaken<Row> extends Problem {
   constructor(
@@ -38,12 +38,12 @@ export async function withUniqueName<Row extends ResourceRow>(
   }
 }
 
-/** Declares the 409 for the kind's unique constraint, also for statements that write many rows. */
+/** Declares the 409 for the kind's unique constraint. It also applies to statements that write many rows. */
 export function explainUniqueName<Row extends ResourceRow>(kind: Kind<Row>): void {
   if (kind.unique) explainConstraint(kind.unique.constraint, 'conflict', takenDetail(kind));
 }
 
-/** Returns the detail of a 409. @param id of the resource that has the name, where the caller may read it */
+/** Returns the detail of a 409. @param id of the resource that has the name, if the caller may read it */
 export function takenDetail<Row extends ResourceRow>({ noun, unique }: Kind<Row>, id?: string): string {
   const { field, within = 'workspace' } = unique!;
   const article = /^(?!us)[aeiou]/i.test(noun) ? 'an' : 'a';

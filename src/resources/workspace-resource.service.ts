@@ -6,7 +6,7 @@ import type { ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 import { type ResourceKit, ResourceService } from './resource.service';
 import { checkWorkspaceOfCreate } from './workspace-body';
 
-/** Resources of routes that require the workspace header. Its guards have checked the role. */
+/** Base for resources of routes that require the workspace header. The guards have checked the role. */
 export abstract class WorkspaceResourceService<
   Row extends ResourceRow & WorkspaceRow,
   View,
@@ -15,7 +15,7 @@ export abstract class WorkspaceResourceService<
     super(kit, rows as unknown as ResourceRows<Scope, Row>, kind);
   }
 
-  /** Creates a resource. Errors: 400 if the body and the header name different workspaces; those of `newRow`. */
+  /** Creates a resource. Throws 400 if the body and the header name different workspaces, and the errors of `newRow`. */
   protected createIn(
     scope: Scope,
     workspaceId: string,

@@ -3,7 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { EnteredWorkspace } from '#platform/auth';
 import { Database } from '#platform/db';
 import { Problem, problem } from '#platform/problem';
-import { type Audited, AuditLog, given } from '../../resources';
+import { type AuditRecord, AuditLog, createdChanges } from '../../resources';
 import type { Caller } from '../sessions/caller';
 import { type Session, SessionService, type WorkspaceChoice } from '../sessions/session.service';
 import { EARLIER_SESSION_TOOL, SESSION_TOOL } from './session.tool';
@@ -170,12 +170,12 @@ function auditedOf(
   if ('refused' in outcome) {
     const { refused, workspaceId, audited } = outcome;
     const { id, changes } = audited ?? { id: name, changes: {} };
-    return { id, workspaceId, changes: given({ refused: refused.code, ...changes }) };
+    return { id, workspaceId, changes: createdChanges({ refused: refused.code, ...changes }) };
   }
   if ('workspace_id' in outcome) return { id: name, workspaceId: outcome.workspace_id, changes: [] };
   const { call, audited } = outcome;
   const { id, changes } = audited ?? { id: name, changes: {} };
-  return { id, workspaceId: call.scope.workspaceId, changes: given(changes) };
+  return { id, workspaceId: call.scope.workspaceId, changes: createdChanges(changes) };
 }
 
 /** Returns the refusal for an error of the caller. Throws other errors again, so that the call does not run. */

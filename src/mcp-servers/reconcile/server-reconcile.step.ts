@@ -129,7 +129,7 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     const renamed = changes.flatMap(({ name, row }) =>
       row && !row.archived_at && row.name !== name ? row.id : [],
     );
-    return this.servers.unname(tx, scope, renamed);
+    return this.servers.clearNames(tx, scope, renamed);
   }
 
   protected newRow(scope: Scope, app: OwningApp, name: string, { columns }: DeclaredServer): ServerEntity {

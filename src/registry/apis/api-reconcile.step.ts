@@ -65,7 +65,7 @@ export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi,
     const renamed = changes.flatMap(({ name, row }) =>
       row && !row.archived_at && row.name !== name ? row.id : [],
     );
-    return this.apis.unname(tx, scope, renamed);
+    return this.apis.clearNames(tx, scope, renamed);
   }
 
   protected newRow(scope: Scope, app: OwningApp, name: string, content: DeclaredApi): ApiEntity {

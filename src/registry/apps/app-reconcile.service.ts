@@ -11,7 +11,7 @@ import {
   demandRole,
   readable,
   ReconcilePlan,
-  ReconcileRefused,
+  ReconcileError,
   ReconcileSteps,
   within,
   WorkspaceAccess,
@@ -128,7 +128,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
 
   private async apply(tx: Tx, scope: Scope, row: AppEntity, plan?: ReconcilePlan): Promise<Counts> {
     const { declared, faults } = await this.declarations.read(scope, row.resources);
-    if (faults.length > 0) throw new ReconcileRefused(faults);
+    if (faults.length > 0) throw new ReconcileError(faults);
     const counts: Counts = { created: 0, updated: 0, restored: 0, archived: 0, live: 0 };
     for (const step of this.steps.inOrder()) {
       const app = { appId: row.app_id, app: row.app };
@@ -185,7 +185,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
     tx: Tx,
     scope: OrgScope,
     row: AppEntity,
-    { faults }: ReconcileRefused,
+    { faults }: ReconcileError,
   ): Promise<void> {
     const workspace = within(scope, row.workspace_id);
     for (const [kind, names] of await this.declarations.faultyNames(scope, row.resources, faults)) {

@@ -9,7 +9,7 @@ import { canonicalJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { SealedSecretError, SecretBox } from '#platform/secrets';
-import { AuditLog, given } from '../../resources';
+import { AuditLog, createdChanges } from '../../resources';
 import {
   type CreateSigningKeyDto,
   type SigningKeyDto,
@@ -178,7 +178,7 @@ export class OrgSigningService {
       type: 'signing_key',
       id: row.kid,
       workspaceId: null,
-      changes: given({ name: row.name }),
+      changes: createdChanges({ name: row.name }),
     });
   }
 }

@@ -1,13 +1,13 @@
 import type { OrgScope, Role } from '#platform/auth';
 import { problem } from '#platform/problem';
 
-/** Any one of these roles. */
+/** A list of roles, any one of which is sufficient. */
 export type AnyOf = readonly [Role, ...Role[]];
 
 /** The roles that may read, by default. */
 export const READERS: AnyOf = ['viewer'];
 
-/** Returns whether the caller holds one of the roles in a workspace. */
+/** Tells whether the caller holds one of the roles in a workspace. */
 export function holdsAny(scope: OrgScope, workspaceId: string, anyOf: AnyOf): boolean {
   const held = scope.rolesIn(workspaceId);
   return anyOf.some((role) => held.has(role));

@@ -8,7 +8,7 @@ import { type AnyOf, holdsAny, READERS } from './any-of';
 export class WorkspaceAccessRepository {
   constructor(private readonly database: Database) {}
 
-  /** Keeps a workspace from being archived until the transaction ends. Null for a workspace of another organization. */
+  /** Prevents a workspace from being archived until the transaction ends. Null for a workspace of another organization. */
   async hold(tx: Tx, scope: OrgScope, workspaceId: string): Promise<{ archived: boolean } | null> {
     const statement = sql`SELECT archived_at IS NOT NULL AS archived FROM workspaces
       WHERE workspace_id = ${workspaceId} AND org_id = ${scope.orgId} FOR SHARE`;
@@ -46,7 +46,7 @@ export function whereReadable(scope: OrgScope, workspaceId?: string, readers: An
 
 /** Returns the workspaces that the caller may read, or null for all of the organization. */
 export function readableWorkspaces(scope: OrgScope, readers: AnyOf = READERS): string[] | null {
-  const reached = readers.map((role) => scope.workspacesWith(role));
-  if (reached.includes(null)) return null;
-  return [...new Set(reached.flatMap((ids) => [...(ids ?? [])]))];
+  const workspaces = readers.map((role) => scope.workspacesWith(role));
+  if (workspaces.includes(null)) return null;
+  return [...new Set(workspaces.flatMap((ids) => [...(ids ?? [])]))];
 }

@@ -5,7 +5,7 @@ import { type Problem, problem } from '#platform/problem';
 import { type AnyOf, demandRole, holdsAny, READERS } from './any-of';
 import { WorkspaceAccessRepository } from './workspace-access.repository';
 
-/** A resource that lies in a workspace. */
+/** A resource in a workspace. */
 interface Placed {
   workspace_id: string;
 }
@@ -19,10 +19,11 @@ export class WorkspaceAccess {
   constructor(private readonly workspaces: WorkspaceAccessRepository) {}
 
   /**
-   * Enters the workspace of a new resource, and keeps it from being archived until the transaction ends.
-   * Errors: 400 for one that does not exist or is out of reach, 403 without one of the roles, 409 when it is archived.
+   * Enters the workspace of a new resource, and prevents it from being archived until the transaction ends.
    *
    * @param named the `workspace_id` of the body
+   * @throws 400 for a workspace that does not exist or that the caller cannot access, 403 without one of the roles, 409 when
+   *   it is archived
    */
   async enter(tx: Tx, scope: OrgScope, named: string, anyOf: AnyOf): Promise<Scope> {
     if (scope.rolesIn(named).size === 0) throw unknownWorkspace();
@@ -34,11 +35,11 @@ export class WorkspaceAccess {
   }
 
   /**
-   * Admits a change of a resource. The caller then checks `If-Match`, and holds the workspace open. Errors: 404 for an
-   * unknown or invisible resource, 403 without one of the roles.
+   * Returns the resource if the caller may change it. Afterwards check `If-Match`, and then hold the workspace open.
    *
    * @param row the locked row, or null
    * @param kind the noun of problem details, such as `agent`
+   * @throws 404 for an unknown or invisible resource, 403 without one of the roles
    */
   admit<Row extends Placed>(
     scope: OrgScope,
@@ -48,19 +49,19 @@ export class WorkspaceAccess {
     anyOf: AnyOf,
     readers: AnyOf = READERS,
   ): Row {
-    const seen = readable(scope, row, kind, id, [...readers, ...anyOf]);
-    demandRole(scope, seen.workspace_id, anyOf);
-    return seen;
+    const resource = readable(scope, row, kind, id, [...readers, ...anyOf]);
+    demandRole(scope, resource.workspace_id, anyOf);
+    return resource;
   }
 
-  /** Keeps a workspace from being archived until the transaction ends. Errors: 409 when it is archived. */
+  /** Prevents a workspace from being archived until the transaction ends. Throws 409 when it is archived. */
   async holdOpen(tx: Tx, scope: OrgScope, workspaceId: string): Promise<void> {
     const workspace = await this.workspaces.hold(tx, scope, workspaceId);
     if (workspace) checkOpen(workspace);
   }
 }
 
-/** Returns the resource if the caller may read it. Errors: 404. */
+/** Returns the resource if the caller may read it. Throws 404 otherwise. */
 export function readable<Row extends Placed>(
   scope: OrgScope,
   row: Row | null,
@@ -76,7 +77,7 @@ export function readable<Row extends Placed>(
 export function checkNotMoved(row: Placed, named: string | undefined): void {
   if (named !== undefined && named !== row.workspace_id) {
     throw problem.validationFailed([
-      { pointer: '/workspace_id', detail: 'a resource cannot be moved to another workspace' },
+      { pointer: '/workspace_id', detail: 'cannot be changed: a resource cannot move to another workspace' },
     ]);
   }
 }

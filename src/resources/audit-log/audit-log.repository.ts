@@ -6,7 +6,7 @@ import { toRawJson } from '#platform/json';
 import type { AuditAction, AuditChange, AuditedType, AuditEntryEntity } from './audit-entry.entity';
 
 /** An action on a resource. */
-export interface Audited {
+export interface AuditRecord {
   action: AuditAction;
   type: AuditedType;
   id: string;
@@ -15,7 +15,7 @@ export interface Audited {
   changes?: readonly AuditChange[];
 }
 
-/** The principal who acts, and the request. */
+/** The principal who performs an action, and the request. */
 export type Actor = Pick<OrgScope, 'orgId' | 'principalId' | 'requestId'>;
 
 /** Records who changed what, and when. */
@@ -24,12 +24,12 @@ export class AuditLog {
   /**
    * Writes entries with one statement, in the transaction of the change, so that neither exists without the other.
    *
-   * @param on that transaction
+   * @param on the transaction of the change
    */
-  async record(on: SqlExecutor, actor: Actor, ...done: readonly Audited[]): Promise<void> {
-    if (done.length === 0) return;
+  async record(on: SqlExecutor, actor: Actor, ...actions: readonly AuditRecord[]): Promise<void> {
+    if (actions.length === 0) return;
     const now = new Date();
-    const entries = done.map(({ action, type, id, workspaceId, changes = [] }): AuditEntryEntity => ({
+    const entries = actions.map(({ action, type, id, workspaceId, changes = [] }): AuditEntryEntity => ({
       audit_entry_id: newId('aud'),
       org_id: actor.orgId,
       workspace_id: workspaceId,
@@ -51,6 +51,6 @@ export class AuditLog {
   }
 }
 
-/** Returns the changes of a new resource: its names, roles and the like. Leaves null members out. */
-export const given = (members: Record<string, unknown>): AuditChange[] =>
+/** Returns the changes of a new resource, such as its name and roles. Omits null members. */
+export const createdChanges = (members: Record<string, unknown>): AuditChange[] =>
   Object.entries(members).flatMap(([member, after]) => (after === null ? [] : [{ member, after }]));

@@ -11,7 +11,7 @@ export interface OwningApp {
   app: string;
 }
 
-/** Returns the columns of a new resource other than its id and its content. @param owner the app that declares it, if any */
+/** Returns the columns of a new resource, except its id and its content. @param owner the app that declares it, if any */
 export const newOwned = (scope: OrgScope, workspaceId: string, owner?: OwningApp) => ({
   ...stamps(scope),
   org_id: scope.orgId,
@@ -26,8 +26,8 @@ export const newOwned = (scope: OrgScope, workspaceId: string, owner?: OwningApp
 });
 
 /**
- * Returns the `sync_state` that follows from a change of a resource: `drifted` if an app owns it. For `derived`. Archiving
- * and restoring leave the state as it is.
+ * Returns the `sync_state` that follows from a change of a resource: `drifted` if an app owns it. Archiving and restoring do
+ * not change the state. Use it as `ResourceKind.derived`.
  */
 export const markDrifted = <Row extends { app_id: string | null; sync_state: SyncState }>(
   row: Row,

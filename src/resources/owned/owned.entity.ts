@@ -2,11 +2,11 @@ import { Column } from 'typeorm';
 import { ArchivableEntity } from '#platform/db';
 import type { AcquiredFrom } from '../packages/packager';
 
-/** State of a resource compared with its declaration in an app. */
+/** The states of a resource in relation to its declaration in an app. */
 export const SYNC_STATES = ['unmanaged', 'pending', 'synced', 'drifted', 'failed'] as const;
 export type SyncState = (typeof SYNC_STATES)[number];
 
-/** The columns of a resource that lies in a workspace and is found by its own id. */
+/** The columns of a resource in a workspace that is found by its own id. */
 export abstract class PlacedEntity extends ArchivableEntity {
   @Column('text')
   org_id!: string;
@@ -14,7 +14,7 @@ export abstract class PlacedEntity extends ArchivableEntity {
   @Column('text')
   workspace_id!: string;
 
-  /** Rises with every change. */
+  /** Incremented by every change. */
   @Column('integer')
   generation!: number;
 }
@@ -43,7 +43,7 @@ export abstract class OwnedEntity extends PlacedEntity {
   @Column('text')
   sync_state!: SyncState;
 
-  /** For a copy of a published resource. Not content: a change makes no version. */
+  /** The origin of a copy of a published resource. Not content, so a change creates no version. */
   @Column('jsonb', { nullable: true })
   acquired_from!: AcquiredFrom | null;
 }

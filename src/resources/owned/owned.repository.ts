@@ -83,10 +83,10 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     super(database, entity, owned.id, { bytes: 'bytes' });
     const identity = [owned.id, 'org_id', 'workspace_id', 'name', 'version_ordinal', 'version_id'];
     const versioned = [...identity, ...owned.content.filter((column) => column !== 'name')];
-    const kept = ['app_id', 'app', 'sync_state', 'acquired_from', 'generation'];
+    const state = ['app_id', 'app', 'sync_state', 'acquired_from', 'generation'];
     const stamps = ['created_at', 'updated_at', 'created_by', 'archived_at'];
     this.versioned = raw(versioned.join(', '));
-    this.columns = [...versioned, ...(owned.others ?? []), ...kept, ...stamps].join(', ');
+    this.columns = [...versioned, ...(owned.others ?? []), ...state, ...stamps].join(', ');
     this.table = raw(owned.table);
     this.id = raw(owned.id);
     this.declaredName = raw(owned.declaredName ?? 'name');
@@ -165,8 +165,8 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
   async updateMany(tx: Tx, scope: OrgScope, rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
     const versions = ['version_ordinal', 'version_id', 'sync_state', 'acquired_from', 'generation'];
-    const kept = [...versions, 'updated_at', 'archived_at'];
-    const columns = [...this.owned.content, ...(this.owned.others ?? []), ...kept];
+    const state = [...versions, 'updated_at', 'archived_at'];
+    const columns = [...this.owned.content, ...(this.owned.others ?? []), ...state];
     const changes = columns.map((column) => `${column} = given.${column}`);
     await tx.query(
       sql`UPDATE ${this.table} AS t SET ${raw(changes.join(', '))}
@@ -187,8 +187,8 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
   }
 
   /**
-   * Reads and locks the app's archived resources with these declared names. If a name has several, locks the one archived
-   * last.
+   * Reads and locks the app's archived resources with these declared names. If several resources have the same name, locks
+   * the one archived last.
    */
   lockArchived<Compared extends ComparedRow>(
     tx: Tx,
@@ -215,7 +215,7 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     );
   }
 
-  /** Sets the state of the app's live resources, or only of those declared by these names. */
+  /** Sets the state of the app's live resources, or only of the resources declared with these names. */
   async mark(
     tx: Tx,
     scope: Scope,
@@ -228,7 +228,7 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     await this.updateLive(tx, scope, condition, sql`sync_state = ${state}`);
   }
 
-  /** Sets the app's `failed` resources back to `pending`, except those declared by these names. */
+  /** Sets the app's `failed` resources back to `pending`, except the resources declared with these names. */
   async resetFailed(tx: Tx, scope: Scope, appId: string, except: readonly string[]): Promise<void> {
     const isOther = sql`${this.declaredName} <> ALL (${except}::text[])`;
     const condition = sql`app_id = ${appId} AND sync_state = 'failed' AND ${isOther}`;
@@ -261,8 +261,8 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     return adopted.map(({ id }) => id);
   }
 
-  /** Takes the names of locked resources away before they are renamed, so that they can take each other's. */
-  async unname(tx: Tx, scope: Scope, ids: readonly string[]): Promise<void> {
+  /** Replaces the names of locked resources with their ids before they are renamed, so that resources can swap names. */
+  async clearNames(tx: Tx, scope: Scope, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     await tx.query(
       sql`UPDATE ${this.table} SET name = ${this.id}
@@ -275,7 +275,7 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     return this.updateLocked(tx, scope, ids, new Date(), empty);
   }
 
-  /** Archives resources. They are `synced`, because the app declares them no longer. @param ids of locked rows */
+  /** Archives resources. They are `synced`, because the app no longer declares them. @param ids of locked rows */
   archiveMany(tx: Tx, scope: Scope, ids: readonly string[], at: Date): Promise<void> {
     const { secret } = this.owned;
     const cleared = secret ? sql`, ${raw(secret)} = NULL` : empty;

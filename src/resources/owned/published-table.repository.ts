@@ -52,8 +52,8 @@ export class PublishedTable<Row extends { version_ordinal: number }, VersionRow>
 }
 
 /**
- * Returns the workspace's live copies of published resources by the publisher's ids, locked in the order of the ids given.
- * Of several copies, which restoring an archived one may make, returns the newest.
+ * Returns the workspace's live copies of published resources by the publisher's ids, locked in the order of `artifactIds`.
+ * If a resource has several copies, because an archived one was restored, returns the newest.
  */
 export async function findCopies(
   tx: Tx,
@@ -63,7 +63,7 @@ export async function findCopies(
 ): Promise<Map<string, InstalledCopy>> {
   if (artifactIds.length === 0) return new Map();
   const rows = await tx.query<InstalledCopy>(
-    // each id is looked up in its index, which PostgreSQL would not choose for a list before it has statistics
+    // looks up each id in the index, because PostgreSQL would not use the index for a list before it has statistics
     sql`SELECT found.* FROM unnest(${artifactIds}::text[]) AS given(id) CROSS JOIN LATERAL (
         SELECT ${raw(id)} AS artifact_id, acquired_from FROM ${raw(table)}
         WHERE workspace_id = ${scope.workspaceId} AND acquired_from ->> 'artifact_id' = given.id

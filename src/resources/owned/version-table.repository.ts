@@ -23,8 +23,8 @@ export interface VersionTableSpec {
 }
 
 /**
- * The table that keeps each version of a resource. A version's `created_at` is the time of the change that made it,
- * and its `created_by` is the principal who made the change.
+ * The table that stores each version of a resource. A version's `created_at` is the time of the change that created it, and
+ * its `created_by` is the principal who made the change.
  */
 export class VersionTable<Row> {
   private readonly copied: string;
@@ -38,7 +38,7 @@ export class VersionTable<Row> {
     this.columns = [...spec.columns, ...(spec.ownColumns ?? []), 'created_at', 'created_by'].join(', ');
   }
 
-  /** Stores the present state of resources as their newest version. */
+  /** Stores the current state of resources as their newest version. */
   async keep(
     tx: Tx,
     tenant: TenantKey,
@@ -54,7 +54,7 @@ export class VersionTable<Row> {
     );
   }
 
-  /** Lists the versions of a resource by number, because ids made within a millisecond are in no order. */
+  /** Lists the versions of a resource by number, because ids created within a millisecond may be in any order. */
   list(tenant: TenantKey, id: string, query: ListQueryDto): Promise<RowPage<Row>> {
     return listPage<Row>(
       this.database,
@@ -85,10 +85,10 @@ export class VersionTable<Row> {
   }
 
   /**
-   * Finds the version that a reference names by its id, its number or both. Null if there is none, or if id and number are
-   * of different versions.
+   * Finds the version that a reference names by its id, its number or both. Null if there is none, or if id and number belong
+   * to different versions.
    *
-   * @param newest the number of the version that a reference without id and number means
+   * @param newest the number of the version to use if the reference has neither id nor number
    */
   async findReferred(
     on: SqlExecutor,

@@ -1,9 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 
-/** Where a copy of a published resource came from. The store sets it. */
+/** The origin of a copy of a published resource. The store sets it. */
 export class AcquiredFromDto {
   store_item_id!: string;
-  /** The release that wrote the copy last. */
+  /** The release that last wrote the copy. */
   release_id!: string;
   /** The publisher's resource. */
   artifact_id!: string;

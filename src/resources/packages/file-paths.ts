@@ -4,22 +4,22 @@ import { createHash } from 'node:crypto';
 const PATH_BYTES_MAX = 1024;
 const NAME_BYTES_MAX = 255;
 
-/** The most names in a path, because each prefix is looked up among all files. */
+/** Maximum number of names in a path. Limited because each prefix is looked up among all files. */
 const NAMES_MAX = 64;
 
-/** Characters that Windows allows in no name. A colon would name a stream of a file, or a drive. */
+/** Characters that Windows does not allow in names. A colon would name a stream of a file, or a drive. */
 const NOT_ON_WINDOWS = /[:<>"|?*]/;
 
-/** Names of Windows devices, which stay devices with spaces and an extension. */
+/** Names of Windows devices, which remain devices with spaces and an extension. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]) *(?:\.|$)/i;
 
 /**
- * Returns what is wrong with the path of a file in a skill or a package, or null. A valid path is a place inside the
- * directory on every system that may unpack it.
+ * Returns the fault of the path of a file in a skill or a package, or null. A valid path is inside the directory on every
+ * system that may unpack it.
  */
 export function faultOfPath(path: string): string | null {
-  if (path === '') return 'is empty';
-  if (Buffer.byteLength(path) > PATH_BYTES_MAX) return `can have at most ${PATH_BYTES_MAX} bytes in UTF-8`;
+  if (path === '') return 'must not be empty';
+  if (Buffer.byteLength(path) > PATH_BYTES_MAX) return `must have at most ${PATH_BYTES_MAX} bytes in UTF-8`;
   if (/[\p{Cc}\p{Cs}]/u.test(path)) return 'must not contain NUL or other control characters';
   if (path.includes('\uFFFD')) return 'must be UTF-8';
   if (path.includes('\\')) return 'must not contain a backslash. Separate directories with /';
@@ -27,7 +27,7 @@ export function faultOfPath(path: string): string | null {
   if (path.startsWith('/')) return 'must be relative to the directory';
   if (/^[a-z]:/i.test(path)) return 'must not begin with a drive';
   const names = path.split('/');
-  if (names.length > NAMES_MAX) return `can have at most ${NAMES_MAX} names between slashes`;
+  if (names.length > NAMES_MAX) return `must have at most ${NAMES_MAX} names between slashes`;
   for (const name of names) {
     const fault = faultOfName(name);
     if (fault !== null) return fault;
@@ -39,7 +39,7 @@ function faultOfName(name: string): string | null {
   if (name === '') return 'must not have an empty name between slashes or at its end';
   if (name === '.' || name === '..') return 'must not contain . or .., which could leave the directory';
   if (Buffer.byteLength(name) > NAME_BYTES_MAX) {
-    return `can have names of at most ${NAME_BYTES_MAX} bytes in UTF-8`;
+    return `must have names of at most ${NAME_BYTES_MAX} bytes in UTF-8`;
   }
   if (NOT_ON_WINDOWS.test(name)) return 'must not contain any of : < > " | ? *, which Windows does not allow';
   // Windows drops these, so that ".. " would be "..".
@@ -58,21 +58,21 @@ export const comparePaths = (one: string, other: string): number =>
   Buffer.compare(Buffer.from(one), Buffer.from(other));
 
 /**
- * Returns the first path that some file system cannot keep besides the others: one that differs from another only in case or
- * Unicode normalization, or that is inside another file. Null if there is none.
+ * Returns the first path that conflicts with another path on some file system, because the paths differ only in case or
+ * Unicode normalization, or because one is inside the other, which is a file. Null if there is none.
  */
 export function clashOf(paths: readonly string[]): { index: number; detail: string } | null {
-  const taken = new Map<string, string>();
+  const seen = new Map<string, string>();
   for (const [index, path] of paths.entries()) {
     const folded = foldedPath(path);
-    const other = taken.get(folded);
+    const other = seen.get(folded);
     if (other !== undefined) return { index, detail: sameAs(path, other) };
-    taken.set(folded, path);
+    seen.set(folded, path);
   }
   for (const [index, path] of paths.entries()) {
     const folded = foldedPath(path);
     for (let at = folded.indexOf('/'); at >= 0; at = folded.indexOf('/', at + 1)) {
-      const file = taken.get(folded.slice(0, at));
+      const file = seen.get(folded.slice(0, at));
       if (file === undefined) continue;
       return { index, detail: `${quotedPath(path)} is inside ${quotedPath(file)}, which is a file` };
     }

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { RawJson, toJsonText } from '#platform/json';
 import type { PackageFile, UnpackedComponent } from './packager';
 
-/** Returns a file of a package with this text, which is held in memory. */
+/** Returns a file of a package that holds this text in memory. */
 export function textFile(path: string, text: string): PackageFile {
   const bytes = Buffer.from(text);
   return {
@@ -18,10 +18,11 @@ export function textFile(path: string, text: string): PackageFile {
 }
 
 /**
- * Returns a JSON file of a package with sorted members. Free-form members are written as they are stored: RFC 8785 would write 2^60 as 1152921504606847000, which `parseJson` refuses, and would sort their members. The
- * same version still gives the same bytes, because its stored text never changes.
+ * Returns a JSON file of a package with sorted members. Free-form members are written verbatim: RFC 8785 would write 2^60 as
+ * 1152921504606847000, which `parseJson` rejects, and would sort their members. The same version still gives the same bytes,
+ * because its stored text never changes.
  *
- * @param members free-form ones as `RawJson`; the others without numbers beyond 2^53
+ * @param members free-form members as `RawJson`; other members without numbers beyond 2^53
  */
 export function jsonFile(path: string, members: object): PackageFile {
   const sorted = Object.entries(members).sort(([one], [other]) => (one < other ? -1 : 1));

@@ -7,7 +7,7 @@ import type { WrittenBlob } from '#platform/storage';
 export const ARTIFACT_KINDS = ['agent', 'skill', 'mcp_server', 'file', 'dataset', 'scorer'] as const;
 export type ArtifactKind = (typeof ARTIFACT_KINDS)[number];
 
-/** A version of a resource. Without a version it means the newest. */
+/** A version of a resource. Without id and number, the newest version. */
 export interface ArtifactReference {
   kind: ArtifactKind;
   artifact_id: string;
@@ -15,10 +15,10 @@ export interface ArtifactReference {
   version_ordinal?: number | null;
 }
 
-/** Where a copy of a published resource came from. Shown as `acquired_from` of the copy. */
+/** The origin of a copy of a published resource: `acquired_from` of the copy. */
 export interface AcquiredFrom {
   store_item_id: string;
-  /** The release that wrote the copy last. */
+  /** The release that last wrote the copy. */
   release_id: string;
   /** The publisher's resource, and the version of it that the release contains. */
   artifact_id: string;
@@ -35,11 +35,11 @@ export interface PinnedArtifact {
   name: string;
   /** Null for a resource that was not acquired from the store. */
   acquired_from: AcquiredFrom | null;
-  /** The resources that it needs, which are packed with it. */
+  /** The resources that this one needs. They are packed with it. */
   dependencies: ArtifactReference[];
   /** For the agent profile of `service.md`. Only agents have one. */
   profile?: AgentProfileSource;
-  /** What the kind's own `files` needs, for example the row. */
+  /** The input of the kind's own `files`, for example the row. */
   content: unknown;
 }
 
@@ -50,11 +50,11 @@ export interface AgentProfileSource {
   max_step_count: number;
 }
 
-/** A component of a package: a pinned resource with the key by which the manifest names it. */
+/** A component of a package: a pinned resource, with its key in the manifest. */
 export interface PackedComponent extends PinnedArtifact {
   /** Such as `skills/pdf-forms@sha256:…`. */
   key: string;
-  /** For skills: their source digest. For others the digest in `key`. In hexadecimal. */
+  /** In hexadecimal. For skills, their source digest; for other kinds, the digest in `key`. */
   digest: string;
 }
 
@@ -84,27 +84,27 @@ export interface UnpackedFile {
   content: AsyncIterable<Buffer>;
 }
 
-/** A component that is read from a package, in the order of the package: what it needs comes before it. */
+/** A component that is read from a package. The components that it needs precede it in the package. */
 export interface UnpackedComponent {
   key: string;
   name: string;
   files: AsyncIterable<UnpackedFile>;
-  /** What `stage` returned for it. */
+  /** The result of `stage` for this component. */
   staged?: WrittenBlob | undefined;
   /** Where the copy comes from. */
   from: AcquiredFrom;
   /** The live copy in the workspace from the same publisher's resource, or null to create one. */
   copy: InstalledCopy | null;
   /**
-   * Whether other components of the package refer to it. They pin a version of it, so that an earlier version of the copy
-   * with the same content will do.
+   * Whether other components of the package refer to this one. They pin a version of it, so an earlier version of the copy
+   * with the same content is sufficient.
    */
   is_dependency?: boolean;
   /** Returns the copy of another component, by its key in the package. Throws for an unknown key. */
   resolve: (key: string) => InstalledArtifact;
 }
 
-/** The parts of a component that say which copy to write. */
+/** The parts of a component that determine which copy to write. */
 export type CopySource = Pick<UnpackedComponent, 'copy' | 'from' | 'is_dependency'>;
 
 /** A live copy of a published resource. */
@@ -122,7 +122,7 @@ export interface InstalledArtifact {
   name: string;
   /** `updated` if the copy has new content, `unchanged` if it already had the content of the package. */
   change: 'created' | 'updated' | 'unchanged';
-  /** What the caller must still do before the copy works, such as to send a secret. */
+  /** What the caller must still do before the copy works, such as sending a secret. */
   setup?: string;
 }
 
@@ -130,8 +130,7 @@ export interface InstalledArtifact {
  * Packs and installs the resources of one kind. The area that owns the kind provides it and adds it to `Packagers`.
  *
  * The files of a version are always the same bytes, without ids, timestamps or secrets. The members of a JSON file are
- * sorted, and free-form members are written as they are stored, see `jsonFile`. References to other resources are keys of
- * components.
+ * sorted, and free-form members are written verbatim, see `jsonFile`. References to other resources are keys of components.
  */
 export interface Packager {
   readonly kind: ArtifactKind;
@@ -145,10 +144,10 @@ export interface Packager {
   pin(tx: Tx, scope: Scope, reference: ArtifactReference): Promise<PinnedArtifact | null>;
 
   /**
-   * Returns the files of a pinned version, sorted by path. Errors: 422 `validation_failed` for content that cannot be
-   * published, such as a secret in a URL.
+   * Returns the files of a pinned version, sorted by path.
    *
    * @param dependencies in the order of `pinned.dependencies`
+   * @throws 422 `validation_failed` for content that cannot be published, such as a secret in a URL
    */
   files(
     on: SqlExecutor,
@@ -167,11 +166,11 @@ export interface Packager {
   findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>>;
 
   /**
-   * Creates a copy, or gives an existing copy the content of the package. A copy whose content is the same is `unchanged`,
-   * and only its `acquired_from` is set. Writes the version, the audit entry and the search document. Errors: 409
-   * `conflict` when another resource has the name, naming it.
+   * Creates a copy, or updates an existing copy to the content of the package. A copy with the same content is `unchanged`,
+   * and only its `acquired_from` is set. Writes the version, the audit entry and the search document.
    *
-   * @param scope the workspace. The caller has checked the role and that it is open
+   * @param scope the workspace. The caller has checked the role, and that the workspace is open
+   * @throws 409 `conflict` when another resource has the name; the detail names that resource
    */
   install(tx: Tx, scope: Scope, component: UnpackedComponent): Promise<InstalledArtifact>;
 }
@@ -183,7 +182,7 @@ interface PublishedRow {
   version_ordinal: number;
 }
 
-/** Returns the copy that an installation has written. @param before the copy as it was, or null for a new one */
+/** Returns the copy that an installation has written. @param before the previous state of the copy, or null for a new copy */
 export const installedArtifact = (
   kind: ArtifactKind,
   artifact_id: string,

@@ -1,7 +1,7 @@
-/** In characters, which are bytes. */
+/** Maximum length in characters, all of which are ASCII. */
 const SLUG_MAX = 64;
 
-/** The name of a file for a name without ASCII letters and digits. */
+/** The slug of a name without ASCII letters and digits. */
 const NAMELESS = 'item';
 
 /** Names of Windows devices. A directory cannot have them. */

@@ -4,8 +4,8 @@ import type { Outline } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import type { AnyOf } from '../access/any-of';
 import type { AuditChange } from '../audit-log/audit-entry.entity';
-import { type Audited, given } from '../audit-log/audit-log.repository';
-import { auditedChanges, changedColumns, raisedColumns } from '../change';
+import { type AuditRecord, createdChanges } from '../audit-log/audit-log.repository';
+import { auditedChanges, changedColumns, bumpedColumns } from '../change';
 import type { OwningApp } from '../owned/owned.columns';
 import type { OwnedEntity } from '../owned/owned.entity';
 import type { ComparedRow, OwnedRepository } from '../owned/owned.repository';
@@ -17,7 +17,7 @@ import type { ReconcilePlan } from './reconcile-plan';
 import {
   type Declared,
   type DeclarationFault,
-  ReconcileRefused,
+  ReconcileError,
   type ReconcileResult,
   type ReconcileStep,
 } from './reconcile-step';
@@ -25,7 +25,7 @@ import {
 /** A declaration and the app's resource of its name. */
 export interface Matched<Content, Compared, Known extends Compared | null = Compared | null> {
   name: string;
-  /** What the step read from the declaration. */
+  /** The content that the step has read from the declaration. */
   content: Content;
   /** Null for a resource to create. */
   row: Known;
@@ -42,8 +42,9 @@ export interface ReconcileDraft<Row, Content> {
 }
 
 /**
- * The steps common to all kinds: locks, matches by declared name, refuses, archives, restores, creates and updates in
- * pages, with versions, audit entries and search documents. A kind adds how its declarations are read and compared.
+ * The steps common to all kinds. Locks resources, matches them with declarations by name, rejects names that are taken,
+ * archives, restores, creates and updates in pages, with versions, audit entries and search documents. A kind defines how
+ * its declarations are read and compared.
  */
 export abstract class OwnedReconcileStep<
   Row extends OwnedEntity,
@@ -77,17 +78,17 @@ export abstract class OwnedReconcileStep<
     const names = declared.map(({ name }) => name);
     const live = await this.rows.lockDeclared<Compared>(tx, scope, app, names);
     const { contents, faults } = await this.read(tx, scope, declared);
-    const refused = [...takenNames(app, declared, live), ...faults];
-    if (refused.length > 0) throw new ReconcileRefused(refused);
+    const allFaults = [...takenNames(app, declared, live), ...faults];
+    if (allFaults.length > 0) throw new ReconcileError(allFaults);
 
-    // All of them are the app's own, because the names of others are refused.
+    // All of them belong to the app, because names of other resources have been rejected.
     const owned = new Map(live.map((row) => [row.declared_name, row]));
     const missing = names.filter((name) => !owned.has(name));
     for (const row of await this.rows.lockArchived<Compared>(tx, scope, app, missing)) {
       owned.set(row.declared_name, row);
     }
-    const wanted = new Set(names);
-    const dropped = live.filter(({ declared_name }) => !wanted.has(declared_name));
+    const declaredNames = new Set(names);
+    const dropped = live.filter(({ declared_name }) => !declaredNames.has(declared_name));
     const undeclared = idsOf(dropped);
     await this.archive(tx, scope, undeclared, new Date());
     plan?.addArchived(
@@ -115,8 +116,8 @@ export abstract class OwnedReconcileStep<
       await this.write(tx, scope, drafts);
       if (plan) this.addTo(plan, declared, drafts);
       for (const { before, row } of drafts) {
-        const done = before ? (before.archived_at ? result.restored : result.updated) : result.created;
-        done.push(this.idOf(row));
+        const ids = before ? (before.archived_at ? result.restored : result.updated) : result.created;
+        ids.push(this.idOf(row));
       }
     }
     const written = new Set([...result.updated, ...result.restored]);
@@ -132,7 +133,7 @@ export abstract class OwnedReconcileStep<
     declared: readonly Declared[],
   ): Promise<{ contents: Content[]; faults: DeclarationFault[] }>;
 
-  /** Hook for what a kind writes before it compares. The resources to restore are among the given ones. */
+  /** Hook for writes of a kind that must precede the comparison. `present` includes resources to restore. */
   protected beforeCompare(
     _tx: Tx,
     _scope: Scope,
@@ -141,7 +142,7 @@ export abstract class OwnedReconcileStep<
     return Promise.resolve();
   }
 
-  /** Returns the resources that may differ from their declarations. Those to restore are among the given ones. */
+  /** Returns the resources that may differ from their declarations. `present` includes resources to restore. */
   protected abstract different(
     present: readonly Matched<Content, Compared, Compared>[],
   ): Promise<readonly object[]>;
@@ -152,7 +153,7 @@ export abstract class OwnedReconcileStep<
   /** Returns the columns that a declaration decides. */
   protected abstract columnsOf(row: Row, content: Content): Partial<Row>;
 
-  /** Hook for what must precede the first page. @param isPlanned whether the transaction is rolled back */
+  /** Hook for work that must precede the first page. @param isPlanned whether the transaction is rolled back */
   protected beforeWrite(
     _tx: Tx,
     _scope: Scope,
@@ -167,7 +168,7 @@ export abstract class OwnedReconcileStep<
     return row?.bytes ?? 0;
   }
 
-  /** Returns the changes that the audit log shows, as for a PATCH. */
+  /** Returns the changes that the audit log shows, like for a PATCH. */
   protected auditedChanges(before: Row, changed: Partial<Row>): AuditChange[] {
     return auditedChanges(before, changed, this.resource.auditedFields ?? []);
   }
@@ -230,7 +231,7 @@ export abstract class OwnedReconcileStep<
     const stored = new Map(rows.map((row) => [this.idOf(row), row]));
     return page.flatMap(({ name, content, row }): ReconcileDraft<Row, Content>[] => {
       if (!row) return [{ before: null, row: this.newRow(scope, app, name, content), changed: {}, content }];
-      // `beforeWrite` may have taken its name away.
+      // `beforeWrite` may have cleared its name.
       const before = { ...stored.get(row.id)!, name: row.name };
       const changed = changedColumns<Row>(before, this.columnsOf(before, content));
       if (!changed && !row.archived_at) return [];
@@ -255,16 +256,16 @@ export abstract class OwnedReconcileStep<
     return {
       ...before,
       ...changed,
-      ...raisedColumns(this.resource, before, changed),
+      ...bumpedColumns(this.resource, before, changed),
       sync_state: 'synced',
       archived_at: null,
     };
   }
 
-  private auditEntries({ before, row, changed }: ReconcileDraft<Row, Content>): Audited[] {
+  private auditEntries({ before, row, changed }: ReconcileDraft<Row, Content>): AuditRecord[] {
     const entry = { type: this.kind, id: this.idOf(row), workspaceId: row.workspace_id } as const;
     if (!before) {
-      return [{ ...entry, action: 'create', changes: given(pick(row, this.resource.createdFields ?? [])) }];
+      return [{ ...entry, action: 'create', changes: createdChanges(pick(row, this.resource.createdFields ?? [])) }];
     }
     const changes = this.auditedChanges(before, changed);
     return [
@@ -278,7 +279,7 @@ export abstract class OwnedReconcileStep<
   }
 }
 
-/** Refuses names that resources of others have, because an app does not take over what it does not own. */
+/** Returns a fault for each name of a resource that the app does not own, because an app does not take over resources. */
 function takenNames(
   { appId }: OwningApp,
   declared: readonly Declared[],

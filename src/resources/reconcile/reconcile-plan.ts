@@ -9,22 +9,22 @@ export interface PlannedResource {
   changes: AuditChange[];
 }
 
-/** Longest values that a plan shows, in UTF-16 code units of their JSON text. */
+/** Maximum length of a value that a plan shows, in UTF-16 code units of its JSON text. */
 const SHOWN_MAX = 1_000;
 
-/** Free texts whose values a plan shows if they are short. The audit log only names them. */
+/** Members whose values a plan shows if they are short. The audit log shows only their names. */
 const TEXTS = ['description', 'instructions'] as const;
 
-/** Collects what a reconcile does, so that its transaction can be rolled back. */
+/** Collects the changes of a reconcile whose transaction is then rolled back. */
 export class ReconcilePlan {
   readonly create: PlannedResource[] = [];
-  /** Restored resources are among them, with a change of `archived_at`. */
+  /** Includes restored resources, with a change of `archived_at`. */
   readonly update: PlannedResource[] = [];
   readonly archive: PlannedResource[] = [];
 
   /** Adds a resource to create, with the members of its declaration. */
   addCreated(kind: DeclaredKind, name: string, spec: Record<string, unknown>): void {
-    const changes = Object.entries(spec).map(([member, after]) => shown({ member, after }));
+    const changes = Object.entries(spec).map(([member, after]) => withoutLongValues({ member, after }));
     this.create.push({ kind, name, changes });
   }
 
@@ -40,7 +40,7 @@ export class ReconcilePlan {
     const restored = archived_at ? [{ member: 'archived_at', before: archived_at, after: null }] : [];
     const changes = audited.map((change) => {
       const member = TEXTS.find((text) => text === change.member);
-      return shown(
+      return withoutLongValues(
         member ? { member, before: textOf(before, member), after: textOf(after, member) } : change,
       );
     });
@@ -55,8 +55,8 @@ export class ReconcilePlan {
 
 const textOf = (row: object, member: string): unknown => (row as Record<string, unknown>)[member];
 
-/** Leaves only the name of a member whose values are long. */
-const shown = (change: AuditChange): AuditChange =>
+/** Removes the values of a change if they are long. */
+const withoutLongValues = (change: AuditChange): AuditChange =>
   [change.before, change.after].some((value) => value !== undefined && toJsonText(value).length > SHOWN_MAX)
     ? { member: change.member }
     : change;

@@ -24,7 +24,7 @@ export type DeclarationFault = FieldError & { pointer: string };
 /** The ids of the resources of one kind that a reconcile changed. */
 export interface ReconcileResult {
   created: string[];
-  /** Without those that were archived. */
+  /** Without resources that were restored. */
   updated: string[];
   /** Archived resources that the app declares again. */
   restored: string[];
@@ -35,9 +35,9 @@ export interface ReconcileResult {
 
 /**
  * Thrown for declarations that cannot be applied, such as a name that is taken or an unknown reference. The reconcile is
- * rolled back and answered 422 `validation_failed` with these faults.
+ * rolled back, and returns 422 `validation_failed` with these faults.
  */
-export class ReconcileRefused extends Error {
+export class ReconcileError extends Error {
   constructor(readonly faults: readonly DeclarationFault[]) {
     super('The declarations cannot be applied.');
   }
@@ -53,12 +53,12 @@ export interface ReconcileStep {
   readonly rows: OwnedRows;
   /** The roles that may declare the kind. Others may change the rest of an app. */
   readonly declarers: AnyOf;
-  /** How a large spec is read. Its free-form members are a `RawJson`. */
+  /** The outline by which a large spec is read. Its free-form members are a `RawJson`. */
   readonly outline: Outline;
 
   /**
-   * Returns the form errors of a declaration's spec, which the app's create and PATCH answer with 400. References are
-   * looked up only by the reconcile.
+   * Returns the form errors of a declaration's spec, for which the app's create and PATCH return 400. Only the reconcile looks
+   * up references.
    *
    * @param pointer of the spec in the body, such as `/resources/3/spec`
    */
@@ -67,18 +67,18 @@ export interface ReconcileStep {
   /**
    * Returns the errors of well-formed declarations taken together, such as too many for one reconcile.
    *
-   * @param declared all of the kind that the app declares
+   * @param declared all resources of the kind that the app declares
    */
   faultsAmong(declared: readonly Declared[]): FieldError[];
 
   /**
    * Makes the app's resources match its declarations, in the transaction of the reconcile: creates missing resources,
-   * restores those that the app owned and declares again, updates different ones, archives undeclared ones, and leaves all
-   * of them `synced`. The number of statements does not grow with the number of resources. Large content is compared by
-   * digest and written in pages of some MiB. Throws `ReconcileRefused`.
+   * restores archived ones that the app declares again, updates different ones, archives undeclared ones, and marks all of
+   * them as `synced`. The number of statements does not grow with the number of resources. Large content is compared by
+   * digest and written in pages of some MiB. Throws `ReconcileError`.
    *
    * @param scope the app's workspace
-   * @param plan collects what is done, in a transaction that is then rolled back. Nothing outside of it may change
+   * @param plan collects the changes of a transaction that is then rolled back. Nothing outside of it may change
    */
   apply(
     tx: Tx,

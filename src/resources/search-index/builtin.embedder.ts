@@ -6,13 +6,13 @@ export const BUILTIN_DIMENSIONS = 256;
 const WORD_WEIGHT = 1;
 const TRIGRAMS_WEIGHT = 1;
 
-/** Letters of a word that count. */
+/** Maximum number of letters of a word that count. */
 const WORD_MAX = 40;
 
 /**
- * Embeds a text without a model: hashes its words and the trigrams of their letters to 256 dimensions, each with a sign
- * of its own, and returns the unit vector. Texts are near each other when they share words, or words of similar spelling;
- * meaning does not count. Repeated words count by the logarithm. The first line and the rest get the same length first,
+ * Embeds a text without a model: hashes its words and the trigrams of their letters to 256 dimensions, each with its own
+ * sign, and returns the unit vector. Texts are near each other if they share words, or words of similar spelling. Meaning
+ * does not count. Repeated words count logarithmically. The first line and the rest are normalized before they are added,
  * so that a long text does not outweigh its name. Returns null for a text without words.
  */
 export function embedBuiltin(text: string): Float64Array | null {

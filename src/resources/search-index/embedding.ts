@@ -11,34 +11,34 @@ export type EmbeddingsConfig = Pick<
 >;
 
 /**
- * Returns the identity of the embedder that a process is configured with. Only vectors of one identity can be compared.
- * It has at most 23 letters, digits and underscores, because names of indexes are made from it.
+ * Returns the identity of the embedder that a process is configured with. Only vectors of the same identity can be compared.
+ * The identity has at most 23 letters, digits and underscores, because names of indexes contain it.
  */
 export function embeddingIdentity(config: EmbeddingsConfig): string {
   const { EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL, EMBEDDINGS_DIMENSIONS } = config;
-  // without a server, a model of the gateway may be named
+  // without a URL, the model may be a gateway model
   if (EMBEDDINGS_BASE_URL === undefined && !EMBEDDINGS_MODEL?.startsWith('gateway:')) return BUILTIN_IDENTITY;
   const backend = JSON.stringify([EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL, EMBEDDINGS_DIMENSIONS]);
   return `remote_${createHash('sha256').update(backend).digest('hex').slice(0, 16)}`;
 }
 
-/** The most dimensions of a PostgreSQL `cube`. */
+/** Maximum number of dimensions of a PostgreSQL `cube`. */
 export const PART = 100;
 
-/** Keeps as many digits after the point as single precision has. */
+/** Rounds to as many decimal digits as single precision has. */
 const SCALE = 1e7;
 
 /**
- * Returns the unit vector of the same direction, or null for a vector without one. The cosine of unit vectors is one
+ * Returns the unit vector of the same direction, or null for a vector without a direction. The cosine of unit vectors is one
  * minus half their squared distance.
  */
 export function normalized(vector: ArrayLike<number>): Float64Array | null {
-  const made = Float64Array.from(vector);
+  const values = Float64Array.from(vector);
   // Divides by the largest first, so that squares neither overflow nor vanish.
-  const largest = made.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   if (!(largest > 0) || !Number.isFinite(largest)) return null;
-  const length = Math.sqrt(made.reduce((sum, value) => sum + (value / largest) ** 2, 0));
-  return made.map((value) => Math.round((value / largest / length) * SCALE) / SCALE);
+  const length = Math.sqrt(values.reduce((sum, value) => sum + (value / largest) ** 2, 0));
+  return values.map((value) => Math.round((value / largest / length) * SCALE) / SCALE);
 }
 
 /** Returns a vector as a PostgreSQL literal of `cube[]`. */

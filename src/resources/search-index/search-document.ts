@@ -28,13 +28,13 @@ export interface SearchDocument {
   updatedAt?: Date;
 }
 
-/** Characters of a body that keyword search covers. */
+/** Maximum number of characters of a body that keyword search covers. */
 export const BODY_MAX = 64 * 1024;
 
-/** The characters of a document that are embedded. Models read about as many. */
+/** Maximum number of characters of a document that are embedded. Models read about as many. */
 export const EMBEDDED_MAX = 8_000;
 
-/** Returns the text to embed: the name, the description and the beginning of the body, each on a line of its own. */
+/** Returns the text to embed: the name, the description and the beginning of the body, each on its own line. */
 export const embeddedText = ({
   name,
   description,

@@ -7,10 +7,10 @@ import { BODY_MAX, markOf, type SearchDocument, type SearchType } from './search
 @Injectable()
 export class SearchIndexRepository {
   /**
-   * Writes documents with their embeddings. An embedding that is pending keeps the vector of the earlier texts until a
-   * worker replaces it.
+   * Writes documents with their embeddings. A pending embedding keeps the vector of the earlier text until a worker replaces
+   * it.
    *
-   * @param identity the embedder that made `parts`, or null if the embeddings are pending
+   * @param identity the embedder that computed `parts`, or null if the embeddings are pending
    */
   async put(
     tx: Tx,

@@ -24,8 +24,8 @@ export class SearchIndex {
   }
 
   /**
-   * Writes documents in the transaction of their resources, so that the next search finds them. A worker adds embeddings
-   * of a remote backend after the commit.
+   * Writes documents in the transaction of their resources, so that the next search finds them. With a remote backend, a
+   * worker adds the embeddings after the commit.
    */
   async put(tx: Tx, scope: OrgScope, documents: readonly SearchDocument[]): Promise<void> {
     if (documents.length === 0) return;
@@ -39,7 +39,7 @@ export class SearchIndex {
     await this.documents.put(tx, scope, BUILTIN_IDENTITY, embedded);
   }
 
-  /** Removes resources in the transaction that archives them. */
+  /** Removes resources, in the transaction that archives them. */
   async remove(tx: Tx, scope: OrgScope, type: SearchType, ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await this.documents.remove(tx, scope, type, ids);
   }

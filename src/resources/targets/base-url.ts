@@ -6,7 +6,7 @@ const DOT = /%(?:25)*2e/gi;
 const SLASHES = /%(?:25)*(?:2f|5c)/i;
 
 /**
- * Returns what is wrong with a base URL that a tenant registers, or null.
+ * Returns the fault of a base URL that a tenant registers, or null.
  *
  * @param secretMember the member of the body that takes the secret
  */
@@ -16,7 +16,7 @@ export function baseUrlFault(text: string, secretMember = 'auth'): string | null
   const [, path] = /^https?:\/\/[^/?]+(\/[^?]*)?/i.exec(text) ?? [];
   if (!/^https?:\/\/[^/?]/i.test(text)) return 'must have a host after http:// or https://';
   if (text.includes('?'))
-    return `must not have a query (?): callers send it, and a secret belongs in ${secretMember}`;
+    return `must not have a query (?). Callers send the query, and a secret belongs in ${secretMember}`;
   if (path === undefined) return null;
   if (SLASHES.test(path)) return 'must not contain an encoded slash or backslash (%2F, %5C) in its path';
   const segments = path.split('/').map((segment) => segment.replace(DOT, '.'));
@@ -25,14 +25,14 @@ export function baseUrlFault(text: string, secretMember = 'auth'): string | null
     : null;
 }
 
-/** Returns a valid base URL as it is stored: as it was sent, without slashes at its end. */
+/** Returns the stored form of a valid base URL: unchanged, but without trailing slashes. */
 export const storedBaseUrl = (text: string): string => text.replace(/\/+$/, '');
 
-/** Returns what is wrong with the member `base_url` of a body. See `baseUrlFault`. @param pointer of the body */
+/** Returns the faults of the member `base_url` of a body. See `baseUrlFault`. @param pointer of the body */
 export function baseUrlFaults(url: string, pointer: string, secretMember?: string): FieldError[] {
   const detail = baseUrlFault(url, secretMember);
   return detail === null ? [] : [{ pointer: `${pointer}/base_url`, detail }];
 }
 
-/** Returns the origin of a valid URL. Secrets are never sent to another origin than the one that they were given for. */
+/** Returns the origin of a valid URL. A secret is never sent to an origin other than the one it was registered for. */
 export const originOf = (url: string): string => new URL(url).origin;

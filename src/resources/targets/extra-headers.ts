@@ -13,9 +13,9 @@ const credentialsFault = (secretMember: string): string =>
   `must not be a header that usually carries a credential: secrets belong in \`${secretMember}\`, which is encrypted`;
 
 /**
- * Returns what is wrong with the headers of a body.
+ * Returns the faults of each header of a body.
  *
- * @param options.isPatch a null removes a header
+ * @param options.isPatch allows null, which removes a header
  * @param options.secretMember the member of the body that takes the secret
  */
 export function headersFaults(
@@ -33,8 +33,8 @@ export function headersFaults(
 
 function headerFault(name: string, value: unknown, isPatch: boolean): string | null {
   if (name.length > HEADER_NAME_MAX) return `must have a name of at most ${HEADER_NAME_MAX} characters`;
-  const ofName = fieldNameFault(name);
-  if (ofName !== null) return ofName;
+  const nameFault = fieldNameFault(name);
+  if (nameFault !== null) return nameFault;
   if (value === null && isPatch) return null;
   if (typeof value !== 'string') return 'must be a string';
   if (value.length > HEADER_VALUE_MAX) return `must have at most ${HEADER_VALUE_MAX} characters`;
@@ -42,7 +42,7 @@ function headerFault(name: string, value: unknown, isPatch: boolean): string | n
 }
 
 /**
- * Returns what is wrong with headers together.
+ * Returns the faults of headers in combination.
  *
  * @param secretHeader the header that carries the secret, or null
  */

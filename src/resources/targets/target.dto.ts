@@ -13,7 +13,7 @@ export interface MemberOptions {
   default?: unknown;
 }
 
-/** Declares the milliseconds that a target has to answer. */
+/** Declares the milliseconds that a target has to respond. */
 export const IsTimeout = (options: MemberOptions = {}) =>
   applyDecorators(
     IsInt(),
@@ -56,7 +56,7 @@ const HEADERS_SCHEMA = {
 export const HeadersProperty = (options: object = {}) =>
   ApiProperty({ ...HEADERS_SCHEMA, ...options } as ApiPropertyOptions);
 
-/** Declares a patch of extra headers, in which null removes one, or all of them. */
+/** Declares a patch of extra headers. Null removes one header, or all of them. */
 export const PatchedHeadersProperty = () =>
   HeadersProperty({
     additionalProperties: { type: ['string', 'null'], minLength: 1, maxLength: HEADER_VALUE_MAX },

@@ -6,11 +6,11 @@ import { newId } from '#platform/ids';
 import { toRawJson, toRawJsonOrNull } from '#platform/json';
 import {
   type AuditChange,
-  type Audited,
+  type AuditRecord,
   auditedChanges,
   AuditLog,
   changedColumns,
-  given,
+  createdChanges,
   newOwned,
   type OwningApp,
   pick,
@@ -174,9 +174,9 @@ const fileRows = ({ row, files }: SkillDraft) =>
     size_bytes,
   }));
 
-function auditEntries({ before, row, files }: SkillDraft): Audited[] {
+function auditEntries({ before, row, files }: SkillDraft): AuditRecord[] {
   const entry = { type: 'skill', id: row.skill_id, workspaceId: row.workspace_id } as const;
-  if (!before) return [{ ...entry, action: 'create', changes: given(pick(row, CREATED_FIELDS)) }];
+  if (!before) return [{ ...entry, action: 'create', changes: createdChanges(pick(row, CREATED_FIELDS)) }];
   const restored = before.archived_at ? [{ ...entry, action: 'restore' } as const] : [];
   const copied = changedColumns<SkillEntity>(before, { acquired_from: row.acquired_from });
   const hasNewVersion = row.version_id !== before.version_id;

@@ -114,7 +114,7 @@ describe('reconciling an app with agents', () => {
     const restored = await on.admin.post(`/agent/v1/agents/${undeclared.agent_id}/restore`);
     expect([restored.status, restored.body.detail]).toEqual([
       409,
-      'The app support owns this agent. Declare it in the app; its next reconcile restores it.',
+      'The app support owns this agent. Declare it in the app. The next reconcile then restores it.',
     ]);
     await on.admin.post('/registry/v1/apps/support/archive');
     const released = await on.admin.post(`/agent/v1/agents/${undeclared.agent_id}/restore`);

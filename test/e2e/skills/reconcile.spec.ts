@@ -5,7 +5,7 @@ import {
   type Declared,
   ReconcileSteps,
   type ReconcileStep,
-  ReconcileRefused,
+  ReconcileError,
   type ReconcileResult,
 } from '../../../src/resources';
 import { SkillDirectory } from '../../../src/skills';
@@ -119,8 +119,8 @@ describe('skills that an app declares', () => {
     const refused = await reconcile({ fine: spec('f'), theirs: spec('x'), unmanaged: spec('x') }).catch(
       (error: unknown) => error,
     );
-    expect(refused).toBeInstanceOf(ReconcileRefused);
-    expect((refused as ReconcileRefused).faults.map(({ pointer }) => pointer)).toEqual([
+    expect(refused).toBeInstanceOf(ReconcileError);
+    expect((refused as ReconcileError).faults.map(({ pointer }) => pointer)).toEqual([
       '/resources/1/name',
       '/resources/2/name',
     ]);
