@@ -11,7 +11,7 @@ import { BASELINE, MIGRATIONS } from './migrations';
 export const MIGRATION_LOCK = 7_160_301_447;
 const POLL_MS = 200;
 
-/** Interval at which a waiting process reports that it waits. */
+/** Interval at which a waiting process reports its wait. */
 const REPORT_MS = 30_000;
 
 const MIGRATIONS_TABLE = 'migrations';
@@ -19,7 +19,7 @@ const MIGRATIONS_TABLE = 'migrations';
 export interface MigrateOptions {
   /** Called at once and then every 30 s while another process migrates, with the seconds waited so far. */
   readonly onWait?: (seconds: number) => void;
-  /** Instruction for a database of an earlier version, which ends the sentence of the error. */
+  /** Instruction for a database of an earlier version. It is the end of the error's sentence. */
   readonly remedy?: string;
 }
 
@@ -30,7 +30,7 @@ const logWait = (seconds: number): void =>
  * Migrates a database to the current schema. Any number of processes may call it at once: one migrates, the others wait.
  * Each migration commits together with the row that records it, so the next start continues after the last one.
  *
- * Polls for the lock, because a session that blocks on it would keep `CREATE INDEX CONCURRENTLY` waiting for ever.
+ * Polls for the lock, because a session that blocks on it would keep `CREATE INDEX CONCURRENTLY` waiting forever.
  *
  * @throws StartError if the database has migrations from before the baselines. The database is left unchanged.
  */

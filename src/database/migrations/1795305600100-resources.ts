@@ -149,7 +149,7 @@ export class Resources1795305600100 extends SqlMigration {
     -- the search filters updated_after and updated_before
     CREATE INDEX search_documents_by_update ON search_documents (org_id, updated_at);
 
-    -- The embedder that all workers use: that of the worker that started last.
+    -- The embedder that all workers use: the one of the worker that started last.
     CREATE TABLE search_embedder (
       is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
       identity text COLLATE "C" NOT NULL

@@ -115,7 +115,7 @@ export class Registry1795305600200 extends SqlMigration {
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       service_account_id text COLLATE "C" NOT NULL REFERENCES service_accounts,
       name text NOT NULL,
-      -- the first characters, by which people recognise a key
+      -- the first characters, by which people recognize a key
       prefix text NOT NULL,
       -- HMAC-SHA-256, so that the key can neither be read nor guessed without SECRETS_KEY; authentication looks it up
       hash bytea NOT NULL CONSTRAINT api_keys_hash UNIQUE,

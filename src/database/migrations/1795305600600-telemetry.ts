@@ -17,7 +17,7 @@ const firstPartitions = (table: string): string => `
 
 /**
  * Traces, log records and metrics. Spans, log records and data points are partitioned by the day of arrival (UTC), so that
- * retention drops a day as a whole. Partitions do not depend on the times in the records, because a sender's clock may be
+ * retention drops a whole day at once. Partitions do not depend on the times in the records, because a sender's clock may be
  * wrong.
  */
 export class Telemetry1795305600600 extends SqlMigration {

@@ -1,9 +1,9 @@
 import { SqlMigration } from './sql-migration';
 
-/** Judges: cached answers, rate limits, and supported features of models. */
+/** Judges: cached responses, rate limits, and supported features of models. */
 export class EvaluationJudges1795305601100 extends SqlMigration {
   protected readonly sql = `
-    -- The cache of judgements, so that no question is asked twice. Score results contain copies of them.
+    -- The cache of judgements, so that no request is sent twice. Score results contain copies of them.
     CREATE TABLE judge_answers (
       workspace_id text COLLATE "C" NOT NULL,
       scorer_id text COLLATE "C" NOT NULL,
@@ -11,12 +11,12 @@ export class EvaluationJudges1795305601100 extends SqlMigration {
       question_sha256 text COLLATE "C" NOT NULL,
       sample integer NOT NULL,
       judgement json NOT NULL,
-      -- the run's target that the question was asked for, and whose cost includes the answer
+      -- the run's target that the request was sent for, and whose cost includes the response
       asked_for text COLLATE "C",
       created_at timestamptz NOT NULL DEFAULT now(),
       PRIMARY KEY (workspace_id, scorer_id, scorer_version, question_sha256, sample)
     );
-    -- the periodic deletion of old answers
+    -- the periodic deletion of old responses
     CREATE INDEX judge_answers_by_age ON judge_answers (created_at);
 
     -- The state of each judge's rate limiter, shared by all processes. It does not belong to a tenant.

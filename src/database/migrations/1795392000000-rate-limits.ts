@@ -3,8 +3,8 @@ import { SqlMigration } from './sql-migration';
 /** Counters of rate limits, shared by API processes without Redis. */
 export class RateLimits1795392000000 extends SqlMigration {
   protected readonly sql = `
-    -- Not logged, because a counter matters for a minute only. A crash or a failover empties the table. Most writes change
-    -- the points alone, for which the free space of each page saves new index entries.
+    -- Unlogged, because a counter matters only for a minute. A crash or a failover empties the table. Most writes change only
+    -- the points. The free space in each page then avoids new index entries.
     CREATE UNLOGGED TABLE rate_limits (
       -- the name of the limit, and the principal or address that is counted
       key text PRIMARY KEY,

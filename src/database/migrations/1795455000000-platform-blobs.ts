@@ -1,6 +1,6 @@
 import { SqlMigration } from './sql-migration';
 
-/** The bytes that the service keeps in its storage. */
+/** The bytes that the service stores in its object storage. */
 export class PlatformBlobs1795455000000 extends SqlMigration {
   protected readonly sql = `
     -- Objects that are being written, or that nothing refers to. Deleted in the transaction that keeps the object.
@@ -10,7 +10,7 @@ export class PlatformBlobs1795455000000 extends SqlMigration {
       -- the last heartbeat of the writer; null for an object to delete
       heartbeat_at timestamptz
     );
-    -- the periodic deletion of what interrupted writes left
+    -- the periodic deletion of the remains of interrupted writes
     CREATE INDEX blob_writes_by_heartbeat ON blob_writes (heartbeat_at);
 
     -- Complete objects. Equal bytes are stored once per organization.

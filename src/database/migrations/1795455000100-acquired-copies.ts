@@ -2,7 +2,7 @@ import { SqlMigration } from './sql-migration';
 
 const TABLES = ['agents', 'skills', 'mcp_servers', 'datasets', 'scorers'];
 
-/** Where copies of published resources came from. */
+/** The origin of copies of published resources. */
 export class AcquiredCopies1795455000100 extends SqlMigration {
   protected readonly sql = TABLES.map(
     (table) => `

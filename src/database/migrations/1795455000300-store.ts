@@ -1,9 +1,9 @@
 import { bytesOf, SqlMigration } from './sql-migration';
 
-/** What organizations publish in the store, and what others acquire there. */
+/** The items that organizations publish in the store, and the copies that others acquire. */
 export class Store1795455000300 extends SqlMigration {
   protected readonly sql = `
-    -- The number of items that each organization has published. Locked by whoever publishes one.
+    -- The number of items that each organization has published. Locked by the transaction that publishes an item.
     CREATE TABLE store_item_counts (
       org_id text COLLATE "C" PRIMARY KEY REFERENCES organizations,
       count bigint NOT NULL
@@ -84,7 +84,7 @@ export class Store1795455000300 extends SqlMigration {
 
     -- The listed items, once for each organization that they admit, and for each of their facets.
     CREATE TABLE store_listings (
-      -- an organization; * for all
+      -- an organization, or * for all organizations
       audience text COLLATE "C" NOT NULL,
       -- empty for the whole catalogue; category:<category>; topic:<topic>
       facet text COLLATE "C" NOT NULL,
@@ -98,7 +98,7 @@ export class Store1795455000300 extends SqlMigration {
       acquisition_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
-      -- of another organization, as a rule. No foreign keys, whose locks would keep the publisher from changing the item
+      -- usually of another organization. No foreign keys, because their locks would keep the publisher from changing the item
       -- while others install it. Items and releases are never deleted.
       store_item_id text COLLATE "C" NOT NULL,
       release_id text COLLATE "C" NOT NULL,

@@ -12,7 +12,7 @@ export class OrgSigningKeys1795455000400 extends SqlMigration {
       -- encrypted, with the id of the encryption key; null once the key is revoked
       private_jwk text,
       revoked_at timestamptz,
-      -- the order of creation, which the clocks of processes do not decide
+      -- the order of creation, independent of the clocks of processes
       position bigint GENERATED ALWAYS AS IDENTITY,
       created_at timestamptz NOT NULL DEFAULT now(),
       updated_at timestamptz NOT NULL DEFAULT now(),
@@ -29,7 +29,7 @@ export class OrgSigningKeys1795455000400 extends SqlMigration {
     -- One row about the published keys of all organizations.
     CREATE TABLE org_signing_key_set (
       is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
-      -- rises with each change
+      -- incremented by each change
       generation bigint NOT NULL,
       key_count integer NOT NULL
     );

@@ -3,7 +3,7 @@ import { SqlMigration } from './sql-migration';
 const CONTENT = 'name, title, description, input_schema, output_schema, annotations, digest';
 const IDENTITY = 'tool_id, version_ordinal, version_id, server_id, org_id, workspace_id';
 
-/** Keeps every content of a tool as a version. */
+/** Stores every state of a tool as a version. */
 export class McpToolVersions1795456000100 extends SqlMigration {
   protected readonly sql = `
     ALTER TABLE mcp_tools

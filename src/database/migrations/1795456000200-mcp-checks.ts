@@ -1,6 +1,6 @@
 import { SqlMigration } from './sql-migration';
 
-/** The checks of MCP servers, and the health of each server by its last check. */
+/** The checks of MCP servers, and the health of each server according to its last check. */
 export class McpChecks1795456000200 extends SqlMigration {
   protected readonly sql = `
     ALTER TABLE mcp_servers
@@ -15,7 +15,7 @@ export class McpChecks1795456000200 extends SqlMigration {
       ADD COLUMN check_ordinal integer NOT NULL DEFAULT 0;
     -- GET /mcp/v1/servers: filter health
     CREATE INDEX mcp_servers_by_health ON mcp_servers (org_id, health_status, server_id);
-    -- whether a worker is to check any server, and which ones of each organization
+    -- whether any server is due for a check, and which servers of each organization are due
     CREATE INDEX mcp_servers_due ON mcp_servers (next_check_at)
       WHERE archived_at IS NULL AND NOT (is_system AND name = 'registry');
     CREATE INDEX mcp_servers_due_by_org ON mcp_servers (org_id, next_check_at)

@@ -13,12 +13,12 @@ export class McpEndpoint1795456000400 extends SqlMigration {
       size_bytes integer GENERATED ALWAYS AS (octet_length(content)) STORED,
       created_at timestamptz NOT NULL DEFAULT now()
     );
-    -- a part is read without the rest
+    -- uncompressed, so that a part can be read without the rest
     ALTER TABLE mcp_stored_results ALTER COLUMN content SET STORAGE EXTERNAL;
     -- the newest results of a caller
     CREATE INDEX mcp_stored_results_by_principal
       ON mcp_stored_results (org_id, principal_type, principal_id, result_id);
-    -- old results, to delete them
+    -- the deletion of old results
     CREATE INDEX mcp_stored_results_by_age ON mcp_stored_results (created_at);
   `;
 }

@@ -9,7 +9,7 @@ export class Apis1795457000000 extends SqlMigration {
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
       name text NOT NULL,
       description text,
-      -- without a query and without a slash at its end
+      -- without a query and without a trailing slash
       base_url text NOT NULL,
       auth_type text COLLATE "C" NOT NULL
         CONSTRAINT apis_auth_type CHECK (auth_type IN ('none', 'bearer', 'header', 'basic', 'query')),

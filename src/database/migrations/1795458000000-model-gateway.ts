@@ -1,6 +1,6 @@
 import { SqlMigration } from './sql-migration';
 
-/** Providers, models, keys and budgets of the model gateway, what was used and spent, and kept answers. */
+/** Providers, models, keys and budgets of the model gateway, its usage and spending, and cached responses. */
 export class ModelGateway1795458000000 extends SqlMigration {
   protected readonly sql = `
     CREATE TABLE model_providers (
@@ -10,7 +10,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
       name text NOT NULL,
       description text,
       kind text COLLATE "C" NOT NULL CONSTRAINT model_providers_kind CHECK (kind IN ('openai', 'anthropic')),
-      -- without a query and without a slash at its end
+      -- without a query and without a trailing slash
       base_url text NOT NULL,
       -- encrypted, and bound to this provider
       api_key text,
@@ -40,7 +40,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
       model_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
-      -- what clients send as the model
+      -- the name that clients send as `model`
       name text COLLATE "C" NOT NULL,
       description text,
       strategy text COLLATE "C" NOT NULL
@@ -53,7 +53,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
       timeout_ms integer NOT NULL,
       -- null without a budget
       monthly_budget_usd double precision,
-      -- null if answers are not kept
+      -- null if responses are not cached
       cache_ttl_seconds integer,
       capture_content boolean NOT NULL,
       record_spans boolean NOT NULL,
@@ -70,7 +70,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
     -- name, strategy, provider_id and q
     CREATE INDEX models_by_creation ON models (org_id, model_id);
     CREATE INDEX models_by_update ON models (org_id, updated_at, model_id);
-    -- also used by calls, which look their model up by name in the organization
+    -- also used by calls, which look up their model by name in the organization
     CREATE INDEX models_by_name ON models (org_id, name, model_id);
     CREATE INDEX models_of_workspace_by_creation ON models (workspace_id, model_id);
     CREATE INDEX models_of_workspace_by_update ON models (workspace_id, updated_at, model_id);
@@ -79,7 +79,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
     CREATE INDEX models_by_target ON models USING gin (targets jsonb_path_ops);
     CREATE INDEX models_search ON models USING gin (search);
 
-    -- the limits of a service account that was made for the gateway
+    -- the limits of a service account that was created for the gateway
     CREATE TABLE gateway_keys (
       service_account_id text COLLATE "C" PRIMARY KEY REFERENCES service_accounts,
       key_id text COLLATE "C" NOT NULL REFERENCES api_keys,
@@ -120,14 +120,14 @@ export class ModelGateway1795458000000 extends SqlMigration {
       day date NOT NULL,
       model_id text COLLATE "C" NOT NULL,
       principal_id text COLLATE "C" NOT NULL,
-      -- empty for answers from the cache
+      -- empty for cached responses
       provider_id text COLLATE "C" NOT NULL,
       upstream_model text COLLATE "C" NOT NULL,
       org_id text COLLATE "C" NOT NULL,
       call_count bigint NOT NULL,
       failed_count bigint NOT NULL,
       cached_count bigint NOT NULL,
-      -- calls without a known price, which cost_usd does not have
+      -- calls without a known price, which cost_usd does not include
       unpriced_count bigint NOT NULL,
       input_tokens bigint NOT NULL,
       output_tokens bigint NOT NULL,
@@ -140,7 +140,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
     CREATE INDEX model_usage_of_org ON model_usage (org_id, day);
     CREATE INDEX model_usage_of_principal ON model_usage (org_id, principal_id, day);
 
-    -- what was spent in a month (UTC) against a budget: of a model, a workspace or a service account
+    -- the spending of a month (UTC) that counts against a budget: of a model, a workspace or a service account
     CREATE TABLE model_spend (
       subject text COLLATE "C" NOT NULL,
       month date NOT NULL,
@@ -148,7 +148,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
       PRIMARY KEY (subject, month)
     ) WITH (fillfactor = 50);
 
-    -- answers that are given again for the same request
+    -- responses that are returned again for the same request
     CREATE TABLE model_answers (
       model_id text COLLATE "C" NOT NULL REFERENCES models,
       request_sha256 bytea NOT NULL,
@@ -157,7 +157,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
       expires_at timestamptz NOT NULL,
       PRIMARY KEY (model_id, request_sha256)
     );
-    -- the worker deletes expired ones
+    -- the worker deletes expired responses
     CREATE INDEX model_answers_by_expiry ON model_answers (expires_at);
   `;
 }

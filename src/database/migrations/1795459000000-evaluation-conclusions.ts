@@ -3,7 +3,7 @@ import { SqlMigration } from './sql-migration';
 /** Run keys, promoted baselines and parts of datasets; versions of results; the scores that comparisons read. */
 export class EvaluationConclusions1795459000000 extends SqlMigration {
   protected readonly sql = `
-    -- eval name to experiment id
+    -- the promoted baselines: experiment ids by eval name
     ALTER TABLE datasets ADD COLUMN baselines jsonb NOT NULL DEFAULT '{}';
 
     ALTER TABLE experiments
@@ -16,7 +16,7 @@ export class EvaluationConclusions1795459000000 extends SqlMigration {
       WHERE run_key IS NOT NULL AND experiment_status <> 'failed' AND archived_at IS NULL;
 
     ALTER TABLE results
-      -- raised when the result is replaced
+      -- incremented when the result is replaced
       ADD COLUMN version integer NOT NULL DEFAULT 1,
       -- whether its case is one of the cases that the experiment expects
       ADD COLUMN is_expected boolean NOT NULL DEFAULT false;
@@ -24,26 +24,26 @@ export class EvaluationConclusions1795459000000 extends SqlMigration {
     CREATE INDEX results_by_duration ON results (experiment_id, duration_ms, result_id);
     CREATE INDEX results_failed ON results (experiment_id, result_id) WHERE error IS NOT NULL;
 
-    -- The scores of results that count: per result, scorer name, version and source, the newest one. results.scores has those
-    -- that a client wrote or that were written back, and does not change once the experiment is frozen; this table also has
-    -- the scores that came later.
+    -- The scores of results that count: the newest score per result, scorer name, version and source. results.scores has the
+    -- scores that a client wrote or that were written back, and does not change once the experiment is frozen. This table also
+    -- has the scores that came later.
     CREATE TABLE result_scores (
       experiment_id text COLLATE "C" NOT NULL,
       scorer text COLLATE "C" NOT NULL,
       -- 0 if the score names no version
       scorer_version integer NOT NULL,
       result_id text COLLATE "C" NOT NULL,
-      -- people's scores are combined: the mean of each person's newest
+      -- human scores are combined: the mean of each person's newest score
       source text NOT NULL CONSTRAINT result_scores_source CHECK (source IN ('client', 'hosted', 'human')),
       workspace_id text COLLATE "C" NOT NULL,
       scorer_id text COLLATE "C",
       -- null: the scorer gave no score on purpose
       score double precision,
-      -- whether it is the one in results.scores
+      -- whether this score is the one in results.scores
       is_shown boolean NOT NULL,
       -- whether it came after the experiment was finalized
       is_late boolean NOT NULL DEFAULT false,
-      -- the score that a late one replaced here; results.scores still has it if is_shown
+      -- the score that a late score replaced here; results.scores still has it if is_shown
       frozen_score double precision,
       -- the number in results.scores
       shown_score double precision GENERATED ALWAYS AS (
@@ -89,7 +89,7 @@ export class EvaluationConclusions1795459000000 extends SqlMigration {
       ADD COLUMN result_id text COLLATE "C",
       ADD COLUMN result_version integer,
       ADD COLUMN case_id text COLLATE "C",
-      -- whether results.scores has the score; null if the target is no result, or there is no score
+      -- whether results.scores has the score; null if the target is not a result, or there is no score
       ADD COLUMN is_written_back boolean;
     ALTER TABLE score_results
       ADD COLUMN target_id text COLLATE "C" NOT NULL GENERATED ALWAYS AS (

@@ -1,10 +1,10 @@
 import { SqlMigration } from './sql-migration';
 
-/** Metadata may hold any number, but `jsonb` refuses those with more than 16,383 digits after the decimal point. */
+/** Metadata may contain any number, but `jsonb` rejects numbers with more than 16,383 digits after the decimal point. */
 export class JsonNumbers1795459000200 extends SqlMigration {
   protected readonly sql = `
     -- Returns free-form JSON for a search. Numbers with exponents of four digits or more, which are zero as doubles, count as
-    -- 0. In a string, such a text changes too, but alike in the value and in the filter.
+    -- 0. Such a text inside a string changes too, but in the same way in the value and in the filter.
     CREATE FUNCTION searchable_json(json) RETURNS jsonb LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
       SELECT CASE WHEN $1::text ~ '[eE][-+]?[0-9]{4}'
         THEN regexp_replace($1::text, '([:,[])-?[0-9]+([.][0-9]+)?[eE][-+]?[0-9]{4,}', '\\10', 'g')::jsonb

@@ -1,6 +1,6 @@
 import { SqlMigration } from './sql-migration';
 
-/** Indexes of the lists that filter by name, and the facet by which the catalogue of the store does. */
+/** Indexes of the lists that filter by name, and the facet by which the store's catalogue filters by name. */
 export class NameFilters1795459200000 extends SqlMigration {
   protected readonly sql = `
     CREATE INDEX organizations_by_name ON organizations ((name COLLATE "C"), org_id);

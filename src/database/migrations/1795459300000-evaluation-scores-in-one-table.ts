@@ -2,7 +2,7 @@ import { bytesOf, SqlMigration } from './sql-migration';
 
 const BASE32 = "'0123456789abcdefghjkmnpqrstvwxyz'";
 
-/** Makes an id of a time: its milliseconds in ten characters of base32, and 16 random ones. */
+/** Creates an id from a time: its milliseconds in ten characters of base32, and 16 random characters. */
 const idAt = (prefix: string, time: string): string => `'${prefix}_' || (
       SELECT string_agg(substr(${BASE32}, (((extract(epoch FROM ${time}) * 1000)::int8 >> (5 * place)) & 31)::integer + 1, 1),
                         '' ORDER BY place DESC)
@@ -11,7 +11,7 @@ const idAt = (prefix: string, time: string): string => `'${prefix}_' || (
       SELECT string_agg(substr(${BASE32}, floor(random() * 32)::integer + 1, 1), '')
       FROM generate_series(1, 16) WHERE ${time} IS NOT NULL)`;
 
-/** One table of the scores that clients, hosted scoring, people and end users give. */
+/** One table for the scores of clients, hosted scoring, people and end users. */
 export class EvaluationScoresInOneTable1795459300000 extends SqlMigration {
   protected readonly sql = `
     -- Rows never change, except that they are superseded.
@@ -83,11 +83,11 @@ export class EvaluationScoresInOneTable1795459300000 extends SqlMigration {
     -- the score of a trace or a session that a new one supersedes
     CREATE INDEX scores_current ON scores (workspace_id, target_id, created_by, author)
       WHERE superseded_at IS NULL AND result_id IS NULL;
-    -- write-back of people's scores
+    -- write-back of human scores
     CREATE INDEX scores_of_people ON scores (workspace_id, target_id, scorer_id)
       WHERE source = 'human' AND superseded_at IS NULL;
     -- agreement: the newest scores of a scorer by people, and by others. Only for statements that name a scorer, because
-    -- without statistics PostgreSQL would take these for any condition
+    -- without statistics PostgreSQL would use these indexes for any condition
     CREATE INDEX scores_people_newest ON scores (workspace_id, scorer_id, score_id)
       WHERE source = 'human' AND superseded_at IS NULL AND scorer_id IS NOT NULL;
     CREATE INDEX scores_others_newest ON scores (workspace_id, scorer_id, score_id)

@@ -11,7 +11,7 @@ export class ScoreBatches1795459500000 extends SqlMigration {
       scorer_version integer NOT NULL,
       experiment_id text COLLATE "C",
       grain text NOT NULL CONSTRAINT score_batches_grain CHECK (grain IN ('trace', 'session')),
-      -- selecting: the request is still selecting targets, and nobody sees the batch
+      -- selecting: the request is still selecting targets, and the batch is not visible
       batch_status text NOT NULL DEFAULT 'selecting' CONSTRAINT score_batches_status
         CHECK (batch_status IN ('selecting', 'queued', 'running', 'succeeded', 'failed')),
       concurrency integer NOT NULL,
@@ -20,7 +20,7 @@ export class ScoreBatches1795459500000 extends SqlMigration {
       total integer NOT NULL DEFAULT 0,
       -- runs started so far
       run_count integer NOT NULL DEFAULT 0,
-      -- of the runs that have ended
+      -- sums over the runs that have ended
       completed_count integer NOT NULL DEFAULT 0,
       failed_count integer NOT NULL DEFAULT 0,
       not_written_back_count integer NOT NULL DEFAULT 0,

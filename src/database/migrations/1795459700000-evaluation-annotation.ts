@@ -1,6 +1,6 @@
 import { bytesOf, SqlMigration } from './sql-migration';
 
-/** Annotation queues: the items that people score, who has claimed them, and the answers. */
+/** Annotation queues: the items that people score, the claims of these items, and the responses. */
 export class EvaluationAnnotation1795459700000 extends SqlMigration {
   protected readonly sql = `
     CREATE TABLE annotation_queues (
@@ -8,16 +8,16 @@ export class EvaluationAnnotation1795459700000 extends SqlMigration {
       workspace_id text COLLATE "C" NOT NULL,
       name text NOT NULL,
       description text,
-      -- the human scorers, and the version of each that every person is shown
+      -- the human scorers, and the version of each that is shown to every person
       scorer_ids text[] NOT NULL,
       scorer_versions integer[] NOT NULL,
       source json NOT NULL,
-      -- ids of principals; null for everybody
+      -- ids of principals; null for everyone
       assignees text[],
       scores_per_item integer NOT NULL
         CONSTRAINT annotation_queues_scores_per_item CHECK (scores_per_item BETWEEN 1 AND 10),
       item_count integer NOT NULL,
-      -- kept with each answer, so that no request counts the items
+      -- updated with each response, so that no request counts the items
       completed_count integer NOT NULL DEFAULT 0,
       skipped_count integer NOT NULL DEFAULT 0,
       metadata json NOT NULL DEFAULT '{}',
@@ -61,13 +61,14 @@ export class EvaluationAnnotation1795459700000 extends SqlMigration {
     CREATE INDEX annotation_items_of_queue ON annotation_items (queue_id, item_id);
     CREATE INDEX annotation_items_status_of ON annotation_items (queue_id, item_status, item_id);
 
-    -- The people an item needs: as many places as the queue has scores_per_item. A claim is one conditional update of a place.
+    -- The places of people who score an item: as many as the queue's scores_per_item. A claim is one conditional update of a
+    -- place.
     CREATE TABLE annotation_places (
       item_id text COLLATE "C" NOT NULL REFERENCES annotation_items,
       place integer NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
       queue_id text COLLATE "C" NOT NULL,
-      -- who claimed the place, or scored the item in it; an empty author stands for none
+      -- who claimed the place, or scored the item in it; an empty author means none
       principal_id text COLLATE "C",
       author text COLLATE "C",
       claimed_until timestamptz,
@@ -85,7 +86,7 @@ export class EvaluationAnnotation1795459700000 extends SqlMigration {
     CREATE INDEX annotation_places_claimed ON annotation_places (queue_id, claimed_until)
       WHERE NOT is_scored AND claimed_until IS NOT NULL;
 
-    -- Who works on a queue. The row is locked while its person claims, scores or skips.
+    -- The people who work on a queue. A row is locked while its person claims, scores or skips.
     CREATE TABLE annotation_annotators (
       annotator_no bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
       workspace_id text COLLATE "C" NOT NULL,
@@ -103,7 +104,7 @@ export class EvaluationAnnotation1795459700000 extends SqlMigration {
     -- GET /eval/v1/annotation-queues/{id}/annotators
     CREATE INDEX annotation_annotators_by_creation ON annotation_annotators (queue_id, annotator_no);
 
-    -- What a person did with an item: once, because of the key. A skipped item can still be scored.
+    -- What a person did with an item. The key makes it unique. A skipped item can still be scored.
     CREATE TABLE annotation_answers (
       item_id text COLLATE "C" NOT NULL REFERENCES annotation_items,
       principal_id text COLLATE "C" NOT NULL,

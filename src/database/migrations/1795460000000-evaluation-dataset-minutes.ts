@@ -2,8 +2,8 @@ import { minuteColumn, SqlMigration } from './sql-migration';
 
 /**
  * Each new record changes the times of its dataset. Indexes contain only the minute of these times, so that most of these
- * changes leave all indexed values as they are, and PostgreSQL writes the new row into the same page, and into no index. An
- * index of an expression would not do: PostgreSQL compares the columns in it. Rewrites the table.
+ * changes leave all indexed values unchanged, and PostgreSQL writes the new row to the same page, and to no index. An
+ * expression index would not help, because PostgreSQL compares the columns in it. Rewrites the table.
  */
 export class EvaluationDatasetMinutes1795460000000 extends SqlMigration {
   protected readonly sql = `

@@ -1,6 +1,6 @@
 import { SqlMigration } from './sql-migration';
 
-/** Where selections of unscored results of an experiment have been, so that the next one goes on from there. */
+/** The ranges that selections of unscored results of an experiment have covered, so that the next selection continues there. */
 export class EvaluationScoreRunWalks1795460000010 extends SqlMigration {
   protected readonly sql = `
     ALTER TABLE score_runs

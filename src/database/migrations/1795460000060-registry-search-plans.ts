@@ -1,9 +1,9 @@
 import { replaceIndexes, SqlMigration } from './sql-migration';
 
 /**
- * Restricts two indexes of documents to the statements that name their condition, which all rows meet. Their first column
- * is the organization, so that without statistics the planner used them for searches by words: it read all documents of the
- * organization, with their long texts.
+ * Restricts two indexes of documents to the statements that name their condition, which all rows meet. Their first column is
+ * the organization. Without statistics, the planner therefore used them for searches by words, and read all documents of
+ * the organization with their long texts.
  */
 export class RegistrySearchPlans1795460000060 extends SqlMigration {
   protected readonly sql = `

@@ -1,6 +1,6 @@
 import { replaceIndexes, SqlMigration } from './sql-migration';
 
-/** The index of the agents of an app is in the order of their list, and contains archived ones. */
+/** Changes the index of the agents of an app to the order of their list, including archived agents. */
 export class AgentsAppOrder1795460000070 extends SqlMigration {
   protected readonly sql = `
     -- the reconcile of an app, and the filter app with an id

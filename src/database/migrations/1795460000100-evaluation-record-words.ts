@@ -1,8 +1,8 @@
 import { SqlMigration } from './sql-migration';
 
 /**
- * Computing and indexing the words of a long record takes ten times as long as writing the record, and the writer holds the
- * lock of its dataset meanwhile. `search` is therefore NULL in a new record until a worker fills it.
+ * Makes `search` NULL in a new record until a worker fills it, because computing and indexing the words of a long record
+ * takes ten times as long as writing the record, and the writer would hold the lock of the dataset meanwhile.
  */
 export class EvaluationRecordWords1795460000100 extends SqlMigration {
   protected readonly sql = `

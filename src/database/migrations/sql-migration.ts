@@ -25,7 +25,7 @@ export const minuteColumn = (name: string, time: string): string =>
   `${name} timestamptz GENERATED ALWAYS AS (date_bin('1 minute', ${time}, '2000-01-01T00:00:00Z')) STORED`;
 
 /**
- * Returns statements that replace each of these indexes by the one named `new_<name>`. For the end of a migration, because
+ * Returns statements that replace each of these indexes with the one named `new_<name>`. For the end of a migration, because
  * dropping an index blocks reads until the transaction ends.
  */
 export const replaceIndexes = (...names: readonly string[]): string =>
