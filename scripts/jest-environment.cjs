@@ -1,6 +1,6 @@
 // jest's environment for Node, with one difference: a test file runs in the worker's own realm instead of a new one, so that
 // all files of a worker share the modules of the application (see jest-runtime.cjs). Changes that a test file or jest makes
-// to the process are undone after it.
+// to the process are undone after the file.
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
 

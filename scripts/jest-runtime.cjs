@@ -1,6 +1,6 @@
-// jest's runtime, with one difference: only the test file itself is loaded again. Its modules are loaded by Node once per
-// worker, as in a process of the service, so that the application is neither read nor compiled again for each test file, and
-// its code stays optimized. Used with jest-environment.cjs.
+// jest's runtime, with one difference: only the test file itself is loaded anew. Node loads its modules once per worker, as in
+// a process of the service, so that the application is neither read nor compiled again for each test file, and its code
+// stays optimized. Used with jest-environment.cjs.
 const { createRequire } = require('node:module');
 const { Script } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
@@ -17,7 +17,7 @@ module.exports = class extends Runtime {
       if (filename !== testPath) compiled.set(filename, script);
       return script.runInThisContext();
     };
-    // for the modules of a test file too
+    // also for the modules of a test file
     globalThis.jest = this.jestGlobals.jestObjectFor(testPath);
   }
 

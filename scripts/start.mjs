@@ -1,11 +1,11 @@
-// npm start: installs and builds whatever is not up to date, then runs the service, API and worker, in this process, which
-// therefore receives the signals itself. Relative paths in the environment (DATA_DIR) are relative to the checkout.
+// npm start: installs and builds whatever is not up to date, then runs the service (API and worker) in this process, so that
+// it receives the signals itself. Relative paths in the environment (DATA_DIR) are relative to the checkout.
 //
-// Nothing is imported before the check of the Node version, because old versions may fail to load it.
+// Imports nothing before it has checked the Node version, because old versions may fail to load the imports.
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19) || (major === 22 && minor < 12) || major === 21) {
   console.error(
-    `Node 20.19 or newer is needed (of version 22: 22.12); this is ${process.version}, see nodejs.org`,
+    `This is Node ${process.version}. Install Node 20.19 or newer (for version 22: 22.12 or newer) from nodejs.org.`,
   );
   process.exit(1);
 }

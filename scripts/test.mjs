@@ -1,14 +1,14 @@
-// npm test: installs missing packages, lints, builds everything and runs the tests. Arguments are passed to jest
+// npm test: installs missing packages, lints, builds everything and runs the tests. Passes arguments to jest
 // (npm test -- records); with arguments, it does not lint. npm run test:heavy runs the heavy tests instead.
 import { ensureBuilt, ALL } from './lib/build-state.mjs';
 import { ensureDependencies } from './lib/dependencies.mjs';
 import { ROOT, run, runNode, say } from './lib/project.mjs';
 
 process.chdir(ROOT);
-// The compiled tests run, so the name of a source file stands for its output.
-const given = process.argv.slice(2).map((arg) => arg.replace(/\.ts$/, '.js'));
-const isHeavy = given[0] === '--heavy';
-const args = isHeavy ? given.slice(1) : given;
+// The compiled tests run, so the name of a source file means its output.
+const argv = process.argv.slice(2).map((arg) => arg.replace(/\.ts$/, '.js'));
+const isHeavy = argv[0] === '--heavy';
+const args = isHeavy ? argv.slice(1) : argv;
 if (isHeavy) process.env.TEST_HEAVY = '1';
 const lint = () => isHeavy || args.length > 0 || run('npm', ['run', '--silent', 'lint']);
 const stages = [

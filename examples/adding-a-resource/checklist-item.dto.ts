@@ -30,12 +30,12 @@ export class CreateChecklistItemDto extends MetadataBodyDto {
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => ChecklistItemDto)
 export class PatchChecklistItemDto extends MetadataPatchDto {
-  /** Must be the current one, because an item cannot be moved (422). */
+  /** Must be the current workspace, because an item cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current id (422 `immutable_field`). */
   @NotNull()
   @IsString()
   item_id?: string;
@@ -56,7 +56,7 @@ export class ChecklistItemListQueryDto extends NamedListQueryDto {
   name?: string;
 }
 
-/** Something a team checks before it ships an agent. */
+/** Something that a team checks before it ships an agent. */
 export class ChecklistItemDto extends StampsDto {
   item_id!: string;
   workspace_id!: string;
@@ -64,7 +64,7 @@ export class ChecklistItemDto extends StampsDto {
   is_required!: boolean;
   @AnyJsonObject()
   metadata!: object;
-  /** Raised by every change. The ETag gives it. */
+  /** Incremented by every change. The ETag contains it. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   generation!: number;
 }

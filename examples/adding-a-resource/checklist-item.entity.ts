@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
-/** Something a team checks before it ships an agent. */
+/** Something that a team checks before it ships an agent. */
 @Entity('checklist_items')
 export class ChecklistItemEntity extends ArchivableEntity {
   @PrimaryColumn('text')

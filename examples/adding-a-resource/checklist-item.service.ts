@@ -24,7 +24,7 @@ const CHECKLIST_ITEM: ResourceKind<ChecklistItemEntity, ChecklistItemDto> = {
   toView: toChecklistItemDto,
 };
 
-/** Gets, archives and restores items as it inherits it. */
+/** Inherits `get`, `archive` and `restore`. */
 @Injectable()
 export class ChecklistItemService extends WorkspaceResourceService<ChecklistItemEntity, ChecklistItemDto> {
   constructor(

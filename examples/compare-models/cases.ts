@@ -7,7 +7,7 @@ export interface Answer {
   is_correct?: boolean;
 }
 
-/** A problem with its true answer and those of several models. */
+/** A problem with its true answer, and the answers of several models. */
 export interface Case {
   /** The number of its line, which identifies the case in every experiment. */
   id: string;
@@ -31,7 +31,7 @@ export async function readCases(file: string): Promise<Case[]> {
     if (line.trim() === '') continue;
     const { question, ground_truth, ...rest } = JSON.parse(line) as Record<string, unknown>;
     if (typeof question !== 'string' || typeof ground_truth !== 'string') {
-      throw new Error(`${file}, line ${number}: a case has a question and a ground_truth.`);
+      throw new Error(`${file}, line ${number}: a case must have a question and a ground_truth.`);
     }
     const answers = new Map(
       Object.entries(rest).filter((entry): entry is [string, Answer] => isAnswer(entry[1])),

@@ -4,9 +4,9 @@ import type { Progress } from './progress';
 import type { Service } from './service';
 import type { Tracing } from './tracing';
 
-/** The maximum of one call: results of a bulk upload, and targets of a scoring run. */
+/** The maximum size of one call: results of a bulk upload, or targets of a scoring run. */
 const BATCH = 100;
-/** Scoring runs to keep open at a time. */
+/** Number of scoring runs to keep open at a time. */
 const OPEN_RUNS = 4;
 const POLL_MS = 100;
 
@@ -39,7 +39,7 @@ export interface Outcome {
   seconds: number;
 }
 
-/** Throws if an item of a bulk call failed, with its detail. */
+/** Throws an Error with the detail if an item of a bulk call failed. */
 export function checkBulk({ items }: Bulk): void {
   const failed = items.find((item) => item.status_code >= 300);
   if (failed) throw new Error(`An item was rejected: ${failed.error?.detail}`);
@@ -87,7 +87,7 @@ export class ModelExperiment {
     };
   }
 
-  /** Exports a trace for each answer. Once they are stored, uploads the results that name them. */
+  /** Exports a trace for each answer. Once the traces are stored, uploads the results that name them. */
   private async upload(model: string, experimentId: string, cases: Case[]): Promise<string[]> {
     const traceIds: string[] = [];
     for (const batch of batchesOf(cases)) {
@@ -143,11 +143,11 @@ export class ModelExperiment {
   }
 
   private async finish(run: ScoreRun): Promise<ScoreRun> {
-    let seen = run;
-    while (seen.run_status === 'queued' || seen.run_status === 'running') {
+    let current = run;
+    while (current.run_status === 'queued' || current.run_status === 'running') {
       await delay(POLL_MS);
-      seen = await this.service.get<ScoreRun>(`/eval/v1/score-runs/${run.score_run_id}`);
+      current = await this.service.get<ScoreRun>(`/eval/v1/score-runs/${run.score_run_id}`);
     }
-    return seen;
+    return current;
   }
 }

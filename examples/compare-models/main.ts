@@ -13,7 +13,7 @@ interface BulkRecords {
 }
 
 /** Creates the dataset, with one record per case. */
-async function makeDataset(service: Service, name: string, cases: Case[], progress: Progress) {
+async function createDataset(service: Service, name: string, cases: Case[], progress: Progress) {
   const { workspace_id } = service.connection;
   const { dataset_id } = await service.post<{ dataset_id: string }>('/eval/v1/datasets', {
     workspace_id,
@@ -36,7 +36,7 @@ async function makeDataset(service: Service, name: string, cases: Case[], progre
   return { dataset_id, recordIds };
 }
 
-async function makeScorer(service: Service, name: string) {
+async function createScorer(service: Service, name: string) {
   return service.post<{ scorer_id: string; name: string }>('/eval/v1/scorers', {
     workspace_id: service.connection.workspace_id,
     name,
@@ -71,8 +71,8 @@ async function main(): Promise<void> {
   const tracing = new Tracing(service);
   const name = `${path.basename(file)} ${new Date().toISOString()}`;
   try {
-    const dataset = await makeDataset(service, name, cases, progress);
-    const scorer = await makeScorer(service, `final-answer ${name}`);
+    const dataset = await createDataset(service, name, cases, progress);
+    const scorer = await createScorer(service, `final-answer ${name}`);
     const outcomes: Outcome[] = [];
     for (const model of modelsOf(cases)) {
       outcomes.push(await new ModelExperiment(service, tracing, dataset, scorer, progress).run(model, cases));
@@ -82,7 +82,7 @@ async function main(): Promise<void> {
       ({ mean, labelled }) => labelled !== null && Math.abs(mean - labelled) > 1e-12,
     );
     if (differing.length > 0)
-      throw new Error(`The labels differ: ${differing.map(({ model }) => model).join(', ')}.`);
+      throw new Error(`The scores differ from the labels for ${differing.map(({ model }) => model).join(', ')}.`);
   } finally {
     await tracing.shutdown();
   }

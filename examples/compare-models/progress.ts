@@ -1,4 +1,4 @@
-/** Shows progress on standard error: on a terminal in one changing line, else one line per tenth of the work. */
+/** Shows progress on standard error: one changing line on a terminal, else one line per tenth of the work. */
 export class Progress {
   private readonly shown = new Map<string, number>();
 

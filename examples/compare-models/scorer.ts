@@ -1,6 +1,6 @@
 /**
  * The scorer, which the service runs in its sandbox. An answer is right if the text after its last `A:`, without `$`
- * and `,`, equals that of the true answer.
+ * and `,`, equals that text of the true answer.
  */
 export const FINAL_ANSWER_SCORER = `
 function finalAnswer(text) {

@@ -23,14 +23,14 @@ export async function connect(): Promise<Connection> {
     return JSON.parse(await readFile(file, 'utf8')) as Connection;
   } catch {
     throw new Error(
-      `Cannot read ${file}: run \`npm start\` first, in another terminal, with the same DATA_DIR.`,
+      `Cannot read ${file}. Run \`npm start\` first, in another terminal, with the same DATA_DIR.`,
     );
   }
 }
 
 const ATTEMPTS = 5;
 
-/** A small client of the HTTP API: JSON in, JSON out, errors as exceptions. Retries 429 and 503. */
+/** A small client for the HTTP API: JSON in, JSON out, errors as exceptions. Retries 429 and 503. */
 export class Service {
   constructor(readonly connection: Connection) {}
 

@@ -5,14 +5,14 @@ import { BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import type { Service } from './service';
 
-const SPANS_HELD_MAX = 4_096;
+const SPANS_QUEUED_MAX = 4_096;
 const SPANS_PER_EXPORT = 512;
 
 /** Returns a message in the form of the GenAI semantic conventions. */
 const message = (role: string, content: string): string =>
   JSON.stringify([{ role, parts: [{ type: 'text', content }] }]);
 
-/** The official OpenTelemetry SDK, exporting to the service by OTLP/HTTP. */
+/** The official OpenTelemetry SDK, which exports to the service over OTLP/HTTP. */
 export class Tracing {
   private readonly provider: NodeTracerProvider;
   private readonly tracer: Tracer;
@@ -26,7 +26,7 @@ export class Tracing {
       resource: resourceFromAttributes({ 'service.name': 'compare-models' }),
       spanProcessors: [
         new BatchSpanProcessor(exporter, {
-          maxQueueSize: SPANS_HELD_MAX,
+          maxQueueSize: SPANS_QUEUED_MAX,
           maxExportBatchSize: SPANS_PER_EXPORT,
         }),
       ],
@@ -59,7 +59,7 @@ export class Tracing {
     return root.spanContext().traceId;
   }
 
-  /** Sends everything recorded so far; resolves once the service has stored it. */
+  /** Sends everything recorded so far. Resolves once the service has stored it. */
   flush(): Promise<void> {
     return this.provider.forceFlush();
   }

@@ -1,10 +1,10 @@
-// The state of dist/: whether it is up to date with the sources, and which of its files have no source any more.
+// The state of dist/: whether it is up to date with the sources, and which of its files no longer have a source.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { ROOT, runNode, say } from './project.mjs';
 
-/** Everything, tests included; the shipped code; the examples, which share no files with it. All are built into dist/. */
+/** Everything including tests; the shipped code; the examples, which share no files with it. All are built into dist/. */
 export const ALL = 'tsconfig.json';
 export const SHIPPED = 'tsconfig.build.json';
 export const EXAMPLES = 'tsconfig.examples.json';
@@ -22,15 +22,15 @@ export async function ensureBuilt(config) {
 }
 
 /**
- * Call before a build of `config`. It marks the build as unfinished, invalidates incremental builds of other projects whose
- * files this build overwrites, and removes output without a source (a removed test would still run).
+ * Call before a build of `config`. Marks the build as unfinished, invalidates incremental builds of other projects whose files
+ * this build overwrites, and removes output without a source (a removed test would still run).
  */
 export function beginBuild(config) {
-  const touched = PROJECTS.filter((project) => sharesFiles(project, config));
+  const affected = PROJECTS.filter((project) => sharesFiles(project, config));
   writeStamps(
-    Object.fromEntries(Object.entries(readStamps()).filter(([project]) => !touched.includes(project))),
+    Object.fromEntries(Object.entries(readStamps()).filter(([project]) => !affected.includes(project))),
   );
-  for (const other of touched) if (other !== config) rmSync(buildInfoFile(other), { force: true });
+  for (const other of affected) if (other !== config) rmSync(buildInfoFile(other), { force: true });
   removeOrphans(DIST);
 }
 

@@ -1,4 +1,4 @@
-// Installs the packages of package-lock.json unless they are installed.
+// Installs the packages of package-lock.json unless they are already installed.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ROOT, run, say } from './project.mjs';
@@ -13,8 +13,8 @@ export async function ensureDependencies() {
 }
 
 /**
- * Compares npm's own list of installed packages with the lock file. Unlike a date or a stamp, this recognizes a manual
- * `npm ci` and an interrupted one. Packages for other platforms may be missing.
+ * Compares npm's own list of installed packages with the lock file. Unlike a date or a stamp, this detects a manual `npm ci`
+ * and an interrupted one. Packages for other platforms may be missing.
  */
 function isSatisfied(locked, installed) {
   return Object.entries(locked).every(

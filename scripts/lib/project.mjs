@@ -8,8 +8,7 @@ export const ROOT = path.resolve(import.meta.dirname, '../..');
 const FORWARDED = ['SIGHUP', 'SIGINT', 'SIGTERM'];
 
 /**
- * Runs a program in the checkout with the output of this terminal, and forwards signals. Resolves to true if it exits with
- * 0.
+ * Runs a program in the checkout, with this terminal's output, and forwards signals. Resolves to true if it exits with 0.
  */
 export function run(command, args) {
   return new Promise((resolve) => {
