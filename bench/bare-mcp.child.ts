@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import { createMcpHandler, Server, type CallToolResult, type Tool } from '@modelcontextprotocol/server';
 
-/** What the bare server answers. */
+/** The responses of the bare server. */
 export interface BareMcp {
   /** The tools of each page; the cursor of a page is its index. */
   pages: Tool[][];
@@ -11,8 +11,8 @@ export interface BareMcp {
   result: CallToolResult;
 }
 
-// The SDK's own server as its documentation builds it, without authentication, database or audit log, in a process of its
-// own. It receives its answers from the benchmark, and sends back its port.
+// The SDK's own server as its documentation builds it, without authentication, database or audit log, in a separate
+// process. It receives its responses from the benchmark, and sends back its port.
 process.once('message', ({ pages, result }: BareMcp) => {
   const handler = createMcpHandler(() => {
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- the faster of the SDK's two servers

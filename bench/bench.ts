@@ -8,17 +8,17 @@ import type { Comparison } from './measure';
 /** Interval at which the memory of the service is sampled. */
 const MEMORY_SAMPLE_MS = 20;
 
-/** The tools of a benchmark: the service, direct access to the same database, and a report. */
+/** What a benchmark uses: the service, direct access to its database, and a report. */
 export class Bench {
   constructor(
     readonly scope: Scope,
     readonly http: Http,
     readonly direct: Direct,
-    /** Backend of the service's judges. */
+    /** The backend of the service's judges. */
     readonly judge: BenchJudge,
     /** Starts another worker of the service. */
     readonly addWorker: () => Promise<{ stop(): Promise<void> }>,
-    /** Bytes of memory that the service's process holds. */
+    /** Returns the resident memory of the service's process, in bytes. */
     private readonly memory: () => Promise<number>,
   ) {}
 
@@ -27,18 +27,18 @@ export class Bench {
     let isWatching = true;
     const watch = async (): Promise<number> => {
       const before = await this.memory();
-      let most = before;
+      let peak = before;
       while (isWatching) {
         await delay(MEMORY_SAMPLE_MS);
-        most = Math.max(most, await this.memory());
+        peak = Math.max(peak, await this.memory());
       }
-      return most - before;
+      return peak - before;
     };
-    const watched = watch();
+    const growth = watch();
     return {
       stop: () => {
         isWatching = false;
-        return watched;
+        return growth;
       },
     };
   }
@@ -56,12 +56,12 @@ export class Bench {
     await this.direct.query('VACUUM (ANALYZE) results');
   }
 
-  /** The id of a result that `loadResults` has loaded, counted from 1. */
+  /** Returns the id of the nth result (from 1) that `loadResults` has loaded. */
   static resultId(experimentId: string, n: number): string {
     return `res_${String(n).padStart(16, '0')}${experimentId.slice(-10)}`;
   }
 
-  /** Loads such results, without analyzing them. */
+  /** Loads the results of {@link fillResults}, without their score rows and without analyzing the table. */
   async loadResults(experimentId: string, count: number, scorers: number): Promise<void> {
     await this.direct.query(
       `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, input, expected, output, scores,
@@ -76,7 +76,7 @@ export class Bench {
     );
   }
 
-  /** Stores the scores in an experiment's results as those that count. */
+  /** Stores the score rows of an experiment's results. */
   async fillScores(experimentId: string, isVacuumed = true): Promise<void> {
     await this.direct.query('DELETE FROM result_scores WHERE experiment_id = $1', [experimentId]);
     await this.direct.query(

@@ -10,7 +10,7 @@ import { RawJson } from '#platform/json';
 const JSON_TEXT = 114;
 const INT8 = 20;
 
-/** The type parsers of the service's own pool, so that both sides do the same work. */
+/** The type parsers of the service's own pool, with which both sides do the same work. */
 const getTypeParser = (oid: number, format?: string): ((text: string) => unknown) => {
   if (oid === JSON_TEXT) return (text) => new RawJson(text);
   if (oid === INT8) return Number;
@@ -20,12 +20,12 @@ const getTypeParser = (oid: number, format?: string): ((text: string) => unknown
 const run = async <Row>(on: Pool | PoolClient, statement: Statement, values?: readonly unknown[]) => {
   if (typeof statement === 'string') return (await on.query(statement, values as unknown[])).rows as Row[];
   const name = 'name' in statement ? statement.name : undefined;
-  const { text, values: own = [] } = statement;
-  return (await on.query({ name, text, values: (values ?? own) as unknown[] })).rows as Row[];
+  const { text, values: bound = [] } = statement;
+  return (await on.query({ name, text, values: (values ?? bound) as unknown[] })).rows as Row[];
 };
 
 /**
- * The baseline of the service: the same statements, run with pg only, without Nest, TypeORM and HTTP. It replaces the
+ * The baseline of the service: the same statements run with only pg, without Nest, TypeORM and HTTP. It replaces the
  * service's `Database`, so that the service's own repositories send the statements.
  */
 export class Direct {
@@ -67,7 +67,7 @@ export class Direct {
     return this.query<Row>(statement);
   }
 
-  /** Sends bytes as what a COPY reads. */
+  /** Sends bytes as the input of a COPY. */
   async copy(statement: CopyStreamQuery, bytes: Buffer): Promise<void> {
     const client = await this.pool.connect();
     try {
@@ -77,7 +77,7 @@ export class Direct {
     }
   }
 
-  /** What a COPY writes. */
+  /** Returns the output of a COPY. */
   async copyOut(statement: CopyToStreamQuery): Promise<Buffer> {
     const client = await this.pool.connect();
     try {
@@ -89,7 +89,7 @@ export class Direct {
     }
   }
 
-  /** As the repositories take it. */
+  /** This object, as the type that the repositories expect. */
   get database(): Database {
     return this as unknown as Database;
   }

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import httpProxy from 'http-proxy';
 
 /**
- * The package `http-proxy` in front of the upstream in the first argument. By default it opens a connection for each request,
- * unless the second argument is `keep-alive`.
+ * The package `http-proxy` in front of the upstream in the first argument. It opens a connection for each request, unless
+ * the second argument is `keep-alive`.
  */
 const [, , target, connections] = process.argv;
 const agent = connections === 'keep-alive' ? { agent: new http.Agent({ keepAlive: true }) } : {};

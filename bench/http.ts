@@ -1,6 +1,6 @@
 import http from 'node:http';
 
-export interface Answer {
+export interface Received {
   status: number;
   body: Buffer;
 }
@@ -17,7 +17,7 @@ export class Http {
     this.agent = new http.Agent({ keepAlive: true, maxSockets: connections });
   }
 
-  /** The port and headers, for cases that bring their own client. */
+  /** The port and headers, for cases that use their own client. */
   get target(): { port: number; headers: Record<string, string> } {
     return { port: Number(this.base.port), headers: this.headers };
   }
@@ -30,7 +30,7 @@ export class Http {
     body?: Buffer | string,
     type = 'application/json',
     headers: Record<string, string> = {},
-  ): Promise<Answer> {
+  ): Promise<Received> {
     const bytes = body === undefined ? undefined : Buffer.from(body);
     return new Promise((resolve, reject) => {
       const request = http.request(
@@ -50,12 +50,10 @@ export class Http {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
           response.on('end', () => {
-            const answer = { status: response.statusCode ?? 0, body: Buffer.concat(chunks) };
-            if (answer.status === expected) resolve(answer);
-            else
-              reject(
-                new Error(`${method} ${path}: ${answer.status} ${answer.body.toString().slice(0, 300)}`),
-              );
+            const status = response.statusCode ?? 0;
+            const content = Buffer.concat(chunks);
+            if (status === expected) resolve({ status, body: content });
+            else reject(new Error(`${method} ${path}: ${status} ${content.toString().slice(0, 300)}`));
           });
           response.on('error', reject);
         },

@@ -2,18 +2,18 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A judge and a classifier that answer every request after a fixed time. */
+/** A judge and a classifier that respond to every request after a fixed time. */
 export class BenchJudge {
   /** Milliseconds from a request to its response. */
-  answersAfterMs = 0;
+  delayMs = 0;
 
   private constructor(private readonly server: http.Server) {
     server.keepAliveTimeout = 60_000;
     server.on('request', (request, response) => {
       request.resume();
       request.once('end', () => {
-        if (this.answersAfterMs === 0) answer(request.url!, response);
-        else setTimeout(() => answer(request.url!, response), this.answersAfterMs);
+        if (this.delayMs === 0) respond(request.url!, response);
+        else setTimeout(() => respond(request.url!, response), this.delayMs);
       });
     });
   }
@@ -25,7 +25,7 @@ export class BenchJudge {
     return new BenchJudge(server);
   }
 
-  /** Variables of a service that uses it. */
+  /** Environment variables of a service that uses this judge and classifier. */
   get env(): Record<string, string> {
     const base = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
     return { JUDGE_BASE_URL: `${base}/v1`, JUDGE_MODEL: 'bench', CLASSIFIER_BASE_URL: `${base}/classify` };
@@ -43,7 +43,7 @@ const JUDGEMENT = JSON.stringify({
     {
       index: 0,
       finish_reason: 'stop',
-      message: { role: 'assistant', content: '{"reasoning":"so","value":true}' },
+      message: { role: 'assistant', content: '{"reasoning":"because","value":true}' },
     },
   ],
   usage: { prompt_tokens: 200, completion_tokens: 10 },
@@ -53,7 +53,7 @@ const LABELS = JSON.stringify([
   { label: 'no', score: 0.25 },
 ]);
 
-function answer(url: string, response: http.ServerResponse): void {
+function respond(url: string, response: http.ServerResponse): void {
   response.setHeader('content-type', 'application/json');
   response.end(url.startsWith('/classify') ? LABELS : JUDGEMENT);
 }

@@ -16,7 +16,7 @@ import { bulkResults, singleResult } from './cases/results';
 import { judgedRuns, judgedRunsAtOnce, scoredPerSecond } from './cases/judges';
 import { mcpEndpoint, refreshServer } from './cases/mcp';
 import { scores } from './cases/scores';
-import { codeTargets, noopScorer, orderRuns, scoreBatch } from './cases/scoring';
+import { codeTargets, noopScorer, requestRuns, scoreBatch } from './cases/scoring';
 import { searchRegistry } from './cases/search';
 import { singleCreates } from './cases/single-creates';
 import { readTraces } from './cases/trace-reads';
@@ -51,7 +51,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   scores,
   'noop-scorer': noopScorer,
   'code-targets': codeTargets,
-  'order-runs': orderRuns,
+  'request-runs': requestRuns,
   'score-batch': scoreBatch,
   'scored-per-second': scoredPerSecond,
   'judged-runs': judgedRuns,
@@ -72,7 +72,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'model-gateway': modelGateway,
 };
 
-/** Benchmarks that start services of their own. They run only by name. */
+/** Benchmarks that start their own services. They run only if they are named. */
 const SEPARATE: Record<string, () => Promise<void>> = { attacks };
 
 /** Runs the benchmarks named on the command line, or all of {@link CASES}. */
@@ -80,7 +80,7 @@ async function main(names: string[]): Promise<void> {
   const known = { ...CASES, ...SEPARATE };
   const unknown = names.find((name) => !known[name]);
   if (unknown)
-    throw new Error(`There is no benchmark ${unknown}; there are ${Object.keys(known).join(', ')}.`);
+    throw new Error(`Unknown benchmark ${unknown}. Available: ${Object.keys(known).join(', ')}.`);
   process.stdout.write(
     `Node ${process.version}, ${os.cpus().length} cores (${os.cpus()[0]?.model.trim()})\n`,
   );
@@ -123,7 +123,7 @@ async function runShared(names: string[]): Promise<void> {
   }
 }
 
-/** Reports an error, and lets the process end with code 1. */
+/** Reports an error, and makes the process exit with code 1. */
 function fail(error: unknown): void {
   console.error(error);
   process.exitCode = 1;

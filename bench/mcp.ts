@@ -3,16 +3,16 @@ import { once } from 'node:events';
 import path from 'node:path';
 import type { BareMcp } from './bare-mcp.child';
 
-/** The SDK's bare server in a process of its own. */
+/** The SDK's bare server in a separate process. */
 export class BareMcpServer {
   private constructor(
     private readonly child: ReturnType<typeof fork>,
     readonly url: URL,
   ) {}
 
-  static async start(answers: BareMcp): Promise<BareMcpServer> {
+  static async start(responses: BareMcp): Promise<BareMcpServer> {
     const child = fork(path.join(__dirname, 'bare-mcp.child.js'));
-    child.send(answers);
+    child.send(responses);
     const [port] = (await once(child, 'message')) as [number];
     return new BareMcpServer(child, new URL(`http://127.0.0.1:${port}/mcp`));
   }
@@ -23,7 +23,7 @@ export class BareMcpServer {
   }
 }
 
-/** A protocol era: how a stateless client of it sends a request. */
+/** A protocol era, and how its stateless clients send a request. */
 export interface Era {
   name: string;
   headers(method: string, name?: string): Record<string, string>;

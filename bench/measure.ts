@@ -1,4 +1,4 @@
-/** Rounds in which the sides run in turn, so that a slow moment of the machine affects all of them. */
+/** Rounds, in each of which the sides run in turn, so that a slow moment of the machine affects all of them. */
 const ROUNDS = 5;
 
 export const median = (values: number[]): number => {
@@ -7,7 +7,7 @@ export const median = (values: number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 };
 
-/** Returns the 50th, 95th and 99th percentile, by nearest rank. */
+/** Returns the 50th, 95th and 99th percentiles, by nearest rank. */
 export function percentiles(values: number[]): [number, number, number] {
   const sorted = [...values].sort((a, b) => a - b);
   const at = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]!;
@@ -15,7 +15,7 @@ export function percentiles(values: number[]): [number, number, number] {
 }
 
 /**
- * Runs `total` calls, `clients` of them at once. Returns milliseconds for all of them.
+ * Runs `total` calls, `clients` of them at once. Returns the milliseconds until the last one has ended.
  *
  * @param latencies receives the milliseconds of each call
  */
@@ -28,9 +28,9 @@ export async function timeCalls(
   let next = 0;
   const client = async (): Promise<void> => {
     while (next < total) {
-      const calledAt = performance.now();
+      const startedAt = performance.now();
       await call(next++);
-      latencies?.push(performance.now() - calledAt);
+      latencies?.push(performance.now() - startedAt);
     }
   };
   const startedAt = performance.now();
@@ -40,27 +40,27 @@ export async function timeCalls(
 
 export interface Side {
   name: string;
-  /** @returns units done per second, or milliseconds, as the case says. */
+  /** @returns units per second, or milliseconds, depending on the benchmark */
   measure(round: number): Promise<number>;
 }
 
 export interface Comparison {
   medians: number[];
-  /** Median over the rounds of each side's figure against the first side's of the same round. */
+  /** For each side, the median ratio of its value to the first side's value of the same round. */
   ratios: number[];
 }
 
-/** Measures sides in turn. The first one is the baseline of the others. The first round is the warm-up. */
+/** Measures the sides in turn. The first side is the baseline of the others. The first round only warms up. */
 export async function compare(sides: Side[]): Promise<Comparison> {
-  const figures: number[][] = sides.map(() => []);
+  const values: number[][] = sides.map(() => []);
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [index, side] of sides.entries()) {
-      const figure = await side.measure(round);
-      if (round > 0) figures[index]!.push(figure);
+      const value = await side.measure(round);
+      if (round > 0) values[index]!.push(value);
     }
   }
   return {
-    medians: figures.map(median),
-    ratios: figures.map((own) => median(own.map((figure, round) => figure / figures[0]![round]!))),
+    medians: values.map(median),
+    ratios: values.map((own) => median(own.map((value, round) => value / values[0]![round]!))),
   };
 }

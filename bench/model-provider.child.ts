@@ -1,7 +1,7 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A provider that answers each chat completion at once, plain or in 50 events. */
+/** A provider that responds to each chat completion immediately, plain or in 50 events. */
 
 const usage = { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 };
 const common = { id: 'chatcmpl-1', created: 1, model: 'gpt-4o-mini' };
@@ -36,7 +36,7 @@ const server = http.createServer((request, response) => {
   request.on('data', (chunk: Buffer) => (body += chunk.toString()));
   request.on('end', () => {
     const isStream = body.includes('"stream":true');
-    // a stream has no length, as those of real providers
+    // like those of real providers, a stream has no length
     if (isStream) response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end(stream);
     else response.writeHead(200, JSON_HEADERS).end(plain);
   });

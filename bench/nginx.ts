@@ -4,7 +4,7 @@ import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** nginx (Debian's package) serving a directory and storing what is sent to it with PUT: one worker, `sendfile`, no log. */
+/** nginx (Debian's package), which serves a directory and stores PUT requests in it: one worker, `sendfile`, no log. */
 export class Nginx {
   private constructor(
     readonly port: number,

@@ -7,8 +7,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 const START_MS = 30_000;
 
 /**
- * `@portkey-ai/gateway` in a process of its own, as its users run it without its console. `package.json` pins its
- * `@hono/node-server`, because with 1.19 every stream that it passes on fails.
+ * `@portkey-ai/gateway` in a separate process, as its users run it, without its console. `package.json` pins its
+ * `@hono/node-server`, because with 1.19 every stream that it forwards fails.
  */
 export class Portkey {
   private constructor(
@@ -21,8 +21,8 @@ export class Portkey {
     const script = path.resolve('node_modules/@portkey-ai/gateway/build/start-server.js');
     const child = spawn(process.execPath, [script, `--port=${port}`, '--headless'], { stdio: 'ignore' });
     for (const deadline = Date.now() + START_MS; Date.now() < deadline; await delay(200)) {
-      const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined);
-      if (answer?.ok) return new Portkey(child, port);
+      const response = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined);
+      if (response?.ok) return new Portkey(child, port);
     }
     child.kill();
     throw new Error('@portkey-ai/gateway did not start.');

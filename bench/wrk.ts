@@ -5,7 +5,7 @@ const WARM_UP_SECONDS = 2;
 
 const run = promisify(execFile);
 
-/** What wrk (Debian's package) measured. */
+/** The measurements of wrk (Debian's package). */
 export interface Load {
   perSecond: number;
   /** Latencies in milliseconds. */
@@ -17,23 +17,23 @@ export interface LoadOptions {
   connections: number;
   seconds: number;
   headers: Record<string, string>;
-  /** Lua that makes the requests, such as one with a body. */
+  /** A Lua script that sets the requests, for example their body. */
   script?: string;
 }
 
-/** Loads a URL as `load` does, after two seconds that are not measured: V8 drops code of a process that was idle. */
+/** Loads a URL as `load` does, after two unmeasured seconds, because V8 drops the code of an idle process. */
 export async function loadWarm(url: string, options: LoadOptions): Promise<Load> {
   await load(url, { ...options, seconds: WARM_UP_SECONDS });
   return load(url, options);
 }
 
-/** Loads a URL. Throws if wrk is missing or any response is an error. */
+/** Loads a URL with wrk. Throws if wrk is missing or any response is an error. */
 export async function load(
   url: string,
   { connections, seconds, headers, script }: LoadOptions,
 ): Promise<Load> {
-  const named = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
-  const scripted = script === undefined ? [] : ['-s', script];
+  const headerOptions = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+  const scriptOptions = script === undefined ? [] : ['-s', script];
   const args = [
     '-t1',
     `-c${connections}`,
@@ -41,8 +41,8 @@ export async function load(
     '--latency',
     '--timeout',
     '10s',
-    ...scripted,
-    ...named,
+    ...scriptOptions,
+    ...headerOptions,
     url,
   ];
   const { stdout } = await run('wrk', args).catch((error: unknown) => {
@@ -50,7 +50,7 @@ export async function load(
       throw new Error('wrk is not installed: apt-get install wrk');
     throw error;
   });
-  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`wrk saw errors at ${url}:\n${stdout}`);
+  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`wrk reported errors for ${url}:\n${stdout}`);
   return {
     perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]),
     p50: milliseconds(stdout, '50%'),

@@ -6,9 +6,10 @@ const WIDTHS = [20, 8, 8, 7, 8, 8, 9];
 const COLUMNS = ['attack', 'loop ms', 'RSS MiB', 'p99 ms', 'worst ms', 'work ms', 'health ms', 'failures'];
 
 /**
- * Attacks the service, each time a fresh one in its default configuration, and prints what others experience: the worst
- * event-loop delay, the largest resident memory, p99 and worst latency of another organization's reads, the worst time of
- * its own work where the attack competes with it, the worst latency of `/health/ready`, and what failed.
+ * Attacks the service, and prints the effect on others: the worst event-loop delay, the largest resident memory, the p99
+ * and worst latency of another organization's reads, the worst time of that organization's work if the attack competes
+ * with it, the worst latency of `/health/ready`, and the failures. Each attack gets a new service in its default
+ * configuration.
  *
  * `BENCH_DIST` names the build to attack (default: this one), and `BENCH_ATTACKS` the attacks, separated by commas
  * (default: all).
@@ -20,7 +21,7 @@ export async function attacks(): Promise<void> {
     if (names && !names.includes(attack.name)) continue;
     const service = await AttackedService.start({ dist: process.env.BENCH_DIST });
     try {
-      print([attack.name, ...figures(await service.under(attack, attack.sizes.bench))]);
+      print([attack.name, ...cellsOf(await service.under(attack, attack.sizes.bench))]);
     } catch (error) {
       print([attack.name, String(error)]);
     } finally {
@@ -29,18 +30,18 @@ export async function attacks(): Promise<void> {
   }
 }
 
-function figures({ loopDelay, memory, other, otherWork, health, ended, answers }: AttackReport): string[] {
+function cellsOf({ loopDelay, memory, other, otherWork, health, ended, answers }: AttackReport): string[] {
   const failures = [
     ...(ended === null ? [] : [`process ended: ${ended}`]),
     ...(health.failures.length > 0 ? [`health: ${health.failures.join(' ')}`] : []),
     ...(other.failures.length > 0 ? [`other: ${other.failures.join(' ')}`] : []),
   ];
-  const answered = Object.entries(answers).map(([answer, count]) => `${count} × ${answer}`);
+  const counts = Object.entries(answers).map(([answer, count]) => `${count} × ${answer}`);
   return [
-    ...[loopDelay, memory / MIB, other.p99, other.worst, otherWork, health.worst].map((figure) =>
-      figure.toFixed(0),
+    ...[loopDelay, memory / MIB, other.p99, other.worst, otherWork, health.worst].map((value) =>
+      value.toFixed(0),
     ),
-    `${failures.join('; ') || 'none'} (attacker: ${answered.join(', ') || 'no answers'})`,
+    `${failures.join('; ') || 'none'} (attacker: ${counts.join(', ') || 'no responses'})`,
   ];
 }
 

@@ -11,9 +11,9 @@ const PAGE_SIZE = 50;
 const PER_CALL = 100;
 
 /**
- * Compares two experiments of 10,000 cases with 5 scorers each, in milliseconds (a ratio above 1 is slower). The baseline is
- * the same statements sent with pg, so that the difference is the cost of the statistics. A running candidate is compared
- * again each time, with statistics or for more cases only. For frozen ones, it measures the second page.
+ * Compares two experiments of 10,000 cases with 5 scorers each, in milliseconds (a ratio above 1 is slower). The baseline
+ * sends the same statements with pg, so the difference is the cost of the statistics. Each comparison with a running
+ * candidate is computed anew, with statistics or only for more cases. For frozen experiments, the second page is measured.
  */
 export async function compareExperiments(bench: Bench): Promise<void> {
   const candidate = await bench.newExperiment();
@@ -51,12 +51,12 @@ export async function compareExperiments(bench: Bench): Promise<void> {
   const pages = await compare([
     { name: 'service', measure: () => timed(() => bench.http.send('GET', next, 200)) },
   ]);
-  bench.line(`second page of frozen ones: ${pages.medians[0]!.toFixed(1)} ms`);
+  bench.line(`second page of frozen experiments: ${pages.medians[0]!.toFixed(1)} ms`);
 }
 
 /**
- * Compares two experiments whose results name the cases of a CSV version and take their values from it. The baseline is the
- * comparison at `plain`, of as many results that bring their values.
+ * Compares two experiments whose results name the cases of a CSV version and take their values from it. The baseline is
+ * the comparison at `plain`, of as many results that contain their values.
  */
 async function comparePinned(bench: Bench, plain: string): Promise<void> {
   const { workspaceId: workspace_id } = bench.scope;
@@ -126,7 +126,7 @@ async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
       await comparisons.readScores(tx, scope, id, chosen, reading, () => undefined);
     }
   });
-  const shown = (id: string): string[] =>
+  const pageOf = (id: string): string[] =>
     Array.from({ length: PAGE_SIZE }, (_, n) => Bench.resultId(id, n + 1));
-  await Promise.all(ids.map((id) => comparisons.readRows(scope, id, shown(id), shown(id))));
+  await Promise.all(ids.map((id) => comparisons.readRows(scope, id, pageOf(id), pageOf(id))));
 }

@@ -10,7 +10,7 @@ const COLUMNS = 'id text, input text, expected text, context text';
 const CLIENTS = 4;
 const WARM_UP = 2_000;
 
-/** Pinned against unpinned results. */
+/** Results per request, and requests, of {@link pinnedResults}. */
 const PER_CALL = 100;
 const CALLS = 60;
 
@@ -40,7 +40,7 @@ export async function csvIngest(bench: Bench): Promise<void> {
   const upload = (file: Buffer) =>
     bench.http.send('POST', `/eval/v1/datasets/${datasetId}/versions`, 201, file, 'text/csv');
   const read = () => bench.http.send('GET', `/eval/v1/datasets/${datasetId}`, 200);
-  // warms up, because a serving process grows even without a file
+  // warms up, because the memory of a serving process grows even without a file
   await timeCalls(WARM_UP, CLIENTS, read);
   const growths: number[] = [];
   const waits: number[] = [];
@@ -67,9 +67,9 @@ export async function csvIngest(bench: Bench): Promise<void> {
         let isOver = false;
         void uploading.finally(() => (isOver = true));
         while (!isOver) {
-          const askedAt = performance.now();
+          const readAt = performance.now();
           await read();
-          if (round > 0) waits.push(performance.now() - askedAt);
+          if (round > 0) waits.push(performance.now() - readAt);
         }
         growths.push(await memory.stop());
         return uploading;
@@ -83,12 +83,12 @@ export async function csvIngest(bench: Bench): Promise<void> {
   const mib = (bytes: number): string => `${(bytes / MIB).toFixed(0)} MiB`;
   const worst = Math.max(...waits).toFixed(0);
   bench.line(
-    `  another request meanwhile: median ${median(waits).toFixed(1)} ms, worst ${worst} ms of ${waits.length}`,
+    `  latency of other requests: median ${median(waits).toFixed(1)} ms, worst ${worst} ms of ${waits.length}`,
   );
-  bench.line(`  each file makes the service grow by ${growths.map(mib).join(', ')} at most`);
+  bench.line(`  peak memory growth of the service per file: ${growths.map(mib).join(', ')}`);
 }
 
-/** The values of a case, with which a result is about 1 KB of JSON. */
+/** Returns the values of a case. A result with them is about 1 KB of JSON. */
 const valuesOf = (caseId: string): object => ({
   input: { question: `${'What is the sum of these numbers? '.repeat(8)}${caseId}` },
   expected: { answer: 'e'.repeat(50) },
@@ -103,8 +103,8 @@ const resultOf = (caseId: string, sendsValues: boolean): object => ({
 });
 
 /**
- * Writes results in bulk for cases of a pinned CSV version of 100,000 rows, with the values of the cases and without them.
- * The baseline is an experiment without dataset.
+ * Writes results in bulk for cases of a pinned CSV version of 100,000 rows, with and without the values of the cases. The
+ * baseline is an experiment without a dataset.
  */
 export async function pinnedResults(bench: Bench): Promise<void> {
   const datasetId = await newDataset(bench);

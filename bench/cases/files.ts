@@ -13,21 +13,21 @@ const SMALL_BYTES = 4 * 1024;
 const SMALL_FILES = 10_000;
 const CLIENTS = 16;
 
-/** Where a side sends and reads its files. */
+/** The server to which a side sends its files. */
 interface Target {
   port: number;
   headers: Record<string, string>;
 }
 
-/** 1 GiB up and down, against nginx on the same machine, with the memory of the service. */
+/** Uploads and downloads 1 GiB, compared with nginx on the same machine. Also measures the memory growth of the service. */
 export async function fileTransfer(bench: Bench): Promise<void> {
   await withNginx(bench, async (nginx, service) => {
     const files: string[] = [];
     const paths = ['/large', ''];
     const upload = async (round: number): Promise<void> => {
       const query = `workspace_id=${bench.scope.workspaceId}&name=large-${round}-${files.length}`;
-      const answer = await exchange(service, 'POST', `/file/v1/files?${query}`, LARGE_BYTES, round);
-      files.push((JSON.parse(answer.body) as { file_id: string }).file_id);
+      const response = await exchange(service, 'POST', `/file/v1/files?${query}`, LARGE_BYTES, round);
+      files.push((JSON.parse(response.body) as { file_id: string }).file_id);
     };
     const watch = bench.watchMemory();
     const up = await compare([
@@ -50,18 +50,18 @@ export async function fileTransfer(bench: Bench): Promise<void> {
   });
 }
 
-/** 10,000 files of 4 KiB up and down over 16 connections, against nginx. */
+/** Uploads and downloads 10,000 files of 4 KiB over 16 connections, compared with nginx. */
 export async function smallFiles(bench: Bench): Promise<void> {
   await withNginx(bench, async (nginx, service) => {
-    const [there, here] = [nginx, service].map(
+    const [nginxClient, client] = [nginx, service].map(
       ({ port, headers }) => new Http(new URL(`http://127.0.0.1:${port}`), headers, CLIENTS),
     ) as [Http, Http];
     const body = (index: number): Buffer => Buffer.alloc(SMALL_BYTES, `${index} ${Math.random()}`);
     const ids: string[] = [];
     const upload = async (index: number): Promise<void> => {
       const query = `workspace_id=${bench.scope.workspaceId}`;
-      const answer = await here.send('POST', `/file/v1/files?${query}`, 201, body(index), 'text/plain');
-      ids.push((JSON.parse(answer.body.toString()) as { file_id: string }).file_id);
+      const response = await client.send('POST', `/file/v1/files?${query}`, 201, body(index), 'text/plain');
+      ids.push((JSON.parse(response.body.toString()) as { file_id: string }).file_id);
     };
     const perRound = SMALL_FILES / 5;
     const perSecond = async (call: (index: number) => Promise<unknown>): Promise<number> =>
@@ -70,22 +70,25 @@ export async function smallFiles(bench: Bench): Promise<void> {
       {
         name: 'nginx',
         measure: (round) =>
-          perSecond((n) => there.send('PUT', `/s-${round}-${n}`, 201, body(n), 'text/plain')),
+          perSecond((n) => nginxClient.send('PUT', `/s-${round}-${n}`, 201, body(n), 'text/plain')),
       },
       { name: 'service', measure: () => perSecond(upload) },
     ]);
     bench.report('uploads of 4 KiB', 'per second', up, ['nginx', 'service']);
     const down = await compare([
-      { name: 'nginx', measure: (round) => perSecond((n) => there.send('GET', `/s-${round}-${n}`, 200)) },
+      {
+        name: 'nginx',
+        measure: (round) => perSecond((n) => nginxClient.send('GET', `/s-${round}-${n}`, 200)),
+      },
       {
         name: 'service',
         measure: (round) =>
-          perSecond((n) => here.send('GET', `/file/v1/files/${ids[round * perRound + n]!}/content`, 200)),
+          perSecond((n) => client.send('GET', `/file/v1/files/${ids[round * perRound + n]!}/content`, 200)),
       },
     ]);
     bench.report('downloads of 4 KiB', 'per second', down, ['nginx', 'service']);
-    there.close();
-    here.close();
+    nginxClient.close();
+    client.close();
   });
 }
 
@@ -111,7 +114,7 @@ async function speed(transfer: () => Promise<unknown>): Promise<number> {
   return ((LARGE_BYTES / MIB) * 1000) / (performance.now() - startedAt);
 }
 
-/** Sends a request over a socket of its own and reads the answer to its end, at a small part of the cost of an HTTP client. */
+/** Sends a request over a new socket and reads the response to its end, for a fraction of the cost of an HTTP client. */
 function exchange(
   { port, headers }: Target,
   method: string,
@@ -145,10 +148,10 @@ function exchange(
         .join('')}\r\n`,
     );
     const chunk = Buffer.alloc(MIB, fill + 1);
-    let left = bytes;
+    let remaining = bytes;
     const send = (): void => {
-      while (left > 0) {
-        left -= chunk.length;
+      while (remaining > 0) {
+        remaining -= chunk.length;
         if (!socket.write(chunk)) return;
       }
     };

@@ -32,8 +32,10 @@ interface GatewaySide {
   model: string;
 }
 
-/** The model gateway against `@portkey-ai/gateway`, in front of the same provider. The service also records
- * usage, and a span where nothing else is said. */
+/**
+ * Compares the model gateway with `@portkey-ai/gateway`, in front of the same provider. The service also records usage
+ * and, unless the side says otherwise, a span.
+ */
 export async function modelGateway(bench: Bench): Promise<void> {
   const provider = fork(path.join(__dirname, '../model-provider.child.js'));
   const [port] = (await once(provider, 'message')) as [number];
@@ -58,8 +60,8 @@ export async function modelGateway(bench: Bench): Promise<void> {
       ...[
         { name: 'service', model: recorded },
         { name: 'service without spans', model: unrecorded },
-      ].map((one) => ({
-        ...one,
+      ].map((side) => ({
+        ...side,
         port: service.port,
         path: '/model/v1/chat/completions',
         headers: service.headers,
@@ -98,22 +100,22 @@ async function compareThroughput(bench: Bench, sides: readonly GatewaySide[], ro
   bench.report(`model gateway, ${CONNECTIONS} connections`, 'requests/s', comparison, names);
 }
 
-/** Measures the time to the first byte of streams, one after the other. */
+/** Measures the time to the first byte of streams that run one after the other. */
 async function compareFirstBytes(sides: readonly GatewaySide[]): Promise<void> {
-  const medians = sides.map((): { p50: number; p99: number }[] => []);
+  const percentiles = sides.map((): { p50: number; p99: number }[] => []);
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [index, side] of sides.entries()) {
       const times: number[] = [];
-      for (let one = 0; one < STREAMS; one++) times.push(await firstByteMs(side));
+      for (let stream = 0; stream < STREAMS; stream++) times.push(await firstByteMs(side));
       times.sort((a, b) => a - b);
       if (round > 0)
-        medians[index]!.push({ p50: times[STREAMS / 2]!, p99: times[Math.floor(STREAMS * 0.99)]! });
+        percentiles[index]!.push({ p50: times[STREAMS / 2]!, p99: times[Math.floor(STREAMS * 0.99)]! });
     }
   }
   for (const percentile of ['p50', 'p99'] as const) {
-    const all = medians.map((rounds) => median(rounds.map((one) => one[percentile])));
-    const direct = all.at(-1)!;
-    const added = all.slice(0, -1).map((ms, index) => `${sides[index]!.name} ${(ms - direct).toFixed(2)}`);
+    const medians = percentiles.map((rounds) => median(rounds.map((round) => round[percentile])));
+    const direct = medians.at(-1)!;
+    const added = medians.slice(0, -1).map((ms, index) => `${sides[index]!.name} ${(ms - direct).toFixed(2)}`);
     process.stdout.write(`added time to the first streamed byte, ${percentile}: ${added.join(', ')} ms\n`);
   }
 }
@@ -125,7 +127,7 @@ function firstByteMs({ port, path: target, headers, model }: GatewaySide): Promi
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
     let first = 0;
-    const sent = http.request(
+    const outgoing = http.request(
       {
         agent,
         host: '127.0.0.1',
@@ -144,7 +146,7 @@ function firstByteMs({ port, path: target, headers, model }: GatewaySide): Promi
         response.on('end', () => resolve(first)).on('error', reject);
       },
     );
-    sent.on('error', reject).end(body);
+    outgoing.on('error', reject).end(body);
   });
 }
 

@@ -24,9 +24,9 @@ async function judgeSessions(bench: Bench, scorer: object, concurrency: number):
   return scoreSessions(bench, scorerId, await newSessions(bench), concurrency);
 }
 
-/** Scores 100 sessions with a judge that takes 200 ms. The baseline is the time of its responses alone. */
+/** Scores 100 sessions with a judge that takes 200 ms. The baseline is the time of the judge's responses alone. */
 export async function judgedRuns(bench: Bench): Promise<void> {
-  bench.judge.answersAfterMs = JUDGE_MS;
+  bench.judge.delayMs = JUDGE_MS;
   for (const concurrency of [1, 4, 32]) {
     const ideal = Math.ceil(SESSIONS / concurrency) * JUDGE_MS;
     const result = await compare([
@@ -34,7 +34,7 @@ export async function judgedRuns(bench: Bench): Promise<void> {
       { name: 'service', measure: () => judgeSessions(bench, JUDGE, concurrency) },
     ]);
     bench.report(
-      `a judge of ${JUDGE_MS} ms over ${SESSIONS} sessions, ${concurrency} at a time`,
+      `${SESSIONS} sessions scored by a judge of ${JUDGE_MS} ms, ${concurrency} at a time`,
       'ms',
       result,
       ['ideal', 'service'],
@@ -42,12 +42,12 @@ export async function judgedRuns(bench: Bench): Promise<void> {
   }
 }
 
-/** Runs 20 of these at once on two workers, each with 8 runs of 4 targets at a time. */
+/** Runs 20 such score runs at once, 4 targets at a time each, on two workers, each with 8 runs at a time. */
 export async function judgedRunsAtOnce(bench: Bench): Promise<void> {
-  bench.judge.answersAfterMs = JUDGE_MS;
+  bench.judge.delayMs = JUDGE_MS;
   const worker = await bench.addWorker();
-  const inFlight = 2 * Math.min(32, 8 * 4);
-  const ideal = (RUNS * SESSIONS * JUDGE_MS) / inFlight;
+  const concurrentCalls = 2 * Math.min(32, 8 * 4);
+  const ideal = (RUNS * SESSIONS * JUDGE_MS) / concurrentCalls;
   const runs = async (): Promise<number> => {
     const prepared = await Promise.all(
       Array.from(
@@ -64,7 +64,7 @@ export async function judgedRunsAtOnce(bench: Bench): Promise<void> {
       { name: 'ideal', measure: () => Promise.resolve(ideal) },
       { name: 'service', measure: runs },
     ]);
-    bench.report(`${RUNS} of these at once, 4 at a time each, on two workers`, 'ms', result, [
+    bench.report(`${RUNS} such score runs at once, 4 at a time each, on two workers`, 'ms', result, [
       'ideal',
       'service',
     ]);
@@ -73,9 +73,9 @@ export async function judgedRunsAtOnce(bench: Bench): Promise<void> {
   }
 }
 
-/** Counts the targets per second of a scorer that takes no time. The baseline is storing the scores. */
+/** Measures the targets per second with scorers that take no time. The baseline only stores the scores. */
 export async function scoredPerSecond(bench: Bench): Promise<void> {
-  bench.judge.answersAfterMs = 0;
+  bench.judge.delayMs = 0;
   const perSecond = (ms: number): number => (SESSIONS / ms) * 1000;
   const result = await compare([
     { name: 'direct', measure: async () => perSecond(await storeDirectly(bench)) },
@@ -84,5 +84,5 @@ export async function scoredPerSecond(bench: Bench): Promise<void> {
     { name: 'judge', measure: async () => perSecond(await judgeSessions(bench, JUDGE, 32)) },
   ]);
   const names = ['storing', 'code', 'classifier', 'judge'];
-  bench.report('targets by scorers that take no time, against storing alone', 'per second', result, names);
+  bench.report('targets scored, by scorers that take no time', 'per second', result, names);
 }

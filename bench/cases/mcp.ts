@@ -15,13 +15,13 @@ const TOOLS = 1_000;
 const PAGE = 100;
 const READ_TOOL = 'get_skill';
 
-/** `tools/list`, and reading a skill, against the SDK's bare server with the same tools and the same result. */
+/** Lists tools and reads a skill, compared with the SDK's bare server that has the same tools and result. */
 export async function mcpEndpoint(bench: Bench): Promise<void> {
   const read = { name: READ_TOOL, arguments: { skill_id: await newSkill(bench) } };
-  const ask = async <Result>(method: string, params?: object): Promise<Result> =>
+  const request = async <Result>(method: string, params?: object): Promise<Result> =>
     resultOf<Result>(await send(bench.http, ERAS[0]!, method, params));
-  const { tools } = await ask<{ tools: Tool[] }>('tools/list');
-  const result = await ask<CallToolResult>('tools/call', read);
+  const { tools } = await request<{ tools: Tool[] }>('tools/list');
+  const result = await request<CallToolResult>('tools/call', read);
   if (result.isError) throw new Error(JSON.stringify(result));
   const bare = await BareMcpServer.start({ pages: [tools], result });
   const direct = new Http(bare.url, {}, CLIENTS);
@@ -49,7 +49,7 @@ export async function mcpEndpoint(bench: Bench): Promise<void> {
   }
 }
 
-/** Refreshes a server with 1,000 tools for the first time, and unchanged, against only listing them. Milliseconds. */
+/** Refreshes a server with 1,000 tools, first new and then unchanged, in milliseconds. The baseline only lists the tools. */
 export async function refreshServer(bench: Bench): Promise<void> {
   const tools = Array.from({ length: TOOLS }, (_, n): Tool => toolOf(n));
   const pages = Array.from({ length: TOOLS / PAGE }, (_, n) => tools.slice(n * PAGE, (n + 1) * PAGE));
@@ -83,7 +83,7 @@ export async function refreshServer(bench: Bench): Promise<void> {
   }
 }
 
-/** Sends a request of an era. Returns the body of the response. */
+/** Sends a request as a client of the era. Returns the body of the response. */
 async function send(client: Http, era: Era, method: string, params?: { name?: string }): Promise<Buffer> {
   const headers = era.headers(method, params?.name);
   const body = era.body(method, params);
@@ -100,7 +100,7 @@ async function newSkill({ http, scope }: Bench): Promise<string> {
   return (await http.json<{ skill_id: string }>('POST', '/skill/v1/skills', 201, skill)).skill_id;
 }
 
-/** A tool of about 600 bytes, as servers describe them. */
+/** Returns a tool of about 600 bytes, a typical size. */
 const toolOf = (n: number): Tool => ({
   name: `tool_${n}`,
   description: `Finds the tickets of queue ${n} that match a query. ${'Newest first. '.repeat(10)}`,
@@ -116,7 +116,7 @@ const toolOf = (n: number): Tool => ({
   annotations: { readOnlyHint: true },
 });
 
-/** Lists all tools with the SDK's client on a new connection. Returns milliseconds. */
+/** Lists all tools with the SDK's client over a new connection. Returns milliseconds. */
 async function listTools(url: URL): Promise<number> {
   const startedAt = performance.now();
   const client = new Client(

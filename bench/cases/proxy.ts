@@ -13,15 +13,15 @@ const CONNECTIONS = 32;
 const SECONDS = 5;
 const ROUNDS = 5;
 const GIB = 1024 ** 3;
-/** An answer of 1 KiB, as APIs give them. */
-const ANSWER = 'x'.repeat(1024);
+/** The upstream's response of 1 KiB, a typical size. */
+const RESPONSE = 'x'.repeat(1024);
 
-/** The API proxy against nginx `proxy_pass` and the package `http-proxy`, in front of the same nginx. */
+/** Compares the API proxy with nginx `proxy_pass` and the package `http-proxy`, in front of the same nginx. */
 export async function apiProxy(bench: Bench): Promise<void> {
   const root = await mkdtemp(path.join(os.tmpdir(), 'proxy-'));
   const upstream = await Nginx.start(
     path.join(root, 'upstream'),
-    `location /answer { return 200 "${ANSWER}"; }`,
+    `location /response { return 200 "${RESPONSE}"; }`,
   );
   if (!upstream) throw new Error('nginx is not installed: apt-get install nginx');
   const target = `http://127.0.0.1:${upstream.port}`;
@@ -74,7 +74,7 @@ async function compareRequests(bench: Bench, sides: readonly ProxySide[]): Promi
   const throughput = await compare(
     sides.map(({ name, base, headers }) => ({
       name,
-      measure: async () => (await loadWarm(`${base}/answer`, { ...options, headers })).perSecond,
+      measure: async () => (await loadWarm(`${base}/response`, { ...options, headers })).perSecond,
     })),
   );
   const names = sides.map(({ name }) => name);
@@ -83,21 +83,21 @@ async function compareRequests(bench: Bench, sides: readonly ProxySide[]): Promi
   const single = sides.map((): Load[] => []);
   for (let round = 0; round < ROUNDS; round++) {
     for (const [index, { base, headers }] of sides.entries()) {
-      single[index]!.push(await load(`${base}/answer`, { connections: 1, seconds: 2, headers }));
+      single[index]!.push(await load(`${base}/response`, { connections: 1, seconds: 2, headers }));
     }
   }
   for (const [percentile, of] of [
-    ['p50', (one: Load) => one.p50],
-    ['p99', (one: Load) => one.p99],
+    ['p50', ({ p50 }: Load) => p50],
+    ['p99', ({ p99 }: Load) => p99],
   ] as const) {
     const direct = median(single.at(-1)!.map(of));
-    const added = single.slice(0, -1).map((all) => median(all.map(of)) - direct);
+    const added = single.slice(0, -1).map((loads) => median(loads.map(of)) - direct);
     const text = added.map((ms, index) => `${names[index]} ${ms.toFixed(3)}`).join(', ');
     process.stdout.write(`added latency, 1 connection, ${percentile}: ${text} ms\n`);
   }
 }
 
-/** Downloads 1 GiB through each side. MiB per second. */
+/** Downloads 1 GiB through each side, and reports MiB per second. */
 async function compareDownloads(bench: Bench, root: string, sides: readonly ProxySide[]): Promise<void> {
   await mkdir(path.join(root, 'upstream/files'), { recursive: true });
   const file = await open(path.join(root, 'upstream/files/large'), 'w');
@@ -126,7 +126,7 @@ async function compareDownloads(bench: Bench, root: string, sides: readonly Prox
     comparison,
     sides.map(({ name }) => name),
   );
-  process.stdout.write(`memory of the service grew by ${(growth / 1024 ** 2).toFixed(0)} MiB meanwhile\n`);
+  process.stdout.write(`peak memory growth of the service: ${(growth / 1024 ** 2).toFixed(0)} MiB\n`);
 }
 
 const proxyPass = (target: string): string => `

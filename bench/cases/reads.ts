@@ -12,8 +12,8 @@ const RESULTS = 1_000_000;
 const PAGE_SIZE = 50;
 
 /**
- * Reads one resource by its id, against the health check, which needs neither credentials nor the database. wrk measures,
- * because a client in Node would take as much time as the service.
+ * Reads one resource by its id, compared with the health check, which needs neither credentials nor the database. Uses
+ * wrk, because a client in Node would take as much time as the service.
  */
 export async function readById(bench: Bench): Promise<void> {
   const { scope, http } = bench;
@@ -38,9 +38,9 @@ export async function readById(bench: Bench): Promise<void> {
       name: side,
       measure: async (round) => {
         const url = `http://127.0.0.1:${port}${path}`;
-        const measured = await load(url, { connections: READERS, seconds: READ_SECONDS, headers });
-        if (round > 0) latencies.set(side, [...(latencies.get(side) ?? []), measured]);
-        return measured.perSecond;
+        const sample = await load(url, { connections: READERS, seconds: READ_SECONDS, headers });
+        if (round > 0) latencies.set(side, [...(latencies.get(side) ?? []), sample]);
+        return sample.perSecond;
       },
     })),
   );
@@ -51,7 +51,7 @@ export async function readById(bench: Bench): Promise<void> {
   }
 }
 
-/** Reads a page of 50 of 1,000,000 results: the first one and one in the middle by cursor, also when sorted by a score. */
+/** Reads a page of 50 of 1,000,000 results: the first and, by cursor, a middle page, also sorted by a score. */
 export async function listResults(bench: Bench): Promise<void> {
   const experimentId = await bench.newExperiment();
   await bench.fillResults(experimentId, RESULTS, 1);
@@ -95,7 +95,7 @@ export async function listResults(bench: Bench): Promise<void> {
     ]),
   );
   bench.report(
-    'deep page against the first, both by the service',
+    'deep page, compared with the first page',
     'requests/s',
     await compare([
       { name: 'first', measure: first.service },
@@ -107,7 +107,7 @@ export async function listResults(bench: Bench): Promise<void> {
   const lowest = read({ limit: PAGE_SIZE, sort });
   const middle = read({ limit: PAGE_SIZE, sort, cursor: await deepCursor(bench, route, sort) });
   bench.report(
-    `first and deep page by a score, against the first page, ${CLIENTS} clients`,
+    `first and deep page by a score, compared with the first page, ${CLIENTS} clients`,
     'requests/s',
     await compare([
       { name: 'first', measure: first.service },
@@ -118,12 +118,12 @@ export async function listResults(bench: Bench): Promise<void> {
   );
 }
 
-/** Returns a cursor in the middle of the list. A page that only skips results is empty, and its cursor goes on. */
+/** Returns a cursor in the middle of the list. A page that only skips results is empty; its cursor continues the list. */
 async function deepCursor(bench: Bench, route: string, sort = '-created_at'): Promise<string> {
   type Page = { items: unknown[]; page: { next_cursor: string } };
   const list = `${route}?limit=1&sort=${encodeURIComponent(sort)}`;
   const read = (query: string) => bench.http.json<Page>('GET', `${list}&${query}`, 200);
-  let found = await read(`offset=${RESULTS / 2}`);
-  while (found.items.length === 0) found = await read(`cursor=${found.page.next_cursor}`);
-  return found.page.next_cursor;
+  let result = await read(`offset=${RESULTS / 2}`);
+  while (result.items.length === 0) result = await read(`cursor=${result.page.next_cursor}`);
+  return result.page.next_cursor;
 }

@@ -43,7 +43,7 @@ export async function datasetOf(bench: Bench, count: number, isVacuumed = true):
   return dataset_id;
 }
 
-/** Reads a page of 50 of 100,000 records: the first one, one by words, and one by label. */
+/** Reads a page of 50 of 100,000 records: the first page, and pages filtered by label and by words. */
 export async function listRecords(bench: Bench): Promise<void> {
   const id = await datasetOf(bench, RECORDS);
   const records = new RecordRepository(bench.direct.database);
@@ -100,11 +100,11 @@ async function fillSearched({ direct, scope }: Bench): Promise<void> {
   await direct.query(
     `INSERT INTO experiments (experiment_id, workspace_id, name, experiment_name, config, config_pairs, metadata, tags,
                               experiment_status, created_by, created_at)
-     SELECT made.id, $1, 'searched ' || n % 1000, 'run ' || n,
+     SELECT numbered.id, $1, 'searched ' || n % 1000, 'run ' || n,
             json_build_object('model', 'm' || n % 1000), ARRAY['model:m' || n % 1000],
             json_build_object('team', ${common}), ARRAY['t' || n % 1000], 'completed', 'bench',
-            to_timestamp(made.time / 1000)
-     FROM unnest($2::text[], $3::float8[]) WITH ORDINALITY AS made (id, time, n)`,
+            to_timestamp(numbered.time / 1000)
+     FROM unnest($2::text[], $3::float8[]) WITH ORDINALITY AS numbered (id, time, n)`,
     [scope.workspaceId, times.map((time) => firstIdAt('exp', time)), times],
   );
   await direct.query(
@@ -122,7 +122,7 @@ export async function exportRecords(bench: Bench): Promise<void> {
   const route = `/eval/v1/datasets/${id}/records/export`;
   for (const format of ['jsonl', 'csv']) {
     let bytes = 0;
-    let grown = 0;
+    let growth = 0;
     const result = await compare([
       {
         name: 'direct',
@@ -139,23 +139,23 @@ export async function exportRecords(bench: Bench): Promise<void> {
         name: 'service',
         measure: async (round) => {
           const startedAt = performance.now();
-          const watched = bench.watchMemory();
+          const watch = bench.watchMemory();
           bytes = await bench.http.download(`${route}?format=${format}`);
           const rate = (RECORDS * 1000) / (performance.now() - startedAt);
-          const more = await watched.stop();
-          if (round > 0) grown = Math.max(grown, more);
+          const sample = await watch.stop();
+          if (round > 0) growth = Math.max(growth, sample);
           return rate;
         },
       },
     ]);
     bench.report(`export of ${RECORDS} records as ${format}`, 'records/s', result);
     bench.line(
-      `  ${(bytes / MIB).toFixed(1)} MiB sent; memory grew by ${(grown / MIB).toFixed(1)} MiB at most`,
+      `  ${(bytes / MIB).toFixed(1)} MiB sent; peak memory growth ${(growth / MIB).toFixed(1)} MiB`,
     );
   }
 }
 
-/** Imports JSON Lines in one transaction. The baseline is the writing statements, without parsing and checks. */
+/** Imports JSON Lines in one transaction. The baseline runs only the writing statements, without parsing and checks. */
 export async function importRecords(bench: Bench): Promise<void> {
   const lines = Array.from({ length: IMPORTED }, (_, n) => ({
     input: { question: `q${n} ${words(60)}` },
@@ -169,8 +169,8 @@ export async function importRecords(bench: Bench): Promise<void> {
     external_id: `e${n}`,
   }));
   const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-  const imports = writerOf(bench);
-  let grown = 0;
+  const writes = writerOf(bench);
+  let growth = 0;
   const result = await compare([
     {
       name: 'direct',
@@ -180,7 +180,7 @@ export async function importRecords(bench: Bench): Promise<void> {
         await bench.direct.transaction(async (tx) => {
           for (let at = 0; at < lines.length; at += 500) {
             const rows = lines.slice(at, at + 500).map(newRow);
-            await imports.insert(tx, bench.scope, { datasetId: id, revision: 2, at: new Date() }, rows);
+            await writes.insert(tx, bench.scope, { datasetId: id, revision: 2, at: new Date() }, rows);
           }
         });
         return (IMPORTED * 1000) / (performance.now() - startedAt);
@@ -191,7 +191,7 @@ export async function importRecords(bench: Bench): Promise<void> {
       measure: async (round) => {
         const id = await emptyDataset(bench);
         const startedAt = performance.now();
-        const watched = bench.watchMemory();
+        const watch = bench.watchMemory();
         await bench.http.send(
           'POST',
           `/eval/v1/datasets/${id}/records/import`,
@@ -200,15 +200,15 @@ export async function importRecords(bench: Bench): Promise<void> {
           'application/jsonl',
         );
         const rate = (IMPORTED * 1000) / (performance.now() - startedAt);
-        const more = await watched.stop();
-        if (round > 0) grown = Math.max(grown, more);
+        const sample = await watch.stop();
+        if (round > 0) growth = Math.max(growth, sample);
         return rate;
       },
     },
   ]);
   bench.report(`import of ${IMPORTED} records as JSON Lines`, 'records/s', result);
   bench.line(
-    `  ${(body.length / MIB).toFixed(1)} MiB sent; memory grew by ${(grown / MIB).toFixed(1)} MiB at most`,
+    `  ${(body.length / MIB).toFixed(1)} MiB sent; peak memory growth ${(growth / MIB).toFixed(1)} MiB`,
   );
 }
 
@@ -216,8 +216,8 @@ const BULK = 100;
 const BULK_CALLS = 100;
 
 /**
- * Writes 100 new records a call, with 10 and with 80 words in each of input and expected. The words are indexed afterwards, or
- * by the writer if too many records wait for that. The baseline is the inserting statement.
+ * Writes 100 new records a call, with 10 or 80 words each in input and expected. The words are indexed afterwards, or by
+ * the writer if too many records wait for indexing. The baseline runs only the inserting statement.
  */
 export async function bulkRecords(bench: Bench): Promise<void> {
   const writes = writerOf(bench);
@@ -261,7 +261,7 @@ function writerOf({ direct: { database } }: Bench): RecordWriteRepository {
   return new RecordWriteRepository(database, new RecordWordsRepository(database));
 }
 
-/** Returns words with a natural distribution: a few very frequent, most of them rare. */
+/** Returns words with a natural distribution: a few very frequent, most rare. */
 const words = (count: number): string =>
   Array.from({ length: count }, () => `w${Math.floor(30_000 * Math.random() ** 4)}`).join(' ');
 

@@ -9,7 +9,7 @@ const CLIENTS = 4;
 const PAGES = 60;
 const PAGE_SIZE = 50;
 
-/** Reads a page of 50 of 100,000 agents: the first one, one by state, one by words, and one in the middle by cursor. */
+/** Reads a page of 50 of 100,000 agents: the first page, pages by state and by words, and a middle page by cursor. */
 export async function listAgents(bench: Bench): Promise<void> {
   await fillAgents(bench);
   const agents = new AgentRepository(bench.direct.database);
@@ -18,16 +18,16 @@ export async function listAgents(bench: Bench): Promise<void> {
     ['first page', {}],
     ['page by state', { sync_state: 'drifted' }],
     ['page by words', { q: 'plann 777' }],
-    ['page in the middle by cursor', { cursor }],
+    ['middle page by cursor', { cursor }],
   ];
   for (const [title, query] of pages) {
-    const asked = { limit: PAGE_SIZE, workspace_id: bench.scope.workspaceId, ...query };
-    const parameters = Object.entries(asked).map(([name, value]): [string, string] => [name, String(value)]);
+    const filters = { limit: PAGE_SIZE, workspace_id: bench.scope.workspaceId, ...query };
+    const parameters = Object.entries(filters).map(([name, value]): [string, string] => [name, String(value)]);
     const path = `/agent/v1/agents?${new URLSearchParams(parameters).toString()}`;
     const perSecond = (call: () => Promise<unknown>) => async () =>
       (PAGES * 1000) / (await timeCalls(PAGES, CLIENTS, call));
     const result = await compare([
-      { name: 'direct', measure: perSecond(() => agents.list(bench.scope, asked as never)) },
+      { name: 'direct', measure: perSecond(() => agents.list(bench.scope, filters as never)) },
       { name: 'service', measure: perSecond(() => bench.http.send('GET', path, 200)) },
     ]);
     bench.report(`${title} of ${AGENTS} agents, ${CLIENTS} clients`, 'requests/s', result);
@@ -55,13 +55,13 @@ async function fillAgents({ direct, scope }: Bench): Promise<void> {
 }
 
 /**
- * Reconciles an app with 1,000 resources: a third each are servers, skills, and agents that refer to them. Measures the
- * first reconcile, one without changes, and one with a single drifted resource. In milliseconds, compared to the first.
+ * Reconciles an app with 1,000 resources: one third each are servers, skills, and agents that refer to them. Measures the
+ * first reconcile, one without changes, and one with a single drifted resource, in milliseconds.
  */
 export async function reconcile(bench: Bench): Promise<void> {
   const { workspaceId: workspace_id } = bench.scope;
   let app = '';
-  const sweep = async (): Promise<number> => {
+  const reconcileApp = async (): Promise<number> => {
     const startedAt = performance.now();
     await bench.http.send('POST', `/registry/v1/apps/${app}/reconcile`, 200);
     return performance.now() - startedAt;
@@ -76,10 +76,10 @@ export async function reconcile(bench: Bench): Promise<void> {
           app,
           resources: resourcesOf(app),
         });
-        return sweep();
+        return reconcileApp();
       },
     },
-    { name: 'unchanged', measure: sweep },
+    { name: 'unchanged', measure: reconcileApp },
     {
       name: 'drifted',
       measure: async () => {
@@ -90,7 +90,7 @@ export async function reconcile(bench: Bench): Promise<void> {
         );
         const body = { instructions: 'Otherwise.' };
         await bench.http.json('PATCH', `/agent/v1/agents/${items[0]!.agent_id}`, 200, body);
-        return sweep();
+        return reconcileApp();
       },
     },
   ]);

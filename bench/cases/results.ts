@@ -16,7 +16,7 @@ const PER_CALL = 100;
 const BULK_CALLS = 60;
 const SINGLE_CALLS = 600;
 
-/** Returns about 1 KB of JSON: a question, an answer, two scores, and a trace and a session without human scores. */
+/** Returns a result of about 1 KB: a question, an answer, two scores, and a trace and a session without human scores. */
 function fields(caseId: string) {
   return {
     case_id: caseId,
@@ -35,16 +35,16 @@ function fields(caseId: string) {
 const json = (value: unknown): RawJson => new RawJson(JSON.stringify(value));
 
 function row(bench: Bench, experimentId: string, caseId: string, at: Date): NewResultRow {
-  const given = fields(caseId);
+  const content = fields(caseId);
   return {
-    ...given,
+    ...content,
     result_id: newId('res'),
     experiment_id: experimentId,
     workspace_id: bench.scope.workspaceId,
-    input: json(given.input),
-    expected: json(given.expected),
-    metadata: json(given.metadata),
-    output: json(given.output),
+    input: json(content.input),
+    expected: json(content.expected),
+    metadata: json(content.metadata),
+    output: json(content.output),
     error: null,
     dataset_record_id: null,
     dataset_record_version: null,
@@ -62,7 +62,7 @@ function row(bench: Bench, experimentId: string, caseId: string, at: Date): NewR
   };
 }
 
-/** Runs the service's own transaction of a write, without the service. */
+/** Runs the transaction in which the service writes results, without the service. */
 async function writeDirectly(bench: Bench, experimentId: string, caseIds: string[]): Promise<void> {
   const locks = new ResultLockRepository();
   const results = new ResultRepository(bench.direct.database);

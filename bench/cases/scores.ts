@@ -16,7 +16,7 @@ const CALLS = 3;
 const ROUTE = '/eval/v1/scores';
 const NAME = 'scorer 1';
 
-/** Creates scores of traces over 30 days, by 5 scorers and 2 sources. */
+/** Creates scores of traces over 30 days, by 5 scorers and from 2 sources. */
 async function fill(bench: Bench): Promise<void> {
   const { workspaceId } = bench.scope;
   await bench.direct.query(
@@ -41,7 +41,7 @@ async function fill(bench: Bench): Promise<void> {
   await bench.direct.query('VACUUM (ANALYZE) scores, traces, trace_models');
 }
 
-/** Lists 1,000,000 scores, and computes statistics of them, with the service and with its statements alone. */
+/** Lists 1,000,000 scores and computes statistics of them. The baseline runs only the statements of the service. */
 export async function scores(bench: Bench): Promise<void> {
   await fill(bench);
   const stored = new ScoreRepository(bench.direct.database, new Environment());
@@ -49,8 +49,8 @@ export async function scores(bench: Bench): Promise<void> {
     ['first page', {}],
     ['of one scorer', { scorer_name: NAME }],
     ['of one trace', { trace_id: `c${'7'.padStart(31, '0')}` }],
-    ['the lowest of one scorer', { scorer_name: NAME, sort: 'score' }],
-    ['a source and bounds', { source: 'end_user', min_score: '0.9' }],
+    ['lowest of one scorer', { scorer_name: NAME, sort: 'score' }],
+    ['by source and minimum', { source: 'end_user', min_score: '0.9' }],
   ];
   for (const [title, query] of lists) {
     const { min_score, ...others } = query;
@@ -76,7 +76,7 @@ export async function scores(bench: Bench): Promise<void> {
 async function stats(bench: Bench): Promise<void> {
   const stored = new ScoreStatsRepository();
   const queries: [string, ScoreGroup[], object][] = [
-    ['all at once', [], {}],
+    ['ungrouped', [], {}],
     ['by scorer and day', ['scorer', 'day'], {}],
     ['of one scorer by day', ['day'], { scorer_name: NAME }],
     ['by model and service', ['model', 'service'], {}],

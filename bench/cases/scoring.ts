@@ -8,7 +8,7 @@ import { compare, median } from '../measure';
 export const SESSIONS = 100;
 const CONCURRENCY = 32;
 const POLL_MS = 5;
-/** The same while many runs are in progress. */
+/** Poll interval of a batch, which takes longer than a run. */
 const BATCH_POLL_MS = 100;
 
 interface ScoreRun {
@@ -22,7 +22,7 @@ interface ScoreRun {
 export const newSessions = async (bench: Bench): Promise<string[]> =>
   (await exportSessions(bench)).sessionIds;
 
-/** The same. Returns the traces. */
+/** Exports a trace of one span for each of `SESSIONS` new sessions. Returns the traces. */
 const newTraces = async (bench: Bench, rootName?: string): Promise<string[]> =>
   (await exportSessions(bench, rootName)).traceIds;
 
@@ -39,7 +39,7 @@ async function exportSessions(
     endTimeUnixNano: `${Date.now()}000000`,
     attributes: [
       { key: 'session.id', value: { stringValue: sessionId } },
-      // distinct questions, so that the cache of judge answers does not apply
+      // distinct questions, so that no cached judgement applies
       { key: 'input.value', value: { stringValue: `What is ${sessionId}?` } },
       { key: 'output.value', value: { stringValue: 'A session.' } },
     ],
@@ -63,7 +63,7 @@ export async function newScorer(bench: Bench, members: object = {}): Promise<str
   return scorer.scorer_id;
 }
 
-/** Returns milliseconds from the request for a run over sessions to its end. */
+/** Runs a scorer over sessions. Returns the milliseconds from the request to the end of the run. */
 export const scoreSessions = (
   bench: Bench,
   scorerId: string,
@@ -71,7 +71,7 @@ export const scoreSessions = (
   concurrency: number,
 ): Promise<number> => scoreTargets(bench, scorerId, { session_ids, concurrency });
 
-/** Returns milliseconds from the request for a run to its end. */
+/** Runs a scorer. Returns the milliseconds from the request to the end of the run. */
 async function scoreTargets(bench: Bench, scorerId: string, body: object): Promise<number> {
   const startedAt = performance.now();
   await runToEnd(bench, scorerId, body, POLL_MS);
@@ -84,11 +84,11 @@ async function runToEnd(bench: Bench, scorerId: string, body: object, pollMs: nu
     await delay(pollMs);
     run = await bench.http.json<ScoreRun>('GET', `/eval/v1/score-runs/${run.score_run_id}`, 200);
   }
-  if (run.run_status !== 'succeeded') throw new Error(`The run ended ${run.run_status}.`);
+  if (run.run_status !== 'succeeded') throw new Error(`The run ended as ${run.run_status}.`);
   return run;
 }
 
-/** Stores the rows of a run without scoring: its targets, and a result for each by the worker's own statements. */
+/** Stores the rows of a run without scoring: its targets, and a result for each, with the worker's own statements. */
 export async function storeDirectly(bench: Bench): Promise<number> {
   const scorerId = await newScorer(bench);
   const runId = newId('run');
@@ -132,18 +132,18 @@ export async function noopScorer(bench: Bench): Promise<void> {
         scoreSessions(bench, await newScorer(bench), await newSessions(bench), CONCURRENCY),
     },
   ]);
-  bench.report(`no-op code scorer over ${SESSIONS} sessions, against storing its scores alone`, 'ms', result);
+  bench.report(`no-op code scorer over ${SESSIONS} sessions, compared with storing the scores`, 'ms', result);
 }
 
 const RUNS_AT_ONCE = 10;
 const ROUNDS = 8;
-/** Rounds at first that do not count, because the service still compiles its code. */
+/** First rounds, which do not count, because V8 still compiles the service's code. */
 const WARM_UPS = 3;
 const RUNS_POLL_MS = 250;
 
 /**
- * Scores traces and results with a code scorer that does nothing, ten runs of 100 at once: targets per second, up to the
- * end of the last run as the service tells it.
+ * Scores traces and results with a code scorer that does nothing, ten runs of 100 targets at once. Measures the targets
+ * per second until the last run ends, according to the service.
  */
 export async function codeTargets(bench: Bench): Promise<void> {
   const scoreAll = async (bodies: object[]): Promise<number> => {
@@ -180,15 +180,15 @@ export async function codeTargets(bench: Bench): Promise<void> {
 }
 
 const RESULTS = 20_000;
-const ORDERS = 20;
+const REQUESTS = 20;
 
-/** Orders runs of 100 unscored results of an experiment with 20,000: right after loading it, and after VACUUM ANALYZE. */
-export async function orderRuns(bench: Bench): Promise<void> {
+/** Requests runs of 100 unscored results of an experiment with 20,000: right after loading it, and after VACUUM ANALYZE. */
+export async function requestRuns(bench: Bench): Promise<void> {
   const experiment_id = await bench.newExperiment();
   await bench.loadResults(experiment_id, RESULTS, 0);
   const scorerId = await newScorer(bench);
   const body = { experiment_id, limit: SESSIONS, unscored_only: true, concurrency: 1 };
-  const order = async (): Promise<number> => {
+  const requestRun = async (): Promise<number> => {
     const startedAt = performance.now();
     const path = `/eval/v1/scorers/${scorerId}/score`;
     const { score_run_id, total } = await bench.http.json<ScoreRun & { total: number }>(
@@ -202,16 +202,16 @@ export async function orderRuns(bench: Bench): Promise<void> {
     await bench.http.json('POST', `/eval/v1/score-runs/${score_run_id}/cancel`, 200, {});
     return ms;
   };
-  const orders = async (): Promise<string> => {
+  const medianMs = async (): Promise<string> => {
     const times: number[] = [];
-    for (let ordered = 0; ordered < ORDERS; ordered++) times.push(await order());
+    for (let n = 0; n < REQUESTS; n++) times.push(await requestRun());
     return median(times).toFixed(0);
   };
-  const loaded = await orders();
+  const loaded = await medianMs();
   await bench.direct.query('VACUUM (ANALYZE) results');
   bench.line(
-    `a run of ${SESSIONS} of ${RESULTS} results ordered: right after loading ${loaded} ms, ` +
-      `after VACUUM ANALYZE ${await orders()} ms (medians)`,
+    `request of a run of ${SESSIONS} of ${RESULTS} results: right after loading ${loaded} ms, ` +
+      `after VACUUM ANALYZE ${await medianMs()} ms (medians)`,
   );
 }
 
@@ -223,7 +223,7 @@ interface ScoreBatch {
   completed_count: number;
 }
 
-/** Scores 10,000 traces in one batch with a code scorer that does nothing: targets per second, and the memory growth. */
+/** Scores 10,000 traces in one batch with a code scorer that does nothing. Measures targets per second and memory growth. */
 export async function scoreBatch(bench: Bench): Promise<void> {
   const root = newId('item');
   for (let sent = 0; sent < BATCH_TARGETS; sent += SESSIONS) await newTraces(bench, root);
@@ -239,10 +239,10 @@ export async function scoreBatch(bench: Bench): Promise<void> {
     batch = await bench.http.json<ScoreBatch>('GET', `/eval/v1/score-batches/${batch.score_batch_id}`, 200);
   }
   const seconds = (performance.now() - startedAt) / 1_000;
-  const grown = (await watch.stop()) / 1024 ** 2;
-  if (batch.completed_count !== BATCH_TARGETS) throw new Error(`The batch ended ${JSON.stringify(batch)}.`);
+  const growth = (await watch.stop()) / 1024 ** 2;
+  if (batch.completed_count !== BATCH_TARGETS) throw new Error(`The batch ended as ${JSON.stringify(batch)}.`);
   bench.line(
     `a batch of ${BATCH_TARGETS} code targets: accepted in ${acceptedMs.toFixed(0)} ms, ` +
-      `${(BATCH_TARGETS / seconds).toFixed(0)} targets/s, memory grew by ${grown.toFixed(0)} MiB at most`,
+      `${(BATCH_TARGETS / seconds).toFixed(0)} targets/s, peak memory growth ${growth.toFixed(0)} MiB`,
   );
 }

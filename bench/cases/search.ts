@@ -18,10 +18,10 @@ import type { Bench } from '../bench';
 import { median } from '../measure';
 
 const SIZES = [1_000, 10_000, 100_000];
-const AT_ONCE = 1_000;
+const BATCH_SIZE = 1_000;
 const QUERIES = 30;
 
-/** Generates words with natural lengths and frequencies, the same each time. */
+/** Generates words with natural lengths and frequencies, identical in every run. */
 class Words {
   private state = 7;
   private readonly words = Array.from({ length: 20_000 }, () =>
@@ -53,39 +53,41 @@ const documentsOf = (words: Words, workspaceId: string, from: number, count: num
   }));
 
 /**
- * Searches workspaces of 1,000, 10,000 and 100,000 documents of 58 words each with the built-in embedder, in milliseconds of
- * an HTTP request. Also measures the cost of the index for writes, and the recall of pgvector's index among the nearest ten.
+ * Searches workspaces of 1,000, 10,000 and 100,000 documents of 58 words each with the built-in embedder, in milliseconds
+ * per HTTP request. Also measures the cost of indexing a document, and the recall of pgvector's index among the nearest ten.
  */
 export async function searchRegistry(bench: Bench): Promise<void> {
   const words = new Words();
   const index = new SearchIndex({} as Environment, new SearchIndexRepository());
   let filled = 0;
   for (const size of SIZES) {
-    const begun = performance.now();
-    for (; filled < size; filled += AT_ONCE) {
-      const documents = documentsOf(words, bench.scope.workspaceId, filled, AT_ONCE);
+    const startedAt = performance.now();
+    for (; filled < size; filled += BATCH_SIZE) {
+      const documents = documentsOf(words, bench.scope.workspaceId, filled, BATCH_SIZE);
       await bench.direct.transaction((tx) => index.put(tx, bench.scope, documents));
     }
-    bench.line(`search: ${((performance.now() - begun) / size).toFixed(2)} ms to write each of ${size}`);
+    const ms = (performance.now() - startedAt) / size;
+    bench.line(`search: ${ms.toFixed(2)} ms to index each of ${size} documents`);
     const unknown = Array.from({ length: QUERIES }, (_, n) => `unknownqz${n}x`);
-    await measure(bench, `keyword, an unknown word, in ${size} just written`, 'keyword', unknown);
+    await measure(bench, `keyword, an unknown word, in ${size} new documents`, 'keyword', unknown);
     await bench.direct.query('VACUUM (ANALYZE) search_documents, search_embeddings');
-    await measure(bench, `keyword, an unknown word, in ${size}`, 'keyword', unknown);
+    await measure(bench, `keyword, an unknown word, in ${size} documents`, 'keyword', unknown);
     const queries = Array.from({ length: QUERIES }, () => words.text(2));
     for (const mode of ['keyword', 'vector', 'hybrid'])
-      await measure(bench, `${mode} in ${size}`, mode, queries);
+      await measure(bench, `${mode} in ${size} documents`, mode, queries);
   }
   for (const size of SIZES) await recall(bench, size);
 }
 
 async function measure(bench: Bench, title: string, mode: string, queries: string[]): Promise<void> {
-  const figures: number[] = [];
+  const times: number[] = [];
   for (const query of queries) {
-    const from = performance.now();
+    const startedAt = performance.now();
     await bench.http.send('POST', '/registry/v1/search', 200, JSON.stringify({ mode, query, limit: 10 }));
-    figures.push(performance.now() - from);
+    times.push(performance.now() - startedAt);
   }
-  bench.line(`search ${title}: ${median(figures).toFixed(1)} ms, at most ${Math.max(...figures).toFixed(0)}`);
+  const worst = Math.max(...times).toFixed(0);
+  bench.line(`search ${title}: median ${median(times).toFixed(1)} ms, worst ${worst} ms`);
 }
 
 async function recall(bench: Bench, size: number): Promise<void> {
@@ -98,12 +100,12 @@ async function recall(bench: Bench, size: number): Promise<void> {
   await new Resources1795305600100().up({
     query: (text: string) => pglite.exec(text),
   } as unknown as QueryRunner);
-  // indexes of words, which are slow in WebAssembly and not used for vectors
+  // the indexes of words are slow in WebAssembly, and vectors do not use them
   await pglite.exec('DROP INDEX search_documents_by_words, search_documents_by_names');
   const words = new Words();
   const index = new SearchIndex({} as Environment, new SearchIndexRepository());
-  for (let from = 0; from < size; from += AT_ONCE) {
-    await index.put(on, bench.scope, documentsOf(words, 'wsp_bench', from, AT_ONCE));
+  for (let from = 0; from < size; from += BATCH_SIZE) {
+    await index.put(on, bench.scope, documentsOf(words, 'wsp_bench', from, BATCH_SIZE));
   }
   const searches = new VectorSearchRepository();
   searches.comparedMax = 0;
@@ -113,7 +115,7 @@ async function recall(bench: Bench, size: number): Promise<void> {
     const near = { identity: BUILTIN_IDENTITY, vector: embedBuiltin(text)! };
     const { documents } = await searches.rank(on, scope, {}, near, -1);
     await pglite.exec('COMMIT');
-    return documents.slice(0, 10).map((one) => one.document_id);
+    return documents.slice(0, 10).map(({ document_id }) => document_id);
   };
   const texts = Array.from({ length: QUERIES }, () => words.text(5));
   const exact: number[][] = [];
@@ -126,7 +128,7 @@ async function recall(bench: Bench, size: number): Promise<void> {
     found += exact[at]!.filter((id) => ids.has(id)).length;
   }
   bench.line(
-    `search by pgvector in ${size}: finds ${((found / QUERIES) * 10).toFixed(1)} % of the nearest 10`,
+    `search by pgvector in ${size} documents: finds ${((found / QUERIES) * 10).toFixed(1)} % of the nearest 10`,
   );
   await pglite.close();
 }

@@ -4,9 +4,9 @@ import { compare, percentiles, timeCalls } from '../measure';
 
 const CLIENTS = [1, 16];
 const CALLS_PER_CLIENT = 40;
-const FEW_CALLS = 300;
+const MIN_CALLS = 300;
 
-/** One kind of resource to create: a route with its body, and a single INSERT of the same content. */
+/** A kind of resource to create: the route with its body, and a single INSERT of the same content. */
 interface Kind {
   name: string;
   path: string;
@@ -26,7 +26,7 @@ export async function singleCreates(bench: Bench): Promise<void> {
 }
 
 async function compareCreates(bench: Bench, kind: Kind, clients: number): Promise<void> {
-  const calls = Math.max(FEW_CALLS, clients * CALLS_PER_CLIENT);
+  const calls = Math.max(MIN_CALLS, clients * CALLS_PER_CLIENT);
   const latencies: number[] = [];
   const result = await compare([
     {
@@ -44,9 +44,9 @@ async function compareCreates(bench: Bench, kind: Kind, clients: number): Promis
         const bodies = Array.from({ length: calls }, (_, call) =>
           JSON.stringify(kind.body(`${clients} ${round} ${call}`)),
         );
-        const own = round > 0 ? latencies : [];
+        const times = round > 0 ? latencies : [];
         const send = (call: number) => bench.http.send('POST', kind.path, 201, bodies[call]);
-        return (calls * 1000) / (await timeCalls(calls, clients, send, own));
+        return (calls * 1000) / (await timeCalls(calls, clients, send, times));
       },
     },
   ]);
@@ -61,11 +61,11 @@ async function compareCreates(bench: Bench, kind: Kind, clients: number): Promis
 
 async function kindsOf(bench: Bench): Promise<Kind[]> {
   const { workspaceId: workspace_id, orgId, principalId } = bench.scope;
-  const create = <Made>(path: string, body: object) =>
-    bench.http.json<Made>('POST', path, 201, { workspace_id, ...body });
+  const create = <Created>(path: string, body: object) =>
+    bench.http.json<Created>('POST', path, 201, { workspace_id, ...body });
   const dataset = () => create<{ dataset_id: string }>('/eval/v1/datasets', { name: newId('ds') });
-  const [used, bare] = [await dataset(), await dataset()];
-  const [experiment, bareExperiment] = [await bench.newExperiment(), await bench.newExperiment()];
+  const [servedDataset, directDataset] = [await dataset(), await dataset()];
+  const [servedExperiment, directExperiment] = [await bench.newExperiment(), await bench.newExperiment()];
   const agentBody = (n: string) => ({
     workspace_id,
     name: `bench ${n}`,
@@ -74,40 +74,40 @@ async function kindsOf(bench: Bench): Promise<Kind[]> {
   const { agent_id } = await create<{ agent_id: string }>('/agent/v1/agents', agentBody(newId('agt')));
   const session = () =>
     create<{ session_id: string }>(`/agent/v1/agents/${agent_id}/sessions`, { prompt: 'Hello' });
-  const [said, bareSession] = [await session(), await session()];
+  const [servedSession, directSession] = [await session(), await session()];
   let ordinal = 1;
   return [
     {
       name: 'record',
-      path: `/eval/v1/datasets/${used.dataset_id}/records`,
+      path: `/eval/v1/datasets/${servedDataset.dataset_id}/records`,
       body: (n) => ({ workspace_id, input: INPUT, expected: OUTPUT, metadata: { n }, external_id: n }),
       insert: `INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, input, expected, metadata,
                                     external_id, created_revision, created_by)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9)`,
       values: (n) => [
-        ...[newId('rec'), bare.dataset_id, workspace_id, newId('ver'), INPUT, OUTPUT, { n }, n, principalId],
+        ...[newId('rec'), directDataset.dataset_id, workspace_id, newId('ver'), INPUT, OUTPUT, { n }, n, principalId],
       ],
     },
     {
       name: 'result',
-      path: `/eval/v1/experiments/${experiment}/results`,
+      path: `/eval/v1/experiments/${servedExperiment}/results`,
       body: (n) => ({ workspace_id, case_id: n, input: INPUT, output: OUTPUT, scores: { correct: 1 } }),
       insert: `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, input, output, scores, created_at,
                                     updated_at, created_by)
         VALUES ($1, $2, $3, $4, $5, $6, $7, now(), now(), $8)`,
       values: (n) => [
-        ...[bareExperiment, newId('res'), workspace_id, n, INPUT, OUTPUT, { correct: 1 }, principalId],
+        ...[directExperiment, newId('res'), workspace_id, n, INPUT, OUTPUT, { correct: 1 }, principalId],
       ],
     },
     {
       name: 'message',
-      path: `/agent/v1/sessions/${said.session_id}/messages`,
+      path: `/agent/v1/sessions/${servedSession.session_id}/messages`,
       body: () => ({ role: 'assistant', content: OUTPUT }),
       insert: `INSERT INTO session_messages (session_id, ordinal, message_id, org_id, workspace_id, role, content,
                                              created_at, created_by)
         VALUES ($1, $2, $3, $4, $5, 'assistant', $6, now(), $7)`,
       values: () => [
-        ...[bareSession.session_id, ++ordinal, newId('msg'), orgId, workspace_id, OUTPUT, principalId],
+        ...[directSession.session_id, ++ordinal, newId('msg'), orgId, workspace_id, OUTPUT, principalId],
       ],
     },
     {

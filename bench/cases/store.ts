@@ -6,25 +6,25 @@ const ITEMS = 10_000;
 const PAGE = 50;
 const READS = 50;
 
-/** Publishes an agent with 50 skills, against publishing one of the skills. Milliseconds. */
+/** Publishes an agent with 50 skills, compared with publishing one of the skills, in milliseconds. */
 export async function publishAgent(bench: Bench): Promise<void> {
   const { workspaceId: workspace_id } = bench.scope;
-  const make = <Made>(path: string, body: object): Promise<Made> =>
-    bench.http.json<Made>('POST', path, 201, { workspace_id, ...body });
+  const create = <Created>(path: string, body: object): Promise<Created> =>
+    bench.http.json<Created>('POST', path, 201, { workspace_id, ...body });
   const skills: { skill_id: string }[] = [];
   for (let n = 0; n < SKILLS; n++) {
     const content = `print(${n})\n`.repeat(500);
     const files = ['fill', 'read', 'check'].map((name) => ({ path: `scripts/${name}.py`, content }));
     const name = `skill-${n}-${Date.now()}`;
     const skill = { name, description: 'a skill', instructions: 'how '.repeat(500), files };
-    const { skill_id } = await make<{ skill_id: string }>('/skill/v1/skills', skill);
+    const { skill_id } = await create<{ skill_id: string }>('/skill/v1/skills', skill);
     skills.push({ skill_id });
   }
   const agent = { name: `agent-${Date.now()}`, instructions: 'be kind', skills };
-  const { agent_id } = await make<{ agent_id: string }>('/agent/v1/agents', agent);
+  const { agent_id } = await create<{ agent_id: string }>('/agent/v1/agents', agent);
   const publish = async (kind: string, artifact_id: string): Promise<number> => {
     const startedAt = performance.now();
-    await make('/store/v1/publisher/items', {
+    await create('/store/v1/publisher/items', {
       artifact: { kind, artifact_id },
       name: 'bench',
       category: 'other',
@@ -40,7 +40,7 @@ export async function publishAgent(bench: Bench): Promise<void> {
   bench.report('publish', 'ms', comparison, ['one skill', 'agent with 50 skills']);
 }
 
-/** Reads the first and the last page of 10,000 items, of the publisher's list and of the catalogue. Milliseconds. */
+/** Reads the first and the last page of 10,000 items in the publisher's list and in the catalogue, in milliseconds. */
 export async function listStore(bench: Bench): Promise<void> {
   await fillItems(bench);
   const time = async (path: string): Promise<number> => {
@@ -48,11 +48,11 @@ export async function listStore(bench: Bench): Promise<void> {
     for (let n = 0; n < READS; n++) await bench.http.send('GET', path, 200);
     return (performance.now() - startedAt) / READS;
   };
-  const own = '/store/v1/publisher/items';
+  const publisherItems = '/store/v1/publisher/items';
   const last = await lastCursor(bench);
   const sides = [
-    ['publisher, first page', `${own}?limit=${PAGE}`],
-    ['publisher, last page', `${own}?limit=${PAGE}&offset=${ITEMS - PAGE}`],
+    ['publisher, first page', `${publisherItems}?limit=${PAGE}`],
+    ['publisher, last page', `${publisherItems}?limit=${PAGE}&offset=${ITEMS - PAGE}`],
     ['catalogue, first page', `/store/v1/items?limit=${PAGE}`],
     ['catalogue, last page', `/store/v1/items?limit=${PAGE}&cursor=${last}`],
   ] as const;
@@ -101,7 +101,7 @@ async function fillItems(bench: Bench): Promise<void> {
   await bench.direct.query('UPDATE store_item_counts SET count = (SELECT max(ordinal) FROM store_items)');
 }
 
-/** Follows the catalogue to the cursor of its last page. */
+/** Reads the catalogue up to the cursor of its last page. */
 async function lastCursor(bench: Bench): Promise<string> {
   let cursor = '';
   for (let read = 0; read < ITEMS - 500; read += 500) {

@@ -2,9 +2,9 @@ import type { Bench } from '../bench';
 import { median } from '../measure';
 
 const PER_TRACE = 25;
-/** Traces in the small store, and the factor of the large one. */
+/** Traces in the small store, and how many times as many the large store has. */
 const TRACES = 40_000;
-const TIMES = 10;
+const GROWTH = 10;
 const DAYS = 10;
 const NAMED = 1_000;
 const CALLS = 40;
@@ -15,8 +15,9 @@ const ATTRIBUTES = `json_build_object('gen_ai.operation.name', 'chat', 'gen_ai.r
   'gen_ai.input.messages', repeat(md5(n::text || i), 10), 'gen_ai.output.messages', repeat(md5(i::text || n), 8))`;
 
 /**
- * Fills the store up to this number of traces: agent runs of 25 spans with four children each, of the last ten days. Every
- * second trace is in the workspace of the benchmark, the others are in 20 more. 40,000 sessions, 50 services.
+ * Fills the store with the traces numbered `from` up to, but without, `to`: agent runs of 25 spans, with four children per
+ * span, in the last ten days. Every second trace is in the benchmark's workspace, the others are in ten more. The large
+ * store has 50 services and 40,000 sessions.
  */
 async function fillTo(bench: Bench, from: number, to: number): Promise<void> {
   const { direct, scope } = bench;
@@ -57,10 +58,10 @@ async function fillTo(bench: Bench, from: number, to: number): Promise<void> {
   await direct.query('ANALYZE spans');
 }
 
-/** Spreads numbers over a range, the same each time. */
+/** Spreads numbers over a range, identically in every run. */
 const spread = (call: number, below: number): number => (call * 7919 + 13) % below;
 
-/** Reads among a million and among ten million spans, in milliseconds, and reports the growth. */
+/** Reads among one million and among ten million spans, in milliseconds, and reports the ratio. */
 export async function readTraces(bench: Bench): Promise<void> {
   const { direct, http, scope } = bench;
   await direct.query(
@@ -83,46 +84,46 @@ export async function readTraces(bench: Bench): Promise<void> {
   const stats = JSON.stringify({ group_by: ['model'] });
   const reads: Record<string, (call: number) => Promise<unknown>> = {
     'list of 50': () => get('/traces?limit=50'),
-    'list of one service, in error': (call) =>
+    'list of one service, with errors': (call) =>
       get(`/traces?service_name=service%20${(call % 25) * 2}&status=error`),
-    'list by an attribute of the last two hours': (call) =>
+    'list by an attribute, of the last two hours': (call) =>
       get(
         `/traces?attribute=customer:${2 * spread(call, 1000)}&limit=1&since=${new Date(Date.now() - 7_200_000).toISOString()}`,
       ),
     'one trace, with its tree': (call) => get(`/traces/${traceId(call)}`),
-    'its spans': (call) => get(`/traces/${traceId(call)}/spans`),
-    'sessions, a page of 50': () => get('/sessions'),
+    'spans of one trace': (call) => get(`/traces/${traceId(call)}/spans`),
+    'list of 50 sessions': () => get('/sessions'),
     [`stats over ${NAMED} traces of an experiment`]: () =>
       http.send('POST', `/eval/v1/experiments/${experimentId}/traces/stats/query`, 200, stats),
   };
   const measure = async (): Promise<Record<string, number>> => {
-    const found: Record<string, number> = {};
+    const medians: Record<string, number> = {};
     for (const [name, read] of Object.entries(reads)) {
-      const took: number[] = [];
+      const times: number[] = [];
       for (let call = 0; call < CALLS; call++) {
-        const begun = performance.now();
+        const startedAt = performance.now();
         await read(call);
-        if (call > 0) took.push(performance.now() - begun);
+        if (call > 0) times.push(performance.now() - startedAt);
       }
-      found[name] = median(took);
+      medians[name] = median(times);
     }
-    return found;
+    return medians;
   };
   const small = await measure();
-  await fillTo(bench, TRACES, TRACES * TIMES);
+  await fillTo(bench, TRACES, TRACES * GROWTH);
   const large = await measure();
   for (const name of Object.keys(reads)) {
     const [before, after] = [small[name]!, large[name]!];
     bench.line(
-      `${name}: ${before.toFixed(1)} ms among ${(TRACES * PER_TRACE) / 1e6} million spans, ${after.toFixed(1)} ms among ${(TRACES * TIMES * PER_TRACE) / 1e6}; growth ${(after / before).toFixed(2)}`,
+      `${name}: ${before.toFixed(1)} ms among ${(TRACES * PER_TRACE) / 1e6} million spans, ${after.toFixed(1)} ms among ${(TRACES * GROWTH * PER_TRACE) / 1e6}; growth ${(after / before).toFixed(2)}`,
     );
   }
   const [size] = await direct.query<{ spans: number; traces: number }>(
     `SELECT sum(pg_total_relation_size(inhrelid)) AS spans, pg_total_relation_size('traces') AS traces
      FROM pg_inherits WHERE inhparent = 'spans'::regclass`,
   );
-  const count = TRACES * TIMES * PER_TRACE;
+  const count = TRACES * GROWTH * PER_TRACE;
   bench.line(
-    `on disk: ${(size!.spans / count).toFixed(0)} bytes a span with its indexes, ${(size!.traces / (TRACES * TIMES)).toFixed(0)} bytes a trace`,
+    `on disk: ${(size!.spans / count).toFixed(0)} bytes a span with its indexes, ${(size!.traces / (TRACES * GROWTH)).toFixed(0)} bytes a trace`,
   );
 }

@@ -6,7 +6,7 @@ const TRACES = 1_000_000;
 const CALLS = 20;
 const LIMIT = 50;
 
-/** Fills the workspace with a million traces of ten days, each with a cost, a duration and a score. */
+/** Fills the workspace with a million traces of the last ten days, each with a duration and a score, most with a cost. */
 async function fill({ direct, scope }: Bench): Promise<void> {
   await direct.query(
     `WITH filled AS (
@@ -31,7 +31,7 @@ async function fill({ direct, scope }: Bench): Promise<void> {
   await direct.query('VACUUM (ANALYZE) traces, trace_models, scores');
 }
 
-/** Lists and statistics over a million traces, beside the statement of the same rows run directly, in milliseconds. */
+/** Lists a million traces and computes statistics of them, in milliseconds. The baselines are plain SQL statements. */
 export async function traceSorts(bench: Bench): Promise<void> {
   await fill(bench);
   const { direct, http, scope } = bench;
@@ -62,20 +62,20 @@ export async function traceSorts(bench: Bench): Promise<void> {
       },
     ]);
     bench.report(
-      `list of ${LIMIT} of ${TRACES} traces, ${name}, beside the newest read directly`,
+      `list of ${LIMIT} of ${TRACES} traces, ${name}, compared with reading the newest directly`,
       'ms',
       result,
     );
   }
   const since = new Date(Date.now() - 30 * 86_400_000).toISOString();
-  const sameFigures = `SELECT count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM ended_at - started_at)),
+  const statement = `SELECT count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM ended_at - started_at)),
       percentile_cont(0.95) WITHIN GROUP (ORDER BY extract(epoch FROM ended_at - started_at)), sum(input_tokens),
       sum(output_tokens), sum(cost_usd), sum(error_count)
     FROM traces WHERE workspace_id = $1`;
   for (const group_by of [[], ['day'], ['model']]) {
     const body = JSON.stringify({ since, group_by });
     const result = await compare([
-      { name: 'direct', measure: () => timeCalls(1, 1, () => direct.query(sameFigures, [id])) },
+      { name: 'direct', measure: () => timeCalls(1, 1, () => direct.query(statement, [id])) },
       {
         name: 'service',
         measure: () =>

@@ -11,7 +11,7 @@ const TRACES = 10_000;
 const CALLS = 5;
 
 const QUERIES: readonly [name: string, groupBy: string[]][] = [
-  ['at once', []],
+  ['ungrouped', []],
   ['by model', ['model']],
   ['by case', ['case_id']],
 ];

@@ -41,7 +41,7 @@ function messages(role: string, text: string, times: number): string {
 function spans(): TestSpan[] {
   return Array.from({ length: PER_CALL / PER_TRACE }, newTraceId).flatMap((traceId) => {
     const root = newSpan({ traceId, name: 'answer', attributes: ATTRIBUTES });
-    const below = Array.from({ length: PER_TRACE - 1 }, (_, i) => {
+    const children = Array.from({ length: PER_TRACE - 1 }, (_, i) => {
       const start = SPAN_START + BigInt(i) * 1_000_000n;
       return newSpan({
         traceId,
@@ -51,7 +51,7 @@ function spans(): TestSpan[] {
         attributes: ATTRIBUTES,
       });
     });
-    return [root, ...below];
+    return [root, ...children];
   });
 }
 
@@ -69,18 +69,18 @@ const perSecond = (ms: number): number => (SPANS * 1000) / ms;
 
 /**
  * Reads the rows of as many spans as a round sends, in PostgreSQL's binary COPY format, and creates a table like their
- * partition. The baseline is one COPY of all of them, without the cost of encoding them.
+ * partition. The baseline is one COPY of all these rows, without the cost of encoding them.
  */
 async function storedRows(
   bench: Bench,
 ): Promise<{ copy: () => Promise<number>; drop: () => Promise<unknown> }> {
   const { direct } = bench;
   await direct.query('CREATE TABLE bench_spans (LIKE spans INCLUDING ALL)');
-  const [found] = await direct.query<{ names: string }>(
+  const [columns] = await direct.query<{ names: string }>(
     `SELECT string_agg(attname, ', ') AS names FROM pg_attribute
      WHERE attrelid = 'spans'::regclass AND attnum > 0 AND attgenerated = ''`,
   );
-  const { names } = found!;
+  const { names } = columns!;
   const rows = await direct.copyOut(
     copyTo(`COPY (SELECT ${names} FROM spans ORDER BY trace_no LIMIT ${SPANS}) TO STDOUT (FORMAT binary)`),
   );
@@ -94,7 +94,7 @@ async function storedRows(
   };
 }
 
-/** Exports 100 spans per request, which is answered after its commit. The bodies are encoded beforehand. */
+/** Exports 100 spans per request. The service responds after the commit. The bodies are encoded beforehand. */
 export async function exportTraces(bench: Bench): Promise<void> {
   const send = (encoding: keyof typeof ENCODINGS, clients: number) => async () => {
     const { media, encode, headers } = ENCODINGS[encoding];
@@ -120,10 +120,10 @@ export async function exportTraces(bench: Bench): Promise<void> {
 
 const READS = 100;
 
-/** Measures the time from the 200 of an export until its trace can be read, which the first read always returns. */
+/** Measures the time from the 200 of an export until its trace has been read. The first read always returns it. */
 export async function timeToReadable(bench: Bench): Promise<void> {
-  const took: number[] = [];
-  for (let look = 0; look < READS; look++) {
+  const times: number[] = [];
+  for (let read = 0; read < READS; read++) {
     const sent = spans();
     await bench.http.send(
       'POST',
@@ -132,11 +132,11 @@ export async function timeToReadable(bench: Bench): Promise<void> {
       protobufExport(sent),
       'application/x-protobuf',
     );
-    const begun = performance.now();
+    const startedAt = performance.now();
     await bench.http.send('GET', `/telemetry/v1/traces/${sent[0]!.traceId}`, 200);
-    took.push(performance.now() - begun);
+    times.push(performance.now() - startedAt);
   }
   bench.line(
-    `readable after the 200: ${READS} of ${READS} at the first request, whose answer took ${median(took).toFixed(1)} ms`,
+    `readable after the 200: ${READS} of ${READS} at the first request, whose response took ${median(times).toFixed(1)} ms`,
   );
 }
