@@ -11,7 +11,7 @@ describe('secrets.key', () => {
   });
   afterEach(() => rmSync(directory, { recursive: true }));
 
-  it('is the same for many first starts at once', async () => {
+  it('is the same for many concurrent first starts', async () => {
     const keys = await Promise.all(Array.from({ length: 20 }, () => ensureSecretsKey(directory)));
     const file = path.join(directory, 'secrets.key');
     expect(new Set(keys)).toEqual(new Set([readFileSync(file, 'utf8').trim()]));

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { describeWithRedis, findRedis } from './redis';
 
 describeWithRedis('Redis of the test run', (url) => {
-  it('answers', async () => {
+  it('responds', async () => {
     const client = new Redis(url);
     await expect(client.ping()).resolves.toBe('PONG');
     client.disconnect();
@@ -29,7 +29,7 @@ describe('TEST_REDIS_URL', () => {
     else process.env.TEST_REDIS_URL = given;
   });
 
-  it('is ignored if no server answers there', async () => {
+  it('is ignored if no server responds there', async () => {
     process.env.TEST_REDIS_URL = 'redis://127.0.0.1:1';
     const found = await findRedis();
     expect(found?.url).not.toBe('redis://127.0.0.1:1');

@@ -20,7 +20,7 @@ describe('test database', () => {
     await Promise.all([one.drop(), other.drop()]);
   });
 
-  it('is gone after drop(), even with a connection still open', async () => {
+  it('is removed by drop(), even while a connection is open', async () => {
     const database = await createTestDatabase();
     const forgotten = new Client({ connectionString: database.url });
     const ended = new Promise((resolve) => forgotten.on('error', resolve));
@@ -31,13 +31,13 @@ describe('test database', () => {
   });
 });
 
-describe('server given by TEST_DATABASE_URL', () => {
+describe('the server at TEST_DATABASE_URL', () => {
   const environment = { ...process.env };
   afterEach(() => {
     process.env = { ...environment };
   });
 
-  it('gets prepared copies, loses databases of killed runs, and keeps those of living runs and others', async () => {
+  it('gets prepared copies, and loses the databases of killed runs and no others', async () => {
     const given = await createTestDatabase();
     process.env.TEST_DATABASE_URL = given.url;
     await query(given.url, 'CREATE DATABASE registry_test_0dead0ff_left_over');

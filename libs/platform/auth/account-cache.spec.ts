@@ -15,7 +15,7 @@ const principal = (orgId = 'org_1', expiresInMs = 3_600_000): Principal => ({
   credential: { kind: 'token', issuer: 'i', jti: null, expiresAt: new Date(Date.now() + expiresInMs) },
 });
 
-describe('cached principals', () => {
+describe('AccountCache', () => {
   beforeEach(() => jest.useFakeTimers({ now: 1_800_000_000_000, doNotFake: ['performance'] }));
   afterEach(() => jest.useRealTimers());
 
@@ -25,7 +25,7 @@ describe('cached principals', () => {
     return verify;
   };
 
-  it('expire after the configured time', async () => {
+  it('drops a principal after the configured time', async () => {
     const cache = cacheFor(30);
     const verify = counting();
     await cache.findPrincipal('token', verify);
@@ -38,7 +38,7 @@ describe('cached principals', () => {
     expect(verify).toHaveBeenCalledTimes(2);
   });
 
-  it('expire with their token', async () => {
+  it('drops a principal when its token expires', async () => {
     const cache = cacheFor(30);
     const verify = counting(() => principal('org_1', 5_000));
     await cache.findPrincipal('token', verify);
@@ -48,21 +48,21 @@ describe('cached principals', () => {
     expect(cache.getPrincipal('token')).toBeUndefined();
   });
 
-  it('are not kept if the cache is disabled', async () => {
+  it('keeps nothing if it is disabled', async () => {
     const cache = cacheFor(0);
     await cache.findPrincipal('token', counting());
     expect(cache.getPrincipal('token')).toBeUndefined();
   });
 
-  it('are never failures: a refused token is verified again', async () => {
+  it('keeps no failures: a rejected token is verified again', async () => {
     const cache = cacheFor(30);
-    const refuse = jest.fn(() => Promise.reject(new Error('refused')));
-    await expect(cache.findPrincipal('token', refuse)).rejects.toThrow('refused');
-    await expect(cache.findPrincipal('token', refuse)).rejects.toThrow('refused');
-    expect(refuse).toHaveBeenCalledTimes(2);
+    const reject = jest.fn(() => Promise.reject(new Error('rejected')));
+    await expect(cache.findPrincipal('token', reject)).rejects.toThrow('rejected');
+    await expect(cache.findPrincipal('token', reject)).rejects.toThrow('rejected');
+    expect(reject).toHaveBeenCalledTimes(2);
   });
 
-  it('are verified once for concurrent requests', async () => {
+  it('verifies a token once for concurrent requests', async () => {
     const cache = cacheFor(30);
     const verify = counting();
     const found = await Promise.all(Array.from({ length: 10 }, () => cache.findPrincipal('token', verify)));
@@ -70,7 +70,7 @@ describe('cached principals', () => {
     expect(new Set(found).size).toBe(1);
   });
 
-  it('are dropped when an account of their organization changes, and of no other', async () => {
+  it('drops the principals of an organization when one of its accounts changes, and no others', async () => {
     const cache = cacheFor(30);
     await cache.findPrincipal('one', counting());
     await cache.findPrincipal(
@@ -84,7 +84,7 @@ describe('cached principals', () => {
     expect(cache.getPrincipal('other')).toBeUndefined();
   });
 
-  it('are not kept if they were read before a change and verified after it', async () => {
+  it('does not keep a principal that was read before a change and verified after it', async () => {
     const cache = cacheFor(30);
     let finish: (made: Principal) => void = () => undefined;
     const slow = cache.findPrincipal('token', () => new Promise((resolve) => (finish = resolve)));
@@ -98,7 +98,7 @@ describe('cached principals', () => {
     expect(cache.getPrincipal('token')).toBeUndefined();
   });
 
-  it('are bounded: the least recently used go first', async () => {
+  it('has a maximum size, and drops the least recently used first', async () => {
     const cache = cacheFor(30);
     for (let i = 0; i < 10_050; i++) await cache.findPrincipal(`token ${i}`, counting());
     expect(cache.getPrincipal('token 0')).toBeUndefined();

@@ -7,7 +7,7 @@ const keyOf = async (kid?: string, algorithm = 'ES256'): Promise<JWK> => ({
   kid,
 });
 
-/** An issuer with changeable keys and reachability, and a clock to set. */
+/** An issuer whose keys, reachability and clock a test can change. */
 class Issuer {
   readings = 0;
   now = 1_000_000;
@@ -44,7 +44,7 @@ describe("an issuer's keys", () => {
     expect(await one.importFor('ES256')).toBe(await other.importFor('ES256'));
   });
 
-  it('are read again for an unknown key, so that a rotation takes effect at once', async () => {
+  it('are read again for an unknown key, so that a rotation takes effect immediately', async () => {
     const issuer = new Issuer([await keyOf('a')]);
     await issuer.set.find('a', 'ES256');
     issuer.keys = [await keyOf('b')];

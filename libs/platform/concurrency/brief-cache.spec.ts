@@ -1,35 +1,35 @@
 import { BriefCache } from './brief-cache';
 
-describe('a brief cache', () => {
-  /** A source that counts how often it is read, and answers when told to. */
+describe('BriefCache', () => {
+  /** A source that counts its reads, which end when the test provides a value. */
   class Source {
     reads = 0;
-    private answers: ((value: number | null) => void)[] = [];
+    private pending: ((value: number | null) => void)[] = [];
 
     readonly read = (): Promise<number | null> => {
       this.reads += 1;
-      return new Promise((resolve) => this.answers.push(resolve));
+      return new Promise((resolve) => this.pending.push(resolve));
     };
 
-    answer(value: number | null): void {
-      for (const resolve of this.answers.splice(0)) resolve(value);
+    provide(value: number | null): void {
+      for (const resolve of this.pending.splice(0)) resolve(value);
     }
   }
 
-  it('reads once for callers at the same time, and keeps the value, null included', async () => {
+  it('reads once for concurrent callers, and keeps the value, including null', async () => {
     const [cache, source] = [new BriefCache<number | null>(), new Source()];
-    const found = [cache.find('a', source.read), cache.find('a', source.read)];
+    const values = [cache.find('a', source.read), cache.find('a', source.read)];
     expect(cache.cached('a')).toBeUndefined();
-    source.answer(null);
-    expect(await Promise.all(found)).toEqual([null, null]);
+    source.provide(null);
+    expect(await Promise.all(values)).toEqual([null, null]);
     expect([cache.cached('a'), await cache.find('a', source.read), source.reads]).toEqual([null, null, 1]);
   });
 
-  it('keeps only values that `isKept` accepts', async () => {
+  it('keeps only values that `isCacheable` accepts', async () => {
     const [cache, source] = [new BriefCache<number | null>((value) => value !== null), new Source()];
-    const found = cache.find('a', source.read);
-    source.answer(null);
-    expect([await found, cache.cached('a')]).toEqual([null, undefined]);
+    const values = cache.find('a', source.read);
+    source.provide(null);
+    expect([await values, cache.cached('a')]).toEqual([null, undefined]);
   });
 
   it('does not keep what was read before an invalidation, and reads again', async () => {
@@ -37,17 +37,17 @@ describe('a brief cache', () => {
     const early = cache.find('a', before.read);
     cache.invalidate('a');
     const late = cache.find('a', after.read);
-    after.answer(2);
+    after.provide(2);
     expect(await late).toBe(2);
-    before.answer(1);
+    before.provide(1);
     expect([await early, cache.cached('a')]).toEqual([1, 2]);
   });
 
-  it('drops the entries of a prefix alone', async () => {
+  it('drops only the entries with a prefix', async () => {
     const [cache, source] = [new BriefCache<number | null>(), new Source()];
-    const found = ['a 1', 'a 2', 'b 1'].map((key) => cache.find(key, source.read));
-    source.answer(1);
-    await Promise.all(found);
+    const values = ['a 1', 'a 2', 'b 1'].map((key) => cache.find(key, source.read));
+    source.provide(1);
+    await Promise.all(values);
     cache.invalidateAll('a ');
     expect(['a 1', 'a 2', 'b 1'].map((key) => cache.cached(key))).toEqual([undefined, undefined, 1]);
   });

@@ -1,7 +1,7 @@
 import { ByteBudget } from './byte-budget';
 
 describe('ByteBudget', () => {
-  it('refuses what exceeds the total or the share of an owner, and takes nothing then', () => {
+  it('rejects a size above the total or the share of an owner, and reserves nothing for it', () => {
     const budget = new ByteBudget({ total: 100, share: 50 });
     const a = budget.acquire('a', 50);
     expect(a.tryGrow(1)).toBe(false);
@@ -13,7 +13,7 @@ describe('ByteBudget', () => {
     expect(budget.tryAcquire('c', 50)).toBeDefined();
   });
 
-  it('answers 503 with Retry-After when it is exhausted', () => {
+  it('throws a 503 with Retry-After when it is exhausted', () => {
     const budget = new ByteBudget({ total: 1, detail: 'Too much at once.' });
     expect(() => budget.acquire('a', 2)).toThrow(
       expect.objectContaining({
@@ -25,7 +25,7 @@ describe('ByteBudget', () => {
     );
   });
 
-  it('releases a lease once, and lets it take nothing afterwards', () => {
+  it('releases a lease once, which then reserves nothing more', () => {
     const changes: number[] = [];
     const budget = new ByteBudget({ total: 100, onChange: (used) => changes.push(used) });
     const lease = budget.acquire('a', 30);

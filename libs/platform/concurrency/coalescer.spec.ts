@@ -4,7 +4,7 @@ class BadItem extends Error {}
 
 describe('Coalescer', () => {
   let runs: (readonly string[])[];
-  /** Ends the runs that have begun. */
+  /** Ends the started batches. */
   let finish: (() => void)[];
 
   const upper = (items: readonly string[]): Promise<string[]> => {
@@ -37,7 +37,7 @@ describe('Coalescer', () => {
     expect(await results).toEqual(['X', 'Y', 'Z']);
   });
 
-  it('runs the items of the next turn at once, while earlier ones are still running', async () => {
+  it('runs the items of the next turn immediately, while earlier ones are still running', async () => {
     const coalescer = new Coalescer({ run: upper, max: 10 });
     const results = [coalescer.add(['a'], 'x')];
     await turn();
@@ -48,7 +48,7 @@ describe('Coalescer', () => {
     expect(await Promise.all(results)).toEqual(['X', 'Y']);
   });
 
-  it('collects items until the batch before has ended, if it is sequential', async () => {
+  it('collects items until the previous batch has ended, if it is sequential', async () => {
     const coalescer = new Coalescer({ run: upper, max: 2, isSequential: true });
     const first = coalescer.add(['a'], 'x');
     await turn();
@@ -67,7 +67,7 @@ describe('Coalescer', () => {
     expect(runs.slice(3)).toEqual([['w']]);
   });
 
-  it('waits for results that come later before the next batch begins', async () => {
+  it('waits for delayed results before it starts the next batch', async () => {
     let end = (): void => undefined;
     const later = new Promise<string>((resolve) => (end = () => resolve('LATER')));
     const run = jest.fn((items: readonly string[]) => Promise.resolve(items.map(() => later)));
@@ -93,7 +93,7 @@ describe('Coalescer', () => {
     expect((await results).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('runs nothing again after any other error, because it may have been done', async () => {
+  it('runs nothing again after any other error, because the batch may have taken effect', async () => {
     const coalescer = new Coalescer({ run: upper, max: 10, isSequential: true, isOfOneItem });
     const failed = await Promise.allSettled(['x', 'down'].map((item) => coalescer.add(['a'], item)));
     expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
@@ -104,7 +104,7 @@ describe('Coalescer', () => {
     expect(await next).toBe('Y');
   });
 
-  it('leaves out items whose request has ended before their batch begins', async () => {
+  it('skips items whose request has ended before their batch starts', async () => {
     const coalescer = new Coalescer({ run: upper, max: 10, isSequential: true });
     const first = coalescer.add(['a'], 'x');
     await turn();

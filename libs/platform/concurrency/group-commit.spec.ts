@@ -13,8 +13,8 @@ async function settle(): Promise<void> {
 }
 
 /**
- * A store of texts, which preparing converts to upper case, and whose writes wait for `proceed`. Writing a text with `bad`
- * fails; preparing a text with `refused` fails.
+ * A store of texts. Preparing a text converts it to upper case, and writes wait for `proceed`. Writing a text with `bad`
+ * fails, and so does preparing a text with `invalid`.
  */
 function store(limiter = limitTo(1), maxWeight = 100) {
   const groups: string[][] = [];
@@ -24,7 +24,7 @@ function store(limiter = limitTo(1), maxWeight = 100) {
     owner: 'groups',
     limiter,
     prepare: (text) => {
-      if (text.includes('refused')) throw new Error(`${text} cannot be read`);
+      if (text.includes('invalid')) throw new Error(`${text} cannot be read`);
       return text.toUpperCase();
     },
     maxWeight,
@@ -67,7 +67,7 @@ describe('GroupCommit', () => {
     expect(groups).toEqual([['A'], ['B', 'C']]);
   });
 
-  it('writes a lone item at once, and several groups in parallel up to the limit', async () => {
+  it('writes a lone item immediately, and several groups in parallel up to the limit', async () => {
     const { groups, add, proceed } = store(limitTo(2));
     const answers: Promise<string>[] = [];
     for (const text of ['a', 'b', 'c']) {
@@ -147,7 +147,7 @@ describe('GroupCommit', () => {
     const { groups, add, proceed } = store();
     let isOver = false;
     const flood = Array.from({ length: 3 }, async () => {
-      while (!isOver) await add('refused', 'flooding');
+      while (!isOver) await add('invalid', 'flooding');
     });
     const answer = add('good');
     await settle();
@@ -191,9 +191,9 @@ describe('GroupCommit', () => {
   it('rejects an item that cannot be prepared, and writes the others', async () => {
     const { groups, add, occupy, proceed } = store();
     await occupy();
-    const answers = Promise.all(['refused', 'b'].map((text) => add(text)));
+    const answers = Promise.all(['invalid', 'b'].map((text) => add(text)));
     await proceed();
-    expect(await answers).toEqual(['refused cannot be read', 'B is written']);
+    expect(await answers).toEqual(['invalid cannot be read', 'B is written']);
     expect(groups).toEqual([['B']]);
   });
 
@@ -235,7 +235,7 @@ describe('GroupCommit', () => {
     expect(groups).toEqual([['A', 'B']]);
   });
 
-  it('does not write aborted items, unless their write has begun', async () => {
+  it('does not write aborted items, unless their write has started', async () => {
     const { groups, add, proceed } = store();
     const gone = new AbortController();
     const begun = add('begun', 'o', gone.signal);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { backOffMs, pause, retry } from './retry';
 
-const AWAY = new Error('away');
-const isAway = (error: unknown): boolean => error === AWAY;
+const OUTAGE = new Error('unavailable');
+const isOutage = (error: unknown): boolean => error === OUTAGE;
 
 /** Fails with these errors, one after another, and then succeeds. */
 const failing = (...errors: unknown[]) =>
@@ -10,14 +10,14 @@ const failing = (...errors: unknown[]) =>
 
 describe('retry', () => {
   it('repeats the work until it succeeds', async () => {
-    const work = failing(AWAY, AWAY);
-    expect(await retry(work, { isRetryable: isAway, firstDelayMs: 1 })).toBe('done');
+    const work = failing(OUTAGE, OUTAGE);
+    expect(await retry(work, { isRetryable: isOutage, firstDelayMs: 1 })).toBe('done');
     expect(work).toHaveBeenCalledTimes(3);
   });
 
-  it('throws at once an error that another attempt would not mend', async () => {
-    const work = failing(AWAY, new TypeError('a mistake'));
-    await expect(retry(work, { isRetryable: isAway, firstDelayMs: 0 })).rejects.toThrow('a mistake');
+  it('immediately throws an error that a retry cannot fix', async () => {
+    const work = failing(OUTAGE, new TypeError('a mistake'));
+    await expect(retry(work, { isRetryable: isOutage, firstDelayMs: 0 })).rejects.toThrow('a mistake');
     expect(work).toHaveBeenCalledTimes(2);
   });
 
@@ -26,24 +26,24 @@ describe('retry', () => {
     await expect(retry(work, { attempts: 2, firstDelayMs: 0 })).rejects.toThrow('second');
   });
 
-  it("ends the waiting with the signal's reason", async () => {
+  it("stops waiting, and throws the signal's reason, on an abort", async () => {
     const controller = new AbortController();
     const reason = new Error('cancelled');
-    const waiting = retry(failing(AWAY), { firstDelayMs: 1e9, maxDelayMs: 1e9, signal: controller.signal });
+    const waiting = retry(failing(OUTAGE), { firstDelayMs: 1e9, maxDelayMs: 1e9, signal: controller.signal });
     setImmediate(() => controller.abort(reason));
     await expect(waiting).rejects.toBe(reason);
     await expect(pause(1e9, AbortSignal.abort(reason))).rejects.toBe(reason);
   });
 });
 
-describe('the wait before another attempt', () => {
+describe('the wait before a retry', () => {
   it.each([
     [1, 500],
     [2, 1_000],
     [6, 16_000],
     [7, 30_000],
     [5_000, 30_000],
-  ])('is at most a bound that doubles: attempt %i, %i ms', (attempt, bound) => {
+  ])('has a bound that doubles: attempt %i, %i ms', (attempt, bound) => {
     expect(backOffMs(attempt, { random: () => 0 })).toBe(0);
     expect(backOffMs(attempt, { retryAfterMs: undefined, random: () => 0.5 })).toBe(bound / 2);
     expect(backOffMs(attempt, { retryAfterMs: 0, random: () => 1 })).toBe(bound);

@@ -1,7 +1,7 @@
 import { setImmediate as settle } from 'node:timers/promises';
 import { SingleFlight } from './single-flight';
 
-const GONE = new Error('the client has gone');
+const DISCONNECTED = new Error('the client has disconnected');
 
 describe('SingleFlight', () => {
   let flights: SingleFlight<string>;
@@ -37,13 +37,13 @@ describe('SingleFlight', () => {
     expect(signals.map((signal) => signal.aborted)).toEqual([false, false]);
   });
 
-  it('keeps keys apart', async () => {
+  it('separates keys', async () => {
     const one = flights.run('one', undefined, () => Promise.resolve('1'));
     const other = flights.run('other', undefined, () => Promise.resolve('2'));
     expect(await Promise.all([one, other])).toEqual(['1', '2']);
   });
 
-  it('tells a failure to all callers, and runs the work again for the next', async () => {
+  it('passes a failure to all callers, and runs the work again for the next one', async () => {
     const both = [asked(), asked()];
     fail(new Error('no answer'));
     for (const { answer } of both) await expect(answer).rejects.toThrow('no answer');
@@ -52,32 +52,32 @@ describe('SingleFlight', () => {
     expect(await next.answer).toBe('done');
   });
 
-  it('lets each caller leave by its own signal, and goes on for the others', async () => {
+  it('lets each caller leave with its own signal, and continues for the others', async () => {
     const [first, second, third] = [asked(), asked(), asked()];
-    first.client.abort(GONE);
-    await expect(first.answer).rejects.toBe(GONE);
-    second.client.abort(GONE);
-    await expect(second.answer).rejects.toBe(GONE);
+    first.client.abort(DISCONNECTED);
+    await expect(first.answer).rejects.toBe(DISCONNECTED);
+    second.client.abort(DISCONNECTED);
+    await expect(second.answer).rejects.toBe(DISCONNECTED);
     expect(signals.map((signal) => signal.aborted)).toEqual([false]);
     finish('done');
     expect(await third.answer).toBe('done');
   });
 
-  it('goes on for a caller without a signal when the others have left', async () => {
+  it('continues for a caller without a signal when the others have left', async () => {
     const stays = flights.run('key', undefined, work);
     const leaves = asked();
-    leaves.client.abort(GONE);
-    await expect(leaves.answer).rejects.toBe(GONE);
+    leaves.client.abort(DISCONNECTED);
+    await expect(leaves.answer).rejects.toBe(DISCONNECTED);
     finish('done');
     expect(await stays).toBe('done');
     expect(signals.map((signal) => signal.aborted)).toEqual([false]);
   });
 
-  it('aborts the work when all callers have left, and runs it anew for the next', async () => {
+  it('aborts the work when all callers have left, and runs it again for the next one', async () => {
     const [first, second] = [asked(), asked()];
-    for (const { client } of [first, second]) client.abort(GONE);
-    await expect(first.answer).rejects.toBe(GONE);
-    await expect(second.answer).rejects.toBe(GONE);
+    for (const { client } of [first, second]) client.abort(DISCONNECTED);
+    await expect(first.answer).rejects.toBe(DISCONNECTED);
+    await expect(second.answer).rejects.toBe(DISCONNECTED);
     expect(signals.map((signal) => signal.aborted)).toEqual([true]);
     const next = asked();
     await settle();
@@ -87,11 +87,11 @@ describe('SingleFlight', () => {
   });
 
   it('does not run the work for a caller who has already left', async () => {
-    await expect(flights.run('key', AbortSignal.abort(GONE), work)).rejects.toBe(GONE);
+    await expect(flights.run('key', AbortSignal.abort(DISCONNECTED), work)).rejects.toBe(DISCONNECTED);
     expect(signals).toEqual([]);
   });
 
-  it('lets nobody join work from before a clear, and still answers its callers', async () => {
+  it('lets no caller join work from before a clear, and still passes its result to its callers', async () => {
     const before = flights.run('key', undefined, work);
     const finishBefore = finish;
     flights.clear();

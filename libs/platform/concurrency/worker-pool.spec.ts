@@ -37,14 +37,14 @@ describe('WorkerPool', () => {
     expect(await pool.run(A, NEVER, 'double', 5)).toBe(10);
   });
 
-  it('moves the buffers of the input that the caller names, and typed arrays of the result', async () => {
+  it('transfers the buffers of the input that the caller names, and typed arrays of the result', async () => {
     const values = Float64Array.of(1, 2, 3);
     const { sum, negated } = await open(1).run(A, NEVER, 'sum', values, { transfer: [values.buffer] });
     expect([sum, [...negated]]).toEqual([6, [-1, -2, -3]]);
     expect(values).toHaveLength(0);
   });
 
-  it('lets organizations take turns, and refuses whoever waits for most if too many wait', async () => {
+  it('lets organizations take turns, and rejects a task of the one with the most when the queue is full', async () => {
     const pool = open(1, 3);
     const order: string[] = [];
     const run = async (orgId: string): Promise<void> => {
@@ -56,7 +56,7 @@ describe('WorkerPool', () => {
     expect(outcomes[3]).toMatchObject({ status: 'rejected', reason: { code: 'service_overloaded' } });
   });
 
-  it('terminates a task when its signal is aborted, waiting or running, and goes on with the rest', async () => {
+  it('terminates a task when its signal is aborted, waiting or running, and continues with the others', async () => {
     const pool = open(1);
     const controller = new AbortController();
     const { signal } = controller;
@@ -82,7 +82,7 @@ describe('WorkerPool', () => {
     expect(await pool.run(A, NEVER, 'double', 3)).toBe(6);
   }); // prettier-ignore
 
-  it('does not count the start of a thread as time of its task', async () => {
+  it('does not count the start of a thread in the time of its task', async () => {
     const pool = open(1, 10, 'slow-start');
     expect(await pool.run(A, NEVER, 'double', 3, { deadlineMs: 500 })).toBe(6);
   });

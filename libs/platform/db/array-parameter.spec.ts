@@ -55,7 +55,7 @@ describe('arrayParameter', () => {
     expect(await roundTrip('int8', values)).toEqual(values.map(String));
   });
 
-  it('takes 64 bits in hexadecimal', async () => {
+  it('accepts 64 bits in hexadecimal', async () => {
     const values = ['0000000000000001', '7fffffffffffffff', 'ffffffffffffffff', '8000000000000000'];
     expect(await roundTrip('int8', values)).toEqual([
       '1',
@@ -65,19 +65,19 @@ describe('arrayParameter', () => {
     ]);
   });
 
-  it('refuses what is not an integer', () => {
+  it('rejects values that are not integers', () => {
     for (const value of [0.5, NaN, Infinity, 2 ** 63])
       expect(() => arrayParameter('int8', [value])).toThrow(RangeError);
   });
 
-  it('refuses a text that is not 64 or 128 bits in hexadecimal', () => {
+  it('rejects a text that is not 64 or 128 bits in hexadecimal', () => {
     for (const value of ['', '1', '-1', '12345678', '0'.repeat(15), '0'.repeat(17), `${'0'.repeat(15)}x`]) {
       expect(() => arrayParameter('int8', [value])).toThrow(RangeError);
       expect(() => arrayParameter('uuid', [value.repeat(2)])).toThrow(RangeError);
     }
   });
 
-  it('takes texts from a slab, whatever their size', async () => {
+  it('reads texts from a slab, whatever their size', async () => {
     const slab = new TextSlab(16);
     const texts = ['"short"', '"as long as that"', `"${'世界 🌍'.repeat(1_000)}"`, '1'];
     expect(
@@ -122,7 +122,7 @@ describe('arrayParameter', () => {
     expect(await roundTrip('text', [])).toEqual([]);
   });
 
-  it('unfolds several columns row by row', async () => {
+  it('unnests several columns row by row', async () => {
     const columns = new BulkColumns<{ id: string; size: number | null }>([
       { name: 'id', type: 'text', value: ({ id }) => id },
       { name: 'size', type: 'int8', value: ({ size }) => size },

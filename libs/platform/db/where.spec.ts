@@ -16,7 +16,7 @@ describe('Where', () => {
     expect(statement.values).toEqual([1, 'wsp_1', 'a', 2, 3]);
   });
 
-  it('reads the rows of all tenants only when asked to', () => {
+  it('includes the rows of all tenants only on request', () => {
     expect(Where.acrossTenants().sql.text).toBe('true');
   });
 });

@@ -16,7 +16,7 @@ import { serverUser } from './server-user';
 
 const LIBRARY_LINK = 'lib/libpq.so.5';
 
-describe('binaries', () => {
+describe('the binaries of PostgreSQL', () => {
   let home: string;
   let cache: string;
   let installed: BinariesPackage;
@@ -37,7 +37,7 @@ describe('binaries', () => {
   });
   afterAll(() => rmSync(home, { recursive: true }));
 
-  /** As a checkout in root's home; for a normal user, as an installation by root with its install scripts blocked. */
+  /** Like a checkout in root's home, or, for a normal user, an installation by root with blocked install scripts. */
   function makeUnusable(): void {
     if (user) {
       chmodSync(path.join(home, 'node_modules'), 0o700);
@@ -51,7 +51,7 @@ describe('binaries', () => {
     expect(usableBinaries(installed, user, [])).toEqual({ directory: installed.directory, major: 18 });
   });
 
-  it('get the links that a blocked install script did not make', () => {
+  it('get the links that a blocked install script did not create', () => {
     unlinkSync(path.join(installed.directory, LIBRARY_LINK));
     usableBinaries(installed, user, []);
     expect(existsSync(path.join(installed.directory, LIBRARY_LINK))).toBe(true);
@@ -71,7 +71,7 @@ describe('binaries', () => {
     expect(existsSync(path.join(directory, 'mark'))).toBe(true);
   });
 
-  it('are not run from a copy that others could have made or changed', () => {
+  it('are not run from a copy that others could have created or changed', () => {
     makeUnusable();
     const copy = path.dirname(usableBinaries(installed, user, [cache]).directory);
     if (user) chownSync(copy, user.uid, user.gid);
@@ -89,7 +89,7 @@ describe('binaries', () => {
   it.each([
     ['win32', 'x64'],
     ['sunos', 'sparc'],
-  ])('fail with an error that says what to do if there are none for %s on %s', (platform, arch) => {
+  ])('fail with an error that suggests DATABASE_URL if there are none for %s on %s', (platform, arch) => {
     expect(() => installedBinaries(platform, arch)).toThrow(
       new RegExp(`${platform} on ${arch}.*DATABASE_URL`),
     );

@@ -19,7 +19,7 @@ describe('the claim of a directory', () => {
     rmSync(directory, { recursive: true });
   });
 
-  /** Starts a process that claims the directory and keeps it. Resolves once it has the claim. */
+  /** Starts a process that claims the directory and keeps the claim. Resolves once it has the claim. */
   async function claimingProcess(): Promise<ChildProcess> {
     const script = `
       const { claimDirectory } = require(${JSON.stringify(require.resolve('./directory-claim'))});
@@ -29,7 +29,7 @@ describe('the claim of a directory', () => {
     return child;
   }
 
-  it('refuses other contenders, and leaves no files of theirs behind', async () => {
+  it('excludes other contenders, and leaves none of their files', async () => {
     const release = await claimDirectory(directory);
     const claims = readdirSync(directory);
     await expect(claimDirectory(directory, TIMEOUT_MS)).rejects.toThrow(
@@ -40,7 +40,7 @@ describe('the claim of a directory', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it('ends when its process is killed, and not when it is paused', async () => {
+  it('ends when its process is killed, but not when it is paused', async () => {
     const { pid } = await claimingProcess();
     process.kill(pid!, 'SIGSTOP');
     await expect(claimDirectory(directory, TIMEOUT_MS)).rejects.toThrow(`is in use by process ${pid}`);
@@ -50,7 +50,7 @@ describe('the claim of a directory', () => {
     release();
   });
 
-  it('waits for a process that is just finishing', async () => {
+  it('waits for a process that is about to exit', async () => {
     const release = await claimDirectory(directory);
     setTimeout(release, 50);
     (await claimDirectory(directory))();
@@ -70,7 +70,7 @@ describe('the claim of a directory', () => {
     for (const outcome of outcomes) if (outcome.status === 'fulfilled') outcome.value();
   });
 
-  it('names the host of a process in another container', async () => {
+  it('reports the host of a process in another container', async () => {
     const claim = path.join(directory, 'claim-7-0123abcd@web-7');
     spawnSync('mkfifo', [claim]);
     child = spawn('sh', ['-c', 'exec 3<>"$0"; echo; read -r line', claim], {
@@ -82,7 +82,7 @@ describe('the claim of a directory', () => {
     );
   });
 
-  it('fails without write permission, and says what to do', async () => {
+  it('fails without write permission, and reports the remedy', async () => {
     await expect(claimDirectory('/proc/self', TIMEOUT_MS)).rejects.toThrow(
       /cannot be used: .*choose another DATA_DIR/,
     );

@@ -6,7 +6,7 @@ import { startEmbeddedPostgres } from './embedded-postgres';
 import * as ports from './free-port';
 
 describe('embedded PostgreSQL', () => {
-  it('starts on another port when the one it found is taken before it gets there', async () => {
+  it('starts on another port if its chosen port is taken before it listens', async () => {
     const faster = createServer();
     await new Promise<void>((resolve) => faster.listen(0, '127.0.0.1', resolve));
     const taken = (faster.address() as AddressInfo).port;

@@ -20,10 +20,10 @@ async function decoded(
   return Buffer.concat(output);
 }
 
-/** Returns the status and code of a refusal. */
-async function refusalOf(work: Promise<unknown>): Promise<[number, string]> {
+/** Returns the status and code with which the work is rejected. */
+async function rejectionOf(work: Promise<unknown>): Promise<[number, string]> {
   const error: unknown = await work.then(
-    () => new Error('It was not refused.'),
+    () => new Error('It was not rejected.'),
     (thrown: unknown) => thrown,
   );
   if (error instanceof Problem) return [error.status, error.code];
@@ -47,13 +47,13 @@ describe('decode', () => {
     [['base64'], base64(bytes)],
     [BOTH, base64(gzipSync(bytes))],
     [['base64', 'gzip'], gzipSync(base64(bytes))],
-  ])('undoes %j, the last first, whatever the chunks', async (codings, body) => {
+  ])('decodes %j, the last one first, whatever the chunks', async (codings, body) => {
     for (let length = 1; length <= body.length; length++) {
       expect(await decodedIn(length, body, codings)).toEqual(bytes);
     }
   });
 
-  it('undoes bodies much larger than a chunk', async () => {
+  it('decodes bodies much larger than a chunk', async () => {
     const large = randomBytes(3 * MIB);
     expect((await decodedIn(MIB / 2, base64(gzipSync(large)), BOTH, 3 * MIB)).equals(large)).toBe(true);
     expect(
@@ -82,9 +82,9 @@ describe('decode', () => {
     ['gzip with another length', wrongLength],
     ['gzip and a text', Buffer.concat([whole, bytes])],
     ['gzip and the beginning of more', Buffer.concat([whole, whole.subarray(0, 5)])],
-  ])('refuses %s with 400, whatever the chunks', async (_, body) => {
+  ])('rejects %s with 400, whatever the chunks', async (_, body) => {
     for (const length of [1, 2, 3, 5, 7, whole.length - 1, whole.length, whole.length + 1, 4 * MIB]) {
-      expect(await refusalOf(decodedIn(length, body, ['gzip']))).toEqual([400, 'invalid_request']);
+      expect(await rejectionOf(decodedIn(length, body, ['gzip']))).toEqual([400, 'invalid_request']);
     }
   });
 
@@ -96,7 +96,7 @@ describe('decode', () => {
       [gzipSync(base64(bytes)), ['base64', 'gzip']],
     ] as [Buffer, ContentCoding[]][]) {
       expect(await decoded([body], codings, bytes.length)).toEqual(bytes);
-      expect(await refusalOf(decoded([body], codings, bytes.length - 1))).toEqual([
+      expect(await rejectionOf(decoded([body], codings, bytes.length - 1))).toEqual([
         413,
         'compressed_payload_too_large',
       ]);
@@ -115,19 +115,19 @@ describe('decode', () => {
     function* chunks(): Generator<Buffer> {
       for (; read < bomb.length; read += 1024) yield bomb.subarray(read, read + 1024);
     }
-    expect(await refusalOf(decoded(chunks(), ['gzip'], MIB))).toEqual([413, 'compressed_payload_too_large']);
+    expect(await rejectionOf(decoded(chunks(), ['gzip'], MIB))).toEqual([413, 'compressed_payload_too_large']);
     expect(read).toBeLessThan(bomb.length / 2);
   });
 
-  it('refuses endless line breaks, which decode to nothing', async () => {
+  it('rejects endless line breaks, which decode to nothing', async () => {
     const body = gzipSync(Buffer.alloc(64 * MIB, '\n'));
-    expect(await refusalOf(decoded([body], ['base64', 'gzip'], MIB))).toEqual([
+    expect(await rejectionOf(decoded([body], ['base64', 'gzip'], MIB))).toEqual([
       413,
       'compressed_payload_too_large',
     ]);
   });
 
-  it('throws what its source throws', async () => {
+  it('throws the error of its source', async () => {
     async function* broken(): AsyncGenerator<Buffer> {
       yield gzipSync(bytes).subarray(0, 20);
       await Promise.reject(new Problem('request_timeout', 'The client stalls.', { status: 408 }));
@@ -136,7 +136,7 @@ describe('decode', () => {
     const reading = async (): Promise<void> => {
       for await (const chunk of decode(broken(), ['gzip'], MIB)) read.push(chunk);
     };
-    expect(await refusalOf(reading())).toEqual([408, 'request_timeout']);
+    expect(await rejectionOf(reading())).toEqual([408, 'request_timeout']);
   });
 });
 
@@ -165,11 +165,11 @@ describe('base64', () => {
     ['a space', 'Zm9v YmFy'],
     ['a character outside ASCII', 'Zm9vYmFé'],
     ['a NUL', 'Zm9vYmF\0'],
-  ])('refuses %s, whatever the chunks', async (_, given) => {
+  ])('rejects %s, whatever the chunks', async (_, given) => {
     expect(() => decodeBase64(given)).toThrow(Problem);
     const body = Buffer.from(given);
     for (let length = 1; length <= body.length; length++) {
-      expect(await refusalOf(decodedIn(length, body, ['base64']))).toEqual([400, 'invalid_base64']);
+      expect(await rejectionOf(decodedIn(length, body, ['base64']))).toEqual([400, 'invalid_base64']);
     }
   });
 });

@@ -13,7 +13,7 @@ describe('the body of a request', () => {
   const outcomes: Promise<string>[] = [];
   let server: http.Server;
 
-  /** Answers with the size of the body, or with the status and code of its refusal. */
+  /** Responds with the size of the body, or with the status and code of its rejection. */
   async function answer(incoming: http.IncomingMessage): Promise<string> {
     const request = incoming as ServiceRequest;
     const lease = budget.acquire('a');
@@ -67,7 +67,7 @@ describe('the body of a request', () => {
     expect(await answered(socket)).toBe(String(LIMIT));
   });
 
-  it.each(['/whole', '/streamed'])('is 413 at %s when too large, announced or not', async (path) => {
+  it.each(['/whole', '/streamed'])('is rejected with 413 at %s if it is too large, with or without a declared length', async (path) => {
     const announced = send(path, `Content-Length: ${LIMIT + 1}`);
     announced.write('x'.repeat(LIMIT + 1));
     expect(await answered(announced)).toBe('413 payload_too_large');
@@ -76,7 +76,7 @@ describe('the body of a request', () => {
     expect(await answered(chunked)).toBe('413 payload_too_large');
   });
 
-  it('is received in the pieces in which it comes, if it is small and its size is known', async () => {
+  it('is received in the chunks in which it arrives, if it is small and its size is known', async () => {
     const socket = send('/whole', 'Content-Length: 6');
     for (const piece of ['ab', 'cd', 'ef']) {
       socket.write(piece);
@@ -89,14 +89,14 @@ describe('the body of a request', () => {
   it.each([
     [CHUNKED, '1\r\nx\r\n'],
     ['Content-Length: 1000', 'x'],
-  ])('is 408 when it is read whole and takes too long, though it never stalls (%s)', async (head, piece) => {
+  ])('is rejected with 408 if it is read whole and takes too long, although it never stalls (%s)', async (head, piece) => {
     const socket = send('/slow', head);
     const trickle = setInterval(() => socket.write(piece), 20);
     expect(await answered(socket)).toBe('408 request_timeout');
     clearInterval(trickle);
   });
 
-  it('holds its bytes in the lease until that is released', async () => {
+  it('keeps its bytes reserved until the lease is released', async () => {
     const socket = send('/whole', 'Content-Length: 1000');
     socket.write('x');
     while (budget.used !== 1000) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -105,7 +105,7 @@ describe('the body of a request', () => {
     expect(budget.used).toBe(0);
   });
 
-  it.each(['/whole', '/streamed'])('gives up at %s when the connection breaks off', async (path) => {
+  it.each(['/whole', '/streamed'])('is abandoned at %s when the connection breaks', async (path) => {
     const arrival = once(server, 'request');
     const socket = send(path, 'Content-Length: 1000');
     socket.write('x');

@@ -24,15 +24,15 @@ describe('the Content-Encoding of a body', () => {
     ['gzip, base64, gzip', BOTH, 'gzip, base64, identity'],
     ['gzip;q=1', BOTH, 'gzip, base64, identity'],
     ['gzip', [], 'identity'],
-  ])('refuses %j if the route accepts %j, and names the accepted codings', (header, allowed, accepted) => {
-    let refusal: unknown;
+  ])('rejects %j if the route accepts %j, and names the accepted codings', (header, allowed, accepted) => {
+    let rejection: unknown;
     try {
       codingsOf(header, allowed);
     } catch (error) {
-      refusal = error;
+      rejection = error;
     }
-    expect(refusal).toBeInstanceOf(Problem);
-    expect(refusal).toMatchObject({
+    expect(rejection).toBeInstanceOf(Problem);
+    expect(rejection).toMatchObject({
       status: 415,
       code: 'unsupported_content_encoding',
       headers: { 'Accept-Encoding': accepted },

@@ -94,7 +94,7 @@ describe('the signal of a request', () => {
     expect((signal.reason as Problem).status).toBe(408);
   });
 
-  it('is not aborted by a response', async () => {
+  it('is not aborted when the response is sent', async () => {
     const url = await start(60_000);
     expect(await (await fetch(`${url}/answered`)).text()).toBe('answered');
     await (await fetch(`${url}/answered`)).text();

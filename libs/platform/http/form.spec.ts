@@ -48,7 +48,7 @@ describe('a form with one file', () => {
     spooled.finish();
     return readMultipart({ file: spooled, contentType }, rules);
   }
-  const refusal = async (body: Buffer, contentType?: string) => {
+  const rejection = async (body: Buffer, contentType?: string) => {
     const error = await readForm(body, contentType).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: 'Problem' });
     const { status, detail } = error as { status: number; detail: string };
@@ -88,11 +88,11 @@ describe('a form with one file', () => {
   it('accepts files and fields up to their limits', async () => {
     const form = await readForm(bodyOf([field('name', 'x'.repeat(20)), file(randomBytes(1000))]));
     expect([form.file.size, form.fields['name']!.length]).toEqual([1000, 20]);
-    expect(await refusal(bodyOf([file(randomBytes(1001))]))).toEqual([
+    expect(await rejection(bodyOf([file(randomBytes(1001))]))).toEqual([
       413,
       expect.stringMatching(/1000 bytes/),
     ]);
-    expect(await refusal(bodyOf([field('note', 'x'.repeat(21)), file('')]))).toEqual([
+    expect(await rejection(bodyOf([field('note', 'x'.repeat(21)), file('')]))).toEqual([
       413,
       expect.stringMatching(/note .* 20 bytes/),
     ]);
@@ -117,7 +117,7 @@ describe('a form with one file', () => {
     });
     const long = read('a'.repeat(71));
     for (const type of [long.type, 'multipart/form-data; boundary=""', 'multipart/form-data']) {
-      expect(await refusal(long.body, type)).toEqual([400, expect.stringMatching(/boundary of 1 to 70/)]);
+      expect(await rejection(long.body, type)).toEqual([400, expect.stringMatching(/boundary of 1 to 70/)]);
     }
     const longest = read('a'.repeat(70));
     expect((await readForm(longest.body, longest.type)).file.size).toBe(1);
@@ -150,8 +150,8 @@ describe('a form with one file', () => {
     ],
   ];
   for (const [title, body, detail, contentType] of cases) {
-    it(`is refused ${title}`, async () => {
-      expect(await refusal(body, contentType)).toEqual([400, expect.stringMatching(detail)]);
+    it(`is rejected ${title}`, async () => {
+      expect(await rejection(body, contentType)).toEqual([400, expect.stringMatching(detail)]);
     });
   }
 });
@@ -186,7 +186,7 @@ describe('a form with files', () => {
     ]);
   });
 
-  it('is refused with too many of them', async () => {
+  it('is rejected if it has too many files', async () => {
     const many = Array.from({ length: 4 }, (_, index) => at(`${index}`, 'x'));
     await expect(read(many)).rejects.toMatchObject({
       status: 400,

@@ -11,7 +11,7 @@ const sha256 = (text: string): string => createHash('sha256').update(text).diges
 describe('a body that arrives while it is read', () => {
   const withKey = { 'idempotency-key': 'k', 'content-type': 'text/plain' };
 
-  it('is hashed on its way', async () => {
+  it('is hashed as it arrives', async () => {
     const incoming = new IncomingBytes(withKey, chunksOf('one', 'two'));
     const read: string[] = [];
     for await (const chunk of incoming.bytes) read.push(chunk.toString());
@@ -19,12 +19,12 @@ describe('a body that arrives while it is read', () => {
     expect(await incoming.sha256()).toBe(sha256('onetwo'));
   });
 
-  it('is read to its end when only its digest is asked for', async () => {
+  it('is read to its end if only its digest is requested', async () => {
     expect(await new IncomingBytes(withKey, chunksOf('one', 'two')).sha256()).toBe(sha256('onetwo'));
     expect(await new IncomingBytes(withKey, chunksOf()).sha256()).toBe(sha256(''));
   });
 
-  it('has no digest when it was not read to its end', async () => {
+  it('has no digest if it was not read to its end', async () => {
     const incoming = new IncomingBytes(withKey, chunksOf('one', 'two'));
     const chunks = incoming.bytes[Symbol.asyncIterator]();
     await chunks.next();
@@ -32,7 +32,7 @@ describe('a body that arrives while it is read', () => {
     await expect(incoming.sha256()).rejects.toThrow('not read to its end');
   });
 
-  it('throws what breaks it', async () => {
+  it('throws the error that interrupts it', async () => {
     const broken = (async function* (): AsyncGenerator<Buffer, void, undefined> {
       yield* chunksOf('one');
       throw new Error('gone');

@@ -99,7 +99,7 @@ class Text {
   constructor(readonly text: string) {}
 }
 
-/** Values that JavaScript would change, or that no body may hold, as JSON text. */
+/** Values that JavaScript would change, or that no body may contain, as JSON text. */
 const CRITICAL = ['9007199254740993', '1.0', '-0', '1e400', '1e-400', '"\\u0000"', '"\\ud800"'].map(
   (text) => new Text(text),
 );
@@ -134,7 +134,7 @@ function written(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-/** What a client notices of a body: the fault, or the values that would be stored. */
+/** Returns what a body results in for its client: the fault, or the values that would be stored. */
 function outcome(read: () => unknown): unknown {
   try {
     const dto = validateBody(BodyDto, read());
@@ -177,7 +177,7 @@ describe('a large body', () => {
   /** Makes a body too long for the event loop. */
   const long = (text: string): string => text + ' '.repeat(INLINE_JSON_MAX);
 
-  it('is read like a small one, whatever it holds', () => {
+  it('is read like a small one, whatever it contains', () => {
     const outline = outlineOf(BodyDto);
     fc.assert(
       fc.property(members(json), (text) => {
@@ -203,7 +203,7 @@ describe('a large body', () => {
     ['too many unknown members', `{${Array.from({ length: 300 }, (_, n) => `"k${n}":[${n}]`).join(',')}}`],
     ['read-only members', '{"id":{},"at":[[]],"name":"n"}'],
     ['a list', '[{"name":"n"}]'],
-  ])('is answered like a small one: %s', async (_, text) => {
+  ])('has the same result as a small one: %s', async (_, text) => {
     const parsed = await parse(long(text), BodyDto);
     expect(outcome(() => parsed)).toEqual(outcome(() => parseBody(Buffer.from(text), BodyDto)));
   });
@@ -229,7 +229,7 @@ describe('a large body', () => {
     expect(toJsonText(body)).toBe(text);
   });
 
-  it.each(['small', 'large'])('refuses only the items that cannot be read: %s', async (size) => {
+  it.each(['small', 'large'])('rejects only the items that cannot be read: %s', async (size) => {
     const items = '[{"name":"a","input":[1e400]},{"name":"b","input":{"a":["\\ud800",[]]}}]';
     const text = `{"items":${items}}`;
     const body = (await parse(size === 'large' ? long(text) : text, BodyDto)) as { items: unknown[] };
@@ -238,7 +238,7 @@ describe('a large body', () => {
     expect(second).toMatchObject(['invalid_request', /surrogate/, [{ pointer: '/input/a/0' }]].map(matching));
   });
 
-  it('that is not JSON is refused as a whole, even after an item that cannot be read', async () => {
+  it('that is not JSON is rejected as a whole, even after an item that cannot be read', async () => {
     for (const text of ['{"items":[{"input":1e400},{]}', '{"items":[{"input":"\\ud800"},{}]']) {
       await expect(parse(text, BodyDto)).rejects.toMatchObject({
         detail: expect.stringMatching(/^The body is not JSON/) as string,
@@ -252,7 +252,7 @@ describe('a large body', () => {
     expect(outcomeOfItem(items[1])).toBe('{"name":"a","input":1}');
   });
 
-  it('may hold any number of free-form values, but not of others', async () => {
+  it('may contain any number of free-form values, but only a limited number of others', async () => {
     const many = `[0${',0'.repeat(INLINE_JSON_MAX)}]`;
     const { input } = (await parse(`{"input":${many}}`, BodyDto)) as { input: unknown };
     expect(toJsonText(input)).toBe(many);
@@ -261,7 +261,7 @@ describe('a large body', () => {
     });
   });
 
-  it('is read in turns, so that one organization waits for itself only', async () => {
+  it('is read in turns, so that an organization waits only for its own bodies', async () => {
     const text = `{"input":[${'{"1":[]},'.repeat(100_000)}0]}`;
     let done = 0;
     const own = Array.from({ length: 4 }, () => parse(text, BodyDto).then(() => (done += 1)));

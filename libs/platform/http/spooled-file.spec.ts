@@ -56,23 +56,23 @@ describe('a spooled file', () => {
     reading.destroy();
   });
 
-  it('takes bytes from its budget, parts included, and releases all of them once when it is closed', async () => {
+  it('reserves bytes in its budget, including those of its parts, and releases them once when it is closed', async () => {
     const budget = new ByteBudget({ total: 100, share: 50 });
     const create = (owner: string): Promise<SpooledFile> => SpooledFile.create(budget.acquire(owner));
     const file = await create('a');
     await file.append(randomBytes(30));
     const part = await file.createPart();
     await part.append(randomBytes(20));
-    const refused = { code: 'storage_unavailable', status: 503 };
+    const rejection = { code: 'storage_unavailable', status: 503 };
     const second = await create('a');
     for (const full of [file, part, second]) {
-      await expect(full.append(randomBytes(1))).rejects.toMatchObject(refused);
+      await expect(full.append(randomBytes(1))).rejects.toMatchObject(rejection);
     }
     const other = await create('b');
     await other.append(randomBytes(50));
     await Promise.all([file.close(), file.close()]);
     expect(budget.used).toBe(50);
-    await expect(file.append(randomBytes(1))).rejects.toMatchObject(refused);
+    await expect(file.append(randomBytes(1))).rejects.toMatchObject(rejection);
     await second.append(randomBytes(50));
     await Promise.all([second.close(), other.close()]);
     expect(budget.used).toBe(0);

@@ -87,14 +87,14 @@ describe('a list with a maximum length', () => {
     expect(seen).toEqual(['a', 'b', 'c']);
   });
 
-  it('is refused without validating the surplus elements', () => {
+  it('is rejected without validating the surplus elements', () => {
     expect(faults({ ids: ['a', 'b', 'c', 4, 'e'] }, ListsDto)).toEqual([
       ['/ids', 'must contain no more than 3 elements'],
     ]);
     expect(seen).toEqual(['a', 'b', 'c']);
   });
 
-  it('is refused together with all other faults', () => {
+  it('is rejected together with all other faults', () => {
     const body = { ids: [1, 'b', 'c', 'd'], parts: [{ kind: 'a' }, 'x', 'y', { kind: 1 }] };
     expect(faults(body, ListsDto)).toEqual([
       ['/ids', 'must contain no more than 3 elements'],
@@ -122,14 +122,14 @@ class ResourceDto {
 }
 
 describe('an unknown member', () => {
-  it('is refused by its name, with a suggestion', () => {
+  it('is rejected by its name, with a suggestion', () => {
     expect(faults({ dispaly_name: 'x' }, ResourceDto)).toEqual([
       ['/dispaly_name', 'is not a member of this body. Did you mean `display_name`?'],
     ]);
     expect(faults({ 'a/b~': 1 }, ResourceDto)).toEqual([['/a~1b~0', 'is not a member of this body']]);
   });
 
-  it('is refused in an object within the body', () => {
+  it('is rejected in an object within the body', () => {
     expect(faults({ part: { kind: 'a', other: 1 } }, ResourceDto)).toEqual([
       ['/part/other', 'is not a member of this body'],
     ]);
@@ -143,7 +143,7 @@ describe('an unknown member', () => {
     expect(validateBody(ResourceDto, { resource_id: 'r' })).not.toHaveProperty('resource_id');
   });
 
-  it('is refused even if every object inherits a member of its name', () => {
+  it('is rejected even if every object inherits a member of its name', () => {
     const body = JSON.parse('{"__proto__": 1, "constructor": 1}') as object;
     expect(faults(body, ResourceDto).map(([pointer]) => pointer)).toEqual(['/__proto__', '/constructor']);
   });

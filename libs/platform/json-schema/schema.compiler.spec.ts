@@ -7,7 +7,7 @@ describe('compileJsonSchema', () => {
   const violations = (schema: unknown, value: unknown): SchemaViolation[] =>
     compileJsonSchema(schema).validate(value);
   const isValid = (schema: unknown, value: unknown): boolean => violations(schema, value).length === 0;
-  function refusal(schema: unknown): { pointer: string; detail: string } {
+  function rejection(schema: unknown): { pointer: string; detail: string } {
     try {
       compileJsonSchema(schema);
     } catch (error) {
@@ -64,12 +64,12 @@ describe('compileJsonSchema', () => {
     expect(isValid({ contains: { const: 1 }, minContains: 2 }, [1, 2, 1])).toBe(true);
   });
 
-  it('follows references inside the schema and refuses all others', () => {
+  it('follows references inside the schema and rejects all others', () => {
     const schema = { $defs: { name: { type: 'string' } }, properties: { a: { $ref: '#/$defs/name' } } };
     expect(isValid(schema, { a: 'x' })).toBe(true);
     expect(isValid(schema, { a: 1 })).toBe(false);
     for (const $ref of ['https://example.com/schema', 'file:///etc/passwd', 'other.json', '#/$defs/none']) {
-      expect(refusal({ $ref }).detail).toContain('References must point inside the schema');
+      expect(rejection({ $ref }).detail).toContain('References must point inside the schema');
     }
   });
 
@@ -82,7 +82,7 @@ describe('compileJsonSchema', () => {
     const two = compileJsonSchema({ $id: 'https://example.com/s', const: 2 });
     expect([one.validate(1), two.validate(2)]).toEqual([[], []]);
     expect([one.validate(2).length, two.validate(1).length]).toEqual([1, 1]);
-    expect(refusal({ $ref: 'https://example.com/s' }).detail).toContain('does not resolve');
+    expect(rejection({ $ref: 'https://example.com/s' }).detail).toContain('does not resolve');
   });
 
   it('requires own members', () => {
@@ -104,20 +104,20 @@ describe('compileJsonSchema', () => {
     expect(isValid({ enum: ['a', 1, null, [1], { a: 1 }] }, '1')).toBe(false);
   });
 
-  it('refuses long lists of dependent names, which take quadratic time to compile', () => {
+  it('rejects long lists of dependent names, which take quadratic time to compile', () => {
     const names = (count: number) => Array.from({ length: count }, (_, n) => `n${n}`);
     const groups = (count: number, length: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, n) => [`x${n}`, names(length)]));
-    expect(refusal({ dependentRequired: groups(9, 1_000) })).toEqual({
+    expect(rejection({ dependentRequired: groups(9, 1_000) })).toEqual({
       pointer: '/dependentRequired/x0',
       detail: 'the list has 1000 names, more than the maximum of 100',
     });
     const half = { dependentRequired: groups(5, 100) };
-    expect(refusal({ $defs: { a: half, b: half }, $ref: '#/$defs/a' })).toEqual({
+    expect(rejection({ $defs: { a: half, b: half }, $ref: '#/$defs/a' })).toEqual({
       pointer: '/$defs/b/dependentRequired/x4',
       detail: expect.stringContaining('more than 1000 members'),
     });
-    expect(refusal({ dependencies: { x: names(101) } }).pointer).toBe('/dependencies/x');
+    expect(rejection({ dependencies: { x: names(101) } }).pointer).toBe('/dependencies/x');
     expect(isValid({ dependentRequired: groups(9, 100) }, { x0: 1 })).toBe(false);
     expect(isValid({ dependencies: { x: names(100) } }, { y: 1 })).toBe(true);
   });
@@ -142,8 +142,8 @@ describe('compileJsonSchema', () => {
     [{ patternProperties: { '[': true } }, '/patternProperties/[', 'missing closing ]'],
     [{ $schema: 'http://json-schema.org/draft-07/schema#' }, '/$schema', 'only JSON Schema 2020-12'],
     [{ multipleOf: 0 }, '/multipleOf', 'above 0'],
-  ])('refuses %j with a pointer', (schema, pointer, detail) => {
-    expect(refusal(schema)).toEqual({ pointer, detail: expect.stringContaining(detail) });
+  ])('rejects %j with a pointer', (schema, pointer, detail) => {
+    expect(rejection(schema)).toEqual({ pointer, detail: expect.stringContaining(detail) });
   });
 
   it('accepts the $schema of its dialect', () => {
@@ -171,8 +171,8 @@ describe('compileJsonSchema', () => {
     expect(isValid({ format: 'email' }, `a@${'a'.repeat(400)}.com`)).toBe(false);
   });
 
-  describe('against hostile schemas and values', () => {
-    it('refuses a value if the schema only refers to itself', () => {
+  describe('with hostile schemas and values', () => {
+    it('rejects a value if the schema only refers to itself', () => {
       expect(violations({ $ref: '#' }, 1)).toHaveLength(1);
     });
 
@@ -225,8 +225,8 @@ describe('compileJsonSchema', () => {
         { anyOf: Array.from({ length: 20 }, (_, i) => ({ pattern: `a{${980 + i}}b{990}` })) },
         'too large in total',
       ],
-    ])('refuses a schema that is %s', (_, schema, detail) => {
-      expect(refusal(schema).detail).toContain(detail);
+    ])('rejects a schema that is %s', (_, schema, detail) => {
+      expect(rejection(schema).detail).toContain(detail);
     });
   });
 });

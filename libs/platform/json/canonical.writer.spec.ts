@@ -67,7 +67,7 @@ describe('canonicalJson (RFC 8785)', () => {
     expect(canonicalJson({ b: { '2': value, '10': [value] } })).toBe(`{"b":{"10":[${text}],"2":${text}}}`);
   });
 
-  it.each(['7fffffffffffffff', '7ff0000000000000'])('refuses the double %s of appendix B', (hex) => {
+  it.each(['7fffffffffffffff', '7ff0000000000000'])('rejects the double %s of appendix B', (hex) => {
     expect(() => canonicalJson([Buffer.from(hex, 'hex').readDoubleBE()])).toThrow(TypeError);
   });
 
@@ -76,7 +76,7 @@ describe('canonicalJson (RFC 8785)', () => {
     expect(canonicalJson(value)).toBe('{"1":0,"b":{"10":[{"11":2,"2":1,"z":0}],"9":1,"a":3}}');
   });
 
-  it('refuses lone surrogates, and no other characters', () => {
+  it('rejects lone surrogates, and no other characters', () => {
     for (const value of ['\ud800', ['a\udfff'], { '\udbff': 1 }, { b: '\\\\\ud83d', 1: 0 }]) {
       expect(() => canonicalJson(value)).toThrow(TypeError);
     }

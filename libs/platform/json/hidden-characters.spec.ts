@@ -26,7 +26,7 @@ describe('hiddenCharacters', () => {
     expect(hiddenCharacters({ a: [1, null, true] })).toBeNull();
   });
 
-  it('says where they are, up to a limit', () => {
+  it('reports their positions, up to a limit', () => {
     const one = hiddenCharacters({ list: ['x', { 'na\u200bme': 1 }] });
     expect(one?.pointers).toEqual(['/list/1/na\u200bme']);
     const many = hiddenCharacters(

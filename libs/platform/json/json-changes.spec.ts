@@ -16,7 +16,7 @@ describe('jsonChanges', () => {
     [{ '': { 'a/b': { '~': 1 } } }, { '': { 'a/b': { '~': 2 } } }, ['replace //a~1b/~0 1 2']],
     [JSON.parse('{"__proto__": 1}'), {}, ['remove /__proto__ 1']],
     [{}, JSON.parse('{"constructor": 1, "toString": 2}'), ['add /constructor 1', 'add /toString 2']],
-  ])('of %j and %j', (before, after, expected) => {
+  ])('lists the changes between %j and %j', (before, after, expected) => {
     expect(changesOf(before, after)).toEqual(expected);
   });
 
@@ -31,18 +31,18 @@ describe('jsonChanges', () => {
       [{ a: 2 }, 2, 3],
       ['replace /0/a 1 2', 'add /2 3'],
     ],
-  ])('of the lists %j and %j', (before, after, expected) => {
+  ])('lists the changes between the lists %j and %j', (before, after, expected) => {
     expect(changesOf(before, after)).toEqual(expected);
   });
 
-  it('are at most 1,000', () => {
+  it('lists at most 1,000 changes', () => {
     const list = (length: number) => Array.from({ length }, (_, i) => i);
     expect(jsonChanges([], list(1_000))).toMatchObject({ isTruncated: false });
     const { changes, isTruncated } = jsonChanges([], list(100_000));
     expect([changes.length, isTruncated]).toEqual([1_000, true]);
   });
 
-  it('have at most 1 MiB of values', () => {
+  it('lists at most 1 MiB of values', () => {
     const { changes, isTruncated } = jsonChanges({ a: 1 }, { a: 2, b: 'x'.repeat(2 ** 20) });
     expect([changes.length, isTruncated]).toEqual([1, true]);
   });

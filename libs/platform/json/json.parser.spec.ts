@@ -5,14 +5,14 @@ const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(level
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text));
 
-function refusal(body: string | Buffer): JsonInputError {
+function rejection(body: string | Buffer): JsonInputError {
   try {
     parseJson(Buffer.from(body));
   } catch (error) {
     if (error instanceof JsonInputError) return error;
     throw error;
   }
-  throw new Error('The body was not refused.');
+  throw new Error('The body was not rejected.');
 }
 
 describe('parseJson', () => {
@@ -36,7 +36,7 @@ describe('parseJson', () => {
 
     it('skips a byte order mark, which some clients always send', () => {
       expect(parse('\ufeff{"a":1}')).toEqual({ a: 1 });
-      expect(refusal('\ufeff\ufeff1').detail).toContain('column 1');
+      expect(rejection('\ufeff\ufeff1').detail).toContain('column 1');
     });
 
     it('keeps the last of several members with one name, with and without the exact pass', () => {
@@ -45,14 +45,14 @@ describe('parseJson', () => {
     });
   });
 
-  describe('refuses invalid UTF-8 and invalid JSON', () => {
+  describe('rejects invalid UTF-8 and invalid JSON', () => {
     it.each([
       ['an overlong NUL', [0x22, 0xc0, 0x80, 0x22]],
       ['a surrogate in UTF-8', [0x22, 0xed, 0xa0, 0x80, 0x22]],
       ['Latin-1', [0x22, 0xe9, 0x22]],
       ['an incomplete character', [0x22, 0xe2, 0x82]],
-    ])('refuses %s as not UTF-8', (_name, bytes) => {
-      expect(refusal(Buffer.from(bytes))).toMatchObject({
+    ])('rejects %s as not UTF-8', (_name, bytes) => {
+      expect(rejection(Buffer.from(bytes))).toMatchObject({
         pointer: '',
         detail: expect.stringContaining('UTF-8') as string,
       });
@@ -86,8 +86,8 @@ describe('parseJson', () => {
       ['[\u00a01]', 'where a value is expected.'],
       ['\0', 'there is U+0000 at line 1, column 1'],
       ['{"a":1}{"a":1}', 'where the end of the body is expected.'],
-    ])('refuses %j', (text, detail) => {
-      expect(refusal(text)).toMatchObject({ pointer: '', detail: expect.stringContaining(detail) as string });
+    ])('rejects %j', (text, detail) => {
+      expect(rejection(text)).toMatchObject({ pointer: '', detail: expect.stringContaining(detail) as string });
     });
 
     it('does not repeat long parts of the body', () => {
@@ -99,20 +99,20 @@ describe('parseJson', () => {
         `[${'1'.repeat(5_000)}]`,
         `["${long}\\u0000"]`,
       ]) {
-        expect(refusal(text).detail.length).toBeLessThan(200);
-        expect(refusal(text).message).toBe(refusal(text).detail);
+        expect(rejection(text).detail.length).toBeLessThan(200);
+        expect(rejection(text).message).toBe(rejection(text).detail);
       }
     });
   });
 
-  describe('refuses nesting over 64 levels', () => {
-    it('accepts 64 levels and refuses 65 with a pointer', () => {
+  describe('rejects nesting over 64 levels', () => {
+    it('accepts 64 levels and rejects 65 with a pointer', () => {
       expect(parse(nested(64))).toEqual(JSON.parse(nested(64)));
-      expect(refusal(nested(65))).toMatchObject({
+      expect(rejection(nested(65))).toMatchObject({
         pointer: '/0'.repeat(64),
         detail: expect.stringContaining('64 levels') as string,
       });
-      expect(refusal('{"a":'.repeat(65) + '1' + '}'.repeat(65)).pointer).toBe('/a'.repeat(64));
+      expect(rejection('{"a":'.repeat(65) + '1' + '}'.repeat(65)).pointer).toBe('/a'.repeat(64));
     });
 
     it('counts levels, not brackets', () => {
@@ -121,12 +121,12 @@ describe('parseJson', () => {
     });
 
     it.each([10_000, 5_000_000])('fails early, without a stack overflow, at %i levels', (levels) => {
-      expect(refusal('['.repeat(levels)).detail).toContain('64 levels');
-      expect(refusal('{"a":'.repeat(levels)).detail).toContain('64 levels');
+      expect(rejection('['.repeat(levels)).detail).toContain('64 levels');
+      expect(rejection('{"a":'.repeat(levels)).detail).toContain('64 levels');
     });
   });
 
-  describe('refuses characters that cannot be stored', () => {
+  describe('rejects characters that cannot be stored', () => {
     it.each([
       ['{"a":["x","b\\u0000"]}', '/a/1', 'The string contains a NUL'],
       ['{"a":{"b\\u0000":1}}', '/a', 'A member name of this object contains a NUL'],
@@ -143,12 +143,12 @@ describe('parseJson', () => {
       ['["\\ud83d\\ndfff"]', '/0', '(\\ud83d)'],
       ['["\\ud83d udfff"]', '/0', '(\\ud83d)'],
       ['{"\\udc00":1}', '', 'A member name of this object contains half of a surrogate pair'],
-    ])('refuses %s', (text, pointer, detail) => {
-      expect(refusal(text)).toMatchObject({ pointer, detail: expect.stringContaining(detail) as string });
+    ])('rejects %s', (text, pointer, detail) => {
+      expect(rejection(text)).toMatchObject({ pointer, detail: expect.stringContaining(detail) as string });
     });
   });
 
-  describe('refuses numbers that would change', () => {
+  describe('rejects numbers that would change', () => {
     it.each([
       ['{"n":[1,1e400]}', '/n/1', 'too large'],
       ['-1e309', '', 'too large'],
@@ -161,8 +161,8 @@ describe('parseJson', () => {
       ['1e-400', '', 'too close to zero'],
       ['-0.0001e-330', '', 'too close to zero'],
       [`0.${'0'.repeat(400)}1`, '', 'too close to zero'],
-    ])('refuses %s', (text, pointer, detail) => {
-      expect(refusal(text)).toMatchObject({ pointer, detail: expect.stringContaining(detail) as string });
+    ])('rejects %s', (text, pointer, detail) => {
+      expect(rejection(text)).toMatchObject({ pointer, detail: expect.stringContaining(detail) as string });
     });
 
     it.each([
@@ -192,15 +192,15 @@ describe('parseJson', () => {
 
   describe('reports the position', () => {
     it('with escaped names in the pointer (RFC 6901)', () => {
-      expect(refusal('{"a/b":{"m~n":{"":[1e999]}}}').pointer).toBe('/a~1b/m~0n//0');
+      expect(rejection('{"a/b":{"m~n":{"":[1e999]}}}').pointer).toBe('/a~1b/m~0n//0');
     });
 
     it('of an enclosing value if the pointer would be very long', () => {
-      expect(refusal(`{"a":{"${'x'.repeat(600)}":[1e999]}}`).pointer).toBe('/a');
+      expect(rejection(`{"a":{"${'x'.repeat(600)}":[1e999]}}`).pointer).toBe('/a');
     });
 
     it('of the first of several faults', () => {
-      expect(refusal('{"a":"\\u0000","b":1e999').pointer).toBe('/a');
+      expect(rejection('{"a":"\\u0000","b":1e999').pointer).toBe('/a');
     });
   });
 

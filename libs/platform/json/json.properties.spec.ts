@@ -111,12 +111,12 @@ interface Outcome {
   readonly value?: unknown;
 }
 
-/** Returns whether a parser accepts a text, and the value. Throws errors of any other kind than the refusal. */
-function outcome(parse: () => unknown, refusal: new (...args: never[]) => Error = JsonInputError): Outcome {
+/** Returns whether a parser accepts a text, and the value. Rethrows errors of any other kind than `rejection`. */
+function outcome(parse: () => unknown, rejection: new (...args: never[]) => Error = JsonInputError): Outcome {
   try {
     return { isAccepted: true, value: parse() };
   } catch (error) {
-    if (error instanceof refusal) return { isAccepted: false };
+    if (error instanceof rejection) return { isAccepted: false };
     throw error;
   }
 }

@@ -60,20 +60,20 @@ describe('toJsonText', () => {
     expect(toJsonText([placeholder, raw, { [String(placeholder)]: placeholder }])).toBe(expected);
   });
 
-  it('refuses a toJSON method that serialises stored JSON, instead of writing a placeholder', () => {
+  it('rejects a toJSON method that serialises stored JSON, instead of writing a placeholder', () => {
     const view = { toJSON: () => ({ text: JSON.stringify(new RawJson('1')) }) };
     expect(() => toJsonText(view)).toThrow(TypeError);
     expect(toJsonText(new RawJson('1'))).toBe('1');
   });
 
-  it.each([NaN, Infinity, -Infinity])('refuses %d, which would become null', (number) => {
+  it.each([NaN, Infinity, -Infinity])('rejects %d, which would become null', (number) => {
     for (const value of [number, [number], { a: { mean: number } }, { toJSON: () => number }]) {
       expect(() => toJsonText(value)).toThrow(TypeError);
     }
     expect(() => toJsonText({ a: { mean: number } })).toThrow('"mean"');
   });
 
-  it('refuses values without a JSON form', () => {
+  it('rejects values without a JSON form', () => {
     const circle: unknown[] = [];
     circle.push(circle);
     for (const value of [undefined, () => 1, Symbol('a'), 1n, [1n], circle, [new Date(NaN)]]) {

@@ -5,7 +5,7 @@ const tenMib = (unit: string): number =>
   estimateMemory(Buffer.from(`[${unit.repeat((10 * MIB) / unit.length)}0]`)) / MIB;
 
 describe('estimateMemory', () => {
-  it('is small for texts and numbers, whatever the texts hold', () => {
+  it('is small for texts and numbers, whatever the texts contain', () => {
     expect(tenMib('"{},[]:\\"{",')).toBeLessThan(20);
     expect(tenMib('0.123456789,')).toBeLessThan(20);
   });

@@ -12,7 +12,7 @@ import {
 const TEXT = '{"b":9007199254740993,"a":[1.0,-0,"\\u0000"],"1":{"n":0.1000000000000000000001}}';
 
 describe('RawJson', () => {
-  it('is parsed without losing digits where it is written again', () => {
+  it('is parsed without losing digits if it will be written again', () => {
     expect(toJsonText(new RawJson(TEXT).parseExactly())).toBe(TEXT);
     expect(new RawJson(TEXT).parse()).toEqual({ b: 2 ** 53, a: [1, -0, '\0'], 1: { n: 0.1 } });
   });

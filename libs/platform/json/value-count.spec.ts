@@ -25,7 +25,7 @@ describe('countValues', () => {
     expect(countIn(text)).toBe(count);
   });
 
-  it('stops after the most that are allowed', () => {
+  it('stops at the maximum', () => {
     expect(countIn(`[${'0,'.repeat(1_000_000)}0]`, 10)).toBe(11);
   });
 

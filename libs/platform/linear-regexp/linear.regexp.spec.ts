@@ -1,7 +1,7 @@
 import { LinearRegExp, PatternError } from './linear.regexp';
 
 describe('LinearRegExp', () => {
-  const refusal = (pattern: string, flags?: string): string => {
+  const rejection = (pattern: string, flags?: string): string => {
     try {
       LinearRegExp.compile(pattern, flags);
     } catch (error) {
@@ -45,12 +45,12 @@ describe('LinearRegExp', () => {
     ['(a', 'missing closing )'],
     ['a{2000}', 'invalid repeat count'],
     ['a'.repeat(1_001), 'at most 1000 characters'],
-  ])('refuses %.20s with the reason', (pattern, why) => {
-    expect(refusal(pattern)).toContain(why);
+  ])('rejects %.20s with the reason', (pattern, why) => {
+    expect(rejection(pattern)).toContain(why);
   });
 
-  it('refuses flags that have no effect or that keep state', () => {
-    expect(refusal('a', 'g')).toContain('the flag "g" is not supported');
+  it('rejects flags that have no effect or that keep state', () => {
+    expect(rejection('a', 'g')).toContain('the flag "g" is not supported');
   });
 
   it.each([
@@ -59,8 +59,8 @@ describe('LinearRegExp', () => {
     `(?:[(]a?b?c?d?e?f?){999}`,
     `(?i)${'\\p{L}'.repeat(190)}`,
     `(?:\\Q[\\E${'a?'.repeat(20)}){999}`,
-  ])('refuses %.30s before compiling it, which would take seconds', (pattern) => {
-    expect(refusal(pattern)).toContain('too large');
+  ])('rejects %.30s before compiling it, which would take seconds', (pattern) => {
+    expect(rejection(pattern)).toContain('too large');
   });
 
   it('accepts common repetitions', () => {

@@ -4,7 +4,7 @@ import { Metrics } from './metrics';
 const AFTER_CACHE_MS = 5_000;
 const DEADLINE_MS = 3_000;
 
-describe('metrics of a source', () => {
+describe('the metrics of a source', () => {
   let metrics: Metrics;
   let answers: (() => Promise<number>)[];
   let reads: number;
@@ -53,7 +53,7 @@ describe('metrics of a source', () => {
     expect(reads).toBe(2);
   });
 
-  it('are left out while they cannot be read, which is counted, and come back afterwards', async () => {
+  it('are omitted while they cannot be read, which is counted, and return afterwards', async () => {
     await read();
     jest.advanceTimersByTime(AFTER_CACHE_MS);
     answers.push(() => Promise.reject(new Error('away')));
@@ -64,7 +64,7 @@ describe('metrics of a source', () => {
     expect(await read()).toEqual({ level: '1', part: '1', up: '1', failures: '1' });
   });
 
-  it('are left out if they take too long, and are not read again before the source has answered', async () => {
+  it('are omitted if reading takes too long, and are not read again before that read has ended', async () => {
     let answer: (level: number) => void = () => undefined;
     answers.push(() => new Promise((resolve) => (answer = resolve)));
     const scrape = read();
@@ -75,7 +75,7 @@ describe('metrics of a source', () => {
     expect(reads).toBe(1);
     answer(9);
     await jest.advanceTimersByTimeAsync(AFTER_CACHE_MS);
-    // a late answer is not used
+    // a late result is not used
     expect(await read()).toMatchObject({ level: '1', up: '1' });
   });
 

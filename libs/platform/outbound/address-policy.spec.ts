@@ -80,7 +80,7 @@ describe('the policy for outbound addresses', () => {
     ['a short address', '127.1'],
     ['a name', 'localhost'],
     ['nothing', ''],
-  ])('refuses %s: %s', (_, address) => {
+  ])('rejects %s: %s', (_, address) => {
     expect(policy.allows(address)).toBe(false);
   });
 
@@ -114,7 +114,7 @@ describe('the policy for outbound addresses', () => {
     expect(policy.allows(address)).toBe(true);
   });
 
-  it('allows what the operator allows, and nothing beside it', () => {
+  it('allows the addresses that the operator allows, and no others', () => {
     const open = new AddressPolicy(['10.1.0.0/16', 'fd00:20::/64'].map((text) => ipaddr.parseCIDR(text)));
     const addresses = [
       '10.1.2.3',

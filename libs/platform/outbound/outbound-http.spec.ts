@@ -68,7 +68,7 @@ describe('OutboundHttp', () => {
       ['unspecified IPv6', 'http://[::]'],
       ['localhost', 'http://localhost'],
       ['localhost in capitals', 'http://LOCALHOST'],
-    ])('refuses loopback that is written as %s: %s', async (_, origin) => {
+    ])('rejects loopback that is written as %s: %s', async (_, origin) => {
       let hits = 0;
       const port = await listen(
         createServer((_request, response) => {
@@ -88,7 +88,7 @@ describe('OutboundHttp', () => {
     });
 
     it.each(['localhost.', 'tools.localhost', 'intranet.example.'])(
-      'refuses the name %s when it resolves to loopback',
+      'rejects the name %s when it resolves to loopback',
       async (name) => {
         const resolve = () => Promise.resolve([ipv4('127.0.0.1'), { address: '::1', family: 6 }]);
         const call = client([], resolve).fetcher({ signal: NEVER, maxBytes: 1 });
@@ -96,24 +96,24 @@ describe('OutboundHttp', () => {
       },
     );
 
-    it('refuses a zone id', async () => {
+    it('rejects a zone id', async () => {
       await expect(fetcher()('http://[fe80::1%25lo]/')).rejects.toThrow('Invalid URL');
     });
 
     it.each(['ftp://127.0.0.1/', 'file:///etc/passwd', 'data:text/plain,x', 'blob:http://127.0.0.1/x'])(
-      'refuses the scheme of %s',
+      'rejects the scheme of %s',
       async (url) => {
         expect(await failureOf(fetcher()(url))).toBe('blocked_address');
       },
     );
 
-    it.each(['http://user@127.0.0.1/', 'http://:secret@127.0.0.1/'])('refuses %s', async (url) => {
+    it.each(['http://user@127.0.0.1/', 'http://:secret@127.0.0.1/'])('rejects %s', async (url) => {
       const error = await fetcher()(url).catch((caught: unknown) => caught);
       expect(outboundFailure(error)).toBe('blocked_address');
       expect(String(error)).not.toContain('secret');
     });
 
-    it('refuses a name that resolves to a private address, and does not show the address', async () => {
+    it('rejects a name that resolves to a private address, and does not show the address', async () => {
       const http = client([], () => Promise.resolve([ipv4('10.11.12.13')]));
       const call = http.fetcher({ signal: NEVER, maxBytes: 1 })('http://intranet.example/');
       const error: unknown = await call.catch((caught: unknown) => caught);
@@ -133,7 +133,7 @@ describe('OutboundHttp', () => {
       return { at, port: await listen(server, '0.0.0.0') };
     };
 
-    it('refuses the second answer of a name server when it names a private address (DNS rebinding)', async () => {
+    it('rejects the second answer of a name server when it names a private address (DNS rebinding)', async () => {
       const { at, port } = await reached();
       let answers = 0;
       const resolve = () => Promise.resolve([ipv4(++answers === 1 ? '127.0.0.1' : '127.0.0.2')]);
@@ -144,7 +144,7 @@ describe('OutboundHttp', () => {
       expect(at).toEqual(['127.0.0.1']);
     });
 
-    it('connects to the address that it checked when the answer changes between check and connect', async () => {
+    it('connects to the address that it checked, even if the name resolves differently afterwards', async () => {
       const { at, port } = await reached();
       let answers = 0;
       const resolve = () => Promise.resolve([ipv4(++answers === 1 ? '127.0.0.1' : '127.0.0.2')]);
@@ -162,7 +162,7 @@ describe('OutboundHttp', () => {
       expect(at).toEqual(['127.0.0.1']);
     });
 
-    it('resolves a name once for the connections that wait for it, and other names meanwhile', async () => {
+    it('resolves a name once for all connections that wait for it, and other names at the same time', async () => {
       const asked: string[] = [];
       let answer!: (error: Error) => void;
       const answered = new Promise<never>((_, reject) => (answer = reject));
@@ -230,7 +230,7 @@ describe('OutboundHttp', () => {
       send();
     };
 
-    it('breaks off an endless body', async () => {
+    it('aborts an endless body', async () => {
       let closed!: (bytes: number) => void;
       const sent = new Promise<number>((resolve) => (closed = resolve));
       const url = await serve((_request, response) => flood(response, Buffer.alloc(64 * 1024), closed));
@@ -239,7 +239,7 @@ describe('OutboundHttp', () => {
       expect(await sent).toBeLessThan(32 * MIB);
     });
 
-    it('breaks off an endless event stream while it is read', async () => {
+    it('aborts an endless event stream while it is read', async () => {
       let closed!: (bytes: number) => void;
       const sent = new Promise<number>((resolve) => (closed = resolve));
       const event = Buffer.from(`data: ${'x'.repeat(10_000)}\n\n`);
@@ -280,7 +280,7 @@ describe('OutboundHttp', () => {
       expect((await (await fetcher(1_000)(url)).text()).length).toBe(1_000);
     });
 
-    it('refuses headers over 16 KiB', async () => {
+    it('rejects headers over 16 KiB', async () => {
       const url = await serve((_request, response) =>
         response.setHeader('x-large', 'x'.repeat(17 * 1024)).end(),
       );
@@ -313,7 +313,7 @@ describe('OutboundHttp', () => {
     });
   });
 
-  it('tells why a server cannot be used', async () => {
+  it('reports why a server cannot be used', async () => {
     const closed = await listen(createServer());
     const [server] = servers.splice(0);
     server!.close();

@@ -13,7 +13,7 @@ const ADDRESSES: Record<number, Buffer> = {
   [AAAA]: Buffer.from('20010db8000000000000000000000007', 'hex'),
 };
 
-/** A name server that answers by the first label: `hang`, `none`, `v4` (no answer for IPv6), or both addresses. */
+/** A name server whose answer depends on the first label: `hang`, `none`, `v4` (none for IPv6), or both addresses. */
 class FakeNameServer {
   readonly asked: string[] = [];
 
@@ -99,11 +99,11 @@ describe('systemResolver', () => {
     ]);
   });
 
-  it('returns the addresses that it got when a name server does not answer for the other kind', async () => {
+  it('returns the addresses of one kind if the name server does not answer for the other kind', async () => {
     expect(await resolve('v4.example.com')).toEqual([{ address: '192.0.2.7', family: 4 }]);
   });
 
-  it('delays no name for the names of others whose name servers hang', async () => {
+  it('resolves a name without delay while the name servers of others hang', async () => {
     const ended: string[] = [];
     const ends = (name: string) => failureOf(name).then((failure) => ended.push(`${name} ${failure}`));
     const hanging = Array.from({ length: 10 }, (_, i) => ends(`hang${i}.example`));
@@ -116,7 +116,7 @@ describe('systemResolver', () => {
     expect(ended.sort()).toEqual(hanging.map((_, i) => `hang${i}.example timeout`));
   });
 
-  it('says that a name does not exist', async () => {
+  it('reports that a name does not exist', async () => {
     expect(await failureOf('none.example.com')).toBe('unreachable');
   });
 

@@ -41,7 +41,7 @@ describe('SecretBox', () => {
     expect(() => box.open(sealed, 'api:1')).toThrow('sealed under another SECRETS_KEY');
   });
 
-  it('tells whether a sealed secret is a given one, and takes one that cannot be opened for another', () => {
+  it('compares a sealed secret with another, and treats one that cannot be opened as different', () => {
     const sealed = box.seal('hunter2', 'api:1');
     expect(box.isSame(sealed, 'hunter2', 'api:1')).toBe(true);
     expect(box.isSame(sealed, 'hunter3', 'api:1')).toBe(false);

@@ -46,12 +46,12 @@ describeStorages('kept bytes', (create) => {
     return blob;
   }
 
-  /** The objects of the organization, really. */
+  /** Lists the objects of the organization in the storage itself. */
   async function objects(): Promise<string[]> {
     return (await test.objects()).filter((key) => key.startsWith(scope.orgId));
   }
 
-  /** The writes of the organization that are not over. */
+  /** Lists the unfinished writes of the organization. */
   const writes = (): Promise<{ storage_key: string; heartbeat_at: Date | null }[]> =>
     database.query(sql`SELECT storage_key, heartbeat_at FROM blob_writes WHERE org_id = ${scope.orgId}`);
 
@@ -73,7 +73,7 @@ describeStorages('kept bytes', (create) => {
     expect(await writes()).toEqual([]);
   });
 
-  it('are stored once in an organization, and are no other organization’s', async () => {
+  it('are stored once per organization', async () => {
     const bytes = randomBytes(1_000);
     await kept(bytes);
     const [first] = await objects();
@@ -86,7 +86,7 @@ describeStorages('kept bytes', (create) => {
     await expect(blobs.open(other, second.sha256)).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it('are stored once when several write them at the same moment', async () => {
+  it('are stored once if several writes store them at the same time', async () => {
     const bytes = randomBytes(100_000);
     const all = await Promise.all(Array.from({ length: 5 }, () => kept(bytes)));
     expect(await objects()).toHaveLength(1);
@@ -94,7 +94,7 @@ describeStorages('kept bytes', (create) => {
     expect((await read(all[0]!.sha256)).equals(bytes)).toBe(true);
   });
 
-  it('leave nothing when the transaction fails that was to keep them', async () => {
+  it('leave nothing if the transaction that keeps them fails', async () => {
     const written = await Promise.all(
       [1_000, 6 * MIB].map((size) => blobs.write(scope, streamOf(randomBytes(size)))),
     );
@@ -111,7 +111,7 @@ describeStorages('kept bytes', (create) => {
     expect(await writes()).toEqual([]);
   });
 
-  it.each([10, 6 * MIB])('leave nothing when their source fails after %d bytes', async (size) => {
+  it.each([10, 6 * MIB])('leave nothing if their source fails after %d bytes', async (size) => {
     const failure = new Error('the client has gone');
     await expect(blobs.write(scope, failingAfter(randomBytes(size), failure))).rejects.toBe(failure);
     expect(await objects()).toEqual([]);
@@ -119,7 +119,7 @@ describeStorages('kept bytes', (create) => {
     expect(await writes()).toEqual([]);
   });
 
-  it('are deleted if the process died before they were kept, and not while it writes', async () => {
+  it('are deleted if the process died before they were kept, but not while it writes', async () => {
     const fresh = await blobs.write(scope, streamOf(Buffer.from('fresh')));
     await blobs.deleteOrphans();
     expect(await objects()).toEqual([fresh.row.storage_key]);
@@ -133,7 +133,7 @@ describeStorages('kept bytes', (create) => {
     fresh.stop();
   });
 
-  it('are refused if they were taken for abandoned before they were kept', async () => {
+  it('are rejected if they were considered abandoned before they were kept', async () => {
     const blob = await blobs.write(scope, streamOf(Buffer.from('late')));
     await age(new Environment().STORAGE_ORPHAN_SECONDS + 1);
     await blobs.deleteOrphans();
@@ -141,7 +141,7 @@ describeStorages('kept bytes', (create) => {
     expect(await blobs.has(scope, blob.sha256)).toBe(false);
   });
 
-  it('are refused, and deleted, if they arrive after they were taken for abandoned', async () => {
+  it('are rejected and deleted if they arrive after they were considered abandoned', async () => {
     const late = async function* () {
       yield Buffer.from('late');
       await database.query(sql`DELETE FROM blob_writes WHERE org_id = ${scope.orgId}`);
@@ -154,7 +154,7 @@ describeStorages('kept bytes', (create) => {
     expect(await objects()).toEqual([]);
   });
 
-  it('stay when the process does not learn that its transaction committed', async () => {
+  it('are not deleted if the process does not learn that its transaction committed', async () => {
     const bytes = randomBytes(1_000);
     const blob = await blobs.write(scope, streamOf(bytes));
     const lost = blobs.keepOrDiscard([blob], async () => {
@@ -166,7 +166,7 @@ describeStorages('kept bytes', (create) => {
     expect((await read(blob.sha256)).equals(bytes)).toBe(true);
   });
 
-  it('that the storage has lost or damaged never arrive complete', async () => {
+  it('are never returned as complete if the storage has lost or damaged them', async () => {
     const bytes = randomBytes(MIB);
     const blob = await kept(bytes);
     const damaged = Buffer.from(bytes);
@@ -184,7 +184,7 @@ describeStorages('kept bytes', (create) => {
     await expect(read(blob.sha256)).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it('that cannot be deleted do not keep others from being deleted', async () => {
+  it('are deleted even if others cannot be deleted', async () => {
     for (let count = 0; count < 3; count++) {
       (await blobs.write(scope, streamOf(Buffer.from('orphan')))).stop();
     }

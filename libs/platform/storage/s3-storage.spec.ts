@@ -8,7 +8,7 @@ import { contentOf, failingAfter, streamOf } from './storages.fixture';
 
 const MIB = 1024 ** 2;
 const UNAVAILABLE = { status: 503, code: 'storage_unavailable' };
-/** Milliseconds until a test takes a bucket for one that hangs. */
+/** Timeout of the storage in milliseconds, short for tests. */
 const STALL_MS = 400;
 
 const newKey = (): string => `org_${randomUUID()}/${randomUUID()}`;
@@ -44,7 +44,7 @@ describeWithS3('a bucket that fails', (createBucket) => {
     return Uploads.map(({ Key }) => Key);
   }
 
-  /** A storage that soon takes silence for a failure. */
+  /** A storage with a short timeout. */
   const impatient = (): S3Storage =>
     new S3Storage(parseS3Url(bucket.url(proxy.endpoint, 'files')), {
       limitBytes: 1024 ** 3,
@@ -62,7 +62,7 @@ describeWithS3('a bucket that fails', (createBucket) => {
   ];
 
   describe.each(steps)('in %s', (_, matches, size, faults) => {
-    it.each(faults)('refuses the write and leaves nothing after `%s`', async (fault) => {
+    it.each(faults)('rejects the write and leaves nothing after `%s`', async (fault) => {
       const key = newKey();
       const into = fault === 'hang' ? impatient() : storage;
       proxy.fail(fault, matches);
@@ -85,7 +85,7 @@ describeWithS3('a bucket that fails', (createBucket) => {
     });
   });
 
-  it('passes on the error of the source, even if the bucket fails too', async () => {
+  it('throws the error of the source, even if the bucket fails too', async () => {
     const key = newKey();
     const failure = new Error('the client has gone');
     proxy.fail('error', (request) => request.startsWith('DELETE'));
@@ -153,7 +153,7 @@ describeWithS3('a bucket that fails', (createBucket) => {
       },
     );
 
-    it('asks only once after the first byte, so that no byte is handed out twice', async () => {
+    it('does not retry after the first byte, so that no byte is returned twice', async () => {
       proxy.fail('reset', isGet);
       let received = 0;
       const read = async (): Promise<void> => {
@@ -166,7 +166,7 @@ describeWithS3('a bucket that fails', (createBucket) => {
       expect(proxy.failed).toBe(1);
     });
 
-    it('waits for a slow reader for longer than for a slow bucket', async () => {
+    it('waits longer for a slow reader than for a slow bucket', async () => {
       const patient = impatient();
       const chunks: Buffer[] = [];
       for await (const chunk of patient.read(key, bytes.length)) {
@@ -178,7 +178,7 @@ describeWithS3('a bucket that fails', (createBucket) => {
     });
   });
 
-  it('refuses at once when nothing listens at the endpoint', async () => {
+  it('fails immediately if nothing listens at the endpoint', async () => {
     const closed = await FailingProxy.to(bucket.endpoint);
     const { endpoint } = closed;
     await closed.close();

@@ -68,7 +68,7 @@ describeStorages('a storage', (create) => {
     }
   });
 
-  it.each([1_000, 6 * MIB])('keeps nothing readable of a source that fails after %d bytes', async (size) => {
+  it.each([1_000, 6 * MIB])('stores nothing readable if the source fails after %d bytes', async (size) => {
     const failure = new Error('the client has gone');
     const key = newKey();
     await expect(test.storage.write(key, failingAfter(randomBytes(size), failure))).rejects.toBe(failure);
@@ -78,7 +78,7 @@ describeStorages('a storage', (create) => {
     expect(await test.leftovers()).toEqual([]);
   });
 
-  it('deletes an object, and what is already absent', async () => {
+  it('deletes an object, and accepts one that is already absent', async () => {
     const key = await written(randomBytes(6 * MIB));
     await test.storage.delete(key);
     await test.storage.delete(key);
@@ -87,13 +87,13 @@ describeStorages('a storage', (create) => {
     await expect(contentOf(test.storage.read(key, 6 * MIB))).rejects.toMatchObject(UNAVAILABLE);
   });
 
-  it('deletes what a process that died has written so far', async () => {
+  it('deletes the partial write of a process that died', async () => {
     const key = newKey();
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     let begun = (): void => undefined;
     const hasBegun = new Promise<void>((resolve) => (begun = resolve));
-    // a write that stands still, as it would be left by a process that died
+    // a stalled write, as a process that died would leave it
     const write = test.storage.write(
       key,
       (async function* () {
@@ -103,18 +103,18 @@ describeStorages('a storage', (create) => {
         yield Buffer.from('late');
       })(),
     );
-    const refused = expect(write).rejects.toMatchObject(UNAVAILABLE);
+    const rejected = expect(write).rejects.toMatchObject(UNAVAILABLE);
     await hasBegun;
     expect(await test.leftovers()).toHaveLength(1);
     await test.storage.delete(key);
     expect(await test.leftovers()).toEqual([]);
     release();
-    await refused;
+    await rejected;
     expect(await test.objects()).not.toContain(key);
     expect(await test.leftovers()).toEqual([]);
   });
 
-  it('deletes one object, and not others whose key begins the same', async () => {
+  it('deletes only the object with exactly the key, and none whose key has it as a prefix', async () => {
     const key = await written(Buffer.from('one'));
     await test.storage.write(`${key}-2`, streamOf(Buffer.from('two')));
     await test.storage.delete(key);
@@ -144,7 +144,7 @@ describeStorages('a storage', (create) => {
     expect(openHandles() - before).toBeLessThan(20);
   });
 
-  it('never takes an object of another size for a complete one', async () => {
+  it('never returns an object of another size as complete', async () => {
     const bytes = randomBytes(6 * MIB);
     for (const size of [0, 1, READ_BYTES, 6 * MIB - 1]) {
       const key = await written(bytes);
@@ -155,7 +155,7 @@ describeStorages('a storage', (create) => {
     }
   });
 
-  it('says whether it can be reached', async () => {
+  it('reports whether it can be reached', async () => {
     await test.storage.check();
     const elsewhere = test.url.startsWith('file:')
       ? 'file:///dev/null/none'
@@ -184,7 +184,7 @@ describe('STORAGE_URL', () => {
     ['s3://bucket?region=a&region=b', 'region'],
     ['s3://bucket?region=', 'region'],
     ['file://host/directory', 'STORAGE_URL'],
-  ])('refuses %s, and names itself and what is wrong', async (url, text) => {
+  ])('rejects %s with an error that names the variable and the fault', async (url, text) => {
     await expect(storageAt(url)).rejects.toThrow(/^STORAGE_URL: /);
     await expect(storageAt(url)).rejects.toThrow(text);
     await expect(storageAt(url)).rejects.not.toThrow('secret');

@@ -49,10 +49,10 @@ describe('RedactingExporter', () => {
   });
 
   it('reports success and failure to its caller', async () => {
-    const refused = new Error('refused');
+    const failure = new Error('rejected');
     for (const result of [
       { code: ExportResultCode.SUCCESS },
-      { code: ExportResultCode.FAILED, error: refused },
+      { code: ExportResultCode.FAILED, error: failure },
     ]) {
       const exporter = new RedactingExporter({
         export: (_spans, done) => done(result),

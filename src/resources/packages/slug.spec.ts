@@ -14,7 +14,7 @@ describe('slugs', () => {
     ['con.txt', 'con-txt'],
     ['a'.repeat(70), 'a'.repeat(64)],
     [`${'a'.repeat(63)} b`, 'a'.repeat(63)],
-  ])('name a directory on every system: %j becomes %s', (name, slug) => {
+  ])('are valid directory names on every system: %j becomes %s', (name, slug) => {
     expect(slugOf(name)).toBe(slug);
   });
 });
