@@ -21,7 +21,7 @@ export async function attacks(): Promise<void> {
     if (names && !names.includes(attack.name)) continue;
     const service = await AttackedService.start({ dist: process.env.BENCH_DIST });
     try {
-      print([attack.name, ...cellsOf(await service.under(attack, attack.sizes.bench))]);
+      print([attack.name, ...cellsOf(await service.runAttack(attack, attack.sizes.bench))]);
     } catch (error) {
       print([attack.name, String(error)]);
     } finally {
@@ -30,13 +30,13 @@ export async function attacks(): Promise<void> {
   }
 }
 
-function cellsOf({ loopDelay, memory, other, otherWork, health, ended, answers }: AttackReport): string[] {
+function cellsOf({ loopDelay, memory, other, otherWork, health, ended, responses }: AttackReport): string[] {
   const failures = [
     ...(ended === null ? [] : [`process ended: ${ended}`]),
     ...(health.failures.length > 0 ? [`health: ${health.failures.join(' ')}`] : []),
     ...(other.failures.length > 0 ? [`other: ${other.failures.join(' ')}`] : []),
   ];
-  const counts = Object.entries(answers).map(([answer, count]) => `${count} × ${answer}`);
+  const counts = Object.entries(responses).map(([label, count]) => `${count} × ${label}`);
   return [
     ...[loopDelay, memory / MIB, other.p99, other.worst, otherWork, health.worst].map((value) =>
       value.toFixed(0),

@@ -73,7 +73,7 @@ const KUBERNETES = 'docker/kubernetes';
 
 export const readText = (file: string): string => readFileSync(path.resolve(file), 'utf8');
 
-/** The stages of the Dockerfile, in order; the last one is what ships. Lines that continue are joined. */
+/** Returns the stages of the Dockerfile, in order; the last one is the image that ships. Continued lines are joined. */
 export function readStages(): Instruction[][] {
   const lines = readText('docker/Dockerfile')
     .split('\n')
@@ -92,18 +92,18 @@ export function readStages(): Instruction[][] {
   return stages;
 }
 
-/** What an instruction says, by its name; an Error where a stage has none. */
+/** Returns the argument of the last instruction with a name. Throws if the stage has none. */
 export function argumentOf(stage: Instruction[], name: string): string {
-  const found = stage.findLast((one) => one.name === name);
-  if (!found) throw new Error(`There is no ${name}.`);
-  return found.argument;
+  const instruction = stage.findLast((one) => one.name === name);
+  if (!instruction) throw new Error(`The stage has no ${name} instruction.`);
+  return instruction.argument;
 }
 
 export function readCompose(): { services: Record<string, ComposeService>; volumes: object } {
   return parse(readText('docker/compose.yaml'), { merge: true }) as ReturnType<typeof readCompose>;
 }
 
-/** The names and values of an env file, whether they are set or only mentioned in a comment. */
+/** Returns the variables of an env file, including those that are only mentioned in a comment. */
 export function readEnvFile(file: string): { name: string; value: string; isSet: boolean }[] {
   return [...readText(file).matchAll(/^(# )?([A-Z][A-Z0-9_]*)=(.*)$/gm)].map(([, comment, name, value]) => ({
     name: name!,
@@ -116,7 +116,7 @@ export function readKustomization(folder = ''): Kustomization {
   return parse(readText(path.join(KUBERNETES, folder, 'kustomization.yaml'))) as Kustomization;
 }
 
-/** Files of the base and of the migration that are not kustomizations, by their path below docker/kubernetes. */
+/** Returns the files of the base and the migration, except the kustomizations, as paths below docker/kubernetes. */
 export function kubernetesFiles(): string[] {
   return readdirSync(path.resolve(KUBERNETES), { recursive: true, encoding: 'utf8' }).filter(
     (file) => file.endsWith('.yaml') && !file.endsWith('kustomization.yaml'),

@@ -20,10 +20,10 @@ import {
 
 const SHUTDOWN_SECONDS = new Environment().SHUTDOWN_SECONDS;
 
-/** Variables that compose itself takes from docker/.env; the processes do not read them. */
+/** Variables of docker/.env that only compose itself reads. */
 const OF_COMPOSE = ['POSTGRES_PASSWORD'];
 
-/** The source of what `node dist/src/….js` runs. */
+/** Returns the source file of a command `node dist/src/….js`. */
 function sourceOf(command: string[]): string {
   const [node, file, ...rest] = command;
   expect([node, rest]).toEqual(['node', []]);
@@ -34,7 +34,7 @@ describe('the image', () => {
   const stages = readStages();
   const shipped = stages.at(-1)!;
 
-  it('runs the API in exec form, so that the process gets the signals itself', () => {
+  it('runs the API in exec form, so that the process itself receives signals', () => {
     expect(shipped.some((one) => one.name === 'ENTRYPOINT')).toBe(false);
     expect(sourceOf(JSON.parse(argumentOf(shipped, 'CMD')) as string[])).toBe('src/main.ts');
   });
@@ -43,7 +43,7 @@ describe('the image', () => {
     expect(argumentOf(shipped, 'USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 
-  it('installs what is locked, and ships neither development packages nor PostgreSQL binaries', () => {
+  it('installs the locked packages, and ships neither development packages nor PostgreSQL binaries', () => {
     const installs = stages.flat().filter(({ name, argument }) => name === 'RUN' && /\bnpm\b/.test(argument));
     expect(installs.map(({ argument }) => / npm (\S+)/.exec(argument)?.[1])).toEqual(['ci', 'ci']);
     const from = shipped
@@ -59,7 +59,7 @@ describe('the image', () => {
     expect(binaries.filter((name) => packages[name]!.optional !== true)).toEqual([]);
   });
 
-  it('builds from the files that .dockerignore leaves', () => {
+  it('builds only from files that .dockerignore does not exclude', () => {
     const left = readText('.dockerignore').split('\n');
     expect(left.filter((line) => !line.startsWith('#'))[0]).toBe('*');
     const copied = stages.flat().flatMap(({ name, argument }) => {
@@ -70,13 +70,13 @@ describe('the image', () => {
     expect(copied.filter((source) => !existsSync(source) || !left.includes(`!${source}`))).toEqual([]);
   });
 
-  it('is healthy while /health/live answers 200, and only then', async () => {
+  it('is healthy only while /health/live returns 200', async () => {
     const [, check] = /CMD (\[.*\])$/.exec(argumentOf(shipped, 'HEALTHCHECK'))!;
     const [command, ...args] = JSON.parse(check!) as string[];
-    const asked: string[] = [];
+    const requests: string[] = [];
     let status = 200;
     const server = http.createServer((request, response) => {
-      asked.push(request.url!);
+      requests.push(request.url!);
       response.writeHead(status).end('{}');
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -96,7 +96,7 @@ describe('the image', () => {
     }
     codes.push(await probe());
     expect(codes).toEqual([0, 1, 1]);
-    expect(asked).toEqual(['/health/live', '/health/live']);
+    expect(requests).toEqual(['/health/live', '/health/live']);
   });
 });
 
@@ -111,18 +111,18 @@ describe('the compose file', () => {
     expect(ours.filter(({ command }) => command && !existsSync(sourceOf(command)))).toEqual([]);
   });
 
-  it('can run several of each', () => {
+  it('can run several instances of each process', () => {
     expect(Object.values(services).filter(({ container_name }) => container_name !== undefined)).toEqual([]);
   });
 
-  it('lets a process use all of its time to stop', () => {
+  it('gives each process its whole shutdown time', () => {
     for (const { stop_grace_period, environment } of ours) {
       const seconds = Number(/^(\d+)s$/.exec(stop_grace_period!)?.[1]);
       expect(seconds).toBeGreaterThan(Number(environment['SHUTDOWN_SECONDS'] ?? SHUTDOWN_SECONDS));
     }
   });
 
-  it('runs none of our processes as root', () => {
+  it('runs no process of the service as root', () => {
     expect(ours.filter(({ user }) => user !== undefined)).toEqual([]);
   });
 
@@ -134,7 +134,7 @@ describe('the compose file', () => {
     expect(set.filter((name) => !ENVIRONMENT_VARIABLES.includes(name))).toEqual([]);
   });
 
-  it('contains no secrets, and does not start without the two it needs', () => {
+  it('contains no secrets, and does not start without the two that it needs', () => {
     const given = readEnvFile('docker/.env.example').filter(({ isSet }) => isSet);
     expect(given.map(({ name, value }) => [name, value])).toEqual([
       ['POSTGRES_PASSWORD', ''],
@@ -148,7 +148,7 @@ describe('the compose file', () => {
     }
   });
 
-  it('pins the images it does not build', () => {
+  it('pins the images that it does not build', () => {
     const images = Object.values(services).flatMap(({ image, build }) => (build ? [] : [image]));
     expect(images.filter((image) => !/^[\w./-]+:\d[\w.-]*$/.test(image))).toEqual([]);
     expect(images.length).toBe(2);

@@ -3,8 +3,8 @@ import path from 'node:path';
 import ts from 'typescript';
 
 /**
- * The floors of src/: an area imports only from floors below its own. The parts of evaluation are ordered among
- * themselves in the same way. Names without a folder have their place reserved.
+ * The floors of src/: an area imports only from floors below its own. The parts of evaluation are ordered in the same
+ * way. A name without a folder reserves a place.
  */
 const FLOORS = [
   ['resources'],
@@ -45,9 +45,9 @@ const sources = ['src', 'libs']
   )
   .filter((file) => file.endsWith('.ts'));
 const imports = sources.flatMap(importsOf);
-const shipped = imports.filter(({ from }) => !isTest(from) && !from.startsWith('libs/testing/'));
+const shippedImports = imports.filter(({ from }) => !isTest(from) && !from.startsWith('libs/testing/'));
 
-/** What a source file imports, types included, as paths in the repository or names of packages. */
+/** Returns the imports of a source file, including types, as paths in the repository or names of packages. */
 function importsOf(from: string): Import[] {
   const { importedFiles } = ts.preProcessFile(readFileSync(from, 'utf8'), true, true);
   return importedFiles.map(({ fileName }) => ({ from, to: resolved(from, fileName) }));
@@ -56,7 +56,7 @@ function importsOf(from: string): Import[] {
 function resolved(from: string, name: string): string {
   if (name.startsWith('#')) return `libs/${name.slice(1)}/index.ts`;
   if (!name.startsWith('.')) return name;
-  // an import that is loaded later names the compiled file
+  // a dynamic import names the compiled file
   const target = path.join(path.dirname(from), name.replace(/\.js$/, ''));
   return existsSync(`${target}.ts`) ? `${target}.ts` : path.join(target, 'index.ts');
 }
@@ -70,13 +70,13 @@ const buildsSql = (file: string): boolean =>
 
 const areaOf = (file: string): string | undefined => /^src\/([^/]+)\//.exec(file)?.[1];
 const partOf = (file: string): string | undefined => /^src\/evaluation\/([^/]+)\//.exec(file)?.[1];
-const lines = (found: readonly Import[]): string[] => found.map(({ from, to }) => `${from} -> ${to}`);
+const lines = (selected: readonly Import[]): string[] => selected.map(({ from, to }) => `${from} -> ${to}`);
 
-/** Imports that climb, stay on the floor of another, or go past an index. */
-function trespasses(names: readonly (readonly string[])[], nameOf: typeof areaOf): string[] {
+/** Returns the imports from a higher floor, from another area on the same floor, or past an index. */
+function forbiddenImports(names: readonly (readonly string[])[], nameOf: typeof areaOf): string[] {
   const floorOf = new Map(names.flatMap((row, floor) => row.map((name) => [name, floor] as const)));
   return lines(
-    shipped.filter(({ from, to }) => {
+    shippedImports.filter(({ from, to }) => {
       const [own, other] = [nameOf(from), nameOf(to)];
       if (own === undefined || other === undefined || own === other) return false;
       const [floor, below] = [floorOf.get(own), floorOf.get(other)];
@@ -87,7 +87,7 @@ function trespasses(names: readonly (readonly string[])[], nameOf: typeof areaOf
   );
 }
 
-/** Groups of nodes that reach each other. */
+/** Returns the nodes that are part of a cycle. */
 function cycles(edges: readonly Import[]): string[] {
   const next = new Map<string, Set<string>>();
   for (const { from, to } of edges) if (from !== to) next.set(from, (next.get(from) ?? new Set()).add(to));
@@ -105,7 +105,7 @@ function cycles(edges: readonly Import[]): string[] {
 }
 
 describe('the floors', () => {
-  it('read every import of the sources, libraries included', () => {
+  it('cover every import of the sources, including libraries', () => {
     expect(imports.filter(({ to }) => to.startsWith('libs/platform/')).length).toBeGreaterThan(500);
     expect(lines(imports.filter(({ to }) => /^(src|libs)\//.test(to) && !existsSync(to)))).toEqual([]);
   });
@@ -118,13 +118,13 @@ describe('the floors', () => {
 
   it('allow imports of lower floors only, through an area’s index', () => {
     expect(
-      trespasses(FLOORS, (file) => (COMPOSITION.includes(areaOf(file)!) ? undefined : areaOf(file))),
+      forbiddenImports(FLOORS, (file) => (COMPOSITION.includes(areaOf(file)!) ? undefined : areaOf(file))),
     ).toEqual([]);
   });
 
   it('order the parts of evaluation in the same way', () => {
     expect(
-      trespasses(
+      forbiddenImports(
         EVALUATION.map((name) => [name]),
         partOf,
       ),
@@ -136,24 +136,24 @@ describe('the floors', () => {
   });
 
   it('contain no cycle of folders', () => {
-    // A module and an index only compose what lies below them.
-    const folders = shipped
+    // modules and indexes only compose the folders below them
+    const folders = shippedImports
       .filter(({ from, to }) => !/(\.module|\/index)\.ts$/.test(from) && /^(src|libs)\//.test(to))
       .map(({ from, to }) => ({ from: path.dirname(from), to: path.dirname(to) }));
     expect(cycles(folders)).toEqual([]);
   });
 
   it('keep areas out of libraries, and the composition root out of areas', () => {
-    const climbing = shipped.filter(
+    const wrong = shippedImports.filter(
       ({ from, to }) =>
         (from.startsWith('libs/') && to.startsWith('src/')) ||
         (FLOORS.flat().includes(areaOf(from) ?? '') && /^src\/([^/]+\.ts$|openapi\/|database\/)/.test(to)),
     );
-    expect(lines(climbing)).toEqual([]);
+    expect(lines(wrong)).toEqual([]);
   });
 
-  it('keep tests out of what ships, and Nest out of otlp', () => {
-    const wrong = shipped.filter(
+  it('keep tests out of shipped code, and Nest out of otlp', () => {
+    const wrong = shippedImports.filter(
       ({ from, to }) =>
         /^(libs\/testing|test|bench|examples)\//.test(to) ||
         (from.startsWith('libs/otlp/') && to.startsWith('@nestjs/')),

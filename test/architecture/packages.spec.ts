@@ -10,7 +10,7 @@ interface Package {
 const packageIn = (folder: string): Package =>
   JSON.parse(readFileSync(path.resolve(folder, 'package.json'), 'utf8')) as Package;
 
-/** The packages that a file imports, whichever way. */
+/** Returns the packages that a file imports or requires. */
 const importsOf = (file: string): string[] =>
   [
     ...readFileSync(file, 'utf8').matchAll(
@@ -18,8 +18,8 @@ const importsOf = (file: string): string[] =>
     ),
   ].map(([, module]) => /^(@[^/]+\/)?[^/]+/.exec(module!)![0]);
 
-/** The image contains all that the service needs, and no test packages. */
-describe('the packages that are installed where the service runs', () => {
+/** The image contains all packages that the service needs, and no others. */
+describe('the packages in the image', () => {
   const { dependencies = {}, devDependencies = {} } = packageIn('.');
   const files = ['src', 'libs', 'scripts'].flatMap((folder) =>
     readdirSync(path.resolve(folder), { recursive: true, encoding: 'utf8' })

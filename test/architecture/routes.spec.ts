@@ -20,13 +20,13 @@ interface Route {
   label: string;
   rule: AccessRule | undefined;
   inWorkspace: boolean;
-  /** Whether a repeat with the same Idempotency-Key gets the first answer again. */
+  /** Whether a repeat with the same Idempotency-Key returns the first response again. */
   isRepeatable: boolean;
-  /** Largest body, if it is fixed. */
+  /** The maximum size of the body, if it is fixed. */
   limit: unknown;
 }
 
-/** Every route of every controller, with what its decorators declare. */
+/** Returns every route of every controller, with the declarations of its decorators. */
 function routesOf(app: TestApp): Route[] {
   const controllers = [...app.get(ModulesContainer).values()].flatMap((module) =>
     [...module.controllers.values()].map((wrapper) => wrapper.metatype as Type),
@@ -58,7 +58,7 @@ function routesOf(app: TestApp): Route[] {
   });
 }
 
-/** The paths whose requests do not reach Nest's routes, with the operations of openapi.json there. */
+/** The paths that Nest's routes do not serve, with their operations in openapi.json. */
 const MOUNTS = {
   '/api/v1/apis/': ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
   '/model/v1/chat/completions': ['POST'],
@@ -70,7 +70,7 @@ const MOUNTS = {
 const isMounted = (path: string): boolean =>
   Object.keys(MOUNTS).some((mount) => (mount.endsWith('/') ? path.startsWith(mount) : path === mount));
 
-/** The operations of openapi.json at the mounts. */
+/** The operations of the mounts in openapi.json. */
 const mounted = Object.entries(committedDocument<Document>().paths)
   .filter(([path]) => isMounted(path))
   .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
@@ -117,7 +117,7 @@ describe('every route', () => {
     for (const { rule } of guarded) expect(rule).toEqual({ kind: 'roles', anyOf: ['evaluator'] });
   });
 
-  it('that changes a resource of some workspace answers with its workspace_id, which replays check', () => {
+  it('that changes a resource of some workspace returns its workspace_id, which replays check', () => {
     const { paths, components } = committedDocument<Document>();
     const changes = routes.filter(
       ({ label, rule, isRepeatable }) =>
@@ -132,7 +132,7 @@ describe('every route', () => {
         return status.startsWith('2') && !('workspace_id' in (components.schemas[name]?.properties ?? {}));
       });
     });
-    // their answers are fixed, so the controllers give the workspace to its Reply
+    // their responses have a fixed form, so the controllers pass the workspace to the Reply
     expect(withoutWorkspace.map(({ label }) => label)).toEqual([
       'POST /registry/v1/apps/:app/reconcile',
       'POST /mcp/v1/servers/:server_id/test',
@@ -143,7 +143,7 @@ describe('every route', () => {
   it('is a route of a controller, or at one of the few mounts', () => {
     const adapter = app.app.getHttpAdapter() as unknown as ServiceAdapter;
     expect(adapter.mounts).toEqual(Object.keys(MOUNTS));
-    // a mount takes all requests, so a route behind it would never be reached
+    // a mount serves all requests below its path, so a route there would never be reached
     expect(routes.filter(({ label }) => isMounted(label.split(' ')[1]!))).toEqual([]);
     const expected = Object.entries(MOUNTS).flatMap(([path, methods]) =>
       methods.map((method) => `${method} ${path.endsWith('/') ? `${path}{api_id}/{path}` : path}`),
@@ -154,7 +154,7 @@ describe('every route', () => {
   it('that only selects limits its body', () => {
     const selections = routes.filter(({ label, rule }) => label.startsWith('POST ') && isRead(rule));
     expect(Object.fromEntries(selections.map(({ label, limit }) => [label, limit]))).toEqual({
-      // its tools check the roles of the operations that do the same, which only read or not
+      // its tools check the roles of the corresponding operations
       'POST /mcp': 1024 * 1024,
       'POST /registry/v1/search': 256 * 1024,
       'POST /telemetry/v1/traces/stats/query': 64 * 1024,

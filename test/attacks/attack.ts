@@ -1,21 +1,21 @@
 import type { Attacker } from './attacker';
 
-/** How much of an attack: connections, requests, bytes, milliseconds. */
+/** The size of an attack: connections, requests, bytes, milliseconds. */
 export type Sizes = Readonly<Record<string, number>>;
 
-/** What one organization, or somebody without credentials, does to a running service. */
+/** An attack on a running service by one organization, or by somebody without credentials. */
 export interface Attack<Of extends Sizes = Sizes> {
-  /** As the benchmark prints it, such as `unread-documents`. */
+  /** The name in the benchmark, such as `unread-documents`. */
   readonly name: string;
-  /** What a test of it says, such as "pipelined requests whose answers nobody reads". */
+  /** The title of its test, such as "pages of large records that nobody reads". */
   readonly title: string;
-  /** In `npm test`, in the benchmark, and in `npm run test:heavy`. */
+  /** The sizes in `npm test`, in the benchmark, and in `npm run test:heavy`. */
   readonly sizes: Readonly<Record<'usual' | 'bench' | 'heavy', Of>>;
-  /** Runs the attack. Resolves when its requests are answered, or its connections closed. */
+  /** Runs the attack. Resolves when its requests have responses or its connections are closed. */
   run(attacker: Attacker, sizes: Of): Promise<void>;
-  /** A request of another organization that must succeed meanwhile, besides its reads. */
+  /** A request of another organization that must succeed during the attack, in addition to its reads. */
   readonly other?: (other: Attacker) => Promise<unknown>;
 }
 
-/** Gives an attack its type, and so its sizes their names. */
+/** Defines an attack, and infers the names of its sizes. */
 export const attack = <Of extends Sizes>(definition: Attack<Of>): Attack => definition as unknown as Attack;

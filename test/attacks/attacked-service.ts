@@ -6,35 +6,35 @@ import { newId } from '#platform/ids';
 import { StandaloneService, TestIssuer } from '#testing';
 import type { Attack, Sizes } from './attack';
 import { Attacker, type Tally, type Target } from './attacker';
-import type { AttackOrder, AttackOutcome } from './attacker.child';
-import { type Experience, Probe } from './probe';
+import type { AttackCommand, AttackOutcome } from './attacker.child';
+import { type Observation, Probe } from './probe';
 
 const SAMPLE_MS = 50;
 /** Time between two requests of {@link Attack.other}, in milliseconds. */
 const OTHER_PAUSE_MS = 500;
-/** A process that takes more is killed, before it takes the machine's memory. */
+/** A process that uses more bytes is killed, to protect the machine. */
 const MEMORY_MAX = 6 * 1024 ** 3;
 const ROLES = ['owner', 'evaluator', 'runtime'];
 
-/** What an attack did to the service and to another organization. */
+/** The effects of an attack on the service and on another organization. */
 export interface AttackReport {
-  /** The attacker's answers. */
-  answers: Tally;
-  health: Experience;
+  /** The responses to the attacker. */
+  responses: Tally;
+  health: Observation;
   /** Reads of another organization, and the failures of {@link Attack.other}. */
-  other: Experience;
+  other: Observation;
   /** The longest call of {@link Attack.other}, in milliseconds. */
   otherWork: number;
   /** Largest resident memory of the process, in bytes. */
   memory: number;
   /** Worst event-loop delay, in milliseconds. */
   loopDelay: number;
-  /** How the process ended; null if it runs. */
+  /** How the process ended; null while it runs. */
   ended: string | null;
 }
 
 export interface AttackedOptions {
-  /** Variables of the service. */
+  /** Environment variables of the service. */
   env?: Record<string, string>;
   databaseUrl?: string;
   /** Directory of the build to attack. */
@@ -44,7 +44,7 @@ export interface AttackedOptions {
 /** The service as `npm start` runs it, with an attacker and another organization. */
 export class AttackedService {
   private loopDelay = 0;
-  /** Why it was killed. */
+  /** Why the process was killed. */
   private killed: string | null = null;
 
   private constructor(
@@ -84,12 +84,12 @@ export class AttackedService {
   }
 
   /**
-   * Runs an attack, and observes the service meanwhile.
+   * Runs an attack, and observes the service.
    *
    * @throws Error if the attack cannot be prepared
    */
-  async under(attack: Attack, sizes: Sizes): Promise<AttackReport> {
-    const order: AttackOrder = { name: attack.name, sizes, target: this.attacker };
+  async runAttack(attack: Attack, sizes: Sizes): Promise<AttackReport> {
+    const command: AttackCommand = { name: attack.name, sizes, target: this.attacker };
     const otherFailures = new Set<string>();
     let otherWork = 0;
     let isOver = false;
@@ -102,14 +102,14 @@ export class AttackedService {
         otherWork = Math.max(otherWork, performance.now() - startedAt);
         await delay(OTHER_PAUSE_MS);
       } while (!isOver && this.isRunning);
-      for (const answer of Object.keys(caller.answers))
-        if (!answer.startsWith('2')) otherFailures.add(answer);
+      for (const label of Object.keys(caller.responses))
+        if (!label.startsWith('2')) otherFailures.add(label);
     };
     const report = await this.observe(async () => {
       const othersDone = others();
       const process = fork(path.join(__dirname, 'attacker.child.js'));
       try {
-        return await orderedFrom(process, order, this.service.ended);
+        return await runIn(process, command, this.service.ended);
       } finally {
         isOver = true;
         process.kill('SIGKILL');
@@ -123,7 +123,7 @@ export class AttackedService {
     };
   }
 
-  /** Observes the service while something else attacks it. */
+  /** Observes the service while `run` attacks it. */
   async observe(run: () => Promise<Tally>): Promise<AttackReport> {
     const health = new Probe(`${this.url}/health/ready`, {});
     const { headers } = new Attacker(this.other);
@@ -143,18 +143,18 @@ export class AttackedService {
     };
     health.start();
     reads.start();
-    const sampled = sample();
-    const ran = await run().then(
-      (answers) => ({ answers }),
-      (error: unknown) => ({ error, answers: {} }),
+    const sampling = sample();
+    const outcome = await run().then(
+      (responses) => ({ responses }),
+      (error: unknown) => ({ error, responses: {} }),
     );
     const [ofHealth, ofOther] = await Promise.all([health.stop(), reads.stop()]);
     isOver = true;
-    await sampled;
-    if ('error' in ran && this.isRunning) throw ran.error;
+    await sampling;
+    if ('error' in outcome && this.isRunning) throw outcome.error;
     const ended = this.isRunning ? null : (this.killed ?? (await this.service.ended));
     const { loopDelay } = this;
-    return { otherWork: 0, answers: ran.answers, health: ofHealth, other: ofOther, memory, loopDelay, ended };
+    return { otherWork: 0, responses: outcome.responses, health: ofHealth, other: ofOther, memory, loopDelay, ended };
   }
 
   stop(): Promise<void> {
@@ -166,32 +166,32 @@ export class AttackedService {
   }
 }
 
-/** Has the attacker's process run an attack. Returns its answers; none if the service ends before. */
-async function orderedFrom(
+/** Runs an attack in the attacker's process. Returns the responses, or none if the service ends first. */
+async function runIn(
   process: ChildProcess,
-  order: AttackOrder,
+  command: AttackCommand,
   ended: Promise<unknown>,
 ): Promise<Tally> {
-  const answered = once(process, 'message') as Promise<[AttackOutcome]>;
-  process.send(order);
-  const first = await Promise.race([answered, ended.then(() => null)]);
+  const finished = once(process, 'message') as Promise<[AttackOutcome]>;
+  process.send(command);
+  const first = await Promise.race([finished, ended.then(() => null)]);
   if (!first) return {};
-  const [{ answers, error }] = first;
-  if (error !== undefined) throw new Error(`${order.name}: ${error}`);
-  return answers;
+  const [{ responses, error }] = first;
+  if (error !== undefined) throw new Error(`${command.name}: ${error}`);
+  return responses;
 }
 
-/** Creates an organization with one workspace, and an owner. */
+/** Creates an organization with one workspace and an owner. Returns the owner. */
 async function newOrganizationAt(
   address: Pick<Target, 'host' | 'port'>,
   issuer: TestIssuer,
 ): Promise<Target> {
   const claims = { sub: 'operator', principal_type: 'platform' };
   const platform = new Attacker({ ...address, token: await issuer.issueToken(claims), workspaceId: '' });
-  const { org_id } = await platform.make('POST', '/registry/v1/orgs', { name: 'organization' });
+  const { org_id } = await platform.prepare('POST', '/registry/v1/orgs', { name: 'organization' });
   const userId = newId('usr');
   const token = await issuer.issueToken({ sub: userId, user_id: userId, org_id, roles: ROLES });
   const owner = new Attacker({ ...address, token, workspaceId: '' });
-  const { workspace_id } = await owner.make('POST', '/registry/v1/workspaces', { name: 'main' });
+  const { workspace_id } = await owner.prepare('POST', '/registry/v1/workspaces', { name: 'main' });
   return { ...address, token, workspaceId: workspace_id };
 }

@@ -2,68 +2,68 @@ import http from 'node:http';
 import net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Time after which a request counts as unanswered, in milliseconds. Longer than any limit of the service. */
-const PATIENCE_MS = 180_000;
-/** Most bytes of an answer to an attack that are kept. */
+/** Time in milliseconds after which a request counts as timed out. Longer than any limit of the service. */
+const TIMEOUT_MS = 180_000;
+/** Maximum number of bytes of a response that are kept. */
 const KEPT_BYTES = 64 * 1024;
 
-/** A caller of a service. */
+/** A service, and a caller of it. */
 export interface Target {
   host: string;
   port: number;
   /** Access token with all roles in the organization. */
   token: string;
-  /** Empty for requests outside of a workspace. */
+  /** Empty for requests outside a workspace. */
   workspaceId: string;
 }
 
 export interface Received {
-  /** 0 if the connection was closed without an answer. */
+  /** 0 if the connection was closed without a response, -1 after a timeout. */
   status: number;
   /** The beginning of the body. */
   text: string;
 }
 
-export interface Sending {
+export interface RequestOptions {
   body?: Buffer | string;
   type?: string;
   headers?: Record<string, string>;
-  /** Called with the request, to write its body in pieces or to abort it; else `body` is sent whole. */
+  /** Writes the body in pieces, or aborts the request. By default, `body` is sent at once. */
   write?: (request: http.ClientRequest) => void;
-  /** Milliseconds until it counts as unanswered. */
-  patienceMs?: number;
+  /** Milliseconds until the request counts as timed out. */
+  timeoutMs?: number;
 }
 
-/** Answers by status and code: `200`, `503 service_overloaded`, `closed`, `unanswered`. */
+/** Number of responses by status and code: `200`, `503 service_overloaded`, `closed`, `timed out`. */
 export type Tally = Record<string, number>;
 
-/** Sends requests as one caller, each on a connection of its own, and counts the answers. */
+/** Sends requests as one caller, each on a new connection, and counts the responses. */
 export class Attacker {
-  readonly answers: Tally = {};
+  readonly responses: Tally = {};
 
   constructor(readonly target: Target) {}
 
-  count(answer: string, times = 1): void {
-    this.answers[answer] = (this.answers[answer] ?? 0) + times;
+  count(label: string, times = 1): void {
+    this.responses[label] = (this.responses[label] ?? 0) + times;
   }
 
-  /** Sends a request and reads its answer. Never throws. */
-  async send(method: string, path: string, sending: Sending = {}): Promise<Received> {
-    const received = await this.exchange(method, path, sending, KEPT_BYTES);
+  /** Sends a request and reads the response. Never throws. */
+  async send(method: string, path: string, options: RequestOptions = {}): Promise<Received> {
+    const received = await this.exchange(method, path, options, KEPT_BYTES);
     this.count(labelOf(received));
     return received;
   }
 
   /**
-   * Prepares something: sends JSON that must be answered with 2xx, and does not count it. Retries while the attack before
-   * still holds the organization's share.
+   * Sends JSON that prepares an attack. Requires a 2xx response, and does not count it. Retries while an earlier attack
+   * still uses the organization's share.
    */
-  async make<Body = any>(method: string, path: string, body?: unknown, retries = 60): Promise<Body> {
+  async prepare<Body = any>(method: string, path: string, body?: unknown, retries = 60): Promise<Body> {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     const { status, text } = await this.exchange(method, path, sent, Infinity);
     if (status === 503 && retries > 0) {
       await delay(1_000);
-      return this.make(method, path, body, retries - 1);
+      return this.prepare(method, path, body, retries - 1);
     }
     if (status < 200 || status > 299) throw new Error(`${method} ${path}: ${status} ${text.slice(0, 500)}`);
     return JSON.parse(text) as Body;
@@ -79,50 +79,50 @@ export class Attacker {
     };
   }
 
-  /** Opens a connection, and writes these bytes. */
+  /** Opens a connection and writes bytes to it. */
   connect(bytes: Buffer | string = '', { reads = true } = {}): Connection {
     return new Connection(this, bytes, reads);
   }
 
-  /** Opens this many connections within about a second, keeps them for a time, and closes them. */
+  /** Opens connections, 100 in 50 ms, keeps them open for `ms`, and closes them. */
   async hold(connections: number, ms: number, open: () => Connection): Promise<Connection[]> {
-    const held: Connection[] = [];
+    const opened: Connection[] = [];
     for (let n = 0; n < connections; n++) {
-      held.push(open());
+      opened.push(open());
       if (n % 100 === 99) await delay(50);
     }
     await delay(ms);
-    for (const connection of held) connection.close();
-    return held;
+    for (const connection of opened) connection.close();
+    return opened;
   }
 
-  private exchange(method: string, path: string, sending: Sending, kept: number): Promise<Received> {
+  private exchange(method: string, path: string, options: RequestOptions, kept: number): Promise<Received> {
     const { host, port } = this.target;
-    const { body, type = 'application/json', write, patienceMs = PATIENCE_MS } = sending;
+    const { body, type = 'application/json', write, timeoutMs = TIMEOUT_MS } = options;
     return new Promise((resolve) => {
       const bytes = body === undefined ? undefined : Buffer.from(body as Buffer);
       const described = bytes === undefined ? {} : { 'content-type': type, 'content-length': bytes.length };
-      const headers = { ...this.headers, ...described, ...sending.headers };
+      const headers = { ...this.headers, ...described, ...options.headers };
       const request = http.request({ host, port, method, path, headers, agent: false });
       const end = (received: Received): void => {
-        clearTimeout(patience);
+        clearTimeout(timer);
         request.destroy();
         resolve(received);
       };
-      const patience = setTimeout(() => end({ status: -1, text: '' }), patienceMs);
+      const timer = setTimeout(() => end({ status: -1, text: '' }), timeoutMs);
       request.on('error', () => end({ status: 0, text: '' }));
       request.on('close', () => end({ status: 0, text: '' }));
       request.on('response', (response) => {
         const chunks: Buffer[] = [];
         let length = 0;
         const status = response.statusCode!;
-        const answer = (): void => end({ status, text: Buffer.concat(chunks).toString() });
+        const finish = (): void => end({ status, text: Buffer.concat(chunks).toString() });
         response.on('data', (chunk: Buffer) => {
           if (length < kept) chunks.push(chunk);
           length += chunk.length;
         });
-        response.on('end', answer);
-        response.on('error', answer); // the service has answered, and closed the connection
+        response.on('end', finish);
+        response.on('error', finish); // the service has responded and closed the connection
       });
       if (write) write(request);
       else request.end(bytes);
@@ -130,7 +130,7 @@ export class Attacker {
   }
 }
 
-/** A connection whose bytes are the attack's own. */
+/** A connection on which an attack writes raw bytes. */
 export class Connection {
   private readonly socket: net.Socket;
   private tail = '';
@@ -148,7 +148,7 @@ export class Connection {
     this.socket = net.connect({ host, port });
     if (reads) this.socket.on('data', (chunk: Buffer) => this.read(chunk));
     else this.socket.pause();
-    this.socket.on('error', () => undefined); // what follows is 'close'
+    this.socket.on('error', () => undefined); // 'close' follows
     this.closing = new Promise((resolve) => {
       this.socket.once('close', () => {
         if (!this.isClosed) this.attacker.count('closed');
@@ -159,7 +159,7 @@ export class Connection {
     if (bytes.length > 0) this.socket.write(bytes);
   }
 
-  /** The beginning of what was read. */
+  /** The first bytes that were read. */
   get text(): string {
     return this.kept;
   }
@@ -177,11 +177,11 @@ export class Connection {
     this.socket.destroy();
   }
 
-  /** Waits until this many answers were read, the service closed the connection, or `ms` have passed. */
-  async answered(count: number, ms = PATIENCE_MS): Promise<void> {
+  /** Waits until this many responses have been read, the service has closed the connection, or `ms` have passed. */
+  async waitForResponses(count: number, ms = TIMEOUT_MS): Promise<void> {
     const until = Date.now() + ms;
     while (this.count < count && !this.isClosed) {
-      if (Date.now() > until) return this.attacker.count('unanswered', count - this.count);
+      if (Date.now() > until) return this.attacker.count('timed out', count - this.count);
       await Promise.race([this.closing, delay(20)]);
     }
   }
@@ -193,20 +193,20 @@ export class Connection {
       this.count++;
       this.attacker.count(status!);
     }
-    // may be the beginning of a status line, and is too short to be a whole one
+    // may be the beginning of a status line, but is too short for a whole one
     this.tail = text.slice(-12);
   }
 }
 
 function labelOf({ status, text }: Received): string {
-  if (status <= 0) return status === 0 ? 'closed' : 'unanswered';
+  if (status <= 0) return status === 0 ? 'closed' : 'timed out';
   if (status < 400) return String(status);
   const code = /"code":\s*"(\w+)"/.exec(text)?.[1];
   return code ? `${status} ${code}` : String(status);
 }
 
-/** Answers that no client may see. Everything else is documented. */
-export const isUndocumented = (answer: string): boolean =>
+/** Whether a response is one that the service must not send, because it is not documented. */
+export const isUndocumented = (label: string): boolean =>
   !/^(2|3|4)\d\d( |$)|^503( service_overloaded| service_unavailable| storage_unavailable)?$|^504( |$)|^closed$/.test(
-    answer,
+    label,
   );

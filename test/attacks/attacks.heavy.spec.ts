@@ -1,2 +1,2 @@
-// The same attacks, several times as large.
+// Runs the same attacks, several times as large.
 import './attacks.spec';

@@ -8,29 +8,29 @@ import { SuiteService } from './suite.harness';
 const isHeavy = sized(0, 1) === 1;
 const TIMEOUT_MS = sized(180_000, 600_000);
 
-/** What another organization and the operator experience while one caller attacks the service. */
-describe('others are answered, and memory stays within its budget, under', () => {
+/** The service keeps working for another organization and the operator while one caller attacks it. */
+describe('others are served, and memory stays within its budget, during', () => {
   const suite = new SuiteService();
   afterAll(() => suite.close());
 
-  const withstands = async (attack: Attack): Promise<void> => {
+  const expectNoHarm = async (attack: Attack): Promise<void> => {
     const sizes = isHeavy ? attack.sizes.heavy : attack.sizes.usual;
-    await suite.withstands((service) => service.under(attack, sizes));
+    await suite.expectNoHarm((service) => service.runAttack(attack, sizes));
   };
 
   const others = ATTACKS.filter((attack) => attack !== keyedSearches);
   it.each(others.map((attack) => [attack.title, attack] as const))(
     '%s',
-    (_, attack) => withstands(attack),
+    (_, attack) => expectNoHarm(attack),
     TIMEOUT_MS,
   );
 
   it(
-    `${keyedSearches.title}, and stores no answer`,
+    `${keyedSearches.title}, of which no response is stored`,
     async () => {
       await suite.get();
       const before = await storedKeys(suite.databaseUrl);
-      await withstands(keyedSearches);
+      await expectNoHarm(keyedSearches);
       expect(await storedKeys(suite.databaseUrl)).toBe(before);
     },
     TIMEOUT_MS,

@@ -1,13 +1,13 @@
-/** Bodies that cost more than they look. */
+/** Bodies that are more expensive than they look. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { attack } from './attack';
 import type { Attacker } from './attacker';
 import { BODY_BYTES, filled, MIB, newDataset, newExperiment } from './prepared';
 
-/** Time between two of the last bytes of a slow body, in milliseconds. A body may not stall for 10 s. */
+/** Time between two of the last bytes of a slow body, in milliseconds. The service rejects bodies that stall for 10 s. */
 const DRIP_MS = 5_000;
-/** Bytes that a slow body keeps back. */
-const KEPT_BACK = 100;
+/** Last bytes of a slow body, which are sent one by one. */
+const WITHHELD = 100;
 
 /** Calls `send` this many times at once, with 0, 1, 2, … */
 const atOnce = async (count: number, send: (n: number) => Promise<unknown>): Promise<void> => {
@@ -16,7 +16,7 @@ const atOnce = async (count: number, send: (n: number) => Promise<unknown>): Pro
 
 export const indexNames = attack({
   name: 'index-names',
-  title: 'records with a million index names, the same two or descending',
+  title: 'records with a million integer member names, either the same two or descending',
   sizes: { usual: { requests: 10 }, bench: { requests: 40 }, heavy: { requests: 120 } },
   async run(attacker, { requests }) {
     const path = `/eval/v1/datasets/${await newDataset(attacker)}/records`;
@@ -29,17 +29,17 @@ export const indexNames = attack({
 
 export const invalidBodies = attack({
   name: 'invalid-bodies',
-  title: '10 MiB of lists cut off, and of unknown members',
+  title: 'bodies of 10 MiB: truncated lists, and unknown members',
   sizes: { usual: { requests: 8 }, bench: { requests: 40 }, heavy: { requests: 120 } },
   async run(attacker, { requests }) {
     const dataset = await newDataset(attacker);
-    const cutOff = filled(BODY_BYTES, '[', () => '{},', ',');
+    const truncated = filled(BODY_BYTES, '[', () => '{},', ',');
     const unknown = filled(BODY_BYTES, '{', (n) => `"${String(n).padStart(7, 'a')}":0,`, '}');
     const paths = ['/datasets/search', `/datasets/${dataset}/records`, '/experiments', '/experiments/search'];
     await atOnce(requests, (n) =>
       attacker.send('POST', `/eval/v1${paths[(n >> 1) % paths.length]!}`, {
-        body: n % 2 ? cutOff : unknown,
-        // half of them do not say how long they are
+        body: n % 2 ? truncated : unknown,
+        // half of them do not declare their length
         ...((n >> 3) % 2 && { headers: { 'transfer-encoding': 'chunked' } }),
       }),
     );
@@ -68,7 +68,7 @@ export const slowBodies = attack({
   },
   async run(attacker, { connections, holdMs }) {
     const path = `/eval/v1/datasets/${await newDataset(attacker)}/records`;
-    const sent = Buffer.alloc(BODY_BYTES - KEPT_BACK, ' ');
+    const sent = Buffer.alloc(BODY_BYTES - WITHHELD, ' ');
     const head = (route: string): string => bodyHead(attacker, route, BODY_BYTES);
     const open = new Set<ReturnType<Attacker['connect']>>();
     const drip = setInterval(() => open.forEach((connection) => connection.write(' ')), DRIP_MS);
@@ -99,7 +99,7 @@ export const abortedRequests = attack({
       attacker.send('POST', path, {
         headers: { 'content-type': 'application/json', 'content-length': String(body.length) },
         write: (request) => {
-          // some within the body, some while the service works, one after another
+          // some during the body, some while the service works, one after another
           request.write(n % 3 ? body.subarray(0, (body.length * (n % 10)) / 10) : body);
           setTimeout(() => request.destroy(), 10 * (n % 50));
         },
@@ -110,7 +110,7 @@ export const abortedRequests = attack({
 
 export const largeValues = attack({
   name: 'large-values',
-  title: 'changes of a record and of a configuration of 10 MiB',
+  title: 'updates of a record and a configuration of 10 MiB',
   sizes: {
     usual: { rounds: 1, requests: 1 },
     bench: { rounds: 3, requests: 1 },
@@ -127,11 +127,11 @@ export const largeValues = attack({
         '}',
       ).toString();
     const records = `/eval/v1/datasets/${dataset}/records`;
-    const made = await attacker.make<{ dataset_record_id: string }>('POST', records, {
+    const record = await attacker.prepare<{ dataset_record_id: string }>('POST', records, {
       workspace_id,
       input: {},
     });
-    const path = `${records}/${made.dataset_record_id}`;
+    const path = `${records}/${record.dataset_record_id}`;
     const experiment = `/eval/v1/experiments/${await newExperiment(attacker)}`;
     for (let round = 0; round < rounds; round++) {
       const text = value(round);
@@ -148,7 +148,7 @@ export const largeValues = attack({
 
 export const keyedSearches = attack({
   name: 'keyed-searches',
-  title: 'searches with an Idempotency-Key each',
+  title: 'searches, each with an Idempotency-Key',
   sizes: { usual: { requests: 40 }, bench: { requests: 300 }, heavy: { requests: 900 } },
   async run(attacker, { requests }) {
     await newDataset(attacker, { description: 'x'.repeat(10_000) });
@@ -165,7 +165,7 @@ export const keyedSearches = attack({
   },
 });
 
-/** The head of a request with a body. */
+/** Returns the head of a request with a body. */
 const bodyHead = ({ headers }: Attacker, path: string, length: number): string =>
   [
     `POST ${path} HTTP/1.1`,
@@ -186,14 +186,14 @@ export const mcpMessages = attack({
     const member = (n: number): string => `"m${n}":1,`;
     const begin = (method: string, member: string): string =>
       `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{"name":"use_skill","${member}":{`;
-    const refused = filled(MIB, begin('tools/list', '_meta'), member, '}}}');
+    const rejected = filled(MIB, begin('tools/list', '_meta'), member, '}}}');
     const names = Array.from({ length: 9_900 }, (_, n) => member(n))
       .join('')
       .slice(0, -1);
     const validated = Buffer.from(`${begin('prompts/get', 'arguments')}${names}}}}`);
     const headers = { accept: 'application/json, text/event-stream' };
     await atOnce(requests, (n) =>
-      attacker.send('POST', '/mcp', { body: n % 2 ? refused : validated, headers }),
+      attacker.send('POST', '/mcp', { body: n % 2 ? rejected : validated, headers }),
     );
   },
 });

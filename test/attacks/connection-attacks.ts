@@ -1,4 +1,4 @@
-/** What anybody can do who reaches the port, without credentials or with those of a viewer. */
+/** Attacks that need only the port, without credentials or with those of a viewer. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { attack } from './attack';
 import type { Attacker, Connection } from './attacker';
@@ -6,7 +6,7 @@ import { exported, filledDataset, PAGE_BYTES } from './prepared';
 
 const KIB = 1024;
 
-/** The bytes of a request without a body. */
+/** Returns a request without a body. */
 const requestTo = ({ headers }: Attacker, path: string, extra: Record<string, string> = {}): string =>
   [
     `GET ${path} HTTP/1.1`,
@@ -20,7 +20,7 @@ const anonymous = ({ target }: Attacker, path: string): string =>
 
 export const unreadDocuments = attack({
   name: 'unread-documents',
-  title: 'pipelined requests for the OpenAPI document, whose answers nobody reads',
+  title: 'pipelined requests for the OpenAPI document whose responses nobody reads',
   sizes: {
     usual: { connections: 60, requests: 20, holdMs: 2_000 },
     bench: { connections: 100, requests: 20, holdMs: 10_000 },
@@ -45,16 +45,16 @@ export const tinyRequests = attack({
     const count = Math.floor((64 * KIB) / one.length);
     const bytes = Buffer.from(one.repeat(count));
     const opened = Array.from({ length: connections }, () => attacker.connect(bytes));
-    const answered = Promise.all(opened.map((connection) => connection.answered(count)));
-    await Promise.race([answered, delay(ms, undefined, { ref: false })]);
-    if (!attacker.answers['200']) attacker.count('unanswered');
+    const finished = Promise.all(opened.map((connection) => connection.waitForResponses(count)));
+    await Promise.race([finished, delay(ms, undefined, { ref: false })]);
+    if (!attacker.responses['200']) attacker.count('timed out');
     for (const connection of opened) connection.close();
   },
 });
 
 export const unreadPages = attack({
   name: 'unread-pages',
-  title: 'pages of large records, which nobody reads',
+  title: 'pages of large records that nobody reads',
   sizes: {
     usual: { connections: 60, holdMs: 3_000 },
     bench: { connections: 250, holdMs: 20_000 },
@@ -83,11 +83,11 @@ export const readPages = attack({
       while (opened.length < connections) {
         const connection = attacker.connect(bytes);
         opened.push(connection);
-        await connection.answered(1);
+        await connection.waitForResponses(1);
       }
     };
     await Promise.all(Array.from({ length: 4 }, read));
-    if ((attacker.answers['200'] ?? 0) < connections / 2) attacker.count('refused too often');
+    if ((attacker.responses['200'] ?? 0) < connections / 2) attacker.count('rejected too often');
     for (const connection of opened) connection.close();
   },
 });
@@ -128,7 +128,7 @@ export const unfinishedHeaders = attack({
 
 export const cheapReads = attack({
   name: 'cheap-reads',
-  title: 'cheap requests on many connections, as fast as they are answered',
+  title: 'cheap requests on many connections, without pauses',
   sizes: {
     usual: { connections: 100, ms: 2_000 },
     bench: { connections: 500, ms: 10_000 },
@@ -146,7 +146,7 @@ export const cheapReads = attack({
           count = 1;
         }
         connection.write(bytes);
-        await connection.answered(count);
+        await connection.waitForResponses(count);
       }
       connection.close();
     };
@@ -156,16 +156,16 @@ export const cheapReads = attack({
 
 export const hostHeaders = attack({
   name: 'host-headers',
-  title: 'requests with two Host headers, or with none',
+  title: 'requests with two Host headers or none',
   sizes: { usual: { requests: 10 }, bench: { requests: 500 }, heavy: { requests: 500 } },
   async run(attacker, { requests }) {
     for (let n = 0; n < requests; n++) {
       for (const hosts of ['Host: a\r\nHost: b\r\n', '']) {
         const connection = attacker.connect(`GET /health/live HTTP/1.1\r\n${hosts}\r\n`);
-        await connection.answered(1);
-        // a problem document, like every refusal
+        await connection.waitForResponses(1);
+        // a problem document, like every rejection
         if (!/^HTTP\/1\.1 400 [^]*application\/problem\+json/.test(connection.text)) {
-          attacker.count('not refused with a problem');
+          attacker.count('not rejected with a problem');
         }
         connection.close();
       }

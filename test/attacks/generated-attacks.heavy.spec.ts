@@ -1,2 +1,2 @@
-// More of the generated attacks, different ones each time.
+// Runs more generated attacks, different ones each time.
 import './generated-attacks.spec';

@@ -9,11 +9,11 @@ interface Document {
   paths: Record<string, Record<string, { requestBody?: { content: Record<string, unknown> } }>>;
 }
 
-/** Every operation with each of its media types; ids of the path from `ids`, else an id of nothing. */
+/** Returns every operation with each of its media types. Path parameters without an id in `ids` get an unknown id. */
 const targetsOf = (ids: Record<string, string>): Target[] =>
   Object.entries(committedDocument<Document>().paths).flatMap(([template, methods]) =>
     Object.entries(methods).flatMap(([name, { requestBody }]) => {
-      // what is archived would refuse later requests early
+      // later requests to an archived resource would be rejected too early
       const known = template.endsWith('/archive') ? {} : ids;
       const path = template.replace(/\{(\w+)\}/g, (_, id: string) => known[id] ?? '1');
       const types = requestBody ? Object.keys(requestBody.content) : [undefined];
@@ -21,13 +21,13 @@ const targetsOf = (ids: Record<string, string>): Target[] =>
     }),
   );
 
-/** Attacks operations of the API document, each in some shape. Afterwards everybody is answered, and memory is as it may be. */
+/** Attacks operations of the API document, each in a random shape. */
 describe('generated attacks', () => {
   const suite = new SuiteService();
   afterAll(() => suite.close());
 
   it(
-    'leave others answered, and memory within its budget',
+    'do not affect others, and keep memory within its budget',
     async () => {
       const service = await suite.get();
       const attacker = new Attacker(service.attacker);
@@ -43,15 +43,15 @@ describe('generated attacks', () => {
         count: fc.integer({ min: 1, max: sized(20, 100) }),
       });
       const property = fc.asyncProperty(generated, async ({ target, shape, bytes, count }) => {
-        await suite.withstands((attacked) =>
+        await suite.expectNoHarm((attacked) =>
           attacked.observe(async () => {
             const caller = new Attacker(attacked.attacker);
             await SHAPES[shape]!(caller, target, { bytes, count });
-            return caller.answers;
+            return caller.responses;
           }),
         );
       });
-      // a process that has ended or grown fails every later, smaller case too
+      // once the process has ended or grown, every later, smaller case fails as well
       await fc.assert(property, { numRuns: sized(20, 500), endOnFailure: true });
     },
     sized(180_000, 1_800_000),

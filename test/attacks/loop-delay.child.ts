@@ -1,11 +1,11 @@
-/** Loaded first by an attacked service: sends its worst event-loop delay, in milliseconds, several times a second. */
+/** Preloaded by an attacked service. Sends its worst event-loop delay, in milliseconds, several times a second. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMainThread } from 'node:worker_threads';
 
 const RESOLUTION_MS = 10;
 const REPORT_MS = 100;
 
-// its threads load it too
+// worker threads load this file as well
 if (isMainThread && process.send) {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
@@ -14,7 +14,7 @@ if (isMainThread && process.send) {
     delays.reset();
   };
   setInterval(report, REPORT_MS).unref();
-  // the service does not outlive a killed test
+  // ends the service with a killed test
   process.once('disconnect', () => process.kill(process.pid));
   process.channel?.unref();
 }

@@ -1,4 +1,4 @@
-/** What attacks prepare: datasets, bodies of a given size, exports. */
+/** Preparations of attacks: resources, bodies of a given size, exports. */
 import { randomBytes } from 'node:crypto';
 import { attribute, bytes, fixed64, IDS, request, span, varint } from '../../libs/testing/otlp-bytes';
 import type { Attacker } from './attacker';
@@ -6,10 +6,10 @@ import type { Attacker } from './attacker';
 export const MIB = 1024 * 1024;
 /** The largest page of a list. */
 export const PAGE_BYTES = 17_000_000;
-/** Largest JSON body. */
+/** The maximum size of a JSON body. */
 export const BODY_BYTES = 10 * MIB;
 
-/** Items of a bulk write, at most. */
+/** The maximum number of items in a bulk write. */
 const BULK = 100;
 
 const newName = (): string => `attack ${randomBytes(6).toString('hex')}`;
@@ -17,7 +17,7 @@ const newName = (): string => `attack ${randomBytes(6).toString('hex')}`;
 /** Creates a dataset, and returns its id. */
 export async function newDataset(attacker: Attacker, members: object = {}): Promise<string> {
   const body = { workspace_id: attacker.target.workspaceId, name: newName(), ...members };
-  return (await attacker.make<{ dataset_id: string }>('POST', '/eval/v1/datasets', body)).dataset_id;
+  return (await attacker.prepare<{ dataset_id: string }>('POST', '/eval/v1/datasets', body)).dataset_id;
 }
 
 /** Creates a dataset with this many records of this size. */
@@ -26,14 +26,14 @@ export async function filledDataset(attacker: Attacker, records: number, size: n
   const { workspaceId: workspace_id } = attacker.target;
   const items = Array.from({ length: BULK }, () => ({ input: 'x'.repeat(size) }));
   for (let sent = 0; sent < records; sent += BULK) {
-    await attacker.make('POST', `/eval/v1/datasets/${dataset}/records/bulk`, { workspace_id, items });
+    await attacker.prepare('POST', `/eval/v1/datasets/${dataset}/records/bulk`, { workspace_id, items });
   }
   return dataset;
 }
 
 export async function newExperiment(attacker: Attacker, members: object = {}): Promise<string> {
   const body = { workspace_id: attacker.target.workspaceId, name: newName(), ...members };
-  return (await attacker.make<{ experiment_id: string }>('POST', '/eval/v1/experiments', body)).experiment_id;
+  return (await attacker.prepare<{ experiment_id: string }>('POST', '/eval/v1/experiments', body)).experiment_id;
 }
 
 /** Creates a code scorer, and returns its id. */
@@ -41,7 +41,7 @@ export async function newScorer(attacker: Attacker, source: string, timeout_ms: 
   const definition = { language: 'javascript', source, timeout_ms };
   const { workspaceId: workspace_id } = attacker.target;
   const body = { workspace_id, name: newName(), scorer_kind: 'code', definition };
-  return (await attacker.make<{ scorer_id: string }>('POST', '/eval/v1/scorers', body)).scorer_id;
+  return (await attacker.prepare<{ scorer_id: string }>('POST', '/eval/v1/scorers', body)).scorer_id;
 }
 
 /** Stores a trace, and returns its id. */
@@ -51,11 +51,11 @@ export async function newTrace(attacker: Attacker, input = 'question'): Promise<
   const attributes = [{ key: 'input.value', value: { stringValue: input } }];
   const own = { traceId, spanId: randomBytes(8).toString('hex'), name: 'step', attributes };
   const spans = [{ ...own, startTimeUnixNano, endTimeUnixNano: startTimeUnixNano }];
-  await attacker.make('POST', '/telemetry/v1/traces', { resourceSpans: [{ scopeSpans: [{ spans }] }] });
+  await attacker.prepare('POST', '/telemetry/v1/traces', { resourceSpans: [{ scopeSpans: [{ spans }] }] });
   return traceId;
 }
 
-/** A JSON text of about `size` bytes: the beginning, members or items as often as they fit, and the end. */
+/** Returns a JSON text of about `size` bytes: the beginning, as many members or items as fit, and the end. */
 export function filled(size: number, begin: string, part: (n: number) => string, end: string): Buffer {
   const room = size - begin.length - end.length;
   const parts: string[] = [];
@@ -69,7 +69,7 @@ export function filled(size: number, begin: string, part: (n: number) => string,
   return Buffer.from(`${begin}${parts.join('').replace(/,$/, '')}${end}`);
 }
 
-/** An export of one span with this many attributes, of 13 bytes each. */
+/** Returns an export of one span with this many attributes, of 13 bytes each. */
 export function exported(attributes: number): Buffer {
   const time = BigInt(Date.now()) * 1_000_000n;
   const one = (n: number): Buffer => attribute(n.toString(36).padStart(5, 'k'), varint(3, 1));

@@ -1,24 +1,24 @@
 import http from 'node:http';
 
-/** Interval at which requests are sent, whether or not earlier ones are answered, in milliseconds. */
+/** Interval in milliseconds at which requests are sent, even while earlier ones are pending. */
 const INTERVAL_MS = 100;
-/** Most requests without an answer. */
+/** Maximum number of pending requests. */
 const OPEN_MAX = 20;
-/** Time after which a request counts as lost, in milliseconds. */
-const LOST_MS = 120_000;
+/** Time after which a request fails, in milliseconds. */
+const TIMEOUT_MS = 120_000;
 
-/** What a caller experienced. */
-export interface Experience {
+/** What a caller observed. */
+export interface Observation {
   /** Number of requests. */
   count: number;
-  /** What went wrong, once for each kind: a status, an error of the connection. */
+  /** The distinct failures: a status, or an error of the connection. */
   failures: string[];
   /** In milliseconds. */
   p99: number;
   worst: number;
 }
 
-/** Sends a GET at an interval, on connections of its own, and records status and latency of each answer. */
+/** Sends a GET at an interval, on its own connections, and records the status and latency of each response. */
 export class Probe {
   private readonly agent = new http.Agent({ keepAlive: true, maxSockets: OPEN_MAX, timeout: 4_000 });
   private readonly open = new Set<Promise<void>>();
@@ -37,8 +37,8 @@ export class Probe {
     }, INTERVAL_MS);
   }
 
-  /** Sends one more request, and waits for all answers. */
-  async stop(): Promise<Experience> {
+  /** Sends one more request, and waits for all responses. */
+  async stop(): Promise<Observation> {
     clearInterval(this.timer);
     void this.send();
     await Promise.all(this.open);
@@ -54,7 +54,7 @@ export class Probe {
 
   private async send(): Promise<void> {
     const startedAt = performance.now();
-    const answered = this.answer()
+    const pending = this.fetchStatus()
       .then((status) => {
         if (status > 299) this.failures.add(String(status));
       })
@@ -64,22 +64,22 @@ export class Probe {
       })
       .finally(() => {
         this.latencies.push(performance.now() - startedAt);
-        this.open.delete(answered);
+        this.open.delete(pending);
       });
-    this.open.add(answered);
-    await answered;
+    this.open.add(pending);
+    await pending;
   }
 
-  private answer(): Promise<number> {
+  private fetchStatus(): Promise<number> {
     return new Promise((resolve, reject) => {
       const request = http.get(this.url, { agent: this.agent, headers: this.headers }, (response) => {
         response.resume();
         response.on('end', () => end(() => resolve(response.statusCode!)));
         response.on('error', (error) => end(() => reject(error)));
       });
-      const lost = setTimeout(() => request.destroy(new Error('lost')), LOST_MS);
+      const timer = setTimeout(() => request.destroy(new Error('timed out')), TIMEOUT_MS);
       const end = (settle: () => void): void => {
-        clearTimeout(lost);
+        clearTimeout(timer);
         settle();
       };
       request.on('error', (error) => end(() => reject(error)));

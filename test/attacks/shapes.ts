@@ -1,4 +1,4 @@
-/** Shapes in which any operation can be attacked. */
+/** Forms of attacks that apply to any operation. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Attacker } from './attacker';
 import { filled, MIB } from './prepared';
@@ -11,10 +11,10 @@ export interface Target {
   type?: string;
 }
 
-/** How much of a shape. */
+/** The size of an attack. */
 export interface ShapeSize {
   bytes: number;
-  /** Connections or requests at once. */
+  /** Concurrent connections or requests. */
   count: number;
 }
 
@@ -38,12 +38,12 @@ const head = (attacker: Attacker, { method, path, type }: Target, length?: numbe
 const times = (count: number, send: (n: number) => Promise<unknown>): Promise<unknown> =>
   Promise.all(Array.from({ length: count }, (_, n) => send(n)));
 
-/** A request that the operation may take, with its body if it takes one. */
+/** Sends an ordinary request, with the body if the operation accepts one. */
 const send = (attacker: Attacker, { method, path, type }: Target, body: Buffer | string): Promise<unknown> =>
   attacker.send(method, path, type === undefined ? {} : { body, type });
 
 export const SHAPES: Readonly<Record<string, Shape>> = {
-  /** One text as the body, or as the query. */
+  /** One long text in the body, or in the query. */
   huge: (attacker, target, { bytes }) =>
     target.type === undefined
       ? send(attacker, { ...target, path: `${target.path}?q=${'%20'.repeat(4_000)}` }, '')
@@ -84,7 +84,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
 
   pipelined: async (attacker, target, { count }) => {
     const connection = attacker.connect(head(attacker, target, 0).repeat(count));
-    await connection.answered(count, 60_000);
+    await connection.waitForResponses(count, 60_000);
     connection.close();
   },
 
@@ -105,5 +105,5 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
     ),
 };
 
-/** Bytes of a body: up to beyond the largest. */
+/** Sizes of bodies, up to above the maximum. */
 export const SHAPE_BYTES = [64 * 1024, MIB, 11 * MIB];

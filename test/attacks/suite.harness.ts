@@ -9,10 +9,10 @@ const BUDGET_MIB = HEAP_MIB / 4;
 /** Resident memory of the process without its budget. */
 const BASE_MIB = 512;
 
-/** A small heap, so that an attack that escapes its budget is seen early. */
+/** A small heap, so that an attack that exceeds its budget is noticed early. */
 export const SMALL_HEAP = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
 
-/** A service for the tests of a file. It is started again after an attack that harmed it. */
+/** A service for the tests of a file. It is restarted after an attack that harmed it. */
 export class SuiteService {
   private database: TestDatabase | undefined;
   private service: AttackedService | undefined;
@@ -26,14 +26,14 @@ export class SuiteService {
     return this.service;
   }
 
-  /** Runs an attack, and checks that it harmed nobody. */
-  async withstands(attack: (service: AttackedService) => Promise<AttackReport>): Promise<AttackReport> {
+  /** Runs an attack, and expects that it harmed nobody. */
+  async expectNoHarm(attack: (service: AttackedService) => Promise<AttackReport>): Promise<AttackReport> {
     const report = await attack(await this.get());
     try {
       expectUnharmed(report);
       return report;
     } catch (error) {
-      await this.close(); // so that the next attack meets a service without this one's memory
+      await this.close(); // so that the next attack starts with a service whose memory has not grown
       throw error;
     }
   }
@@ -50,10 +50,10 @@ export class SuiteService {
   }
 }
 
-/** What every attack leaves as it is: the process, the others, the memory, and the documented answers. */
-function expectUnharmed({ ended, health, other, answers, memory }: AttackReport): void {
+/** Expects that the process runs, others are served, memory is within its budget, and all responses are documented. */
+function expectUnharmed({ ended, health, other, responses, memory }: AttackReport): void {
   const harm = { ended, health: health.failures, other: other.failures };
   expect(harm).toEqual({ ended: null, health: [], other: [] });
-  expect(Object.keys(answers).filter(isUndocumented)).toEqual([]);
+  expect(Object.keys(responses).filter(isUndocumented)).toEqual([]);
   expect(Math.round(memory / MIB)).toBeLessThan(BASE_MIB + BUDGET_MIB);
 }

@@ -1,11 +1,11 @@
-/** Work that takes long: schemas, locks, imports, scorers. */
+/** Expensive work: schemas, locks, imports, scorers. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { attack } from './attack';
 import { Attacker } from './attacker';
 import { MIB, newDataset, newScorer, newTrace } from './prepared';
 
 const NAMES = Array.from({ length: 1_000 }, (_, n) => n.toString(36).padStart(3, 'n'));
-/** Schemas of 54 KB that compile for seconds if each list of names becomes code. */
+/** Schemas of 54 KB that would take seconds to compile if each list of names became code. */
 const DEPENDENT = {
   dependentRequired: Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`x${n}`, NAMES])),
 };
@@ -14,11 +14,11 @@ const SCHEMAS = [
   { $defs: { a: { allOf: [{}, DEPENDENT] } }, allOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/a' }] },
 ];
 
-/** A schema under which a text takes long: many patterns, matched one after the other. */
+/** A schema with many patterns, which is slow to validate a text. */
 const COSTLY_INPUT = {
   allOf: Array.from({ length: 20 }, (_, n) => ({ pattern: `(a?b?){${10 + n}}$` })),
 };
-/** Characters of a text that takes about half a second under it. */
+/** Length of a text that takes about half a second to validate. */
 const COSTLY_CHARACTERS = 450_000;
 
 const jsonLine = (n: number): string =>
@@ -26,7 +26,7 @@ const jsonLine = (n: number): string =>
 
 export const costlySchemas = attack({
   name: 'costly-schemas',
-  title: 'schemas that compile for seconds',
+  title: 'schemas that take seconds to compile',
   sizes: { usual: { rounds: 1, each: 1 }, bench: { rounds: 1, each: 1 }, heavy: { rounds: 1, each: 1 } },
   async run(attacker, { rounds, each }) {
     const { workspaceId: workspace_id } = attacker.target;
@@ -34,7 +34,7 @@ export const costlySchemas = attack({
       const sent = Array.from({ length: each }, (_, n) => n).flatMap((n) =>
         SCHEMAS.flatMap((schema, which) => {
           const name = `costly ${round} ${n} ${which} ${process.hrtime.bigint()}`;
-          // each schema is another, so that none is found in a cache
+          // each schema is different, so that none is cached
           const input_schema = { title: name, ...schema };
           const checks = [{ type: 'json_schema', path: 'output', schema: input_schema }];
           const scorer = { workspace_id, name, scorer_kind: 'code', definition: { checks } };
@@ -53,7 +53,7 @@ export const costlySchemas = attack({
 
 export const costlyValidation = attack({
   name: 'costly-validation',
-  title: 'bulk writes whose items take long to validate',
+  title: 'bulk writes whose items are slow to validate',
   sizes: {
     usual: { writers: 8, items: 2 },
     bench: { writers: 12, items: 20 },
@@ -156,20 +156,20 @@ export const endlessScorers = attack({
   async run(attacker, { workspaces, runs, ms }) {
     const prepare = async (_: unknown, n: number) => {
       const name = `w${n} ${process.hrtime.bigint()}`;
-      const { workspace_id } = await attacker.make('POST', '/registry/v1/workspaces', { name });
-      const there = new Attacker({ ...attacker.target, workspaceId: workspace_id });
-      const scorer = await newScorer(there, 'function score() { for (;;); }', ms);
-      return { there, scorer, trace: await newTrace(there) };
+      const { workspace_id } = await attacker.prepare('POST', '/registry/v1/workspaces', { name });
+      const caller = new Attacker({ ...attacker.target, workspaceId: workspace_id });
+      const scorer = await newScorer(caller, 'function score() { for (;;); }', ms);
+      return { caller, scorer, trace: await newTrace(caller) };
     };
     const prepared = await Promise.all(Array.from({ length: workspaces }, prepare));
     const send = async (_: unknown, n: number): Promise<void> => {
-      const { there, scorer, trace } = prepared[n % workspaces]!;
+      const { caller, scorer, trace } = prepared[n % workspaces]!;
       const body = JSON.stringify({ mode: 'test', trace_ids: [trace] });
-      await there.send('POST', `/eval/v1/scorers/${scorer}/score`, { body });
+      await caller.send('POST', `/eval/v1/scorers/${scorer}/score`, { body });
     };
     await Promise.all(Array.from({ length: runs }, send));
-    for (const { there } of prepared) {
-      for (const [answer, times] of Object.entries(there.answers)) attacker.count(answer, times);
+    for (const { caller } of prepared) {
+      for (const [label, times] of Object.entries(caller.responses)) attacker.count(label, times);
     }
   },
   async other(other) {
