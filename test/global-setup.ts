@@ -2,7 +2,7 @@ import { provideRedis, provideS3, startTestDatabaseServer } from '#testing';
 import { migrate } from '../src/database/migrate';
 import type { TestRun } from './test-run';
 
-/** Once before all tests: the servers that they share, and the template of their databases. */
+/** Runs once before all tests. Starts the servers that they share, and creates the template of their databases. */
 export default async function setUp(): Promise<void> {
   const database = await startTestDatabaseServer((url) => migrate(url));
   const redis = await provideRedis();

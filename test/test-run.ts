@@ -1,4 +1,4 @@
-/** What jest's global setup leaves for its global teardown, which runs in the same process. */
+/** Values that jest's global setup passes to its global teardown, which runs in the same process. */
 export interface TestRun {
   testServers?: { stop(): Promise<void> }[];
 }

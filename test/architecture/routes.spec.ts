@@ -166,7 +166,7 @@ describe('every route', () => {
     });
   });
 
-  it('refuses a caller without a token', async () => {
+  it('rejects a caller without a token', async () => {
     const closed = routes.filter((route) => route.rule?.kind !== 'public').map(({ label }) => label);
     for (const label of [...closed, ...mounted]) {
       const [method, path] = label.split(' ') as [string, string];

@@ -35,7 +35,7 @@ describe('verify-package --jwks', () => {
 
   const good = (item: Item): string => signed(payloadOf(item), privateKey, header);
 
-  it('verifies the signature of the publisher, however old it is', async () => {
+  it("verifies the publisher's signature, regardless of its age", async () => {
     const result = await check(good);
     expect(result).toMatchObject({ code: 0, errors: '' });
     expect(result.output).toContain('Signed by the publisher with the key key_1.');
@@ -104,7 +104,7 @@ describe('verify-package --jwks', () => {
     ['a key of nobody', 'of "undefined"', good, { keys: [{ ...jwk, org_id: undefined }] }],
     ['an invalid key', 'does not match', good, { keys: [{ ...jwk, x: 'AAAA' }] }],
     ['no key set', 'exactly once', good, []],
-  ])('refuses %s', async (_, fault, signatureOf, keys = jwks) => {
+  ])('rejects %s', async (_, fault, signatureOf, keys = jwks) => {
     expectFault(await check(signatureOf, keys), 'signature: ', fault);
   });
 

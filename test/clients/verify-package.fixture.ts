@@ -11,7 +11,7 @@ export interface File {
   content: Buffer | string;
 }
 
-/** A manifest that tests may damage. */
+/** A manifest that tests can modify. */
 export interface Manifest {
   schema_version: unknown;
   adapter: string;
@@ -25,7 +25,7 @@ export interface Manifest {
 export const sha256 = (content: Buffer | string): string =>
   createHash('sha256').update(content).digest('hex');
 
-/** The digest of a component, by the specification of the manifest. */
+/** Returns the digest of a component, as the manifest's specification defines it. */
 export function componentDigest(files: readonly File[]): string {
   const hash = createHash('sha256');
   const sorted = [...files].sort((one, other) =>
@@ -97,7 +97,7 @@ export const packageOf = (
   files: readonly File[] = FILES,
 ): Promise<Buffer> => archiveOf([manifestFile(manifest), ...files]);
 
-/** The Store item of a package, as the API answers it. */
+/** Returns the Store item of a package, in the form of the API. */
 export function itemOf(archive: Buffer) {
   const pin = (kind: string) => ({ kind, artifact_id: 'x_1', version_id: 'ver_1', version_ordinal: 3 });
   return {
@@ -153,7 +153,7 @@ export interface Result {
   errors: string;
 }
 
-/** Runs the command in a new directory with these files. Values that are not bytes are written as JSON. */
+/** Runs the command in a new directory with these files. Contents that are not bytes are written as JSON. */
 export function run(files: Record<string, unknown>, args: string[], env: NodeJS.ProcessEnv = {}): Result {
   const directory = mkdtempSync(path.join(tmpdir(), 'verify-'));
   for (const [name, content] of Object.entries(files)) {
@@ -168,7 +168,7 @@ export function run(files: Record<string, unknown>, args: string[], env: NodeJS.
   return { code: ended.status, output: ended.stdout, errors: ended.stderr };
 }
 
-/** Expects the exit code 1, and these texts in what was printed. */
+/** Expects the exit code 1, and these texts in the output. */
 export function expectFault(result: Result, ...texts: string[]): void {
   expect(result).toMatchObject({ code: 1, output: '' });
   for (const text of [...texts, 'p.tar.gz is NOT verified.']) expect(result.errors).toContain(text);

@@ -89,11 +89,11 @@ describe('verify-package', () => {
       ([first, ...files]) => [{ ...first!, content: 'short' }, ...files],
       '"skills/pdf-forms/SKILL.md": has 5 bytes. The manifest says 24.',
     ],
-  ])('refuses %s', async (_, change, fault) => {
+  ])('rejects %s', async (_, change, fault) => {
     expectFault(verify(await packageOf(manifestOf(), change([...FILES]))), fault);
   });
 
-  it('refuses a package that was cut off, wherever it was', async () => {
+  it('rejects a package that is truncated at any point', async () => {
     const archive = await packageOf();
     for (const bytes of [0, 9, 500, 3000, archive.length - 1]) {
       expectFault(verify(archive.subarray(0, bytes)), 'archive: is not complete, valid gzip data');
@@ -101,7 +101,7 @@ describe('verify-package', () => {
     expectFault(verify(Buffer.concat([archive, Buffer.from('\0')])), 'archive: is followed by other bytes');
   });
 
-  it('refuses a package whose manifest is not the first file', async () => {
+  it('rejects a package whose manifest is not the first file', async () => {
     expectFault(verify(await archiveOf([...FILES, manifestFile(manifestOf())])), 'must be the first file');
     expectFault(verify(await archiveOf([])), 'manifest.json: is missing');
   });
@@ -164,11 +164,11 @@ describe('verify-package', () => {
       }),
       'has no files',
     ],
-  ])('refuses a manifest that %s', async (_, change, fault) => {
+  ])('rejects a manifest that %s', async (_, change, fault) => {
     expectFault(verify(await packageOf(change(manifestOf()))), fault);
   });
 
-  it('refuses a manifest that two readers could understand in two ways', async () => {
+  it('rejects an ambiguous manifest', async () => {
     const text = JSON.stringify(manifestOf());
     for (const content of ['{', text, `${'['.repeat(100_000)}${']'.repeat(100_000)}`]) {
       expectFault(verify(await archiveOf([{ path: 'manifest.json', content }, ...FILES])), 'manifest.json: ');
@@ -211,15 +211,15 @@ describe('verify-package', () => {
     ],
     ['a huge pax header', 'has a pax header of', [rawEntry({ name: 'x', type: 'x', size: '77777777777' })]],
     ['no end', 'archive: has ', [Buffer.alloc(512), rawEntry({ name: 'a' })]],
-  ])('refuses %s', (_, fault, parts) => {
+  ])('rejects %s', (_, fault, parts) => {
     expectFault(verify(rawTarGz(first, ...parts)), fault.startsWith('archive: has') ? 'archive: has' : fault);
   });
 
-  it('refuses an archive that ends without an end', () => {
+  it('rejects an archive without an end marker', () => {
     expectFault(verify(gzipSync(first)), 'archive: ends early');
   });
 
-  it('reads a large package in little memory', async () => {
+  it('uses little memory for a large package', async () => {
     const content = Buffer.alloc(256 * 1024 * 1024);
     const big = { path: 'agents/clerk/big.bin', content };
     const script = `let most = 0;
@@ -258,7 +258,7 @@ describe('verify-package --item', () => {
   const check = (archive: Buffer, item: unknown): Result =>
     run({ 'p.tar.gz': archive, 'item.json': item }, ['p.tar.gz', '--item', 'item.json']);
 
-  it('verifies that the package is the one of the item', async () => {
+  it('verifies that the package belongs to the item', async () => {
     const archive = await packageOf();
     expect(check(archive, itemOf(archive))).toMatchObject({ code: 0, errors: '' });
   });
@@ -292,12 +292,12 @@ describe('verify-package --item', () => {
     ],
     ['everything', () => ({}), 'item: is not a Store item'],
     ['its JSON', () => null, 'item: is not a Store item'],
-  ])('refuses the item of another package, by its %s', async (_, change, fault) => {
+  ])("rejects another package's item, which differs in its %s", async (_, change, fault) => {
     const archive = await packageOf();
     expectFault(check(archive, change(itemOf(archive))), fault);
   });
 
-  it('says that a damaged download is not the package of the item', async () => {
+  it('reports that a damaged download is not the package of the item', async () => {
     const archive = await packageOf();
     const result = check(archive.subarray(0, 5000), itemOf(archive));
     expectFault(result, 'archive: ', 'item: has size_bytes', 'The package has "5000"');
@@ -321,7 +321,7 @@ describe('verify-package --extract', () => {
     expect(() => readFileSync(target)).toThrow('ENOENT');
   });
 
-  it('does not write where it cannot, and says so', async () => {
+  it('reports that it cannot write to the directory', async () => {
     const result = verify(await packageOf(), '--extract', 'none/new');
     expect(result).toMatchObject({ code: 2, output: '' });
     expect(result.errors).toContain('ENOENT');

@@ -13,14 +13,19 @@ const [issuers, claims] = [...page.matchAll(/```json\n([^]*?)```/g)].map(
   ([, text]) => JSON.parse(text!) as unknown,
 ) as [unknown, Record<string, unknown>];
 
+<<<<<<< HEAD:test/contract/authentication-page.spec.ts
 describe('the page on authentication', () => {
   it('shows a valid AUTH_ISSUERS', () => {
+=======
+describe('docs/security.md', () => {
+  it('contains a valid AUTH_ISSUERS', () => {
+>>>>>>> 167ec9ec (test(contract,clients,faults): test names that read as sentences, plain comments and helper names):test/contract/security-page.spec.ts
     const [issuer] = parseIssuers(issuers);
     expect(issuer).toMatchObject({ issuer: claims['iss'], algorithms: ['RS256'], provision: true });
     expect(issuer!.roles.has('owner')).toBe(false);
   });
 
-  it('shows a token that the service reads as documented', () => {
+  it('contains a token that the service reads as documented', () => {
     const [issuer] = parseIssuers(issuers);
     const token = readClaims(claims, issuer!.claims);
     expect(token).toMatchObject({ iss: issuer!.issuer, userId: claims['sub'], principalType: null });
@@ -29,6 +34,7 @@ describe('the page on authentication', () => {
     expect(token.roles.filter((role) => (ROLES as readonly string[]).includes(role))).toEqual(['evaluator']);
   });
 
+<<<<<<< HEAD:test/contract/authentication-page.spec.ts
   it('names every code of a failed authentication', () => {
     expect(AUTHENTICATION_CODES.filter((code) => !page.includes(`\`${code}\``))).toEqual([]);
   });
@@ -38,5 +44,10 @@ describe('the page on roles', () => {
   it('lists every role', () => {
     const listed = [...roles.matchAll(/^\| `(\w+)` +\|/gm)].map(([, role]) => role);
     expect(listed).toEqual([...ROLES]);
+=======
+  it('lists every code of a failed authentication, and every role', () => {
+    const missing = [...AUTHENTICATION_CODES, ...ROLES].filter((name) => !page.includes(`\`${name}\``));
+    expect(missing).toEqual([]);
+>>>>>>> 167ec9ec (test(contract,clients,faults): test names that read as sentences, plain comments and helper names):test/contract/security-page.spec.ts
   });
 });

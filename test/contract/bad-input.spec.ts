@@ -9,19 +9,19 @@ import {
 } from './resources.fixture';
 
 /**
- * JSON-RPC has rules of its own, and so have calls of models, whose unknown members are passed on. `test/e2e/mcp-endpoint/` and
- * `test/e2e/model-gateway/` test them.
+ * JSON-RPC and calls of models have their own rules; the latter forward unknown members. `test/e2e/mcp-endpoint/` and
+ * `test/e2e/model-gateway/` test these rules.
  */
 const OTHERS = /^\/mcp$|^\/model\/v1\/(chat\/completions|responses|embeddings|messages)$/;
 const OPERATIONS = documentedOperations().filter(({ path }) => !OTHERS.test(path));
-/** Operations whose JSON body has the members that the document names, and no others. */
+/** Operations whose JSON body is an object without additional members. */
 const WRITES = OPERATIONS.filter(({ body }) => body?.additionalProperties === false);
-/** Restoring a live resource returns it unchanged, whatever the ETag: see the life of a resource. */
+/** Operations with If-Match, without restores: a restore of a live resource returns it unchanged, whatever the ETag. */
 const CONDITIONAL = OPERATIONS.filter(({ takesIfMatch, path }) => takesIfMatch && !path.endsWith('/restore'));
 
 type Body = Record<string, unknown>;
 
-/** Members of a body that hold any JSON value, or any object. */
+/** Returns the members of a body that accept any JSON value or any object. */
 const freeFormIn = ({ body }: DocumentedOperation): string[] =>
   Object.entries(body?.properties ?? {}).flatMap(([name, schema]) => {
     const { additionalProperties, oneOf = [] } = resolved(schema);
@@ -29,7 +29,7 @@ const freeFormIn = ({ body }: DocumentedOperation): string[] =>
   });
 const FREE_FORM = WRITES.filter((operation) => freeFormIn(operation).length > 0);
 
-/** A value of the form that a schema asks for. */
+/** Returns a value that matches a schema. */
 function sampleOf(schema: Schema): unknown {
   const { enum: values, properties, required = [], items, type, format, minItems = 0 } = resolved(schema);
   if (values) return values[0];
@@ -48,7 +48,7 @@ function sampleOf(schema: Schema): unknown {
   }
 }
 
-/** A value that no schema of one type takes; undefined where the member is free-form. */
+/** Returns a value of a type that a schema does not accept, or undefined for a free-form member. */
 function wrongTypeOf(schema: Schema): unknown {
   const { type, oneOf, anyOf } = resolved(schema);
   const types = type ?? [...(oneOf ?? []), ...(anyOf ?? [])].flatMap((one) => resolved(one).type ?? []);
@@ -58,23 +58,23 @@ function wrongTypeOf(schema: Schema): unknown {
 
 const jsonType = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value);
 
-/** A closed object within a body: its place, its schema, and a body around a value in its place. */
+/** A closed object within a body: its pointer, its schema, and a function that returns a body with a value in its place. */
 interface ClosedObject {
   pointer: string;
   schema: Schema;
   around: (value: unknown) => unknown;
 }
 
-/** The closed objects within one, at any depth. */
+/** Returns the closed objects within an object, at any depth. */
 function objectsIn({ pointer, schema, around }: ClosedObject): ClosedObject[] {
   return Object.entries(schema.properties!).flatMap(([name, member]) => {
     const within = (value: unknown): unknown => around({ ...(sampleOf(schema) as Body), [name]: value });
     const [own, element] = [resolved(member), resolved(resolved(member).items ?? {})];
-    const found: ClosedObject[] = [
+    const closed: ClosedObject[] = [
       { pointer: `${pointer}/${name}`, schema: own, around: within },
       { pointer: `${pointer}/${name}/0`, schema: element, around: (value: unknown) => within([value]) },
     ].filter((one) => one.schema.additionalProperties === false);
-    return found.flatMap((one) => [one, ...objectsIn(one)]);
+    return closed.flatMap((one) => [one, ...objectsIn(one)]);
   });
 }
 
@@ -109,7 +109,7 @@ describe('every write operation of openapi.json', () => {
       ? { ...(body as Body), workspace_id: resources.workspaceId }
       : (body as Body);
 
-  /** A bulk call answers for each of the items in its body. */
+  /** Bulk operations return 207 with the error of each item. */
   const expectUnknown = (
     operation: DocumentedOperation,
     answer: Answer,
@@ -123,7 +123,7 @@ describe('every write operation of openapi.json', () => {
     expect(item!.error.errors).toContainEqual(expect.objectContaining({ pointer }));
   };
 
-  it('is tested', () => {
+  it('is covered by these tests', () => {
     const bodies = OPERATIONS.filter(({ body }) => body !== null);
     expect(bodies.filter((one) => !WRITES.includes(one)).map(({ id }) => id)).toEqual([]);
     expect(WRITES.length).toBeGreaterThan(40);
@@ -132,7 +132,7 @@ describe('every write operation of openapi.json', () => {
   });
 
   it.each(WRITES.map((one) => [one.id, one] as const))(
-    '%s refuses an unknown member and names it',
+    '%s rejects an unknown member and names it',
     async (_, operation) => {
       const body = { ...(sampleOf(operation.body!) as Body), unheard_of: 1 };
       const answer = await send(operation, body);
@@ -146,12 +146,12 @@ describe('every write operation of openapi.json', () => {
     },
   );
 
-  it('closes every object of a body that has members, but for tools as MCP servers list them', () => {
+  it('closes every object of a body that has members, except the tools of MCP servers', () => {
     const { components } = committedDocument<{ components: { schemas: Record<string, Schema> } }>();
     const schemas = new Map(Object.entries(components.schemas).map(([name, schema]) => [schema, name]));
     const seen = new Set<Schema>();
-    const open = (given: Schema): string[] => {
-      const schema = resolved(given);
+    const open = (reference: Schema): string[] => {
+      const schema = resolved(reference);
       if (seen.has(schema)) return [];
       seen.add(schema);
       const { properties = {}, items, oneOf = [], anyOf = [], allOf = [] } = schema;
@@ -162,14 +162,14 @@ describe('every write operation of openapi.json', () => {
     expect(WRITES.flatMap(({ body }) => open(body!))).toEqual(['GivenTool']);
   });
 
-  it.each(WRITES.map((one) => [one.id, one] as const))('%s takes a gzipped body', async (_, operation) => {
+  it.each(WRITES.map((one) => [one.id, one] as const))('%s accepts a gzipped body', async (_, operation) => {
     const body = { ...(sampleOf(operation.body!) as Body), unheard_of: 1 };
     const answer = await send(operation, gzipSync(JSON.stringify(body)), { 'content-encoding': 'gzip' });
     expectInvalid(answer, body, '/unheard_of');
   });
 
   it.each(WRITES.map((one) => [one.id, one] as const))(
-    '%s refuses members of a wrong type',
+    '%s rejects members of a wrong type',
     async (_, operation) => {
       const typed = Object.entries(operation.body!.properties!).flatMap(([name, schema]) => {
         const wrong = wrongTypeOf(schema);
@@ -184,7 +184,7 @@ describe('every write operation of openapi.json', () => {
   );
 
   it.each(WRITES.map((one) => [one.id, one] as const))(
-    '%s refuses a body that is no JSON object',
+    '%s rejects a body that is not a JSON object',
     async (_, operation) => {
       for (const body of ['{"a": ', '[]', '"text"', 'null', '7']) {
         expectInvalid(await send(operation, body), body, '');
@@ -193,7 +193,7 @@ describe('every write operation of openapi.json', () => {
   );
 
   it.each(FREE_FORM.map((one) => [one.id, one] as const))(
-    '%s refuses what no free-form member can hold, and names it',
+    '%s rejects values that no free-form member can contain, and names them',
     async (_, operation) => {
       for (const name of freeFormIn(operation)) {
         const body = JSON.stringify({ ...(sampleOf(operation.body!) as Body), [name]: '@' });
@@ -206,7 +206,7 @@ describe('every write operation of openapi.json', () => {
   );
 
   it.each(CONDITIONAL.map((one) => [one.id, one] as const))(
-    '%s refuses a stale If-Match',
+    '%s rejects a stale If-Match',
     async (_, operation) => {
       const body = operation.body ? sampleOf(operation.body) : undefined;
       const answer = await send(operation, body, { 'if-match': '"0"' });

@@ -24,7 +24,7 @@ const isDay = (date: string): boolean => {
   return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(date);
 };
 
-/** The releases of a changelog, newest first. Throws what is wrong with it. */
+/** Returns the releases of a changelog, newest first. Throws if its format is invalid. */
 function parseChangelog(text: string): Release[] {
   const headings = text.split('\n').filter((line) => /^##(?!#)/.test(line));
   if (headings.length === 0) throw new Error('There is no release.');
@@ -86,7 +86,7 @@ describe('the changelog', () => {
     ['has an older release first', GOOD.replace('2026-12-01', '2026-11-19')],
     ['has two releases of one day', GOOD.replace('2026-12-01', '2026-11-20')],
     ['has a newer release that covers older versions', GOOD.replace('0.7.18 to 0.9.11', '0.7.17 to 0.9.11')],
-  ])('is refused when it %s', (_, text) => {
+  ])('is rejected if it %s', (_, text) => {
     expect(text).not.toBe(GOOD);
     expect(() => parseChangelog(text)).toThrow();
   });

@@ -7,7 +7,7 @@ interface Document {
   components: { schemas: Record<string, object> };
 }
 
-/** The verbs that operations of a method begin with. */
+/** The verbs with which the operations of a method begin. */
 const VERBS: Record<string, RegExp> = {
   GET: /^(get|list|export|compare|forward)[A-Z]/,
   HEAD: /^forward[A-Z]/,
@@ -42,7 +42,7 @@ describe('the names in openapi.json', () => {
     expect(others).toEqual([]);
   });
 
-  it('are plain nouns for schemas, without the suffix of their classes', () => {
+  it('are plain nouns for schemas, without the suffix of the class', () => {
     const names = Object.keys(components.schemas);
     expect(names).toEqual(
       expect.arrayContaining(['Dataset', 'CreateDataset', 'PageMeta', 'ProblemDetails', 'DatasetRecord']),
@@ -80,14 +80,14 @@ describe('a schema name', () => {
       },
     }) as const;
 
-  it('loses its suffix, in references too', () => {
+  it('loses its suffix, also in references', () => {
     expect(withPlainSchemaNames(document('PageDto', 'ProblemDto')).components?.schemas).toEqual({
       Page: { $ref: '#/components/schemas/Page' },
       ProblemDetails: { $ref: '#/components/schemas/ProblemDetails' },
     });
   });
 
-  it('is refused when two classes share it', () => {
+  it('is rejected if two classes share it', () => {
     expect(() => withPlainSchemaNames(document('PageDto', 'Page'))).toThrow('the same name: Page');
   });
 });

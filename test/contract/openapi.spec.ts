@@ -63,7 +63,7 @@ describe('the OpenAPI document', () => {
         .filter(([, { content }]) => !content || Object.values(content).some((media) => !media.schema))
         .map(([status]) => `${label} ${status}`),
     );
-    // the Model Context Protocol gives notifications no answer
+    // in the Model Context Protocol, notifications have no response
     expect(untyped).toEqual(['POST /mcp 202']);
   });
 
@@ -113,7 +113,7 @@ describe('the OpenAPI document', () => {
     return answer.status;
   }
 
-  it('is readable at /docs, with every file served from here', async () => {
+  it('is readable at /docs, with every file served by the service', async () => {
     const page = await fetch(`${app.url}/docs`);
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);
     const html = await page.text();

@@ -1,7 +1,7 @@
 import { type Answer } from '#testing';
 import { type DocumentedOperation, documentedOperations, Resources } from './resources.fixture';
 
-/** Of the service's own resources, not of those behind the API proxy. */
+/** The PATCH operations of the service's own resources, without those of the API proxy. */
 const PATCHES = documentedOperations().filter(
   ({ method, path }) => method === 'PATCH' && !path.startsWith('/api/'),
 );
@@ -14,8 +14,8 @@ interface State {
 }
 
 /**
- * One rule for all: a PATCH that changes nothing answers 200 and writes nothing. Another one shows, for each resource,
- * that what the rule compares does change.
+ * One rule for all resources: a PATCH that changes nothing returns 200 and writes nothing. For contrast, each resource is
+ * also changed, which must change the values that the rule compares.
  */
 describe('a PATCH that changes nothing', () => {
   let resources: Resources;
@@ -25,10 +25,10 @@ describe('a PATCH that changes nothing', () => {
   });
   afterAll(() => resources.close());
 
-  /** Operations whose changes the audit log has. */
+  /** Operations whose changes were recorded in the audit log. */
   const audited = new Set<string>();
 
-  /** What a write to the resource would leave behind. */
+  /** Returns everything that a write to the resource would change. */
   async function stateOf(operation: DocumentedOperation): Promise<State> {
     const path = resources.pathOf(operation);
     const caller = resources.callerOf(operation);
@@ -89,7 +89,7 @@ describe('a PATCH that changes nothing', () => {
       });
       expect(answer.headers.get('etag')).not.toBe(before.etag);
       const after = await stateOf(operation);
-      // items of the store have no times
+      // Store items have no times
       if ('updated_at' in before.resource) {
         expect(after.resource.updated_at).not.toBe(before.resource.updated_at);
       }
@@ -110,10 +110,10 @@ describe('a PATCH that changes nothing', () => {
   });
 });
 
-/** Texts that a PATCH may change, in order of preference. */
+/** Text members that a PATCH can change, in order of preference. */
 const TEXTS = ['description', 'display_name', 'title', 'label', 'name'];
 
-/** A change of the first text that the body of an operation has. */
+/** Returns a change of the first text member in the body of an operation. */
 function changeOf(
   { id, body }: DocumentedOperation,
   { name }: Record<string, unknown>,

@@ -30,7 +30,7 @@ export interface DocumentedOperation {
   id: string;
   method: string;
   path: string;
-  /** Of the JSON body, where the operation takes one that is an object. */
+  /** The schema of the JSON body; null unless the body is an object. */
   body: Schema | null;
   takesIfMatch: boolean;
   statuses: string[];
@@ -52,14 +52,14 @@ interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-/** The schema that one refers to, if only beside others that allow null. */
+/** Returns the schema to which a schema refers, directly or as its only reference. */
 export function resolved(schema: Schema): Schema {
   const [first, ...others] = [...(schema.allOf ?? []), ...(schema.anyOf ?? [])].filter((one) => one.$ref);
   const $ref = schema.$ref ?? (others.length === 0 ? first?.$ref : undefined);
   return $ref ? committedDocument<Document>().components.schemas[$ref.split('/').at(-1)!]! : schema;
 }
 
-/** Every operation of openapi.json. */
+/** Returns every operation of openapi.json. */
 export const documentedOperations = (): DocumentedOperation[] =>
   Object.entries(committedDocument<Document>().paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId, parameters = [], requestBody, responses }]) => {
@@ -75,7 +75,7 @@ export const documentedOperations = (): DocumentedOperation[] =>
     }),
   );
 
-/** One resource of each kind, for operations to be sent to. */
+/** One resource of each kind, as the targets of operations. */
 export class Resources {
   private constructor(
     readonly app: TestApp,
@@ -83,7 +83,7 @@ export class Resources {
     private readonly admin: ApiClient,
     private readonly evaluator: ApiClient,
     private readonly platform: ApiClient,
-    /** Ids by the name of the path parameter; `/area/parameter` where areas differ. */
+    /** Ids by the name of the path parameter, or by `/area/parameter` if areas differ. */
     private readonly ids: Record<string, string>,
   ) {}
 
@@ -108,7 +108,7 @@ export class Resources {
       app.api(await app.issuer.issueToken(claims)),
       { org_id: organization.orgId, workspace_id: organization.workspaceId, path: 'orders' },
     );
-    await resources.make();
+    await resources.create();
     return resources;
   }
 
@@ -120,29 +120,29 @@ export class Resources {
     return this.app.close();
   }
 
-  /** Somebody who may call an operation on these resources. */
+  /** Returns a client that may call an operation on these resources. */
   callerOf({ path }: { path: string }): ApiClient {
     if (/^\/(eval|telemetry)\//.test(path)) return this.evaluator;
     return /^\/registry\/v1\/orgs|\/review$/.test(path) ? this.platform : this.admin;
   }
 
-  /** The path of an operation on these resources. */
+  /** Returns the path of an operation on these resources. */
   pathOf({ path }: { path: string }): string {
     const [, area] = path.split('/');
     return path.replace(/\{(\w+)\}/g, (_, name: string) => {
       const id = this.ids[`/${area}/${name}`] ?? this.ids[name];
-      if (id === undefined) throw new Error(`There is no ${name}: make one in resources.fixture.ts.`);
+      if (id === undefined) throw new Error(`There is no ${name}: create one in resources.fixture.ts.`);
       return encodeURIComponent(id);
     });
   }
 
-  /** All of the organization's audit log, and of the platform's on it. */
+  /** Returns the audit log of the organization, including the entries of the platform. */
   async auditEntries(): Promise<unknown[]> {
     const { body } = await this.admin.get<{ items: unknown[] }>('/registry/v1/audit-log?limit=500');
     return body.items;
   }
 
-  private async make(): Promise<void> {
+  private async create(): Promise<void> {
     const { admin, evaluator, organization } = this;
     const workspace_id = organization.workspaceId;
     const url = 'https://mcp.example.com/mcp';
@@ -176,7 +176,7 @@ export class Resources {
       headers: { 'X-Zone': 'eu' },
     };
     await this.add(admin, '/registry/v1/apis', { ...api, auth: server.auth }, 'api_id');
-    await this.makeModel(workspace_id);
+    await this.createModel(workspace_id);
     const agent = { workspace_id, name: 'planner', model: 'gpt-5', metadata: { team: 'search' } };
     await this.add(admin, '/agent/v1/agents', agent, 'agent_id');
     await this.add(
@@ -228,10 +228,10 @@ export class Resources {
     await this.add(evaluator, '/eval/v1/annotation-queues', queue, 'queue_id');
     const items = await evaluator.get(`/eval/v1/annotation-queues/${this.ids.queue_id}/items`);
     this.ids.item_id = items.body.items[0].item_id as string;
-    await this.makeStoreItem(await organization.newWorkspace());
+    await this.createStoreItem(await organization.newWorkspace());
   }
 
-  private async makeModel(workspace_id: string): Promise<void> {
+  private async createModel(workspace_id: string): Promise<void> {
     const { admin, ids } = this;
     const headers = { 'X-Zone': 'eu' };
     const provider = { workspace_id, name: 'openai', kind: 'openai', api_key: 'secret', headers };
@@ -244,8 +244,8 @@ export class Resources {
     await this.add(admin, '/model/v1/keys', key, 'key_id', '/model/key_id');
   }
 
-  /** @param beside another workspace, which acquires the item */
-  private async makeStoreItem(beside: string): Promise<void> {
+  /** @param buyer another workspace, which acquires the item */
+  private async createStoreItem(buyer: string): Promise<void> {
     const { admin, organization, ids } = this;
     const item = {
       workspace_id: organization.workspaceId,
@@ -259,7 +259,7 @@ export class Resources {
     const policy = { audience: { is_public: true }, is_listed: true, can_acquire: true };
     await admin.put(`/store/v1/publisher/items/${ids.store_item_id}/policy`, policy);
     const acquire = `/store/v1/items/${ids.store_item_id}/acquire`;
-    await this.add(admin, acquire, { workspace_id: beside }, 'acquisition_id');
+    await this.add(admin, acquire, { workspace_id: buyer }, 'acquisition_id');
   }
 
   private async add(

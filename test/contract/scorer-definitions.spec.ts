@@ -39,7 +39,7 @@ const CHECKS = [
   { type: 'max_cost_usd', max: 1 },
 ];
 
-/** Valid definitions that have every form. */
+/** Valid definitions that together contain every form. */
 const DEFINITIONS: [kind: string, definition: object][] = [
   ['code', { language: 'javascript', source: 'function score() { return 1; }' }],
   ['code', { checks: CHECKS }],
@@ -50,7 +50,7 @@ const DEFINITIONS: [kind: string, definition: object][] = [
   ['llm_judge', { backend: 'classifier', output: CHOICE }],
 ];
 
-/** An object within a definition that has a form, and a definition around another object in its place. */
+/** An object with a form within a definition, and a function that returns a definition with another object in its place. */
 interface Formed {
   pointer: string;
   form: string;
@@ -58,7 +58,7 @@ interface Formed {
   around: (value: unknown) => object;
 }
 
-/** Returns the alternative of a schema that a value has, by its members and their known values. */
+/** Returns the alternative of a schema that matches the members of a value and their enumerations. */
 function formOf(schema: Schema, value: object): string | undefined {
   const alternatives = schema.$ref ? [schema] : [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
   return alternatives.map(named).find((name) => {
@@ -74,7 +74,7 @@ function formOf(schema: Schema, value: object): string | undefined {
   });
 }
 
-/** Finds the objects that have a form. Free-form members have none. */
+/** Returns the objects that have a form. Free-form members have none. */
 function formsIn(schema: Schema, value: unknown, pointer: string, around: Formed['around']): Formed[] {
   if (Array.isArray(value)) {
     const items: unknown[] = value;
@@ -98,18 +98,18 @@ const FORMS = DEFINITIONS.flatMap(([scorer_kind, definition]) =>
   formsIn(DEFINITION, definition, '', (value) => value as object).map((one) => ({ ...one, scorer_kind })),
 );
 
-/** The forms of the document: what the schema of a definition refers to. */
-function reachable(schema: Schema, found = new Set<string>()): Set<string> {
+/** Returns the names of the schemas to which the schema of a definition refers. */
+function reachable(schema: Schema, names = new Set<string>()): Set<string> {
   const name = named(schema);
-  if (name !== '' && !found.has(name)) {
-    found.add(name);
-    reachable(schemas[name]!, found);
+  if (name !== '' && !names.has(name)) {
+    names.add(name);
+    reachable(schemas[name]!, names);
   }
   const { properties = {}, items, anyOf = [], oneOf = [] } = schema;
   for (const part of [...Object.values(properties), ...(items ? [items] : []), ...anyOf, ...oneOf]) {
-    reachable(part, found);
+    reachable(part, names);
   }
-  return found;
+  return names;
 }
 
 describe('the definition of a scorer', () => {
@@ -128,7 +128,7 @@ describe('the definition of a scorer', () => {
   const create = (scorer_kind: string, definition: object) =>
     evaluator.post('/eval/v1/scorers', { workspace_id, name: 'n', scorer_kind, definition });
 
-  it('is tested in each of its forms, and each is closed in the document', () => {
+  it('is tested in all its forms, all of which are closed in the document', () => {
     const forms = [...reachable(DEFINITION)].sort();
     expect(forms.length).toBeGreaterThan(20);
     expect([...new Set(FORMS.map(({ form }) => form))].sort()).toEqual(forms);
@@ -136,7 +136,7 @@ describe('the definition of a scorer', () => {
   });
 
   it.each(FORMS.map((one) => [one.form, one.pointer, one] as const))(
-    'refuses a misspelt member of %s at %j, and names the one that was meant',
+    'rejects a misspelt member of %s at %j, and suggests the correct one',
     async (form, pointer, { scorer_kind, value, around }) => {
       const [member] = Object.keys(schemas[form]!.properties!).sort((a, b) => b.length - a.length);
       const misspelt = `${member!.slice(0, -2)}${member!.slice(-1)}`;
@@ -154,16 +154,16 @@ describe('the definition of a scorer', () => {
     },
   );
 
-  it('keeps any member where it is free-form', async () => {
+  it('keeps all members of free-form values', async () => {
     const checks = [
       { type: 'equals', value: { case_sensitve: 1 } },
       { type: 'json_schema', schema: { properties: { case_sensitve: {} } } },
       { type: 'tool_called', tool: 'a', arguments: { case_sensitve: 1 } },
     ];
-    const made = await create('code', { checks });
-    expect([made.status, made.body.definition]).toEqual([201, { checks }]);
+    const created = await create('code', { checks });
+    expect([created.status, created.body.definition]).toEqual([201, { checks }]);
     const definition = { checks: [{ type: 'equals', case_sensitve: false }] };
-    const path = `/eval/v1/scorers/${made.body.scorer_id as string}`;
+    const path = `/eval/v1/scorers/${created.body.scorer_id as string}`;
     const patched = await evaluator.patch(path, { definition });
     expect(patched.body.errors).toEqual([
       {

@@ -10,9 +10,9 @@ import {
 } from '../e2e/evaluation/evaluation.harness';
 
 const CASES = 800;
-/** How much is uploaded when the client is killed, each time anew. */
+/** The shares of the cases that are uploaded when the client is killed, one after another. */
 const CRASHES = [0.05, 0.2, 0.4, 0.6, 0.8];
-/** Cases that a client may send beyond what it is killed at. */
+/** Cases that a client may send after the point at which it is killed. */
 const AHEAD = 80;
 
 describe('an evaluation whose client crashes', () => {
@@ -53,9 +53,9 @@ describe('an evaluation whose client crashes', () => {
     return { child, ended: once(child, 'exit') };
   }
 
-  it('repeatedly during uploads, and resumes, has each case once', async () => {
+  it('repeatedly during uploads has each case once after it resumes', async () => {
     for (const share of CRASHES) {
-      // calls are in flight when it is killed
+      // the client is killed while calls are in flight
       const { child, ended } = await startClient(share * CASES + AHEAD);
       while (child.exitCode === null && (await stored()) < share * CASES);
       child.kill('SIGKILL');

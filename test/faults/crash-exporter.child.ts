@@ -1,11 +1,11 @@
 /**
- * A program that sends many spans or log records by the official exporter, in batches, four at a time, whatever becomes of
- * the server. A batch that is not taken is sent again until it is; each tenth of those that were not taken at first is
- * given up instead. Each has its number, from 1, so that whoever reads what is stored knows what should be there: ids of
- * spans, bodies of log records.
+ * A program that sends many spans or log records with the official exporter, in batches, four at a time, even while the
+ * server is down. A batch that is not accepted is sent again until it is; every tenth batch that was not accepted at first
+ * is abandoned instead. Each record has a number, from 1, as the id of the span or the body of the log record, from which
+ * a test knows which records must be stored.
  *
- * Arguments: `traces` or `logs`, the exporter's configuration as JSON, and how many. Prints a line for each batch: `acked`
- * or `given-up`, the number of its first, how many it has, and from when to when it was sent, in milliseconds since 1970.
+ * Arguments: `traces` or `logs`, the exporter's configuration as JSON, and the number of records. Prints a line for each
+ * batch: `acked` or `abandoned`, the number of its first record, its length, and when sending it began and ended (Unix ms).
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
@@ -17,10 +17,10 @@ import { BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace
 const BATCH = 512;
 const PER_TRACE = 20;
 const AT_ONCE = 4;
-const GIVEN_UP = 10;
+const ABANDONED_OF = 10;
 const SUCCESS = 0;
 
-/** What makes records, each when it is asked to, and sends them. */
+/** Creates records one by one, and exports them. */
 interface Instrument<Record> {
   record(number: number): Record;
   exporter: { export(records: Record[], done: (result: { code: number }) => void): void };
@@ -76,7 +76,7 @@ function logs(config: object): Instrument<ReadableLogRecord> {
 }
 
 async function send<Record>({ record, exporter }: Instrument<Record>, total: number): Promise<void> {
-  const isTakenAtOnce = (batch: Record[]): Promise<boolean> =>
+  const exportBatch = (batch: Record[]): Promise<boolean> =>
     new Promise((resolve) => exporter.export(batch, ({ code }) => resolve(code === SUCCESS)));
   let next = 1;
   let failures = 0;
@@ -86,13 +86,13 @@ async function send<Record>({ record, exporter }: Instrument<Record>, total: num
       next = Math.min(first + BATCH, total + 1);
       const batch = Array.from({ length: next - first }, (_, n) => record(first + n));
       const sentAt = Date.now();
-      let isTaken = await isTakenAtOnce(batch);
-      const isGivenUp = !isTaken && ++failures % GIVEN_UP === 0;
-      while (!isTaken && !isGivenUp) {
+      let isAccepted = await exportBatch(batch);
+      const isAbandoned = !isAccepted && ++failures % ABANDONED_OF === 0;
+      while (!isAccepted && !isAbandoned) {
         await delay(50);
-        isTaken = await isTakenAtOnce(batch);
+        isAccepted = await exportBatch(batch);
       }
-      const outcome = isTaken ? 'acked' : 'given-up';
+      const outcome = isAccepted ? 'acked' : 'abandoned';
       process.stdout.write(`${outcome} ${first} ${batch.length} ${sentAt} ${Date.now()}\n`);
     }
   };

@@ -28,28 +28,28 @@ describe('a database that closes new connections', () => {
     await database.drop();
   });
 
-  /** Ends what there is, and a number of connections that are made thereafter. */
-  const endConnections = async (count: number, meanwhile?: () => Promise<void>): Promise<void> => {
+  /** Ends all connections, and then at least `count` new ones. */
+  const endConnections = async (count: number, work?: () => Promise<void>): Promise<void> => {
     proxy.cut();
     proxy.endWhenReady();
     const deadline = Date.now() + 30_000;
     while (proxy.endedCount < count) {
-      if (Date.now() > deadline) throw new Error(`only ${proxy.endedCount} connections were made`);
-      await meanwhile?.();
+      if (Date.now() > deadline) throw new Error(`only ${proxy.endedCount} connections were opened`);
+      await work?.();
       await sleep(5);
     }
     proxy.restore();
   };
 
-  it('is reported to listeners that come later', async () => {
+  it('is reported to listeners that are added later', async () => {
     proxy.endWhenReady();
     const client = new WatchedClient(proxy.url);
     await client.connect();
     await new Promise((resolve) => client.once('end', resolve));
     client.removeAllListeners();
     expect(client.listenerCount('error')).toBe(1);
-    const heard = await new Promise<Error>((resolve) => client.on('error', resolve));
-    expect(heard).toMatchObject({ code: '57P01' });
+    const error = await new Promise<Error>((resolve) => client.on('error', resolve));
+    expect(error).toMatchObject({ code: '57P01' });
   });
 
   it('does not end the API, which recovers', async () => {
@@ -60,7 +60,7 @@ describe('a database that closes new connections', () => {
     const org = await newOrganization(app);
     const api = await org.as('evaluator');
     const body = { workspace_id: org.workspaceId, name: 'kept' };
-    // the caller is known by now, so that only the work itself needs the database
+    // the caller is now cached, so that only the operation itself needs the database
     expect((await api.get('/eval/v1/datasets')).status).toBe(200);
     await endConnections(20, async () => {
       expect((await api.post('/eval/v1/datasets', body)).status).toBe(503);
@@ -69,7 +69,7 @@ describe('a database that closes new connections', () => {
     expect((await api.get('/eval/v1/datasets')).body.items).toHaveLength(1);
   });
 
-  it('does not end the worker, which takes jobs again', async () => {
+  it('does not end the worker, which resumes taking jobs', async () => {
     const app = (running = await createTestApp({ databaseUrl: database.url }));
     const on = await ScoringFixture.create(app);
     const worker = await WorkerProcess.start(app, { DATABASE_URL: proxy.url });

@@ -1,5 +1,5 @@
 /**
- * A Node process of its own with an embedded PostgreSQL, for tests that kill it. Writes one JSON line, `{url}` or
+ * A Node process with an embedded PostgreSQL, for tests that kill it. Writes one JSON line, `{url}` or
  * `{error}`, and stops the server when its standard input ends.
  */
 import { startEmbeddedPostgres } from '#platform/embedded-postgres';

@@ -5,9 +5,9 @@ import {
   closedDirectory,
   describeWithContainers,
   endNodes,
-  lives,
+  isAlive,
   NodeWithServer,
-  orphanServerOf,
+  orphanServer,
   query,
   withServer,
 } from './embedded-postgres.harness';
@@ -15,7 +15,7 @@ import {
 const SAVED = [{ word: 'kept' }];
 const READ = 'SELECT word FROM saved';
 
-/** Containers that mount the same directory see nothing of each other's processes but what they do to it. */
+/** Containers that mount the same directory cannot see each other's processes, only their changes to it. */
 describeWithContainers('embedded PostgreSQL', () => {
   let home: string;
   let dataDir: string;
@@ -28,49 +28,49 @@ describeWithContainers('embedded PostgreSQL', () => {
   afterEach(endNodes);
   afterAll(() => rmSync(home, { recursive: true }));
 
-  const expectRefused = async (kind: 'durable' | 'in a container', url: string) => {
+  const expectInUse = async (kind: 'durable' | 'in a container', url: string) => {
     const second = new NodeWithServer(dataDir, kind);
     expect((await second.outcome).error).toContain(`The database directory ${dataDir} is in use by`);
     expect(await query(url, READ)).toEqual(SAVED);
     await second.stop();
   };
 
-  it('refuses a container on the directory that a process outside uses', async () => {
+  it('rejects a container on the directory of a process outside', async () => {
     const first = new NodeWithServer(dataDir);
-    await expectRefused('in a container', await first.url());
+    await expectInUse('in a container', await first.url());
     await first.stop();
   });
 
-  it('refuses a process outside on the directory that a container uses, and another container', async () => {
+  it('rejects another container, and a process outside, on the directory of a container', async () => {
     const first = new NodeWithServer(dataDir, 'in a container');
     const url = await first.url();
-    await expectRefused('durable', url);
-    await expectRefused('in a container', url);
+    await expectInUse('durable', url);
+    await expectInUse('in a container', url);
     await first.stop();
   });
 
-  it('refuses a container while the other process is paused, which looks as if it were dead', async () => {
+  it('rejects a container while the other process is paused, which looks dead', async () => {
     const first = new NodeWithServer(dataDir);
     const url = await first.url();
     process.kill(first.pid, 'SIGSTOP');
-    await expectRefused('in a container', url);
+    await expectInUse('in a container', url);
     process.kill(first.pid, 'SIGCONT');
     await first.stop();
   });
 
-  it('refuses a container as long as a server lives that a killed process left', async () => {
+  it('rejects a container while the server of a killed process is still running', async () => {
     const node = new NodeWithServer(dataDir);
     const url = await node.url();
-    const orphan = await orphanServerOf(node, dataDir);
-    await expectRefused('in a container', url);
+    const orphan = await orphanServer(node, dataDir);
+    await expectInUse('in a container', url);
     process.kill(orphan, 'SIGINT');
-    await until(() => !lives(orphan));
+    await until(() => !isAlive(orphan));
     const next = new NodeWithServer(dataDir, 'in a container');
     expect(await query(await next.url(), READ)).toEqual(SAVED);
     await next.stop();
   });
 
-  it('starts in a new container, and outside, at once after the container was killed as a whole', async () => {
+  it('starts in a new container, and outside, immediately after the container was killed', async () => {
     const killed = new NodeWithServer(dataDir, 'in a container');
     await killed.url();
     await killed.kill();
@@ -80,7 +80,7 @@ describeWithContainers('embedded PostgreSQL', () => {
     expect(await withServer(dataDir, (url) => query(url, READ))).toEqual(SAVED);
   });
 
-  it('gives a directory to exactly one of two containers that start at the same moment', async () => {
+  it('gives a directory to exactly one of two containers that start at the same time', async () => {
     const contested = path.join(home, 'contested');
     const nodes = [1, 2].map(() => new NodeWithServer(contested, 'in a container'));
     const outcomes = await Promise.all(nodes.map((node) => node.outcome));
@@ -89,13 +89,13 @@ describeWithContainers('embedded PostgreSQL', () => {
     await Promise.all(nodes.map((node) => node.stop()));
   });
 
-  it('starts as a root that may not look into the processes of other users, and ends what such a start left', async () => {
+  it('starts as root without ptrace, and ends the orphaned server of such a start', async () => {
     const first = new NodeWithServer(dataDir, 'without ptrace');
     expect(await query(await first.url(), READ)).toEqual(SAVED);
-    const orphan = await orphanServerOf(first, dataDir);
+    const orphan = await orphanServer(first, dataDir);
     const next = new NodeWithServer(dataDir, 'without ptrace');
     expect(await query(await next.url(), READ)).toEqual(SAVED);
-    expect(lives(orphan)).toBe(false);
+    expect(isAlive(orphan)).toBe(false);
     await next.stop();
   });
 });

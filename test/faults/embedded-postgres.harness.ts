@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import { startEmbeddedPostgres } from '#platform/embedded-postgres';
 
-/** A new directory in the temporary directory, closed to all other users, as root's home is. */
+/** Creates a temporary directory that is closed to all other users, like root's home. */
 export function closedDirectory(): string {
   return mkdtempSync(path.join(os.tmpdir(), 'embedded-postgres-'));
 }
@@ -22,7 +22,7 @@ export async function withServer<T>(dataDir: string, work: (url: string) => Prom
   }
 }
 
-/** Rows of one statement, over a connection of its own. */
+/** Runs a statement over a new connection. Returns the rows. */
 export async function query(url: string, text: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -33,13 +33,13 @@ export async function query(url: string, text: string): Promise<unknown[]> {
   }
 }
 
-/** As a container that mounts the directory: processes and shared memory of its own, killed as a whole. */
+/** Runs a command like in a container that mounts the directory: with separate processes and shared memory. */
 export const CONTAINER = ['unshare', '--pid', '--ipc', '--fork', '--kill-child', '--mount-proc'];
 
-/** As root in a container by Docker's defaults: it may not look into the processes of other users. */
+/** Runs a command like root in a container with Docker's defaults, which may not inspect other users' processes. */
 export const WITHOUT_PTRACE = ['setpriv', '--bounding-set=-sys_ptrace', '--inh-caps=-sys_ptrace'];
 
-/** Runs a suite that needs containers; where this user can make none, says loudly that it was not run. */
+/** Runs a suite that needs containers. If this user cannot create any, warns that the suite has not run. */
 export function describeWithContainers(name: string, suite: () => void): void {
   const [command, ...args] = [...CONTAINER, 'true'];
   const { status, error, stderr } = spawnSync(command!, args, { encoding: 'utf8' });
@@ -47,30 +47,30 @@ export function describeWithContainers(name: string, suite: () => void): void {
     describe(name, suite);
     return;
   }
-  const why = error?.message ?? stderr.trim();
-  process.stderr.write(`\nWARNING: "${name}" was NOT tested with containers: ${why}\n`);
-  it(`${name} was NOT tested with containers: this user cannot make one (unshare, as root)`, () => {
+  const reason = error?.message ?? stderr.trim();
+  process.stderr.write(`\nWARNING: "${name}" was NOT tested with containers: ${reason}\n`);
+  it(`${name} was NOT tested with containers: this user cannot create one (unshare, as root)`, () => {
     expect(status).not.toBe(0);
   });
 }
 
 const started = new Set<NodeWithServer>();
 
-/** Ends what a failed test left running; for `afterEach`. */
+/** Ends processes that a failed test left running. For `afterEach`. */
 export async function endNodes(): Promise<void> {
   await Promise.all([...started].map((node) => node.kill()));
 }
 
 type Kind = 'durable' | 'ephemeral' | 'in a container' | 'without ptrace';
 
-const SURROUNDINGS: Partial<Record<Kind, readonly string[]>> = {
+const WRAPPERS: Partial<Record<Kind, readonly string[]>> = {
   'in a container': CONTAINER,
   'without ptrace': WITHOUT_PTRACE,
 };
 
 /** A Node process that runs an embedded PostgreSQL, see embedded-postgres.child.ts. */
 export class NodeWithServer {
-  /** What it says about its start. */
+  /** The result of the start. */
   readonly outcome: Promise<{ url?: string; error?: string }>;
   readonly pid: number;
   private readonly child: ChildProcess;
@@ -78,7 +78,7 @@ export class NodeWithServer {
 
   constructor(dataDir: string, kind: Kind = 'durable') {
     const script = path.join(__dirname, 'embedded-postgres.child.js');
-    const [command, ...args] = [...(SURROUNDINGS[kind] ?? []), process.execPath, script, dataDir, kind];
+    const [command, ...args] = [...(WRAPPERS[kind] ?? []), process.execPath, script, dataDir, kind];
     const child = spawn(command!, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     this.child = child;
     this.pid = child.pid ?? 0;
@@ -87,17 +87,17 @@ export class NodeWithServer {
     this.outcome = once(createInterface(child.stdout), 'line').then(
       ([line]) => JSON.parse(String(line)) as { url?: string; error?: string },
     );
-    this.outcome.catch(() => undefined); // Killed before it reported anything.
+    this.outcome.catch(() => undefined); // killed before it reported its start
   }
 
-  /** The URL of its server. */
+  /** Returns the URL of the server. Throws if it did not start. */
   async url(): Promise<string> {
     const { url, error } = await this.outcome;
     if (!url) throw new Error(error);
     return url;
   }
 
-  /** As `kill -9`: it gets no chance to do anything. */
+  /** Kills the process like `kill -9`. */
   async kill(): Promise<void> {
     this.child.kill('SIGKILL');
     await this.exited;
@@ -109,36 +109,36 @@ export class NodeWithServer {
   }
 }
 
-/** Pid of the server that works in `dataDir`, by its own account. */
+/** Returns the pid of the server in `dataDir`, as recorded in its postmaster.pid. */
 export function serverPid(dataDir: string): number {
   return Number.parseInt(readFileSync(path.join(dataDir, 'cluster/postmaster.pid'), 'utf8'), 10);
 }
 
-/** Kills a process and all that would end its server. @returns the pid of the server, which nothing holds any more */
-export async function orphanServerOf(node: NodeWithServer, dataDir: string): Promise<number> {
+/** Kills a process and the processes that would end its server. @returns the pid of the orphaned server */
+export async function orphanServer(node: NodeWithServer, dataDir: string): Promise<number> {
   const orphan = serverPid(dataDir);
-  const holder = Number(ask(orphan, 'ppid'));
-  // Its reader first: once the holder is gone the process closes what it reads, which asks the server to end.
+  const holder = Number(psColumn(orphan, 'ppid'));
+  // the readers first: when the holder ends, they would end the server
   const readers = childrenOf(holder).filter((pid) => pid !== orphan);
   for (const pid of [...readers, holder]) process.kill(pid, 'SIGKILL');
   await node.kill();
   return orphan;
 }
 
-/** Whether a process of that number lives. A zombie does not. */
-export function lives(pid: number): boolean {
-  const state = ask(pid, 'stat');
+/** Returns whether a process is alive. A zombie is not. */
+export function isAlive(pid: number): boolean {
+  const state = psColumn(pid, 'stat');
   return state !== '' && !state.startsWith('Z');
 }
 
-/** The processes that a process has started. */
+/** Returns the child processes of a process. */
 export function childrenOf(pid: number): number[] {
   const { stdout } = spawnSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' });
   return stdout.split('\n').filter(Boolean).map(Number);
 }
 
-/** What `ps` says about a process, such as its `uid` or `ppid`. */
-export function ask(pid: number, column: string, ...options: string[]): string {
+/** Returns a column of `ps` for a process, such as its `uid` or `ppid`. */
+export function psColumn(pid: number, column: string, ...options: string[]): string {
   const { stdout } = spawnSync('ps', [...options, '-o', `${column}=`, '-p', String(pid)], {
     encoding: 'utf8',
   });

@@ -1,2 +1,2 @@
-// The same for every kind of stale postmaster.pid.
+// Runs the same tests for every kind of stale postmaster.pid.
 import './embedded-postgres.spec';

@@ -4,12 +4,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import path from 'node:path';
 import { sized, until } from '#testing';
 import {
-  ask,
+  psColumn,
   closedDirectory,
   endNodes,
-  lives,
+  isAlive,
   NodeWithServer,
-  orphanServerOf,
+  orphanServer,
   query,
   serverPid,
   withServer,
@@ -38,7 +38,7 @@ describe('embedded PostgreSQL', () => {
     rmSync(home, { recursive: true });
   });
 
-  /** Starts a process of the server's user, whose pid PostgreSQL itself would take for a running server. */
+  /** Starts a process of the server's user. PostgreSQL itself would take its pid for a running server. */
   async function processOfServersUser(command: string): Promise<string> {
     const { uid, gid } = statSync(path.join(dataDir, 'cluster'));
     const child = spawn('sh', ['-c', command], { uid, gid, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] });
@@ -75,7 +75,7 @@ describe('embedded PostgreSQL', () => {
     expect(statSync(home).mode & 0o777).toBe(0o700);
     await withServer(dataDir, async (url) => {
       const own = process.getuid?.();
-      const uids = ['uid', 'ruid'].map((column) => Number(ask(serverPid(dataDir), column)));
+      const uids = ['uid', 'ruid'].map((column) => Number(psColumn(serverPid(dataDir), column)));
       if (own === 0) expect(uids).not.toContain(0);
       else expect(uids).toEqual([own, own]);
       expect(
@@ -84,7 +84,7 @@ describe('embedded PostgreSQL', () => {
     });
   });
 
-  it('sorts by code point on every system, and folds case beyond ASCII', async () => {
+  it('sorts by code point on every system, and folds the case of all letters', async () => {
     const rows = await withServer(dataDir, (url) =>
       query(
         url,
@@ -95,17 +95,17 @@ describe('embedded PostgreSQL', () => {
     expect(rows).toEqual([{ a_first: false, folds: true, encoding: 'UTF8' }]);
   });
 
-  it('logs no values of statements, also when one fails', async () => {
+  it('logs no values of statements, even if a statement fails', async () => {
     await withServer(dataDir, async (url) => {
       await expect(query(url, `SELECT 'confidential' / 0`)).rejects.toThrow();
     });
     expect(readFileSync(path.join(dataDir, 'server.log'), 'utf8')).not.toContain('confidential');
   });
 
-  it('does not pass its environment, which may hold secrets, to the server', async () => {
+  it('does not pass its environment, which may contain secrets, to the server', async () => {
     process.env.SECRET_OF_THE_SERVICE = 'confidential';
     await withServer(dataDir, async () => {
-      const environment = ask(serverPid(dataDir), 'command', 'eww');
+      const environment = psColumn(serverPid(dataDir), 'command', 'eww');
       expect(environment).toContain('TZ=UTC');
       expect(environment).not.toContain('confidential');
       await Promise.resolve();
@@ -113,18 +113,18 @@ describe('embedded PostgreSQL', () => {
     delete process.env.SECRET_OF_THE_SERVICE;
   });
 
-  it('ends when its Node process is killed, and the next start has the data', async () => {
+  it('ends when its Node process is killed, and keeps the data for the next start', async () => {
     const node = new NodeWithServer(dataDir);
     await query(await node.url(), `CREATE TABLE of_the_killed AS SELECT 'written' AS word`);
     const pid = serverPid(dataDir);
     await node.kill();
-    await until(() => !lives(pid));
+    await until(() => !isAlive(pid));
     expect(await withServer(dataDir, (url) => query(url, 'SELECT word FROM of_the_killed'))).toEqual([
       { word: 'written' },
     ]);
   });
 
-  it('starts at once after such a kill, while the server is still shutting down', async () => {
+  it('starts immediately after such a kill, while the old server is still shutting down', async () => {
     const node = new NodeWithServer(dataDir);
     await node.url();
     await node.kill();
@@ -134,21 +134,21 @@ describe('embedded PostgreSQL', () => {
   it('ends an orphaned server, and starts its own', async () => {
     const node = new NodeWithServer(dataDir);
     await node.url();
-    const orphan = await orphanServerOf(node, dataDir);
-    expect(lives(orphan)).toBe(true);
+    const orphan = await orphanServer(node, dataDir);
+    expect(isAlive(orphan)).toBe(true);
     expect(await withServer(dataDir, (url) => query(url, READ))).toEqual(SAVED);
-    expect(lives(orphan)).toBe(false);
+    expect(isAlive(orphan)).toBe(false);
   });
 
   const STALE: [string, () => Promise<string>][] = [
-    ['a process that is gone', async () => processOfServersUser('echo $$')],
+    ['a process that has ended', async () => processOfServersUser('echo $$')],
     ['another program', async () => processOfServersUser('echo $$; exec sleep 600')],
     ['a zombie', async () => processOfServersUser('sleep 0 & echo $!; exec sleep 600')],
     ['no process, because it is damaged', () => Promise.resolve('')],
   ];
 
   it.each(STALE.slice(0, sized(1, STALE.length)))(
-    'starts in spite of a stale postmaster.pid that names %s',
+    'starts despite a stale postmaster.pid that names %s',
     async (_, pidOf) => {
       const pid = await pidOf();
       writeFileSync(
@@ -163,10 +163,10 @@ describe('embedded PostgreSQL', () => {
     const pid = await processOfServersUser('echo $$; exec sleep 600');
     writeFileSync(path.join(dataDir, 'cluster/postmaster.pid'), `${pid}\n${dataDir}/cluster\n0\n5432\n`);
     await withServer(dataDir, (url) => query(url, READ));
-    expect(ask(Number(pid), 'command')).toContain('sleep');
+    expect(psColumn(Number(pid), 'command')).toContain('sleep');
   });
 
-  it('refuses a second process on its directory, and keeps serving the first', async () => {
+  it('rejects a second process on its directory, and keeps serving the first', async () => {
     const first = new NodeWithServer(dataDir);
     const url = await first.url();
     const second = new NodeWithServer(dataDir);
@@ -175,7 +175,7 @@ describe('embedded PostgreSQL', () => {
     await Promise.all([first.stop(), second.stop()]);
   });
 
-  it('refuses a second server of the same process on its directory', async () => {
+  it('rejects a second server of the same process on its directory', async () => {
     await withServer(dataDir, async (url) => {
       await expect(withServer(dataDir, (other) => query(other, READ))).rejects.toThrow(
         `is in use by process ${process.pid}`,
@@ -184,7 +184,7 @@ describe('embedded PostgreSQL', () => {
     });
   });
 
-  it('gives a new directory to exactly one of two processes that start at the same moment', async () => {
+  it('gives a new directory to exactly one of two processes that start at the same time', async () => {
     const contested = path.join(home, 'contested');
     const nodes = [new NodeWithServer(contested), new NodeWithServer(contested)];
     const outcomes = await Promise.all(nodes.map((node) => node.outcome));
@@ -209,16 +209,16 @@ describe('embedded PostgreSQL', () => {
     expect(readdirSync(cut).sort()).toEqual(['cluster', 'server.log', 'server.pipe']);
   });
 
-  it('refuses data of another major version, and leaves it unchanged', async () => {
+  it('rejects data of another major version, and leaves it unchanged', async () => {
     const version = path.join(dataDir, 'cluster/PG_VERSION');
-    const found = readFileSync(version, 'utf8');
+    const original = readFileSync(version, 'utf8');
     writeFileSync(version, '15\n');
     await expect(withServer(dataDir, (url) => query(url, READ))).rejects.toThrow('was created by PostgreSQL 15');
-    writeFileSync(version, found);
+    writeFileSync(version, original);
     expect(await withServer(dataDir, (url) => query(url, READ))).toEqual(SAVED);
   });
 
-  it('refuses a directory that holds something else, and removes nothing', async () => {
+  it('rejects a directory that contains other files, and removes nothing', async () => {
     const foreign = path.join(home, 'foreign');
     mkdirSync(path.join(foreign, 'cluster'), { recursive: true });
     writeFileSync(path.join(foreign, 'cluster/thesis'), '');
@@ -232,16 +232,16 @@ describe('embedded PostgreSQL', () => {
 describe('ephemeral embedded PostgreSQL', () => {
   afterEach(endNodes);
 
-  it('leaves neither server nor directory behind when its Node process is killed', async () => {
+  it('leaves neither a server nor a directory when its Node process is killed', async () => {
     const directory = closedDirectory();
     const node = new NodeWithServer(directory, 'ephemeral');
     await node.url();
     const pid = serverPid(directory);
     await node.kill();
-    await until(() => !lives(pid) && !existsSync(directory));
+    await until(() => !isAlive(pid) && !existsSync(directory));
   });
 
-  it('refuses a directory that is not empty, because it would delete it', async () => {
+  it('rejects a directory that is not empty, because it would delete the directory', async () => {
     const directory = closedDirectory();
     writeFileSync(path.join(directory, 'precious'), '');
     const node = new NodeWithServer(directory, 'ephemeral');

@@ -1,2 +1,2 @@
-// The same for every process.
+// Runs the same tests for every process.
 import './schema-start.spec';

@@ -7,7 +7,7 @@ import { migrate } from '../../src/database/migrate';
 import { MIGRATIONS } from '../../src/database/migrations';
 import { closedDirectory, query, withServer } from './embedded-postgres.harness';
 
-// each process loads the application from cold
+// each process loads the whole application
 jest.setTimeout(120_000);
 
 /** A database of an earlier version: its recorded migrations, and a row. */
@@ -19,7 +19,7 @@ const EARLIER = `
   INSERT INTO datasets VALUES ('ds_kept');
 `;
 
-/** Everything in the database. */
+/** Selects the contents of the database. */
 const CONTENT = `
   SELECT (SELECT json_agg(tablename ORDER BY tablename) FROM pg_tables WHERE schemaname = 'public') AS tables,
          (SELECT json_agg(name ORDER BY id) FROM migrations) AS migrations,
@@ -33,7 +33,7 @@ const UNCHANGED = [
   },
 ];
 
-const empty = async (database: TestDatabase): Promise<void> => {
+const clear = async (database: TestDatabase): Promise<void> => {
   await query(
     database.url,
     'DROP SCHEMA public CASCADE; DROP SCHEMA IF EXISTS bullmq CASCADE; CREATE SCHEMA public',
@@ -41,13 +41,13 @@ const empty = async (database: TestDatabase): Promise<void> => {
 };
 
 /** Runs a process of the service until it ends. @returns its exit code and its output */
-const run = (entry: string, env: Record<string, string>): Promise<{ code: number | null; said: string }> =>
+const run = (entry: string, env: Record<string, string>): Promise<{ code: number | null; output: string }> =>
   new Promise((resolve) => {
     const child = execFile(
       process.execPath,
       [path.resolve(`dist/src/${entry}.js`)],
       { env: { PATH: process.env.PATH, PORT: '0', SECRETS_KEY: randomBytes(32).toString('base64'), ...env } },
-      (_error, stdout, stderr) => resolve({ code: child.exitCode, said: stdout + stderr }),
+      (_error, stdout, stderr) => resolve({ code: child.exitCode, output: stdout + stderr }),
     );
   });
 
@@ -56,18 +56,18 @@ describe('a start on a database of an earlier version', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    await empty(database);
+    await clear(database);
     await query(database.url, EARLIER);
   });
   afterAll(() => database.drop());
 
   it.each(['main', 'worker', 'migrate', 'bootstrap'].slice(0, sized(1, 4)))(
-    'is refused by %s in one sentence, and changes nothing',
+    'is rejected by %s with one sentence, and changes nothing',
     async (entry) => {
-      const { code, said } = await run(entry, { DATABASE_URL: database.url });
+      const { code, output } = await run(entry, { DATABASE_URL: database.url });
       expect(code).toBe(1);
-      expect(said.trim().split('\n')).toHaveLength(1);
-      expect(JSON.parse(said)).toEqual({
+      expect(output.trim().split('\n')).toHaveLength(1);
+      expect(JSON.parse(output)).toEqual({
         level: 'fatal',
         time: expect.any(String) as string,
         pid: expect.any(Number) as number,
@@ -77,25 +77,25 @@ describe('a start on a database of an earlier version', () => {
     },
   );
 
-  it('is refused by the standalone process, which says how to move the data directory away', async () => {
+  it('is rejected by the standalone process, which explains how to move the data directory away', async () => {
     const directory = closedDirectory();
     const postgres = path.join(directory, 'postgres');
     await withServer(postgres, (url) => query(url, EARLIER));
-    const { code, said } = await run('standalone', { DATA_DIR: directory });
+    const { code, output } = await run('standalone', { DATA_DIR: directory });
     expect(code).toBe(1);
-    expect(said).toContain(
+    expect(output).toContain(
       `move the data directory ${directory} away, for example to ${directory}.old, and start again.`,
     );
-    expect(said).not.toContain('stack');
+    expect(output).not.toContain('stack');
     expect(await withServer(postgres, (url) => query(url, CONTENT))).toEqual(UNCHANGED);
     rmSync(directory, { recursive: true });
   });
 });
 
-describe('a start after migrating was interrupted', () => {
-  it('resumes after the last migration that committed', async () => {
+describe('a start after an interrupted migration', () => {
+  it('resumes after the last committed migration', async () => {
     const database = await createTestDatabase();
-    await empty(database);
+    await clear(database);
     await query(database.url, 'CREATE TABLE session_messages ()');
     await expect(migrate(database.url)).rejects.toThrow('relation "session_messages" already exists');
     expect(

@@ -20,8 +20,8 @@ describe('the standalone process', () => {
     rmSync(directory, { recursive: true, maxRetries: 5 });
   });
 
-  /** Starts one, and gathers what it says. */
-  function startStandalone(): { child: ChildProcess; said: () => string; exited: Promise<unknown[]> } {
+  /** Starts a standalone process, and collects its output. */
+  function startStandalone(): { child: ChildProcess; output: () => string; exited: Promise<unknown[]> } {
     const child = spawn(process.execPath, [path.resolve('dist/src/standalone.js')], {
       env: { PATH: process.env.PATH, DATA_DIR: directory, PORT: '0' },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -29,7 +29,7 @@ describe('the standalone process', () => {
     started.push(child);
     let output = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-    return { child, said: () => output, exited: once(child, 'exit') };
+    return { child, output: () => output, exited: once(child, 'exit') };
   }
 
   it('creates no key in a directory that is in use', async () => {
@@ -37,23 +37,23 @@ describe('the standalone process', () => {
     mkdirSync(database);
     const other = new NodeWithServer(database);
     await other.url();
-    const { exited, said } = startStandalone();
+    const { exited, output } = startStandalone();
     expect(await exited).toEqual([1, null]);
-    expect(said()).toContain(`is in use by process ${other.pid}`);
+    expect(output()).toContain(`is in use by process ${other.pid}`);
     expect(readdirSync(directory)).toEqual(['postgres']);
     await other.stop();
   });
 
   it('ends with code 1 when its database dies, and restarts with the data', async () => {
     const first = startStandalone();
-    await until(() => first.said().includes('Try it:'));
+    await until(() => first.output().includes('Try it:'));
     const key = readFileSync(path.join(directory, 'bootstrap.json'), 'utf8');
     process.kill(serverPid(path.join(directory, 'postgres')), 'SIGINT');
     expect(await first.exited).toEqual([1, null]);
-    expect(first.said()).toContain('PostgreSQL has ended unexpectedly');
+    expect(first.output()).toContain('PostgreSQL has ended unexpectedly');
 
     const second = startStandalone();
-    await until(() => second.said().includes('Try it:'));
+    await until(() => second.output().includes('Try it:'));
     expect(apiKeyOf(readFileSync(path.join(directory, 'bootstrap.json'), 'utf8'))).toBe(apiKeyOf(key));
     second.child.kill('SIGTERM');
     expect(await second.exited).toEqual([0, null]);

@@ -11,7 +11,7 @@ import { childrenOf, CONTAINER, describeWithContainers } from './embedded-postgr
 
 const ENTRIES = ['standalone', 'main', 'worker', 'migrate', 'bootstrap'];
 
-/** Processes that send traces of their own: tracing must load before the modules it patches. */
+/** Processes that send their own traces. Tracing must load before the modules that it patches. */
 const TRACED: Record<string, string> = { main: 'api', worker: 'worker', standalone: 'standalone' };
 /** The exit codes that docs/guides/upgrading.md promises. */
 const CODES: Record<string, number> = { standalone: 0 };
@@ -36,7 +36,7 @@ describe('a process that starts', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  /** Starts an entry, and waits until it says that it waits for another process's migration. */
+  /** Starts an entry, and resolves once it logs that it waits for another process's migration. */
   async function startWaiting(entry: string, before: readonly string[] = []): Promise<ChildProcess> {
     const [command, ...args] = [...before, process.execPath, path.resolve(`dist/src/${entry}.js`)];
     const child = spawn(command!, args, {
@@ -64,7 +64,7 @@ describe('a process that starts', () => {
   }
 
   it.each(ENTRIES.slice(0, sized(2, ENTRIES.length)))(
-    'as %s ends at once on SIGTERM while it waits for a migration',
+    'as %s ends immediately on SIGTERM while it waits for a migration',
     async (entry) => {
       const child = await startWaiting(entry);
       const exited = once(child, 'exit');
@@ -73,7 +73,7 @@ describe('a process that starts', () => {
     },
   );
 
-  it('handles signals before it loads the rest, whichever process it is', () => {
+  it('handles signals before it loads other modules, in every process', () => {
     const entries = readdirSync('src')
       .filter((file) => file.endsWith('.ts'))
       .map((file) => ({ file, text: readFileSync(path.join('src', file), 'utf8') }))
@@ -87,8 +87,8 @@ describe('a process that starts', () => {
     }
   });
 
-  describeWithContainers('in a container, as its first process', () => {
-    it('ends at once on SIGTERM, which has no default action there', async () => {
+  describeWithContainers('as the first process of a container', () => {
+    it('ends immediately on SIGTERM, which has no default action there', async () => {
       const container = await startWaiting('main', CONTAINER);
       const exited = once(container, 'exit');
       const [first] = childrenOf(container.pid!);

@@ -1,6 +1,6 @@
 import { createTestApp, describeWithS3, type TestApp, WorkerProcess } from '#testing';
 
-// each test starts a process from cold
+// each test starts a new process
 jest.setTimeout(120_000);
 
 describe('a worker', () => {

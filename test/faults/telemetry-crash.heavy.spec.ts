@@ -1,2 +1,2 @@
-// The same crash, in an export of a million records.
+// Runs the same tests with an export of a million records.
 import './telemetry-crash.spec';

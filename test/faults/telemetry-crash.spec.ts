@@ -6,15 +6,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '#platform/embedded-postgres';
 import { createTestApp, newOrganization, sized, type TestApp, type TestOrganization } from '#testing';
 
-/** Spans, and log records, that are sent. */
+/** Number of spans, and of log records, that are sent. */
 const COUNT = sized(5_000, 1_000_000);
 const KILLS = sized(1, 3);
 const PER_TRACE = 20;
 
-/** Numbers of the records that were sent, by outcome. */
+/** The numbers of the records that were sent, by outcome. */
 interface Sent {
   acked: Set<number>;
-  givenUp: Set<number>;
+  abandoned: Set<number>;
 }
 
 describe(`an export of ${COUNT} records, during which the API is killed`, () => {
@@ -33,7 +33,7 @@ describe(`an export of ${COUNT} records, during which the API is killed`, () => 
   });
   afterAll(() => app.close());
 
-  /** The API as operators run it, in a process of its own. */
+  /** Starts the API as operators run it, in a separate process. */
   function start(port: number): ChildProcess {
     return spawn(process.execPath, [path.resolve('dist/src/main.js')], {
       env: { PATH: process.env.PATH, ...app.env, PORT: String(port) },
@@ -41,20 +41,20 @@ describe(`an export of ${COUNT} records, during which the API is killed`, () => 
     });
   }
 
-  async function ready(port: number): Promise<void> {
+  async function waitUntilReady(port: number): Promise<void> {
     for (;;) {
-      const answer = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => undefined);
-      if (answer?.ok) return;
+      const response = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => undefined);
+      if (response?.ok) return;
       await delay(50);
     }
   }
 
-  /** Starts an exporter, and kills the API at even intervals of acknowledged records. */
+  /** Starts an exporter, and kills the API after equal numbers of acknowledged records. */
   async function send(signal: 'traces' | 'logs'): Promise<Sent> {
     const { key } = await organization.serviceAccount('runtime');
     const port = await freePort();
     api = start(port);
-    await ready(port);
+    await waitUntilReady(port);
     const config = {
       url: `http://127.0.0.1:${port}/telemetry/v1/${signal}`,
       headers: { Authorization: `Bearer ${key}`, 'X-Service-Workspace-Id': organization.workspaceId },
@@ -65,12 +65,12 @@ describe(`an export of ${COUNT} records, during which the API is killed`, () => 
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
 
-    const sent: Sent = { acked: new Set(), givenUp: new Set() };
+    const sent: Sent = { acked: new Set(), abandoned: new Set() };
     const kills: { at: number; inFlight: number }[] = [];
     for await (const line of createInterface({ input: exporter.stdout! })) {
       const [outcome, ...numbers] = line.split(' ');
       const [first, count, sentAt, endedAt] = numbers.map(Number) as [number, number, number, number];
-      const records = outcome === 'acked' ? sent.acked : sent.givenUp;
+      const records = outcome === 'acked' ? sent.acked : sent.abandoned;
       for (let n = 0; n < count; n++) records.add(first + n);
       for (const kill of kills) if (sentAt < kill.at && kill.at < endedAt) kill.inFlight++;
       if (kills.length < KILLS && sent.acked.size >= ((kills.length + 1) * COUNT) / (KILLS + 1)) {
@@ -80,20 +80,20 @@ describe(`an export of ${COUNT} records, during which the API is killed`, () => 
         api = start(port);
       }
     }
-    expect(sent.acked.size + sent.givenUp.size).toBe(COUNT);
+    expect(sent.acked.size + sent.abandoned.size).toBe(COUNT);
     expect(sent.acked.size).toBeGreaterThan(COUNT / 2);
     expect(kills).toHaveLength(KILLS);
-    // at each kill, exports had been sent and not answered
+    // at each kill, exports were in flight
     expect(kills.filter(({ inFlight }) => inFlight === 0)).toEqual([]);
     return sent;
   }
 
   /** Expects every acknowledged record to be stored once, and no record that was not sent. */
-  function expectStored(numbers: number[], { acked, givenUp }: Sent): void {
+  function expectStored(numbers: number[], { acked, abandoned }: Sent): void {
     const stored = new Set(numbers);
     expect(stored.size).toBe(numbers.length);
     expect([...acked].filter((number) => !stored.has(number))).toEqual([]);
-    expect([...stored].filter((number) => !acked.has(number) && !givenUp.has(number))).toEqual([]);
+    expect([...stored].filter((number) => !acked.has(number) && !abandoned.has(number))).toEqual([]);
   }
 
   it('stores every acknowledged span exactly once, and no other', async () => {
@@ -112,9 +112,9 @@ describe(`an export of ${COUNT} records, during which the API is killed`, () => 
 
     // the totals of traces equal those of their spans
     const miscounted = await app.database.query(
-      `SELECT trace_id FROM traces t LEFT JOIN LATERAL (SELECT count(*) AS there, sum(input_tokens) AS tokens
+      `SELECT trace_id FROM traces t LEFT JOIN LATERAL (SELECT count(*) AS stored, sum(input_tokens) AS tokens
            FROM spans s WHERE s.day = t.day AND s.trace_no = t.trace_no) s ON true
-         WHERE workspace_id = $1 AND (span_count <> s.there OR input_tokens <> s.tokens)`,
+         WHERE workspace_id = $1 AND (span_count <> s.stored OR input_tokens <> s.tokens)`,
       [organization.workspaceId],
     );
     expect(miscounted).toEqual([]);

@@ -1,10 +1,10 @@
 /**
- * A client as those who evaluate write them: begins an experiment or goes on with the one that runs, asks which cases
- * are done, uploads the results of the others in bulk, several calls at a time, and finalizes. Killed at any moment, it
- * is started again and does the same. A process of its own, so that it can be killed.
+ * A typical client of an evaluation: creates or resumes an experiment, lists the completed cases, uploads the results of
+ * the others in bulk with several concurrent calls, and finalizes the experiment. Tests kill it and start it again, in
+ * which case it does the same.
  *
- * Its environment: `BASE_URL`, `TOKEN`, `WORKSPACE_ID`, `CASES`, how many there are, and perhaps `STOP_AT`: with so many
- * of them sent, by it or before, it sends no more and waits to be killed.
+ * Environment: `BASE_URL`, `TOKEN`, `WORKSPACE_ID`, `CASES` (their number), and optionally `STOP_AT`, the number of cases
+ * after which it sends no more and waits to be killed, including those that an earlier process sent.
  */
 const { BASE_URL = '', TOKEN = '', WORKSPACE_ID = '', CASES = '0', STOP_AT = 'Infinity' } = process.env;
 const PER_CALL = 10;
@@ -17,7 +17,7 @@ interface Page {
 }
 
 async function call<Body>(method: string, path: string, expected: number[], body?: object): Promise<Body> {
-  const answer = await fetch(BASE_URL + path, {
+  const response = await fetch(BASE_URL + path, {
     method,
     headers: {
       authorization: `Bearer ${TOKEN}`,
@@ -26,12 +26,12 @@ async function call<Body>(method: string, path: string, expected: number[], body
     },
     ...(body && { body: JSON.stringify(body) }),
   });
-  const text = await answer.text();
-  if (!expected.includes(answer.status)) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+  const text = await response.text();
+  if (!expected.includes(response.status)) throw new Error(`${method} ${path}: ${response.status} ${text}`);
   return JSON.parse(text) as Body;
 }
 
-async function casesDone(experiment: string): Promise<Set<string>> {
+async function completedCases(experiment: string): Promise<Set<string>> {
   const done = new Set<string>();
   let cursor: string | null = '';
   while (cursor !== null) {
@@ -50,14 +50,14 @@ async function upload(experiment: string, cases: string[]): Promise<void> {
         await new Promise((resolve) => setTimeout(resolve, STOPPED_MS));
       }
       const results = items.map((case_id) => ({ case_id, output: { case_id }, scores: { s: 1 } }));
-      const answer = await call<{ items: { status_code: number }[] }>(
+      const outcome = await call<{ items: { status_code: number }[] }>(
         'POST',
         `${experiment}/results/bulk`,
         [207],
         { workspace_id: WORKSPACE_ID, items: results },
       );
-      // 409: a call that was in flight when the client was killed arrived all the same
-      const wrong = answer.items.find(({ status_code }) => status_code !== 201 && status_code !== 409);
+      // 409: a call that was in flight when the client was killed still arrived
+      const wrong = outcome.items.find(({ status_code }) => status_code !== 201 && status_code !== 409);
       if (wrong) throw new Error(JSON.stringify(wrong));
     }
   };
@@ -76,7 +76,7 @@ async function main(): Promise<void> {
     },
   );
   const experiment = `/eval/v1/experiments/${experiment_id}`;
-  const done = await casesDone(experiment);
+  const done = await completedCases(experiment);
   const all = Array.from({ length: Number(CASES) }, (_, n) => `case ${n}`);
   await upload(
     experiment,
