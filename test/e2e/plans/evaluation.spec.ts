@@ -1,17 +1,17 @@
 import { fillResultScores } from '../evaluation/result-scores.fixture';
-import { idOf, inEach, LATER, MANY, named, rarely } from './growths';
-import { describeLists, type Growth, type Seeds } from './lists.harness';
+import { idOf, inEach, LATER, MANY, named, rarely } from './row-copies';
+import { describeLists, type RowCopies, type Seeds } from './lists.harness';
 
 const SINCE = ['2020-01-01T00:00:00Z'];
 const UNTIL = ['2100-01-01T00:00:00Z'];
 const TAGS = rarely("ARRAY['seldom']", "ARRAY['often']");
 const WORD = rarely("'rare'", "'common'");
 const TRACE_ID = `lpad(to_hex(n), 32, '0')`;
-/** A few of the traces. */
-const OF_FEW = `lpad(to_hex(n % 700 + 1), 32, '0')`;
+/** The id of one of a few traces. */
+const FEW_TRACES = `lpad(to_hex(n % 700 + 1), 32, '0')`;
 const UNSCORED = { scores: `jsonb_build_object('first', n % 3)`, score_details: `'{}'::json` };
 
-const growthsOf = (seeds: Seeds, baseline: string): Growth[] => [
+const copiesOf = (seeds: Seeds, baseline: string): RowCopies[] => [
   ...inEach(seeds, 'datasets', 'dataset_id', {
     dataset_id: idOf('ds'), name: named(), tags: TAGS, metadata: rarely(`'{"a":"rare"}'::json`, `'{"a":"common"}'::json`), updated_at: LATER,
   }),
@@ -31,18 +31,18 @@ const growthsOf = (seeds: Seeds, baseline: string): Growth[] => [
   }),
   ...inEach(seeds, 'experiment_scores', 'experiment_id', { experiment_id: idOf('exp'), mean: 'n' }),
   ...inEach(seeds, 'results', 'result_id', {
-    result_id: idOf('res'), case_id: "'case ' || n", trace_id: OF_FEW, session_id: "'ses ' || n", tags: TAGS, error: rarely(`'{"message":"m"}'::json`, 'NULL'),
+    result_id: idOf('res'), case_id: "'case ' || n", trace_id: FEW_TRACES, session_id: "'ses ' || n", tags: TAGS, error: rarely(`'{"message":"m"}'::json`, 'NULL'),
     dataset_record_id: "'rec_' || n", duration_ms: 'n', updated_at: LATER, ...UNSCORED,
   }),
   {
-    table: 'results', of: `seed.result_id = '${seeds.ids.result_id}'`, copies: MANY,
-    values: { experiment_id: `'${baseline}'`, result_id: idOf('res'), case_id: `'case ' || n - 3000`, trace_id: OF_FEW, ...UNSCORED },
+    table: 'results', where: `seed.result_id = '${seeds.ids.result_id}'`, count: MANY,
+    values: { experiment_id: `'${baseline}'`, result_id: idOf('res'), case_id: `'case ' || n - 3000`, trace_id: FEW_TRACES, ...UNSCORED },
   },
   ...inEach(seeds, 'traces', 'trace_id', {
     trace_id: TRACE_ID, trace_no: "nextval('trace_numbers')", started_at: `seed.started_at - n * interval '1 s'`,
   }),
-  ...inEach(seeds, 'spans', 'workspace_id', { span_id: 'n', started_at: `seed.started_at + n * interval '1 ms'` }).map((growth) => ({
-    ...growth, of: `${growth.of} AND seed.name LIKE '% span'`,
+  ...inEach(seeds, 'spans', 'workspace_id', { span_id: 'n', started_at: `seed.started_at + n * interval '1 ms'` }).map((copies) => ({
+    ...copies, where: `${copies.where} AND seed.name LIKE '% span'`,
   })),
   ...inEach(seeds, 'scorers', 'scorer_id', {
     scorer_id: idOf('scorer'), name: named(), scorer_kind: rarely("'llm_judge'", "'code'"), grain: rarely("'session'", "'trace'"), tags: TAGS, updated_at: LATER,
@@ -57,8 +57,8 @@ const growthsOf = (seeds: Seeds, baseline: string): Growth[] => [
     rule_id: rarely("'rule_rare'", 'NULL'), score_batch_id: rarely(`'${seeds.ids.score_batch_id}'`, 'NULL'), updated_at: LATER,
   }),
   ...inEach(seeds, 'score_targets', 'score_run_id', { ordinal: 'n + 10', trace_id: TRACE_ID }),
-  ...[seeds.ids, seeds.beside, seeds.foreign].map((ids, index) => ({
-    table: 'score_results', of: 'seed.ordinal = 0', copies: index === 0 ? MANY : 500,
+  ...[seeds.ids, seeds.sibling, seeds.foreign].map((ids, index) => ({
+    table: 'score_results', where: 'seed.ordinal = 0', count: index === 0 ? MANY : 500,
     values: {
       score_run_id: `'${ids.score_run_id}'`, workspace_id: `'${ids.workspace_id}'`, scorer_id: `'${ids.scorer_id}'`, ordinal: 'n + 10',
       score_id: idOf('score'), trace_id: TRACE_ID,
@@ -83,7 +83,7 @@ describeLists(['/eval/'], async (seeds) => {
   );
   await app.database.query(
     `INSERT INTO experiment_scores (workspace_id, experiment_id, scorer, mean) VALUES
-     ${[ids, seeds.beside, seeds.foreign].map((of) => `('${of.workspace_id}', '${of.experiment_id}', 'first', 1)`).join(', ')}`,
+     ${[ids, seeds.sibling, seeds.foreign].map((of) => `('${of.workspace_id}', '${of.experiment_id}', 'first', 1)`).join(', ')}`,
   );
   const experiment = `/eval/v1/experiments/${ids.experiment_id}`;
   const dataset = `/eval/v1/datasets/${ids.dataset_id}`;
@@ -92,8 +92,8 @@ describeLists(['/eval/'], async (seeds) => {
   const bodies = (...filters: object[]): object[] => filters.map((filter) => ({ workspace_id: ids.workspace_id, ...filter }));
   const either = ['common', 'rare'];
   return {
-    growths: growthsOf(seeds, baseline),
-    grown: async () => {
+    copies: copiesOf(seeds, baseline),
+    afterCopies: async () => {
       await fillResultScores(app.database, ids.experiment_id!);
       await fillResultScores(app.database, baseline);
       const { status } = await by.patch(`/eval/v1/experiments/${baseline}`, { experiment_status: 'completed' });

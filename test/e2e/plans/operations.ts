@@ -7,7 +7,7 @@ export type Operation = {
 };
 type Schema = { $ref?: string; properties?: Record<string, unknown>; allOf?: Schema[] };
 
-/** The operations below some paths that answer with a page. */
+/** Returns the operations below some paths that return a page. */
 export function listOperations(...prefixes: string[]): Map<string, Operation> {
   const document = committedDocument();
   const membersOf = (schema: Schema | undefined): string[] => {
@@ -15,24 +15,24 @@ export function listOperations(...prefixes: string[]): Map<string, Operation> {
       return membersOf(document.components!.schemas![schema.$ref.split('/').at(-1)!] as Schema);
     return [...Object.keys(schema?.properties ?? {}), ...(schema?.allOf ?? []).flatMap(membersOf)];
   };
-  const found = new Map<string, Operation>();
+  const operations = new Map<string, Operation>();
   for (const [path, methods] of Object.entries(document.paths)) {
     if (!prefixes.some((prefix) => path.startsWith(prefix))) continue;
     for (const operation of Object.values(methods as Record<string, any>)) {
       const schema = operation.responses?.['200']?.content?.['application/json']?.schema as Schema;
       if (membersOf(schema).includes('page'))
-        found.set(operation.operationId as string, operation as Operation);
+        operations.set(operation.operationId as string, operation as Operation);
     }
   }
-  return found;
+  return operations;
 }
 
 const PAGE_PARAMETERS = new Set(['limit', 'offset', 'cursor', 'sort', 'include_archived']);
 
-/** The parameters of a list besides those of its page. */
+/** Returns the parameters of a list, except those of its page. */
 export const filtersOf = ({ parameters = [] }: Operation): string[] =>
   parameters.filter((one) => one.in === 'query' && !PAGE_PARAMETERS.has(one.name)).map(({ name }) => name);
 
-/** The orders of a list, ascending and descending. */
+/** Returns the sort orders of a list, ascending and descending. */
 export const sortsOf = ({ parameters = [] }: Operation): string[] =>
   parameters.find((one) => one.in === 'query' && one.name === 'sort')?.schema?.enum ?? [];

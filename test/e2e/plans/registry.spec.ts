@@ -1,23 +1,23 @@
-import { elsewhere, idOf, inEach, LATER, MANY, named, rarely } from './growths';
-import { describeLists, type Growth, type Seeds } from './lists.harness';
+import { elsewhere, idOf, inEach, LATER, MANY, named, rarely } from './row-copies';
+import { describeLists, type RowCopies, type Seeds } from './lists.harness';
 
 const SINCE = ['2020-01-01T00:00:00Z'];
 const UNTIL = ['2100-01-01T00:00:00Z'];
 
-const growthsOf = (seeds: Seeds): Growth[] => {
-  const { ids, beside, foreign, orgId, foreignOrgId } = seeds;
-  const workspaces = [ids, beside, foreign];
+const copiesOf = (seeds: Seeds): RowCopies[] => {
+  const { ids, sibling, foreign, orgId, foreignOrgId } = seeds;
+  const workspaces = [ids, sibling, foreign];
   return [
     {
       table: 'organizations',
-      of: `seed.org_id = '${orgId}'`,
-      copies: MANY,
+      where: `seed.org_id = '${orgId}'`,
+      count: MANY,
       values: { org_id: idOf('org'), name: named(), status: rarely("'suspended'", "'active'"), updated_at: LATER },
     },
     ...[orgId, foreignOrgId].map((org) => ({
       table: 'users',
-      of: `seed.org_id = '${org}' AND seed.user_id IN ('${ids.user_id}', '${foreign.user_id}')`,
-      copies: org === orgId ? MANY : 500,
+      where: `seed.org_id = '${org}' AND seed.user_id IN ('${ids.user_id}', '${foreign.user_id}')`,
+      count: org === orgId ? MANY : 500,
       values: {
         user_ref: idOf('user'), user_id: idOf('usr'), display_name: named('seed.display_name'),
         status: rarely("'suspended'", "'active'"), updated_at: LATER,
@@ -26,24 +26,24 @@ const growthsOf = (seeds: Seeds): Growth[] => {
     ...inEach(seeds, 'workspaces', 'workspace_id', { workspace_id: idOf('wsp'), name: named(), updated_at: LATER }),
     ...workspaces.map((of, index) => ({
       table: 'workspace_members',
-      of: `seed.workspace_id = '${of.workspace_id}' AND seed.principal_id = '${of.user_id}'`,
-      copies: index === 0 ? MANY : 500,
+      where: `seed.workspace_id = '${of.workspace_id}' AND seed.principal_id = '${of.user_id}'`,
+      count: index === 0 ? MANY : 500,
       values: { principal_id: idOf('usr') },
     })),
     ...inEach(seeds, 'service_accounts', 'service_account_id', {
       service_account_id: idOf('sva'), name: named(), status: rarely("'suspended'", "'active'"),
-      workspace_ids: rarely(`'{${beside.workspace_id}}'`, 'seed.workspace_ids'), updated_at: LATER,
+      workspace_ids: rarely(`'{${sibling.workspace_id}}'`, 'seed.workspace_ids'), updated_at: LATER,
     }),
     ...inEach(seeds, 'api_keys', 'key_id', { key_id: idOf('key'), name: named(), hash: 'sha256(n::text::bytea)', updated_at: LATER }),
     ...inEach(seeds, 'org_signing_keys', 'kid', { kid: idOf('kid'), name: named(), updated_at: LATER }),
     ...inEach(seeds, 'apps', 'app', { app_id: idOf('app'), app: `seed.app || '-' || n`, description: named(`'word'`), sync_state: rarely("'failed'", elsewhere(seeds, "'synced'", "'pending'")), updated_at: LATER }),
-    ...inEach(seeds, 'apis', 'api_id', { api_id: idOf('api'), name: named(), app: rarely("'other'", elsewhere(seeds, "'first-app'", "'beside-app'")), app_id: elsewhere(seeds, "'app_first'", "'app_beside'"), declared_name: "'name ' || n", sync_state: rarely("'failed'", elsewhere(seeds, "'synced'", "'pending'")), updated_at: LATER }),
+    ...inEach(seeds, 'apis', 'api_id', { api_id: idOf('api'), name: named(), app: rarely("'other'", elsewhere(seeds, "'first-app'", "'sibling-app'")), app_id: elsewhere(seeds, "'app_first'", "'app_sibling'"), declared_name: "'name ' || n", sync_state: rarely("'failed'", elsewhere(seeds, "'synced'", "'pending'")), updated_at: LATER }),
     ...inEach(seeds, 'api_versions', 'api_id', { version_ordinal: 'n + 1', version_id: idOf('ver') }),
     ...inEach(seeds, 'repos', 'repo_id', { repo_id: idOf('repo'), name: named(), url: `seed.url || n`, updated_at: LATER }),
     ...inEach(seeds, 'audit_log', 'workspace_id', {
       audit_entry_id: idOf('aud'), principal_id: rarely("'usr_rare'", "'usr_common'"), action: rarely("'archive'", "'update'"),
       resource_type: rarely("'api'", "'repo'"), resource_id: rarely("'repo_rare'", "'repo_common'"),
-    }).map((growth) => ({ ...growth, of: `${growth.of} AND seed.resource_type = 'repo'` })),
+    }).map((copies) => ({ ...copies, where: `${copies.where} AND seed.resource_type = 'repo'` })),
     ...inEach(seeds, 'search_documents', 'resource_id', {
       resource_id: idOf('repo'), name: named(), words: `to_tsvector('simple', ${rarely("'rare'", "'common'")} || ' word ' || n)`, updated_at: LATER,
     }, 'repo_id'),
@@ -51,12 +51,12 @@ const growthsOf = (seeds: Seeds): Growth[] => {
 };
 
 describeLists(['/registry/'], (seeds) => {
-  const { ids, beside, owner: by, platform } = seeds;
+  const { ids, sibling, owner: by, platform } = seeds;
   const workspace_id = [ids.workspace_id!];
   const name = ['first account rare 7'];
-  const besideWith = (...filters: Record<string, string>[]) => filters.map((filter) => ({ workspace_id: beside.workspace_id!, ...filter }));
+  const siblingWith = (...filters: Record<string, string>[]) => filters.map((filter) => ({ workspace_id: sibling.workspace_id!, ...filter }));
   return {
-    growths: growthsOf(seeds),
+    copies: copiesOf(seeds),
     requests: {
       lists: {
         listOrgs: { path: '/registry/v1/orgs', by: platform, filters: { status: ['active', 'suspended'], name } },
@@ -66,20 +66,20 @@ describeLists(['/registry/'], (seeds) => {
         listServiceAccounts: {
           path: '/registry/v1/service-accounts', by,
           filters: { name, status: ['active', 'suspended'] },
-          searches: { q: ['rare', 'common'], workspace_id: [ids.workspace_id!, beside.workspace_id!] },
+          searches: { q: ['rare', 'common'], workspace_id: [ids.workspace_id!, sibling.workspace_id!] },
         },
         listApiKeys: { path: `/registry/v1/service-accounts/${ids.service_account_id}/keys`, by, filters: { name } },
         listSigningKeys: { path: '/registry/v1/org/signing-keys', by, filters: { name } },
         listApps: {
           path: '/registry/v1/apps', by,
           filters: { workspace_id, app: ['first-app-7'], name: ['first-app-7'], sync_state: ['failed', 'synced'] },
-          searches: { q: ['rare', 'common'] }, narrowed: besideWith({ sync_state: 'synced' }),
+          searches: { q: ['rare', 'common'] }, narrowed: siblingWith({ sync_state: 'synced' }),
         },
         listApis: {
           path: '/registry/v1/apis', by,
           filters: { workspace_id, name, sync_state: ['failed', 'synced'], app: ['first-app', 'other', 'app_first'] },
           searches: { q: ['rare', 'common'] },
-          narrowed: besideWith({ sync_state: 'synced' }, { app: 'first-app' }, { app: 'app_first' }),
+          narrowed: siblingWith({ sync_state: 'synced' }, { app: 'first-app' }, { app: 'app_first' }),
         },
         listApiVersions: { path: `/registry/v1/apis/${ids.api_id}/versions`, by },
         listRepos: {

@@ -1,25 +1,25 @@
-import { elsewhere, idAt, idOf, inEach, LATER, MANY, named, rarely } from './growths';
-import { describeLists, type Growth, type Seeds } from './lists.harness';
+import { elsewhere, idAt, idOf, inEach, LATER, MANY, named, rarely } from './row-copies';
+import { describeLists, type RowCopies, type Seeds } from './lists.harness';
 
 const TRACE_ID = "lpad(to_hex(n), 32, '0')";
 const VERSION = { version_ordinal: 'n + 1', version_id: idOf('ver') };
 
-/** The entries of the store items in the catalogue, by one facet. */
-const listings = ({ orgId }: Seeds, facet: string): Growth => ({
+/** The catalogue entries of the Store items under one facet. */
+const listings = ({ orgId }: Seeds, facet: string): RowCopies => ({
   table: 'store_listings',
-  of: `seed.audience = '${orgId}' AND seed.facet = '' AND seed.store_item_id IN (SELECT store_item_id FROM store_items WHERE ordinal = 1)`,
-  copies: MANY,
+  where: `seed.audience = '${orgId}' AND seed.facet = '' AND seed.store_item_id IN (SELECT store_item_id FROM store_items WHERE ordinal = 1)`,
+  count: MANY,
   values: { facet, store_item_id: idOf('item', `((n - 1) % ${MANY} + 1)`) },
 });
 
 /** The columns of resources that apps can declare. */
-const declaredIn = (seeds: Seeds): Growth['values'] => {
-  const app = rarely("'other'", elsewhere(seeds, "'first-app'", "'beside-app'"));
+const declaredIn = (seeds: Seeds): RowCopies['values'] => {
+  const app = rarely("'other'", elsewhere(seeds, "'first-app'", "'sibling-app'"));
   const sync_state = rarely("'failed'", elsewhere(seeds, "'synced'", "'pending'"));
   return { app, app_id: `'app_' || ${app}`, sync_state, updated_at: LATER };
 };
 
-const growthsOf = (seeds: Seeds): Growth[] => [
+const copiesOf = (seeds: Seeds): RowCopies[] => [
   ...inEach(seeds, 'files', 'file_id', {
     file_id: idOf('file'), name: named(), media_type: rarely("'image/png'", elsewhere(seeds, "'text/plain'", "'text/html'")), ...declaredIn(seeds),
   }),
@@ -33,13 +33,13 @@ const growthsOf = (seeds: Seeds): Growth[] => [
     agent_id: rarely(idOf('agent'), 'seed.agent_id'),
   }),
   ...inEach(seeds, 'session_messages', 'session_id', { ordinal: 'n + 2', message_id: idOf('msg'), role: rarely("'system'", "'user'") })
-    .map((growth) => ({ ...growth, of: `${growth.of} AND seed.ordinal = 1` })),
+    .map((copies) => ({ ...copies, where: `${copies.where} AND seed.ordinal = 1` })),
   ...inEach(seeds, 'mcp_servers', 'server_id', {
     server_id: idOf('mcp'), name: named(), transport: rarely("'sse'", "'streamable_http'"), health_status: rarely("'healthy'", elsewhere(seeds, "'unhealthy'", "'unknown'")), declared_name: "'name ' || n", ...declaredIn(seeds),
   }),
   ...inEach(seeds, 'mcp_server_versions', 'server_id', VERSION),
   ...inEach(seeds, 'mcp_server_checks', 'server_id', { check_ordinal: 'n + 1', error: rarely('NULL', 'seed.error'), added_count: '0', updated_count: '0', archived_count: '0', unchanged_count: '0' })
-    .map((growth) => ({ ...growth, of: `${growth.of} AND seed.check_ordinal = 1` })),
+    .map((copies) => ({ ...copies, where: `${copies.where} AND seed.check_ordinal = 1` })),
   ...inEach(seeds, 'mcp_tools', 'tool_id', { tool_id: idOf('tool'), name: named('seed.name', '_'), updated_at: LATER }),
   ...inEach(seeds, 'mcp_tool_versions', 'tool_id', VERSION),
   ...inEach(seeds, 'model_providers', 'provider_id', { provider_id: idOf('prov'), name: named(), kind: rarely("'anthropic'", "'openai'"), updated_at: LATER }),
@@ -72,18 +72,18 @@ describeLists(['/file/', '/skill/', '/agent/', '/mcp/', '/model/', '/store/', '/
   const workspace_id = [ids.workspace_id!];
   const declared = { workspace_id, sync_state: ['failed', 'synced'], app: ['first-app', 'other', 'app_first-app', 'app_other'] };
   const searches = { q: ['rare', 'common'] };
-  /** Of the other workspace. */
-  const besideWith = (...filters: Record<string, string>[]) => filters.map((filter) => ({ workspace_id: seeds.beside.workspace_id!, ...filter }));
-  const besideDeclared = besideWith({ sync_state: 'synced' }, { app: 'first-app' }, { app: 'app_first-app' });
+  /** Adds the other workspace to filters. */
+  const siblingWith = (...filters: Record<string, string>[]) => filters.map((filter) => ({ workspace_id: seeds.sibling.workspace_id!, ...filter }));
+  const siblingDeclared = siblingWith({ sync_state: 'synced' }, { app: 'first-app' }, { app: 'app_first-app' });
   return {
-    growths: growthsOf(seeds),
+    copies: copiesOf(seeds),
     requests: {
       lists: {
-        listFiles: { path: '/file/v1/files', by, filters: { ...declared, name: ['first file rare 7'], media_type: ['image/png', 'text/plain'] }, searches, narrowed: [...besideDeclared, ...besideWith({ media_type: 'text/plain' })] },
+        listFiles: { path: '/file/v1/files', by, filters: { ...declared, name: ['first file rare 7'], media_type: ['image/png', 'text/plain'] }, searches, narrowed: [...siblingDeclared, ...siblingWith({ media_type: 'text/plain' })] },
         listFileVersions: { path: `/file/v1/files/${ids.file_id}/versions`, by },
-        listSkills: { path: '/skill/v1/skills', by, filters: { ...declared, name: ['first-skill-rare-7'] }, searches, narrowed: besideDeclared },
+        listSkills: { path: '/skill/v1/skills', by, filters: { ...declared, name: ['first-skill-rare-7'] }, searches, narrowed: siblingDeclared },
         listSkillVersions: { path: `/skill/v1/skills/${ids.skill_id}/versions`, by },
-        listAgents: { path: '/agent/v1/agents', by, filters: { ...declared, name: ['first agent rare 7'] }, searches, narrowed: besideDeclared },
+        listAgents: { path: '/agent/v1/agents', by, filters: { ...declared, name: ['first agent rare 7'] }, searches, narrowed: siblingDeclared },
         listAgentVersions: { path: `/agent/v1/agents/${ids.agent_id}/versions`, by },
         listAgentSessions: {
           path: '/agent/v1/sessions', by,
@@ -96,7 +96,7 @@ describeLists(['/file/', '/skill/', '/agent/', '/mcp/', '/model/', '/store/', '/
         listMcpServers: {
           path: '/mcp/v1/servers', by,
           filters: { ...declared, name: ['first server rare 7'], transport: ['sse', 'streamable_http'], health: ['healthy', 'unhealthy'] },
-          searches, narrowed: [...besideDeclared, ...besideWith({ health: 'unhealthy' })],
+          searches, narrowed: [...siblingDeclared, ...siblingWith({ health: 'unhealthy' })],
         },
         listMcpServerVersions: { path: `/mcp/v1/servers/${ids.server_id}/versions`, by },
         listMcpServerChecks: { path: `/mcp/v1/servers/${ids.server_id}/checks`, by, filters: { ok: ['true', 'false'] } },

@@ -1,12 +1,12 @@
-import { inEach, MANY, rarely } from './growths';
-import { describeLists, type Growth, type Seeds } from './lists.harness';
+import { inEach, MANY, rarely } from './row-copies';
+import { describeLists, type RowCopies, type Seeds } from './lists.harness';
 
 const TRACE_ID = `lpad(to_hex(n), 32, '0')`;
 const EARLIER = (column: string): string => `seed.${column} - n * interval '1 s'`;
 const SINCE = ['2020-01-01T00:00:00Z'];
 const UNTIL = ['2100-01-01T00:00:00Z'];
 
-const growthsOf = (seeds: Seeds): Growth[] => [
+const copiesOf = (seeds: Seeds): RowCopies[] => [
   ...inEach(seeds, 'traces', 'trace_id', {
     trace_id: TRACE_ID, trace_no: "nextval('trace_numbers')", started_at: EARLIER('started_at'), ended_at: EARLIER('ended_at'),
     error_count: rarely('1', '0'), root_name: rarely("'rare'", "'common'"), service_name: rarely("'rare'", "'common'"),
@@ -14,8 +14,8 @@ const growthsOf = (seeds: Seeds): Growth[] => [
   }),
   ...inEach(seeds, 'trace_models', 'trace_id', { trace_id: TRACE_ID, model: rarely("'rare'", "'common'") }),
   ...inEach(seeds, 'trace_sessions', 'session_id', { session_id: "'ses ' || n", last_started_at: EARLIER('last_started_at') }),
-  ...inEach(seeds, 'spans', 'workspace_id', { span_id: 'n', started_at: `seed.started_at + n * interval '1 ms'` }).map((growth) => ({
-    ...growth, of: `${growth.of} AND seed.name LIKE '% span'`,
+  ...inEach(seeds, 'spans', 'workspace_id', { span_id: 'n', started_at: `seed.started_at + n * interval '1 ms'` }).map((copies) => ({
+    ...copies, where: `${copies.where} AND seed.name LIKE '% span'`,
   })),
   ...inEach(seeds, 'log_records', 'workspace_id', {
     log_no: 'n + 1000000', logged_at: EARLIER('logged_at'), severity_number: rarely('17', '9'), service_name: rarely("'rare'", "'common'"),
@@ -31,7 +31,7 @@ describeLists(['/telemetry/'], (seeds) => {
   const times = { since: SINCE, until: UNTIL };
   const trace = `/telemetry/v1/traces/${ids.trace_id}`;
   return {
-    growths: growthsOf(seeds),
+    copies: copiesOf(seeds),
     requests: {
       lists: {
         listTraces: {

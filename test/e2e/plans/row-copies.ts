@@ -1,6 +1,6 @@
-import type { Growth, Seeds } from './lists.harness';
+import type { RowCopies, Seeds } from './lists.harness';
 
-/** Copies in the parent whose list is read, and in each other one. */
+/** Number of copies in the parent whose list is read, and in each other parent. */
 export const MANY = 1_500;
 export const OTHERS = 500;
 
@@ -8,10 +8,10 @@ export const OTHERS = 500;
 export const IS_RARE = 'n % 500 = 7';
 export const rarely = (rare: string, common: string): string =>
   `CASE WHEN ${IS_RARE} THEN ${rare} ELSE ${common} END`;
-/** A value that is common in all workspaces but `beside`, where no copy has it. */
-export const elsewhere = ({ beside }: Seeds, common: string, instead: string): string =>
-  `CASE seed.workspace_id WHEN '${beside.workspace_id}' THEN ${instead} ELSE ${common} END`;
-/** An id of about 2026. Those of all parents are mixed, as where they grow together. */
+/** A value that is common in all workspaces except `sibling`, where no copy has it. */
+export const elsewhere = ({ sibling }: Seeds, common: string, instead: string): string =>
+  `CASE seed.workspace_id WHEN '${sibling.workspace_id}' THEN ${instead} ELSE ${common} END`;
+/** An id from about 2026. The ids of all parents are interleaved, as if they had been created at the same time. */
 export const idOf = (prefix: string, n = 'n'): string =>
   `'${prefix}_01k' || lpad((${n} * 7919 % 1000003)::text, 23, '0')`;
 /** The id of a copy. */
@@ -22,17 +22,17 @@ export const named = (column = 'seed.name', separator = ' '): string =>
   `${column} || '${separator}' || ${rarely("'rare'", "'common'")} || '${separator}' || n`;
 export const LATER = `seed.updated_at + n * interval '1 s'`;
 
-/** Copies of the rows with an id, in each of the workspaces. */
+/** Copies the rows with an id in each of the workspaces. */
 export const inEach = (
-  { ids, beside, foreign }: Seeds,
+  { ids, sibling, foreign }: Seeds,
   table: string,
   key: string,
-  values: Growth['values'],
+  values: RowCopies['values'],
   id = key,
-): Growth[] =>
-  [ids, beside, foreign].map((of, index) => ({
+): RowCopies[] =>
+  [ids, sibling, foreign].map((of, index) => ({
     table,
-    of: `seed.${key} = '${of[id]}'`,
-    copies: index === 0 ? MANY : OTHERS,
+    where: `seed.${key} = '${of[id]}'`,
+    count: index === 0 ? MANY : OTHERS,
     values,
   }));

@@ -1,18 +1,18 @@
 import type { Work } from '../evaluation/work.harness';
 
-/** A statement that goes through more rows than it may. */
-export interface Heavy {
+/** A statement that reads more rows than allowed. */
+export interface HeavyStatement {
   request: string;
   rows: number;
-  most: number;
+  maxRows: number;
   work: Work;
 }
 
-/** Tells what the statements are, and how PostgreSQL executes them. */
-export function describeHeavy(heavy: readonly Heavy[]): string {
+/** Returns the statements and their query plans as text. */
+export function describeHeavyStatements(heavy: readonly HeavyStatement[]): string {
   const lines = heavy.map(
-    ({ request, rows, most, work }) =>
-      `${rows} rows, not ${most}: ${request}\n${planOf(work.plan as never)}\n  ${work.statement.replace(/\s+/g, ' ').slice(0, 900)}`,
+    ({ request, rows, maxRows, work }) =>
+      `${rows} rows, at most ${maxRows} allowed: ${request}\n${planOf(work.plan as never)}\n  ${work.statement.replace(/\s+/g, ' ').slice(0, 900)}`,
   );
   return lines.join('\n\n').slice(0, 20_000);
 }
