@@ -1,2 +1,2 @@
-// The same for every outsider, within every workspace.
+// Runs the same tests as every outsider within every workspace.
 import './matrix.spec';

@@ -8,7 +8,7 @@ import type { Row } from './row.fixture';
 import { STORE_ROWS } from './store.rows';
 import { TELEMETRY_ROWS } from './telemetry.rows';
 
-/** Every operation. One that has no row here fails the test. */
+/** A row for every operation. A missing row fails the test. */
 export const ROWS: Readonly<Record<string, Row>> = {
   ...REGISTRY_ROWS,
   ...AGENTS_ROWS,

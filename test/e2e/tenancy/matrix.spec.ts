@@ -9,17 +9,17 @@ import {
   sized,
 } from '#testing';
 import { ROWS } from './matrix.rows';
-import { type Ids, isPlain, populate, strangeTo } from './population';
+import { type Ids, isNeutral, populate, unknownIds } from './population';
 import type { Row } from './row.fixture';
 import { digestOf } from './tenant-digest';
 
-/** A caller without access, and the workspace of the request. */
+/** A caller without access to the tenant's data, with the workspace of its requests. */
 interface Outsider {
   name: string;
   client: ApiClient;
-  /** Their own resources. */
+  /** The ids of the caller's own resources. */
   own: Ids;
-  /** Of the same organization, whose organization-wide resources they may see. */
+  /** Whether the caller belongs to the same organization, whose organization-wide resources it may see. */
   isColleague: boolean;
   isPlatform?: boolean;
 }
@@ -29,23 +29,23 @@ interface Request {
   path: string;
   body?: unknown;
   type: string | undefined;
-  /** Whether its path names ids of the other tenant. */
+  /** Whether the path contains ids of the other tenant. */
   namesTheirs: boolean;
 }
 
 const MARKER = 'zqxjkvbw';
-/** Whether every outsider asks, within every workspace. */
+/** Whether to send requests as every outsider within every workspace. */
 const IS_COMPLETE = sized(0, 1) === 1;
 
 /**
- * Sends every operation as every caller without access to the workspace. The answers must equal those for resources that
+ * Sends every operation as every caller without access to the workspace. The responses must equal those for resources that
  * do not exist, and nothing may change.
  */
 describe('data of another tenant', () => {
   let app: TestApp;
   let theirs: TestOrganization;
   let ids: Ids;
-  let strange: Ids;
+  let absent: Ids;
   let outsiders: Outsider[];
   const before = new Map<string, Disclosure>();
 
@@ -54,15 +54,15 @@ describe('data of another tenant', () => {
     app = await createTestApp({ env: { RATE_LIMIT_UNAUTHORIZED: '1000000' } });
     theirs = await newOrganization(app);
     const ours = await newOrganization(app);
-    const beside = await theirs.newWorkspace();
+    const sibling = await theirs.newWorkspace();
     const own = await populate(await ours.member('owner'), ours.workspaceId, 'ours');
-    const ofColleague = await populate(await theirs.member('owner'), beside, 'beside');
+    const ofColleague = await populate(await theirs.member('owner'), sibling, 'sibling');
     const account = await (
       await theirs.member('owner')
     ).post('/registry/v1/service-accounts', {
       name: 'bound',
       roles: ['admin'],
-      workspace_ids: [beside],
+      workspace_ids: [sibling],
     });
     const path = `/registry/v1/service-accounts/${account.body.service_account_id}/keys`;
     const { body } = await (await theirs.member('owner')).post(path, { name: 'key' });
@@ -81,7 +81,7 @@ describe('data of another tenant', () => {
         { name: `${name}, within none`, client },
       ].map((one) => ({ ...one, own: theirOwn, isColleague, isPlatform: name.includes('platform') })),
     );
-    // Colleagues ask within their own workspace, too, and the others within this workspace only.
+    // every caller within this workspace, the owner within all, and the colleague also within their own workspace
     if (!IS_COMPLETE)
       outsiders = outsiders.filter(({ name }) =>
         /^an owner|^an admin .*own workspace$|this workspace$/.test(name),
@@ -93,16 +93,16 @@ describe('data of another tenant', () => {
     Object.keys(methods).map((method) => [`${method.toUpperCase()} ${path}`, path] as const),
   );
 
-  it('has a row for every operation, and none for others', () => {
+  it('is tested with every operation', () => {
     expect(Object.keys(ROWS).sort()).toEqual(operations.map(([label]) => label).sort());
   });
 
-  it('is requested before it exists', async () => {
-    // people are provisioned at their first request
+  it('is requested before it exists, for comparison', async () => {
+    // users are provisioned with their first request
     for (const { client } of outsiders) await client.get('/registry/v1/me');
-    // the workspace and the organization exist
-    strange = { ...strangeTo(await fakeIds()), org_id: `${theirs.orgId.slice(0, -3)}000` };
-    await asked(strange, (key, reported) => before.set(key, reported));
+    // the workspace and the organization already exist
+    absent = { ...unknownIds(await populatedIds()), org_id: `${theirs.orgId.slice(0, -3)}000` };
+    await sendAll(absent, (key, disclosure) => before.set(key, disclosure));
     expect(before.size).toBeGreaterThan(1_000);
   }, 300_000);
 
@@ -113,20 +113,19 @@ describe('data of another tenant', () => {
     };
     const tenant = await digestOf(app.database, theirs.orgId, theirs.workspaceId);
     const faults: unknown[] = [];
-    await asked(ids, (key, reported, outsider, row) => {
-      const known = before.get(key);
-      if (reported.text !== known?.text) faults.push([key, { before: known?.text, now: reported.text }]);
-      if (reported.isShown && !(outsider.isColleague && row.level === 'organization'))
-        faults.push([key, reported.text]);
-      if (reported.isDone) faults.push([key, reported.text]);
+    await sendAll(ids, (key, { text, isShown, isDone }, outsider, row) => {
+      const expected = before.get(key)?.text;
+      if (text !== expected) faults.push([key, { before: expected, now: text }]);
+      if (isShown && !(outsider.isColleague && row.level === 'organization')) faults.push([key, text]);
+      if (isDone) faults.push([key, text]);
     });
     expect(faults.slice(0, 10)).toEqual([]);
     expect(await digestOf(app.database, theirs.orgId, theirs.workspaceId)).toEqual(tenant);
   }, 300_000);
 
-  it('is not shown for a foreign cursor', async () => {
+  it("is not shown for the tenant's cursor", async () => {
     const owner = (await theirs.member('owner')).in(theirs.workspaceId);
-    let followed = 0;
+    let cursors = 0;
     for (const [label, path] of operations.filter(
       ([one, path]) => one.startsWith('GET') && !path.includes('{'),
     )) {
@@ -134,18 +133,18 @@ describe('data of another tenant', () => {
       const { body } = await owner.get(`${path}?limit=1`);
       const cursor = (body as { page?: { next_cursor?: string } }).page?.next_cursor;
       if (typeof cursor !== 'string') continue;
-      followed += 1;
+      cursors += 1;
       for (const outsider of outsiders.filter(({ isColleague }) => !isColleague)) {
         const answer = await outsider.client.get(`${path}?cursor=${encodeURIComponent(cursor)}`);
-        const reported = disclosureOf(
+        const { isShown } = disclosureOf(
           answer,
           { method: 'GET', path, type: undefined, namesTheirs: false },
           ids,
         );
-        expect([outsider.name, label, reported.isShown]).toEqual([outsider.name, label, false]);
+        expect([outsider.name, label, isShown]).toEqual([outsider.name, label, false]);
       }
     }
-    expect(followed).toBeGreaterThan(3);
+    expect(cursors).toBeGreaterThan(3);
   });
 
   it('is not revealed by its ETag', async () => {
@@ -177,30 +176,30 @@ describe('data of another tenant', () => {
     expect(first.status).toBe(201);
     for (const { client, name } of outsiders) {
       const answer = await client.post('/registry/v1/workspaces', body, key);
-      // The header has no effect here, so that each outsider's later requests repeat their own first one.
-      const isTheirs = JSON.stringify(answer.body).includes(first.body.workspace_id as string);
-      expect([name, isTheirs]).toEqual([name, false]);
+      // the workspace header has no effect here, so an outsider's later requests repeat its first one
+      const isReplayed = JSON.stringify(answer.body).includes(first.body.workspace_id as string);
+      expect([name, isReplayed]).toEqual([name, false]);
     }
   });
 
-  /** Ids of everything, which nothing has; those of the workspace and its organization are as they are. */
-  async function fakeIds(): Promise<Ids> {
+  /** Fills a workspace of a new organization. Returns the ids. */
+  async function populatedIds(): Promise<Ids> {
     const org = await newOrganization(app);
     return { ...(await populate(await org.member('owner'), org.workspaceId, 'zqxjkvbw')) };
   }
 
   interface Disclosure {
-    /** The answer, but for what differs from request to request, and with ids by their names. */
+    /** The response without values that differ between requests, with the names of ids instead of ids. */
     text: string;
-    /** It shows something of theirs. */
+    /** Whether the response contains data of the tenant. */
     isShown: boolean;
-    /** It did what it was asked to do to what a path names. */
+    /** Whether an operation on a resource of the tenant succeeded. */
     isDone: boolean;
   }
 
-  async function asked(
+  async function sendAll(
     of: Ids,
-    look: (key: string, reported: Disclosure, outsider: Outsider, row: Row) => void,
+    onResponse: (key: string, disclosure: Disclosure, outsider: Outsider, row: Row) => void,
   ): Promise<void> {
     for (const outsider of outsiders) {
       for (const [label, path] of operations) {
@@ -213,7 +212,7 @@ describe('data of another tenant', () => {
             body: request.body,
             headers,
           });
-          look(
+          onResponse(
             `${outsider.name}: ${label} #${index}`,
             disclosureOf(answer, request, secretsOf(of, outsider)),
             outsider,
@@ -229,33 +228,34 @@ describe('data of another tenant', () => {
 
   function disclosureOf(answer: Answer, request: Request, of: Ids): Disclosure {
     const { trace_id: _, ...body } = isObject(answer.body) ? answer.body : { text: answer.body as unknown };
-    const known = ['etag', 'location', 'link', 'retry-after', 'content-disposition', 'www-authenticate'];
-    const reported = JSON.stringify([answer.status, body, known.map((name) => answer.headers.get(name))]);
+    const names = ['etag', 'location', 'link', 'retry-after', 'content-disposition', 'www-authenticate'];
+    const received = JSON.stringify([answer.status, body, names.map((name) => answer.headers.get(name))]);
     const sent = JSON.stringify([request.path, request.body ?? null]);
-    const shown = Object.entries(of).filter(([name, id]) => !isPlain(name) && reported.includes(id));
+    const disclosed = Object.entries(of).filter(([name, id]) => !isNeutral(name) && received.includes(id));
     return {
-      text: masked(reported, of),
-      // what was sent may be repeated
-      isShown: answer.status < 300 && shown.some(([, id]) => !sent.includes(id)),
+      text: withNames(received, of),
+      // the response may repeat what was sent
+      isShown: answer.status < 300 && disclosed.some(([, id]) => !sent.includes(id)),
       isDone: answer.status < 300 && request.namesTheirs,
     };
   }
 });
 
-/** The ids they may not see: colleagues know their organization. */
+/** Returns the ids that an outsider must not see. Colleagues know the id of the organization. */
 const secretsOf = ({ org_id, ...ids }: Ids, { isColleague }: Outsider): Ids =>
   isColleague ? ids : { ...ids, org_id: org_id! };
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null;
 
-const masked = (text: string, ids: Ids): string =>
+/** Replaces ids by their names. */
+const withNames = (text: string, ids: Ids): string =>
   Object.entries(ids)
-    .filter(([name]) => !isPlain(name))
+    .filter(([name]) => !isNeutral(name))
     .sort(([, a], [, b]) => b.length - a.length)
-    .reduce((masking, [name, id]) => masking.replaceAll(id, `<${name}>`), text);
+    .reduce((replaced, [name, id]) => replaced.replaceAll(id, `<${name}>`), text);
 
-/** Requests for an operation: with all ids of the other tenant, or with own parents and a foreign last id. */
+/** Returns the requests of an operation: with all ids of the tenant, or with own parents and the tenant's last ids. */
 function requestsOf(label: string, path: string, row: Row, of: Ids, own: Ids): Request[] {
   const method = label.split(' ', 1)[0]!;
   const queries = row.queries?.(of) ?? [''];
@@ -275,11 +275,10 @@ function requestsOf(label: string, path: string, row: Row, of: Ids, own: Ids): R
 
 function pathsOf(template: string, of: Ids, own: Ids): string[] {
   const names = [...template.matchAll(/\{([a-z_]+)\}/g)].map(([, name]) => name!);
-  const named = names.filter((name) => !isPlain(name));
+  const ownable = names.filter((name) => !isNeutral(name));
   const [, area] = template.split('/');
-  const ways = Math.max(1, named.length);
-  return Array.from({ length: ways }, (_, ownCount) => {
-    const ours = new Set(named.slice(0, ownCount));
+  return Array.from({ length: Math.max(1, ownable.length) }, (_, ownCount) => {
+    const ours = new Set(ownable.slice(0, ownCount));
     return template.replace(/\{([a-z_]+)\}/g, (_text, name: string) => {
       const ids = ours.has(name) ? own : of;
       const id = ids[`/${area}/${name}`] ?? ids[name];

@@ -5,8 +5,8 @@ const message = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, me
 
 const call = (name: string, args: object) => message('tools/call', { name, arguments: args });
 
-/** The arguments by which each tool may name what is theirs. Items of the store belong to the organization. */
-const named = (theirs: Ids): [tool: string, args: object][] => [
+/** Returns calls of every tool with ids of the tenant. Store items are missing: they belong to the organization. */
+const toolCalls = (theirs: Ids): [tool: string, args: object][] => [
   ['search_registry', { query: theirs.marker }],
   ['list_agents', {}],
   ['get_agent', { agent_id: theirs.agent_id }],
@@ -30,11 +30,11 @@ const named = (theirs: Ids): [tool: string, args: object][] => [
   ['get_scoring_run', { score_run_id: theirs.score_run_id ?? 'run_x' }],
 ];
 
-/** Resources and prompts that name what is theirs, or list what the caller may read. */
-const read = (theirs: Ids): object[] => {
+/** Returns requests for resources and prompts that contain ids of the tenant, or list what the caller may read. */
+const otherRequests = (theirs: Ids): object[] => {
   const directory = `skill://${theirs.skill_id}/${theirs.marker}-skill`;
   const complete = (name: string, argument: string): object => {
-    // without the whole marker, which the answer would show
+    // only the beginning of the marker, because the response repeats it
     const value = theirs.marker!.slice(0, 4);
     return message('completion/complete', {
       ref: { type: 'ref/prompt', name },
@@ -58,15 +58,15 @@ const read = (theirs: Ids): object[] => {
   ];
 };
 
-/** The MCP endpoint: every tool within their workspace, and within the caller's own; resources and prompts. */
+/** The MCP endpoint: every tool within the tenant's workspace and within the caller's own, resources and prompts. */
 export const MCP_ENDPOINT_ROWS: Readonly<Record<string, Row>> = {
   'POST /mcp': {
     bodies: (theirs, own) => [
       call('mcp__initialise', { workspace_id: theirs.workspace_id }),
-      ...named(theirs).flatMap(([tool, args]) =>
+      ...toolCalls(theirs).flatMap(([tool, args]) =>
         [theirs, own].map(({ workspace_id }) => call(tool, { workspace_id, ...args })),
       ),
-      ...read(theirs),
+      ...otherRequests(theirs),
     ],
   },
   'GET /.well-known/oauth-authorization-server': OWN,

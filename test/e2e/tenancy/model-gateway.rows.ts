@@ -1,10 +1,10 @@
 import type { Ids } from './population';
 import { filteredBy, inWorkspace, NOTHING, ofWorkspace, OWN, type Row } from './row.fixture';
 
-/** Names by which a caller may mean the model of theirs. */
+/** The id and the name of the tenant's model. */
 const modelsOf = ({ model_id, marker }: Ids): string[] => [model_id!, `${marker}-model`];
 
-/** Calls of their model, by its id and by its name, plain and streamed. */
+/** Returns calls of the tenant's model, by its id and by its name, plain and streamed. */
 const calls =
   (body: object): NonNullable<Row['bodies']> =>
   (theirs) =>

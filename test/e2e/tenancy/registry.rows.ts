@@ -36,7 +36,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
     bodies: () => [{ roles: ['viewer'] }],
   },
   'DELETE /registry/v1/workspaces/{workspace_id}/members/{principal_id}': NOTHING,
-  // account managers get different answers for unknown roles and for those they cannot grant
+  // account managers get different responses for unknown roles and for roles that they cannot grant
   'POST /registry/v1/service-accounts': {
     level: 'organization',
     bodies: (theirs) => [{ name: 'x', workspace_ids: [theirs.workspace_id] }],
@@ -74,7 +74,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'POST /registry/v1/repos/{repo_id}/archive': NOTHING,
   'POST /registry/v1/repos/{repo_id}/restore': NOTHING,
   'GET /registry/v1/audit-log': {
-    // the caller's own calls of tools are logged, also those of the rows of the MCP endpoint
+    // the caller's own tool calls are logged, including those of the rows of the MCP endpoint
     queries: (theirs) => [
       'action=create',
       'action=create&limit=0',

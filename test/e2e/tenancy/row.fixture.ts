@@ -1,19 +1,19 @@
 import type { Ids } from './population';
 
-/** How an operation is tried on what is another tenant's. */
+/** The requests with which an operation is tried on another tenant's data. */
 export interface Row {
   /**
-   * What it is sent, in turn: each refers to theirs in another way. Where a path names them, or the workspace, a body need
-   * only be valid.
+   * The bodies to send, each of which refers to the tenant's data in a different way. If the path contains the tenant's ids
+   * or workspace, a body only has to be valid.
    */
   bodies?: (theirs: Ids, own: Ids) => unknown[];
-  /** Queries that name them. */
+  /** Queries that refer to the tenant's data. */
   queries?: (theirs: Ids) => string[];
-  /** Media type of the bodies; JSON unless given. */
+  /** Media type of the bodies. Default: JSON. */
   type?: string;
   /**
-   * Whose it is: something of a workspace (the default), something of all of the organization, which people of its other
-   * workspaces may see, or nobody's, such as the caller's own and what is public.
+   * Who may see the data: members of the workspace (the default), everyone in the organization, platform principals, or
+   * anyone (`own`), because it is public or the caller's own.
    */
   level?: 'workspace' | 'organization' | 'platform' | 'own';
 }

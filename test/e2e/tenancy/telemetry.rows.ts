@@ -12,7 +12,7 @@ export const TELEMETRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /telemetry/v1/traces/{trace_id}/spans': NOTHING,
   'GET /telemetry/v1/traces/{trace_id}/spans/export': NOTHING,
   'POST /telemetry/v1/traces/stats/query': {
-    // the default times differ from one request to the next
+    // the default times differ between requests
     bodies: () => [EVER, { ...EVER, group_by: ['session_id', 'model'] }],
   },
   'GET /telemetry/v1/sessions': { queries: filteredBy() },

@@ -1,9 +1,9 @@
 import type { Database } from '#platform/db';
 
-/** Tables of the service itself, which refused requests change. */
+/** Internal tables of the service, which rejected requests may change. */
 const OWN_TABLES = /^(idempotency|job_outbox|migrations)/;
 
-/** A digest of every table's rows that belong to an organization or to one of its workspaces. */
+/** Returns a digest of each table's rows that belong to a workspace or, in tables without workspaces, to an organization. */
 export async function digestOf(
   database: Database,
   orgId: string,
