@@ -11,14 +11,14 @@ describe('items of a bulk call', () => {
   });
   afterAll(() => app.close());
 
-  /** The text of an item that must be refused, and the pointer of its fault within the item. */
-  const REFUSED: [string, string, string][] = [
+  /** The text of an invalid item, and the pointer of its fault within the item. */
+  const INVALID_ITEMS: [string, string, string][] = [
     ['half a surrogate pair', '["\\ud800"]', '/0'],
     ['a number that is not finite', '{"a":[1,1e400]}', '/a/1'],
     ['too many levels', `${'['.repeat(65)}${']'.repeat(65)}`, '/0'.repeat(61)],
   ];
 
-  it.each(REFUSED)('one item with %s does not sink the other 99', async (_, value, pointer) => {
+  it.each(INVALID_ITEMS)('are stored even if another item has %s', async (_, value, pointer) => {
     const dataset = await json.dataset();
     const items = Array.from({ length: 100 }, (_, n) => `{"input":${n === 42 ? value : EXACT}}`);
     const { status, body } = await json.send('POST', `${dataset}/records/bulk`, {
@@ -39,9 +39,9 @@ describe('items of a bulk call', () => {
     expect((await json.api.get(`${dataset}/records?limit=0`)).body.page.total).toBe(99);
   });
 
-  it('of an experiment fail alone, also for typed members', async () => {
-    const made = await json.send('POST', '/eval/v1/experiments', { name: '"bulk"' });
-    const path = `/eval/v1/experiments/${made.body.experiment_id}/results/bulk`;
+  it('of an experiment fail individually, also for typed members', async () => {
+    const created = await json.send('POST', '/eval/v1/experiments', { name: '"bulk"' });
+    const path = `/eval/v1/experiments/${created.body.experiment_id}/results/bulk`;
     const items = [
       `{"case_id":"a","output":${EXACT}}`,
       '{"case_id":"b\\u0000"}',
@@ -63,7 +63,7 @@ describe('items of a bulk call', () => {
     ]);
   });
 
-  it('refuse the whole request where it is not JSON', async () => {
+  it('are all rejected if the body is not JSON', async () => {
     const dataset = await json.dataset();
     const { status, body } = await json.send('POST', `${dataset}/records/bulk`, {
       items: '[{"input":1e400},{"input":1,}]',

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
 
-describe('the encoding of an answer', () => {
+describe('the encoding of a response', () => {
   let app: TestApp;
   let editor: ApiClient;
   let token: string;
@@ -19,8 +19,8 @@ describe('the encoding of an answer', () => {
   });
   afterAll(() => app.close());
 
-  /** Sends a request without a client that decodes answers. */
-  async function ask(
+  /** Sends a request without decoding the response. */
+  async function send(
     path: string,
     headers: Record<string, string>,
     { method = 'GET', body = undefined as string | undefined } = {},
@@ -31,26 +31,26 @@ describe('the encoding of an answer', () => {
       'content-type': 'application/json',
       ...headers,
     };
-    const sending = request(app.url + path, { method, headers: sent }).end(body);
-    const [answer] = (await once(sending, 'response')) as [IncomingMessage];
+    const outgoing = request(app.url + path, { method, headers: sent }).end(body);
+    const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
     return { status: answer.statusCode!, headers: answer.headers, bytes: await buffer(answer) };
   }
 
   const newDataset = async (description: string): Promise<string> => {
-    const made = await editor.post('/eval/v1/datasets', {
+    const created = await editor.post('/eval/v1/datasets', {
       workspace_id,
       name: `d ${Math.random()}`,
       description,
     });
-    return made.headers.get('location')!;
+    return created.headers.get('location')!;
   };
 
-  it('is gzip for more than 1 KiB, where the client accepts it', async () => {
+  it('is gzip for more than 1 KiB if the client accepts it', async () => {
     const path = await newDataset('x'.repeat(5_000));
-    const plain = await ask(path, {});
+    const plain = await send(path, {});
     expect([plain.headers['content-encoding'], plain.headers.vary]).toEqual([undefined, 'Accept-Encoding']);
     for (const accept of ['gzip', 'br, gzip;q=0.5', '*', 'deflate, gzip']) {
-      const { status, headers, bytes } = await ask(path, { 'accept-encoding': accept });
+      const { status, headers, bytes } = await send(path, { 'accept-encoding': accept });
       expect([accept, status, headers['content-encoding'], headers.vary]).toEqual([
         accept,
         200,
@@ -62,7 +62,7 @@ describe('the encoding of an answer', () => {
       expect(gunzipSync(bytes)).toEqual(plain.bytes);
     }
     for (const accept of ['identity', 'br', 'gzip;q=0', 'gzip;q=0, *']) {
-      const { headers, bytes } = await ask(path, { 'accept-encoding': accept });
+      const { headers, bytes } = await send(path, { 'accept-encoding': accept });
       expect([accept, headers['content-encoding'], bytes.equals(plain.bytes)]).toEqual([
         accept,
         undefined,
@@ -71,38 +71,38 @@ describe('the encoding of an answer', () => {
     }
   });
 
-  it('leaves small answers as they are', async () => {
-    const { headers } = await ask(await newDataset('x'), { 'accept-encoding': 'gzip' });
+  it('is not gzip for small responses', async () => {
+    const { headers } = await send(await newDataset('x'), { 'accept-encoding': 'gzip' });
     expect([headers['content-encoding'], headers.vary]).toEqual([undefined, undefined]);
   });
 
-  it('leaves the ETag as it is, so that it can be sent back, also weakened by a proxy', async () => {
+  it('does not change the ETag, which can be sent back, even weakened by a proxy', async () => {
     const path = await newDataset('x'.repeat(5_000));
     const gzip = { 'accept-encoding': 'gzip' };
-    const { headers } = await ask(path, gzip);
+    const { headers } = await send(path, gzip);
     const etag = headers.etag!;
     expect(etag).toMatch(/^"\d+"$/);
     for (const condition of [etag, `W/${etag}`, `"other", W/${etag}`]) {
-      const known = await ask(path, { ...gzip, 'if-none-match': condition });
+      const known = await send(path, { ...gzip, 'if-none-match': condition });
       expect([known.status, known.bytes.length, known.headers['content-encoding']]).toEqual([
         304,
         0,
         undefined,
       ]);
-      const same = await ask(path, { 'if-match': condition }, { method: 'PATCH', body: '{}' });
+      const same = await send(path, { 'if-match': condition }, { method: 'PATCH', body: '{}' });
       expect([condition, same.status]).toEqual([condition, 200]);
     }
-    const list = await ask('/eval/v1/datasets', gzip);
-    const again = await ask('/eval/v1/datasets', { ...gzip, 'if-none-match': `W/${list.headers.etag!}` });
+    const list = await send('/eval/v1/datasets', gzip);
+    const again = await send('/eval/v1/datasets', { ...gzip, 'if-none-match': `W/${list.headers.etag!}` });
     expect([list.headers['content-encoding'], again.status]).toEqual(['gzip', 304]);
   });
 
-  it('is gzip for answers to writes and for replays of them', async () => {
+  it('is gzip for responses to writes and for their replays', async () => {
     const body = JSON.stringify({ workspace_id, name: 'once', description: 'x'.repeat(5_000) });
     const headers = { 'accept-encoding': 'gzip', 'idempotency-key': 'once' };
     const [first, second] = [
-      await ask('/eval/v1/datasets', headers, { method: 'POST', body }),
-      await ask('/eval/v1/datasets', headers, { method: 'POST', body }),
+      await send('/eval/v1/datasets', headers, { method: 'POST', body }),
+      await send('/eval/v1/datasets', headers, { method: 'POST', body }),
     ];
     expect([first.status, first.headers['content-encoding']]).toEqual([201, 'gzip']);
     expect([second.headers['idempotency-replayed'], second.headers['content-encoding']]).toEqual([
@@ -112,15 +112,15 @@ describe('the encoding of an answer', () => {
     expect(gunzipSync(second.bytes)).toEqual(gunzipSync(first.bytes));
   });
 
-  it('is none for content, whole or in part', async () => {
+  it('is identity for file content and its ranges', async () => {
     const uploaded = await editor.post(
       `/file/v1/files?${new URLSearchParams({ workspace_id, name: 'a.txt' }).toString()}`,
       Buffer.from('x'.repeat(5_000)),
       { 'content-type': 'text/plain' },
     );
     const path = `${uploaded.headers.get('location')!}/content`;
-    const whole = await ask(path, { 'accept-encoding': 'gzip' });
-    const part = await ask(path, { 'accept-encoding': 'gzip', range: 'bytes=0-2999' });
+    const whole = await send(path, { 'accept-encoding': 'gzip' });
+    const part = await send(path, { 'accept-encoding': 'gzip', range: 'bytes=0-2999' });
     expect(
       [whole, part].map((one) => [one.status, one.headers['content-encoding'], one.bytes.length]),
     ).toEqual([

@@ -14,7 +14,7 @@ describe('database connections', () => {
     await app.close();
   });
 
-  it('remain for records of other organizations while one that creates records waits for locks', async () => {
+  it('remain for records of other organizations while the writers of one wait for locks', async () => {
     const [blocked, other] = await Promise.all([newOrganization(app), newOrganization(app)]);
     const [editor, otherEditor] = await Promise.all([blocked.as('editor'), other.as('editor')]);
     const datasetOf = async ({ workspaceId }: typeof blocked, client: typeof editor) => {
@@ -27,14 +27,14 @@ describe('database connections', () => {
     const waiting = Array.from({ length: 10 }, () => editor.post('/eval/v1/experiments', experiment));
     await holder.until(({ statements }) => statements >= 3);
     waiting.push(editor.post(path, { workspace_id: blocked.workspaceId, input: 1 }));
-    const made = await otherEditor.post(otherPath, { workspace_id: other.workspaceId, input: 1 });
-    expect(made.status).toBe(201);
+    const created = await otherEditor.post(otherPath, { workspace_id: other.workspaceId, input: 1 });
+    expect(created.status).toBe(201);
     expect((await holder.waiting()).statements).toBe(3);
     await holder.release();
     await Promise.all(waiting);
   });
 
-  it('remain for other organizations, new credentials and health while one waits for locks', async () => {
+  it('remain for other organizations, new credentials and health checks while one organization waits for locks', async () => {
     const [blocked, other] = await Promise.all([newOrganization(app), newOrganization(app)]);
     const editor = await blocked.as('editor');
     const body = { workspace_id: blocked.workspaceId, name: 'd' };
@@ -42,7 +42,7 @@ describe('database connections', () => {
     await holder.lock('record_versions');
     const record = { workspace_id: blocked.workspaceId, input: 1 };
     const path = `/eval/v1/datasets/${dataset.dataset_id}/records`;
-    // single records would share one statement
+    // single records would be written in one statement
     const bulk = { workspace_id: blocked.workspaceId, items: [{ input: 1 }] };
     const writes = Array.from({ length: 20 }, () => editor.post(`${path}/bulk`, bulk));
     await holder.until(({ statements }) => statements >= 3);
@@ -50,13 +50,13 @@ describe('database connections', () => {
     const health = await fetch(`${app.url}/health/ready`);
     const viewer = await other.as('viewer');
     const me = await viewer.get('/registry/v1/org');
-    const made = await (
+    const created = await (
       await other.as('editor')
     ).post('/eval/v1/datasets', {
       workspace_id: other.workspaceId,
       name: 'of another organization',
     });
-    expect([health.status, me.status, made.status]).toEqual([200, 200, 201]);
+    expect([health.status, me.status, created.status]).toEqual([200, 200, 201]);
     expect((await holder.waiting()).statements).toBe(3);
 
     const first = await Promise.race(writes);

@@ -12,24 +12,24 @@ import { untilWaiting } from '../evaluation/human-scores.fixture';
 
 const MIB = 1024 * 1024;
 
-/** What the handlers of the test saw. */
+/** The requests that the handlers of the test received. */
 const seen = {
   started: 0,
   running: 0,
-  mostRunning: 0,
+  maxRunning: 0,
   release: (): void => undefined,
-  held: Promise.resolve(),
+  blocked: Promise.resolve(),
 };
 
 @ApiExcludeController()
 @Controller('test')
 class TestController {
-  @Get('held')
+  @Get('blocked')
   @Public()
-  async hold(): Promise<object> {
+  async block(): Promise<object> {
     seen.started++;
-    seen.mostRunning = Math.max(seen.mostRunning, ++seen.running);
-    await seen.held;
+    seen.maxRunning = Math.max(seen.maxRunning, ++seen.running);
+    await seen.blocked;
     seen.running--;
     return { number: seen.started };
   }
@@ -44,9 +44,9 @@ class TestController {
 @Module({ controllers: [TestController] })
 class TestModule {}
 
-const hold = (): void => {
-  seen.started = seen.running = seen.mostRunning = 0;
-  seen.held = new Promise((resolve) => (seen.release = resolve));
+const block = (): void => {
+  seen.started = seen.running = seen.maxRunning = 0;
+  seen.blocked = new Promise((resolve) => (seen.release = resolve));
 };
 
 describe('connections', () => {
@@ -78,8 +78,8 @@ describe('connections', () => {
   };
   const get = (path: string, token = '', headers = ''): string =>
     `GET ${path} HTTP/1.1\r\nHost: x\r\n${token && `Authorization: Bearer ${token}\r\n`}${headers}\r\n`;
-  /** Returns what the service has answered once that matches the pattern, or the connection is closed. */
-  const answered = async (socket: net.Socket, pattern: RegExp): Promise<string> => {
+  /** Returns what the service has sent once it matches the pattern or the connection is closed. */
+  const responseText = async (socket: net.Socket, pattern: RegExp): Promise<string> => {
     let text = '';
     socket.setEncoding('latin1').on('data', (part: string) => (text += part));
     await until(() => pattern.test(text) || socket.closed);
@@ -87,11 +87,11 @@ describe('connections', () => {
   };
 
   const budget = (): ByteBudget => app.app.get(BodyBudgets).of(MEMORY_BUDGET);
-  /** Takes all but 1 MiB of what an organization may hold. */
-  const useUp = ({ orgId }: TestOrganization): ByteLease =>
+  /** Acquires all but 1 MiB of the memory share of an organization. */
+  const exhaust = ({ orgId }: TestOrganization): ByteLease =>
     budget().acquire(orgId, 19 * MIB - budget().usedBy(orgId));
 
-  /** Runs work while nobody else can read a table. */
+  /** Runs work while a lock blocks all other access to a table. */
   const whileLocked = async <Result>(table: string, work: () => Promise<Result>): Promise<Result> => {
     const database = new Client({ connectionString: app.databaseUrl });
     await database.connect();
@@ -103,21 +103,21 @@ describe('connections', () => {
     }
   };
 
-  it('have one request in flight, and answer pipelined ones in order', async () => {
-    hold();
+  it('have one request in flight, and respond to pipelined requests in order', async () => {
+    block();
     const socket = connect();
-    socket.write(get('/test/held').repeat(200));
+    socket.write(get('/test/blocked').repeat(200));
     await until(() => seen.running === 1);
     await delay(50);
     expect(seen.started).toBe(1);
     seen.release();
-    const text = await answered(socket, /"number":200\}/);
+    const text = await responseText(socket, /"number":200\}/);
     const numbers = [...text.matchAll(/"number":(\d+)\}/g)].map(([, number]) => Number(number));
     expect(numbers).toEqual(Array.from({ length: 200 }, (_, index) => index + 1));
-    expect(seen.mostRunning).toBe(1);
+    expect(seen.maxRunning).toBe(1);
   });
 
-  it('read a pipelined request with a body, and one cut anywhere, like any other', async () => {
+  it('accept pipelined requests with bodies, in pieces of any size', async () => {
     const socket = connect();
     const body = '{"grant_type":"none\\r\\n\\r\\n"}';
     const post = `POST /registry/v1/tokens HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -127,31 +127,31 @@ describe('connections', () => {
       socket.write(all.slice(at, at + 7));
       if (at % 70 === 0) await delay(1);
     }
-    const text = await answered(socket, /(HTTP\/1\.1 [^]*){5}\}$/);
+    const text = await responseText(socket, /(HTTP\/1\.1 [^]*){5}\}$/);
     const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
     expect(statuses).toEqual([200, 400, 400, 200, 400]);
   });
 
-  it('answer a large body that is full of ends of headers', async () => {
+  it('accept a large body that is full of line breaks', async () => {
     const socket = connect();
     const body = `{}${'\r\n\r\n'.repeat(3_000)}`;
     socket.write(
       `POST /registry/v1/tokens HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}${get('/health/live')}`,
     );
-    expect(await answered(socket, /"ok"/)).toMatch(/^HTTP\/1\.1 400 [^]*HTTP\/1\.1 200 /);
+    expect(await responseText(socket, /"ok"/)).toMatch(/^HTTP\/1\.1 400 [^]*HTTP\/1\.1 200 /);
   });
 
-  it('refuse pipelined expectations one by one, also if nobody reads', async () => {
+  it('reject pipelined expectations one by one, even if the client reads nothing', async () => {
     const unread = connect().pause();
     const one = get('/health/live', '', 'Expect: something\r\n');
     unread.write(one.repeat(3_000));
     await delay(300);
     const socket = connect();
     socket.write(one + get('/health/live'));
-    expect(await answered(socket, /"ok"/)).toMatch(/^HTTP\/1\.1 417 [^]*problem\+json[^]*HTTP\/1\.1 200 /);
+    expect(await responseText(socket, /"ok"/)).toMatch(/^HTTP\/1\.1 417 [^]*problem\+json[^]*HTTP\/1\.1 200 /);
   });
 
-  it('are closed when the client reads nothing but sends on', async () => {
+  it('are closed if the client reads nothing but keeps sending', async () => {
     const organization = await newOrganization(app);
     const stuck = connect().pause();
     const path = get('/test/large', await organization.token('viewer'), 'Content-Length: 100000\r\n');
@@ -159,53 +159,53 @@ describe('connections', () => {
     const sending = setInterval(() => stuck.write(' '), 100);
     await delay(6_500);
     clearInterval(sending);
-    expect((await answered(stuck.resume(), /never/)).length).toBeLessThan(12 * MIB);
+    expect((await responseText(stuck.resume(), /never/)).length).toBeLessThan(12 * MIB);
   });
 
-  it('let a client that is still sending its body read the last response', async () => {
+  it('stay open until a client that is still sending its body has read the last response', async () => {
     const socket = connect().pause();
     const length = 32 * MIB;
     const head = `POST /registry/v1/tokens HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
     socket.write(head);
     await new Promise((resolve) => socket.write(Buffer.alloc(length), resolve));
-    expect(await answered(socket.resume(), /\}$/)).toMatch(/^HTTP\/1\.1 413 [^]*"code":"payload_too_large"/);
+    expect(await responseText(socket.resume(), /\}$/)).toMatch(/^HTTP\/1\.1 413 [^]*"code":"payload_too_large"/);
   });
 
-  it('need exactly one Host', async () => {
+  it('require exactly one Host header', async () => {
     for (const hosts of ['', 'Host: a\r\nhost: b\r\n', 'Host: a\r\nHost: a\r\n']) {
       const socket = connect();
       socket.write(`GET /health/live HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
-      const text = await answered(socket, /\}$/);
+      const text = await responseText(socket, /\}$/);
       expect(text).toMatch(/^HTTP\/1\.1 400 [^]*application\/problem\+json[^]*"code":"invalid_request"/);
       expect(text).toContain('Send exactly one Host header.');
     }
   });
 
-  it('are closed when the client reads nothing, and not while it waits for the service', async () => {
+  it('are closed if the client reads nothing, but not while it waits for the service', async () => {
     const organization = await newOrganization(app);
     const token = await organization.token('viewer');
     const stuck = connect().pause();
     stuck.write(get('/test/large', token).repeat(3));
-    hold();
+    block();
     const patient = connect();
-    patient.write(get('/test/held'));
+    patient.write(get('/test/blocked'));
     await delay(6_500);
     seen.release();
-    expect(await answered(patient, /"number"/)).toContain('"number":1');
-    const text = await answered(stuck.resume(), /never/);
+    expect(await responseText(patient, /"number"/)).toContain('"number":1');
+    const text = await responseText(stuck.resume(), /never/);
     expect(text.length).toBeLessThan(12 * MIB);
   });
 
-  it('hold memory for what their clients have not read: more is 503, for their organization alone', async () => {
+  it('count unread responses as memory of their organization, which gets 503 at its limit', async () => {
     const [greedy, other] = await Promise.all([newOrganization(app), newOrganization(app)]);
     const token = await greedy.token('viewer');
     const unread = connect().pause();
     unread.write(get('/test/large', token));
     await until(() => budget().usedBy(greedy.orgId) >= 12 * MIB);
-    const refused = await fetch(`${app.url}/test/large`, { headers: { authorization: `Bearer ${token}` } });
-    expect(refused.status).toBe(503);
-    expect(refused.headers.get('retry-after')).toBe('1');
-    expect(await refused.json()).toMatchObject({ code: 'service_overloaded' });
+    const rejected = await fetch(`${app.url}/test/large`, { headers: { authorization: `Bearer ${token}` } });
+    expect(rejected.status).toBe(503);
+    expect(rejected.headers.get('retry-after')).toBe('1');
+    expect(await rejected.json()).toMatchObject({ code: 'service_overloaded' });
     const otherToken = await other.token('viewer');
     const read = await fetch(`${app.url}/test/large`, { headers: { authorization: `Bearer ${otherToken}` } });
     expect([read.status, (await read.text()).length > 12 * MIB]).toEqual([200, true]);
@@ -215,24 +215,24 @@ describe('connections', () => {
     expect([again.status, (await again.text()).length > 12 * MIB]).toEqual([200, true]);
   });
 
-  it('are refused after waiting for the database if their response would no longer fit', async () => {
+  it('get 503 after waiting for the database if the response no longer fits into memory', async () => {
     const organization = await newOrganization(app);
     const viewer = (await organization.as('viewer')).in(organization.workspaceId);
     const list = () => viewer.get('/eval/v1/datasets');
     expect((await list()).status).toBe(200);
     const answers = await whileLocked('datasets', async () => {
-      // the share of one organization of five connections
+      // one organization's share of five connections
       const reading = [list(), list(), list()];
       await untilWaiting(app, 3);
       const waiting = list();
-      const used = useUp(organization);
+      const used = exhaust(organization);
       return [...reading, waiting.finally(() => used.release())];
     });
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
     expect([statuses[0], statuses.at(-1)]).toEqual([200, 503]);
   });
 
-  it('that stream are not cut off when the memory of their organization is used up', async () => {
+  it('that stream are not aborted when the memory of their organization is exhausted', async () => {
     const organization = await newOrganization(app);
     const editor = (await organization.as('editor')).in(organization.workspaceId);
     const { workspaceId: workspace_id } = organization;
@@ -248,13 +248,13 @@ describe('connections', () => {
     const exporting = connect().pause();
     exporting.write(get(`/eval/v1/datasets/${dataset_id}/records/export`, token, workspace));
     await until(() => budget().usedBy(organization.orgId) > 0);
-    const used = useUp(organization);
-    const text = await answered(exporting.resume(), /\r\n0\r\n\r\n$/);
+    const used = exhaust(organization);
+    const text = await responseText(exporting.resume(), /\r\n0\r\n\r\n$/);
     used.release();
     expect(text.match(/"text":"x/g)).toHaveLength(30);
   });
 
-  describe('with a credential that is not verified yet', () => {
+  describe('with an unverified credential', () => {
     let roomy: TestApp;
     beforeAll(async () => {
       roomy = await createTestApp({
@@ -285,7 +285,7 @@ describe('connections', () => {
       return seen;
     };
 
-    it('wait for each other instead of being refused', async () => {
+    it('wait for each other instead of being rejected', async () => {
       const token = await (await newOrganization(app)).token('viewer');
       const arrived = arrivals();
       const answers = await whileLocked('users', async () => {
@@ -296,45 +296,45 @@ describe('connections', () => {
       expect(new Set(await Promise.all(answers))).toEqual(new Set([200]));
     });
 
-    it('do not wait for other addresses, whatever these send', async () => {
+    it('do not wait for requests from other addresses', async () => {
       const token = await (await newOrganization(app)).token('viewer');
-      hold();
+      block();
       const arrived = arrivals();
       for (let n = 0; n < 300; n++) {
-        connectTo('/test/held', { Authorization: 'Bearer junk', 'X-Forwarded-For': '10.0.0.2' });
+        connectTo('/test/blocked', { Authorization: 'Bearer junk', 'X-Forwarded-For': '10.0.0.2' });
       }
-      for (let n = 0; n < 280; n++) connectTo('/test/held', { 'X-Forwarded-For': `10.0.1.${n % 4}` });
+      for (let n = 0; n < 280; n++) connectTo('/test/blocked', { 'X-Forwarded-For': `10.0.1.${n % 4}` });
       await until(() => arrived.count === 580);
-      // 64 with junk, and all 200 without a credential
+      // 64 with an invalid credential, and all 200 without a credential
       await until(() => seen.started === 264);
       expect(await me(token, '10.0.0.3')).toBe(200);
       expect(seen.started).toBe(264);
     });
 
-    it('do not count for their organization when their clients have gone', async () => {
+    it('do not count towards their organization once their clients have disconnected', async () => {
       const organization = await newOrganization(app);
       const token = await organization.token('viewer');
       const arrived = arrivals();
       await whileLocked('users', async () => {
         const headers = { Authorization: `Bearer ${token}`, 'X-Forwarded-For': '10.0.0.4' };
-        // more than an organization may have in flight
-        const gone = Array.from({ length: 220 }, () => connectTo('/registry/v1/me', headers));
+        // more than the in-flight limit of an organization
+        const clients = Array.from({ length: 220 }, () => connectTo('/registry/v1/me', headers));
         await until(() => arrived.count === 220);
-        for (const socket of gone) socket.destroy();
+        for (const socket of clients) socket.destroy();
         await until(() => arrived.closed === 220);
       });
-      // in flight at once, and not refused
+      // admitted immediately, and not rejected
       expect(await me(token, '10.0.0.5')).toBe(200);
-      hold();
-      const held = Array.from({ length: 200 }, () =>
-        connectTo('/test/held', { Authorization: `Bearer ${token}` }),
+      block();
+      const blocked = Array.from({ length: 200 }, () =>
+        connectTo('/test/blocked', { Authorization: `Bearer ${token}` }),
       );
-      await until(() => seen.started === 200 || held.some(({ bytesRead }) => bytesRead > 0));
+      await until(() => seen.started === 200 || blocked.some(({ bytesRead }) => bytesRead > 0));
       expect(seen.started).toBe(200);
     });
   });
 
-  it('of a caller with many requests are refused while the event loop is late', async () => {
+  it('of a caller with many requests get 503 while the event loop is delayed', async () => {
     const late = await createTestApp({
       areas: [TestModule],
       databaseUrl: app.databaseUrl,
@@ -347,8 +347,8 @@ describe('connections', () => {
       const me = (bearer: string): Promise<Response> =>
         fetch(`${late.url}/registry/v1/me`, { headers: { authorization: `Bearer ${bearer}` } });
       for (const bearer of [token, otherToken]) expect((await me(bearer)).status).toBe(200);
-      hold();
-      for (let n = 0; n < 8; n++) connect(late.url).write(get('/test/held', token));
+      block();
+      for (let n = 0; n < 8; n++) connect(late.url).write(get('/test/blocked', token));
       await until(() => seen.started === 8);
       const statuses = new Set<number>();
       while (!statuses.has(503)) {
@@ -359,7 +359,7 @@ describe('connections', () => {
         expect((await me(otherToken)).status).toBe(200);
         expect((await fetch(`${late.url}/health/ready`)).status).toBe(200);
       }
-      // the loop is no longer late
+      // the event loop has recovered
       while ((await me(token)).status !== 200) await delay(100);
     } finally {
       seen.release();
@@ -367,17 +367,17 @@ describe('connections', () => {
     }
   });
 
-  it('without a credential have half of the requests in flight; others are answered meanwhile', async () => {
+  it('without a credential use at most half of the requests in flight', async () => {
     const organization = await newOrganization(app);
     const viewer = await organization.as('viewer');
     expect((await viewer.get('/registry/v1/me')).status).toBe(200);
-    hold();
+    block();
     const many = Array.from({ length: 60 }, () => connect());
-    for (const socket of many) socket.write(get('/test/held'));
+    for (const socket of many) socket.write(get('/test/blocked'));
     await until(() => seen.started === 20);
     const extra = connect();
-    extra.write(get('/test/held'));
-    const text = await answered(extra, /\}$/);
+    extra.write(get('/test/blocked'));
+    const text = await responseText(extra, /\}$/);
     expect(text).toMatch(/^HTTP\/1\.1 503 [^]*Retry-After: 1[^]*"code":"service_overloaded"/);
     expect((await fetch(`${app.url}/health/ready`)).status).toBe(200);
     expect((await viewer.get('/registry/v1/me')).status).toBe(200);

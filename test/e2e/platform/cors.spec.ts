@@ -13,7 +13,7 @@ describe('a page of an origin in CORS_ORIGINS', () => {
   });
   afterAll(() => app.close());
 
-  it('may send any method and header that the API has', async () => {
+  it('may use every method and request header of the API', async () => {
     const preflight = await app.api().request('OPTIONS', PATH, {
       headers: {
         origin: PAGE,
@@ -27,7 +27,7 @@ describe('a page of an origin in CORS_ORIGINS', () => {
     expect(preflight.headers.get('access-control-allow-headers')).toBe('authorization,if-match');
   });
 
-  it('may read answers and problems with their headers, compressed or not', async () => {
+  it('may read responses and problems with their headers, compressed or not', async () => {
     for (const [caller, status] of [
       [await organization.member('viewer'), 200],
       [app.api(), 401],
@@ -39,13 +39,13 @@ describe('a page of an origin in CORS_ORIGINS', () => {
     }
   });
 
-  it('is the only one that may', async () => {
+  it('has access, unlike pages of other origins', async () => {
     const viewer = await organization.member('viewer');
     const answer = await viewer.get(PATH, { origin: 'https://evil.example' });
     expect([answer.status, answer.headers.has('access-control-allow-origin')]).toEqual([200, false]);
   });
 
-  it('may do nothing unless the operator says so', async () => {
+  it('has no access without the setting', async () => {
     const closed = await createTestApp();
     try {
       const answer = await closed.api().get('/health/live', { origin: PAGE });

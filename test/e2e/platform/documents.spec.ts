@@ -24,7 +24,7 @@ describe('a public document', () => {
   });
   afterAll(() => app.close());
 
-  /** Sends no header of its own, and decodes nothing. */
+  /** Sends a request without default headers, and does not decode the response. */
   async function read(path: string, headers: Record<string, string> = {}, method = 'GET') {
     const sending = request(app.url + path, { method, headers }).end();
     const [answer] = (await once(sending, 'response')) as [IncomingMessage];
@@ -39,9 +39,9 @@ describe('a public document', () => {
     expect(etag).toMatch(/^"[\w-]+"$/);
     expect((await read(path)).headers.etag).toBe(etag);
     for (const condition of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const known = await read(path, { 'if-none-match': condition });
-      expect([known.status, known.bytes.length, known.headers.etag]).toEqual([304, 0, etag]);
-      expect(known.headers['content-length']).toBeUndefined();
+      const revalidated = await read(path, { 'if-none-match': condition });
+      expect([revalidated.status, revalidated.bytes.length, revalidated.headers.etag]).toEqual([304, 0, etag]);
+      expect(revalidated.headers['content-length']).toBeUndefined();
     }
     expect((await read(path, { 'if-none-match': '"other"' })).status).toBe(200);
     const head = await read(path, {}, 'HEAD');
@@ -64,24 +64,24 @@ describe('a public document', () => {
       expect(gzip.headers['content-length']).toBe(String(gzip.bytes.length));
       const etag = gzip.headers.etag!;
       expect(etag).not.toBe(plain.headers.etag);
-      const known = await read(path, { 'accept-encoding': 'gzip', 'if-none-match': etag });
-      expect([known.status, known.headers.vary]).toEqual([304, 'Accept-Encoding']);
-      const refused = await read(path, { 'accept-encoding': 'gzip;q=0' });
-      expect(refused.headers['content-encoding']).toBeUndefined();
+      const revalidated = await read(path, { 'accept-encoding': 'gzip', 'if-none-match': etag });
+      expect([revalidated.status, revalidated.headers.vary]).toEqual([304, 'Accept-Encoding']);
+      const uncompressed = await read(path, { 'accept-encoding': 'gzip;q=0' });
+      expect(uncompressed.headers['content-encoding']).toBeUndefined();
     },
   );
 
-  it('of the page keeps its content security policy', async () => {
+  it('of the documentation page keeps its content security policy', async () => {
     const page = await read('/docs');
     expect(page.headers['content-security-policy']).toContain("script-src 'self'");
-    const known = await read('/docs', { 'if-none-match': page.headers.etag! });
-    expect([known.status, known.headers['content-security-policy']]).toEqual([
+    const revalidated = await read('/docs', { 'if-none-match': page.headers.etag! });
+    expect([revalidated.status, revalidated.headers['content-security-policy']]).toEqual([
       304,
       page.headers['content-security-policy'],
     ]);
   });
 
-  it('of the keys may be cached, and changes with them', async () => {
+  it('of the signing keys is cacheable, and changes with the keys', async () => {
     const path = '/.well-known/jwks.json';
     const before = await read(path);
     expect(before.headers['cache-control']).toBe('public, max-age=300');

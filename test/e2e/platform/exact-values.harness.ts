@@ -6,9 +6,9 @@ export const EXACT =
   '"big":123456789012345678901234567890,"rounded":1152921504606847000,"2":1,"1":2,' +
   '"nul\\u0000":["a\\u0000b","\\\\u0000","\\\\\\u0000\\\\"],"__proto__":{"constructor":1},"e":1e-999999}';
 
-/** An organization whose callers send and read JSON as text. */
+/** An organization whose clients send and read JSON as text. */
 export class ExactJson {
-  private made = 0;
+  private nameCount = 0;
 
   private constructor(
     private readonly app: TestApp,
@@ -24,7 +24,7 @@ export class ExactJson {
     return new ExactJson(app, token, app.api(token).in(workspaceId), workspaceId);
   }
 
-  /** Sends a body whose members are given as JSON text, and names the workspace if it is a POST. */
+  /** Sends a body whose members are JSON text. Adds the workspace to a POST. */
   async send(method: 'POST' | 'PATCH', path: string, members: Record<string, string>): Promise<Answer> {
     const workspace: Record<string, string> =
       method === 'POST' ? { workspace_id: JSON.stringify(this.workspaceId) } : {};
@@ -32,14 +32,14 @@ export class ExactJson {
     return this.api.request(method, path, { body });
   }
 
-  /** Reads an answer as text, because parsing it would change its numbers. */
+  /** Returns a response as text, because parsing it would change its numbers. */
   async text(path: string): Promise<string> {
     const answer = await fetch(this.app.url + path, { headers: this.headers });
     expect([path, answer.status]).toEqual([path, 200]);
     return answer.text();
   }
 
-  /** Posts bytes of any media type, and returns the text of the answer. */
+  /** Posts content of any media type. Returns the text of the response. */
   async upload(path: string, type: string, content: string): Promise<string> {
     const headers = { ...this.headers, 'content-type': type };
     const answer = await fetch(this.app.url + path, { method: 'POST', headers, body: content });
@@ -57,7 +57,7 @@ export class ExactJson {
 
   /** Returns a new name, as JSON text. */
   name(): string {
-    return `"n${(this.made += 1)}"`;
+    return `"n${(this.nameCount += 1)}"`;
   }
 
   private get headers(): Record<string, string> {
@@ -65,7 +65,7 @@ export class ExactJson {
   }
 }
 
-/** Returns an object of members that are given as JSON text. */
+/** Returns an object whose members are JSON text. */
 export const objectOf = (members: Record<string, string>): string =>
   `{${Object.entries(members)
     .map(([name, text]) => `${JSON.stringify(name)}:${text}`)

@@ -1,7 +1,7 @@
 import { createTestApp, newOrganization, type TestApp } from '#testing';
 import { EXACT, ExactJson, objectOf } from './exact-values.harness';
 
-/** A value that JavaScript would change too, to tell a patch from what it must keep. */
+/** Another value that JavaScript would change, for patches. */
 const OTHER = '{"id":9007199254740992,"ns":1795459000000000003,"nul":"\\u0000"}';
 
 describe('free-form members', () => {
@@ -28,13 +28,13 @@ describe('free-form members', () => {
 
     const STORED = `"input":${EXACT},"expected":9007199254740993,"metadata":${EXACT}`;
 
-    it('a snowflake id in input comes back digit for digit', async () => {
+    it('keep every digit of a snowflake id', async () => {
       expect(await json.text(record)).toContain(STORED);
       expect(await json.text(`${dataset}/records`)).toContain(STORED);
       expect(await json.text(`${record}/versions/1`)).toContain(STORED);
     });
 
-    it('keep what a patch of another member does not touch', async () => {
+    it('are not changed by a patch of another member', async () => {
       const same = await json.send('PATCH', record, { input: EXACT, metadata: EXACT });
       expect([same.status, same.headers.get('etag')]).toEqual([200, '"1"']);
       const labelled = await json.send('PATCH', record, { label: '"x"' });
@@ -42,18 +42,18 @@ describe('free-form members', () => {
       expect(await json.text(record)).toContain(STORED);
     });
 
-    it('keep all digits of metadata that a patch merges, and of what it sets', async () => {
-      const made = await json.send('POST', `${dataset}/records`, { input: '1', metadata: EXACT });
-      const own = `${dataset}/records/${made.body.dataset_record_id}`;
+    it('keep all digits when a patch merges metadata, including the digits of the patch', async () => {
+      const created = await json.send('POST', `${dataset}/records`, { input: '1', metadata: EXACT });
+      const own = `${dataset}/records/${created.body.dataset_record_id}`;
       const patch = `{"big":null,"rounded":null,"added":${OTHER}}`;
       expect((await json.send('PATCH', own, { metadata: patch })).status).toBe(200);
       const merged = EXACT.replace('"big":123456789012345678901234567890,"rounded":1152921504606847000,', '');
       expect(await json.text(own)).toContain(`"metadata":${merged.slice(0, -1)},"added":${OTHER}}`);
     });
 
-    it('that differ only beyond a double are a change', async () => {
-      const made = await json.send('POST', `${dataset}/records`, { input: '{"id":9007199254740993}' });
-      const own = `${dataset}/records/${made.body.dataset_record_id}`;
+    it('are changed if the values differ only beyond the precision of a double', async () => {
+      const created = await json.send('POST', `${dataset}/records`, { input: '{"id":9007199254740993}' });
+      const own = `${dataset}/records/${created.body.dataset_record_id}`;
       const changed = await json.send('PATCH', own, { input: '{"id":9007199254740992}' });
       expect([changed.status, changed.body.version]).toEqual([200, 2]);
       expect(await json.text(own)).toContain('"input":{"id":9007199254740992}');
@@ -94,8 +94,8 @@ describe('free-form members', () => {
       const { status, body } = await json.send('POST', `${own}/records`, { input: EXACT });
       expect(status).toBe(201);
       expect(await json.text(`${own}/records/${body.dataset_record_id}`)).toContain(`"input":${EXACT}`);
-      const refused = await json.send('POST', `${own}/records`, { input: '{"id":1.5,"n":1e400}' });
-      expect([refused.status, refused.body.errors[0].pointer]).toEqual([400, '/input/n']);
+      const rejected = await json.send('POST', `${own}/records`, { input: '{"id":1.5,"n":1e400}' });
+      expect([rejected.status, rejected.body.errors[0].pointer]).toEqual([400, '/input/n']);
     });
   });
 
@@ -115,11 +115,11 @@ describe('free-form members', () => {
     expect(await json.text(dataset)).toContain(`"metadata":${EXACT}`);
   });
 
-  it('of experiments and results come back through finalizing and comparison', async () => {
+  it('of experiments and results are returned unchanged after finalizing and by a comparison', async () => {
     const body = { name: '"e"', config: EXACT, context_manifest: EXACT, metadata: EXACT };
-    const made = await json.send('POST', '/eval/v1/experiments', body);
-    expect([made.status, made.body.errors]).toEqual([201, undefined]);
-    const experiment = `/eval/v1/experiments/${made.body.experiment_id}`;
+    const created = await json.send('POST', '/eval/v1/experiments', body);
+    expect([created.status, created.body.errors]).toEqual([201, undefined]);
+    const experiment = `/eval/v1/experiments/${created.body.experiment_id}`;
     const scores = `{"s":{"score":1.0,"metadata":${EXACT}},"t":{"score":0,"metadata":{"reason":"a\\u0000b"}}}`;
     const members = { input: EXACT, expected: EXACT, metadata: EXACT, output: EXACT, error: EXACT, scores };
     const result = await json.send('POST', `${experiment}/results`, { case_id: '"a"', ...members });
@@ -146,8 +146,8 @@ describe('free-form members', () => {
 
   it('of a config are found by their exact digits, in any form', async () => {
     const config = '{"id":9007199254740995,"t":1.0,"deep":{"ns":1795459000000000001},"nul":"a\\u0000"}';
-    const made = await json.send('POST', '/eval/v1/experiments', { name: '"config"', config });
-    expect(made.status).toBe(201);
+    const created = await json.send('POST', '/eval/v1/experiments', { name: '"config"', config });
+    expect(created.status).toBe(201);
     const count = async (pair: string) =>
       (await json.api.get(`/eval/v1/experiments?config=${encodeURIComponent(pair)}`)).body.items.length;
     const pairs = ['id:9007199254740995', 't:1.0', 't:1', 't:1e0', 'deep.ns:1795459000000000001'];
@@ -155,7 +155,7 @@ describe('free-form members', () => {
     expect(await count('id:9007199254740996')).toBe(0);
   });
 
-  it('of messages of a session come back as sent, tool calls too', async () => {
+  it('of messages of a session are returned as sent, including tool calls', async () => {
     const agent = await json.send('POST', '/agent/v1/agents', { name: '"exact"', metadata: EXACT });
     expect([agent.status, agent.body.errors]).toEqual([201, undefined]);
     expect(await json.text(`/agent/v1/agents/${agent.body.agent_id}`)).toContain(`"metadata":${EXACT}`);
@@ -170,7 +170,7 @@ describe('free-form members', () => {
     );
   });
 
-  it('of tools and files come back as sent', async () => {
+  it('of tools and files are returned as sent', async () => {
     const tools = `[{"name":"t","inputSchema":${EXACT}}]`;
     const server = await json.send('POST', '/mcp/v1/servers', {
       name: '"exact"',
@@ -195,12 +195,12 @@ describe('free-form members', () => {
     expect(await json.text(`/file/v1/files/${body.file_id}`)).toContain(`"metadata":${EXACT}`);
   });
 
-  it('of an app are declared, reconciled once, and stay as sent', async () => {
+  it('of an app are reconciled once, and stay as sent', async () => {
     const spec = `{"url":"https://mcp.example.com/","metadata":${EXACT},"tools":[{"name":"t","inputSchema":${EXACT}}]}`;
     const agent = `{"metadata":${EXACT},"max_step_count":5.0}`;
     const resources = `[{"kind":"mcp_server","name":"declared","spec":${spec}},{"kind":"agent","name":"declared","spec":${agent}}]`;
-    const made = await json.send('POST', '/registry/v1/apps', { app: '"exact"', resources });
-    expect([made.status, made.body.errors]).toEqual([201, undefined]);
+    const created = await json.send('POST', '/registry/v1/apps', { app: '"exact"', resources });
+    expect([created.status, created.body.errors]).toEqual([201, undefined]);
     const reconcile = () => json.api.post('/registry/v1/apps/exact/reconcile');
     expect((await reconcile()).body).toEqual({ app: 'exact', live_count: 2 });
     const listed = async () => json.text('/agent/v1/agents?app=exact');
@@ -210,14 +210,14 @@ describe('free-form members', () => {
     await reconcile();
     expect(await listed()).toBe(first);
     const typed = resources.replace('5.0', '9007199254740993');
-    const refused = await json.send('PATCH', '/registry/v1/apps/exact', { resources: typed });
-    expect([refused.status, refused.body.errors[0].pointer]).toEqual([
+    const rejected = await json.send('PATCH', '/registry/v1/apps/exact', { resources: typed });
+    expect([rejected.status, rejected.body.errors[0].pointer]).toEqual([
       400,
       '/resources/1/spec/max_step_count',
     ]);
   });
 
-  it('of scores by people come back as sent', async () => {
+  it('of scores by people are returned as sent', async () => {
     const definition = '{"rubric":"Good?","output":{"type":"boolean"}}';
     const scorer = await json.send('POST', '/eval/v1/scorers', {
       name: '"people"',
@@ -239,7 +239,7 @@ describe('free-form members', () => {
     });
     expect([score.status, score.body.errors]).toEqual([201, undefined]);
     expect(await json.text(`/eval/v1/scores/${score.body.score_id}`)).toContain(`"metadata":${EXACT}`);
-    // the score of the person is merged into the others of the result
+    // the person's score is merged into the other scores of the result
     const { scores: all } = (await json.api.get(`${results}/${result.body.result_id}`)).body;
     expect(all).toEqual({ own: 1, people: 1 });
     expect(await json.text(`${results}/${result.body.result_id}`)).toContain(
@@ -247,7 +247,7 @@ describe('free-form members', () => {
     );
   });
 
-  it('reach scripts with their NUL characters, and checks with their texts', async () => {
+  it('are passed to scripts with their NUL characters, and to checks with their texts', async () => {
     const experiment = await json.send('POST', '/eval/v1/experiments', { name: '"scripts"' });
     const { experiment_id } = experiment.body;
     const output = '{"id":9007199254740993,"nul":"a\\u0000b"}';
@@ -259,8 +259,8 @@ describe('free-form members', () => {
       language: 'javascript',
       source: 'function score({ output }) { return { score: output.nul.length, label: output.nul }; }',
     });
-    const made = { name: '"nul"', scorer_kind: '"code"', definition };
-    const { body } = await json.send('POST', '/eval/v1/scorers', made);
+    const created = { name: '"nul"', scorer_kind: '"code"', definition };
+    const { body } = await json.send('POST', '/eval/v1/scorers', created);
     const scored = await json.api.post(`/eval/v1/scorers/${body.scorer_id}/score`, {
       mode: 'test',
       experiment_id,
@@ -273,12 +273,12 @@ describe('free-form members', () => {
     ['a number that is not finite', { input: '{"n":-1e400}' }, '/input/n'],
     ['half of a surrogate pair in a member name', { input: '{"\\ud800":1}' }, '/input'],
     ['65 levels', { metadata: `{"a":${'['.repeat(63)}${']'.repeat(63)}}` }, '/metadata/a'],
-  ])('refuse %s', async (_, members, pointer) => {
+  ])('must not contain %s', async (_, members, pointer) => {
     const { status, body } = await json.send('POST', `${await json.dataset()}/records`, members);
     expect([status, body.errors?.[0].pointer.startsWith(pointer)]).toEqual([400, true]);
   });
 
-  it('do not leak to another organization when they hold NUL characters', async () => {
+  it('do not leak to another organization if they contain NUL characters', async () => {
     const other = await (await newOrganization(app)).as('viewer');
     expect((await other.get(await json.dataset({ metadata: EXACT }))).status).toBe(404);
   });

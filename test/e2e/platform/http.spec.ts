@@ -17,7 +17,7 @@ describe('every request', () => {
   });
   afterAll(() => app.close());
 
-  /** Sends bytes as they are, for what no client library would send. @returns all that the service answered. */
+  /** Sends bytes that no client library would send. @returns everything that the service sent */
   async function raw(request: string): Promise<string> {
     const { hostname, port } = new URL(app.url);
     const socket = net.connect(Number(port), hostname);
@@ -61,20 +61,20 @@ describe('every request', () => {
     expect(expectation).toMatch(/^HTTP\/1.1 417 [^]*problem\+json/);
   });
 
-  it('has a request id, its own if valid, and a trace id', async () => {
+  it('has a request id, which a client may set, and a trace id', async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c';
-    const given = await editor.get('/eval/v1/nothing', {
+    const valid = await editor.get('/eval/v1/nothing', {
       'x-request-id': 'my-request.1',
       traceparent: `00-${traceId}-b7ad6b7169203331-01`,
     });
-    expect(given.headers.get('x-request-id')).toBe('my-request.1');
-    expect(given.body.trace_id).toBe(traceId);
-    const unfit = await editor.get('/eval/v1/nothing', {
+    expect(valid.headers.get('x-request-id')).toBe('my-request.1');
+    expect(valid.body.trace_id).toBe(traceId);
+    const invalid = await editor.get('/eval/v1/nothing', {
       'x-request-id': 'a b"c',
       traceparent: '00-zz-zz-01',
     });
-    expect(unfit.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
-    expect(unfit.body.trace_id).toMatch(/^[0-9a-f]{32}$/);
+    expect(invalid.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(invalid.body.trace_id).toMatch(/^[0-9a-f]{32}$/);
   });
 
   it('is authenticated before its body is read', async () => {
@@ -86,15 +86,15 @@ describe('every request', () => {
     const cases: [string, string | Buffer, RegExp][] = [
       ['that is not JSON', '{"name": ', /JSON/],
       ['that is empty', '', /./],
-      ['that is no object', '[]', /object/],
+      ['that is not an object', '[]', /object/],
       ['nested 10,000 deep', `{"metadata":${'['.repeat(10_000)}${']'.repeat(10_000)}}`, /64/],
       ['with a NUL character', '{"name":"a\\u0000b"}', /NUL/],
       ['with a lone surrogate', '{"name":"\\ud800"}', /surrogate/],
       ['that is not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /UTF-8/],
-      ['with a number no double can hold', '{"metadata":{"n":1e999}}', /number/i],
-      ['with an integer a typed member cannot hold', '{"tags":[9007199254740993]}', /integer/i],
+      ['with a number that no double can represent', '{"metadata":{"n":1e999}}', /number/i],
+      ['with an integer that is invalid in a typed member', '{"tags":[9007199254740993]}', /integer/i],
     ];
-    it.each(cases)('%s is 400, and nothing is stored', async (_, body, detail) => {
+    it.each(cases)('%s returns 400 and stores nothing', async (_, body, detail) => {
       const before = (await editor.get('/eval/v1/datasets?limit=0')).body.page.total as number;
       const answer = await create(body);
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
@@ -102,7 +102,7 @@ describe('every request', () => {
       expect((await editor.get('/eval/v1/datasets?limit=0')).body.page.total).toBe(before);
     });
 
-    it('of another media type or encoding is 415', async () => {
+    it('of another media type or encoding returns 415', async () => {
       const media = await create('name=x', { 'content-type': 'application/x-www-form-urlencoded' });
       expect([media.status, media.body.code]).toEqual([415, 'unsupported_media_type']);
       const encoding = await create('{}', { 'content-encoding': 'br' });
@@ -112,16 +112,16 @@ describe('every request', () => {
       expect([charset.status, charset.body.detail]).toEqual([415, 'Send text in UTF-8.']);
     });
 
-    it('may be gzip, with the same limit after decoding', async () => {
+    it('may use gzip, with the same limit after decoding', async () => {
       const gzip = { 'content-encoding': 'gzip' };
-      const made = await create(gzipSync(JSON.stringify(dataset('gzipped'))), gzip);
-      expect([made.status, made.body.name]).toEqual([201, 'gzipped']);
+      const created = await create(gzipSync(JSON.stringify(dataset('gzipped'))), gzip);
+      expect([created.status, created.body.name]).toEqual([201, 'gzipped']);
       const large = { ...dataset('bomb'), description: 'x'.repeat(300_000) };
-      const refused = await create(gzipSync(JSON.stringify(large)), gzip);
-      expect([refused.status, refused.body.code]).toEqual([413, 'compressed_payload_too_large']);
+      const rejected = await create(gzipSync(JSON.stringify(large)), gzip);
+      expect([rejected.status, rejected.body.code]).toEqual([413, 'compressed_payload_too_large']);
     });
 
-    it('over the limit is 413, announced or not, with a readable answer', async () => {
+    it('above the limit returns a readable 413, with or without a declared length', async () => {
       const large = JSON.stringify({ ...dataset('large'), description: 'x'.repeat(300_000) });
       const announced = await create(large);
       expect([announced.status, announced.body.code]).toEqual([413, 'payload_too_large']);
@@ -137,10 +137,10 @@ describe('every request', () => {
 
     it('keeps __proto__ and constructor as data, and pollutes nothing', async () => {
       const metadata = '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}';
-      const made = await create(`{"workspace_id":"${workspaceId}","name":"proto","metadata":${metadata}}`);
-      expect(made.status).toBe(201);
+      const created = await create(`{"workspace_id":"${workspaceId}","name":"proto","metadata":${metadata}}`);
+      expect(created.status).toBe(201);
       const text = await (
-        await fetch(`${app.url}${made.headers.get('location')}`, { headers: await headersOf(editor) })
+        await fetch(`${app.url}${created.headers.get('location')}`, { headers: await headersOf(editor) })
       ).text();
       expect(text).toContain(`"metadata":${metadata}`);
       expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
@@ -148,8 +148,8 @@ describe('every request', () => {
 
     it('returns free-form members verbatim', async () => {
       const metadata = '{"b":1,"1":{"z":null,"0":[]},"a":"é\\n","n":0.1}';
-      const made = await create(`{"workspace_id":"${workspaceId}","name":"order","metadata":${metadata}}`);
-      const answer = await fetch(`${app.url}${made.headers.get('location')}`, {
+      const created = await create(`{"workspace_id":"${workspaceId}","name":"order","metadata":${metadata}}`);
+      const answer = await fetch(`${app.url}${created.headers.get('location')}`, {
         headers: await headersOf(editor),
       });
       expect(await answer.text()).toContain(`"metadata":${metadata}`);
@@ -162,7 +162,7 @@ describe('every request', () => {
       expect(pointers).toEqual(expect.arrayContaining(['/workspace_id', '/name', '/tags']));
     });
 
-    it('that stalls is 408', async () => {
+    it('that stalls returns 408', async () => {
       const answer = await raw(
         `POST /eval/v1/datasets HTTP/1.1\r\nHost: x\r\n${await rawHeaders(editor)}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
       );
@@ -175,7 +175,7 @@ describe('every request', () => {
       for (let i = 0; i < 7; i++) await create(dataset(`page ${i}`));
     });
 
-    it('pages by cursor without gaps or repeats, also during inserts', async () => {
+    it('pages by cursor without gaps or repeats, even during inserts', async () => {
       const names: string[] = [];
       let cursor: string | null = null;
       do {
@@ -217,7 +217,7 @@ describe('every request', () => {
         'a cursor with an offset',
         'cursor=' + encodeCursor({ sort: '-created_at', key: null, id: 'ds_1' }) + '&offset=1',
       ],
-      ['a cursor of its own making', 'cursor=bm9uc2Vuc2U'],
+      ['a forged cursor', 'cursor=bm9uc2Vuc2U'],
       [
         'a cursor of another sort',
         'cursor=' + encodeCursor({ sort: '-created_at', key: null, id: 'ds_1' }) + '&sort=name',
@@ -227,10 +227,10 @@ describe('every request', () => {
         `cursor=${encodeCursor({ sort: '-updated_at', key, id: 'ds_1' })}&sort=-updated_at`,
       ]),
       ['a cursor with a NUL', `cursor=${encodeCursor({ sort: '-created_at', key: null, id: 'ds\0' })}`],
-      ['more words than anybody types', `q=${'word '.repeat(33)}`],
-      ['a parameter given twice', 'q=a&q=b'],
+      ['too many words', `q=${'word '.repeat(33)}`],
+      ['a repeated parameter', 'q=a&q=b'],
       ['include_archived=yes', 'include_archived=yes'],
-    ])('%s is 400 invalid_query', async (_, query) => {
+    ])('with %s returns 400 invalid_query', async (_, query) => {
       const { status, body } = await editor.get(`/eval/v1/datasets?${query}`);
       expect([status, body.code]).toEqual([400, 'invalid_query']);
     });
@@ -238,22 +238,22 @@ describe('every request', () => {
     it.each([
       ['POST', '/eval/v1/experiments/search', {}],
       ['GET', '/eval/v1/datasets/ds_1', undefined],
-      ['POST', '/eval/v1/datasets', { name: 'not made' }],
-    ])('a parameter of %s %s, which takes none, is 400', async (method, path, body) => {
+      ['POST', '/eval/v1/datasets', { name: 'not created' }],
+    ])('returns 400 for a parameter of %s %s, which has none', async (method, path, body) => {
       const sent = body && { workspace_id: workspaceId, ...body };
       const answer = await editor.request(method, `${path}?limit=1`, { body: sent });
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_query']);
       expect(answer.body.errors).toEqual([
         { parameter: 'limit', detail: 'is not a parameter of this operation' },
       ]);
-      expect((await editor.get('/eval/v1/datasets?q=not+made')).body.items).toEqual([]);
+      expect((await editor.get('/eval/v1/datasets?q=not+created')).body.items).toEqual([]);
     });
 
-    it('probes may have any parameter', async () => {
+    it('of probes accepts any parameter', async () => {
       expect((await editor.get('/health/live?probe=1')).status).toBe(200);
     });
 
-    it('an unknown id in a query is 404 naming it', async () => {
+    it('returns 404 for an unknown id in a query, and names it', async () => {
       const experiment = await editor.post('/eval/v1/experiments', {
         workspace_id: workspaceId,
         name: 'one',
@@ -263,13 +263,13 @@ describe('every request', () => {
       expect([status, body.errors[0].parameter]).toEqual([404, 'baseline_experiment_id']);
     });
 
-    it('names with any characters can be paged by', async () => {
+    it('pages by names with any characters', async () => {
       const space = await newOrganization(app);
       const api = await space.as('editor');
       const names = ['\u0001'.repeat(250), '\\'.repeat(255), '漢'.repeat(255), '😀'.repeat(127), 'a\nb'];
       for (const name of names) {
-        const made = await api.post('/eval/v1/datasets', { workspace_id: space.workspaceId, name });
-        expect(made.status).toBe(201);
+        const created = await api.post('/eval/v1/datasets', { workspace_id: space.workspaceId, name });
+        expect(created.status).toBe(201);
       }
       const seen: string[] = [];
       let cursor: string | null = null;
@@ -283,7 +283,7 @@ describe('every request', () => {
       expect([...seen].sort()).toEqual([...names].sort());
     });
 
-    it('a search without words finds nothing, and an empty one is ignored', async () => {
+    it('finds nothing for a search without words, and ignores an empty search', async () => {
       const total = async (q: string) =>
         (await editor.get(`/eval/v1/datasets?limit=0&q=${encodeURIComponent(q)}`)).body.page.total;
       expect(await total('!!! ...')).toBe(0);
@@ -295,7 +295,7 @@ describe('every request', () => {
       ['an enumerated filter', 'experiment_status', 'finished'],
       ['sort', 'sort', 'size'],
       ['sort, not of this list', 'sort', '-started_at'],
-    ])('an unknown value of %s is 422', async (_, parameter, value) => {
+    ])('returns 422 for an unknown value of %s', async (_, parameter, value) => {
       const { status, body } = await editor.get(`/eval/v1/experiments?${parameter}=${value}`);
       expect([status, body.code]).toEqual([422, 'validation_failed']);
       expect(body.errors[0].parameter).toBe(parameter);
@@ -303,10 +303,10 @@ describe('every request', () => {
   });
 
   describe('with a condition', () => {
-    it('reads an unchanged resource as 304, and refuses a stale edit with 412', async () => {
-      const made = await create(dataset('conditional'));
-      const path = made.headers.get('location')!;
-      const etag = made.headers.get('etag')!;
+    it('returns 304 for an unchanged resource, and 412 for a stale edit', async () => {
+      const created = await create(dataset('conditional'));
+      const path = created.headers.get('location')!;
+      const etag = created.headers.get('etag')!;
       expect(etag).toBe('"1"');
       expect((await editor.get(path, { 'if-none-match': etag })).status).toBe(304);
       expect((await editor.patch(path, { description: 'x' }, { 'if-match': etag })).headers.get('etag')).toBe(
@@ -324,10 +324,10 @@ describe('every request', () => {
     });
   });
 
-  it('for a large list has no ETag, and one for a small list', async () => {
+  it('for a small list returns an ETag, unlike for a large list', async () => {
     for (let i = 0; i < 20; i++) {
-      const made = await create({ ...dataset(`large ${i}`), metadata: { text: 'x'.repeat(15_000) } });
-      expect(made.status).toBe(201);
+      const created = await create({ ...dataset(`large ${i}`), metadata: { text: 'x'.repeat(15_000) } });
+      expect(created.status).toBe(201);
     }
     const large = await editor.get('/eval/v1/datasets?q=large');
     expect([large.body.items.length, large.headers.get('etag')]).toEqual([20, null]);
@@ -337,14 +337,14 @@ describe('every request', () => {
   });
 
   describe('for its workspace', () => {
-    it('needs the header', async () => {
+    it('requires the header', async () => {
       const organization = await newOrganization(app);
       const { status, body } = await (await organization.member('viewer')).get('/eval/v1/datasets');
       expect([status, body.code]).toEqual([400, 'invalid_request']);
       expect(body.errors[0].parameter).toBe('X-Service-Workspace-Id');
     });
 
-    it('is 409 for one that is unknown or another organization’s', async () => {
+    it('returns 409 if the workspace is unknown or another organization’s', async () => {
       const organization = await newOrganization(app);
       const other = await newOrganization(app);
       const viewer = await organization.member('viewer');
@@ -354,7 +354,7 @@ describe('every request', () => {
       }
     });
 
-    it('is 403 for one out of the caller’s reach, or without the role', async () => {
+    it('returns 403 if the caller has no access to the workspace, or lacks the role', async () => {
       const organization = await newOrganization(app);
       const second = await organization.newWorkspace();
       const bound = app.api(
@@ -371,17 +371,17 @@ describe('every request', () => {
       expect([write.status, write.body.code]).toEqual([403, 'access_denied']);
     });
 
-    it('must match the body: else 400 on create, 422 on PATCH', async () => {
+    it('returns 400 on create and 422 on PATCH if the body has another workspace', async () => {
       const organization = await newOrganization(app);
       const second = await organization.newWorkspace();
       const caller = await organization.as('editor');
-      const created = await caller.post('/eval/v1/datasets', { workspace_id: second, name: 'x' });
-      expect([created.status, created.body.code]).toEqual([400, 'invalid_request']);
-      const made = await caller.post('/eval/v1/datasets', {
+      const mismatched = await caller.post('/eval/v1/datasets', { workspace_id: second, name: 'x' });
+      expect([mismatched.status, mismatched.body.code]).toEqual([400, 'invalid_request']);
+      const created = await caller.post('/eval/v1/datasets', {
         workspace_id: organization.workspaceId,
         name: 'x',
       });
-      const moved = await caller.patch(made.headers.get('location')!, { workspace_id: second });
+      const moved = await caller.patch(created.headers.get('location')!, { workspace_id: second });
       expect([moved.status, moved.body.code]).toEqual([422, 'validation_failed']);
     });
   });
@@ -402,22 +402,22 @@ describe('every request', () => {
     }
   });
 
-  it('for health needs no token', async () => {
+  it('for health requires no token', async () => {
     expect((await app.api().get('/health/live')).body).toEqual({ status: 'ok' });
     expect((await app.api().get('/health/ready')).body).toEqual({ status: 'ok' });
   });
 
-  it('that takes too long is 504', async () => {
+  it('that takes too long returns 504', async () => {
     const organization = await newOrganization(app);
     const { workspaceId } = organization;
     const dataset = { workspace_id: workspaceId, name: 'locked' };
-    const made = await (await organization.as('editor')).post('/eval/v1/datasets', dataset);
+    const created = await (await organization.as('editor')).post('/eval/v1/datasets', dataset);
     const hasty = await app.another({ REQUEST_TIMEOUT_MS: '300' });
     try {
       const caller = hasty.api(await organization.token('editor')).in(workspaceId);
       await app.database.transaction(async (tx) => {
         await tx.query('SELECT 1 FROM datasets FOR UPDATE');
-        const { status, body } = await caller.patch(made.headers.get('location')!, { name: 'x' });
+        const { status, body } = await caller.patch(created.headers.get('location')!, { name: 'x' });
         expect([status, body.code]).toEqual([504, 'request_timeout']);
       });
     } finally {

@@ -9,7 +9,7 @@ import {
   type TestOrganization,
 } from '#testing';
 
-import { holdExperiment, untilHeld } from './held-experiment.fixture';
+import { blockExperiment, untilBlocked } from './blocked-experiment.fixture';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
@@ -26,7 +26,7 @@ describe('a request with an Idempotency-Key', () => {
   });
   afterAll(() => app.close());
 
-  // names of experiments are not unique, so nothing but the key keeps them from being made twice
+  // names of experiments are not unique, so only the key prevents a second experiment
   const create = (name: string, key: string, by = editor) =>
     by.post<{ experiment_id: string; name: string; code?: string }>(
       EXPERIMENTS,
@@ -34,11 +34,11 @@ describe('a request with an Idempotency-Key', () => {
       { 'idempotency-key': key },
     );
   const countOf = async (name: string) => {
-    const found = await editor.get<{ page: { total: number } }>(`${EXPERIMENTS}?name=${name}`);
-    return found.body.page.total;
+    const answer = await editor.get<{ page: { total: number } }>(`${EXPERIMENTS}?name=${name}`);
+    return answer.body.page.total;
   };
 
-  it('runs once, and replays its answer', async () => {
+  it('runs once, and replays its response', async () => {
     const first = await create('once', 'once');
     const second = await create('once', 'once');
     expect([first.status, second.status]).toEqual([201, 201]);
@@ -69,21 +69,21 @@ describe('a request with an Idempotency-Key', () => {
     expect((await add(`${EXPERIMENTS}/${'x'.repeat(8_000)}/results`)).status).toBe(404);
   });
 
-  describe('from a caller who has lost the workspace', () => {
-    const narrowed = (userId: string, claims: Record<string, unknown>) => org.tokenOf(userId, claims);
+  describe('from a caller who has lost access to the workspace', () => {
+    const tokenWith = (userId: string, claims: Record<string, unknown>) => org.tokenOf(userId, claims);
 
-    it('is 403 for every kind of answer that names it', async () => {
+    it('returns 403 for every kind of response that names the workspace', async () => {
       const other = await org.newWorkspace();
       const user = newId('usr');
-      const admin = app.api(await narrowed(user, { roles: ['admin'] }));
-      const bound = app.api(await narrowed(user, { roles: ['admin'], workspace_ids: [org.workspaceId] }));
-      const viewer = app.api(await narrowed(user, { roles: ['viewer'] }));
-      const made = await admin.post('/registry/v1/apps', {
+      const admin = app.api(await tokenWith(user, { roles: ['admin'] }));
+      const bound = app.api(await tokenWith(user, { roles: ['admin'], workspace_ids: [org.workspaceId] }));
+      const viewer = app.api(await tokenWith(user, { roles: ['viewer'] }));
+      const created = await admin.post('/registry/v1/apps', {
         workspace_id: other,
         app: 'narrowed-a',
         resources: [],
       });
-      const path = `/registry/v1/apps/${made.body.app_id}`;
+      const path = `/registry/v1/apps/${created.body.app_id}`;
       const calls: [method: string, path: string, body?: unknown][] = [
         ['POST', '/registry/v1/apps', { workspace_id: other, app: 'narrowed-b', resources: [] }],
         ['PATCH', path, { display_name: 'c' }],
@@ -105,10 +105,10 @@ describe('a request with an Idempotency-Key', () => {
       }
     });
 
-    it('is replayed if the workspace is still theirs', async () => {
+    it('is replayed if the caller still has access to the workspace', async () => {
       const user = newId('usr');
-      const bound = app.api(await narrowed(user, { roles: ['editor'], workspace_ids: [org.workspaceId] }));
-      const wide = app.api(await narrowed(user, { roles: ['editor'] }));
+      const bound = app.api(await tokenWith(user, { roles: ['editor'], workspace_ids: [org.workspaceId] }));
+      const wide = app.api(await tokenWith(user, { roles: ['editor'] }));
       const send = (by: ApiClient) =>
         by.post(
           '/registry/v1/repos',
@@ -120,9 +120,9 @@ describe('a request with an Idempotency-Key', () => {
       expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
     });
 
-    it('is replayed for a new workspace, which the role in the organization allows', async () => {
+    it('is replayed for a new workspace if the role in the organization allows access', async () => {
       const bound = app.api(
-        await narrowed(newId('usr'), { roles: ['admin'], workspace_ids: [org.workspaceId] }),
+        await tokenWith(newId('usr'), { roles: ['admin'], workspace_ids: [org.workspaceId] }),
       );
       const send = () =>
         bound.post('/registry/v1/workspaces', { name: 'beyond' }, { 'idempotency-key': 'beyond' });
@@ -131,7 +131,7 @@ describe('a request with an Idempotency-Key', () => {
     });
   });
 
-  it('is 422 with another body, and 400 with an invalid key', async () => {
+  it('returns 422 with another body, and 400 with an invalid key', async () => {
     await create('one', 'body');
     const other = await create('other', 'body');
     expect([other.status, other.body.code]).toEqual([422, 'validation_failed']);
@@ -155,7 +155,7 @@ describe('a request with an Idempotency-Key', () => {
     expect((await dataset()).status).toBe(201);
   });
 
-  it('runs once when sent many times at once', async () => {
+  it('runs once if it is sent many times at once', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => create('many', 'many')));
     expect(answers.filter((one) => one.status === 201).length).toBeGreaterThanOrEqual(1);
     expect(answers.every((one) => one.status === 201 || one.status === 409)).toBe(true);
@@ -171,7 +171,7 @@ describe('a request with an Idempotency-Key', () => {
     expect([colleague.status, colleague.body.name]).toEqual([201, 'a colleague’s']);
   });
 
-  it('replays an export’s answer in its encoding', async () => {
+  it('replays an export’s response in its encoding', async () => {
     const body = { resourceSpans: [{ scopeSpans: [{ spans: [{ traceId: 'no' }] }] }] };
     const send = (content: unknown) =>
       editor.post('/telemetry/v1/traces', content, { 'idempotency-key': 'export' });
@@ -184,10 +184,10 @@ describe('a request with an Idempotency-Key', () => {
   });
 
   describe('in progress', () => {
-    it('is 409 for a repeat', async () => {
-      const { release } = await holdExperiment(app, 'slow');
+    it('returns 409 for a repeat', async () => {
+      const { release } = await blockExperiment(app, 'slow');
       const first = create('slow', 'slow');
-      await untilHeld(app);
+      await untilBlocked(app);
       const repeat = await create('slow', 'slow');
       expect([repeat.status, repeat.body.code]).toEqual([409, 'conflict']);
       await release();
@@ -196,10 +196,10 @@ describe('a request with an Idempotency-Key', () => {
       expect(await countOf('slow')).toBe(1);
     });
 
-    it('and taken for dead, leaves the key to its successor', async () => {
-      const { release } = await holdExperiment(app, 'lost');
+    it('leaves the key to its successor if it was considered dead', async () => {
+      const { release } = await blockExperiment(app, 'lost');
       const first = create('lost', 'lost');
-      await untilHeld(app);
+      await untilBlocked(app);
       const successor = randomUUID();
       await app.database.query(
         `UPDATE idempotency_keys SET holder = $1, locked_until = now() + interval '1 minute' WHERE status IS NULL`,
@@ -212,7 +212,7 @@ describe('a request with an Idempotency-Key', () => {
       ]);
       expect(rows).toEqual([{ status: null }]);
       expect((await create('lost', 'lost')).status).toBe(409);
-      // the successor dies too
+      // the successor dies as well
       await app.database.query(`UPDATE idempotency_keys SET locked_until = now() WHERE holder = $1`, [
         successor,
       ]);
@@ -221,16 +221,16 @@ describe('a request with an Idempotency-Key', () => {
     });
   });
 
-  it('does not run again when its answer could not be stored', async () => {
+  it('does not run again if its response could not be stored', async () => {
     await app.database.query(`
-      CREATE FUNCTION refuse_for_test() RETURNS trigger LANGUAGE plpgsql AS $$
+      CREATE FUNCTION reject_for_test() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN RAISE EXCEPTION 'not now'; END $$;
-      CREATE TRIGGER refuse_for_test BEFORE UPDATE OF status ON idempotency_keys
-        FOR EACH ROW EXECUTE FUNCTION refuse_for_test()`);
-    const first = await create('unkept', 'unkept');
-    await app.database.query('DROP TRIGGER refuse_for_test ON idempotency_keys');
+      CREATE TRIGGER reject_for_test BEFORE UPDATE OF status ON idempotency_keys
+        FOR EACH ROW EXECUTE FUNCTION reject_for_test()`);
+    const first = await create('unstored', 'unstored');
+    await app.database.query('DROP TRIGGER reject_for_test ON idempotency_keys');
     expect(first.status).toBe(201);
-    expect((await create('unkept', 'unkept')).status).toBe(409);
-    expect(await countOf('unkept')).toBe(1);
+    expect((await create('unstored', 'unstored')).status).toBe(409);
+    expect(await countOf('unstored')).toBe(1);
   });
 });

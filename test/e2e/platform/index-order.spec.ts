@@ -14,7 +14,7 @@ describe('statements in index order', () => {
     return row!.setting;
   };
 
-  it('return their own rows, with values in their place', async () => {
+  it('return their rows, with bound values', async () => {
     const statement = sql`SELECT n, n * ${10} AS product, current_setting('enable_sort') AS sort
       FROM generate_series(1, ${3}::int) n`;
     const rows = await app.database.query(indexOrdered(statement));
@@ -22,7 +22,7 @@ describe('statements in index order', () => {
     expect(await app.database.query(indexOrdered(sql`SELECT 1 WHERE false`))).toEqual([]);
   });
 
-  it('leave nothing behind on their connection, whether they succeed or fail', async () => {
+  it('do not change the settings of their connection, whether they succeed or fail', async () => {
     await app.database.query(indexOrdered(sql`SELECT 1`));
     expect(await settingOf()).toBe('on');
     await expect(app.database.query(indexOrdered(sql`SELECT 1 / ${0}::int`))).rejects.toMatchObject({
@@ -34,13 +34,13 @@ describe('statements in index order', () => {
     expect(await settingOf()).toBe('on');
   });
 
-  it('run beside others', async () => {
-    const asked = Array.from({ length: 40 }, (_, n) =>
+  it('run concurrently with other statements', async () => {
+    const results = Array.from({ length: 40 }, (_, n) =>
       n % 2 === 0
         ? app.database.query<{ n: number }>(indexOrdered(sql`SELECT ${n}::int AS n`))
         : app.database.query<{ n: number }>(sql`SELECT ${n}::int AS n`),
     );
-    expect((await Promise.all(asked)).map(([row]) => row!.n)).toEqual(asked.map((_, n) => n));
+    expect((await Promise.all(results)).map(([row]) => row!.n)).toEqual(results.map((_, n) => n));
     expect(await settingOf()).toBe('on');
   });
 });

@@ -4,10 +4,10 @@ import { createTestApp, newOrganization, type TestApp, type TestOrganization } f
 import { RecordRepository } from '../../../src/evaluation/datasets/records/record.repository';
 import { DatasetRepository } from '../../../src/evaluation/datasets/datasets/dataset.repository';
 
-/** Connections of a process that one organization may hold (6 of 10). */
+/** Connections of a process that one organization may use (6 of 10). */
 const SHARE = 6;
 
-describe('reads by key that begin together', () => {
+describe('concurrent reads by key', () => {
   let app: TestApp;
   let organization: TestOrganization;
   let ids: string[];
@@ -18,12 +18,12 @@ describe('reads by key that begin together', () => {
     organization = await newOrganization(app);
     const { workspaceId: workspace_id } = organization;
     const editor = app.api(await organization.token('editor')).in(workspace_id);
-    const made = await Promise.all(
+    const created = await Promise.all(
       ['one', 'other'].map((name) =>
         editor.post<{ dataset_id: string }>('/eval/v1/datasets', { workspace_id, name }),
       ),
     );
-    ids = made.map(({ body }) => body.dataset_id);
+    ids = created.map(({ body }) => body.dataset_id);
     const items = ['small', 'other', 'large'].map((label) => ({
       input: label === 'large' ? 'x'.repeat(100_000) : label,
       label,
@@ -38,7 +38,7 @@ describe('reads by key that begin together', () => {
 
   const scope = () => workspaceScope(organization.orgId, organization.workspaceId, 'test', new Set());
 
-  /** Runs work as a request of the organization does. */
+  /** Runs work like in a request of the organization. */
   const inRequest = <Result>(work: () => Promise<Result>): Promise<Result> =>
     new Promise((resolve, reject) =>
       runRequest(() => {
@@ -47,7 +47,7 @@ describe('reads by key that begin together', () => {
       }),
     );
 
-  it('are answered each with its own row, whatever its size, and null for unknown ids', async () => {
+  it('return their own rows, whatever their size, and null for unknown ids', async () => {
     const records = app.get(RecordRepository);
     const wanted = [...recordIds, 'rec_00000000000000000000000000', recordIds[0]!];
     const rows = await Promise.all(wanted.map((id) => inRequest(() => records.find(scope(), id))));
@@ -66,22 +66,22 @@ describe('reads by key that begin together', () => {
     expect(rows.map((row) => row?.name ?? null)).toEqual([null, 'one', null]);
   });
 
-  it('do not wait within transactions that hold all connections of their organization', async () => {
+  it('do not wait in transactions that occupy all connections of their organization', async () => {
     const datasets = app.get(DatasetRepository);
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
-    let begun = 0;
+    let started = 0;
     const within = Array.from({ length: SHARE }, () =>
       inRequest(() =>
         app.database.transaction(async () => {
-          begun += 1;
+          started += 1;
           await released;
           return datasets.find(scope(), ids[0]!);
         }),
       ),
     );
-    while (begun < SHARE) await new Promise(setImmediate);
-    // it waits for a connection, and the reads of the transactions begin in the same turn
+    while (started < SHARE) await new Promise(setImmediate);
+    // waits for a connection; the reads of the transactions start in the same turn of the event loop
     const waiting = inRequest(() => datasets.find(scope(), ids[1]!));
     release();
     const rows = await Promise.all([...within, waiting]);

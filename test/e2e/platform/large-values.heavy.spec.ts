@@ -6,7 +6,7 @@ import type { MemoryUse } from '../evaluation/upload-memory.child';
 
 const MIB = 1024 * 1024;
 const BUDGET_MIB = 512;
-/** Memory of a process besides its budget, in MiB. */
+/** Memory of a process in addition to its budget, in MiB. */
 const BASE_MIB = 512;
 const LENGTH = 10 * MIB - 4096;
 
@@ -42,9 +42,9 @@ describe('many bodies of 10 MiB at once', () => {
   });
 
   async function residentMiB(): Promise<number> {
-    const answered = once(child, 'message') as Promise<[MemoryUse]>;
+    const usage = once(child, 'message') as Promise<[MemoryUse]>;
     child.send('use');
-    return (await answered)[0].resident[1] / MIB;
+    return (await usage)[0].resident[1] / MIB;
   }
 
   const record = (part: string, start: string, end: string) => (): string =>
@@ -55,8 +55,8 @@ describe('many bodies of 10 MiB at once', () => {
     ['of empty objects', record('{},', '[', '0]'), 'records', [413]],
     ['of small objects', record('{"id":1,"v":0.5},', '[', '0]'), 'records', [201]],
     ['of text', record('x', '"', '"'), 'records', [201]],
-    ['that are cut off', () => repeated('[', '{},', ''), 'experiments', [413]],
-    ['of numbers that are cut off', () => repeated('[', '0.5,', ''), 'experiments', [400]],
+    ['that are truncated', () => repeated('[', '{},', ''), 'experiments', [413]],
+    ['of numbers that are truncated', () => repeated('[', '0.5,', ''), 'experiments', [400]],
     [
       'of unknown members',
       () => `{${Array.from({ length: 800_000 }, (_, n) => `"k${n}":0`).join(',')}}`,
@@ -64,7 +64,7 @@ describe('many bodies of 10 MiB at once', () => {
       [400],
     ],
   ])(
-    '%s are answered, and so are others',
+    '%s get responses, and do not affect others',
     async (_, body, target, statuses) => {
       const dataset = await editor.post('/eval/v1/datasets', { workspace_id, name: `d ${Math.random()}` });
       const route =
@@ -76,9 +76,9 @@ describe('many bodies of 10 MiB at once', () => {
       const answers = Promise.all(Array.from({ length: 40 }, () => editor.post(route, text)));
       let isOver = false;
       void answers.finally(() => (isOver = true));
-      const others: number[] = [];
-      while (!isOver) others.push((await other.get('/eval/v1/datasets')).status);
-      expect([...new Set(others)]).toEqual([200]);
+      const otherStatuses: number[] = [];
+      while (!isOver) otherStatuses.push((await other.get('/eval/v1/datasets')).status);
+      expect([...new Set(otherStatuses)]).toEqual([200]);
       const codes = (await answers).map(({ status, body: answer }: Answer) =>
         status < 500 ? status : (answer as { code: string }).code,
       );

@@ -1,17 +1,17 @@
 import { type Answer, type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
 
 const KIB = 1024;
-/** Bytes of a large value. Values over 256 KiB take a thread. */
+/** Size of a large value in bytes. Threads process values above 256 KiB. */
 const SIZE = 400 * KIB;
 
-/** Members that JavaScript would put into another order, as JSON text. */
+/** Returns members that JavaScript would reorder, as JSON text. */
 function indexed(size: number, last = 0): string {
   const members: string[] = [];
   for (let at = Math.floor(size / 11); at > 0; at--) members.push(`"${at}":0`);
   return `{${members.join(',')},"last":${last}}`;
 }
 
-/** Empty objects, as JSON text. */
+/** Returns empty objects, as JSON text. */
 const objects = (size: number): string => `[{}${',{}'.repeat(size / 3)}]`;
 
 describe('large values', () => {
@@ -31,16 +31,16 @@ describe('large values', () => {
   });
   afterAll(() => app.close());
 
-  let made = 0;
+  let nameCount = 0;
   const newDataset = async (body: object = {}): Promise<string> => {
     const dataset = await editor.post('/eval/v1/datasets', {
       workspace_id,
-      name: `d${(made += 1)}`,
+      name: `d${(nameCount += 1)}`,
       ...body,
     });
     return `/eval/v1/datasets/${dataset.body.dataset_id}`;
   };
-  /** Returns a body with free-form members that are given as text. */
+  /** Returns a body whose free-form members are JSON text. */
   const withText = (body: object, members: Record<string, string>): string =>
     `${JSON.stringify(body).slice(0, -1)}${Object.keys(body).length > 0 ? ',' : ''}${Object.entries(members)
       .map(([name, text]) => `"${name}":${text}`)
@@ -54,12 +54,12 @@ describe('large values', () => {
   it('of records are stored as sent, compared and changed like small ones', async () => {
     const records = `${await newDataset()}/records`;
     const input = indexed(SIZE);
-    const made = await editor.post(
+    const created = await editor.post(
       records,
       withText({ workspace_id }, { input, expected: objects(SIZE / 50) }),
     );
-    expect(made.status).toBe(201);
-    const record = `${records}/${made.body.dataset_record_id}`;
+    expect(created.status).toBe(201);
+    const record = `${records}/${created.body.dataset_record_id}`;
     expect(await textOf(record)).toContain(`"input":${input},"expected":[{},{}`);
     const same = await editor.patch(record, withText({}, { input }));
     expect([same.status, same.body.version]).toEqual([200, 1]);
@@ -68,7 +68,7 @@ describe('large values', () => {
     expect(await textOf(record)).toContain(`"input":${indexed(SIZE, 1)}`);
   });
 
-  it('of records need not meet a newer schema, unless they change', async () => {
+  it('of records must match a newer schema only when they change', async () => {
     const dataset = await newDataset();
     const text = (name: string): string => `{"${name}":1,"text":"${'x'.repeat(SIZE)}"}`;
     const { body } = await editor.post(
@@ -79,8 +79,8 @@ describe('large values', () => {
     await editor.patch(dataset, { input_schema: { required: ['b'] } });
     const reordered = `{"text":"${'x'.repeat(SIZE)}","a":1}`;
     expect((await editor.patch(record, withText({}, { input: reordered }))).status).toBe(200);
-    const refused = await editor.patch(record, withText({}, { input: text('c') }));
-    expect([refused.status, refused.body.errors]).toEqual([
+    const rejected = await editor.patch(record, withText({}, { input: text('c') }));
+    expect([rejected.status, rejected.body.errors]).toEqual([
       400,
       [{ pointer: '/input/b', detail: 'is required' }],
     ]);
@@ -111,12 +111,12 @@ describe('large values', () => {
       return (await editor.get(`/eval/v1/experiments?limit=1&${query}`)).body.items.length;
     };
     const body = withText({ workspace_id, name: 'large' }, { config: config('one') });
-    const made = await editor.post('/eval/v1/experiments', body);
-    expect(made.status).toBe(201);
-    const experiment = `/eval/v1/experiments/${made.body.experiment_id}`;
+    const created = await editor.post('/eval/v1/experiments', body);
+    expect(created.status).toBe(201);
+    const experiment = `/eval/v1/experiments/${created.body.experiment_id}`;
     expect(await find('one')).toBe(1);
     const same = await editor.patch(experiment, withText({}, { config: config('one') }));
-    expect([same.status, same.headers.get('etag')]).toEqual([200, made.headers.get('etag')]);
+    expect([same.status, same.headers.get('etag')]).toEqual([200, created.headers.get('etag')]);
     const changed = await editor.patch(experiment, withText({}, { config: config('two') }));
     expect([changed.status, await find('one'), await find('two')]).toEqual([200, 0, 1]);
     const results = withText(
@@ -163,8 +163,8 @@ describe('large values', () => {
     const other = await editor.patch('/registry/v1/apps/large', withText({}, { resources: resources(8) }));
     expect([other.status, other.body.sync_state]).toEqual([200, 'pending']);
     const faulty = resources(9).replace('"t0"', '7');
-    const refused = await editor.patch('/registry/v1/apps/large', withText({}, { resources: faulty }));
-    expect([refused.status, refused.body.errors[0].pointer]).toEqual([400, '/resources/0/spec/tools/0/name']);
+    const rejected = await editor.patch('/registry/v1/apps/large', withText({}, { resources: faulty }));
+    expect([rejected.status, rejected.body.errors[0].pointer]).toEqual([400, '/resources/0/spec/tools/0/name']);
   });
 
   it('of uploads as JSON are read', async () => {
@@ -186,7 +186,7 @@ describe('large values', () => {
     expect([version.status, version.body.row_count]).toEqual([201, 1]);
   });
 
-  it('are replayed for a repeated idempotency key, and refused with another body', async () => {
+  it('are replayed for a repeated idempotency key, and rejected with another body', async () => {
     const records = `${await newDataset()}/records`;
     const send = (size: number): Promise<Answer> =>
       editor.post(records, withText({ workspace_id }, { input: objects(size) }), {
@@ -211,7 +211,7 @@ describe('large values', () => {
       [400, '/k0', 100],
     ],
     ['has too many values', `{"definition":{"a":${objects(SIZE)}}}`, [413, '', 0]],
-  ])('do not keep others from being answered, if the body %s', async (_, body, [status, pointer, count]) => {
+  ])('do not delay the requests of others if the body %s', async (_, body, [status, pointer, count]) => {
     const attacks = Array.from({ length: 4 }, () => editor.post('/eval/v1/scorers', body));
     const others = [];
     for (let turn = 0; turn < 10; turn++) others.push((await other.get('/eval/v1/datasets')).status);

@@ -1,4 +1,4 @@
-/** Preloaded with `--require`: prints at exit which OpenTelemetry packages were loaded. */
+/** Preloaded with `--require`. Prints the loaded OpenTelemetry packages at exit. */
 process.on('exit', () => {
   const packages = Object.keys(require.cache).flatMap((file) => {
     const match = /node_modules\/(@opentelemetry\/[^/]+)\//.exec(file);

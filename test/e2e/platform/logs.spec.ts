@@ -38,16 +38,16 @@ describe('the log of a process', () => {
       .filter(Boolean)
       .map((line) => JSON.parse(line) as Line);
 
-  async function lineWith(holds: (line: Line) => boolean): Promise<Line> {
+  async function lineWith(isMatch: (line: Line) => boolean): Promise<Line> {
     for (;;) {
-      const found = lines().find(holds);
-      if (found) return found;
+      const line = lines().find(isMatch);
+      if (line) return line;
       await sleep(10);
     }
   }
 
-  /** The line of a request, which comes after its answer. */
-  async function logged(path: string, request: RequestInit): Promise<Line> {
+  /** Sends a request. Returns its log line, which is written after the response. */
+  async function requestLine(path: string, request: RequestInit): Promise<Line> {
     const answer = await fetch(`${url}${path}`, request);
     const id = answer.headers.get('x-request-id');
     return lineWith((line) => line.request_id === id && line.msg === 'request');
@@ -60,7 +60,7 @@ describe('the log of a process', () => {
   });
 
   it('has a JSON line for each request with route, status and principal', async () => {
-    expect(await logged('/eval/v1/datasets?limit=1', { headers: await headers() })).toEqual({
+    expect(await requestLine('/eval/v1/datasets?limit=1', { headers: await headers() })).toEqual({
       level: 'info',
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       pid: child.pid,
@@ -78,25 +78,25 @@ describe('the log of a process', () => {
     });
   });
 
-  it('has the route of refused requests too', async () => {
+  it('has the route of rejected requests', async () => {
     const path = '/eval/v1/datasets/ds_1';
     const route = '/eval/v1/datasets/:dataset_id';
-    expect(await logged(path, {})).toMatchObject({ route, status: 401, principal_id: null });
-    const refused = await logged(path, { method: 'PATCH', headers: await headers(), body: '{}' });
-    expect(refused).toMatchObject({ route, status: 403, org_id: org.orgId });
-    expect(await logged('/eval/v1/nothing', {})).toMatchObject({ route: null, status: 404 });
+    expect(await requestLine(path, {})).toMatchObject({ route, status: 401, principal_id: null });
+    const rejected = await requestLine(path, { method: 'PATCH', headers: await headers(), body: '{}' });
+    expect(rejected).toMatchObject({ route, status: 403, org_id: org.orgId });
+    expect(await requestLine('/eval/v1/nothing', {})).toMatchObject({ route: null, status: 404 });
   });
 
-  it('holds no token, key, query or body', async () => {
-    const given = await headers();
+  it('contains no token, key, query or body', async () => {
+    const credentials = await headers();
     const { key } = await org.serviceAccount('editor');
     const body = JSON.stringify({ workspace_id: org.workspaceId, name: SECRET });
-    for (const authorization of [given.authorization!, `Bearer ${key}`, `Bearer ${SECRET}.x.y`]) {
-      await logged('/eval/v1/datasets', { method: 'POST', headers: { ...given, authorization }, body });
+    for (const authorization of [credentials.authorization!, `Bearer ${key}`, `Bearer ${SECRET}.x.y`]) {
+      await requestLine('/eval/v1/datasets', { method: 'POST', headers: { ...credentials, authorization }, body });
     }
-    await logged(`/eval/v1/datasets?q=${SECRET}`, { headers: given });
-    await logged('/registry/v1/tokens', { method: 'POST', headers: given, body: `{"api_key":"${key}"}` });
-    for (const secret of [SECRET, key, given.authorization!.slice('Bearer '.length)]) {
+    await requestLine(`/eval/v1/datasets?q=${SECRET}`, { headers: credentials });
+    await requestLine('/registry/v1/tokens', { method: 'POST', headers: credentials, body: `{"api_key":"${key}"}` });
+    for (const secret of [SECRET, key, credentials.authorization!.slice('Bearer '.length)]) {
       expect(output).not.toContain(secret);
     }
   });

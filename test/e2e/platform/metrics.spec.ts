@@ -12,7 +12,7 @@ import { MetricsServer } from '../../../libs/platform/metrics/metrics.server';
 import { ScoreRunRepository } from '../../../src/evaluation/scoring/runs/score-run.repository';
 import { scrape, seriesOf } from '../../worker/metrics.fixture';
 import { nodesOf, planOf } from '../evaluation/plans.harness';
-import { holdExperiment, untilHeld } from './held-experiment.fixture';
+import { blockExperiment, untilBlocked } from './blocked-experiment.fixture';
 
 describe('GET /metrics', () => {
   let app: TestApp;
@@ -37,7 +37,7 @@ describe('GET /metrics', () => {
   });
 
   it('listens on the loopback address only, unless METRICS_HOST names another', async () => {
-    // Linux answers at every address of 127.0.0.0/8
+    // on Linux, every address of 127.0.0.0/8 is a loopback address
     const elsewhere = (from: TestApp): Promise<Response> =>
       fetch(`http://127.0.0.2:${from.get(MetricsServer).port}/metrics`);
     await expect(elsewhere(app)).rejects.toThrow();
@@ -59,23 +59,23 @@ describe('GET /metrics', () => {
   it('counts requests by route pattern, without paths or tenants', async () => {
     const organization = await newOrganization(app);
     const editor = await organization.as('editor');
-    const made = await editor.post('/eval/v1/datasets', {
+    const created = await editor.post('/eval/v1/datasets', {
       workspace_id: organization.workspaceId,
       name: 'secret',
     });
     const before = await scrape(app.app);
-    await editor.get(`/eval/v1/datasets/${made.body.dataset_id}`);
+    await editor.get(`/eval/v1/datasets/${created.body.dataset_id}`);
     await editor.get('/eval/v1/datasets/ds_unknown');
     await editor.get('/eval/v1/nothing/a');
     await editor.get('/eval/v1/nothing/b');
     const after = await scrape(app.app);
-    const grown = (labels: string): number =>
+    const growthOf = (labels: string): number =>
       (seriesOf(after, 'registry_http_requests_total')[labels] ?? 0) -
       (seriesOf(before, 'registry_http_requests_total')[labels] ?? 0);
     const route = 'method=GET,route=/eval/v1/datasets/:dataset_id';
-    expect(grown(`${route},status=2xx`)).toBe(1);
-    expect(grown(`${route},status=4xx`)).toBe(1);
-    expect(grown('method=GET,route=none,status=4xx')).toBe(2);
+    expect(growthOf(`${route},status=2xx`)).toBe(1);
+    expect(growthOf(`${route},status=4xx`)).toBe(1);
+    expect(growthOf('method=GET,route=none,status=4xx')).toBe(2);
     const count = 'registry_http_request_duration_seconds_count';
     expect(after.values.get(`${count}{method="GET",route="/eval/v1/datasets/:dataset_id"}`)).toBeGreaterThan(
       1,
@@ -83,7 +83,7 @@ describe('GET /metrics', () => {
     const ids = [
       organization.workspaceId,
       organization.orgId,
-      made.body.dataset_id as string,
+      created.body.dataset_id as string,
       'secret',
       'nothing',
     ];
@@ -92,7 +92,7 @@ describe('GET /metrics', () => {
 
   it('counts aborted requests', async () => {
     const organization = await newOrganization(app);
-    const held = await holdExperiment(app, 'left');
+    const blocked = await blockExperiment(app, 'left');
     const request = http.request(`${app.url}/eval/v1/experiments`, {
       method: 'POST',
       headers: {
@@ -103,13 +103,13 @@ describe('GET /metrics', () => {
     });
     request.on('error', () => undefined);
     request.end(JSON.stringify({ workspace_id: organization.workspaceId, name: 'left' }));
-    await untilHeld(app);
+    await untilBlocked(app);
     request.destroy();
     const aborted = 'method=POST,route=/eval/v1/experiments,status=aborted';
     while (!seriesOf(await scrape(app.app), 'registry_http_requests_total')[aborted]) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    await held.release();
+    await blocked.release();
   });
 
   it('is separate for each application of a process', async () => {
@@ -121,30 +121,30 @@ describe('GET /metrics', () => {
     }
   });
 
-  it('stops the start when its port is taken, and names the port', async () => {
-    const taken = { METRICS_PORT: String(app.get(MetricsServer).port) };
-    const another = new MetricsServer(readEnvironment(taken), new Metrics());
+  it('prevents the start if its port is in use, and names the port', async () => {
+    const usedPort = { METRICS_PORT: String(app.get(MetricsServer).port) };
+    const another = new MetricsServer(readEnvironment(usedPort), new Metrics());
     await expect(another.onApplicationBootstrap()).rejects.toThrow(/METRICS_PORT.*EADDRINUSE/);
     expect(another.port).toBeNull();
   });
 
-  it('exists only when configured, and until the process stops', async () => {
+  it('exists only if it is configured, until the process stops', async () => {
     const without = await createTestApp({ databaseUrl: app.databaseUrl });
     expect(without.get(MetricsServer).port).toBeNull();
     await without.close();
     const stopped = await createTestApp({ env: { METRICS_PORT: '0' }, databaseUrl: app.databaseUrl });
     const port = stopped.get(MetricsServer).port!;
-    const held = connect(port, '127.0.0.1');
-    await once(held, 'connect');
-    const ended = once(held, 'close');
+    const open = connect(port, '127.0.0.1');
+    await once(open, 'connect');
+    const ended = once(open, 'close');
     await stopped.close();
     await ended;
-    const refused = connect(port, '127.0.0.1');
-    const [error] = (await once(refused, 'error')) as [NodeJS.ErrnoException];
+    const rejected = connect(port, '127.0.0.1');
+    const [error] = (await once(rejected, 'error')) as [NodeJS.ErrnoException];
     expect(error.code).toBe('ECONNREFUSED');
   });
 
-  it('answers without database figures while the database is away', async () => {
+  it('omits the metrics of the database while the database is unavailable', async () => {
     const proxy = await TcpProxy.to(app.databaseUrl);
     const cut = await createTestApp({
       env: { METRICS_PORT: '0', DATABASE_URL: proxy.url },
@@ -159,7 +159,7 @@ describe('GET /metrics', () => {
       proxy.cut();
       await cut.api().get('/health/ready');
       let text = '';
-      // what was read counts for some seconds
+      // values are cached for some seconds
       for (let up = 1; up > 0;) {
         const away = await scrape(cut.app);
         up = seriesOf(away, 'registry_metrics_source_up')['source=score_runs']!;
@@ -175,7 +175,7 @@ describe('GET /metrics', () => {
     }
   }, 60_000);
 
-  it('reads its figures by index', async () => {
+  it('reads the metrics of the database by index', async () => {
     const spy = jest.spyOn(app.database, 'query');
     await app.get(ScoreRunRepository).countOpen();
     await app.get(PostgresQueueDepthRepository).read([{ name: 'score-run', subject: 'score_run_id' }]);
@@ -197,7 +197,7 @@ describe('GET /metrics', () => {
     const reported = [...page.matchAll(/^\| `(registry_\w+)`/gm)].map(([, name]) => name);
     const { text } = await scrape(app.app);
     const there = [...text.matchAll(/^# TYPE (registry_\w+) /gm)].map(([, name]) => name);
-    // one is there where the queues are in Redis
+    // one exists only if the queues are in Redis
     expect(reported.sort()).toEqual([...there, 'registry_job_outbox'].sort());
   });
 });

@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { createTestApp, createTestDatabase, dropDatabase, type TestDatabase } from '#testing';
 import { MIGRATIONS } from '../../../src/database/migrations';
 
-// each run loads the application from cold, several in one test
+// each run loads the whole application, and a test has several runs
 jest.setTimeout(180_000);
 
 interface Ended {
@@ -20,7 +20,7 @@ interface Bootstrapped {
   api_key: string | null;
 }
 
-/** Runs a process of the service with this environment and no other, until it ends. */
+/** Runs a process of the service with only this environment, until it ends. */
 const run = (entry: string, env: Record<string, string>, ...args: string[]): Promise<Ended> =>
   new Promise((resolve) => {
     const node = [`dist/src/${entry}.js`, ...args];
@@ -50,7 +50,7 @@ describe('the migrate and bootstrap processes', () => {
     await database.drop();
   });
 
-  it('migrate an empty database, and leave a migrated one unchanged', async () => {
+  it('migrate an empty database, and do not change a migrated one', async () => {
     expect((await run('migrate', { DATABASE_URL: empty.url })).code).toBe(0);
     expect((await run('migrate', { DATABASE_URL: empty.url })).code).toBe(0);
     const migrated = new Client({ connectionString: empty.url });
@@ -75,7 +75,7 @@ describe('the migrate and bootstrap processes', () => {
     let env: Record<string, string>;
     let first: Bootstrapped;
 
-    const made = async (...args: string[]): Promise<Bootstrapped> => {
+    const bootstrap = async (...args: string[]): Promise<Bootstrapped> => {
       const { code, lines } = await run('bootstrap', env, ...args);
       expect([code, lines.length]).toEqual([0, 1]);
       return JSON.parse(lines[0]!) as Bootstrapped;
@@ -83,16 +83,16 @@ describe('the migrate and bootstrap processes', () => {
 
     beforeAll(async () => {
       env = { DATABASE_URL: database.url, SECRETS_KEY: randomBytes(32).toString('base64') };
-      first = await made();
+      first = await bootstrap();
     });
 
-    it('creates it once, and shows its key once', async () => {
+    it('creates it once, and prints its key once', async () => {
       expect(first.api_key).toMatch(/^rsk_/);
-      expect(await made()).toEqual({ ...first, api_key: null });
+      expect(await bootstrap()).toEqual({ ...first, api_key: null });
     });
 
     it('creates another key on request, with the same rights', async () => {
-      const again = await made('--new-key');
+      const again = await bootstrap('--new-key');
       expect({ ...again, api_key: first.api_key }).toEqual(first);
       expect(again.api_key).not.toBe(first.api_key);
       const app = await createTestApp({ databaseUrl: database.url, env });

@@ -20,7 +20,7 @@ describe('a path', () => {
     '/docs/assets/swagger-ui.css',
     '/.well-known/jwks.json',
     '/health/live',
-  ])('%s exists in this case only', async (path) => {
+  ])('%s exists only in this case', async (path) => {
     expect((await editor.get(path)).status).toBe(200);
     const first = path.search(/[a-z]/);
     const others = [
@@ -30,21 +30,21 @@ describe('a path', () => {
     for (const other of others) {
       const { status, body } = await editor.get(other);
       expect([other, status, body.code]).toEqual([other, 404, 'not_found']);
-      // no other method exists there either
+      // in another case, no method exists
       const method = await editor.delete(other);
       expect([other, method.status, method.headers.get('allow')]).toEqual([other, 404, null]);
     }
   });
 
   it('keeps the case of its parameters', async () => {
-    const made = await editor.post('/eval/v1/datasets', { workspace_id: editor.workspaceId, name: 'cased' });
-    const path = made.headers.get('location')!;
+    const created = await editor.post('/eval/v1/datasets', { workspace_id: editor.workspaceId, name: 'cased' });
+    const path = created.headers.get('location')!;
     expect((await editor.get(path)).status).toBe(200);
     expect((await editor.get(path.replace('/datasets/', '/Datasets/'))).status).toBe(404);
     expect((await editor.get(`${path}/`)).status).toBe(200);
   });
 
-  it('answers another method with 405', async () => {
+  it('returns 405 for another method', async () => {
     for (const path of ['/docs', '/docs/assets/swagger-ui.css', '/openapi.json']) {
       const answer = await editor.delete(path);
       expect([path, answer.status, answer.headers.get('allow')]).toEqual([path, 405, 'GET, HEAD']);

@@ -10,14 +10,14 @@ import {
   type TestApp,
   type TestOrganization,
 } from '#testing';
-import { inTurn, ME, statusesOf } from './rate-limits.fixture';
+import { sendInTurn, ME, statusesOf } from './rate-limits.fixture';
 
-/** Nobody counts alone because of a slow machine. */
+/** A long timeout, so that a slow machine does not make a process count on its own. */
 const PATIENT = { RATE_LIMIT_TIMEOUT_MS: '60000' };
 const LIMITS = { RATE_LIMIT_READS: '4', RATE_LIMIT_UNAUTHORIZED: '4', TRUSTED_PROXIES: '127.0.0.1' };
 
 /** Tests that two processes share their limits. */
-function sharesLimits(start: () => Promise<TestApp>): void {
+function testSharedLimits(start: () => Promise<TestApp>): void {
   let first: TestApp;
   let second: TestApp;
   let org: TestOrganization;
@@ -35,14 +35,14 @@ function sharesLimits(start: () => Promise<TestApp>): void {
   it('share the limits of a principal', async () => {
     const token = await org.token('viewer');
     const clients = [first, second].map((app) => app.api(token));
-    const answers = await inTurn(6, (index) => clients[index % 2]!.get(ME));
+    const answers = await sendInTurn(6, (index) => clients[index % 2]!.get(ME));
     expect(statusesOf(answers)).toEqual([200, 200, 200, 200, 429, 429]);
     expect((await first.api(await org.token('viewer')).get(ME)).status).toBe(200);
   });
 
   it('share the limit of an address', async () => {
     const from = { 'x-forwarded-for': '203.0.113.1' };
-    const answers = await inTurn(6, (index) => [first, second][index % 2]!.api('x.y.z').get(ME, from));
+    const answers = await sendInTurn(6, (index) => [first, second][index % 2]!.api('x.y.z').get(ME, from));
     expect(statusesOf(answers)).toEqual([401, 401, 401, 401, 429, 429]);
   });
 
@@ -55,26 +55,26 @@ function sharesLimits(start: () => Promise<TestApp>): void {
   });
 }
 
-/** Tests that an outage of the store refuses nobody, and that each process counts on its own meanwhile. */
+/** Expects that requests succeed during an outage of the store, and that the process counts on its own. */
 async function expectOwnCounts(app: TestApp): Promise<void> {
   const org = await newOrganization(app);
   const viewer = app.api(await org.token('viewer'));
-  expect(statusesOf(await inTurn(5, () => viewer.get(ME)))).toEqual([200, 200, 200, 200, 429]);
+  expect(statusesOf(await sendInTurn(5, () => viewer.get(ME)))).toEqual([200, 200, 200, 200, 429]);
   const from = { 'x-forwarded-for': '203.0.113.9' };
-  const answers = await inTurn(5, () => app.api('x.y.z').get(ME, from));
+  const answers = await sendInTurn(5, () => app.api('x.y.z').get(ME, from));
   expect(statusesOf(answers)).toEqual([401, 401, 401, 401, 429]);
 }
 
 describe('two API processes on one PostgreSQL', () => {
-  sharesLimits(() => createTestApp({ env: { ...LIMITS, ...PATIENT } }));
+  testSharedLimits(() => createTestApp({ env: { ...LIMITS, ...PATIENT } }));
 });
 
 describeWithRedis('two API processes on one Redis', (url) => {
   const env = () => ({ ...LIMITS, REDIS_URL: url, REDIS_PREFIX: `{test-${randomBytes(6).toString('hex')}}` });
 
-  sharesLimits(() => createTestApp({ env: { ...env(), ...PATIENT } }));
+  testSharedLimits(() => createTestApp({ env: { ...env(), ...PATIENT } }));
 
-  it('count on their own while Redis is away, and share again afterwards', async () => {
+  it('count on their own while Redis is unavailable, and share limits again afterwards', async () => {
     const proxy = await TcpProxy.to(url);
     const first = await createTestApp({ env: { ...env(), REDIS_URL: proxy.url } });
     const second = await first.another();
@@ -85,7 +85,7 @@ describeWithRedis('two API processes on one Redis', (url) => {
       const org = await newOrganization(first);
       const sharesAgain = async (): Promise<boolean> => {
         const token = await org.token('viewer');
-        await inTurn(4, () => first.api(token).get(ME));
+        await sendInTurn(4, () => first.api(token).get(ME));
         return (await second.api(token).get(ME)).status === 429;
       };
       while (!(await sharesAgain()));
@@ -113,16 +113,16 @@ describe('rate limits', () => {
     }
   });
 
-  it('are counted by a process on its own if PostgreSQL does not answer', async () => {
+  it('are counted by a process on its own if PostgreSQL does not respond', async () => {
     await app.database.transaction(async (tx) => {
       await tx.query('LOCK TABLE rate_limits');
       const from = { 'x-forwarded-for': '203.0.113.10' };
-      const answers = await inTurn(5, () => app.api('x.y.z').get(ME, from));
+      const answers = await sendInTurn(5, () => app.api('x.y.z').get(ME, from));
       expect(statusesOf(answers)).toEqual([401, 401, 401, 401, 429]);
     });
   });
 
-  it('leave no rows behind once their windows have ended', async () => {
+  it('leave no rows after their windows have ended', async () => {
     await app.database.query(
       `INSERT INTO rate_limits VALUES ('past', 1, 0), ('current', 1, ${Date.now() + 60_000})`,
     );
@@ -141,7 +141,7 @@ describe('rate limits', () => {
     await shared.onApplicationShutdown();
   });
 
-  it('keep a bounded number of keys in process memory', async () => {
+  it('keep a limited number of keys in process memory', async () => {
     const limiter = new MemoryStore().createLimiter('unauthorized', 2);
     const names = Array.from({ length: 60_000 }, (_, index) => `address ${index}`);
     for (const name of names) await limiter.consume(name);

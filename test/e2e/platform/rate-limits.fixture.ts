@@ -3,7 +3,7 @@ import { Public, RequireRole } from '#platform/auth';
 import { RateLimited } from '#platform/rate-limit';
 import type { Answer } from '#testing';
 
-/** A controller whose routes are counted in a class of their own. */
+/** A controller whose routes have a separate rate-limit class. */
 @Controller('store/v1/counted')
 @RateLimited('store_listing')
 class ListingController {
@@ -31,17 +31,17 @@ class ListingController {
 @Module({ controllers: [ListingController] })
 export class ListingModule {}
 
-/** A path that any caller may read. */
+/** A path that every caller may read. */
 export const ME = '/registry/v1/me';
 
-/** The outcome of a request: its status, and what remains of the limit that counted it. */
+/** Returns the status of a response, and its RateLimit header without the time. */
 export const outcomeOf = ({ status, headers }: Answer): [number, string | undefined] => [
   status,
   headers.get('ratelimit')?.replace(/;t=([1-9]|[1-5]\d|60)$/, ''),
 ];
 
-/** Sends requests one after the other. */
-export async function inTurn(times: number, send: (index: number) => Promise<Answer>): Promise<Answer[]> {
+/** Sends requests one after another. */
+export async function sendInTurn(times: number, send: (index: number) => Promise<Answer>): Promise<Answer[]> {
   const answers: Answer[] = [];
   for (let index = 0; index < times; index++) answers.push(await send(index));
   return answers;

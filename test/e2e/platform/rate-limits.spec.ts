@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
 import { scrape, seriesOf } from '../../worker/metrics.fixture';
-import { inTurn, ListingModule, ME, outcomeOf, statusesOf } from './rate-limits.fixture';
+import { sendInTurn, ListingModule, ME, outcomeOf, statusesOf } from './rate-limits.fixture';
 
 const DATASETS = '/eval/v1/datasets';
 const LISTING = '/store/v1/counted';
@@ -28,7 +28,7 @@ describe('rate limits', () => {
 
   it('count down in the headers of every response, and end in 429', async () => {
     const viewer = await org.as('viewer');
-    const answers = await inTurn(4, () => viewer.get(DATASETS));
+    const answers = await sendInTurn(4, () => viewer.get(DATASETS));
     expect(answers.map(outcomeOf)).toEqual([
       [200, '"reads";r=2'],
       [200, '"reads";r=1'],
@@ -38,12 +38,12 @@ describe('rate limits', () => {
     expect(answers.map(({ headers }) => headers.get('ratelimit-policy'))).toEqual(
       answers.map(() => '"reads";q=3;w=60'),
     );
-    const [refused] = answers.slice(-1);
-    const seconds = Number(refused!.headers.get('retry-after'));
+    const [rejected] = answers.slice(-1);
+    const seconds = Number(rejected!.headers.get('retry-after'));
     expect(seconds).toBeGreaterThanOrEqual(1);
     expect(seconds).toBeLessThanOrEqual(60);
-    expect(refused!.headers.get('content-type')).toBe('application/problem+json');
-    expect(refused!.body).toEqual({
+    expect(rejected!.headers.get('content-type')).toBe('application/problem+json');
+    expect(rejected!.body).toEqual({
       title: 'Rate limited',
       status: 429,
       detail: `You can send 3 reads per minute. Try again in ${seconds} s.`,
@@ -54,9 +54,9 @@ describe('rate limits', () => {
 
   it('count each class separately', async () => {
     const editor = await org.as('editor');
-    await inTurn(4, () => editor.get(DATASETS));
+    await sendInTurn(4, () => editor.get(DATASETS));
     const body = { workspace_id: org.workspaceId };
-    const written = await inTurn(3, (index) => editor.post(DATASETS, { ...body, name: `written ${index}` }));
+    const written = await sendInTurn(3, (index) => editor.post(DATASETS, { ...body, name: `written ${index}` }));
     expect(statusesOf(written)).toEqual([201, 201, 429]);
     expect(written.map(outcomeOf).at(-1)).toEqual([429, '"writes";r=0']);
     expect(written.at(-1)!.body.detail).toMatch(/^You can send 2 writes per minute\./);
@@ -81,30 +81,30 @@ describe('rate limits', () => {
     expect([head.status, head.headers.get('ratelimit-policy')]).toEqual([200, '"reads";q=3;w=60']);
   });
 
-  it('count exports as telemetry, and refuse them in the encoding of the request', async () => {
+  it('count exports as telemetry, and reject them in the encoding of the request', async () => {
     const runtime = await org.as('runtime');
-    const sent = await inTurn(3, () => runtime.post('/telemetry/v1/traces', { resourceSpans: [] }));
+    const sent = await sendInTurn(3, () => runtime.post('/telemetry/v1/traces', { resourceSpans: [] }));
     expect(sent.map(outcomeOf)).toEqual([
       [200, '"telemetry";r=1'],
       [200, '"telemetry";r=0'],
       [429, '"telemetry";r=0'],
     ]);
-    const refused = await runtime.post('/telemetry/v1/logs', Buffer.alloc(0), {
+    const rejected = await runtime.post('/telemetry/v1/logs', Buffer.alloc(0), {
       'content-type': 'application/x-protobuf',
     });
-    expect([refused.status, refused.headers.get('content-type')]).toEqual([429, 'application/x-protobuf']);
-    expect(refused.body).toContain('rate_limited');
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect([rejected.status, rejected.headers.get('content-type')]).toEqual([429, 'application/x-protobuf']);
+    expect(rejected.body).toContain('rate_limited');
+    expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
   });
 
-  it('count what a route declares, for its controller or for itself', async () => {
+  it('count the class that a route or its controller declares', async () => {
     const editor = await org.member('editor');
-    expect((await inTurn(3, () => editor.get(LISTING))).map(outcomeOf)).toEqual([
+    expect((await sendInTurn(3, () => editor.get(LISTING))).map(outcomeOf)).toEqual([
       [200, '"store_listing";r=1'],
       [200, '"store_listing";r=0'],
       [429, '"store_listing";r=0'],
     ]);
-    expect((await inTurn(2, () => editor.post(LISTING))).map(outcomeOf)).toEqual([
+    expect((await sendInTurn(2, () => editor.post(LISTING))).map(outcomeOf)).toEqual([
       [200, '"proxy";r=0'],
       [429, '"proxy";r=0'],
     ]);
@@ -112,7 +112,7 @@ describe('rate limits', () => {
     expect(outcomeOf(open)).toEqual([200, undefined]);
   });
 
-  it('count each principal of an organization separately, whatever its credential', async () => {
+  it('count each principal of an organization separately, regardless of its credential', async () => {
     const { key } = await org.serviceAccount('viewer');
     const { body } = await app.api().post('/registry/v1/tokens', { api_key: key });
     const [byKey, byToken] = [app.api(key), app.api(body.access_token as string)];
@@ -123,19 +123,19 @@ describe('rate limits', () => {
     expect((await (await org.member('viewer')).get(ME)).status).toBe(200);
   });
 
-  it('count users of the same name in two organizations by themselves', async () => {
+  it('count users of the same name in two organizations separately', async () => {
     const other = await newOrganization(app);
     const [one, two] = await Promise.all(
       [org, other].map(async (each) => app.api(await each.tokenOf('ada', { roles: ['viewer'] }))),
     );
-    expect(statusesOf(await inTurn(4, () => one!.get(ME)))).toEqual([200, 200, 200, 429]);
+    expect(statusesOf(await sendInTurn(4, () => one!.get(ME)))).toEqual([200, 200, 200, 429]);
     expect((await two!.get(ME)).status).toBe(200);
   });
 
   it('count platform principals', async () => {
     const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
     const platform = app.api(await app.issuer.issueToken(claims));
-    const answers = await inTurn(4, () => platform.get('/registry/v1/orgs'));
+    const answers = await sendInTurn(4, () => platform.get('/registry/v1/orgs'));
     expect(statusesOf(answers)).toEqual([200, 200, 200, 429]);
   });
 
@@ -147,7 +147,7 @@ describe('rate limits', () => {
       [400, '"reads";r=2'],
       [403, '"writes";r=1'],
     ]);
-    await inTurn(2, () => viewer.get(DATASETS));
+    await sendInTurn(2, () => viewer.get(DATASETS));
     await viewer.post(DATASETS);
     expect((await viewer.get(DATASETS)).body.code).toBe('rate_limited');
     expect((await viewer.post(DATASETS, '{')).body.code).toBe('rate_limited');
@@ -159,14 +159,14 @@ describe('rate limits', () => {
         principal_type: 'platform',
       }),
     );
-    const refused = await inTurn(4, () => platform.get('/registry/v1/org'));
-    expect(refused.map(outcomeOf)).toEqual(refused.map(() => [403, undefined]));
+    const rejected = await sendInTurn(4, () => platform.get('/registry/v1/org'));
+    expect(rejected.map(outcomeOf)).toEqual(rejected.map(() => [403, undefined]));
   });
 
-  it('leave health and exchanges of keys alone', async () => {
+  it('do not apply to health checks and key exchanges', async () => {
     const { key } = await org.serviceAccount('viewer');
-    const probes = await inTurn(10, () => app.api().get('/health/ready'));
-    const exchanges = await inTurn(5, () => app.api().post('/registry/v1/tokens', { api_key: key }));
+    const probes = await sendInTurn(10, () => app.api().get('/health/ready'));
+    const exchanges = await sendInTurn(5, () => app.api().post('/registry/v1/tokens', { api_key: key }));
     expect(new Set([...probes, ...exchanges].map((answer) => String(outcomeOf(answer))))).toEqual(
       new Set(['200,']),
     );
@@ -177,7 +177,7 @@ describe('rate limits', () => {
     const series = async (): Promise<number> =>
       seriesOf(await scrape(app.app), 'registry_http_requests_rate_limited_total')['class=reads'] ?? 0;
     const before = await series();
-    await inTurn(5, () => viewer.get(ME));
+    await sendInTurn(5, () => viewer.get(ME));
     expect((await series()) - before).toBe(2);
   });
 });
@@ -192,7 +192,7 @@ describe('without settings', () => {
   });
   afterAll(() => app.close());
 
-  it('only the store listing is limited for a caller', async () => {
+  it('apply to a caller only in the Store listing', async () => {
     const org = await newOrganization(app);
     const editor = await org.as('editor');
     const name = randomBytes(4).toString('hex');
@@ -209,15 +209,15 @@ describe('without settings', () => {
     ]);
   });
 
-  it('public documents are limited by address', async () => {
+  it('apply to public documents by address', async () => {
     const paths = ['/openapi.json', '/docs', '/docs/start.js', '/.well-known/jwks.json'];
     const from = (address: string) => ({ 'x-forwarded-for': address });
-    const read = await inTurn(4, (index) => app.api().get(paths[index]!, from('192.0.2.1')));
-    const refused = await inTurn(4, (index) => app.api().get(paths[index]!, from('192.0.2.1')));
+    const read = await sendInTurn(4, (index) => app.api().get(paths[index]!, from('192.0.2.1')));
+    const rejected = await sendInTurn(4, (index) => app.api().get(paths[index]!, from('192.0.2.1')));
     expect(read.map(outcomeOf)).toEqual([3, 2, 1, 0].map((left) => [200, `"documents";r=${left}`]));
-    expect(refused.map(outcomeOf)).toEqual(refused.map(() => [429, '"documents";r=0']));
-    expect(refused[1]!.headers.get('content-type')).toBe('application/problem+json');
-    expect(refused[1]!.body).toMatchObject({
+    expect(rejected.map(outcomeOf)).toEqual(rejected.map(() => [429, '"documents";r=0']));
+    expect(rejected[1]!.headers.get('content-type')).toBe('application/problem+json');
+    expect(rejected[1]!.body).toMatchObject({
       code: 'rate_limited',
       detail: expect.stringMatching(
         /^You can send 4 requests for public documents from one address per minute\. Try again in \d+ s\.$/,

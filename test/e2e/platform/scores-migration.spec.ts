@@ -47,7 +47,7 @@ describe('the migration of scores into one table', () => {
       )
     ).rows;
 
-  it('keeps the scores of people, with their chain', async () => {
+  it('keeps the scores of people, with their history', async () => {
     const of = {
       scorer_name: 'person',
       scorer_version: 1,
@@ -61,7 +61,7 @@ describe('the migration of scores into one table', () => {
     ]);
   });
 
-  it('keeps the scores of runs, of which the newest of a version and target is current, and no errors', async () => {
+  it('keeps the scores of runs without errors, and makes the newest of each version and target current', async () => {
     const of = { scorer_name: 'code', scorer_version: 1, comment: null, label: null };
     const onTrace = { ...of, target_kind: 'trace', target_id: 't1' };
     expect(await scoresOf('hosted')).toEqual([
@@ -71,7 +71,7 @@ describe('the migration of scores into one table', () => {
     ]);
   }); // prettier-ignore
 
-  it('lists the scores of uploaded results under ids of their own, which sort by time', async () => {
+  it('creates scores of uploaded results with new ids, which sort by time', async () => {
     const of = { target_kind: 'result', is_superseded: false, superseded_by: null, score_id: expect.stringMatching(/^score_0[0-9a-z]{25}$/) as string };
     const rows = await scoresOf('client');
     expect(rows).toEqual([

@@ -22,8 +22,8 @@ describe('a POST that only reads', () => {
     const organization = await newOrganization(app);
     const editor = await organization.as('editor');
     viewer = await organization.as('viewer');
-    const made = await editor.post('/eval/v1/experiments', { workspace_id: editor.workspaceId, name: 'one' });
-    experiment = made.body.experiment_id as string;
+    const created = await editor.post('/eval/v1/experiments', { workspace_id: editor.workspaceId, name: 'one' });
+    experiment = created.body.experiment_id as string;
   });
   afterAll(() => app.close());
 
@@ -36,7 +36,7 @@ describe('a POST that only reads', () => {
   const send = (path: string, text: string | Uint8Array, headers?: Record<string, string>) =>
     viewer.post(path.replace(':experiment', experiment), text, headers);
 
-  it.each(SELECTIONS)('to %s may have a body of %d bytes, and no more', async (path, limit) => {
+  it.each(SELECTIONS)('to %s accepts a body of at most %d bytes', async (path, limit) => {
     const text = JSON.stringify(bodyOf(path));
     expect((await send(path, text.padEnd(limit))).status).toBe(200);
     const large = await send(path, text.padEnd(limit + 1));
@@ -46,7 +46,7 @@ describe('a POST that only reads', () => {
     expect([bomb.status, bomb.body.code]).toEqual([413, 'compressed_payload_too_large']);
   });
 
-  it.each(SELECTIONS)('to %s ignores an Idempotency-Key, whatever it is', async (path) => {
+  it.each(SELECTIONS)('to %s ignores any Idempotency-Key', async (path) => {
     const text = JSON.stringify(bodyOf(path));
     for (const key of ['one', 'one', 'k'.repeat(256)]) {
       const answer = await send(path, text, { 'idempotency-key': key });
@@ -57,7 +57,7 @@ describe('a POST that only reads', () => {
   });
 
   it.each(['/registry/v1/tokens', '/registry/v1/tokens/revoke'])(
-    'is as small as the body of a POST to %s: 16 KiB',
+    'has the same small limit as a POST to %s: 16 KiB',
     async (path) => {
       const large = await viewer.post(path, '{}'.padEnd(16 * KIB + 1));
       expect([large.status, large.body.code]).toEqual([413, 'payload_too_large']);

@@ -3,7 +3,7 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
-import { holdExperiment, untilHeld } from './held-experiment.fixture';
+import { blockExperiment, untilBlocked } from './blocked-experiment.fixture';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
@@ -20,7 +20,7 @@ describe('a service that stops', () => {
   let agent: http.Agent;
 
   beforeEach(async () => {
-    // more than a test may take: nothing here ends because time ran out
+    // longer than a test, so that nothing here ends because of the timeout
     app = await createTestApp({ env: { SHUTDOWN_SECONDS: '600' } });
     org = await newOrganization(app);
     token = await org.token('editor');
@@ -57,12 +57,12 @@ describe('a service that stops', () => {
       request.end(JSON.stringify({ workspace_id: org.workspaceId, name }));
     });
 
-  it('answers requests in progress, accepts no more, and ends after the last answer', async () => {
+  it('completes requests in progress, accepts no new ones, and ends after the last response', async () => {
     expect(await create('before')).toMatchObject({ status: 201, connection: 'keep-alive' });
-    const { release } = await holdExperiment(app, 'under way');
+    const { release } = await blockExperiment(app, 'under way');
     const { port } = app.app.getHttpServer().address() as AddressInfo;
     const underWay = create('under way');
-    await untilHeld(app);
+    await untilBlocked(app);
     const closed = app.close();
     await untilDeaf();
     await expect(fetch(`http://127.0.0.1:${port}/health/live`)).rejects.toThrow('fetch failed');
@@ -73,9 +73,9 @@ describe('a service that stops', () => {
   });
 
   it('sends Connection: close on busy connections', async () => {
-    const { release } = await holdExperiment(app, 'last');
+    const { release } = await blockExperiment(app, 'last');
     const last = create('last');
-    await untilHeld(app);
+    await untilBlocked(app);
     const queued = create('queued for the same connection');
     const closed = app.close();
     await untilDeaf();

@@ -42,7 +42,7 @@ describe('statistics of tables that have grown', () => {
     return row!.rows;
   };
 
-  /** Sessions report what they changed within a second or so. */
+  /** Waits until PostgreSQL reports changes of a table, which takes about a second. */
   async function untilReported(table: string): Promise<void> {
     for (const until = Date.now() + 30_000; Date.now() < until; await delay(200)) {
       const [row] = await app.database.query<{ changed: number }>(
@@ -67,7 +67,7 @@ describe('statistics of tables that have grown', () => {
     expect(await new StatisticsRepository(app.database).analyzeOutgrown()).toBeNull();
   });
 
-  it('are collected of the other tables after one has failed, the one that has grown most first', async () => {
+  it('are collected of other tables even if one fails, in the order of their growth', async () => {
     await createTable('failing', 40_000, 'RAISE division_by_zero');
     await createTable('larger', 20_000);
     await createTable('smaller', 10_000);
@@ -80,19 +80,19 @@ describe('statistics of tables that have grown', () => {
     await app.database.query('DROP TABLE failing');
   });
 
-  it('are not missed of a table that has vanished', async () => {
+  it('are not required of a table that was dropped', async () => {
     await createTable('vanishing', 5_000);
     await untilReported('vanishing');
     const { runWithoutTimeout } = app.database;
-    jest.spyOn(app.database, 'runWithoutTimeout').mockImplementation(async (...given) => {
+    jest.spyOn(app.database, 'runWithoutTimeout').mockImplementation(async (...args) => {
       await app.database.query('DROP TABLE vanishing');
-      return runWithoutTimeout.apply(app.database, given);
+      return runWithoutTimeout.apply(app.database, args);
     });
     expect(await statistics.analyzeOutgrown()).toBe('vanishing');
     expect(await statistics.analyzeOutgrown()).toBeNull();
   });
 
-  it('do not keep the process from stopping', async () => {
+  it('do not prevent the process from stopping', async () => {
     await createTable('slow', 5_000, 'PERFORM pg_sleep(60)');
     await untilReported('slow');
     const analysis = statistics.analyzeOutgrown();

@@ -31,39 +31,39 @@ describe('a trace endpoint', () => {
     client = api.caller(await org.token('viewer'), org.workspaceId);
   }
 
-  async function ask(times = 1): Promise<void> {
+  async function sendRequests(times = 1): Promise<void> {
     for (let time = 0; time < times; time += 1) expect((await client.get(EXPERIMENTS)).status).toBe(200);
   }
 
   const warnings = () => api.lines.filter(({ msg }) => msg === UNSENT);
 
-  it('that refuses traces is logged once, and once when it recovers', async () => {
+  it('that rejects traces is logged once, and once more when it recovers', async () => {
     endpoint.status = 400;
     await start();
     for (let sent = 1; sent <= 3; sent += 1) {
-      await ask();
+      await sendRequests();
       await endpoint.received(({ kind }) => kind === 'server', sent);
     }
     expect(warnings()).toHaveLength(1);
     expect(warnings()[0]).toMatchObject({ level: 'warn' });
     endpoint.status = 200;
-    await ask();
+    await sendRequests();
     await api.line(({ msg }) => msg === 'traces can be sent again');
     expect(warnings()).toHaveLength(1);
     expect(await api.stop()).toBe(0);
   });
 
-  it('that is unreachable breaks nothing', async () => {
+  it('that is unreachable does not affect requests', async () => {
     await endpoint.close();
     await start({ OTEL_EXPORTER_OTLP_TIMEOUT: '200' });
-    await ask();
+    await sendRequests();
     await api.line(({ msg }) => msg === UNSENT);
-    await ask();
+    await sendRequests();
     expect(await api.stop()).toBe(0);
     expect(warnings()).toHaveLength(1);
   });
 
-  it('that hangs delays no answer and no shutdown, and costs bounded memory', async () => {
+  it('that hangs does not delay responses or the shutdown, and uses a limited amount of memory', async () => {
     let release: (status: number) => void = () => undefined;
     endpoint.status = new Promise((resolve) => (release = resolve));
     const never = '600000';
@@ -73,26 +73,26 @@ describe('a trace endpoint', () => {
       OTEL_EXPORTER_OTLP_TIMEOUT: never,
       SHUTDOWN_SECONDS: '6',
     });
-    await ask();
+    await sendRequests();
     await endpoint.received(() => true);
-    await ask(30);
+    await sendRequests(30);
     const inFlight = endpoint.spans.length;
     release(200);
-    await endpoint.received(() => true, inFlight + 1); // what was queued
-    const known = new Set(endpoint.spans.map(({ traceId }) => traceId));
-    await ask();
-    await endpoint.received(({ traceId }) => !known.has(traceId)); // there is room again
+    await endpoint.received(() => true, inFlight + 1); // the queued spans
+    const earlier = new Set(endpoint.spans.map(({ traceId }) => traceId));
+    await sendRequests();
+    await endpoint.received(({ traceId }) => !earlier.has(traceId)); // the queue has room again
     endpoint.status = new Promise(() => undefined);
-    await ask();
+    await sendRequests();
     expect(inFlight).toBeLessThanOrEqual(8);
     expect(await api.stop()).toBe(0);
-    // the first batch, the queue, and what came after it was sent
+    // the first batch, the queue, and the spans after it was sent
     expect(endpoint.spans.length).toBeLessThanOrEqual(8 * 3);
   });
 
   it('gets pending spans when the process stops', async () => {
     await start({ OTEL_BSP_SCHEDULE_DELAY: '3600000' });
-    await ask();
+    await sendRequests();
     expect(endpoint.exports).toEqual([]);
     expect(await api.stop()).toBe(0);
     expect(endpoint.spans.filter(({ kind }) => kind === 'server')).toHaveLength(1);

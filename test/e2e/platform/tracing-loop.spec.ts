@@ -40,43 +40,43 @@ describe('a service that sends its traces to itself', () => {
 
   const tracesOf = (id: string) => `${EXPERIMENTS}/${experimentId}/traces/${id}`;
 
-  /** The spans of a trace that are stored, sorted; read through another process, whose requests are not traced. */
-  async function stored(traceId: string): Promise<string[]> {
+  /** Returns the stored span ids of a trace, sorted. Reads them through another process, whose requests are not traced. */
+  async function storedSpanIds(traceId: string): Promise<string[]> {
     const { status, body } = await on.on.evaluator.get(`${tracesOf(traceId)}/spans?limit=500`);
     return status === 404 ? [] : body.items.map((span: any) => span.span_id as string).sort();
   }
 
-  const sent = (traceId: string): OtlpSpan[] => endpoint.spans.filter((span) => span.traceId === traceId);
+  const exportedSpans = (traceId: string): OtlpSpan[] => endpoint.spans.filter((span) => span.traceId === traceId);
 
-  /** Makes a request of a trace, and waits until its span is stored. */
-  async function traced(): Promise<string> {
+  /** Sends a traced request, and waits until its span is stored. Returns the id of the trace. */
+  async function sendTraced(): Promise<string> {
     const traceId = newTraceId();
     await client.get(EXPERIMENTS, { traceparent: `00-${traceId}-${newSpanId()}-01` });
     const [request] = await endpoint.received((span) => span.traceId === traceId && span.kind === 'server');
-    while (!(await stored(traceId)).includes(request!.spanId)) await sleep(10);
+    while (!(await storedSpanIds(traceId)).includes(request!.spanId)) await sleep(10);
     return traceId;
   }
 
   it('stores each span once, and traces no exports', async () => {
     const traceIds: string[] = [];
-    for (let round = 0; round < 3; round += 1) traceIds.push(await traced());
+    for (let round = 0; round < 3; round += 1) traceIds.push(await sendTraced());
     const count = endpoint.exports.length;
     await sleep(20 * EXPORT_EVERY);
     expect(endpoint.exports).toHaveLength(count);
     expect(new Set(endpoint.spans.map(({ traceId }) => traceId))).toEqual(new Set(traceIds));
     for (const traceId of traceIds) {
-      expect(await stored(traceId)).toEqual(
-        sent(traceId)
+      expect(await storedSpanIds(traceId)).toEqual(
+        exportedSpans(traceId)
           .map(({ spanId }) => spanId)
           .sort(),
       );
     }
   });
 
-  it('traces no scoring of its own traces', async () => {
+  it('does not trace the scoring of its own traces', async () => {
     const rule = await on.rule({}, undefined, on.on.evaluator);
     const before = new Set(endpoint.spans.map(({ traceId }) => traceId));
-    const traceId = await traced();
+    const traceId = await sendTraced();
     await on.seen(rule, 1);
     expect(await on.scored(rule)).toContain(traceId);
     await sleep(20 * EXPORT_EVERY);

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { createTestApp, type TestApp } from '#testing';
 import { TraceEndpoint, tracedTo } from './tracing.fixture';
 
-/** What `npm start` ends with, when all is installed and built. */
+/** The last command of `npm start`. */
 const START = `await import('${pathToFileURL(path.resolve('dist/src/standalone.js')).href}')`;
 
 describe('the traces of the standalone process', () => {

@@ -8,24 +8,24 @@ import { gunzipSync } from 'node:zlib';
 import { decodeTraceRequest, type OtlpSpan } from '#otlp';
 import { ApiClient, type TestApp } from '#testing';
 
-/** Milliseconds between exports: short, so that tests need not wait. */
+/** Milliseconds between exports, short for tests. */
 export const EXPORT_EVERY = 50;
 
-/** An export as it arrived. */
+/** A received export. */
 export interface RecordedExport {
   url: string;
   headers: http.IncomingHttpHeaders;
-  /** Inflated. */
+  /** The decompressed body. */
   body: Buffer;
   spans: OtlpSpan[];
 }
 
-/** An OTLP/HTTP endpoint that records what it is sent. */
+/** An OTLP/HTTP endpoint that records exports. */
 export class TraceEndpoint {
   readonly exports: RecordedExport[] = [];
-  /** What it answers each time; never, while the promise is open. */
+  /** The status of its responses. It does not respond while a promise is pending. */
   status: number | Promise<number> = 200;
-  /** Where it passes exports on to, and whose answer it gives. */
+  /** The server to which it forwards exports, and whose status it returns. */
   target: string | null = null;
 
   private constructor(
@@ -38,7 +38,7 @@ export class TraceEndpoint {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     const endpoint = new TraceEndpoint(server, `http://127.0.0.1:${port}`);
-    server.on('request', (request, response) => void endpoint.take(request, response));
+    server.on('request', (request, response) => void endpoint.receive(request, response));
     return endpoint;
   }
 
@@ -46,11 +46,11 @@ export class TraceEndpoint {
     return this.exports.flatMap(({ spans }) => spans);
   }
 
-  /** Waits until it has this many matching spans. */
-  async received(isMeant: (span: OtlpSpan) => boolean, count = 1): Promise<OtlpSpan[]> {
+  /** Waits until `count` matching spans have arrived. */
+  async received(isMatch: (span: OtlpSpan) => boolean, count = 1): Promise<OtlpSpan[]> {
     for (;;) {
-      const found = this.spans.filter(isMeant);
-      if (found.length >= count) return found;
+      const spans = this.spans.filter(isMatch);
+      if (spans.length >= count) return spans;
       await sleep(10);
     }
   }
@@ -60,25 +60,25 @@ export class TraceEndpoint {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private async take(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+  private async receive(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const sent = Buffer.concat(await request.toArray());
     const body = request.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent;
     const encoding = request.headers['content-type'] === 'application/json' ? 'json' : 'protobuf';
     const { spans } = decodeTraceRequest(body, encoding);
     this.exports.push({ url: request.url!, headers: request.headers, body, spans });
-    const status = this.target === null ? await this.status : await this.pass(request, sent);
+    const status = this.target === null ? await this.status : await this.forward(request, sent);
     response.writeHead(status, { 'content-type': request.headers['content-type'] }).end();
   }
 
-  private async pass({ headers, url }: http.IncomingMessage, body: Buffer): Promise<number> {
-    const passed = ['authorization', 'x-service-workspace-id', 'content-type', 'content-encoding'];
-    const kept = passed.flatMap((name): [string, string][] => {
+  private async forward({ headers, url }: http.IncomingMessage, body: Buffer): Promise<number> {
+    const names = ['authorization', 'x-service-workspace-id', 'content-type', 'content-encoding'];
+    const forwarded = names.flatMap((name): [string, string][] => {
       const value = headers[name];
       return typeof value === 'string' ? [[name, value]] : [];
     });
-    const answer = await fetch(`${this.target}${url}`, { method: 'POST', headers: kept, body });
-    await answer.arrayBuffer();
-    return answer.status;
+    const response = await fetch(`${this.target}${url}`, { method: 'POST', headers: forwarded, body });
+    await response.arrayBuffer();
+    return response.status;
   }
 }
 
@@ -88,7 +88,7 @@ export type LogLine = Record<string, unknown>;
 /** A process of the service, as an operator starts it. */
 export class ServiceProcess {
   private output = '';
-  /** What it wrote to standard error. */
+  /** The text that it wrote to standard error. */
   errors = '';
 
   private constructor(private readonly child: ChildProcess) {
@@ -96,7 +96,7 @@ export class ServiceProcess {
     child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
   }
 
-  /** Starts the API or a worker on the database of an application, and waits until it runs. */
+  /** Starts the API or a worker with the database of an application, and waits until it runs. */
   static async start(
     entry: 'main' | 'worker',
     app: TestApp,
@@ -116,12 +116,12 @@ export class ServiceProcess {
     return started;
   }
 
-  /** Where the API listens. */
+  /** The URL of the API. */
   get url(): string {
     return String(this.lines.find(({ msg }) => msg === 'the API is listening')?.url);
   }
 
-  /** A caller of the API, within a workspace. */
+  /** Returns a client of the API within a workspace. */
   caller(token: string, workspaceId: string): ApiClient {
     return new ApiClient(this.url, token).in(workspaceId);
   }
@@ -134,16 +134,16 @@ export class ServiceProcess {
       .map((line) => JSON.parse(line) as LogLine);
   }
 
-  /** Waits for a line of its log. */
-  async line(isMeant: (line: LogLine) => boolean): Promise<LogLine> {
+  /** Waits for a line of the log. */
+  async line(isMatch: (line: LogLine) => boolean): Promise<LogLine> {
     for (;;) {
-      const found = this.lines.find(isMeant);
-      if (found) return found;
+      const line = this.lines.find(isMatch);
+      if (line) return line;
       await sleep(10);
     }
   }
 
-  /** Asks it to stop. @returns its exit code */
+  /** Stops the process with SIGTERM. @returns the exit code */
   stop(): Promise<number | null> {
     return this.end('SIGTERM');
   }
@@ -162,7 +162,7 @@ export class ServiceProcess {
   }
 }
 
-/** Variables by which a process sends its traces to an endpoint. */
+/** Returns environment variables with which a process sends its traces to an endpoint. */
 export const tracedTo = (
   { url }: TraceEndpoint,
   env: Record<string, string> = {},

@@ -17,8 +17,8 @@ import { ServiceProcess, TraceEndpoint, tracedTo } from './tracing.fixture';
 const EXPERIMENTS = '/eval/v1/experiments';
 const SECRET = 'what-nobody-else-may-read';
 
-/** Has a process tell at its end what it has loaded. */
-const TELL_LOADED = `--require ${path.join(__dirname, 'loaded.child.js')}`;
+/** Makes a process print its loaded packages at exit. */
+const PRINT_LOADED = `--require ${path.join(__dirname, 'loaded.child.js')}`;
 
 const isServer = (span: OtlpSpan): boolean => span.kind === 'server';
 const newTraceparent = (traceId: string, flags = '01'): string => `00-${traceId}-${newSpanId()}-${flags}`;
@@ -43,20 +43,20 @@ describe('the traces of the service itself', () => {
     await app.close();
   });
 
-  /** Asks for a list, as part of a trace. @returns the id of the trace */
-  async function ask(caller: ApiClient = client, flags?: string): Promise<string> {
+  /** Requests a list as part of a new trace. @returns the id of the trace */
+  async function sendTraced(caller: ApiClient = client, flags?: string): Promise<string> {
     const traceId = newTraceId();
     const { status } = await caller.get(EXPERIMENTS, { traceparent: newTraceparent(traceId, flags) });
     expect(status).toBe(200);
     return traceId;
   }
 
-  /** The span of a request that is part of a trace. */
+  /** Waits for the server span of a trace. */
   async function serverSpan(traceId: string): Promise<OtlpSpan> {
     return (await endpoint.received((span) => isServer(span) && span.traceId === traceId))[0]!;
   }
 
-  /** Runs another process, with an endpoint of its own, and stops it. */
+  /** Runs another process with its own endpoint, and stops it. */
   async function withProcess(
     env: (other: TraceEndpoint) => Record<string, string>,
     work: (caller: ApiClient, other: TraceEndpoint) => Promise<unknown>,
@@ -116,7 +116,7 @@ describe('the traces of the service itself', () => {
     };
     const { other } = await withProcess(
       () => env,
-      (caller) => ask(caller),
+      (caller) => sendTraced(caller),
     );
     const [sent] = other.exports;
     expect(sent!.headers).toMatchObject({
@@ -140,7 +140,7 @@ describe('the traces of the service itself', () => {
     expect(await api.line(({ trace_id }) => trace_id === traceId)).toMatchObject({ msg: 'request' });
   });
 
-  it('have the id in problems and the log, also without a client trace', async () => {
+  it('have the id in problems and the log, even without a client trace', async () => {
     const { body } = await client.get(`${EXPERIMENTS}/exp_none`);
     expect(await serverSpan(body.trace_id)).toMatchObject({ parentSpanId: null });
     expect(await api.line(({ trace_id }) => trace_id === body.trace_id)).toMatchObject({ status: 404 });
@@ -171,7 +171,7 @@ describe('the traces of the service itself', () => {
     request.on('error', () => undefined);
     request.write('{', () => request.destroy());
     expect((await serverSpan(traceId)).attributes).toMatchObject({ 'error.type': 'aborted' });
-    const answered = await serverSpan(await ask());
+    const answered = await serverSpan(await sendTraced());
     expect(answered.attributes).not.toHaveProperty('error.type');
   });
 
@@ -203,7 +203,7 @@ describe('the traces of the service itself', () => {
     const traceId = newTraceId();
     const traceparent = newTraceparent(traceId);
     const body = jsonExport([newSpan()]);
-    // the last ones are missing: an endpoint that lacks a part of its path
+    // the last ones lack a part of the path
     const missing = ['/v1/traces', '/v1/traces?x=1', '/api/v1/logs', '/V1/Metrics/'];
     for (const path of [
       '/telemetry/v1/traces',
@@ -215,22 +215,22 @@ describe('the traces of the service itself', () => {
     }
     await exporter.get('/health/ready', { traceparent });
     await exporter.get('/health/live', { traceparent });
-    await serverSpan(await ask()); // what came before it has been sent
+    await serverSpan(await sendTraced()); // all earlier spans have been sent
     expect(endpoint.spans.filter((span) => span.traceId === traceId)).toEqual([]);
     const served = new Set(endpoint.spans.filter(isServer).map((span) => span.traceId));
     expect(endpoint.spans.filter((span) => !served.has(span.traceId))).toEqual([]);
   });
 
-  it('are not sampled when the client’s trace is not', async () => {
-    const unwanted = await ask(client, '00');
-    await serverSpan(await ask());
+  it('are not sampled if the client’s trace is not', async () => {
+    const unwanted = await sendTraced(client, '00');
+    await serverSpan(await sendTraced());
     expect(endpoint.spans.filter(({ traceId }) => traceId === unwanted)).toEqual([]);
   });
 
-  it('are off when OpenTelemetry is disabled, without loading its SDK', async () => {
+  it('are off if OpenTelemetry is disabled, without loading its SDK', async () => {
     const { code, errors, other } = await withProcess(
-      () => ({ OTEL_SDK_DISABLED: 'true', NODE_OPTIONS: TELL_LOADED }),
-      (caller) => ask(caller),
+      () => ({ OTEL_SDK_DISABLED: 'true', NODE_OPTIONS: PRINT_LOADED }),
+      (caller) => sendTraced(caller),
     );
     expect(code).toBe(0);
     expect(other.exports).toEqual([]);
@@ -238,14 +238,14 @@ describe('the traces of the service itself', () => {
     expect(errors).toMatch(/^loaded: (@opentelemetry\/api)?\n$/);
   });
 
-  it('are on when only a traces endpoint is set', async () => {
+  it('are on if only a traces endpoint is set', async () => {
     const { code, errors, other } = await withProcess(
       ({ url }) => ({
         OTEL_EXPORTER_OTLP_ENDPOINT: '',
         OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/here`,
-        NODE_OPTIONS: TELL_LOADED,
+        NODE_OPTIONS: PRINT_LOADED,
       }),
-      (caller) => ask(caller),
+      (caller) => sendTraced(caller),
     );
     expect(code).toBe(0);
     expect(other.exports[0]!.url).toBe('/here');

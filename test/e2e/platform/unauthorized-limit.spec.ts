@@ -1,5 +1,5 @@
 import { type Answer, createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
-import { inTurn, ME, outcomeOf, statusesOf } from './rate-limits.fixture';
+import { sendInTurn, ME, outcomeOf, statusesOf } from './rate-limits.fixture';
 
 const TOKENS = '/registry/v1/tokens';
 const LIMIT = 4;
@@ -20,28 +20,28 @@ describe('requests that end in 401', () => {
   const newAddress = (): string => `203.0.113.${++addresses}`;
   const from = (address: string) => ({ 'x-forwarded-for': address });
   const exhaust = (address: string): Promise<Answer[]> =>
-    inTurn(LIMIT, () => app.api('x.y.z').get(ME, from(address)));
+    sendInTurn(LIMIT, () => app.api('x.y.z').get(ME, from(address)));
 
-  it('are counted by address, and become 429 beyond the limit', async () => {
+  it('are counted by address, and end in 429 above the limit', async () => {
     const address = newAddress();
-    const answers = await inTurn(LIMIT + 1, () => app.api('x.y.z').get(ME, from(address)));
+    const answers = await sendInTurn(LIMIT + 1, () => app.api('x.y.z').get(ME, from(address)));
     expect(answers.map(outcomeOf)).toEqual([
       ...[3, 2, 1, 0].map((left) => [401, `"unauthorized";r=${left}`]),
       [429, '"unauthorized";r=0'],
     ]);
-    const refused = answers.at(-1)!;
-    expect(refused.headers.get('ratelimit-policy')).toBe(`"unauthorized";q=${LIMIT};w=60`);
-    expect(refused.headers.get('www-authenticate')).toBeNull();
-    const seconds = Number(refused.headers.get('retry-after'));
+    const rejected = answers.at(-1)!;
+    expect(rejected.headers.get('ratelimit-policy')).toBe(`"unauthorized";q=${LIMIT};w=60`);
+    expect(rejected.headers.get('www-authenticate')).toBeNull();
+    const seconds = Number(rejected.headers.get('retry-after'));
     expect(seconds).toBeGreaterThanOrEqual(1);
-    expect(refused.body).toMatchObject({
+    expect(rejected.body).toMatchObject({
       code: 'rate_limited',
       detail: `You can send ${LIMIT} requests without a valid credential from one address per minute. Try again in ${seconds} s. A valid credential is accepted at any time.`,
     });
     expect((await app.api('x.y.z').get(ME, from(newAddress()))).status).toBe(401);
   });
 
-  it('count whatever the reason and the route, the exchange of keys included', async () => {
+  it('are counted for every reason and route, including the exchange of keys', async () => {
     const address = newAddress();
     const form = new URLSearchParams({ grant_type: 'client_credentials' });
     const basic = { ...from(address), authorization: `Basic ${btoa('x:rsk_wrong')}` };
@@ -52,17 +52,17 @@ describe('requests that end in 401', () => {
       await app.api().post(TOKENS, form, basic),
     ];
     expect(statusesOf(answers)).toEqual([401, 401, 401, 401]);
-    const refused = [
+    const rejected = [
       await app.api().post(TOKENS, { api_key: 'rsk_wrong' }, from(address)),
       await app.api().post(TOKENS, form, basic),
       await app.api().post('/telemetry/v1/traces', { resourceSpans: [] }, from(address)),
     ];
-    expect(refused.map(({ status, body }) => [status, body.code])).toEqual(
-      refused.map(() => [429, 'rate_limited']),
+    expect(rejected.map(({ status, body }) => [status, body.code])).toEqual(
+      rejected.map(() => [429, 'rate_limited']),
     );
   });
 
-  it('never cost a valid credential its answer', async () => {
+  it('never affect requests with a valid credential', async () => {
     const address = newAddress();
     await exhaust(address);
     const { key } = await org.serviceAccount('viewer');
@@ -79,15 +79,15 @@ describe('requests that end in 401', () => {
     expect((await app.api('x.y.z').get(ME, from(address))).status).toBe(429);
   });
 
-  it('do not count requests with a valid credential', async () => {
+  it('are counted without requests that have a valid credential', async () => {
     const address = newAddress();
     const viewer = app.api(await org.token('viewer'));
-    await inTurn(LIMIT * 2, () => viewer.get(ME, from(address)));
+    await sendInTurn(LIMIT * 2, () => viewer.get(ME, from(address)));
     expect(statusesOf(await exhaust(address))).toEqual([401, 401, 401, 401]);
   });
 
-  it('count an IPv6 network as one address, and an IPv4-mapped address as IPv4', async () => {
-    const network = await inTurn(LIMIT + 1, (index) =>
+  it('are counted for an IPv6 network as one address, and for an IPv4-mapped address as IPv4', async () => {
+    const network = await sendInTurn(LIMIT + 1, (index) =>
       app.api('x.y.z').get(ME, from(`2001:db8:0:1:${index}::1`)),
     );
     expect(statusesOf(network).at(-1)).toBe(429);
@@ -97,15 +97,15 @@ describe('requests that end in 401', () => {
     expect((await app.api('x.y.z').get(ME, from(`::ffff:${address}`))).status).toBe(429);
   });
 
-  it('trust the last address that no trusted proxy has', async () => {
+  it('are counted for the last address that is not a trusted proxy', async () => {
     const address = newAddress();
-    const answers = await inTurn(LIMIT + 1, (index) =>
+    const answers = await sendInTurn(LIMIT + 1, (index) =>
       app.api('x.y.z').get(ME, from(`6.6.6.${index}, ${address}, 10.0.0.${index}`)),
     );
     expect(statusesOf(answers).at(-1)).toBe(429);
   });
 
-  it('ignore X-Forwarded-For of senders that are not trusted', async () => {
+  it('are counted without X-Forwarded-For if the sender is not trusted', async () => {
     const { databaseUrl, issuer, env } = app;
     const direct = await createTestApp({
       databaseUrl,
@@ -113,7 +113,7 @@ describe('requests that end in 401', () => {
       env: { SECRETS_KEY: env.SECRETS_KEY!, RATE_LIMIT_UNAUTHORIZED: String(LIMIT) },
     });
     try {
-      const answers = await inTurn(LIMIT + 1, () => direct.api('x.y.z').get(ME, from(newAddress())));
+      const answers = await sendInTurn(LIMIT + 1, () => direct.api('x.y.z').get(ME, from(newAddress())));
       expect(statusesOf(answers).at(-1)).toBe(429);
       expect((await direct.api(await org.token('viewer')).get(ME)).status).toBe(200);
     } finally {

@@ -22,11 +22,11 @@ describe('a resource that a developer adds', () => {
   afterAll(() => app.close());
 
   it('follows the rules of all resources', async () => {
-    const made = await evaluator.post('/eval/v1/checklist-items', { workspace_id, name: 'License is clear' });
-    expect(made).toMatchObject({ status: 201, body: { name: 'License is clear', is_required: true } });
-    const item = made.headers.get('location')!;
-    const unchanged = await evaluator.patch(item, made.body);
-    expect(unchanged).toMatchObject({ status: 200, body: made.body });
+    const created = await evaluator.post('/eval/v1/checklist-items', { workspace_id, name: 'License is clear' });
+    expect(created).toMatchObject({ status: 201, body: { name: 'License is clear', is_required: true } });
+    const item = created.headers.get('location')!;
+    const unchanged = await evaluator.patch(item, created.body);
+    expect(unchanged).toMatchObject({ status: 200, body: created.body });
     const stale = await evaluator.patch(item, { is_required: false }, { 'if-match': '"0"' });
     expect(stale).toMatchObject({ status: 412, body: { code: 'precondition_failed' } });
     const changed = await evaluator.patch(item, { is_required: false }, { 'if-match': '"1"' });
@@ -38,7 +38,7 @@ describe('a resource that a developer adds', () => {
       name: 'License is clear',
     });
     expect(taken.status).toBe(409);
-    expect(taken.body.detail).toContain(made.body.item_id);
+    expect(taken.body.detail).toContain(created.body.item_id);
     expect((await evaluator.post(`${item}/archive`)).body.archived_at).not.toBeNull();
     expect((await evaluator.get('/eval/v1/checklist-items')).body.items).toEqual([]);
     expect((await evaluator.post(`${item}/restore`)).body).toMatchObject({
@@ -53,8 +53,8 @@ describe('a resource that a developer adds', () => {
   it('is quoted in the documentation', () => {
     const page = readFileSync(path.resolve('docs/guides/adding-a-resource.md'), 'utf8');
     const folder = path.resolve('examples/adding-a-resource');
-    const shown = readdirSync(folder).filter((file) => page.includes(`examples/adding-a-resource/${file}`));
-    expect(shown.sort()).toEqual(readdirSync(folder).sort());
+    const mentioned = readdirSync(folder).filter((file) => page.includes(`examples/adding-a-resource/${file}`));
+    expect(mentioned.sort()).toEqual(readdirSync(folder).sort());
     const service = readFileSync(path.join(folder, 'checklist-item.service.ts'), 'utf8');
     expect(page).toContain(service.slice(service.indexOf('const CHECKLIST_ITEM')).trim());
   });

@@ -1,6 +1,6 @@
 import { type Answer, type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
 
-/** A body that only the stored resource shows to be invalid. */
+/** A body that is invalid only in combination with the stored resource. */
 interface InvalidBody {
   collection: string;
   body: Record<string, unknown>;
@@ -22,12 +22,12 @@ describe('the checks of a change', () => {
 
   const stale = { 'if-match': '"stale"' };
   const codes = (answers: readonly Answer[]) => answers.map(({ status, body }) => [status, body.code]);
-  const created = async (collection: string, body: object): Promise<string> => {
+  const create = async (collection: string, body: object): Promise<string> => {
     const answer = await owner.post(collection, body);
     expect(answer.status).toBe(201);
     return answer.headers.get('location')!;
   };
-  /** Two values that fit alone, but not together. */
+  /** Two values that are within the limit individually, but not together. */
   const [metadata, more] = [{ a: 'x'.repeat(9000) }, { b: 'x'.repeat(9000) }];
 
   const INVALID: InvalidBody[] = [
@@ -58,17 +58,17 @@ describe('the checks of a change', () => {
     },
   ];
 
-  it.each(INVALID)('begin with the body: $collection', async ({ collection, body, invalid }) => {
-    const path = await created(collection, { workspace_id: workspaceId, ...body });
+  it.each(INVALID)('start with the body: $collection', async ({ collection, body, invalid }) => {
+    const path = await create(collection, { workspace_id: workspaceId, ...body });
     expect(codes([await owner.patch(path, invalid, stale), await owner.patch(path, {}, stale)])).toEqual([
       [400, 'invalid_request'],
       [412, 'precondition_failed'],
     ]);
   });
 
-  it('begin with the body: accounts', async () => {
-    const account = await created('/registry/v1/service-accounts', { name: 'one', roles: ['viewer'] });
-    const user = await created('/registry/v1/users', { user_id: 'one', metadata });
+  it('start with the body: accounts', async () => {
+    const account = await create('/registry/v1/service-accounts', { name: 'one', roles: ['viewer'] });
+    const user = await create('/registry/v1/users', { user_id: 'one', metadata });
     expect(
       codes([
         await owner.patch(account, { workspace_ids: ['wsp_none'] }, stale),
@@ -82,14 +82,14 @@ describe('the checks of a change', () => {
     ]);
   });
 
-  it('look at If-Match before the workspace', async () => {
+  it('include If-Match before the workspace', async () => {
     const { body: workspace } = await owner.post('/registry/v1/workspaces', { name: 'to be archived' });
     const { workspace_id } = workspace;
     const [live, archived] = [
-      await created('/agent/v1/agents', { workspace_id, name: 'live' }),
-      await created('/agent/v1/agents', { workspace_id, name: 'archived' }),
+      await create('/agent/v1/agents', { workspace_id, name: 'live' }),
+      await create('/agent/v1/agents', { workspace_id, name: 'archived' }),
     ];
-    const session = await created(`${live}/sessions`, { prompt: 'x' });
+    const session = await create(`${live}/sessions`, { prompt: 'x' });
     await owner.post(`${archived}/archive`);
     await owner.post(`/registry/v1/workspaces/${workspace_id}/archive`);
 
@@ -105,11 +105,11 @@ describe('the checks of a change', () => {
         [409, 'conflict'],
       ]);
     }
-    const refused = [
+    const rejected = [
       await owner.post(`${live}/sessions`, { prompt: 'x' }),
       await owner.post(`${session}/messages`, { role: 'user', content: 'x' }),
     ];
-    expect(codes(refused)).toEqual(refused.map(() => [409, 'conflict']));
+    expect(codes(rejected)).toEqual(rejected.map(() => [409, 'conflict']));
     for (const [path, action] of [
       [live, 'restore'],
       [archived, 'archive'],

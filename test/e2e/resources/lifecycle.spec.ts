@@ -7,24 +7,24 @@ import {
   type TestOrganization,
 } from '#testing';
 
-/** One kind of resource, and what a client sends for it. */
+/** A kind of resource, and the requests for it. */
 interface Kind {
   kind: string;
-  /** Its own id. */
+  /** Name of its id member. */
   id: string;
-  /** Its type in the audit log; absent where its changes are kept as versions and not logged. */
+  /** Its type in the audit log. Absent if its changes are stored as versions and not logged. */
   audited?: string;
   /** The path of the collection. */
-  collection: (given: Given) => string;
-  /** A body that creates the n-th one. */
-  body: (given: Given, n: number) => Record<string, unknown>;
-  /** A patch that changes it. */
+  collection: (parents: Parents) => string;
+  /** Returns the body that creates the nth resource. */
+  body: (parents: Parents, n: number) => Record<string, unknown>;
+  /** A patch that changes the resource. */
   change: Record<string, unknown>;
   /** The member whose value is unique among live resources. */
   unique?: string;
   /** Scope of `unique`, if not the workspace. */
   uniqueWithin?: 'organization';
-  /** Name of the member in its path, if not `id`. */
+  /** The member in its path, if not `id`. */
   key?: string;
   /** Whether it has `GET …/versions`. */
   versioned?: true;
@@ -32,11 +32,11 @@ interface Kind {
   placed?: true;
   /** Whether its routes need the workspace header. */
   header?: true;
-  /** Whether its body is sent as the query of an upload. */
+  /** Whether its members are sent in the query of an upload. */
   uploaded?: true;
 }
 
-interface Given {
+interface Parents {
   workspace_id: string;
   datasetPath: string;
   scorerPath: string;
@@ -269,23 +269,23 @@ const KINDS: Kind[] = [
   },
 ];
 
-describe('the life of a resource', () => {
+describe('a resource of the kind', () => {
   let app: TestApp;
   let org: TestOrganization;
   let owner: ApiClient;
-  let given: Given;
-  let made = 0;
+  let parents: Parents;
+  let resourceCount = 0;
 
   beforeAll(async () => {
     app = await createTestApp();
     org = await newOrganization(app);
     owner = await org.as('owner');
-    given = await givenFor(owner, org.workspaceId);
+    parents = await createParents(owner, org.workspaceId);
   });
   afterAll(() => app.close());
 
   /** Creates the parents of resources in a workspace. */
-  async function givenFor(client: ApiClient, workspace_id: string): Promise<Given> {
+  async function createParents(client: ApiClient, workspace_id: string): Promise<Parents> {
     const pathOf = async (path: string, body: object) =>
       (await client.post(path, { workspace_id, ...body })).headers.get('location')!;
     const idOf = async (path: string, body: object) => (await pathOf(path, body)).split('/').at(-1)!;
@@ -327,16 +327,16 @@ describe('the life of a resource', () => {
       uploaded,
     }) => {
       const caller = (): ApiClient => owner;
-      const send = (by: ApiClient, to: Given, members: Record<string, unknown>): Promise<Answer> =>
+      const send = (by: ApiClient, to: Parents, members: Record<string, unknown>): Promise<Answer> =>
         uploaded
           ? by.post(
               `${collection(to)}?${new URLSearchParams(members as Record<string, string>).toString()}`,
               Buffer.from('x'),
             )
           : by.post(collection(to), members);
-      const list = (): string => (id === 'session_id' ? '/agent/v1/sessions' : collection(given));
+      const list = (): string => (id === 'session_id' ? '/agent/v1/sessions' : collection(parents));
       const create = (more: Record<string, unknown> = {}): Promise<Answer> =>
-        send(caller(), given, { ...body(given, (made += 1)), ...more });
+        send(caller(), parents, { ...body(parents, (resourceCount += 1)), ...more });
       const createdPath = async (): Promise<{ path: string; view: any; etag: string }> => {
         const answer = await create();
         expect(answer.status).toBe(201);
@@ -351,13 +351,13 @@ describe('the life of a resource', () => {
         expect(answer.status).toBe(200);
         return answer.body.items;
       };
-      const listed = async (resource: string, query = ''): Promise<boolean> => {
+      const isListed = async (resource: string, query = ''): Promise<boolean> => {
         const answer = await owner.get(`${list()}?limit=500${query}`);
         expect(answer.status).toBe(200);
         return (answer.body.items as Record<string, unknown>[]).some((one) => one[id] === resource);
       };
 
-      it('is created with 201, a Location and an ETag, and read there', async () => {
+      it('is created with 201, a Location and an ETag, and can be read at the Location', async () => {
         const { path, view, etag } = await createdPath();
         expect(path.endsWith(`/${view[key]}`)).toBe(true);
         expect(view).toMatchObject({
@@ -398,28 +398,28 @@ describe('the life of a resource', () => {
         if (versioned) expect((await caller().get(`${path}/versions`)).body.page.total).toBe(2);
       });
 
-      it('refuses a stale If-Match, and accepts a weakened ETag', async () => {
+      it('rejects a stale If-Match, and accepts a weakened ETag', async () => {
         const { path, etag } = await createdPath();
         const stale = { 'if-match': '"stale"' };
-        const refused = [
+        const rejected = [
           await caller().patch(path, change, stale),
           await caller().post(`${path}/archive`, undefined, stale),
         ];
         expect((await caller().patch(path, change, { 'if-match': `W/${etag}` })).status).toBe(200);
         expect((await caller().post(`${path}/archive`, undefined, { 'if-match': '*' })).status).toBe(200);
-        refused.push(await caller().post(`${path}/restore`, undefined, stale));
-        expect(refused.map(({ status, body }) => [status, body.code])).toEqual(
-          refused.map(() => [412, 'precondition_failed']),
+        rejected.push(await caller().post(`${path}/restore`, undefined, stale));
+        expect(rejected.map(({ status, body }) => [status, body.code])).toEqual(
+          rejected.map(() => [412, 'precondition_failed']),
         );
       });
 
-      it('loses no concurrent change', async () => {
+      it('accepts only one of several concurrent changes with the same ETag', async () => {
         const { path, etag } = await createdPath();
         const edits = Array.from({ length: 3 }, () => caller().patch(path, change, { 'if-match': etag }));
         expect((await Promise.all(edits)).map(({ status }) => status).sort()).toEqual([200, 412, 412]);
       });
 
-      it('keeps its own id and its workspace', async () => {
+      it('cannot change its id or its workspace', async () => {
         const { path, view } = await createdPath();
         const answers = [await caller().patch(path, { [id]: `${view[id]}x` })];
         if (placed) answers.push(await caller().patch(path, { workspace_id: 'wsp_other' }));
@@ -442,7 +442,7 @@ describe('the life of a resource', () => {
         expect(archived.body.updated_at).toBe(archived.body.archived_at);
         const read = await caller().get(path, { 'if-none-match': etag });
         expect(read).toMatchObject({ status: 200, body: archived.body });
-        expect([await listed(view[id]), await listed(view[id], '&include_archived=true')]).toEqual([
+        expect([await isListed(view[id]), await isListed(view[id], '&include_archived=true')]).toEqual([
           false,
           true,
         ]);
@@ -460,7 +460,7 @@ describe('the life of a resource', () => {
         expect(restored).toMatchObject({ status: 200, body: { [id]: view[id], archived_at: null } });
         expect(etagOf(restored)).not.toBe(etagOf(archived));
         expect((await caller().post(`${path}/restore`)).body).toEqual(restored.body);
-        expect(await listed(view[id])).toBe(true);
+        expect(await isListed(view[id])).toBe(true);
         expect((await caller().patch(path, change)).status).toBe(200);
         if (audited) {
           const actions = (await entriesOf(view[id])).map(({ action }) => action);
@@ -469,7 +469,7 @@ describe('the life of a resource', () => {
       });
 
       if (unique !== undefined) {
-        it('has a unique name, and a conflict names the holder', async () => {
+        it('has a unique name, and a conflict names the existing resource', async () => {
           const first = await createdPath();
           const name = { [unique]: first.view[unique] };
           const taken = await create(name);
@@ -479,33 +479,33 @@ describe('the life of a resource', () => {
           expect(archived.status).toBe(200);
           const second = await create(name);
           expect(second.status).toBe(201);
-          const path = key === id ? first.path : `${collection(given)}/${first.view[id]}`;
+          const path = key === id ? first.path : `${collection(parents)}/${first.view[id]}`;
           const back = await caller().post(`${path}/restore`);
           expect(back).toMatchObject({ status: 409, body: { code: 'conflict' } });
           expect(back.body.detail).toContain(second.body[id]);
         });
 
-        it('may have the name of one elsewhere', async () => {
+        it('may have the same name as a resource in another workspace or organization', async () => {
           const { view } = await createdPath();
           const elsewhere = uniqueWithin === 'organization' ? await newOrganization(app) : org;
           const workspaceId = elsewhere === org ? await org.newWorkspace() : elsewhere.workspaceId;
           const client = (await elsewhere.as('owner')).in(workspaceId);
-          const there = await givenFor(client, workspaceId);
-          const same = { ...body(there, (made += 1)), [unique]: view[unique] };
-          expect(await send(client, there, same)).toMatchObject({
+          const otherParents = await createParents(client, workspaceId);
+          const same = { ...body(otherParents, (resourceCount += 1)), [unique]: view[unique] };
+          expect(await send(client, otherParents, same)).toMatchObject({
             status: 201,
             body: { [unique]: view[unique] },
           });
         });
 
         it('is created once by concurrent clients', async () => {
-          const same = body(given, (made += 1));
-          const answers = await Promise.all(Array.from({ length: 4 }, () => send(caller(), given, same)));
+          const same = body(parents, (resourceCount += 1));
+          const answers = await Promise.all(Array.from({ length: 4 }, () => send(caller(), parents, same)));
           expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
         });
       }
 
-      it('is invisible to others', async () => {
+      it('is invisible to other organizations', async () => {
         const { path, view } = await createdPath();
         const stranger = await (await newOrganization(app)).as('owner');
         const unknown = path.replace(view[key], `${view[key]}0`);
@@ -526,15 +526,15 @@ describe('the life of a resource', () => {
         const { path, view } = await createdPath();
         const by = async (...roles: Parameters<TestOrganization['as']>) => org.as(...roles);
         const [viewer, editor] = [await by('viewer'), await by('editor')];
-        const refused = await Promise.all([
+        const rejected = await Promise.all([
           viewer.patch(path, change),
           viewer.post(`${path}/archive`),
           viewer.post(`${path}/restore`),
           editor.post(`${path}/archive`),
           editor.post(`${path}/restore`),
         ]);
-        expect(refused.map(({ status, body }) => [status, body.code])).toEqual(
-          refused.map(() => [403, 'access_denied']),
+        expect(rejected.map(({ status, body }) => [status, body.code])).toEqual(
+          rejected.map(() => [403, 'access_denied']),
         );
         const archiver = await by(header ? 'evaluator' : 'admin');
         expect((await archiver.post(`${path}/archive`)).status).toBe(200);

@@ -7,12 +7,12 @@ import {
 } from '#testing';
 import { workOf } from '../evaluation/work.harness';
 
-/** A list that finds resources by their exact name, and a table row that others are copied from. */
+/** A list with a filter for the exact name, and the table row to copy. */
 interface NamedList {
   path: string;
   table: string;
   id: string;
-  /** Other unique columns. */
+  /** Expressions for other unique columns. */
   others?: Record<string, string>;
   by: ApiClient;
 }
@@ -28,7 +28,7 @@ describe('a list filtered by name', () => {
   let owner: ApiClient;
   let lists: Record<string, NamedList>;
 
-  const made = async (path: string, body: object, by = owner): Promise<any> => {
+  const create = async (path: string, body: object, by = owner): Promise<any> => {
     const answer = await by.post(path, body);
     if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
     return answer.body;
@@ -41,25 +41,25 @@ describe('a list filtered by name', () => {
     const workspace_id = org.workspaceId;
     const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
     const platform = app.api(await app.issuer.issueToken(claims));
-    await made('/registry/v1/orgs', { name: NAME }, platform);
-    const account = await made('/registry/v1/service-accounts', {
+    await create('/registry/v1/orgs', { name: NAME }, platform);
+    const account = await create('/registry/v1/service-accounts', {
       name: 'a',
       workspace_ids: [workspace_id],
     });
     const keys = `/registry/v1/service-accounts/${account.service_account_id}/keys`;
-    await made(keys, { name: NAME });
-    await made('/registry/v1/org/signing-keys', { name: NAME });
-    await made('/registry/v1/apps', { workspace_id, app: 'same', resources: [] });
+    await create(keys, { name: NAME });
+    await create('/registry/v1/org/signing-keys', { name: NAME });
+    await create('/registry/v1/apps', { workspace_id, app: 'same', resources: [] });
     const tools = [{ name: NAME, input_schema: { type: 'object' } }];
     const url = 'https://mcp.example.com/mcp';
-    const server = await made('/mcp/v1/servers', { workspace_id, name: 'a', url, tools });
-    const skill = await made('/skill/v1/skills', {
+    const server = await create('/mcp/v1/servers', { workspace_id, name: 'a', url, tools });
+    const skill = await create('/skill/v1/skills', {
       workspace_id,
       name: 'a',
       description: 'd',
       instructions: 'i',
     });
-    const item = await made('/store/v1/publisher/items', {
+    const item = await create('/store/v1/publisher/items', {
       workspace_id,
       artifact: { kind: 'skill', artifact_id: skill.skill_id },
       name: NAME,
@@ -122,12 +122,12 @@ describe('a list filtered by name', () => {
     'items of the store',
   ];
 
-  it.each(NAMES)('has only %s of exactly this name', async (which) => {
-    const list = lists[which]!;
-    const found = await list.by.get(`${list.path}?name=${nameOf(list)}`);
-    expect([found.status, found.body.items.length, found.body.page.total]).toEqual([200, 1, 1]);
+  it.each(NAMES)('contains only %s with exactly this name', async (kind) => {
+    const list = lists[kind]!;
+    const answer = await list.by.get(`${list.path}?name=${nameOf(list)}`);
+    expect([answer.status, answer.body.items.length, answer.body.page.total]).toEqual([200, 1, 1]);
     const member = list.table === 'apps' ? 'app' : 'name';
-    expect(found.body.items[0][member]).toBe(nameOf(list));
+    expect(answer.body.items[0][member]).toBe(nameOf(list));
     for (const other of [nameOf(list).slice(0, 2), nameOf(list).toUpperCase(), `${nameOf(list)} `]) {
       const none = await list.by.get(`${list.path}?name=${encodeURIComponent(other)}`);
       expect([other, none.status, none.body.items]).toEqual([other, 200, []]);
@@ -135,7 +135,7 @@ describe('a list filtered by name', () => {
     expect((await list.by.get(`${list.path}?name=${nameOf(list)}&name=b`)).status).toBe(400);
   });
 
-  it('combines it with the other filters of the store, and follows a rename', async () => {
+  it('combines with the other filters of the Store, and reflects a rename', async () => {
     const { path, by } = lists['items of the store']!;
     const count = async (query: string) => (await by.get(`${path}?${query}`)).body.items.length as number;
     expect(await count(`name=${NAME}&category=skills&topic=writing&q=same`)).toBe(1);
@@ -149,8 +149,8 @@ describe('a list filtered by name', () => {
     await by.patch(own, { name: NAME });
   });
 
-  describe('of freshly loaded tables', () => {
-    /** Copies the row of a list many times, with other ids and names. Generated columns cannot be given. */
+  describe('on freshly loaded tables', () => {
+    /** Copies the row of a list many times, with different ids and names. Generated columns cannot be inserted. */
     const load = async ({ table, id, others = {} }: NamedList): Promise<void> => {
       await app.database.query(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`);
       const columns = await app.database.query<{ name: string }>(
@@ -182,15 +182,15 @@ describe('a list filtered by name', () => {
       );
     });
 
-    it.each(NAMES)('reads few rows of %s', async (which) => {
-      const list = lists[which]!;
+    it.each(NAMES)('reads few rows of %s', async (kind) => {
+      const list = lists[kind]!;
       let answer: any;
       const works = await workOf(app.database, async () => {
         answer = await list.by.get(`${list.path}?name=${nameOf(list)}`);
       });
       expect(answer.body.items).toHaveLength(1);
       const read = Math.max(...works.map(({ rows }) => rows));
-      expect([which, read, read < ROWS_MAX]).toEqual([which, read, true]);
+      expect([kind, read, read < ROWS_MAX]).toEqual([kind, read, true]);
     });
   });
 });

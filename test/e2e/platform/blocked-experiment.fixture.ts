@@ -1,7 +1,7 @@
 import type { TestApp } from '#testing';
 
 /** Blocks the creation of an experiment of this name in the database until `release`. */
-export async function holdExperiment(app: TestApp, name: string): Promise<{ release: () => Promise<void> }> {
+export async function blockExperiment(app: TestApp, name: string): Promise<{ release: () => Promise<void> }> {
   const lock = Math.floor(Math.random() * 2 ** 31);
   await app.database.query(`
     CREATE OR REPLACE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -22,7 +22,7 @@ export async function holdExperiment(app: TestApp, name: string): Promise<{ rele
 }
 
 /** Resolves when a request is blocked. */
-export async function untilHeld(app: TestApp): Promise<void> {
+export async function untilBlocked(app: TestApp): Promise<void> {
   for (;;) {
     const waiting = await app.database.query(
       `SELECT 1 FROM pg_locks JOIN pg_database d ON d.oid = database
