@@ -79,8 +79,7 @@ const SEPARATE: Record<string, () => Promise<void>> = { attacks };
 async function main(names: string[]): Promise<void> {
   const known = { ...CASES, ...SEPARATE };
   const unknown = names.find((name) => !known[name]);
-  if (unknown)
-    throw new Error(`Unknown benchmark ${unknown}. Available: ${Object.keys(known).join(', ')}.`);
+  if (unknown) throw new Error(`Unknown benchmark ${unknown}. Available: ${Object.keys(known).join(', ')}.`);
   process.stdout.write(
     `Node ${process.version}, ${os.cpus().length} cores (${os.cpus()[0]?.model.trim()})\n`,
   );

@@ -115,7 +115,9 @@ async function compareFirstBytes(sides: readonly GatewaySide[]): Promise<void> {
   for (const percentile of ['p50', 'p99'] as const) {
     const medians = percentiles.map((rounds) => median(rounds.map((round) => round[percentile])));
     const direct = medians.at(-1)!;
-    const added = medians.slice(0, -1).map((ms, index) => `${sides[index]!.name} ${(ms - direct).toFixed(2)}`);
+    const added = medians
+      .slice(0, -1)
+      .map((ms, index) => `${sides[index]!.name} ${(ms - direct).toFixed(2)}`);
     process.stdout.write(`added time to the first streamed byte, ${percentile}: ${added.join(', ')} ms\n`);
   }
 }

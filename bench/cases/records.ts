@@ -149,9 +149,7 @@ export async function exportRecords(bench: Bench): Promise<void> {
       },
     ]);
     bench.report(`export of ${RECORDS} records as ${format}`, 'records/s', result);
-    bench.line(
-      `  ${(bytes / MIB).toFixed(1)} MiB sent; peak memory growth ${(growth / MIB).toFixed(1)} MiB`,
-    );
+    bench.line(`  ${(bytes / MIB).toFixed(1)} MiB sent; peak memory growth ${(growth / MIB).toFixed(1)} MiB`);
   }
 }
 

@@ -22,7 +22,10 @@ export async function listAgents(bench: Bench): Promise<void> {
   ];
   for (const [title, query] of pages) {
     const filters = { limit: PAGE_SIZE, workspace_id: bench.scope.workspaceId, ...query };
-    const parameters = Object.entries(filters).map(([name, value]): [string, string] => [name, String(value)]);
+    const parameters = Object.entries(filters).map(([name, value]): [string, string] => [
+      name,
+      String(value),
+    ]);
     const path = `/agent/v1/agents?${new URLSearchParams(parameters).toString()}`;
     const perSecond = (call: () => Promise<unknown>) => async () =>
       (PAGES * 1000) / (await timeCalls(PAGES, CLIENTS, call));

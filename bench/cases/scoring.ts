@@ -240,7 +240,8 @@ export async function scoreBatch(bench: Bench): Promise<void> {
   }
   const seconds = (performance.now() - startedAt) / 1_000;
   const growth = (await watch.stop()) / 1024 ** 2;
-  if (batch.completed_count !== BATCH_TARGETS) throw new Error(`The batch ended as ${JSON.stringify(batch)}.`);
+  if (batch.completed_count !== BATCH_TARGETS)
+    throw new Error(`The batch ended as ${JSON.stringify(batch)}.`);
   bench.line(
     `a batch of ${BATCH_TARGETS} code targets: accepted in ${acceptedMs.toFixed(0)} ms, ` +
       `${(BATCH_TARGETS / seconds).toFixed(0)} targets/s, peak memory growth ${growth.toFixed(0)} MiB`,

@@ -85,7 +85,17 @@ async function kindsOf(bench: Bench): Promise<Kind[]> {
                                     external_id, created_revision, created_by)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9)`,
       values: (n) => [
-        ...[newId('rec'), directDataset.dataset_id, workspace_id, newId('ver'), INPUT, OUTPUT, { n }, n, principalId],
+        ...[
+          newId('rec'),
+          directDataset.dataset_id,
+          workspace_id,
+          newId('ver'),
+          INPUT,
+          OUTPUT,
+          { n },
+          n,
+          principalId,
+        ],
       ],
     },
     {

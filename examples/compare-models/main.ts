@@ -82,7 +82,9 @@ async function main(): Promise<void> {
       ({ mean, labelled }) => labelled !== null && Math.abs(mean - labelled) > 1e-12,
     );
     if (differing.length > 0)
-      throw new Error(`The scores differ from the labels for ${differing.map(({ model }) => model).join(', ')}.`);
+      throw new Error(
+        `The scores differ from the labels for ${differing.map(({ model }) => model).join(', ')}.`,
+      );
   } finally {
     await tracing.shutdown();
   }

@@ -344,7 +344,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
   },
   scoreAnnotationItem: {
     choice: {
-      summary: "The scores of one of several people who share an account",
+      summary: 'The scores of one of several people who share an account',
       value: { author: 'ada', scores: [{ scorer_id: SCORER_ID, label: 'kind', comment: 'says sorry' }] },
     },
   },

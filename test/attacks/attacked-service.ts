@@ -102,8 +102,7 @@ export class AttackedService {
         otherWork = Math.max(otherWork, performance.now() - startedAt);
         await delay(OTHER_PAUSE_MS);
       } while (!isOver && this.isRunning);
-      for (const label of Object.keys(caller.responses))
-        if (!label.startsWith('2')) otherFailures.add(label);
+      for (const label of Object.keys(caller.responses)) if (!label.startsWith('2')) otherFailures.add(label);
     };
     const report = await this.observe(async () => {
       const othersDone = others();
@@ -154,7 +153,15 @@ export class AttackedService {
     if ('error' in outcome && this.isRunning) throw outcome.error;
     const ended = this.isRunning ? null : (this.killed ?? (await this.service.ended));
     const { loopDelay } = this;
-    return { otherWork: 0, responses: outcome.responses, health: ofHealth, other: ofOther, memory, loopDelay, ended };
+    return {
+      otherWork: 0,
+      responses: outcome.responses,
+      health: ofHealth,
+      other: ofOther,
+      memory,
+      loopDelay,
+      ended,
+    };
   }
 
   stop(): Promise<void> {
@@ -167,11 +174,7 @@ export class AttackedService {
 }
 
 /** Runs an attack in the attacker's process. Returns the responses, or none if the service ends first. */
-async function runIn(
-  process: ChildProcess,
-  command: AttackCommand,
-  ended: Promise<unknown>,
-): Promise<Tally> {
+async function runIn(process: ChildProcess, command: AttackCommand, ended: Promise<unknown>): Promise<Tally> {
   const finished = once(process, 'message') as Promise<[AttackOutcome]>;
   process.send(command);
   const first = await Promise.race([finished, ended.then(() => null)]);

@@ -33,7 +33,8 @@ export async function filledDataset(attacker: Attacker, records: number, size: n
 
 export async function newExperiment(attacker: Attacker, members: object = {}): Promise<string> {
   const body = { workspace_id: attacker.target.workspaceId, name: newName(), ...members };
-  return (await attacker.prepare<{ experiment_id: string }>('POST', '/eval/v1/experiments', body)).experiment_id;
+  return (await attacker.prepare<{ experiment_id: string }>('POST', '/eval/v1/experiments', body))
+    .experiment_id;
 }
 
 /** Creates a code scorer, and returns its id. */

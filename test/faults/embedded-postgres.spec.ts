@@ -213,7 +213,9 @@ describe('embedded PostgreSQL', () => {
     const version = path.join(dataDir, 'cluster/PG_VERSION');
     const original = readFileSync(version, 'utf8');
     writeFileSync(version, '15\n');
-    await expect(withServer(dataDir, (url) => query(url, READ))).rejects.toThrow('was created by PostgreSQL 15');
+    await expect(withServer(dataDir, (url) => query(url, READ))).rejects.toThrow(
+      'was created by PostgreSQL 15',
+    );
     writeFileSync(version, original);
     expect(await withServer(dataDir, (url) => query(url, READ))).toEqual(SAVED);
   });

@@ -90,7 +90,8 @@ function parseKeys(entry: Entry, at: string): IssuerConfig['keys'] {
     return { uri: address };
   }
   const keys = isJsonObject(set) ? set['keys'] : undefined;
-  if (!Array.isArray(keys) || keys.length === 0) throw fault(`${at}.jwks`, 'must be a JWK set: {"keys": [...]}');
+  if (!Array.isArray(keys) || keys.length === 0)
+    throw fault(`${at}.jwks`, 'must be a JWK set: {"keys": [...]}');
   keys.forEach((key: unknown, i) => {
     const place = `${at}.jwks.keys[${i}]`;
     if (!isJsonObject(key)) throw fault(place, 'must be an object');

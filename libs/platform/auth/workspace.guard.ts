@@ -37,7 +37,8 @@ export class WorkspaceGuard implements CanActivate {
       throw problem.invalidHeader(WORKSPACE_HEADER, 'is required: send the id of the workspace');
     }
     // Node joins a header that is sent more than once
-    if (workspaceId.includes(',')) throw problem.invalidHeader(WORKSPACE_HEADER, 'must name exactly one workspace');
+    if (workspaceId.includes(','))
+      throw problem.invalidHeader(WORKSPACE_HEADER, 'must name exactly one workspace');
     const cached = this.workspaces.getCached(principal.orgId, workspaceId);
     return cached
       ? enter(request, principal, workspaceId, cached)

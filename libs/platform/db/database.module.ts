@@ -52,8 +52,7 @@ export function dataSourceOptions(url: string, environment: Environment): DataSo
     uuidExtension: 'pgcrypto',
     installExtensions: false,
     applicationName: 'agent-registry-service',
-    poolErrorHandler: (error: unknown) =>
-      rootLogger.warn({ err: error }, 'lost an idle database connection'),
+    poolErrorHandler: (error: unknown) => rootLogger.warn({ err: error }, 'lost an idle database connection'),
     extra: {
       Client: WatchedClient,
       types: { getTypeParser: parserOf },

@@ -67,7 +67,8 @@ class TimedReads implements SqlExecutor {
   private async run<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> {
     this.signal?.throwIfAborted();
     const leftMs = Math.floor(this.deadline - performance.now());
-    if (this.isOver || leftMs <= 0) throw new Problem('request_timeout', 'The request ran out of time before all its data was read.');
+    if (this.isOver || leftMs <= 0)
+      throw new Problem('request_timeout', 'The request ran out of time before all its data was read.');
     await this.applyTimeout(leftMs);
     return this.tx.query<Row>(statement, values);
   }

@@ -115,7 +115,10 @@ describe('decode', () => {
     function* chunks(): Generator<Buffer> {
       for (; read < bomb.length; read += 1024) yield bomb.subarray(read, read + 1024);
     }
-    expect(await rejectionOf(decoded(chunks(), ['gzip'], MIB))).toEqual([413, 'compressed_payload_too_large']);
+    expect(await rejectionOf(decoded(chunks(), ['gzip'], MIB))).toEqual([
+      413,
+      'compressed_payload_too_large',
+    ]);
     expect(read).toBeLessThan(bomb.length / 2);
   });
 

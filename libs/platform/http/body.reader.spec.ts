@@ -67,14 +67,17 @@ describe('the body of a request', () => {
     expect(await answered(socket)).toBe(String(LIMIT));
   });
 
-  it.each(['/whole', '/streamed'])('is rejected with 413 at %s if it is too large, with or without a declared length', async (path) => {
-    const announced = send(path, `Content-Length: ${LIMIT + 1}`);
-    announced.write('x'.repeat(LIMIT + 1));
-    expect(await answered(announced)).toBe('413 payload_too_large');
-    const chunked = send(path, CHUNKED);
-    chunked.write('1\r\nx\r\n'.repeat(LIMIT + 1) + '0\r\n\r\n');
-    expect(await answered(chunked)).toBe('413 payload_too_large');
-  });
+  it.each(['/whole', '/streamed'])(
+    'is rejected with 413 at %s if it is too large, with or without a declared length',
+    async (path) => {
+      const announced = send(path, `Content-Length: ${LIMIT + 1}`);
+      announced.write('x'.repeat(LIMIT + 1));
+      expect(await answered(announced)).toBe('413 payload_too_large');
+      const chunked = send(path, CHUNKED);
+      chunked.write('1\r\nx\r\n'.repeat(LIMIT + 1) + '0\r\n\r\n');
+      expect(await answered(chunked)).toBe('413 payload_too_large');
+    },
+  );
 
   it('is received in the chunks in which it arrives, if it is small and its size is known', async () => {
     const socket = send('/whole', 'Content-Length: 6');
@@ -89,12 +92,15 @@ describe('the body of a request', () => {
   it.each([
     [CHUNKED, '1\r\nx\r\n'],
     ['Content-Length: 1000', 'x'],
-  ])('is rejected with 408 if it is read whole and takes too long, although it never stalls (%s)', async (head, piece) => {
-    const socket = send('/slow', head);
-    const trickle = setInterval(() => socket.write(piece), 20);
-    expect(await answered(socket)).toBe('408 request_timeout');
-    clearInterval(trickle);
-  });
+  ])(
+    'is rejected with 408 if it is read whole and takes too long, although it never stalls (%s)',
+    async (head, piece) => {
+      const socket = send('/slow', head);
+      const trickle = setInterval(() => socket.write(piece), 20);
+      expect(await answered(socket)).toBe('408 request_timeout');
+      clearInterval(trickle);
+    },
+  );
 
   it('keeps its bytes reserved until the lease is released', async () => {
     const socket = send('/whole', 'Content-Length: 1000');

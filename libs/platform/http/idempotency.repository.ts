@@ -21,7 +21,10 @@ export interface StoredResponse {
 }
 
 export type ClaimOutcome =
-  { kind: 'claimed' } | { kind: 'busy' } | { kind: 'other_body' } | { kind: 'stored'; stored: StoredResponse };
+  | { kind: 'claimed' }
+  | { kind: 'busy' }
+  | { kind: 'other_body' }
+  | { kind: 'stored'; stored: StoredResponse };
 
 interface StoredRow {
   digest: Buffer;

@@ -90,7 +90,9 @@ export class Idempotency {
       return replyOfStored(outcome.stored);
     }
     const renewal = setInterval(() => {
-      this.repository.renew(claim).catch((error: unknown) => logFailure(error, 'an idempotency claim could not be renewed'));
+      this.repository
+        .renew(claim)
+        .catch((error: unknown) => logFailure(error, 'an idempotency claim could not be renewed'));
     }, this.repository.renewalMs);
     try {
       return await this.handle(request, claim, response, handler);

@@ -63,7 +63,14 @@ export {
 } from './stored-content';
 export { created, etagOf, Reply, streamed, Versioned, versioned } from './reply';
 export { RequestBytes } from './request-bytes';
-export { incomingTrace, onEnd, pathOf, requestContext, type ServiceRequest, targetOf } from './request-context';
+export {
+  incomingTrace,
+  onEnd,
+  pathOf,
+  requestContext,
+  type ServiceRequest,
+  targetOf,
+} from './request-context';
 export { ServiceAdapter } from './service-adapter';
 export { SpooledFile } from './spooled-file';
 export { sendBytes, StreamedBody } from './streamed-body';

@@ -87,7 +87,10 @@ describe('parseJson', () => {
       ['\0', 'there is U+0000 at line 1, column 1'],
       ['{"a":1}{"a":1}', 'where the end of the body is expected.'],
     ])('rejects %j', (text, detail) => {
-      expect(rejection(text)).toMatchObject({ pointer: '', detail: expect.stringContaining(detail) as string });
+      expect(rejection(text)).toMatchObject({
+        pointer: '',
+        detail: expect.stringContaining(detail) as string,
+      });
     });
 
     it('does not repeat long parts of the body', () => {

@@ -57,4 +57,6 @@ export const TRANSPORT_FIELD_FAULT = 'must not be a header that the transport se
 
 /** Returns the fault of a header value that a tenant registers, or null. Never repeats the value. */
 export const fieldValueFault = (value: string): string | null =>
-  FIELD_VALUE.test(value) ? null : 'must contain only visible ASCII characters, with spaces only between them';
+  FIELD_VALUE.test(value)
+    ? null
+    : 'must contain only visible ASCII characters, with spaces only between them';

@@ -45,11 +45,7 @@ export abstract class ObjectStorage {
 
 /** Returns the problem of a storage that cannot be read or written. */
 export const storageUnavailable = (cause: unknown): Problem =>
-  new Problem(
-    'storage_unavailable',
-    'The file storage cannot be reached at the moment. Try again later.',
-    {
-      cause,
-      headers: { 'Retry-After': '5' },
-    },
-  );
+  new Problem('storage_unavailable', 'The file storage cannot be reached at the moment. Try again later.', {
+    cause,
+    headers: { 'Retry-After': '5' },
+  });

@@ -37,7 +37,9 @@ async function inDirectory(): Promise<TestStorage> {
     const parent = path.join(directory, 'new', name);
     if (!existsSync(parent)) return [];
     const entries = await readdir(parent, { recursive: true });
-    const isFile = await Promise.all(entries.map(async (one) => (await stat(path.join(parent, one))).isFile()));
+    const isFile = await Promise.all(
+      entries.map(async (one) => (await stat(path.join(parent, one))).isFile()),
+    );
     return entries.filter((_, at) => isFile[at]);
   };
   return {

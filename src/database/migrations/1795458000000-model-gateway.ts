@@ -40,7 +40,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
       model_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
-      -- the name that clients send as `model`
+      -- the name that clients send as "model"
       name text COLLATE "C" NOT NULL,
       description text,
       strategy text COLLATE "C" NOT NULL

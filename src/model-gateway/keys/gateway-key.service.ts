@@ -76,7 +76,13 @@ export class GatewayKeyService {
       };
       await this.keys.insert(row, tx);
       tx.afterCommit(() => this.directory.invalidate(row.service_account_id));
-      await this.record(tx, scope, row, 'create', createdChanges(pick(row, ['service_account_id', ...AUDITED])));
+      await this.record(
+        tx,
+        scope,
+        row,
+        'create',
+        createdChanges(pick(row, ['service_account_id', ...AUDITED])),
+      );
       const { view, version } = versioned(await this.reread(tx, scope, row.key_id));
       return new Versioned({ ...view, key }, version);
     });

@@ -265,7 +265,9 @@ export abstract class OwnedReconcileStep<
   private auditEntries({ before, row, changed }: ReconcileDraft<Row, Content>): AuditRecord[] {
     const entry = { type: this.kind, id: this.idOf(row), workspaceId: row.workspace_id } as const;
     if (!before) {
-      return [{ ...entry, action: 'create', changes: createdChanges(pick(row, this.resource.createdFields ?? [])) }];
+      return [
+        { ...entry, action: 'create', changes: createdChanges(pick(row, this.resource.createdFields ?? [])) },
+      ];
     }
     const changes = this.auditedChanges(before, changed);
     return [

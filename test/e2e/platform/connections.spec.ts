@@ -148,7 +148,9 @@ describe('connections', () => {
     await delay(300);
     const socket = connect();
     socket.write(one + get('/health/live'));
-    expect(await responseText(socket, /"ok"/)).toMatch(/^HTTP\/1\.1 417 [^]*problem\+json[^]*HTTP\/1\.1 200 /);
+    expect(await responseText(socket, /"ok"/)).toMatch(
+      /^HTTP\/1\.1 417 [^]*problem\+json[^]*HTTP\/1\.1 200 /,
+    );
   });
 
   it('are closed if the client reads nothing but keeps sending', async () => {
@@ -168,7 +170,9 @@ describe('connections', () => {
     const head = `POST /registry/v1/tokens HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
     socket.write(head);
     await new Promise((resolve) => socket.write(Buffer.alloc(length), resolve));
-    expect(await responseText(socket.resume(), /\}$/)).toMatch(/^HTTP\/1\.1 413 [^]*"code":"payload_too_large"/);
+    expect(await responseText(socket.resume(), /\}$/)).toMatch(
+      /^HTTP\/1\.1 413 [^]*"code":"payload_too_large"/,
+    );
   });
 
   it('require exactly one Host header', async () => {

@@ -40,7 +40,11 @@ describe('a public document', () => {
     expect((await read(path)).headers.etag).toBe(etag);
     for (const condition of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
       const revalidated = await read(path, { 'if-none-match': condition });
-      expect([revalidated.status, revalidated.bytes.length, revalidated.headers.etag]).toEqual([304, 0, etag]);
+      expect([revalidated.status, revalidated.bytes.length, revalidated.headers.etag]).toEqual([
+        304,
+        0,
+        etag,
+      ]);
       expect(revalidated.headers['content-length']).toBeUndefined();
     }
     expect((await read(path, { 'if-none-match': '"other"' })).status).toBe(200);

@@ -164,7 +164,10 @@ describe('large values', () => {
     expect([other.status, other.body.sync_state]).toEqual([200, 'pending']);
     const faulty = resources(9).replace('"t0"', '7');
     const rejected = await editor.patch('/registry/v1/apps/large', withText({}, { resources: faulty }));
-    expect([rejected.status, rejected.body.errors[0].pointer]).toEqual([400, '/resources/0/spec/tools/0/name']);
+    expect([rejected.status, rejected.body.errors[0].pointer]).toEqual([
+      400,
+      '/resources/0/spec/tools/0/name',
+    ]);
   });
 
   it('of uploads as JSON are read', async () => {

@@ -92,10 +92,18 @@ describe('the log of a process', () => {
     const { key } = await org.serviceAccount('editor');
     const body = JSON.stringify({ workspace_id: org.workspaceId, name: SECRET });
     for (const authorization of [credentials.authorization!, `Bearer ${key}`, `Bearer ${SECRET}.x.y`]) {
-      await requestLine('/eval/v1/datasets', { method: 'POST', headers: { ...credentials, authorization }, body });
+      await requestLine('/eval/v1/datasets', {
+        method: 'POST',
+        headers: { ...credentials, authorization },
+        body,
+      });
     }
     await requestLine(`/eval/v1/datasets?q=${SECRET}`, { headers: credentials });
-    await requestLine('/registry/v1/tokens', { method: 'POST', headers: credentials, body: `{"api_key":"${key}"}` });
+    await requestLine('/registry/v1/tokens', {
+      method: 'POST',
+      headers: credentials,
+      body: `{"api_key":"${key}"}`,
+    });
     for (const secret of [SECRET, key, credentials.authorization!.slice('Bearer '.length)]) {
       expect(output).not.toContain(secret);
     }

@@ -37,7 +37,10 @@ describe('a path', () => {
   });
 
   it('keeps the case of its parameters', async () => {
-    const created = await editor.post('/eval/v1/datasets', { workspace_id: editor.workspaceId, name: 'cased' });
+    const created = await editor.post('/eval/v1/datasets', {
+      workspace_id: editor.workspaceId,
+      name: 'cased',
+    });
     const path = created.headers.get('location')!;
     expect((await editor.get(path)).status).toBe(200);
     expect((await editor.get(path.replace('/datasets/', '/Datasets/'))).status).toBe(404);

@@ -56,7 +56,9 @@ describe('rate limits', () => {
     const editor = await org.as('editor');
     await sendInTurn(4, () => editor.get(DATASETS));
     const body = { workspace_id: org.workspaceId };
-    const written = await sendInTurn(3, (index) => editor.post(DATASETS, { ...body, name: `written ${index}` }));
+    const written = await sendInTurn(3, (index) =>
+      editor.post(DATASETS, { ...body, name: `written ${index}` }),
+    );
     expect(statusesOf(written)).toEqual([201, 201, 429]);
     expect(written.map(outcomeOf).at(-1)).toEqual([429, '"writes";r=0']);
     expect(written.at(-1)!.body.detail).toMatch(/^You can send 2 writes per minute\./);

@@ -22,7 +22,10 @@ describe('a POST that only reads', () => {
     const organization = await newOrganization(app);
     const editor = await organization.as('editor');
     viewer = await organization.as('viewer');
-    const created = await editor.post('/eval/v1/experiments', { workspace_id: editor.workspaceId, name: 'one' });
+    const created = await editor.post('/eval/v1/experiments', {
+      workspace_id: editor.workspaceId,
+      name: 'one',
+    });
     experiment = created.body.experiment_id as string;
   });
   afterAll(() => app.close());

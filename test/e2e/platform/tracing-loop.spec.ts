@@ -46,7 +46,8 @@ describe('a service that sends its traces to itself', () => {
     return status === 404 ? [] : body.items.map((span: any) => span.span_id as string).sort();
   }
 
-  const exportedSpans = (traceId: string): OtlpSpan[] => endpoint.spans.filter((span) => span.traceId === traceId);
+  const exportedSpans = (traceId: string): OtlpSpan[] =>
+    endpoint.spans.filter((span) => span.traceId === traceId);
 
   /** Sends a traced request, and waits until its span is stored. Returns the id of the trace. */
   async function sendTraced(): Promise<string> {

@@ -22,7 +22,10 @@ describe('a resource that a developer adds', () => {
   afterAll(() => app.close());
 
   it('follows the rules of all resources', async () => {
-    const created = await evaluator.post('/eval/v1/checklist-items', { workspace_id, name: 'License is clear' });
+    const created = await evaluator.post('/eval/v1/checklist-items', {
+      workspace_id,
+      name: 'License is clear',
+    });
     expect(created).toMatchObject({ status: 201, body: { name: 'License is clear', is_required: true } });
     const item = created.headers.get('location')!;
     const unchanged = await evaluator.patch(item, created.body);
@@ -53,7 +56,9 @@ describe('a resource that a developer adds', () => {
   it('is quoted in the documentation', () => {
     const page = readFileSync(path.resolve('docs/guides/adding-a-resource.md'), 'utf8');
     const folder = path.resolve('examples/adding-a-resource');
-    const mentioned = readdirSync(folder).filter((file) => page.includes(`examples/adding-a-resource/${file}`));
+    const mentioned = readdirSync(folder).filter((file) =>
+      page.includes(`examples/adding-a-resource/${file}`),
+    );
     expect(mentioned.sort()).toEqual(readdirSync(folder).sort());
     const service = readFileSync(path.join(folder, 'checklist-item.service.ts'), 'utf8');
     expect(page).toContain(service.slice(service.indexOf('const CHECKLIST_ITEM')).trim());

@@ -43,7 +43,11 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   await create('/registry/v1/users', { user_id, display_name: text('person') });
   const account = { name: text('account'), roles: ['viewer'], workspace_ids: [workspace_id] };
   await create('/registry/v1/service-accounts', account, 'service_account_id');
-  await create(`/registry/v1/service-accounts/${ids.service_account_id}/keys`, { name: text('key') }, 'key_id');
+  await create(
+    `/registry/v1/service-accounts/${ids.service_account_id}/keys`,
+    { name: text('key') },
+    'key_id',
+  );
   await create('/registry/v1/org/signing-keys', { name: text('signing key') }, 'kid');
   await create(`/registry/v1/org/signing-keys/${ids.kid}/revoke`, undefined);
   await by.put(`/registry/v1/workspaces/${workspace_id}/members/${user_id}`, { roles: ['viewer'] });
@@ -64,7 +68,11 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   const registry = await by.get(`/mcp/v1/registry/v0.1/servers?workspace_id=${workspace_id}`);
   ids.server_name = registry.body.servers[0].server.name as string;
   const api = { ...of, name: text('api'), base_url: `https://${marker}.invalid/api` };
-  await create('/registry/v1/apis', { ...api, auth: { type: 'bearer', value: `${marker}-secret` } }, 'api_id');
+  await create(
+    '/registry/v1/apis',
+    { ...api, auth: { type: 'bearer', value: `${marker}-secret` } },
+    'api_id',
+  );
   await populateGateway();
   const agent = {
     ...of,
@@ -124,7 +132,10 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   const skip = { reason: text('reason'), author: text('author') };
   expectStatus(await by.post(`${queuePath}/items/${ids.item_id}/skip`, skip), queuePath, 200);
 
-  const { skill_id: artifact_id } = await create('/skill/v1/skills', { ...skill, name: `${marker}-published` });
+  const { skill_id: artifact_id } = await create('/skill/v1/skills', {
+    ...skill,
+    name: `${marker}-published`,
+  });
   const item = {
     ...of,
     ...{
