@@ -17,7 +17,7 @@ const [issuers, claims] = [...page.matchAll(/```json\n([^]*?)```/g)].map(
 describe('the page on authentication', () => {
   it('shows a valid AUTH_ISSUERS', () => {
 =======
-describe('docs/security.md', () => {
+describe('docs/reference/authentication.md', () => {
   it('contains a valid AUTH_ISSUERS', () => {
 >>>>>>> 167ec9ec (test(contract,clients,faults): test names that read as sentences, plain comments and helper names):test/contract/security-page.spec.ts
     const [issuer] = parseIssuers(issuers);

@@ -71,7 +71,7 @@ export class FileUploadService {
   ): Promise<{ view: FileVersionDto; isNew: boolean }> {
     await this.files.checkAddable(scope, id);
     const upload = await this.receive(scope, request, isFormOf(request), {});
-    return this.blobs.keeping([upload.blob], () => {
+    return this.blobs.keepOrDiscard([upload.blob], () => {
       rejectFields(upload.fields, (name) => {
         const detail = 'is a member of the file, not of a version. Change it with PATCH';
         return problem.invalidFields([{ pointer: `/${name}`, detail }]);

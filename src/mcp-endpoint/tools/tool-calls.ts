@@ -166,7 +166,7 @@ export class ToolCalls {
 function auditedOf(
   name: string,
   outcome: AdmittedCall | Session | RefusedCall,
-): Pick<Audited, 'id' | 'workspaceId' | 'changes'> {
+): Pick<AuditRecord, 'id' | 'workspaceId' | 'changes'> {
   if ('refused' in outcome) {
     const { refused, workspaceId, audited } = outcome;
     const { id, changes } = audited ?? { id: name, changes: {} };

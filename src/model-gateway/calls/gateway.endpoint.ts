@@ -86,7 +86,7 @@ export class GatewayEndpoint implements Endpoint {
       format,
       body,
       headers: forwardedHeaders(headers, format),
-      parent: givenTrace(request),
+      parent: incomingTrace(request),
       traceId: request.context.traceId,
       signal: ending.signal,
       lease: request.lease,

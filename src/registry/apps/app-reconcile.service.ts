@@ -173,7 +173,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
         const sync_error: SyncError = { ...failure, at: new Date().toISOString() };
         const isNew = row.sync_state !== 'failed' || !isSame(row.sync_error, failure);
         await this.recordEnd(tx, scope, row, isNew && { sync_state: 'failed', sync_error });
-        if (error instanceof ReconcileRefused) await this.markFaulty(tx, scope, row, error);
+        if (error instanceof ReconcileError) await this.markFaulty(tx, scope, row, error);
       });
     } catch (cause) {
       rootLogger.warn({ err: cause, app_id: started.app_id }, 'could not record a failed reconcile');
@@ -223,7 +223,7 @@ function syncErrorOf(error: unknown): Omit<SyncError, 'at'> {
 const clientError = (error: unknown): unknown => problemOf(error) ?? error;
 
 function problemOf(error: unknown): Problem | null {
-  if (error instanceof ReconcileRefused) return problem.validationFailed([...error.faults]);
+  if (error instanceof ReconcileError) return problem.validationFailed([...error.faults]);
   // A name was taken after the steps had checked it. The next reconcile reports which.
   if (duplicateOf(error instanceof Problem ? error.cause : error) !== undefined) {
     return problem.validationFailed([

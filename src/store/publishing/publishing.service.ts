@@ -153,7 +153,7 @@ export class PublishingService {
   ): Promise<Result> {
     return this.builder.build(workspace, nodes, async (built) => {
       const blob = await this.blobs.write(workspace, untilAborted(signal, packArchive(built.entries)));
-      return this.blobs.keeping([blob], () =>
+      return this.blobs.keepOrDiscard([blob], () =>
         this.items.within(workspace, (tx) => work(tx, { nodes, built, blob })),
       );
     });

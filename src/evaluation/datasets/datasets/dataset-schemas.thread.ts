@@ -42,7 +42,7 @@ function compile(schema: string): CompiledSchema {
   try {
     return cache.compile(new RawJson(schema));
   } catch (error) {
-    if (!(error instanceof SchemaRefused)) throw error;
+    if (!(error instanceof SchemaError)) throw error;
     const detail = `cannot be validated because of its schema: ${error.message}`;
     return { validate: () => [{ pointer: '', detail, isUndecided: true }] };
   }
