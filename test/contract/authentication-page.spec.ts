@@ -13,13 +13,8 @@ const [issuers, claims] = [...page.matchAll(/```json\n([^]*?)```/g)].map(
   ([, text]) => JSON.parse(text!) as unknown,
 ) as [unknown, Record<string, unknown>];
 
-<<<<<<< HEAD:test/contract/authentication-page.spec.ts
 describe('the page on authentication', () => {
   it('shows a valid AUTH_ISSUERS', () => {
-=======
-describe('docs/reference/authentication.md', () => {
-  it('contains a valid AUTH_ISSUERS', () => {
->>>>>>> 167ec9ec (test(contract,clients,faults): test names that read as sentences, plain comments and helper names):test/contract/security-page.spec.ts
     const [issuer] = parseIssuers(issuers);
     expect(issuer).toMatchObject({ issuer: claims['iss'], algorithms: ['RS256'], provision: true });
     expect(issuer!.roles.has('owner')).toBe(false);
@@ -34,7 +29,6 @@ describe('docs/reference/authentication.md', () => {
     expect(token.roles.filter((role) => (ROLES as readonly string[]).includes(role))).toEqual(['evaluator']);
   });
 
-<<<<<<< HEAD:test/contract/authentication-page.spec.ts
   it('names every code of a failed authentication', () => {
     expect(AUTHENTICATION_CODES.filter((code) => !page.includes(`\`${code}\``))).toEqual([]);
   });
@@ -44,10 +38,5 @@ describe('the page on roles', () => {
   it('lists every role', () => {
     const listed = [...roles.matchAll(/^\| `(\w+)` +\|/gm)].map(([, role]) => role);
     expect(listed).toEqual([...ROLES]);
-=======
-  it('lists every code of a failed authentication, and every role', () => {
-    const missing = [...AUTHENTICATION_CODES, ...ROLES].filter((name) => !page.includes(`\`${name}\``));
-    expect(missing).toEqual([]);
->>>>>>> 167ec9ec (test(contract,clients,faults): test names that read as sentences, plain comments and helper names):test/contract/security-page.spec.ts
   });
 });
