@@ -14,7 +14,7 @@ const SET_UP = `\`\`\`sh
 BASE_URL=$(jq -r .base_url .data/bootstrap.json)
 API_KEY=$(jq -r .api_key .data/bootstrap.json)
 WORKSPACE=$(jq -r .workspace_id .data/bootstrap.json)
-api() { curl -sS --fail-with-body -H "Authorization: Bearer $API_KEY" -H 'Content-Type: application/json' "$@"; }
+api() { curl -sS --fail-with-body -H "Authorization: Bearer $API_KEY" -H "X-Service-Workspace-Id: $WORKSPACE" "$@"; }
 \`\`\`
 `;
 
