@@ -5,9 +5,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import ts from 'typescript';
 
 const FILE = 'test/contract/texts.txt';
-/** Prose: two words with a space between them. Excludes SQL, which the sources also have in plain strings. */
-const PROSE = /[a-z\d`)}…] [`({\w…]/;
-const SQL = /^\s*(?:--|\(?SELECT|INSERT|UPDATE|DELETE|WITH|CREATE|ALTER|DROP|SET|FROM|WHERE|AND|OR|ORDER|ON|VALUES|BEGIN|COPY|ANALYZE)\b/;
+/** Two words with a space between them. */
+const PROSE = /[a-z\d`)…] [`(<"\w…]/;
+/** SQL, which the sources have in plain strings too. */
+const SQL =
+  /^\s*(?:INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|SET|BEGIN|COPY|ANALYZE|OVER|LEFT)\b|\b(?:SELECT|FROM|WHERE|CASE WHEN|JOIN|COLLATE|ORDER BY|NULLS|IS (?:NOT )?NULL|AS [a-z_]+|COLUMNS)\b|::|\b[a-z]\.[a-z_]+/;
 
 const lines = [];
 const seen = new Set();
@@ -67,13 +69,15 @@ const valueOf = (expression) => {
   return text.length <= 40 ? `{${text}}` : '{…}';
 };
 
+const isProse = (text) => PROSE.test(text) && /[a-z]{2}/i.test(text.replace(/\{[^}]*\}/g, ''));
+
 function addMessages(file) {
   const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
   const visit = (node) => {
     if (ts.isImportDeclaration(node) || ts.isTaggedTemplateExpression(node) || ts.isLiteralTypeNode(node)) return;
     const text = textOf(node);
     if (text === null) return void ts.forEachChild(node, visit);
-    if (PROSE.test(text) && !SQL.test(text)) add(file, '', text);
+    if (isProse(text) && !SQL.test(text)) add(file, '', text);
   };
   visit(source);
 }
@@ -81,7 +85,7 @@ function addMessages(file) {
 addDocument(JSON.parse(readFileSync('openapi.json', 'utf8')));
 const sources = ['libs', 'src']
   .flatMap((folder) => readdirSync(folder, { recursive: true }).map((file) => `${folder}/${file}`))
-  .filter((file) => file.endsWith('.ts') && !/\.spec\.ts$|^libs\/testing\/|\/migrations\//.test(file));
+  .filter((file) => file.endsWith('.ts') && !/\.(?:spec|fixture)\.ts$|^libs\/testing\/|\/migrations\//.test(file));
 for (const file of sources.sort()) addMessages(file);
 
 const texts = `${lines.join('\n').trim()}\n`;

@@ -102,7 +102,7 @@ class RemoteFiller {
 
   /** Checks the filled URL. A fault points to the value that the URL contains verbatim, if there is one. */
   private checkUrl(url: string): void {
-    const fault = url.length > URL_MAX ? `may have at most ${URL_MAX} characters` : urlFault(url);
+    const fault = url.length > URL_MAX ? `must have at most ${URL_MAX} characters` : urlFault(url);
     if (fault === null) return;
     const isTemplateInvalid = !/^(?:https?:\/\/|\{)/i.test(this.remote.url);
     if (isTemplateInvalid || this.verbatim === null) this.reader.fault(`${this.pointer}/url`, fault);

@@ -164,7 +164,7 @@ export class ServerJsonReader {
     const text = source[member];
     if (text === undefined || text === null) return null;
     if (typeof text !== 'string') return this.fault(`${pointer}/${member}`, 'must be a string');
-    if (text.length > max) return this.fault(`${pointer}/${member}`, `may have at most ${max} characters`);
+    if (text.length > max) return this.fault(`${pointer}/${member}`, `must have at most ${max} characters`);
     return text;
   }
 }

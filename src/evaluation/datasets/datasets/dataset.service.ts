@@ -146,7 +146,7 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
       else merged.set(name, checkBaseline(experiments.get(id), id, name, dataset_id));
     }
     if (merged.size > BASELINES_MAX) {
-      const detail = `may have at most ${BASELINES_MAX} names after the merge`;
+      const detail = `must have at most ${BASELINES_MAX} names after the merge`;
       throw problem.invalidFields([{ pointer: '/baselines', detail }]);
     }
     return Object.fromEntries(merged);

@@ -92,7 +92,7 @@ function faultOfConfig(config: unknown): string | null {
   if (!Array.isArray(config) && !isJsonObject(config))
     return 'must be an array of key:value strings, or an object';
   const members = Object.entries(config);
-  if (members.length > CONFIG_PAIRS_MAX) return `may have at most ${CONFIG_PAIRS_MAX} members`;
+  if (members.length > CONFIG_PAIRS_MAX) return `must have at most ${CONFIG_PAIRS_MAX} members`;
   if (!Array.isArray(config)) {
     return members.every(([key, value]) => key !== '' && isScalar(value))
       ? null

@@ -60,7 +60,7 @@ const isVersion = (value: unknown): boolean =>
 export function faultOfScores(scores: unknown): string | null {
   if (!isJsonObject(scores)) return 'must be an object of scorer name to score';
   const names = Object.keys(scores);
-  if (names.length > SCORES_MAX) return `may have at most ${SCORES_MAX} scores`;
+  if (names.length > SCORES_MAX) return `must have at most ${SCORES_MAX} scores`;
   for (const name of names) {
     if (name.length === 0 || name.length > NAME_MAX) return `must have names of 1 to ${NAME_MAX} characters`;
     const fault = faultOf(scores[name]);
