@@ -45,7 +45,15 @@ function addDescriptions(heading, place, part) {
   const here = typeof part.name === 'string' && part.in ? part.name : place;
   if (typeof part.description === 'string') add(heading, here, part.description);
   for (const [key, value] of Object.entries(part)) {
-    const isName = !['properties', 'items', 'schema', 'content', 'parameters', 'responses', 'requestBody'].includes(key);
+    const isName = ![
+      'properties',
+      'items',
+      'schema',
+      'content',
+      'parameters',
+      'responses',
+      'requestBody',
+    ].includes(key);
     if (key !== 'example' && key !== 'examples')
       addDescriptions(heading, isName && !/^\d$|^(?:all|any|one)Of$/.test(key) ? key : here, value);
   }
@@ -55,7 +63,10 @@ function addDescriptions(heading, place, part) {
 function textOf(node) {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isTemplateExpression(node))
-    return node.head.text + node.templateSpans.map(({ expression, literal }) => `${valueOf(expression)}${literal.text}`).join('');
+    return (
+      node.head.text +
+      node.templateSpans.map(({ expression, literal }) => `${valueOf(expression)}${literal.text}`).join('')
+    );
   if (ts.isParenthesizedExpression(node)) return textOf(node.expression);
   if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
     const [left, right] = [textOf(node.left), textOf(node.right)];
@@ -74,7 +85,8 @@ const isProse = (text) => PROSE.test(text) && /[a-z]{2}/i.test(text.replace(/\{[
 function addMessages(file) {
   const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
   const visit = (node) => {
-    if (ts.isImportDeclaration(node) || ts.isTaggedTemplateExpression(node) || ts.isLiteralTypeNode(node)) return;
+    if (ts.isImportDeclaration(node) || ts.isTaggedTemplateExpression(node) || ts.isLiteralTypeNode(node))
+      return;
     const text = textOf(node);
     if (text === null) return void ts.forEachChild(node, visit);
     if (isProse(text) && !SQL.test(text)) add(file, '', text);
@@ -85,7 +97,9 @@ function addMessages(file) {
 addDocument(JSON.parse(readFileSync('openapi.json', 'utf8')));
 const sources = ['libs', 'src']
   .flatMap((folder) => readdirSync(folder, { recursive: true }).map((file) => `${folder}/${file}`))
-  .filter((file) => file.endsWith('.ts') && !/\.(?:spec|fixture)\.ts$|^libs\/testing\/|\/migrations\//.test(file));
+  .filter(
+    (file) => file.endsWith('.ts') && !/\.(?:spec|fixture)\.ts$|^libs\/testing\/|\/migrations\//.test(file),
+  );
 for (const file of sources.sort()) addMessages(file);
 
 const texts = `${lines.join('\n').trim()}\n`;

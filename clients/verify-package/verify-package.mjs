@@ -13,7 +13,7 @@ const USAGE = `Usage: verify-package <package.tar.gz> [options]
 
   --item <item.json>    compare the package with this Store item, as the API answers it
   --jwks <jwks.json>    verify the signature of the item with these keys. Requires --item
-  --extract <directory> write the files to this new directory once all is verified
+  --extract <directory> write the files to this new directory once everything is verified
   --json                print the result as JSON
 
 Exit codes: 0 verified, 1 not verified, 2 wrong usage or an unreadable file.
@@ -36,6 +36,8 @@ const OPTIONS = {
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 };
+
+const counted = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 function readArguments() {
   let parsed;
@@ -270,7 +272,10 @@ function print({ json, file, extract: directory }, found, faults, kid) {
     say(process.stderr, `${file} is NOT verified.`);
   } else {
     const components = manifest.components.length;
-    say(process.stdout, `${file} is verified: ${measured.file_count} files, ${components} components.`);
+    say(
+      process.stdout,
+      `${file} is verified: ${counted(measured.file_count, 'file')}, ${counted(components, 'component')}.`,
+    );
     say(process.stdout, `SHA-256 ${measured.sha256}, ${measured.size_bytes} bytes.`);
     if (kid !== null) say(process.stdout, `Signed by the publisher with the key ${kid}.`);
     if (directory !== undefined) say(process.stdout, `Extracted to ${directory}.`);

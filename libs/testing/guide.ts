@@ -1,6 +1,14 @@
 import { type ChildProcessWithoutNullStreams, execFile, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -39,10 +47,19 @@ function blocksOf(page: string): Block[] {
   const blocks: Block[] = [];
   // Prose, language, name and text alternate.
   for (let at = 0; at + 3 < pieces.length; at += 4) {
-    const [prose, language, name, text] = pieces.slice(at, at + 4) as [string, string, string | undefined, string];
+    const [prose, language, name, text] = pieces.slice(at, at + 4) as [
+      string,
+      string,
+      string | undefined,
+      string,
+    ];
     const before = blocks.at(-1);
     const isSample =
-      name === undefined && ['json', 'text'].includes(language) && prose.trim() === '' && !!before && isRun(before);
+      name === undefined &&
+      ['json', 'text'].includes(language) &&
+      prose.trim() === '' &&
+      !!before &&
+      isRun(before);
     blocks.push({ language, name, text, isSample });
   }
   return blocks;
@@ -210,7 +227,8 @@ export class Guide {
   }
 }
 
-const isRun = ({ language, name }: Omit<Block, 'isSample'>): boolean => language === 'sh' && name === undefined;
+const isRun = ({ language, name }: Omit<Block, 'isSample'>): boolean =>
+  language === 'sh' && name === undefined;
 
 /** Creates a workspace. Returns its id. */
 async function newWorkspace({ base_url, api_key }: Bootstrap): Promise<string> {
@@ -228,7 +246,10 @@ async function newWorkspace({ base_url, api_key }: Bootstrap): Promise<string> {
  * JSON string for any value, and at the end of a JSON array for further elements. Members that a JSON sample does not show
  * are ignored.
  */
-export function matchesSample({ language, text }: Pick<Block, 'language' | 'text'>, printed: string): boolean {
+export function matchesSample(
+  { language, text }: Pick<Block, 'language' | 'text'>,
+  printed: string,
+): boolean {
   if (language === 'text') return matchesText(text, printed);
   const [samples, values] = [text, printed].map(jsonValuesOf);
   return matchesJson(samples, values);
@@ -250,7 +271,9 @@ function matchesText(sample: string, text: string): boolean {
   const pattern = sample
     .trim()
     .split('\n')
-    .map((line) => (line.trim() === '…' ? '(?:.*\n)*' : `${line.trim().split('…').map(escaped).join('.*')} *\n`))
+    .map((line) =>
+      line.trim() === '…' ? '(?:.*\n)*' : `${line.trim().split('…').map(escaped).join('.*')} *\n`,
+    )
     .join('[ \t]*');
   return new RegExp(`^\\s*${pattern}\\s*$`).test(`${text.trim()}\n`);
 }
@@ -273,7 +296,9 @@ function matchesJson(sample: unknown, value: unknown): boolean {
     return (
       typeof value === 'object' &&
       value !== null &&
-      Object.entries(sample).every(([name, one]) => name in value && matchesJson(one, value[name as keyof typeof value]))
+      Object.entries(sample).every(
+        ([name, one]) => name in value && matchesJson(one, value[name as keyof typeof value]),
+      )
     );
   }
   return sample === value;

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -36,23 +36,27 @@ describe('verify-package', () => {
 
   it('runs with npx from a fresh clone, without a network, a cache or an install', async () => {
     const clone = mkdtempSync(path.join(tmpdir(), 'clone-'));
-    for (const name of ['package.json', 'package-lock.json', '.npmrc', 'clients']) {
-      cpSync(name, path.join(clone, name), { recursive: true });
+    try {
+      for (const name of ['package.json', 'package-lock.json', '.npmrc', 'clients']) {
+        cpSync(name, path.join(clone, name), { recursive: true });
+      }
+      mkdirSync(path.join(clone, 'home'));
+      writeFileSync(path.join(clone, 'p.tar.gz'), await packageOf());
+      const ended = spawnSync('npx', ['./clients/verify-package', 'p.tar.gz'], {
+        cwd: clone,
+        encoding: 'utf8',
+        input: '',
+        env: {
+          PATH: process.env.PATH,
+          HOME: path.join(clone, 'home'),
+          npm_config_registry: 'http://127.0.0.1:9',
+        },
+      });
+      expect({ code: ended.status, errors: ended.stderr }).toEqual({ code: 0, errors: '' });
+      expect(ended.stdout).toContain('is verified');
+    } finally {
+      rmSync(clone, { recursive: true });
     }
-    mkdirSync(path.join(clone, 'home'));
-    writeFileSync(path.join(clone, 'p.tar.gz'), await packageOf());
-    const ended = spawnSync('npx', ['./clients/verify-package', 'p.tar.gz'], {
-      cwd: clone,
-      encoding: 'utf8',
-      input: '',
-      env: {
-        PATH: process.env.PATH,
-        HOME: path.join(clone, 'home'),
-        npm_config_registry: 'http://127.0.0.1:9',
-      },
-    });
-    expect({ code: ended.status, errors: ended.stderr }).toEqual({ code: 0, errors: '' });
-    expect(ended.stdout).toContain('is verified');
   });
 
   it('names the file of every tampered byte', async () => {

@@ -80,7 +80,7 @@ describe('the changelog', () => {
     ['has a heading without its space', `${GOOD}\n##2026-11-01 — API 0.0.1 to 0.0.1\n`],
     ['has a date that is no day', GOOD.replace('2026-11-20', '2026-11-31')],
     ['has a date of another form', GOOD.replace('2026-11-20', '20 November 2026')],
-    ['has a version that is none', GOOD.replace('0.7.18 to', '0.7 to')],
+    ['has a version with two numbers', GOOD.replace('0.7.18 to', '0.7 to')],
     ['has a version with a leading zero', GOOD.replace('0.9.11', '0.09.11')],
     ['has a range that runs backwards', GOOD.replace('0.1.0 to 0.7.18', '0.7.18 to 0.1.0')],
     ['has an older release first', GOOD.replace('2026-12-01', '2026-11-19')],

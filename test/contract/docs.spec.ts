@@ -21,11 +21,18 @@ api() { curl -sS --fail-with-body -H "Authorization: Bearer $API_KEY" -H "X-Serv
 const textOf = (page: string): string => readFileSync(page, 'utf8');
 
 /** The page without code. */
-const proseOf = (page: string): string => textOf(page).replace(/^```.*?^```$/gms, '').replace(/`[^`\n]*`/g, '`x`');
+const proseOf = (page: string): string =>
+  textOf(page)
+    .replace(/^```.*?^```$/gms, '')
+    .replace(/`[^`\n]*`/g, '`x`');
 
 /** The anchors of the headings of a page, as GitHub makes them. */
 function anchorsOf(page: string): Set<string> {
-  const headings = [...textOf(page).replace(/^```.*?^```$/gms, '').matchAll(/^#+ (.*)$/gm)];
+  const headings = [
+    ...textOf(page)
+      .replace(/^```.*?^```$/gms, '')
+      .matchAll(/^#+ (.*)$/gm),
+  ];
   const anchors = headings.map(([, heading]) =>
     heading!
       .toLowerCase()
@@ -36,7 +43,11 @@ function anchorsOf(page: string): Set<string> {
 }
 
 const linksOf = (page: string): string[] =>
-  [...textOf(page).replace(/^```.*?^```$/gms, '').matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link!);
+  [
+    ...textOf(page)
+      .replace(/^```.*?^```$/gms, '')
+      .matchAll(/\]\(([^)\s]+)\)/g),
+  ].map(([, link]) => link!);
 
 describe.each(WRITTEN)('%s', (page) => {
   it('links only to files and headings that exist', () => {
@@ -77,7 +88,8 @@ describe.each(PAGES)('%s', (page) => {
     }));
     const others = languages.filter(
       ({ language, name }) =>
-        name === undefined && !['sh', 'json', 'text', 'yaml', 'toml', 'ini', 'console', 'ts', 'mermaid'].includes(language),
+        name === undefined &&
+        !['sh', 'json', 'text', 'yaml', 'toml', 'ini', 'console', 'ts', 'mermaid'].includes(language),
     );
     expect(others.filter(({ language }) => language !== '')).toEqual([]);
   });

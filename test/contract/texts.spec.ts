@@ -24,7 +24,8 @@ const filesIn = (folder: string, ending: RegExp): string[] =>
     .map((file) => `${folder}/${file}`);
 
 /** The text of a file in one line per sentence or comment, without what wraps it. */
-const flowing = (file: string): string => readFileSync(file, 'utf8').replace(/\n\s*(?:\*|\/\/) ?(?=\S)/g, ' ');
+const flowing = (file: string): string =>
+  readFileSync(file, 'utf8').replace(/\n\s*(?:\*|\/\/) ?(?=\S)/g, ' ');
 
 describe('the texts that people read', () => {
   it('are all listed in texts.txt, for reviewers (npm run openapi writes it)', () => {

@@ -121,7 +121,7 @@ export interface EndpointSteps {
   after: RequestStep;
 }
 
-/** Serves all requests below a path with an endpoint, after the steps of every request. Of these, only CORS sets headers. */
+/** Serves all requests below a path with an endpoint, after the steps of every request. The only step that sets headers is CORS. */
 export function mountEndpoint(
   app: NestExpressApplication,
   prefix: string,

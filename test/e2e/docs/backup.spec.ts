@@ -45,7 +45,10 @@ describe('the guide to backups', () => {
   async function follow(commands: string): Promise<string> {
     const host = new URL(bootstrap().base_url).host;
     const script = commands.replace(START, '').replaceAll('localhost:8080', host);
-    const printed = execFileSync('bash', ['-euo', 'pipefail', '-c', script], { cwd: directory, encoding: 'utf8' });
+    const printed = execFileSync('bash', ['-euo', 'pipefail', '-c', script], {
+      cwd: directory,
+      encoding: 'utf8',
+    });
     if (commands.includes(START)) await start();
     return printed;
   }

@@ -42,7 +42,7 @@ export interface BodyOperation {
   method: string;
   path: string;
   content: Record<string, MediaType>;
-  /** Parameters of the query, where what is no JSON has its options. */
+  /** Parameters of the query: the options of bodies that are not JSON. */
   options: Parameter[];
 }
 

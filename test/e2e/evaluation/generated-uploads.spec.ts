@@ -91,7 +91,7 @@ describe('generated CSV uploads', () => {
       fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 6 }), async (items) => {
         const path = `/eval/v1/experiments/${experiment_id}/results/bulk`;
         const { status, body } = await space.post<BulkAnswer>(path, { items });
-        expect([207, 400]).toContain(status); // 400 for what is no JSON that the service takes
+        expect([207, 400]).toContain(status); // 400 for a body that is not valid JSON
         for (const { index, status_code } of status === 207 ? body.items : []) {
           const isKnown = known.has(items[index]!.case_id ?? '');
           expect(isKnown ? [201, 409] : [400]).toContain(status_code);

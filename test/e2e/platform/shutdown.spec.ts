@@ -59,15 +59,15 @@ describe('a service that stops', () => {
 
   it('completes requests in progress, accepts no new ones, and ends after the last response', async () => {
     expect(await create('before')).toMatchObject({ status: 201, connection: 'keep-alive' });
-    const { release } = await blockExperiment(app, 'under way');
+    const { release } = await blockExperiment(app, 'in progress');
     const { port } = app.app.getHttpServer().address() as AddressInfo;
-    const underWay = create('under way');
+    const inProgress = create('in progress');
     await untilBlocked(app);
     const closed = app.close();
     await untilDeaf();
     await expect(fetch(`http://127.0.0.1:${port}/health/live`)).rejects.toThrow('fetch failed');
     await release();
-    expect(await underWay).toMatchObject({ status: 201, reusedSocket: true });
+    expect(await inProgress).toMatchObject({ status: 201, reusedSocket: true });
     await expect(create('after')).rejects.toThrow(/ECONNREFUSED|ECONNRESET|socket hang up/);
     await closed;
   });

@@ -285,7 +285,7 @@ describe('the exchange of a key for a token', () => {
     it.each<[string, unknown]>([
       ['nothing', {}],
       ['both', { token: 'x.y.z', jti: 'x' }],
-      ['what is no token', { token: 'x.y.z' }],
+      ['an invalid token', { token: 'x.y.z' }],
       ['a key', { token: `rsk_${'x'.repeat(43)}` }],
       ['a number', { jti: 5 }],
     ])('are not revoked by a request with %s', async (_, body) => {
