@@ -103,7 +103,7 @@ const FAMILIES: readonly ProblemFamily[] = [
     schema: 'GatewayProblemDto',
     headers: {
       'X-Should-Retry': header(
-        '`false` if a retry cannot succeed until something changes. The clients of OpenAI and Anthropic honor it.',
+        '`false` if a retry cannot succeed until something changes. The clients of OpenAI and Anthropic honour it.',
         { type: 'string', const: 'false' },
         false,
       ),

@@ -60,7 +60,7 @@ describe('toJsonText', () => {
     expect(toJsonText([placeholder, raw, { [String(placeholder)]: placeholder }])).toBe(expected);
   });
 
-  it('rejects a toJSON method that serialises stored JSON, instead of writing a placeholder', () => {
+  it('rejects a toJSON method that serializes stored JSON, instead of writing a placeholder', () => {
     const view = { toJSON: () => ({ text: JSON.stringify(new RawJson('1')) }) };
     expect(() => toJsonText(view)).toThrow(TypeError);
     expect(toJsonText(new RawJson('1'))).toBe('1');

@@ -162,7 +162,7 @@ describe('conclusions from scores', () => {
       const baseline = await completed(space, casesOfRows([1, 0]), one);
       const candidate = await completed(space, casesOfRows([1, 0, 1]), two);
       const found = byScorer(await compared(space, candidate, baseline), 'exact');
-      const reason = expect.stringMatching(/CSV version 2.*version 1.*column id/) as string;
+      const reason = expect.stringMatching(/CSV version 2.*version 1.*`id` column/) as string;
       expect(found).toMatchObject({ verdict: 'not_comparable', difference: null, reason });
       const rules = [{ scorer: 'exact', max_regressed_cases: 0 }];
       const refused = await gate(candidate, { baseline_experiment_id: baseline, rules });

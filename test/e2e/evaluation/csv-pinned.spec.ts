@@ -114,7 +114,7 @@ describe('an experiment that pins a CSV version', () => {
     ).toEqual([201, 201, ...ids.slice(2).map(() => 400)]);
   });
 
-  it('copies recognised columns to the input and expected value of results', async () => {
+  it('copies recognized columns to the input and expected value of results', async () => {
     const { dataset_id } = await space.dataset();
     await uploadVersion(space, dataset_id, 'id,input,expected,tags,source\nc1,1+1,2,"a, b",faq\n');
     const { body } = await add(await pinned(1, dataset_id), { case_id: 'c1', output: '2' });

@@ -61,7 +61,7 @@ describe('the row list of a CSV version', () => {
     });
   });
 
-  it('recognises the headers input, expected, metadata and tags without a mapping', async () => {
+  it('recognizes the headers input, expected, metadata and tags without a mapping', async () => {
     const file =
       ' Input,Expected ,Metadata, Tags ,source\na,"{""b"": 1}","{ ""n"": [1, null] }","x, y",faq\n';
     expect(await caseOf(await newDataset(), file)).toEqual({
@@ -110,7 +110,7 @@ describe('the row list of a CSV version', () => {
     });
   });
 
-  it('reads a version that was uploaded before headers were recognised', async () => {
+  it('reads a version that was uploaded before headers were recognized', async () => {
     const { dataset_id, version_id } = await uploadVersion(space, await newDataset(), 'question\n1+1\n');
     const path = `${versionsOf(dataset_id)}/1`;
     await app.database.query('UPDATE dataset_versions SET columns = $2, mapping = $3 WHERE version_id = $1', [

@@ -130,7 +130,7 @@ describe('a CSV version of a dataset', () => {
       expect(versions.map(({ version }) => version)).toEqual([3, 2, 1]);
     });
 
-    it('distinguishes recognised headers from an equal mapping', async () => {
+    it('distinguishes recognized headers from an equal mapping', async () => {
       const id = await newDataset();
       const file = 'Input,Expected,split\nhi,hello,dev\n';
       const read = await uploadVersion(space, id, file);

@@ -201,7 +201,7 @@ describe('concurrent reads of traces', () => {
       throw new Error('given up');
     });
     await expect(givenUp).rejects.toThrow('given up');
-    await expect(unsent).rejects.toThrow('no time left');
+    await expect(unsent).rejects.toThrow('ran out of time');
     const rows = await reading.read(scopeOf(space), 'Wait.', (on) =>
       Promise.all([on.query('SELECT 1 AS n'), on.query('SELECT 2 AS n')]),
     );

@@ -259,7 +259,7 @@ const unexpectedFile = (path: string): Error => new Error(`The package has an un
 const omitted = (count: number): string =>
   `${count === 1 ? '1 record' : `${count} records`} of the release ${count === 1 ? 'is' : 'are'} not in the dataset, because your own records have the same external_id. Change the external_id of your records to get them with the next release.`;
 
-/** Returns no mapping if columns were recognised by their names, because an installation recognises them again. */
+/** Returns no mapping if columns were recognized by their names, because an installation recognizes them again. */
 const optionsOfVersion = ({ case_id_column, mapping }: DatasetVersionRow): object => ({
   case_id_column,
   mapping: mapping.value_columns ? null : pick(mapping, ['expected', 'input', 'metadata', 'tags']),

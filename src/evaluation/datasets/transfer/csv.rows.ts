@@ -84,7 +84,7 @@ export function caseRows(layout: CsvLayout, cells: PlainCells, json: LargeJson):
 const MEMBERS = ['label', 'category', 'source_kind', 'source_ref'] as const;
 
 /**
- * Returns a reader of rows whose columns are recognised by their names, as in a CSV version without a mapping or in an
+ * Returns a reader of rows whose columns are recognized by their names, as in a CSV version without a mapping or in an
  * export. The optional case id becomes the `external_id` unless there is a column of this name. An empty cell of `expected`
  * is null, as in an export.
  */

@@ -26,10 +26,10 @@ const IsColumns = () =>
 export const MAPPING_DESCRIPTION =
   'Maps columns to the parts of a case. Columns that it does not name become `metadata`, or form `input` if it names ' +
   'none for `input`. The column of the case ids is in no part unless the mapping names it, and never in `input`. ' +
-  'Without a mapping, columns are recognised by their names, ignoring case and surrounding blanks: `input` is the input, ' +
+  'Without a mapping, columns are recognized by their names, ignoring case and surrounding blanks: `input` is the input, ' +
   '`expected`, `expected_output` or `ground_truth` (the first that exists) is the expected value, `tags` holds tags, and ' +
   '`metadata` holds a JSON object. All other columns become members of `metadata`, or form `input` if there is no column ' +
-  '`input`. An empty mapping, `{}`, recognises no names.';
+  '`input`. An empty mapping, `{}`, recognizes no names.';
 
 /** Maps columns to the parts of a case. */
 export class CsvMappingDto {
@@ -124,7 +124,7 @@ export class DatasetVersionDto {
   case_id_column!: string | null;
   mapping!: DatasetVersionMappingDto;
   /**
-   * The columns that were recognised by their names, and whose cell is the whole value of its part: text for `input` and
+   * The columns that were recognized by their names, and whose cell is the whole value of its part: text for `input` and
    * `expected`, a JSON object for `metadata`. Empty for a file with a mapping.
    */
   value_columns!: string[];
@@ -149,13 +149,13 @@ export class DatasetCaseDto {
   @ApiProperty({ maxLength: 255 })
   @MaxLength(255)
   id!: string;
-  /** The cell of the column `input` as a string if the version recognised it, else an object that maps columns to cells. */
+  /** The cell of the column `input` as a string if the version recognized it, else an object that maps columns to cells. */
   @AnyJson()
   input!: unknown;
   /** Like `input`, for the columns of `expected`. Null if there are none. */
   @AnyJson()
   expected!: unknown;
-  /** Maps columns to cells, with the members of the column `metadata` if the version recognised it. */
+  /** Maps columns to cells, with the members of the column `metadata` if the version recognized it. */
   @AnyJsonObject()
   metadata!: object;
   tags!: string[];

@@ -81,7 +81,7 @@ describe('CaseSize', () => {
     );
   });
 
-  it('computes the exact JSON size for columns that are recognised by their names', async () => {
+  it('computes the exact JSON size for columns that are recognized by their names', async () => {
     const json = fc.dictionary(text, fc.oneof(text, fc.constantFrom(1e20, 0.5, null, true)), { maxKeys: 4 });
     const object = fc.oneof(
       fc.constantFrom('', ' ', '{ }'),

@@ -16,7 +16,7 @@ export type CsvMapping = Record<CasePart, string[]>;
 /** How the client wants the columns of a file to be read. */
 export interface CsvOptions {
   caseIdColumn: string | null;
-  /** Null to recognise columns by their names. */
+  /** Null to recognize columns by their names. */
   mapping: Partial<Record<CasePart, readonly string[] | null>> | null;
 }
 
@@ -85,7 +85,7 @@ export function layoutOf(columns: readonly string[], { caseIdColumn, mapping }: 
   const idColumn = caseIdColumn ?? ['case_id', 'id'].find((name) => known.has(name)) ?? null;
   const read =
     mapping === null
-      ? recognisedMapping(columns, idColumn)
+      ? recognizedMapping(columns, idColumn)
       : { mapping: requestedMapping(columns, idColumn, mapping) };
   return { columns, caseIdColumn: idColumn, valueColumns: [], ...read };
 }
@@ -145,7 +145,7 @@ export function headerOf(columns: readonly string[], names: readonly string[]): 
  * Recognises columns by their names. A second column with a name of `expected` becomes metadata, because an answer must not
  * reach the input.
  */
-function recognisedMapping(
+function recognizedMapping(
   columns: readonly string[],
   idColumn: string | null,
 ): Pick<CsvLayout, 'mapping' | 'valueColumns'> {

@@ -297,7 +297,7 @@ describe('readCsv', () => {
     }
   });
 
-  it('recognises well-known headers in any case, and takes the first one for the expected value', async () => {
+  it('recognizes well-known headers in any case, and takes the first one for the expected value', async () => {
     expect(await layoutOf('INPUT,Ground_Truth,Tags,split,MetaData,expected_output', null)).toMatchObject({
       mapping: {
         input: ['INPUT'],
@@ -322,7 +322,7 @@ describe('readCsv', () => {
     });
   });
 
-  it('reads the cells of recognised columns as values, and adds other columns to the metadata', async () => {
+  it('reads the cells of recognized columns as values, and adds other columns to the metadata', async () => {
     const layout = await layoutOf('id,metadata,input,expected,tags,split', null);
     const make = (...cells: string[]) => {
       const { input, expected, metadata, tags } = new CaseMaker(layout).make(1, ['x', ...cells]);
