@@ -44,7 +44,7 @@ describe('npm run', () => {
 
   it.each([
     ['start:api', '"the API'],
-    ['start:worker', '"the worker runs'],
+    ['start:worker', '"the worker is running'],
   ])('%s ends together with the service on SIGTERM', async (script, sign) => {
     const { npm, pid } = await npmRun(script, sign);
     expect(isThere(pid)).toBe(true);

@@ -87,9 +87,9 @@ describe('AUTH_ISSUERS', () => {
     ['AUTH_ISSUERS[0].platform: must be true or false', [entry({ platform: 'true' })]],
     ['AUTH_ISSUERS[0].provision: must be true or false', [entry({ provision: 1 })]],
     ['AUTH_ISSUERS[0].claims: must be an object', [entry({ claims: ['sub'] })]],
-    ['AUTH_ISSUERS[0].claims.iss: is not a claim', [entry({ claims: { iss: 'issuer' } })]],
+    ['AUTH_ISSUERS[0].claims.iss: cannot be mapped', [entry({ claims: { iss: 'issuer' } })]],
     ['AUTH_ISSUERS[0].claims.org_id: must be a non-empty string', [entry({ claims: { org_id: 5 } })]],
-    ['AUTH_ISSUERS[0].org_id: is not a member', [entry({ org_id: ['org_1'] })]],
+    ['AUTH_ISSUERS[0].org_id: is not a known member', [entry({ org_id: ['org_1'] })]],
   ])('rejects an invalid value: %s', (message, value) => {
     expect(() => parseIssuers(value)).toThrow(message);
   });

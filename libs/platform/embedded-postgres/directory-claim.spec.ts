@@ -78,7 +78,7 @@ describe('the claim of a directory', () => {
     });
     await once(child.stdout!, 'data');
     await expect(claimDirectory(directory, TIMEOUT_MS)).rejects.toThrow(
-      'is in use by process 7 of the host web-7.',
+      'is in use by process 7 on host web-7.',
     );
   });
 

@@ -94,7 +94,7 @@ describe('the start of the service', () => {
     const broken = { keys: [{ ...idp.publicJwk, x: 'AAAA' }] };
     await expect(start(idp.entry({ jwks: broken }))).rejects.toThrow('AUTH_ISSUERS[1].jwks');
     await expect(start(idp.entry({ issuer: 'agent-registry-service' }))).rejects.toThrow(
-      "AUTH_ISSUERS[1].issuer: is this service's own",
+      "AUTH_ISSUERS[1].issuer: must not be this service's own",
     );
   });
 
