@@ -15,7 +15,7 @@ const PAGES = [
   .filter((file) => file.endsWith('.md') && /^```sh\n/m.test(readFileSync(file, 'utf8')))
   .sort();
 
-/** A reader with an own workspace pastes one block after the other. */
+/** One reader pastes the blocks of all pages, in the same workspace. */
 describeGuide('the pages', () => {
   let judge: TestJudge;
   let service: StandaloneService;
@@ -50,7 +50,10 @@ describeGuide('the pages', () => {
   it.each(PAGES)(
     '%s runs as written, and prints its samples',
     async (page) => {
-      const guide = await Guide.open(page, service, { replacements: { '127.0.0.1:9100': providerAddress } });
+      const guide = await Guide.open(page, service, {
+        replacements: { '127.0.0.1:9100': providerAddress },
+        workspaceId: service.bootstrap.workspace_id,
+      });
       try {
         await guide.rest();
       } finally {

@@ -137,7 +137,7 @@ describeGuide(PAGE, () => {
     guide.write('crash', '7');
     const crashed = await script('eval.sh', 'good', 'commit-4', { MAX_FAILED: '1' });
     expect(crashed.output).toContain('name="error_count" value="1"');
-    expect(crashed.output).toMatch(/"exact": \{\s*"mean": 0\.9909\d*,\s*"count": 110/);
+    expect(crashed.output).toMatch(/"matches": \{\s*"mean": 0\.9909\d*,\s*"count": 110/);
     guide.remove('crash');
 
     // a worse build fails, by name of the rule
