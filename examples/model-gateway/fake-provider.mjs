@@ -1,8 +1,18 @@
-// Stands in for a provider of models with OpenAI's API, and for an API of orders. See
+// Stands in for a provider of models with OpenAI's API, for a judge, and for an API of orders. See
 // docs/guides/call-models-and-apis.md. `gpt-4o` is always overloaded; every other model answers.
 import { createServer } from 'node:http';
 
 const KEY = 'sk-fake';
+
+/** The answer of a judge that always agrees, in the form that the service asks for: the best value of each member. */
+const judgement = ({ properties }) =>
+  Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, bestOf(name, schema)]));
+
+const bestOf = (name, schema) => {
+  if (name === 'reasoning') return 'It is fine.';
+  if (schema.type === 'object') return judgement(schema);
+  return schema.enum?.[0] ?? schema.maximum ?? true;
+};
 
 const server = createServer(async (request, response) => {
   const text = (await request.toArray()).join('');
@@ -14,7 +24,7 @@ const server = createServer(async (request, response) => {
   if (request.method === 'GET') return send(200, { orders: [{ order_id: 7, state: 'shipped' }] });
   if (model === 'gpt-4o') return send(503, { error: { message: 'gpt-4o is overloaded' } });
   const content = response_format
-    ? '{"reasoning": "It is polite.", "choice": "yes"}'
+    ? JSON.stringify(judgement(response_format.json_schema.schema))
     : 'Order 7 has shipped.';
   const usage = { prompt_tokens: 1000, completion_tokens: 500, total_tokens: 1500 };
   const answer = (object, choice) => ({ id: 'fake-1', object, created: 0, model, choices: [choice], usage });

@@ -81,6 +81,13 @@ describe.each(PAGES)('%s', (page) => {
     if (page !== 'docs/README.md') expect(lead).toMatch(/^For /);
   });
 
+  it('names each file before its block, because GitHub does not show the name in the block', () => {
+    const unnamed = [...textOf(page).matchAll(/([^\n]*)\n\n```\w+ (\S+)\n/g)].filter(
+      ([, lead, name]) => !lead!.includes(`\`${name}\``) && !lead!.includes(`\`${name} `),
+    );
+    expect(unnamed.map(([, lead, name]) => [name, lead])).toEqual([]);
+  });
+
   it('uses no block that is neither run nor read', () => {
     const languages = [...textOf(page).matchAll(/^```(\S*)(?: (\S+))?\n/gm)].map(([, language, name]) => ({
       language: language!,

@@ -119,7 +119,7 @@ describeGuide(PAGE, () => {
     // a model that is down finalizes nothing, and the retry replaces the failures
     guide.write('down', '');
     const down = await script('eval.sh', 'good', 'commit-3');
-    expect([down.code, down.output]).toEqual([1, expect.stringContaining('10 questions failed. Retry the job.')]);
+    expect([down.code, down.output]).toEqual([1, expect.stringContaining('Failed questions: 10. Retry the job.')]);
     guide.remove('down');
     const up = await script('eval.sh', 'good', 'commit-3');
     expect([up.code, up.output]).toEqual([0, expect.stringContaining('name="error_count" value="0"')]);
