@@ -100,28 +100,28 @@ export class Resources1795305600100 extends SqlMigration {
     -- are no other words. weights restricts the query to weights of setweight; by default all match.
     CREATE FUNCTION search_query(mark text, terms text[], joined text, weights text DEFAULT '')
     RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-      WITH read AS (
+      WITH words AS (
         SELECT place, at,
           pg_catalog.tsvector_to_array(pg_catalog.to_tsvector('pg_catalog.simple'::pg_catalog.regconfig, word)) AS plain,
           pg_catalog.tsvector_to_array(pg_catalog.to_tsvector('pg_catalog.english'::pg_catalog.regconfig, word)) AS stems
-        FROM pg_catalog.unnest(terms) WITH ORDINALITY given (term, place),
+        FROM pg_catalog.unnest(terms) WITH ORDINALITY t (term, place),
           LATERAL pg_catalog.unnest(pg_catalog.string_to_array(term, ' ')) WITH ORDINALITY split (word, at)
-      ), written AS (
-        SELECT place, at, stems <> '{}' AS means,
+      ), alternatives AS (
+        SELECT place, at, stems <> '{}' AS has_stem,
           '((' || (SELECT pg_catalog.string_agg('''' || mark || lexeme || ''':*' || weights, ' & ')
               FROM pg_catalog.unnest(plain) lexeme) || ')'
             || CASE WHEN stems = '{}' OR stems = plain THEN ''
               ELSE ' | (' || (SELECT pg_catalog.string_agg('''' || mark || lexeme || '''' || coalesce(':' || nullif(weights, ''), ''), ' & ')
                 FROM pg_catalog.unnest(stems) lexeme) || ')' END || ')' AS query
-        FROM read WHERE plain <> '{}'
-      ), meant AS (
-        SELECT place, pg_catalog.bool_or(means) AS means, pg_catalog.bool_or(pg_catalog.bool_or(means)) OVER () AS any_means,
+        FROM words WHERE plain <> '{}'
+      ), queries AS (
+        SELECT place, pg_catalog.bool_or(has_stem) AS has_stem, pg_catalog.bool_or(pg_catalog.bool_or(has_stem)) OVER () AS any_has_stem,
           '(' || pg_catalog.concat_ws(' | ', pg_catalog.string_agg(query, '') FILTER (WHERE at = 1),
             '(' || pg_catalog.string_agg(query, ' & ' ORDER BY at) FILTER (WHERE at > 1) || ')') || ')' AS query
-        FROM written GROUP BY place
+        FROM alternatives GROUP BY place
       )
       SELECT pg_catalog.string_agg(query, ' ' || joined || ' ' ORDER BY place)::pg_catalog.tsquery
-      FROM meant WHERE means OR NOT any_means
+      FROM queries WHERE has_stem OR NOT any_has_stem
     $$;
 
     -- One document for each resource that is not archived, written in the transaction of the resource.
