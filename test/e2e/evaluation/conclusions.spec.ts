@@ -294,7 +294,7 @@ describe('conclusions from scores', () => {
       const { checks } = await gate(experiment_id, { rules: [{ scorer: 'exact', min_mean: 1 }] });
       expect(checks.map(({ status }) => status)).toEqual(['passed', 'failed']);
       expect(checks[1]!.reason).toBe(
-        'Scores for 10000 of 10001 cases; at least 100 % is required. Only the first 10,000 results count.',
+        '10000 of 10001 cases have a score; at least 100 % is required. Only the first 10,000 results count.',
       );
     });
 

@@ -67,7 +67,7 @@ describe('the outcome of a gate is returned', () => {
       expect(cases.map((one) => all(one, 'failure').length)).toEqual(names.map((_, i) => (i % 2 === 0 ? 1 : 0)));
       expect(all(cases[0]!, 'failure')[0]).toMatchObject({
         attributes: { type: 'min_mean' },
-        text: 'Mean 0.25 of 1 score; at least 0.5 is required.',
+        text: 'The mean of 1 score is 0.25; at least 0.5 is required.',
       });
     }); // prettier-ignore
 
@@ -95,9 +95,9 @@ describe('the outcome of a gate is returned', () => {
       '| ✅ passed | ` steady ` | ` min_mean ` (confident) | 0.1 ≥ 0.1',
       // The mean is not rounded to 0.5, because the check would then seem to pass.
       '| ❌ failed | ` near ` | ` min_mean ` | 0.4999999999 < 0.5',
-      '| ❌ failed | ` misspelt ` | ` min_mean ` | none, not ≥ 0.5',
+      '| ❌ failed | ` misspelt ` | ` min_mean ` | none; ≥ 0.5 required',
     ]);
-    expect(rows[5]).toContain('Mean 0.4999999999 of 3 scores; at least 0.5 is required.');
+    expect(rows[5]).toContain('The mean of 3 scores is 0.4999999999; at least 0.5 is required.');
   });
 
   it('as a Markdown table with escaped names', async () => {

@@ -99,7 +99,7 @@ describe('the gate of an experiment', () => {
       expect(
         (await send(candidate, { rules: rules.slice(1), baseline_experiment_id: null })).body.passed,
       ).toBe(false);
-      expect(body.checks[3]!.reason).toBe('Mean 0.94 of 50 scores; at least 0.99 is required.');
+      expect(body.checks[3]!.reason).toBe('The mean of 50 scores is 0.94; at least 0.99 is required.');
     });
 
     it.each<[Rule, string]>([
@@ -108,7 +108,7 @@ describe('the gate of an experiment', () => {
         'This scorer has no scores; a mean of at least -1 is required.',
       ],
       [{ min_mean: -1, confident: true }, 'This scorer has no scores; a mean of at least -1 is required.'],
-      [{ min_count: 1 }, '0 scores; at least 1 is required.'],
+      [{ min_count: 1 }, 'This scorer has 0 scores; at least 1 is required.'],
       [
         { max_regression: 1 },
         'No case has a score by this scorer in both experiments.',
@@ -134,7 +134,7 @@ describe('the gate of an experiment', () => {
       status: 'failed',
       actual: null,
       estimate: 1,
-      reason: 'Mean 1 of 1 score; too few cases for a confidence interval, and at least 0.5 is required.',
+      reason: 'The mean of 1 score is 1, but there are too few cases for a confidence interval; at least 0.5 is required.',
     });
     expect(await check(one, { max_regression: 0.5, confident: true }, other)).toMatchObject({ status: 'failed', actual: null, estimate: 1 });
     expect((await check(one, { max_regression: 0.5 }, other)).status).toBe('passed');

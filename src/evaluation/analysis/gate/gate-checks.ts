@@ -131,19 +131,18 @@ class RuleChecks {
         ? {
             status: 'failed',
             reason:
-              'There is no baseline. Set `baseline_experiment_id`, or promote a run in `baselines` of the dataset.',
+              'There is no baseline. Set `baseline_experiment_id`, or promote an experiment in `baselines` of the dataset.',
           }
-        : { status: 'skipped', reason: 'Skipped, because there is no baseline.' };
+        : { status: 'skipped', reason: 'There is no baseline to compare with.' };
     }
     if (measured.reason !== null) return { status: 'failed', reason: measured.reason };
     const { baseline, baselineExpectedCases } = measured;
     if (!baseline || baselineExpectedCases === null) return null;
     const covered = shareOf(baseline, baselineExpectedCases);
     if (covered >= this.minCoverage - ROUNDING) return null;
-    const required = `at least ${percent(this.minCoverage)} is required`;
     return {
       status: 'failed',
-      reason: `The baseline has scores for ${coveredCases(baseline, baselineExpectedCases)}; ${required}.`,
+      reason: `In the baseline, ${coveredCases(baseline, baselineExpectedCases)}; at least ${percent(this.minCoverage)} is required.`,
     };
   }
 
@@ -156,36 +155,54 @@ class RuleChecks {
     return { status, reason: this.reasonOf(value, passed) };
   }
 
-  private reasonOf({ kind, bound, confident, actual, estimate }: CheckedValue, passed: boolean): string {
-    const { candidate, expectedCases, sharedCases, isTruncated } = this.measured;
-    const format = (number: number | null): string => formatNumber(number, passed ? null : bound);
-    const required = `at least ${formatNumber(bound, passed ? null : actual)} is required`;
-    if (kind === 'min_count') return `${pluralize(candidate.count, 'score')}; ${required}.`;
+  private reasonOf(value: CheckedValue, passed: boolean): string {
+    const { kind, bound, confident, actual, estimate } = value;
+    const { candidate, expectedCases, isTruncated } = this.measured;
+    if (BASELINE_KINDS.has(kind)) return this.changeReason(value, passed);
     if (kind === 'min_coverage') {
-      const limit = isTruncated ? ' Only the first 10,000 results count.' : '';
-      return `Scores for ${coveredCases(candidate, expectedCases)}; at least ${percent(bound)} is required.${limit}`;
+      const truncation = isTruncated ? ' Only the first 10,000 results count.' : '';
+      return `${coveredCases(candidate, expectedCases)}; at least ${percent(bound)} is required.${truncation}`;
     }
-    if (kind === 'min_mean' && candidate.count === 0) {
-      return `This scorer has no scores; a mean of ${required}.`;
+    const required = `at least ${formatNumber(bound, passed ? null : actual)}`;
+    const scores = pluralize(candidate.count, 'score');
+    if (kind === 'min_count') {
+      return `This scorer has ${scores}; ${required} ${bound === 1 ? 'is' : 'are'} required.`;
     }
-    if (kind !== 'min_mean' && sharedCases === 0) {
-      return 'No case has a score by this scorer in both experiments.';
-    }
+    if (candidate.count === 0) return `This scorer has no scores; a mean of ${required} is required.`;
+    const missed = passed ? null : bound;
+    const mean = `The mean of ${scores} is ${formatNumber(estimate, missed)}`;
+    if (!confident) return `${mean}; ${required} is required.`;
+    if (actual === null) return `${mean}, but ${NO_INTERVAL}; ${required} is required.`;
+    return `${mean} (at least ${formatNumber(actual, missed)} with 95 % confidence); ${required} is required.`;
+  }
+
+  /** Returns the reason of a check that compares with the baseline. */
+  private changeReason({ kind, bound, confident, actual, estimate }: CheckedValue, passed: boolean): string {
+    const { sharedCases } = this.measured;
+    if (sharedCases === 0) return 'No case has a score by this scorer in both experiments.';
+    if (estimate === null) return 'The scores are too large to compute their difference from the baseline.';
+    const cases = pluralize(sharedCases, 'case');
     if (kind === 'max_regressed_cases') {
-      return `${format(estimate)} of ${pluralize(sharedCases, 'case')} got worse; at most ${bound} may.`;
+      const allowed = bound === 0 ? 'none is' : bound === 1 ? 'at most 1 is' : `at most ${bound} are`;
+      return `${estimate} of ${cases} got worse; ${allowed} allowed.`;
     }
+    const missed = passed ? null : bound;
+    const change = estimate === 0 ? 'the same as' : `${formatChange(estimate, missed)} than`;
+    const allowed =
+      bound === 0
+        ? 'no decrease is allowed'
+        : `a decrease of at most ${formatSize(bound, passed ? null : actual)} is allowed`;
     if (kind === 'max_case_regression') {
-      return `The worst of ${pluralize(sharedCases, 'case')} differs by ${format(estimate)}; ${required}.`;
+      return `The worst of ${cases} scores ${change} in the baseline; ${allowed}.`;
     }
-    const what =
-      kind === 'min_mean'
-        ? `Mean ${format(estimate)} of ${pluralize(candidate.count, 'score')}`
-        : `Difference ${format(estimate)} from the baseline over ${pluralize(sharedCases, 'case')}`;
-    if (!confident) return `${what}; ${required}.`;
-    if (actual === null) return `${what}; too few cases for a confidence interval, and ${required}.`;
-    return `${what}, at least ${format(actual)} with 95 % confidence; ${required}.`;
+    const mean = `The mean is ${change} in the baseline`;
+    if (!confident) return `${mean} (${cases}); ${allowed}.`;
+    if (actual === null) return `${mean} (${cases}), but ${NO_INTERVAL}; ${allowed}.`;
+    return `${mean} (${cases}; ${formatLowest(actual, missed)} with 95 % confidence); ${allowed}.`;
   }
 }
+
+const NO_INTERVAL = 'there are too few cases for a confidence interval';
 
 type CheckedValue = Pick<GateCheckDto, 'kind' | 'bound' | 'confident' | 'actual' | 'estimate'>;
 
@@ -203,10 +220,24 @@ const minus = (bound: number | null | undefined): number | null =>
 const shareOf = ({ scoredCount, nullCount }: ScoreTotals, expected: number): number =>
   expected === 0 ? 0 : (scoredCount + nullCount) / expected;
 
+/** Says how many of the expected cases have a score or a deliberate null. */
 const coveredCases = ({ scoredCount, nullCount }: ScoreTotals, expected: number): string => {
+  const covered = scoredCount + nullCount;
+  const have = covered === 1 || expected === 1 ? 'has' : 'have';
   const nulls = nullCount > 0 ? ` (including ${pluralize(nullCount, 'deliberate null')})` : '';
-  return `${scoredCount + nullCount} of ${pluralize(expected, 'case')}${nulls}`;
+  return `${covered} of ${pluralize(expected, 'case')} ${have} a score${nulls}`;
 };
+
+const formatSize = (difference: number, missed: number | null): string =>
+  formatNumber(difference, missed).replace(/^-/, '');
+
+/** Formats a difference from the baseline, such as `0.1 lower`. */
+const formatChange = (difference: number, missed: number | null): string =>
+  `${formatSize(difference, missed)} ${difference < 0 ? 'lower' : 'higher'}`;
+
+/** Formats the lowest difference of an interval, such as `at most 0.1 lower`. */
+const formatLowest = (lowest: number, missed: number | null): string =>
+  lowest === 0 ? 'not lower' : `${lowest < 0 ? 'at most' : 'at least'} ${formatChange(lowest, missed)}`;
 
 const percent = (share: number): string => `${formatNumber(100 * share, null)} %`;
 

@@ -110,7 +110,7 @@ const MARKS: Record<CheckStatus, string> = { passed: '✅', failed: '❌', skipp
 function formatComparison({ kind, status, actual, bound }: GateCheckDto): string {
   const isUpper = kind === 'max_regressed_cases';
   const required = isUpper ? '≤' : '≥';
-  if (actual === null) return `none, not ${required} ${formatNumber(bound, null)}`;
+  if (actual === null) return `none; ${required} ${formatNumber(bound, null)} required`;
   const meets = isUpper ? actual <= bound : actual >= bound;
   if (meets || status === 'passed') {
     return `${formatNumber(actual, null)} ${required} ${formatNumber(bound, null)}`;

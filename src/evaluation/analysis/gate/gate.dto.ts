@@ -137,7 +137,7 @@ export class GateCheckDto {
   rule!: number;
   @ApiProperty({ enum: CHECK_KINDS })
   kind!: CheckKind;
-  /** `skipped` if the check needs a baseline and there is none. It does not fail the gate. */
+  /** `skipped` if the check needs a baseline and there is none. A skipped check does not fail the gate. */
   @ApiProperty({ enum: CHECK_STATUSES })
   status!: CheckStatus;
   /** The outcome in words. */
