@@ -123,7 +123,7 @@ describe('a judge', () => {
     ])('fails the target if it has %s twice', async (_, content, output) => {
       judge.reply = () => ({ content });
       const item = await on.tested({ output });
-      expect(item.error).toMatch(/^The judge's answer cannot be read/);
+      expect(item.error).toMatch(/^The judge's answer is invalid: /);
       expect(item).not.toHaveProperty('score');
       expect(judge.asked).toHaveLength(2);
     });
@@ -259,7 +259,7 @@ describe('a judge', () => {
     ])('fails the target if it returns %s', async (_, reply) => {
       judge.reply = () => reply;
       const item = await on.tested(classifier);
-      expect(item.error).toMatch(/^The classifier's answer cannot be read/);
+      expect(item.error).toMatch(/^The classifier's answer is invalid: /);
       expect(item).not.toHaveProperty('score');
     });
   });

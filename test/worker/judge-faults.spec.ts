@@ -216,7 +216,7 @@ describe('a judge', () => {
     expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 7 * each, failed_count: 3 * each });
     const errors = results.flatMap(({ error }) => error ?? []);
     const count = (pattern: RegExp): number => errors.filter((error) => pattern.test(error)).length;
-    expect([count(/exceeds 1 MiB/), count(/cannot be read/), count(/not this one/)]).toEqual([
+    expect([count(/exceeds 1 MiB/), count(/answer is invalid/), count(/not this one/)]).toEqual([
       each,
       each,
       each,

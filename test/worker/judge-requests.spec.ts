@@ -179,7 +179,7 @@ describe('a judge', () => {
       });
       expect(await on.tested({})).toMatchObject({
         error:
-          "The judge backend rejected this service's credentials (401). Ask the operator to check the API key.",
+          'The judge rejected the API key of this service (401). Ask the operator to check JUDGE_API_KEY.',
       });
       judge.reply = () => ({ status: 404, body: '<h1>llm-gw.internal.example (10.3.4.5)</h1>' });
       expect((await on.tested({})).error).toBe('The judge refused the request (404)');

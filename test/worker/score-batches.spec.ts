@@ -234,7 +234,9 @@ describe('a batch', () => {
     expect(await on.finishedBatch(batch)).toMatchObject({
       batch_status: 'failed',
       failure_code: 'all_targets_failed',
-      failure_detail: expect.stringMatching(/^No run succeeded\. The last run failed with: .*broken/s),
+      failure_detail: expect.stringMatching(
+        /^First error: .*broken.*\. Every target failed\. No run of the batch succeeded\.$/s,
+      ),
       completed_count: 0,
       failed_count: 150,
     });

@@ -19,7 +19,10 @@ export abstract class JudgeEnvironment extends TracingEnvironment {
    * gateway model, which each workspace defines for itself.
    */
   @ValidateIf(({ JUDGE_BASE_URL, JUDGE_MODEL }: JudgeEnvironment) => Boolean(JUDGE_BASE_URL ?? JUDGE_MODEL))
-  @Length(1, 255, { message: 'must have 1 to 255 characters and is required with JUDGE_BASE_URL' })
+  @Length(1, 255, {
+    message: ({ value }) =>
+      value === undefined ? 'is required, because JUDGE_BASE_URL is set' : 'must have at most 255 characters',
+  })
   JUDGE_MODEL?: string;
 
   /** Maximum tokens of a request to a judge and its response together. The judged content is truncated to fit. */

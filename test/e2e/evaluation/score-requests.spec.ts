@@ -218,10 +218,10 @@ describe('a request to score', () => {
       expect(answer.body.code).toBe('service_unavailable');
       // The detail says what is missing, and what to do.
       expect(answer.body.detail).toMatch(
-        /no judge backend of kind `llm`.*cannot run or test.*Nothing was stored/,
+        /^No judge is configured\. .*operator to set JUDGE_BASE_URL, JUDGE_MODEL.*JUDGE_API_KEY/,
       );
       expect(answer.body.detail).toMatch(
-        /operator to set JUDGE_BASE_URL.*run a scorer of kind `code`.*upload its scores with this scorer_id/,
+        /`gateway:<name>`.*upload its scores with this scorer_id\. Nothing was stored\.$/,
       );
       expect(await runsOf()).toEqual([]);
     });

@@ -41,7 +41,7 @@ export type SendingEndpoint = Pick<JudgeEndpoint, 'post'>;
 
 /** The endpoint of backends that only build requests. */
 export const NO_ENDPOINT: SendingEndpoint = {
-  post: () => Promise.reject(new JudgeFailure('The judge backend is not configured.')),
+  post: () => Promise.reject(new JudgeFailure('The judge is not configured.')),
 };
 
 /**
@@ -97,7 +97,7 @@ export class JudgeEndpoint {
   }
 
   private handleRefusal({ status, text }: { status: number; text: string }): Refused {
-    const reply = toRefused(status, readRefusal(text));
+    const reply = toRefused(this.backend, status, readRefusal(text));
     if (!reply.isRequestFault) this.warn(`refused a request with ${status}`);
     return reply;
   }
@@ -134,13 +134,16 @@ function kindOf(outcome: AttemptOutcome): RequestOutcome {
   return 'isRateLimited' in outcome && outcome.isRateLimited ? 'limited' : 'failed';
 }
 
-function toRefused(status: number, refusal: Refusal): Refused {
+/** The settings with the API keys of the judges. */
+const API_KEYS: Record<JudgeBackendName, string> = { llm: 'JUDGE_API_KEY', classifier: 'CLASSIFIER_API_KEY' };
+
+function toRefused(backend: JudgeBackendName, status: number, refusal: Refusal): Refused {
   if (status === 401 || status === 403) {
-    const error = `The judge backend rejected this service's credentials (${status}). Ask the operator to check the API key.`;
+    const error = `The judge rejected the API key of this service (${status}). Ask the operator to check ${API_KEYS[backend]}.`;
     return { refusal, error, isRequestFault: false };
   }
   if (status >= 300 && status < 400) {
-    const error = `The judge backend returned a redirect (${status}). Redirects are not followed.`;
+    const error = `The judge returned a redirect (${status}). Redirects are not followed.`;
     return { refusal, error, isRequestFault: false };
   }
   const reason = cutText(refusal.message, REFUSAL_MAX);

@@ -118,4 +118,4 @@ function finite(score: number): number {
 }
 
 const unreadable = (why: string): JudgeFailure =>
-  new JudgeFailure(`The classifier's answer cannot be read: ${why}.`);
+  new JudgeFailure(`The classifier's answer is invalid: ${why}.`);

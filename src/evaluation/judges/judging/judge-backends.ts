@@ -55,12 +55,15 @@ export class JudgeBackends {
   }
 }
 
-const VARIABLE = { llm: 'JUDGE_BASE_URL', classifier: 'CLASSIFIER_BASE_URL' } as const;
+const UPLOAD = 'Or call a judge yourself, and upload its scores with this scorer_id.';
 
 const missing = (name: JudgeBackendName): string =>
-  `This service has no judge backend of kind \`${name}\`, so it cannot run or test this scorer. Nothing was stored. ` +
-  `Ask the operator to set ${VARIABLE[name]}, use a gateway model (\`"model": "gateway:<name>"\`), run a scorer of kind \`code\`, ` +
-  `or call the judge yourself and upload its scores with this scorer_id.`;
+  name === 'llm'
+    ? 'No judge is configured. Ask the operator to set JUDGE_BASE_URL, JUDGE_MODEL and, if the judge requires a key, JUDGE_API_KEY. ' +
+      'Or set `model` in the definition to `gateway:<name>`, the name of a gateway model. ' +
+      `${UPLOAD} Nothing was stored.`
+    : 'No classifier is configured. Ask the operator to set CLASSIFIER_BASE_URL and, if the classifier requires a key, CLASSIFIER_API_KEY. ' +
+      `${UPLOAD} Nothing was stored.`;
 
 const missingModel = (name: string): string =>
-  `The workspace has no model \`${name}\` in the model gateway, so the scorer cannot be run. Nothing was stored. Create the model with POST /model/v1/models.`;
+  `The workspace has no gateway model \`${name}\`, so the scorer cannot be run. Create the model with POST /model/v1/models. Nothing was stored.`;

@@ -53,7 +53,10 @@ export class JudgeService {
   async prepare(scorer: JudgeScorer, subject: ScoringSubject): Promise<Scoring> {
     const { definition } = scorer;
     const backend = await this.backends.find(scorer);
-    if (!backend) return failedScoring('The judge backend is no longer configured.');
+    if (!backend)
+      return failedScoring(
+        'The judge of this scorer is no longer configured, or its gateway model was archived.',
+      );
     try {
       const request = await backend.prepare(definition, subject);
       return (context) => this.judge(scorer, request, backend.samplesOf(definition), context);

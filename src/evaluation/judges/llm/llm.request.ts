@@ -90,8 +90,11 @@ export class LlmRequest implements JudgeRequest {
     } catch (error) {
       if (error instanceof JudgeFailure) throw new JudgeFailure(error.message, sha256);
       if (!(error instanceof UnreadableAnswer)) throw error;
-      const message = `The judge's answer cannot be read, even after a correction: ${error.message}.`;
-      throw new JudgeFailure(cutText(message, QUOTED_MAX * 2), sha256);
+      const fault = cutText(error.message, QUOTED_MAX);
+      throw new JudgeFailure(
+        `The judge's answer is invalid: ${fault}. A second request did not help. Make the prompt clearer, or use another model.`,
+        sha256,
+      );
     }
   }
 
@@ -152,7 +155,9 @@ export class LlmRequest implements JudgeRequest {
       return readAnswerText(this.question.output, text);
     } catch (error) {
       if (!(error instanceof UnreadableAnswer) || finishReason !== 'length') throw error;
-      throw new UnreadableAnswer(`it was cut off at the limit of ${this.question.maxTokens} tokens`);
+      throw new UnreadableAnswer(
+        `it was cut off at the limit of ${this.question.maxTokens} tokens (JUDGE_MAX_TOKENS)`,
+      );
     }
   }
 

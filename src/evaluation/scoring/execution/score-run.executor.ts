@@ -247,7 +247,7 @@ function outcomeOf({ scored, completed, first_error }: ResultCounts): RunOutcome
     ? {
         run_status: 'failed',
         failure_code: 'all_targets_failed',
-        failure_detail: `Every target failed. The first error: ${first_error}`,
+        failure_detail: `First error: ${endSentence(first_error!)} Every target failed.`,
       }
     : {
         run_status: 'failed',
@@ -255,6 +255,8 @@ function outcomeOf({ scored, completed, first_error }: ResultCounts): RunOutcome
         failure_detail: 'The scorer abstained from every target that did not fail.',
       };
 }
+
+const endSentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
 
 /** Returns the score to write back to a target that is a result. Null for any other target, and for a failed one. */
 function writeBackOf(

@@ -22,11 +22,11 @@ import { ScoringRuleRepository, type ActiveRule } from './scoring-rule.repositor
 /** Number of arrivals read per step. Limits the memory of a step, and the time that other rules wait. */
 const ARRIVALS_MAX = 1_000;
 
-export const NO_BACKEND = 'The judge backend of the scorer is not configured. Arrivals wait until it is.';
+export const NO_BACKEND = 'The judge of the scorer is not configured. Arriving traces wait until it is.';
 export const NO_PRICE =
-  'The model of the judge has no price, so max_cost_usd_per_day cannot be enforced. Arrivals wait until it has one.';
+  'The model of the judge has no price, so max_cost_usd_per_day cannot be enforced. Arriving traces wait until it has one.';
 export const STEP_FAILED =
-  'The last attempt failed and will be retried. The log of the worker has the reason.';
+  'The last attempt failed and will be retried. The log of the worker contains the reason.';
 
 /** Processes the arrivals of one rule and starts its runs. */
 @Injectable()

@@ -111,5 +111,5 @@ const endOf = ({ has_succeeded, run_failure_code, run_failure_detail }: CountedB
     : {
         batch_status: 'failed',
         failure_code: run_failure_code,
-        failure_detail: `No run succeeded. The last run failed with: ${run_failure_detail}`,
+        failure_detail: `${run_failure_detail} No run of the batch succeeded.`,
       };
