@@ -206,7 +206,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
   },
   searchExperiments: {
     score: {
-      summary: 'Runs of one model since 2026 with a mean score of at least 0.8',
+      summary: 'Experiments with one model since 2026 whose mean score is at least 0.8',
       value: {
         config: { model: 'gpt-4o' },
         created_after: '2026-01-01T00:00:00Z',
@@ -390,7 +390,7 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
   Datasets: 'Named sets of evaluation cases.',
   'Experiment traces': 'The traces linked from the results of an experiment.',
   Experiments: 'Evaluation runs over a set of cases. Finalizing an experiment freezes it.',
-  'Human scores': 'Scores that people give to traces, sessions and results.',
+  Scores: 'Scores of traces, sessions and results: by scorers, clients, people and end users.',
   Files: 'Files of any kind and size. Every version is kept.',
   Health: 'Probes for load balancers and orchestrators.',
   'MCP endpoint':
@@ -400,9 +400,10 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
     'Calls to models by name with the OpenAI and Anthropic APIs: providers, models, keys, budgets and usage.',
   Platform: 'Management of organizations by platform principals.',
   Records: 'The cases of a dataset. Every version is kept.',
-  Results: 'The result of each case of an experiment. Append-only.',
+  Results: 'The result of each case of an experiment. Results can change until the experiment is finalized.',
   Scorers: 'Definitions of how to score. Every version is kept.',
-  Scoring: 'Runs and rules that score traces and sessions.',
+  Scoring:
+    'Runs and batches that score traces, sessions and results, and rules that score new traces and sessions.',
   'Service accounts': 'Accounts for programs, and their API keys.',
   Sessions: 'Traces grouped by session, with totals.',
   Skills: 'Directories with a SKILL.md, in the Agent Skills format. Every version is kept.',

@@ -222,7 +222,7 @@ export class QueueScorerDto {
   name!: string;
   @ApiProperty({ type: 'string', nullable: true })
   description!: string | null;
-  /** What to look at. */
+  /** Instructions for the people who score. */
   rubric!: string;
   /** The form of the answer, as in the scorer's definition. */
   @AnyJsonObject()

@@ -181,13 +181,13 @@ export class PatchAnnotationQueueDto extends DescribedPatchDto {
 }
 
 export class AnnotationQueueListQueryDto extends NamedListQueryDto {
-  /** The name, exactly. */
+  /** The exact name. */
   @NotNull()
   @IsString()
   @MaxLength(255)
   name?: string;
 
-  /** Searches for words, or beginnings of words, in the name and description. */
+  /** Words, or beginnings of words, in the name or description. */
   @IsOptional()
   @IsString()
   @MaxLength(1000)

@@ -115,13 +115,13 @@ export class PatchScorerDto {
 }
 
 export class ScorerListQueryDto extends NamedListQueryDto {
-  /** Searches for words, or beginnings of words, in the name and description. */
+  /** Words, or beginnings of words, in the name or description. */
   @IsOptional()
   @IsString()
   @MaxLength(1000)
   q?: string;
 
-  /** Exact name. */
+  /** The exact name. */
   @NotNull()
   @IsString()
   @MaxLength(255)

@@ -159,7 +159,7 @@ export class CreateScoreDto {
   author?: string | null;
 
   /**
-   * `end_user` is feedback by an application's users, which comparisons, gates and agreement ignore. The default is `human`
+   * `end_user` is feedback from an application's users, which comparisons, gates and agreement ignore. The default is `human`
    * for a human scorer, else `client`. Callers with only the role `runtime` always record `end_user`.
    */
   @IsOptional()
@@ -320,7 +320,7 @@ export class ScoreDto {
   scorer_kind!: ScorerKind | null;
   /**
    * `client`: computed by a client, and uploaded with a result or alone. `hosted`: given by a run of the service. `human`:
-   * given by a person, with a human scorer. `end_user`: feedback by an application's user.
+   * given by a person, with a human scorer. `end_user`: feedback from an application's user.
    */
   @ApiProperty({ enum: [...SCORE_SOURCES] })
   source!: ScoreSource;

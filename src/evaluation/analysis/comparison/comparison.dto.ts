@@ -91,7 +91,7 @@ export class ComparedExperimentDto {
 }
 
 export class ComparisonTotalsDto {
-  /** Number of distinct cases in both experiments. */
+  /** Number of distinct cases in the two experiments together. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   cases!: number;
   @ApiProperty({ type: 'integer', minimum: 0 })

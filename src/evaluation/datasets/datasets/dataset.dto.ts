@@ -92,8 +92,8 @@ export class PatchDatasetDto extends DatasetMembersDto {
   expected_schema?: object | null;
 
   /**
-   * Promoted runs: maps the name of an evaluation to the id of its completed experiment over this dataset. Merged into
-   * the current baselines. Null removes a name.
+   * Promoted experiments: maps the name of an evaluation to the id of its completed experiment over this dataset.
+   * Merged into the current baselines. Null removes a name.
    */
   @ApiProperty({
     type: 'object',
@@ -185,8 +185,8 @@ export class DatasetDto extends StampsDto {
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   latest_version!: number | null;
   /**
-   * Promoted runs: maps the name of an evaluation to an experiment id. Comparisons and gates of experiments with this name
-   * and dataset use the promoted run unless they name another baseline.
+   * Promoted experiments: maps the name of an evaluation to an experiment id. Comparisons and gates of experiments with
+   * this name and dataset use the promoted experiment as their baseline, unless they name another one.
    */
   @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } } as object)
   baselines!: Record<string, string>;

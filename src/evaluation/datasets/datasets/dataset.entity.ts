@@ -43,7 +43,7 @@ export class DatasetEntity extends ArchivableEntity {
   @Column('bigint')
   revision!: number;
 
-  /** Promoted runs: maps the name of an evaluation to an experiment id. */
+  /** Promoted experiments: maps the name of an evaluation to an experiment id. */
   @Column('jsonb')
   baselines!: Record<string, string>;
 

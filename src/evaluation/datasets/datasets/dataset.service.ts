@@ -127,8 +127,8 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
   }
 
   /**
-   * Merges promoted runs into the baselines. Errors: 404 naming an unknown experiment, 400 for an experiment with another
-   * name or dataset and for too many names, 409 for an experiment that is archived or not completed.
+   * Merges promoted experiments into the baselines. Errors: 404 naming an unknown experiment, 400 for an experiment with
+   * another name or dataset and for too many names, 409 for an experiment that is archived or not completed.
    */
   private async patchedBaselines(
     tx: Tx,

@@ -60,7 +60,7 @@ export class RecordController {
     status: 207,
     type: BulkRecordsAnswerDto,
     description:
-      'The outcome of each item, in the order sent. With `skip` and `update`, items of existing records are 413 once these records reach 16 MiB. Send them in another call.',
+      'The outcome of each item, in the order sent. With `skip` and `update`, the response holds up to 16 MiB of existing records. Items beyond that are 413. Send them in another request.',
   })
   async createBulk(
     @CurrentScope() scope: Scope,

@@ -217,7 +217,9 @@ export class RecordService {
 
 /** Returns the 409 for an `external_id` that a live record of the dataset has. */
 export const externalIdTaken = (recordId: string): Problem =>
-  problem.conflict(`The dataset already has a record with this external_id: ${recordId}.`);
+  problem.conflict(
+    `The record ${recordId} already has this external_id. An external_id is unique within a dataset.`,
+  );
 
 /** Throws 400 with the violations of the dataset's schemas. */
 function checkSchemas(

@@ -76,7 +76,7 @@ export class RecordTransferController {
     [EXPORT_MEDIA.csv]: {
       type: 'string',
       description:
-        'CSV with columns as in a CSV version without a mapping, or as in an export. The same limits apply.',
+        'CSV with the columns of an export, or with columns that are recognized as in a CSV version without a mapping. The same limits apply.',
     },
     [JSON_MEDIA]: { $ref: getSchemaPath(ImportVersionDto) },
   })

@@ -44,7 +44,7 @@ const CONFLICT_DESCRIPTION =
   'How to handle a record whose `external_id` a live record of the dataset already has. `error`: 409, and nothing is imported. `skip`: the live record does not change. `update`: it gets a new version with exactly the imported content.';
 
 const CELLS_DESCRIPTION =
-  'How CSV cells become values. `auto`: a cell that begins with `{` or `[` and is valid JSON is read as JSON, and any other cell as text. `text`: every cell is read as text. `json`: cells and columns must be those of an export with `cells=json`.';
+  'How CSV cells become values. `auto`: a cell that begins with `{` or `[` and is valid JSON is read as JSON, and any other cell as text. `text`: every cell is read as text. `json`: the file must have the form of an export with `cells=json`.';
 
 /** Options of an import of JSON Lines or CSV. */
 export class RecordImportQueryDto {

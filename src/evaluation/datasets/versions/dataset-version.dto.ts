@@ -41,7 +41,7 @@ export class CsvMappingDto {
   @IsColumns()
   expected?: string[] | null;
 
-  /** Columns of `metadata`. If the mapping names columns for `input`, the unnamed columns follow these. */
+  /** Columns of `metadata`. If the mapping names columns for `input`, the unnamed columns are added. */
   @IsColumns()
   metadata?: string[] | null;
 
@@ -124,8 +124,8 @@ export class DatasetVersionDto {
   case_id_column!: string | null;
   mapping!: DatasetVersionMappingDto;
   /**
-   * The columns that were recognized by their names, and whose cell is the whole value of its part: text for `input` and
-   * `expected`, a JSON object for `metadata`. Empty for a file with a mapping.
+   * Columns that were recognized by their names and whose cells are complete values: text for `input` and `expected`, a
+   * JSON object for `metadata`. Empty for a file with a mapping.
    */
   value_columns!: string[];
   created_at!: Date;

@@ -115,7 +115,7 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   @Length(1, 255)
   name!: string;
 
-  /** The name of this run. Defaults to `name`. */
+  /** The name of this experiment. Defaults to `name`. */
   @IsOptional()
   @IsString()
   @Length(1, 255)
@@ -146,8 +146,9 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   dataset_filter?: DatasetFilterDto | null;
 
   /**
-   * Identifies the run, such as a commit id. Unique among the experiments of the same `name` and `experiment_name` that are
-   * neither failed nor archived. A second create with the key is 409, or returns the experiment with `resume`.
+   * Your own key for the experiment, such as a commit id. Unique among the experiments with the same `name` and
+   * `experiment_name` that are neither failed nor archived. A second request with the key returns 409 or, with `resume`,
+   * the existing experiment.
    */
   @IsOptional()
   @IsString()

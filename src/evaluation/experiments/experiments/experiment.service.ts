@@ -52,7 +52,7 @@ const EXPERIMENT: ResourceKind<ExperimentEntity, ExperimentDto> = {
 explainConstraint(
   'experiments_run_key',
   'conflict',
-  'Another experiment with this name and experiment_name already has the run_key.',
+  'Another experiment with this name and experiment_name already has this run_key. Use a different one.',
 );
 
 /**

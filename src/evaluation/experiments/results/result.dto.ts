@@ -114,7 +114,7 @@ export class ResultFieldsDto {
   @Length(1, 255)
   trial_group?: string | null;
 
-  /** 400 if the experiment pins a CSV version. */
+  /** Number of the trial within its group. 400 if the experiment pins a CSV version. */
   @IsOptional()
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, nullable: true, required: false })
   @IsInt()
@@ -233,7 +233,7 @@ function Fixed(): PropertyDecorator {
 export class ScoreDetailDto {
   @AnyJson({ required: false })
   metadata?: unknown;
-  /** Cut at 2,000 characters. */
+  /** Truncated to 2,000 characters. */
   comment?: string;
   label?: string;
   scorer_id?: string;
@@ -291,9 +291,9 @@ export class ResultPageDto {
 
 /** A result in the response to a bulk create. */
 export class BulkResultDto extends OmitType(ResultDto, ['input', 'expected']) {
-  @AnyJson({ required: false, description: 'Present only if the item had it.' })
+  @AnyJson({ required: false, description: 'Present only if the item in the request has it.' })
   input?: unknown;
-  @AnyJson({ required: false, description: 'Present only if the item had it.' })
+  @AnyJson({ required: false, description: 'Present only if the item in the request has it.' })
   expected?: unknown;
 }
 

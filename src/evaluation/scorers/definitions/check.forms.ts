@@ -96,7 +96,7 @@ const EQUALS = form(
 
 const CONTAINS = form(
   'ContainsCheckDto',
-  'Passes if a text contains the text, a list has an equal item, or an object has the same members.',
+  'Passes if the checked value contains `value`: as part of a text, as an item of a list, or as members of an object.',
   {
     type: oneOf('', ['contains']),
     ...COMPARISON_MEMBERS,
@@ -128,7 +128,7 @@ const REGEX = form(
     ),
     flags: nullable(
       value<string>('Any of `i`, `m`, `s` and `u`.', { type: 'string' }, (given) =>
-        typeof given === 'string' ? undefined : 'must be a string of flags out of i, m, s and u',
+        typeof given === 'string' ? undefined : 'must be a string of the flags i, m, s and u',
       ),
     ),
   },
@@ -153,7 +153,10 @@ const JSON_SCHEMA = form(
       { oneOf: [{ type: 'object', additionalProperties: true }, { type: 'boolean' }] },
       () => undefined,
     ),
-    parse_json: optional(flag('Parses the value, a text, as JSON first. Fails if it is not JSON.'), false),
+    parse_json: optional(
+      flag('First parses the value, which must be a text, as JSON. Fails if it is not JSON.'),
+      false,
+    ),
   },
   ({ schema }, place) => {
     try {

@@ -81,7 +81,9 @@ export class ScoreBatchDto {
   /** Number of targets without an error, over all runs. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   completed_count!: number;
-  /** Number of targets with an error, over all runs. Targets that are not in any run count in neither member. */
+  /**
+   * Number of targets with an error, over all runs. Neither this nor `completed_count` includes targets that are in no run.
+   */
   @ApiProperty({ type: 'integer', minimum: 0 })
   failed_count!: number;
   /** Number of scores that were not written back to their results, over all runs. */

@@ -14,7 +14,7 @@ export class ScoringController {
   /**
    * Score traces, sessions or results, or test or preview a scorer
    *
-   * @remarks In the modes `test` and `score`, a scorer of kind `llm_judge` needs a judge backend. Without one, the response is 503 and nothing is stored. Without a judge backend, `preview` shows the request to a judge that supports every feature, without `model` if the scorer names none.
+   * @remarks In the modes `test` and `score`, a scorer of kind `llm_judge` needs a judge backend. Without one, the response is 503 and nothing is stored. `preview` needs no judge backend. Without one, it shows the request for a judge that supports every feature, and omits `model` if the scorer names none.
    */
   @Post()
   @HttpCode(202)

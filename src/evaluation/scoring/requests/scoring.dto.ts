@@ -118,8 +118,8 @@ export abstract class TargetSelectionDto {
   cache?: boolean | null;
 
   /**
-   * Skips targets that this version of the scorer has scored, or that are in one of its open runs or batches. Scores results
-   * again that were replaced since. If nothing is left, `total` is 0 and the scoring has succeeded.
+   * Skips targets that this version of the scorer has scored, or that are in one of its open runs or batches. Does not skip
+   * results that were replaced since. If nothing is left, `total` is 0 and the scoring has succeeded.
    */
   @IsOptional()
   @IsBoolean()
