@@ -49,7 +49,7 @@ export async function* filesOf(chunks) {
   }
 }
 
-/** zlib accepts zero bytes behind the compressed data. They are refused here. */
+/** zlib accepts zero bytes after the compressed data. They are refused here. */
 async function* inflated(chunks) {
   let read = 0;
   let isRead = false;
@@ -107,7 +107,7 @@ class Reader {
   }
 
   async zeros(bytes) {
-    if (!isZero(await this.exactly(bytes))) throw broken('has padding that is not zero');
+    if (!isZero(await this.exactly(bytes))) throw broken('has padding bytes that are not zero');
   }
 
   /** Reads to the end of the data, which is zeros. */
@@ -115,7 +115,8 @@ class Reader {
     let bytes = 0;
     for (let part = await this.some(Infinity); part.length > 0; part = await this.some(Infinity)) {
       bytes += part.length;
-      if (!isZero(part) || bytes > PADDING_BYTES_MAX) throw broken('has bytes behind its end');
+      if (!isZero(part) || bytes > PADDING_BYTES_MAX)
+        throw broken('has bytes after its end, other than padding of at most 1 MiB of zeros');
     }
   }
 
@@ -125,7 +126,8 @@ class Reader {
     if (isZero(block)) return null;
     const { type, path, size } = readHeader(block);
     if (type === '0') {
-      if (/[^ -~]/.test(path)) throw new Fault(quoted(path), 'is not ASCII and has no pax header');
+      if (/[^ -~]/.test(path))
+        throw new Fault(quoted(path), 'has a path that is not ASCII, but no pax header');
       return { path, size };
     }
     if (size > PAX_BYTES_MAX)
@@ -133,7 +135,7 @@ class Reader {
     const longPath = readPax(await this.exactly(size));
     await this.zeros(-size & (BLOCK_BYTES - 1));
     const file = readHeader(await this.exactly(BLOCK_BYTES));
-    if (file.type !== '0') throw broken('has a pax header that no file follows');
+    if (file.type !== '0') throw broken('has a pax header without a file after it');
     return { path: longPath, size: file.size };
   }
 }
@@ -146,9 +148,10 @@ function readHeader(block) {
   let sum = 8 * 0x20;
   for (const [at, byte] of block.entries()) if (at < 148 || at >= 156) sum += byte;
   if (field(148, 8) !== `${sum.toString(8).padStart(6, '0')}\0 `) {
-    throw broken('has a header with a wrong checksum');
+    throw broken('has a tar header with a wrong checksum');
   }
-  if (field(257, 8) !== 'ustar\x0000') throw broken('has a header that is not in the format ustar');
+  if (field(257, 8) !== 'ustar\x0000')
+    throw broken('has a tar header of another format. Packages of the store use the format ustar');
   const path = [text(345, 155), text(0, 100)].filter((part) => part !== '').join('/');
   const type = field(156, 1);
   if (type !== '0' && type !== 'x') {
@@ -200,7 +203,7 @@ class Paths {
 }
 
 function faultOfPath(path) {
-  if (Buffer.byteLength(path) > PATH_BYTES_MAX) return `is longer than ${PATH_BYTES_MAX} bytes`;
+  if (Buffer.byteLength(path) > PATH_BYTES_MAX) return `has a path of more than ${PATH_BYTES_MAX} bytes`;
   if (/[\p{Cc}\p{Cs}]/u.test(path)) return 'has a control character in its path';
   if (path.includes('\\')) return 'has a backslash in its path';
   if (path.startsWith('/') || /^[a-z]:/i.test(path)) return 'has an absolute path';

@@ -40,10 +40,7 @@ export async function checkPackage(chunks, report) {
     }
     const expected = order?.next().value;
     if (order && expected !== file.path) {
-      report(
-        quoted(file.path),
-        `is in another order than in the manifest, where ${quoted(expected)} is next`,
-      );
+      report(quoted(file.path), `is out of order. The manifest lists ${quoted(expected)} next`);
       order = null; // one report of the order is enough
     }
     await checkFile(file, entry, report);
@@ -69,7 +66,7 @@ async function checkFile(file, entry, report) {
 
 async function readManifest(file) {
   if (file.path !== MANIFEST)
-    throw new Fault(MANIFEST, `must be the first file, and ${quoted(file.path)} is`);
+    throw new Fault(MANIFEST, `must be the first file, but the first file is ${quoted(file.path)}`);
   if (file.size > MANIFEST_BYTES_MAX) throw malformed(`has more than ${MANIFEST_BYTES_MAX} bytes`);
   const parts = [];
   for await (const piece of file.content) parts.push(piece);
@@ -149,7 +146,10 @@ function checkComponents({ root, components, files }, report) {
     const digest = digestOf(own);
     if (own.length === 0) report(quoted(component.key), 'has no files');
     else if (!component.key.endsWith(`@sha256:${digest}`)) {
-      report(quoted(component.key), `has files with the digest ${digest}`);
+      report(
+        quoted(component.key),
+        `has files with the digest ${digest}, which is not the digest in this key`,
+      );
     }
   }
 }
@@ -166,7 +166,7 @@ function checkParent({ key, parent_key }, root, byKey, report) {
   } else {
     const seen = new Set([key]);
     for (let next = parent_key; byKey.has(next); next = byKey.get(next).parent_key) {
-      if (seen.has(next)) return report(quoted(key), 'is among its own parents, or one of its parents is');
+      if (seen.has(next)) return report(quoted(key), 'has parents that form a cycle');
       seen.add(next);
     }
   }

@@ -11,12 +11,17 @@ import { checkPackage } from './package-check.mjs';
 
 const USAGE = `Usage: verify-package <package.tar.gz> [options]
 
-  --item <item.json>    compare the package with this Store item, as the API answers it
-  --jwks <jwks.json>    verify the signature of the item with these keys. Requires --item
-  --extract <directory> write the files to this new directory once everything is verified
-  --json                print the result as JSON
+Checks that a package of the store is complete and consistent. To check who published it, add --item and --jwks.
 
-Exit codes: 0 verified, 1 not verified, 2 wrong usage or an unreadable file.
+  --item <item.json>     also check that the store lists this package. The file is the response of
+                         GET /store/v1/items/{store_item_id}
+  --jwks <jwks.json>     also check the publisher's signature, which is in item.json. Requires --item. The file
+                         contains the public keys, and is the response of GET /.well-known/jwks.json
+  --extract <directory>  write the files to this new directory if all checks succeed
+  --json                 print the result as JSON
+  --help                 print this text
+
+Exit codes: 0 all checks succeeded, 1 a check failed, 2 wrong usage or an unreadable file.
 `;
 
 /** Largest number of faults to print. */
@@ -50,7 +55,7 @@ function readArguments() {
   if (values.help) return { help: true };
   if (positionals.length !== 1) throw new UsageError(USAGE);
   if (values.jwks !== undefined && values.item === undefined) {
-    throw new UsageError('--jwks requires --item, because the item holds the signature.');
+    throw new UsageError('--jwks requires --item, because the item contains the signature.');
   }
   return { ...values, file: positionals[0] };
 }
@@ -72,7 +77,7 @@ async function checkReadable(file) {
 
 async function checkNew(directory) {
   const found = await stat(directory).catch(() => null);
-  if (found) throw new UsageError(`${directory} exists. Name a new directory.`);
+  if (found) throw new UsageError(`${directory} already exists. Name a new directory.`);
 }
 
 /** Checks a package, and adds its size and digest even if it is damaged. */
@@ -105,18 +110,24 @@ async function measure(file, report) {
 /** Compares the item with the package. */
 function checkItem(item, found, report) {
   if (typeof item?.store_item_id !== 'string' || typeof item.manifest !== 'object') {
-    return report('item', 'is not a Store item. Save the answer of GET /store/v1/items/{store_item_id}');
+    return report(
+      'item',
+      'is not a response of GET /store/v1/items/{store_item_id}. Save the response, and pass its file as --item',
+    );
   }
   for (const member of ['sha256', 'size_bytes', 'file_count']) {
     if (found[member] !== null && item?.[member] !== found[member]) {
-      report('item', `has ${member} ${shown(item?.[member])}. The package has ${shown(found[member])}`);
+      report(
+        'item',
+        `has the ${member} ${shown(item?.[member])}, but the package has ${shown(found[member])}`,
+      );
     }
   }
   if (found.manifest === null) return;
   const { manifest } = found;
   for (const member of ['schema_version', 'adapter', 'adapter_version', 'format']) {
     if (item?.manifest?.[member] !== manifest[member]) {
-      report('item', `has another ${member} in its manifest than the package`);
+      report('item', `has a different ${member} in its manifest than the package`);
     }
   }
   const lines = (components, kindOf) =>
@@ -125,7 +136,8 @@ function checkItem(item, found, report) {
   const given = item?.manifest?.components;
   const described = lines(Array.isArray(given) ? given : [], (one) => one?.source?.kind);
   for (const line of own) {
-    if (!described.has(line)) report('item', `lacks the component ${shown(JSON.parse(line)[0])}`);
+    if (!described.has(line))
+      report('item', `lacks the component ${shown(JSON.parse(line)[0])}, which the package has`);
   }
   for (const line of described) {
     if (!own.has(line)) {
@@ -134,7 +146,7 @@ function checkItem(item, found, report) {
   }
   const root = manifest.components.find((one) => one.key === manifest.root);
   if (item?.manifest?.root?.kind !== root?.kind)
-    report('item', 'has a root of another kind than the package');
+    report('item', 'has a root of a different kind than the package');
 }
 
 const shown = (value) => (typeof value === 'string' ? quoted(value) : quoted(String(value)));
@@ -164,18 +176,21 @@ function checkSignature(item, jwks, report) {
   const [head, claims] = [header, payload].map(objectIn);
   if (!head || !claims) return fail('is not a compact JWS with a JSON payload');
   if (head.alg !== 'EdDSA') return fail(`has the algorithm ${shown(head.alg)}. Only EdDSA is accepted`);
-  if (head.typ !== 'store-release+jws') return fail(`has the type ${shown(head.typ)}`);
+  if (head.typ !== 'store-release+jws')
+    return fail(`has the type ${shown(head.typ)}. Only store-release+jws is accepted`);
   if ('crit' in head || 'b64' in head) return fail('has extensions that are not supported');
   const keys = Array.isArray(jwks?.keys) ? jwks.keys.filter((key) => key?.kid === head.kid) : [];
   if (typeof head.kid !== 'string' || keys.length !== 1) {
-    return fail(`is by the key ${shown(head.kid)}. The key set must contain the key exactly once`);
+    return fail(`was made with the key ${shown(head.kid)}. The key set must contain this key exactly once`);
   }
   const [key] = keys;
   if (key.kty !== 'OKP' || key.crv !== 'Ed25519' || (key.alg ?? 'EdDSA') !== 'EdDSA') {
-    return fail(`is by the key ${shown(head.kid)}, which is not an Ed25519 key`);
+    return fail(`was made with the key ${shown(head.kid)}, which is not an Ed25519 key`);
   }
   if (!key.org_id || key.org_id !== item.publisher_org_id) {
-    return fail(`is by the key ${shown(head.kid)} of ${shown(key.org_id)}, not of the publisher`);
+    return fail(
+      `was made with the key ${shown(head.kid)} of ${shown(key.org_id)}, not with a key of the publisher`,
+    );
   }
   if (!isSignedBy(key, `${parts[0]}.${parts[1]}`, signature)) {
     return fail(`does not match the key ${shown(head.kid)}`);
@@ -184,7 +199,10 @@ function checkSignature(item, jwks, report) {
   for (const [member, read] of Object.entries(MEMBERS)) {
     if (claims[member] !== undefined && claims[member] === read(item)) continue;
     isSame = false;
-    report('signature', `is for ${member} ${shown(claims[member])}. The item has ${shown(read(item))}`);
+    report(
+      'signature',
+      `is for the ${member} ${shown(claims[member])}, but the item has ${shown(read(item))}`,
+    );
   }
   return isSame ? head.kid : null;
 }
@@ -224,13 +242,13 @@ async function extract(file, { manifest }, directory) {
       await mkdir(path.dirname(target), { recursive: true });
       await pipeline(hashed(), createWriteStream(target, { flags: 'wx', mode: 0o644 }));
       if (name !== 'manifest.json' && hash.digest('hex') !== listed.get(name)) {
-        throw new Fault(quoted(name), 'has changed since it was verified');
+        throw new Fault(quoted(name), 'has changed since it was checked');
       }
     }
   } catch (error) {
     await rm(directory, { recursive: true, force: true });
     if (error instanceof Fault) throw error;
-    throw new UsageError(`The package is verified, but cannot be extracted: ${error.message}`);
+    throw new UsageError(`All checks succeeded, but the package cannot be extracted: ${error.message}`);
   }
 }
 
@@ -261,23 +279,46 @@ async function run() {
   return faults.length === 0 ? VERIFIED : NOT_VERIFIED;
 }
 
-function print({ json, file, extract: directory }, found, faults, kid) {
+/** The subjects of sentences about faults that are not in one file. */
+const SUBJECTS = { archive: 'The archive', item: 'The item', signature: 'The signature' };
+
+const NOT_SIGNED_CHECK = 'The signature was not checked, so it is unknown who published the package.';
+
+/** Returns how far the package was checked, and how to check the rest. */
+function outcomeOf({ item, jwks }) {
+  if (jwks !== undefined) return { outcome: 'is verified' };
+  if (item !== undefined) {
+    return {
+      outcome: 'is the package of the item',
+      advice: `${NOT_SIGNED_CHECK} To check it, add --jwks (see --help).`,
+    };
+  }
+  return {
+    outcome: 'is consistent',
+    advice: `${NOT_SIGNED_CHECK} To check it, add --item and --jwks (see --help).`,
+  };
+}
+
+function print(options, found, faults, kid) {
+  const { json, file, extract: directory } = options;
   const { manifest, ...measured } = found;
   if (json) {
     const result = { verified: faults.length === 0, package: measured, signed_by: kid, faults };
     say(process.stdout, JSON.stringify(result, null, 2));
   } else if (faults.length > 0) {
-    for (const { where, what } of faults.slice(0, FAULTS_MAX)) say(process.stderr, `${where}: ${what}.`);
-    if (faults.length > FAULTS_MAX) say(process.stderr, `and ${faults.length - FAULTS_MAX} more.`);
-    say(process.stderr, `${file} is NOT verified.`);
+    for (const { where, what } of faults.slice(0, FAULTS_MAX)) {
+      say(process.stderr, `${SUBJECTS[where] ?? where} ${what}.`);
+    }
+    if (faults.length > FAULTS_MAX)
+      say(process.stderr, `There are ${faults.length - FAULTS_MAX} more faults.`);
+    say(process.stderr, `${file} is NOT verified. Do not use it.`);
   } else {
-    const components = manifest.components.length;
-    say(
-      process.stdout,
-      `${file} is verified: ${counted(measured.file_count, 'file')}, ${counted(components, 'component')}.`,
-    );
+    const { outcome, advice } = outcomeOf(options);
+    const files = `${counted(measured.file_count, 'file')} including manifest.json`;
+    say(process.stdout, `${file} ${outcome}: ${files}, ${counted(manifest.components.length, 'component')}.`);
     say(process.stdout, `SHA-256 ${measured.sha256}, ${measured.size_bytes} bytes.`);
     if (kid !== null) say(process.stdout, `Signed by the publisher with the key ${kid}.`);
+    if (advice !== undefined) say(process.stdout, advice);
     if (directory !== undefined) say(process.stdout, `Extracted to ${directory}.`);
   }
 }

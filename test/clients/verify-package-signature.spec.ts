@@ -38,7 +38,9 @@ describe('verify-package --jwks', () => {
   it("verifies the publisher's signature, regardless of its age", async () => {
     const result = await check(good);
     expect(result).toMatchObject({ code: 0, errors: '' });
+    expect(result.output).toContain('p.tar.gz is verified: 6 files including manifest.json, 2 components.');
     expect(result.output).toContain('Signed by the publisher with the key key_1.');
+    expect(result.output).not.toContain('was not checked');
     const renamed = await check(good, jwks, (item) => (item.version_label = null));
     expect(renamed.code).toBe(0);
   });
@@ -80,12 +82,12 @@ describe('verify-package --jwks', () => {
     ['critical extensions', 'has extensions', by(privateKey, { ...header, crit: ['exp'] })],
     [
       'an unknown kid',
-      'by the key "key_2". The key set must contain the key exactly once',
+      'was made with the key "key_2". The key set must contain this key exactly once',
       by(privateKey, { ...header, kid: 'key_2' }),
     ],
     [
       'no kid',
-      'The key set must contain the key exactly once',
+      'The key set must contain this key exactly once',
       by(privateKey, { alg: 'EdDSA', typ: header.typ }),
     ],
     ['another key', 'does not match the key "key_1"', by(other.privateKey, header)],
@@ -97,7 +99,7 @@ describe('verify-package --jwks', () => {
     ['a kid twice in the set', 'exactly once', good, { keys: [jwk, { ...jwk, org_id: 'org_2' }] }],
     [
       'a key of another organization',
-      'of "org_2", not of the publisher',
+      'of "org_2", not with a key of the publisher',
       good,
       { keys: [{ ...jwk, org_id: 'org_2' }] },
     ],
@@ -105,7 +107,7 @@ describe('verify-package --jwks', () => {
     ['an invalid key', 'does not match', good, { keys: [{ ...jwk, x: 'AAAA' }] }],
     ['no key set', 'exactly once', good, []],
   ])('rejects %s', async (_, fault, signatureOf, keys = jwks) => {
-    expectFault(await check(signatureOf, keys), 'signature: ', fault);
+    expectFault(await check(signatureOf, keys), 'The signature ', fault);
   });
 
   it.each(Object.keys(payloadOf(itemOf(Buffer.alloc(0)))))(
@@ -115,7 +117,7 @@ describe('verify-package --jwks', () => {
         const result = await check((item) =>
           signed({ ...payloadOf(item), [member]: value }, privateKey, header),
         );
-        expectFault(result, `signature: is for ${member} "${value}"`);
+        expectFault(result, `The signature is for the ${member} "${value}"`);
       }
     },
   );

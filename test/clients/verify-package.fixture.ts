@@ -97,7 +97,7 @@ export const packageOf = (
   files: readonly File[] = FILES,
 ): Promise<Buffer> => archiveOf([manifestFile(manifest), ...files]);
 
-/** Returns the Store item of a package, in the form of the API. */
+/** Returns the store item of a package, as the API returns it. */
 export function itemOf(archive: Buffer) {
   const pin = (kind: string) => ({ kind, artifact_id: 'x_1', version_id: 'ver_1', version_ordinal: 3 });
   return {
@@ -171,5 +171,6 @@ export function run(files: Record<string, unknown>, args: string[], env: NodeJS.
 /** Expects the exit code 1, and these texts in the output. */
 export function expectFault(result: Result, ...texts: string[]): void {
   expect(result).toMatchObject({ code: 1, output: '' });
-  for (const text of [...texts, 'p.tar.gz is NOT verified.']) expect(result.errors).toContain(text);
+  for (const text of [...texts, 'p.tar.gz is NOT verified. Do not use it.'])
+    expect(result.errors).toContain(text);
 }

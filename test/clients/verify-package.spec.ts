@@ -30,8 +30,10 @@ describe('verify-package', () => {
     const archive = await packageOf();
     const { code, output, errors } = verify(archive);
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
-    expect(output).toContain('p.tar.gz is verified: 6 files, 2 components.');
+    expect(output).toContain('p.tar.gz is consistent: 6 files including manifest.json, 2 components.');
     expect(output).toContain(`SHA-256 ${sha256(archive)}, ${archive.length} bytes.`);
+    expect(output).toContain('The signature was not checked');
+    expect(output).toContain('add --item and --jwks');
   });
 
   it('runs with npx from a fresh clone, without a network, a cache or an install', async () => {
@@ -53,7 +55,7 @@ describe('verify-package', () => {
         },
       });
       expect({ code: ended.status, errors: ended.stderr }).toEqual({ code: 0, errors: '' });
-      expect(ended.stdout).toContain('is verified');
+      expect(ended.stdout).toContain('is consistent');
     } finally {
       rmSync(clone, { recursive: true });
     }
@@ -64,34 +66,26 @@ describe('verify-package', () => {
     const at = archive.indexOf('not ASCII');
     const tampered = Buffer.from(archive);
     tampered[at] = 'N'.charCodeAt(0);
-    expectFault(verify(tampered), 'archive: is not complete, valid gzip data');
+    expectFault(verify(tampered), 'The archive is not complete, valid gzip data');
 
     const files = FILES.map((file) => ({ ...file, content: file.content.toString().replace('not', 'now') }));
     const result = verify(await packageOf(manifestOf(), files));
-    expectFault(result, '"skills/pdf-forms/vorlagen/größe – 表.txt": has the SHA-256 ');
+    expectFault(result, '"skills/pdf-forms/vorlagen/größe – 表.txt" has the SHA-256 ');
     expect(result.errors.split('\n')).toHaveLength(3);
   });
 
   it.each<[string, (files: File[]) => File[], string]>([
-    [
-      'a missing file',
-      (files) => files.slice(1),
-      '"skills/pdf-forms/SKILL.md": is missing from the archive.',
-    ],
+    ['a missing file', (files) => files.slice(1), '"skills/pdf-forms/SKILL.md" is missing from the archive.'],
     [
       'an extra file',
       (files) => [...files, { path: 'agents/clerk/extra.sh', content: 'rm' }],
-      '"agents/clerk/extra.sh": is not listed in the manifest.',
+      '"agents/clerk/extra.sh" is not listed in the manifest.',
     ],
-    [
-      'files in another order',
-      (files) => [...files].reverse(),
-      '"agents/clerk/agent.json": is in another order',
-    ],
+    ['files in another order', (files) => [...files].reverse(), '"agents/clerk/agent.json" is out of order'],
     [
       'a file with another size',
       ([first, ...files]) => [{ ...first!, content: 'short' }, ...files],
-      '"skills/pdf-forms/SKILL.md": has 5 bytes. The manifest says 24.',
+      '"skills/pdf-forms/SKILL.md" has 5 bytes. The manifest says 24.',
     ],
   ])('rejects %s', async (_, change, fault) => {
     expectFault(verify(await packageOf(manifestOf(), change([...FILES]))), fault);
@@ -100,14 +94,17 @@ describe('verify-package', () => {
   it('rejects a package that is truncated at any point', async () => {
     const archive = await packageOf();
     for (const bytes of [0, 9, 500, 3000, archive.length - 1]) {
-      expectFault(verify(archive.subarray(0, bytes)), 'archive: is not complete, valid gzip data');
+      expectFault(verify(archive.subarray(0, bytes)), 'The archive is not complete, valid gzip data');
     }
-    expectFault(verify(Buffer.concat([archive, Buffer.from('\0')])), 'archive: is followed by other bytes');
+    expectFault(
+      verify(Buffer.concat([archive, Buffer.from('\0')])),
+      'The archive is followed by other bytes',
+    );
   });
 
   it('rejects a package whose manifest is not the first file', async () => {
     expectFault(verify(await archiveOf([...FILES, manifestFile(manifestOf())])), 'must be the first file');
-    expectFault(verify(await archiveOf([])), 'manifest.json: is missing');
+    expectFault(verify(await archiveOf([])), 'manifest.json is missing');
   });
 
   it.each<[string, (manifest: Manifest) => unknown, string]>([
@@ -138,7 +135,7 @@ describe('verify-package', () => {
     [
       'has components that are their own parents',
       (m) => ({ ...m, components: [{ ...m.components[0], parent_key: SKILL_KEY }, m.components[1]] }),
-      'is among its own parents',
+      'has parents that form a cycle',
     ],
     [
       'has a second root',
@@ -175,7 +172,7 @@ describe('verify-package', () => {
   it('rejects an ambiguous manifest', async () => {
     const text = JSON.stringify(manifestOf());
     for (const content of ['{', text, `${'['.repeat(100_000)}${']'.repeat(100_000)}`]) {
-      expectFault(verify(await archiveOf([{ path: 'manifest.json', content }, ...FILES])), 'manifest.json: ');
+      expectFault(verify(await archiveOf([{ path: 'manifest.json', content }, ...FILES])), 'manifest.json ');
     }
     const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)},${manifestFile(manifestOf()).content.toString().slice(1)}`;
     expectFault(
@@ -191,9 +188,9 @@ describe('verify-package', () => {
 
   const first = rawEntry({ name: 'manifest.json', content: manifestFile(manifestOf()).content });
   it.each<[string, string, Buffer[]]>([
-    ['an absolute path', '"/etc/passwd": has an absolute path', [rawEntry({ name: '/etc/passwd' })]],
-    ['a drive', '"c:/windows": has an absolute path', [rawEntry({ name: 'c:/windows' })]],
-    ['a path to the parent', '"../a": has a name of dots', [rawEntry({ name: '../a' })]],
+    ['an absolute path', '"/etc/passwd" has an absolute path', [rawEntry({ name: '/etc/passwd' })]],
+    ['a drive', '"c:/windows" has an absolute path', [rawEntry({ name: 'c:/windows' })]],
+    ['a path to the parent', '"../a" has a name of dots', [rawEntry({ name: '../a' })]],
     ['a name of dots that Windows shortens', 'has a name of dots', [rawEntry({ name: 'a/.. /b' })]],
     ['a backslash', 'has a backslash', [rawEntry({ name: 'a\\b' })]],
     [
@@ -201,26 +198,26 @@ describe('verify-package', () => {
       'has a control character',
       [rawPax({ path: 'a\u001b[2J' }), rawEntry({ name: 'a' })],
     ],
-    ['a symbolic link', '"a": is a link', [rawEntry({ name: 'a', type: '2', link: '/etc' })]],
-    ['a hard link', '"a": is a link', [rawEntry({ name: 'a', type: '1', link: 'manifest.json' })]],
-    ['a device', '"a": is a link, a directory or a device', [rawEntry({ name: 'a', type: '3' })]],
-    ['a path twice', '"manifest.json": appears twice', [first]],
+    ['a symbolic link', '"a" is a link', [rawEntry({ name: 'a', type: '2', link: '/etc' })]],
+    ['a hard link', '"a" is a link', [rawEntry({ name: 'a', type: '1', link: 'manifest.json' })]],
+    ['a device', '"a" is a link, a directory or a device', [rawEntry({ name: 'a', type: '3' })]],
+    ['a path twice', '"manifest.json" appears twice', [first]],
     ['paths that differ in case', 'is the same as', [rawEntry({ name: 'a/b' }), rawEntry({ name: 'A/c' })]],
     ['a file in a file', 'is a file and a directory', [rawEntry({ name: 'a' }), rawEntry({ name: 'a/b' })]],
-    ['a Windows device', '"a/aux.txt": has the name of a Windows device', [rawEntry({ name: 'a/aux.txt' })]],
+    ['a Windows device', '"a/aux.txt" has the name of a Windows device', [rawEntry({ name: 'a/aux.txt' })]],
     [
       'a size in a pax header',
       'not exactly one path',
       [rawPax({ path: 'a', size: '1' }), rawEntry({ name: 'a' })],
     ],
     ['a huge pax header', 'has a pax header of', [rawEntry({ name: 'x', type: 'x', size: '77777777777' })]],
-    ['no end', 'archive: has ', [Buffer.alloc(512), rawEntry({ name: 'a' })]],
+    ['no end', 'The archive has ', [Buffer.alloc(512), rawEntry({ name: 'a' })]],
   ])('rejects %s', (_, fault, parts) => {
-    expectFault(verify(rawTarGz(first, ...parts)), fault.startsWith('archive: has') ? 'archive: has' : fault);
+    expectFault(verify(rawTarGz(first, ...parts)), fault);
   });
 
   it('rejects an archive without an end marker', () => {
-    expectFault(verify(gzipSync(first)), 'archive: ends early');
+    expectFault(verify(gzipSync(first)), 'The archive ends early');
   });
 
   it('uses little memory for a large package', async () => {
@@ -264,17 +261,24 @@ describe('verify-package --item', () => {
 
   it('verifies that the package belongs to the item', async () => {
     const archive = await packageOf();
-    expect(check(archive, itemOf(archive))).toMatchObject({ code: 0, errors: '' });
+    const result = check(archive, itemOf(archive));
+    expect(result).toMatchObject({ code: 0, errors: '' });
+    expect(result.output).toContain('p.tar.gz is the package of the item: ');
+    expect(result.output).toContain('The signature was not checked');
   });
 
   it.each<[string, (item: Item) => unknown, string]>([
-    ['sha256', (item) => ({ ...item, sha256: '0'.repeat(64) }), 'item: has sha256 "000'],
-    ['size_bytes', (item) => ({ ...item, size_bytes: 1 }), 'item: has size_bytes "1"'],
-    ['file_count', (item) => ({ ...item, file_count: 5 }), 'item: has file_count "5". The package has "6"'],
+    ['sha256', (item) => ({ ...item, sha256: '0'.repeat(64) }), 'The item has the sha256 "000'],
+    ['size_bytes', (item) => ({ ...item, size_bytes: 1 }), 'The item has the size_bytes "1"'],
+    [
+      'file_count',
+      (item) => ({ ...item, file_count: 5 }),
+      'The item has the file_count "5", but the package has "6"',
+    ],
     [
       'components',
       (item) => ({ ...item, manifest: { ...item.manifest, components: [] } }),
-      'item: lacks the component',
+      'The item lacks the component',
     ],
     [
       'kinds',
@@ -282,20 +286,20 @@ describe('verify-package --item', () => {
         item.manifest.components[0]!.source.kind = 'file';
         return item;
       },
-      `item: has the component "${SKILL_KEY}", which the package lacks`,
+      `The item has the component "${SKILL_KEY}", which the package lacks`,
     ],
     [
       'root',
       (item) => ({ ...item, manifest: { ...item.manifest, root: { kind: 'skill' } } }),
-      'has a root of another kind',
+      'has a root of a different kind',
     ],
     [
       'adapter',
       (item) => ({ ...item, manifest: { ...item.manifest, adapter: 'other' } }),
-      'has another adapter',
+      'has a different adapter',
     ],
-    ['everything', () => ({}), 'item: is not a Store item'],
-    ['its JSON', () => null, 'item: is not a Store item'],
+    ['everything', () => ({}), 'The item is not a response of GET /store/v1/items/{store_item_id}'],
+    ['its JSON', () => null, 'The item is not a response of GET /store/v1/items/{store_item_id}'],
   ])("rejects another package's item, which differs in its %s", async (_, change, fault) => {
     const archive = await packageOf();
     expectFault(check(archive, change(itemOf(archive))), fault);
@@ -304,7 +308,7 @@ describe('verify-package --item', () => {
   it('reports that a damaged download is not the package of the item', async () => {
     const archive = await packageOf();
     const result = check(archive.subarray(0, 5000), itemOf(archive));
-    expectFault(result, 'archive: ', 'item: has size_bytes', 'The package has "5000"');
+    expectFault(result, 'The archive ', 'The item has the size_bytes', 'but the package has "5000"');
   });
 });
 
