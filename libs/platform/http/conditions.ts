@@ -10,15 +10,21 @@ export const IfMatch = createParamDecorator((_: unknown, context: ExecutionConte
 /**
  * Throws 412 when a condition was sent and does not name the current version: a list of ETags, or `*` (RFC 9110, section
  * 13.1.1). A weak tag counts as the strong one, because proxies weaken ETags. Without a condition the edit proceeds.
+ *
+ * @param changed the detail if the ETag is another one
  */
-export function checkIfMatch(condition: string | undefined, version: string | number): void {
+export function checkIfMatch(
+  condition: string | undefined,
+  version: string | number,
+  changed = `The resource has changed. Its ETag is now "${version}". Read it again before you edit it.`,
+): void {
   if (condition === undefined || condition.trim() === '*') return;
   const tags = condition.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
   if (tags.includes(`"${version}"`)) return;
   throw problem.preconditionFailed(
     tags.every((tag) => /^"[^"]*"$/.test(tag))
-      ? `The resource has changed. Its ETag is now "${version}". Read it again before you edit it.`
-      : `If-Match takes ETags in double quotes. The resource's ETag is "${version}".`,
+      ? changed
+      : `If-Match takes ETags in double quotes. The current ETag is "${version}".`,
   );
 }
 

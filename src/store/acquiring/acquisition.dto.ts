@@ -38,7 +38,7 @@ export const CHANGES = ['created', 'updated', 'unchanged'] as const;
 export class AcquiredCopyDto {
   @ApiProperty({ enum: ARTIFACT_KINDS })
   kind!: ArtifactKind;
-  /** The copy. */
+  /** The id of the copy. */
   artifact_id!: string;
   version_id!: string;
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
@@ -46,7 +46,7 @@ export class AcquiredCopyDto {
   name!: string;
   /** The key of the component in the package. */
   key!: string;
-  /** The resource of the publisher. */
+  /** The publisher's resource. */
   source!: ArtifactPinDto;
   /** What the last acquisition or upgrade did to the copy. */
   @ApiProperty({ enum: CHANGES })
@@ -76,7 +76,7 @@ export class UpgradeChangeDto {
   key!: string;
   @ApiProperty({ enum: ARTIFACT_KINDS })
   kind!: ArtifactKind;
-  /** The copy. */
+  /** The id of the copy. */
   artifact_id!: string;
   name!: string;
   /** `removed` means that the new release lacks the component. Its copy stays. */

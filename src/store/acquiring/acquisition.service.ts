@@ -173,7 +173,7 @@ export class AcquisitionService {
     const item = await this.catalogue.findOffered(scope, itemId, tx);
     if (item) return item;
     throw problem.forbidden(
-      'The publisher no longer offers this item to your organization. Your copies stay.',
+      'This item was withdrawn, or its publisher no longer offers it to your organization. Your copies stay.',
     );
   }
 

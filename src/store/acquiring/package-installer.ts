@@ -58,7 +58,7 @@ export class PackageInstaller {
         untilAborted(signal, content.read()),
       )) {
         const source = sources.get(key);
-        if (!source) throw new ArchiveError('The package has a component that is missing in its manifest.');
+        if (!source) throw new ArchiveError('The package has a component that is missing from its manifest.');
         const installing = this.packagers.of(kind).install(tx, scope, {
           key,
           name,

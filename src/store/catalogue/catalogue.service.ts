@@ -113,8 +113,14 @@ export function checkOffered(
   action: Action,
 ): void {
   const verb = action === 'install' ? 'acquired' : 'downloaded';
+  // only the publisher's organization still finds a withdrawn item
+  if (item.archived_at) {
+    throw problem.forbidden('This item was withdrawn. Publish the resource again as a new item.');
+  }
   if (!item.can_acquire) throw problem.forbidden(`The publisher does not allow this item to be ${verb}.`);
   if (!item.actions.includes(action) || !release.actions.includes(action)) {
-    throw problem.forbidden(`The actions of this item do not include ${action}, so it cannot be ${verb}.`);
+    throw problem.forbidden(
+      `The \`actions\` of this item or release do not include \`${action}\`, so it cannot be ${verb}.`,
+    );
   }
 }

@@ -56,7 +56,7 @@ export class PublishedArtifactDto {
   @IsOneOf(ARTIFACT_KINDS)
   kind!: ArtifactKind;
 
-  /** A live resource of the workspace. */
+  /** A resource of the workspace that is not archived. */
   @IsString()
   @Length(1, 255)
   artifact_id!: string;
@@ -148,7 +148,7 @@ export class CreatePublisherItemDto extends StoreItemTextsDto {
   @IsActions()
   actions!: Action[];
 
-  /** Defaults to no other organization. A new item is not listed and cannot be acquired, whatever its audience. */
+  /** Defaults to your own organization only. A new item is not listed and cannot be acquired, whatever its audience. */
   @IsOptional()
   @Nested(() => AudienceBodyDto)
   audience?: AudienceBodyDto | null;

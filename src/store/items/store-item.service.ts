@@ -109,7 +109,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
       const policy = { ...(await this.audienceOf(tx, audience)), is_listed, can_acquire };
-      checkIfMatch(ifMatch, row.policy_generation);
+      checkIfMatch(ifMatch, row.policy_generation, stalePolicy(row, ifMatch));
       this.checkWritable(row);
       await this.checkOpen(tx, scope, row);
       const written = await this.write(tx, scope, row, policy, 'update');
@@ -229,7 +229,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
 
   protected override checkWritable({ archived_at }: StoreItemEntity): void {
     if (archived_at) {
-      throw problem.conflict('The store item is withdrawn. Publish the resource again as a new item.');
+      throw problem.conflict('This item was withdrawn. Publish the resource again as a new item.');
     }
   }
 
@@ -255,6 +255,12 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     return written;
   }
 }
+
+/** Returns the detail of the 412 for a policy. Clients may have sent the ETag of the item. */
+const stalePolicy = ({ policy_generation: generation }: StoreItemEntity, ifMatch = ''): string =>
+  ifMatch.includes('"item-')
+    ? `If-Match takes the generation of the policy, not the ETag of the item. The generation is "${generation}".`
+    : `The policy has changed. Its generation is now ${generation}. Read the item again before you replace its policy.`;
 
 const notNewest = (id: string, { release_id }: StoreItemEntity) =>
   problem.conflict(`The release ${id} is not the newest. Review ${release_id} instead.`);

@@ -291,7 +291,7 @@ describe('reading an archive', () => {
     ['a negative size', 'an invalid size', [rawEntry({ name: 'a', size: '-0000000001' })]],
     ['a size beyond the end', 'ends early', [rawEntry({ name: 'a', content: 'a', size: '00000777777' })]],
     ['a wrong checksum', 'wrong checksum', [rawEntry({ name: 'a', checksum: '000000\0 ' })]],
-    ['another format', 'not in the format ustar', [rawEntry({ name: 'a', magic: 'ustar  \0' })]],
+    ['another format', 'format other than ustar', [rawEntry({ name: 'a', magic: 'ustar  \0' })]],
     ['bytes in the padding', 'Padding', [rawEntry({ name: 'a', content: 'ab', size: '00000000001' })]],
     ['a file within the end', 'Padding', [file, Buffer.alloc(512), file]],
     ['a file after the end', 'Unexpected bytes', [file, TAR_END, file]],

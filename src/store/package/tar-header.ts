@@ -114,7 +114,7 @@ export function readHeader(header: Buffer): ReadHeader {
     throw new ArchiveError('A tar header has a wrong checksum.');
   }
   if (header.toString('latin1', 257, 265) !== 'ustar\0' + '00') {
-    throw new ArchiveError('A tar header is not in the format ustar.');
+    throw new ArchiveError('A tar header has a format other than ustar.');
   }
   const size = header.toString('latin1', 124, 136);
   if (!/^[0-7]{11}[\0 ]$/.test(size)) throw new ArchiveError('A tar header has an invalid size.');

@@ -70,7 +70,10 @@ export class Pinning {
     return problem.invalidFields([
       isVersion
         ? { pointer: '/artifact/version_id', detail: `is not a version of the ${nounOf(kind)}` }
-        : { pointer: '/artifact/artifact_id', detail: `is not a live ${nounOf(kind)} of the workspace` },
+        : {
+            pointer: '/artifact/artifact_id',
+            detail: `no such ${nounOf(kind)} in the workspace, or it is archived`,
+          },
     ]);
   }
 }
@@ -82,7 +85,7 @@ const nounOf = (kind: string): string => (kind === 'mcp_server' ? 'MCP server' :
 
 const notLive = ({ kind, artifact_id }: Pick<ArtifactReference, 'kind' | 'artifact_id'>) =>
   problem.conflict(
-    `The ${nounOf(kind)} ${artifact_id} is archived or does not exist. Only live resources can be published.`,
+    `The ${nounOf(kind)} ${artifact_id} is archived or does not exist. Restore it before you publish.`,
   );
 
 const tooMany = () =>

@@ -102,7 +102,8 @@ export class PublisherItemController {
   @ApiHeader({
     name: 'If-Match',
     required: false,
-    description: 'The generation of the policy, as an ETag. Returns 412 if the policy has changed since.',
+    description:
+      'The `policy.generation` of the item in double quotes, such as `"2"`. Returns 412 if the policy has changed since.',
   })
   @ApiOkResponse({ type: PublisherItemDto, headers: ETAG_HEADER })
   putPolicy(

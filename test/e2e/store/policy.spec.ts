@@ -25,6 +25,9 @@ describe('the policy of an item', () => {
     const etag = (await publisher.admin.get(path)).headers.get('etag')!;
     const stale = await publisher.admin.put(`${path}/policy`, OPEN, { 'if-match': etag });
     expect([stale.status, stale.body.code]).toEqual([412, 'precondition_failed']);
+    expect(stale.body.detail).toBe(
+      'If-Match takes the generation of the policy, not the ETag of the item. The generation is "1".',
+    );
     const changed = await publisher.admin.put(`${path}/policy`, OPEN, { 'if-match': '"1"' });
     expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"2"']);
     const renamed = await publisher.admin.patch(path, { name: 'New' }, { 'if-match': '"2"' });
@@ -45,7 +48,12 @@ describe('the policy of an item', () => {
 
   it('rejects a stale generation, and applies one of two concurrent changes', async () => {
     const { store_item_id: id } = await org.item();
-    expect(outcome(await put(id, OPEN, '"7"'))).toEqual([412, 'precondition_failed']);
+    const stale = await put(id, OPEN, '"7"');
+    expect(outcome(stale)).toEqual([412, 'precondition_failed']);
+    expect(stale.body).toMatchObject({
+      detail:
+        'The policy has changed. Its generation is now 1. Read the item again before you replace its policy.',
+    });
     const answers = await Promise.all([
       put(id, OPEN, '"1"'),
       put(id, { ...OPEN, can_acquire: false }, '"1"'),
@@ -118,6 +126,9 @@ describe('the policy of an item', () => {
     const { body } = await org.admin.get<{ items: StoreItem[] }>(PUBLISHER);
     expect(body.items.map((item) => item.store_item_id)).toContain(id);
     expect((await read(org, id)).status).toBe(200);
+    const own = await org.admin.post(`${ITEMS}/${id}/acquire`, { workspace_id: org.workspace });
+    expect(outcome(own)).toEqual([403, 'forbidden']);
+    expect(own.body.detail).toBe('This item was withdrawn. Publish the resource again as a new item.');
   }); // prettier-ignore
 
   it('does not allow others to publish, change or withdraw the item', async () => {
