@@ -201,9 +201,9 @@ function completeOperation(operation: Operation, traits: Traits): void {
   if (traits.method === 'get') operation.responses['304'] ??= { $ref: '#/components/responses/304' };
 }
 
-/** Returns the sentence that describes who may call an operation. */
+/** Returns the sentences that describe who may call an operation. */
 function accessOf({ [ACCESS_EXTENSION]: rule }: Operation, { path, method, workspace }: Traits): string {
-  const listsMany = !path.includes('{') && (method === 'get' || path.endsWith('/search'));
+  const isCollection = !path.includes('{') && (method === 'get' || path.endsWith('/search'));
   if (!rule) return 'Requires no token.';
   switch (rule.kind) {
     case 'public':
@@ -216,13 +216,22 @@ function accessOf({ [ACCESS_EXTENSION]: rule }: Operation, { path, method, works
       return `Requires the role ${roleList(rule.anyOf)} in the whole organization.`;
     case 'roles_somewhere':
       if (rule.isOfOrganization) return `Requires the role ${roleList(rule.anyOf)} in any workspace.`;
-      return listsMany
-        ? `Requires the role ${roleList(rule.anyOf)} in at least one workspace. Returns only resources of the workspaces where you hold it.`
-        : `Requires the role ${roleList(rule.anyOf)} in the workspace of the resource.`;
+      return isCollection
+        ? `Requires the role ${roleList(rule.anyOf)} in at least one workspace. Covers only the workspaces where you have such a role.`
+        : `Requires the role ${roleList(rule.anyOf)} in the ${placeOf(path)}.`;
     case 'roles':
       return `Requires the role ${roleList(rule.anyOf)} in the ${workspace === 'required' ? 'workspace' : 'organization'}.`;
   }
 }
+
+/** Returns where a role is required: in the workspace that the request names, or in that of the resource. */
+function placeOf(path: string): string {
+  if (path.includes('{workspace_id}') || path.endsWith('/acquire')) return 'workspace';
+  return MODEL_CALL.test(path) ? 'workspace of the model' : 'workspace of the resource';
+}
+
+/** Paths of the model gateway that call a model. */
+const MODEL_CALL = /^\/model\/v1\/(chat|responses|embeddings|messages)\b/;
 
 const roleList = (roles: readonly string[]): string => roles.map((role) => `\`${role}\``).join(' or ');
 

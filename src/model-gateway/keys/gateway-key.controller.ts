@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
-import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
+import { CurrentScope, type OrgScope, RequireRoleInAnyWorkspace, RequireRoleSomewhere } from '#platform/auth';
 import { etagOf, IfMatch, NotRepeatable, Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { CurrentKeyService } from './current-key.service';
@@ -58,7 +58,7 @@ export class GatewayKeyController {
    * @remarks Returns 404 for callers that are not a gateway key.
    */
   @Get('current')
-  @RequireRoleSomewhere('viewer', 'runtime')
+  @RequireRoleInAnyWorkspace('viewer', 'runtime')
   @ApiOkResponse({ type: CurrentGatewayKeyDto })
   getCurrent(@CurrentScope() scope: OrgScope): Promise<CurrentGatewayKeyDto> {
     return this.currentKey.get(scope);

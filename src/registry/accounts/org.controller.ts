@@ -10,7 +10,7 @@ import {
   PlatformOnly,
   type Principal,
   RequireRoleEverywhere,
-  RequireRoleSomewhere,
+  RequireRoleInAnyWorkspace,
 } from '#platform/auth';
 import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
@@ -25,7 +25,7 @@ export class OrgController {
 
   /** Get the caller's organization */
   @Get()
-  @RequireRoleSomewhere('viewer')
+  @RequireRoleInAnyWorkspace('viewer')
   @ApiOkResponse({ type: OrgDto })
   get(@CurrentScope() scope: OrgScope): Promise<Versioned<OrgDto>> {
     return this.organizations.get(scope, scope.orgId);
