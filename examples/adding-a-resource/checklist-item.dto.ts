@@ -18,7 +18,7 @@ export class CreateChecklistItemDto extends MetadataBodyDto {
   @IsString()
   workspace_id!: string;
 
-  /** Unique among the live items of the workspace. */
+  /** Unique among the workspace's items that are not archived. */
   @IsName()
   name!: string;
 

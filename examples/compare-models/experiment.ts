@@ -34,7 +34,7 @@ export interface Outcome {
   model: string;
   cases: number;
   mean: number;
-  /** Share of the answers that people marked as right; null if the file has no labels. */
+  /** Share of the answers that people marked as right. Null unless every answer has a label. */
   labelled: number | null;
   seconds: number;
 }
@@ -42,7 +42,7 @@ export interface Outcome {
 /** Throws an Error with the detail if an item of a bulk call failed. */
 export function checkBulk({ items }: Bulk): void {
   const failed = items.find((item) => item.status_code >= 300);
-  if (failed) throw new Error(`An item was rejected: ${failed.error?.detail}`);
+  if (failed) throw new Error(`The service rejected an item: ${failed.error?.detail}`);
 }
 
 /** Uploads one model's traces and results, lets the service score them, and finalizes the experiment. */
@@ -132,7 +132,7 @@ export class ModelExperiment {
         );
         if (run.run_status !== 'succeeded' || run.failed_count > 0) {
           throw new Error(
-            `Scoring run ${run.score_run_id}: ${run.failed_count} failed. ${run.failure_detail ?? ''}`,
+            `The scoring run ${run.score_run_id} ended as ${run.run_status}, with ${run.failed_count} targets that could not be scored. ${run.failure_detail ?? ''}`,
           );
         }
         scored += batch.length;

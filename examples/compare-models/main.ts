@@ -65,8 +65,8 @@ function table(outcomes: Outcome[]): string {
 
 async function main(): Promise<void> {
   const file = process.argv[2] ?? DEFAULT_FILE;
-  const service = new Service(await connect());
   const cases = await readCases(file);
+  const service = new Service(await connect());
   const progress = new Progress();
   const tracing = new Tracing(service);
   const name = `${path.basename(file)} ${new Date().toISOString()}`;

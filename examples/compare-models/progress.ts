@@ -1,4 +1,7 @@
-/** Shows progress on standard error: one changing line on a terminal, else one line per tenth of the work. */
+/**
+ * Shows progress on standard error, so that standard output contains only the table. On a terminal, one line changes.
+ * Otherwise, each tenth of the work adds a line.
+ */
 export class Progress {
   private readonly shown = new Map<string, number>();
 

@@ -23,7 +23,7 @@ export async function connect(): Promise<Connection> {
     return JSON.parse(await readFile(file, 'utf8')) as Connection;
   } catch {
     throw new Error(
-      `Cannot read ${file}. Run \`npm start\` first, in another terminal, with the same DATA_DIR.`,
+      `Cannot read ${file}. Run \`npm start\` first, in another terminal, with the same DATA_DIR. To use another service, set SERVICE_URL, SERVICE_WORKSPACE_ID and SERVICE_API_KEY.`,
     );
   }
 }
