@@ -16,7 +16,7 @@ export class ApiLimits {
     const seconds = await this.rates.checkOwn({ name: 'api', key, perMinute });
     if (seconds === null) return;
     throw problem.rateLimited(
-      `This API accepts ${perMinute} requests per minute from all callers together. Try again in ${seconds} s.`,
+      `This API accepts at most ${perMinute} requests per minute from all callers together. Try again in ${seconds} s.`,
       seconds,
     );
   }
@@ -27,7 +27,7 @@ export class ApiLimits {
     const running = this.inFlight.get(id) ?? 0;
     if (running >= max) {
       throw problem.rateLimited(
-        `This API accepts ${max} concurrent requests. Try again when one has ended.`,
+        `This API accepts at most ${max} concurrent requests. Try again when one has ended.`,
         1,
       );
     }

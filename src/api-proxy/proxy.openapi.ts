@@ -59,7 +59,7 @@ const PARAMETERS = [
     in: 'header' as const,
     required: false,
     description:
-      'Optional, and without effect here, so that clients can send it with every request. Returns 403 for a workspace that you cannot access.',
+      'Optional. It has no effect here, so a client can send it with every request. Returns 403 for a workspace that you cannot access.',
     schema: { type: 'string' },
   },
 ];

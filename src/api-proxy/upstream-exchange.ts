@@ -217,6 +217,6 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-const CLIENT_GONE = new Problem('request_timeout', 'The client closed the connection before the answer.', {
+const CLIENT_GONE = new Problem('request_timeout', 'The client closed the connection before the response.', {
   status: 408,
 });

@@ -33,15 +33,23 @@ export function upstreamProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   switch (outboundFailure(error)) {
     case 'blocked_address':
-      return new Problem('forbidden', 'The address of this API cannot be called, because it is not public.', {
-        headers: { 'Proxy-Status': proxyError('destination_ip_prohibited') },
-        isUpstream: true,
-      });
+      return new Problem(
+        'forbidden',
+        'The address of this API is not public. Use a public address, or ask the operator to add it to OUTBOUND_ALLOW.',
+        {
+          headers: { 'Proxy-Status': proxyError('destination_ip_prohibited') },
+          isUpstream: true,
+        },
+      );
     case 'timeout':
-      return new Problem('request_timeout', 'The API cannot be reached. Connecting to it took too long.', {
-        headers: { 'Proxy-Status': proxyError('connection_timeout') },
-        isUpstream: true,
-      });
+      return new Problem(
+        'request_timeout',
+        'The API cannot be reached, because connecting to it took too long.',
+        {
+          headers: { 'Proxy-Status': proxyError('connection_timeout') },
+          isUpstream: true,
+        },
+      );
     case 'tls':
       return unavailable(
         'A secure connection to the API is not possible. Check its certificate and its TLS version.',

@@ -7,12 +7,12 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Query parameters of lists and searches that filter by the time of creation. */
 export class CreatedListQueryDto extends NamedListQueryDto {
-  /** Created at or after this time (RFC 3339). */
+  /** Only items created at or after this time (RFC 3339). */
   @NotNull()
   @IsTime({ required: false })
   created_after?: string;
 
-  /** Created before this time (RFC 3339). */
+  /** Only items created before this time (RFC 3339). */
   @NotNull()
   @IsTime({ required: false })
   @NotBelow('created_after', instantOf)

@@ -65,9 +65,9 @@ export class AgentReferences {
 const keyOf = ({ server_id, tool_name }: AgentTool): string => JSON.stringify([server_id, tool_name]);
 
 const NO_TOOL =
-  'is not a tool of a live server in the workspace. If the server is new, refresh it first, or declare the tool in its `tools`.';
+  'no such tool in the workspace, or its server is archived. If the server is new, refresh it first, or declare the tool in its `tools`.';
 
 const detailOf = ({ version_ordinal }: AgentSkill): string =>
   version_ordinal === null
-    ? 'is not a live skill in the workspace'
-    : 'is not a version of a live skill in the workspace';
+    ? 'no such skill in the workspace, or it is archived'
+    : 'no such version of a skill in the workspace, or the skill is archived';

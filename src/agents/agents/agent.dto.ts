@@ -11,7 +11,7 @@ export class CreateAgentDto extends AgentFieldsDto {
   @IsString()
   workspace_id!: string;
 
-  /** Unique among the live agents of the workspace. Immutable. */
+  /** Unique among the workspace's agents that are not archived. Immutable. */
   @IsName()
   name!: string;
 

@@ -35,7 +35,7 @@ export class CreateMessageDto {
   @Length(1, 255)
   tool_call_id?: string | null;
 
-  /** The name of the speaker, for example of the tool that responds, or of one of several people or agents. */
+  /** The name of the speaker, such as the tool that responds, or one of several people or agents. */
   @IsOptional()
   @IsString()
   @Length(1, 255)
@@ -71,7 +71,7 @@ export class MessageDto extends StampsDto {
   @ApiProperty({
     type: 'null',
     nullable: false,
-    description: 'Always null, because messages are only archived with their session.',
+    description: 'Always null, because a message cannot be archived on its own.',
   })
   declare archived_at: null;
 }

@@ -30,7 +30,10 @@ export class FileUploadQueryDto {
   @IsFilter()
   workspace_id?: string;
 
-  /** Unique among the live files of the workspace. Defaults to the name of the uploaded file, else to the file's id. */
+  /**
+   * Unique among the workspace's files that are not archived. Defaults to the name of the uploaded file, or else to the
+   * file's id.
+   */
   @NotNull()
   @IsString()
   @ApiProperty({ required: false, minLength: 1, maxLength: 255 })
@@ -106,7 +109,7 @@ export class FileVersionDto extends PickType(FileDto, [...VERSION_FIELDS, 'updat
   /** Numbered from 1 without gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   override version_ordinal!: number;
-  /** Always null, because versions are only archived with their file. */
+  /** Always null, because a version cannot be archived on its own. */
   @ApiProperty({ type: 'null' } as object)
   archived_at!: null;
 }

@@ -39,7 +39,7 @@ export class ServerInfoDto {
 /** A check of a server by the schedule, `test` or `refresh`. Checks never change. */
 export class ServerCheckDto {
   server_id!: string;
-  /** The number of the check among those of the server. */
+  /** The number of the check. Each server counts its own checks. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   check_ordinal!: number;
   /** `request` means that `test` or `refresh` was called. */
@@ -55,7 +55,7 @@ export class ServerCheckDto {
   server_info!: ServerInfoDto | null;
   @ApiProperty({ type: ServerFailureDto, nullable: true })
   error!: ServerFailureDto | null;
-  /** Null if the check failed, because the tools do not change then. */
+  /** Null if the check failed, because a failed check does not change the tools. */
   @ApiProperty({ type: ToolCountsDto, nullable: true })
   tools!: ToolCountsDto | null;
 }

@@ -246,9 +246,10 @@ function readToken({ status, body }: TokenResponse): Token {
 /** The advice for errors that are not about the client credentials. */
 const REMEDIES: Readonly<Record<string, string>> = {
   invalid_scope: 'Check `auth.scope`.',
-  invalid_target: 'The endpoint issues no tokens for the URL of the server.',
-  unauthorized_client: 'The client must be allowed to use client credentials.',
-  unsupported_grant_type: 'The endpoint must support client credentials.',
+  invalid_target:
+    'The endpoint issues no tokens for the URL of the server. Check `url` and `auth.token_url`.',
+  unauthorized_client: 'Allow the client to use the client credentials grant.',
+  unsupported_grant_type: 'Use a token endpoint that supports the client credentials grant.',
 };
 
 function rejection(status: number, code: unknown): ServerFailure {

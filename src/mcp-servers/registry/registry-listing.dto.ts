@@ -41,8 +41,8 @@ export class RegistryPageQueryDto extends RegistryVersionQueryDto {
 
 export class RegistryListQueryDto extends RegistryPageQueryDto {
   /**
-   * Words, or beginnings of words, in the title, the URL without its query, or the description. Or a server name of this
-   * listing.
+   * Words, or beginnings of words, in the title, the URL without its query, or the description. A server name from this
+   * listing is also accepted.
    */
   @IsFilter(1000)
   search?: string;

@@ -76,7 +76,7 @@ export class ImportServerDto {
   })
   variables?: Record<string, unknown> | null;
 
-  /** Replaces the authentication that the remote declares if it has a `type`. */
+  /** With a `type`, it replaces the authentication that the remote declares. */
   @IsOptional()
   @Nested(() => ImportServerAuthDto)
   auth?: ImportServerAuthDto | null;

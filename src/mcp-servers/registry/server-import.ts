@@ -88,7 +88,7 @@ class RemoteFiller {
     const { url: template, variables } = this.remote;
     for (const name of variablesOf(template.split('?')[0]!)) {
       if (variables.get(name)?.isSecret !== true) continue;
-      const detail = `has the secret variable {${name}} outside its query, where searches and logs would show it. Choose another remote.`;
+      const detail = `has the secret variable {${name}} before its query, where searches and logs would show it. Choose another remote.`;
       this.reader.fault(`${this.pointer}/url`, detail);
     }
     const missing = this.values.missing(template, variables);

@@ -58,7 +58,7 @@ export class CreateServerDto extends ServerFieldsDto {
   @IsString()
   workspace_id!: string;
 
-  /** Unique among the live servers of the workspace (409). */
+  /** Unique among the workspace's servers that are not archived (409). */
   @IsName()
   name!: string;
 

@@ -62,7 +62,8 @@ export class HiddenCharactersDto {
 export class ReviewedToolVersionDto extends ComparedToolVersionDto {
   /**
    * Zero-width characters, bidirectional controls, variation selectors, tag characters and other characters that are not
-   * visible. Emojis contain some of them too. To read those of the first version, compare it with itself.
+   * visible. Emojis contain some of them too. To see the hidden characters of the first version, compare
+   * it with itself.
    */
   hidden_characters!: HiddenCharactersDto[];
 }

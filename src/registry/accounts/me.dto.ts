@@ -33,7 +33,7 @@ export class MeCredentialDto {
   @ApiProperty({ enum: ['token', 'api_key'] })
   kind!: 'token' | 'api_key';
   issuer!: string | null;
-  /** The id of the token. You can revoke the token by it. */
+  /** The id of the token. Use it to revoke the token. */
   jti!: string | null;
   key_id!: string | null;
   expires_at!: Date | null;

@@ -31,7 +31,8 @@ export class CreateServiceAccountDto extends DescribedBodyDto {
 
   /**
    * The workspaces in which it holds its roles, or `["*"]` for every workspace. You can only grant workspaces that you can
-   * access. Memberships can add workspaces and roles. An account with neither workspaces nor memberships is rejected.
+   * access. Memberships can add workspaces and roles. Without workspaces and memberships, the account cannot authenticate
+   * (401).
    */
   @NotNull()
   @IsArray()

@@ -192,7 +192,7 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
     after: Holding,
   ): Promise<AddedWorkspace[]> {
     if (after.workspaceIds.length > 1 && after.workspaceIds.includes(EVERY_WORKSPACE)) {
-      const detail = `must not list other workspaces next to "${EVERY_WORKSPACE}", which means every workspace`;
+      const detail = `must not contain other workspaces if it contains "${EVERY_WORKSPACE}", which means every workspace`;
       throw problem.invalidFields([{ pointer: '/workspace_ids', detail }]);
     }
     const oldIds = new Set(before.workspaceIds);

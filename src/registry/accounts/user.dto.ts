@@ -59,7 +59,7 @@ export class PatchUserDto extends MetadataPatchDto {
   @IsEmail()
   email?: string | null;
 
-  /** While `suspended`, all requests of the person are rejected. */
+  /** While `suspended`, all requests from the person are rejected. */
   @NotNull()
   @IsOneOf(STATUSES)
   status?: AccountStatus;

@@ -66,9 +66,7 @@ export function newAuthFaults(auth: AuthInput, pointer: string): FieldError[] {
 function headerFault(name: string): string | null {
   const fault = fieldNameFault(name);
   if (fault !== null) return fault;
-  return name.toLowerCase() === 'cookie'
-    ? 'must not be Cookie. Send the secret in a header of its own'
-    : null;
+  return name.toLowerCase() === 'cookie' ? 'must not be Cookie. Send the secret in another header' : null;
 }
 
 function parameterFault(name: string): string | null {

@@ -96,11 +96,11 @@ export class ApiFieldsDto extends DescribedBodyDto {
   @ApiProperty({ type: Boolean, nullable: true, required: false, default: false })
   allow_encoded_slash?: boolean | null;
 
-  /** Requests that all callers together may send per minute. Null means no limit. */
+  /** Maximum number of requests per minute from all callers together. Null means no limit. */
   @IsLimit(REQUESTS_PER_MINUTE_MAX)
   requests_per_minute?: number | null;
 
-  /** Requests that each process of the service may have in flight. Null means no limit. */
+  /** Maximum number of concurrent requests from each process of the service. Null means no limit. */
   @IsLimit(IN_FLIGHT_MAX)
   max_in_flight?: number | null;
 }
@@ -110,7 +110,7 @@ export class CreateApiDto extends ApiFieldsDto {
   @IsString()
   workspace_id!: string;
 
-  /** Unique among the live APIs of the workspace (409). */
+  /** Unique among the workspace's APIs that are not archived (409). */
   @IsName()
   name!: string;
 
@@ -221,10 +221,10 @@ export class ApiDto extends OwnedDto {
   @HeadersProperty()
   headers!: object;
   allow_encoded_slash!: boolean;
-  /** Requests that all callers together may send per minute. Null means no limit. */
+  /** Maximum number of requests per minute from all callers together. Null means no limit. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   requests_per_minute!: number | null;
-  /** Requests that each process of the service may have in flight. Null means no limit. */
+  /** Maximum number of concurrent requests from each process of the service. Null means no limit. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   max_in_flight!: number | null;
   @AnyJsonObject()

@@ -160,7 +160,10 @@ export class AppDeclarations {
       const { kind, name } = declaration;
       const key = keyOf(declaration);
       if (keys.has(key)) {
-        faults.push({ pointer: `${pointer}/name`, detail: 'is already declared for this kind' });
+        faults.push({
+          pointer: `${pointer}/name`,
+          detail: 'repeats the name of an earlier declaration of this kind',
+        });
       }
       keys.add(key);
       if (!isKind(kind)) continue;

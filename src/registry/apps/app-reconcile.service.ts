@@ -227,7 +227,11 @@ function problemOf(error: unknown): Problem | null {
   // A name was taken after the steps had checked it. The next reconcile reports which.
   if (duplicateOf(error instanceof Problem ? error.cause : error) !== undefined) {
     return problem.validationFailed([
-      { pointer: '/resources', detail: 'has a name that another resource took during the reconcile' },
+      {
+        pointer: '/resources',
+        detail:
+          'contains a name that another resource took during the reconcile. Reconcile again to see which',
+      },
     ]);
   }
   return error instanceof Problem ? error : problemOfDatabaseError(error);

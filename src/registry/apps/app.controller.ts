@@ -86,7 +86,7 @@ export class AppController {
   /**
    * Restore an archived app
    *
-   * @remarks The app takes back the resources that it owned, if they are live and still `unmanaged`.
+   * @remarks The app takes back the resources that it owned, unless they are archived or no longer `unmanaged`.
    */
   @Post(':app/restore')
   @HttpCode(200)

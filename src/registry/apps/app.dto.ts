@@ -66,7 +66,7 @@ export class CreateAppDto extends DescribedBodyDto {
   @IsString()
   workspace_id!: string;
 
-  /** The slug. Unique among the live apps of the organization (409). It can never change. */
+  /** The slug. Unique among the organization's apps that are not archived (409). It can never change. */
   @IsString()
   @Matches(new RegExp(SLUG), {
     message:
@@ -181,7 +181,7 @@ export class AppPageDto {
 export class ReconciledDto {
   /** The slug. */
   app!: string;
-  /** Number of the app's live resources. */
+  /** Number of the app's resources that are not archived. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   live_count!: number;
 }
@@ -214,12 +214,12 @@ export class AppPlanDto {
   app!: string;
   @ApiProperty({ type: () => [PlannedResourceDto] })
   create!: PlannedResourceDto[];
-  /** Resources that differ from their declaration. For a resource to restore, `archived_at` changes. */
+  /** Resources that differ from their declaration. A resource that would be restored has a change of `archived_at`. */
   @ApiProperty({ type: () => [PlannedResourceDto] })
   update!: PlannedResourceDto[];
   @ApiProperty({ type: () => [PlannedResourceDto] })
   archive!: PlannedResourceDto[];
-  /** Number of the app's live resources after the reconcile. */
+  /** Number of the app's resources that are not archived, after the reconcile. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   live_count!: number;
 }

@@ -60,7 +60,7 @@ export class AuditChangeDto {
 export class AuditEntryDto {
   audit_entry_id!: string;
   org_id!: string;
-  /** Null for an action on the whole organization. */
+  /** Null for an action on the organization. Only its admins see such entries. */
   workspace_id!: string | null;
   /** A user, a service account or a platform principal. For a scheduled reconcile, the id of the app. */
   principal_id!: string;

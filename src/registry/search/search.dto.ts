@@ -23,12 +23,12 @@ const OFFSET_MAX = 2 ** 31 - 1;
 
 /** Conditions on the document itself. All of them must hold. */
 export class SearchFiltersDto {
-  /** Changed at this time or later. */
+  /** Only resources that changed at this time or later. */
   @NotNull()
   @IsTime({ required: false })
   updated_after?: string;
 
-  /** Changed before this time. */
+  /** Only resources that changed before this time. */
   @NotNull()
   @IsTime({ required: false })
   @NotBelow('updated_after', instantOf)
@@ -37,8 +37,8 @@ export class SearchFiltersDto {
 
 export class SearchDto {
   /**
-   * The words to search for, at most 32. Each also matches as a prefix. Required in the modes `keyword` and `hybrid`, and in the
-   * mode `vector` without `vector`.
+   * The words to search for, at most 32. Each also matches as a prefix. Required in the modes `keyword` and `hybrid`. In the
+   * mode `vector`, required unless you send `vector`.
    */
   @NotNull()
   @IsString()
@@ -64,7 +64,10 @@ export class SearchDto {
   @MaxLength(255)
   workspace_id?: string;
 
-  /** The vector to compare with, instead of the query's. It must have as many dimensions as the stored embeddings. */
+  /**
+   * The vector to compare with, instead of the embedding of the query. It must have as many dimensions as the stored
+   * embeddings.
+   */
   @ApiProperty({ type: 'array', items: { type: 'number' }, required: false })
   @NotNull()
   @IsArray()

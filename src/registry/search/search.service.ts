@@ -200,7 +200,7 @@ function searchOf(dto: SearchDto): Search {
 function parseVector(numbers: readonly number[], dimensions: number | undefined): Float64Array {
   const invalid = (detail: string): Problem => problem.invalidFields([{ pointer: '/vector', detail }]);
   if (dimensions !== undefined && numbers.length !== dimensions) {
-    throw invalid(`must have ${dimensions} numbers like the stored embeddings, not ${numbers.length}`);
+    throw invalid(`must have ${dimensions} numbers, like the stored embeddings, not ${numbers.length}`);
   }
   const vector = normalized(numbers);
   if (vector === null) throw invalid('must not be all zeros');

@@ -29,7 +29,7 @@ export class SigningKeyDto extends StampsDto {
   algorithm!: 'EdDSA';
   /** The public key (Ed25519): the member `x` of its JWK (RFC 8037). */
   public_key!: string;
-  /** Whether this key signs. The newest key that is not revoked signs. */
+  /** Whether the organization signs with this key. It signs with the newest key that is not revoked. */
   is_current!: boolean;
   revoked_at!: Date | null;
   /** Always null, because keys are revoked, not archived. See `revoked_at`. */

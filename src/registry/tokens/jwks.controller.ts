@@ -21,7 +21,7 @@ export class JwksController {
     private readonly orgSigning: OrgSigningService,
   ) {}
 
-  /** Get the public keys of this service's tokens and of organizations' signatures */
+  /** Get the public keys that verify this service's tokens and organizations' signatures */
   @Get()
   @Public()
   @ApiOkResponse({ type: JwksDto })

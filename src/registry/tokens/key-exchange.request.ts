@@ -38,7 +38,8 @@ export function readKeyExchange(request: ServiceRequest): KeyExchange {
     throw problem.invalidFields([
       {
         pointer: '/client_id',
-        detail: 'differs from the client id in the `Authorization` header. Leave it out, or send the same',
+        detail:
+          'differs from the client id in the `Authorization` header. Leave it out, or send the same value',
       },
     ]);
   }

@@ -74,7 +74,10 @@ export class RevokeTokenDto {
   @Length(1, 8192)
   token?: string;
 
-  /** The id of a token of the organization. Requires the role admin, unless the request was sent with that token. */
+  /**
+   * The id of a token of the organization. Requires the role admin in the whole organization, unless the request was sent
+   * with that token.
+   */
   @NotNull()
   @IsString()
   @Length(1, 1024)
@@ -86,7 +89,10 @@ export class RevokeTokenDto {
   @Length(1, 1024)
   issuer?: string;
 
-  /** With `jti`: the time at which the token expires. The revocation is stored until then, or forever if it is absent. */
+  /**
+   * The time at which the token expires. Used only with the `jti` of a token from another issuer. The revocation is stored
+   * until then. Without `expires_at`, it is stored forever.
+   */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
   expires_at?: string | null;

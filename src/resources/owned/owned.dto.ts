@@ -17,7 +17,8 @@ export class OwnedDto extends PlacedDto {
   app!: string | null;
   /**
    * `unmanaged`: no app declares the resource. `synced`: it matches its declaration. `pending`: the declaration has
-   * changed. `drifted`: the resource has changed. `failed`: the last reconcile could not apply the declaration.
+   * changed since the last reconcile. `drifted`: the resource was changed directly, not through its app. `failed`: the last
+   * reconcile could not apply the declaration.
    */
   @ApiProperty({ enum: SYNC_STATES })
   sync_state!: SyncState;

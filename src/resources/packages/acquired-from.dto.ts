@@ -3,7 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 /** The origin of a copy of a published resource. The store sets it. */
 export class AcquiredFromDto {
   store_item_id!: string;
-  /** The release that last wrote the copy. */
+  /** The release from which the copy was last installed or upgraded. */
   release_id!: string;
   /** The publisher's resource. */
   artifact_id!: string;

@@ -291,10 +291,10 @@ function takenNames(
   return declared.flatMap(({ name, pointer }) => {
     const other = others.get(name);
     if (!other) return [];
-    const owner = other.app_id === null ? 'no app' : 'another app';
+    const owner = other.app_id === null ? 'does not belong to an app' : 'belongs to another app';
     return {
       pointer: `${pointer}/name`,
-      detail: `is taken by a resource in the workspace that ${owner} declares`,
+      detail: `is the name of another resource in the workspace, which ${owner}. Choose another name`,
     };
   });
 }

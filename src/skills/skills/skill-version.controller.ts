@@ -38,7 +38,7 @@ export class SkillVersionController {
   /**
    * Create a version of a skill
    *
-   * @remarks Returns 200 with the newest version if it has the same files. A version replaces the whole skill, even as JSON: `files`, `allowed_tools`, `metadata` and other members that you omit are removed. To change single members, use PATCH of the skill.
+   * @remarks Returns 200 with the newest version if it has the same files. A version replaces the whole skill, even as JSON: `files`, `allowed_tools`, `metadata` and other members that you omit are removed. To change single members, patch the skill.
    */
   @Post()
   @Throws('immutable_field')

@@ -32,7 +32,7 @@ export class SkillVersionDto extends PickType(SkillDto, [
   /** Numbered from 1 without gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   override version_ordinal!: number;
-  /** Always null, because versions are only archived with their skill. */
+  /** Always null, because a version cannot be archived on its own. */
   @ApiProperty({ type: 'null' } as object)
   archived_at!: null;
 }

@@ -11,7 +11,7 @@ export class CreateSkillDto extends SkillSpecDto {
   @IsString()
   workspace_id!: string;
 
-  /** Unique among the live skills of the workspace. Immutable. */
+  /** Unique among the workspace's skills that are not archived. Immutable. */
   @IsSkillName()
   name!: string;
 }
@@ -49,8 +49,7 @@ export class PatchSkillDto extends PartialType(PickType(SkillSpecDto, PATCHED_FI
   @IsJsonObject({
     isRead: true,
     nullable: true,
-    description:
-      'Merged into the current metadata. Null clears it. Typed, because it is written into the YAML of SKILL.md.',
+    description: 'Merged into the current metadata. Null clears it. Written to the YAML of SKILL.md.',
   })
   metadata?: object | null;
 
@@ -74,7 +73,7 @@ export class SkillDto extends OwnedDto {
   instructions!: string;
   license!: string | null;
   compatibility!: string | null;
-  /** Null if SKILL.md does not mention tools. */
+  /** Null if SKILL.md has no `allowed-tools`. */
   @ApiProperty({ type: [String], nullable: true } as object)
   allowed_tools!: object | null;
   /** `metadata` of SKILL.md. */
