@@ -123,7 +123,7 @@ export class CreateAnnotationQueueDto extends DescribedBodyDto {
   @IsString()
   workspace_id!: string;
 
-  /** Unique among the live queues of the workspace. */
+  /** Unique among the workspace's queues that are not archived. */
   @IsName()
   name!: string;
 

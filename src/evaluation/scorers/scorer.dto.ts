@@ -39,7 +39,7 @@ export class CreateScorerDto {
   @IsString()
   workspace_id!: string;
 
-  /** Unique among the live scorers of the workspace. Results show its scores under this name. */
+  /** Unique among the workspace's scorers that are not archived. Results show its scores under this name. */
   @IsString()
   @Length(1, 255)
   name!: string;

@@ -18,7 +18,7 @@ class ModelEmbeddings extends EmbeddingsGateway {
     const model = await this.calls.findById(modelId);
     if (!model)
       throw problem.unavailable(
-        `EMBEDDINGS_MODEL names the model ${modelId}, which does not exist. Set it to the id of a live model.`,
+        `EMBEDDINGS_MODEL names the model ${modelId}, which does not exist or is archived. Set it to the id of another model.`,
       );
     const { bytes } = await this.calls.call({
       model,

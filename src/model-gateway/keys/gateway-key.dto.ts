@@ -22,7 +22,10 @@ const NAME_MAX = 255 - ACCOUNT_PREFIX.length;
 
 /** The limits of a gateway key in a request body. */
 class KeyLimitsDto {
-  /** Live models of the workspace that the key may call and see, by name or id (otherwise 400). Null means all of them. */
+  /**
+   * Models that the key may call and see, by name or id. They must be in the workspace and not archived (otherwise 400).
+   * Null means all models of the workspace.
+   */
   @IsOptional()
   @IsKeyModels()
   models?: ModelReference[] | null;

@@ -40,7 +40,7 @@ export class ModelController {
   @ApiParam({
     name: 'model_id',
     description:
-      'The id of a model, or the name of a live model. Returns 400 if models in several workspaces have this name: send the id.',
+      'The id of a model, or the name of a model that is not archived. Returns 400 if models in several workspaces have this name: send the id.',
   })
   @ApiOkResponse({ type: ModelDto })
   get(@CurrentScope() scope: OrgScope, @Param('model_id') idOrName: string): Promise<Versioned<ModelDto>> {

@@ -90,7 +90,9 @@ export class CreateModelDto extends DescribedBodyDto {
   @IsString()
   workspace_id!: string;
 
-  /** The name that clients send as `model`. Unique among the live models of the workspace (409). */
+  /**
+   * The name that clients send as `model`. Unique among the workspace's models that are not archived (409).
+   */
   @IsModelName()
   name!: string;
 

@@ -190,7 +190,7 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
         .filter(({ provider_id, archived_at }) => archived_at === null || currentIds.has(provider_id))
         .map(({ provider_id, kind }) => [provider_id, kind]),
     );
-    const detail = 'must be the id of a live provider of the same workspace';
+    const detail = 'no such provider in the workspace, or it is archived';
     checkFaults(
       ids.flatMap((id, at) => (usable.has(id) ? [] : [{ pointer: `/targets/${at}/provider_id`, detail }])),
     );

@@ -45,7 +45,7 @@ export class CreateModelProviderDto extends DescribedBodyDto {
   @IsString()
   workspace_id!: string;
 
-  /** Unique among the live providers of the workspace (409). */
+  /** Unique among the workspace's providers that are not archived (409). */
   @IsName()
   name!: string;
 

@@ -58,7 +58,7 @@ class RecordMembersDto {
   @Length(1, 512)
   source_ref?: string | null;
 
-  /** Your own key for the record, unique among the dataset's live records. */
+  /** Your own key for the record, unique among the dataset's records that are not archived. */
   @IsOptional()
   @IsString()
   @Length(1, 255)
@@ -129,8 +129,8 @@ export class BulkRecordsDto {
   workspace_id!: string;
 
   /**
-   * How to handle an item whose `external_id` a live record already has. `error`: 409. `skip`: the record does not change.
-   * `update`: the record gets a new version with exactly the item's content.
+   * How to handle an item whose `external_id` a record already has, unless that record is archived. `error`: 409. `skip`: the
+   * existing record does not change. `update`: it gets a new version with exactly the item's content.
    */
   @IsOptional()
   @IsOneOf(ON_CONFLICT, { required: false, default: 'error' })

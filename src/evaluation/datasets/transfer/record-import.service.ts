@@ -161,5 +161,5 @@ const takenIds = (lineOf: Map<string, number>, existing: ReadonlyMap<string, Exi
     .sort((a, b) => a.line - b.line)
     .map(({ line, id }) => ({
       pointer: pointerOf(line, '/external_id'),
-      detail: `already belongs to a live record of the dataset: ${id}`,
+      detail: `already belongs to another record of the dataset: ${id}`,
     }));

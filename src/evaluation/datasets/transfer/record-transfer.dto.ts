@@ -41,7 +41,7 @@ export class RecordExportQueryDto extends PickType(RecordListQueryDto, RECORD_FI
 }
 
 const CONFLICT_DESCRIPTION =
-  'How to handle a record whose `external_id` a live record of the dataset already has. `error`: 409, and nothing is imported. `skip`: the live record does not change. `update`: it gets a new version with exactly the imported content.';
+  'How to handle a record whose `external_id` another record of the dataset already has, unless that record is archived. `error`: 409, and nothing is imported. `skip`: the existing record does not change. `update`: it gets a new version with exactly the imported content.';
 
 const CELLS_DESCRIPTION =
   'How CSV cells become values. `auto`: a cell that begins with `{` or `[` and is valid JSON is read as JSON, and any other cell as text. `text`: every cell is read as text. `json`: the file must have the form of an export with `cells=json`.';
@@ -95,7 +95,7 @@ export class RecordImportDto {
   /** Existing records that already had the imported content. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   unchanged_count!: number;
-  /** Records that were skipped because a live record has their `external_id`. */
+  /** Records that were skipped because another record that is not archived has their `external_id`. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   skipped_count!: number;
 }

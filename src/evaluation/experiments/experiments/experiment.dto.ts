@@ -130,8 +130,8 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   dataset_id?: string | null;
 
   /**
-   * Pins a CSV version of the dataset. Without it, the experiment is backed by the dataset's live records. Required if the
-   * dataset has CSV versions and no live records.
+   * Pins a CSV version of the dataset. Without it, the experiment is backed by the dataset's records that are not archived.
+   * Required if the dataset has CSV versions, but no such records.
    */
   @IsOptional()
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
