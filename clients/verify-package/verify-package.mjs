@@ -282,7 +282,7 @@ async function run() {
 /** The subjects of sentences about faults that are not in one file. */
 const SUBJECTS = { archive: 'The archive', item: 'The item', signature: 'The signature' };
 
-const NOT_SIGNED_CHECK = 'The signature was not checked, so it is unknown who published the package.';
+const SIGNATURE_UNCHECKED = 'The signature was not checked, so it is unknown who published the package.';
 
 /** Returns how far the package was checked, and how to check the rest. */
 function outcomeOf({ item, jwks }) {
@@ -290,12 +290,12 @@ function outcomeOf({ item, jwks }) {
   if (item !== undefined) {
     return {
       outcome: 'is the package of the item',
-      advice: `${NOT_SIGNED_CHECK} To check it, add --jwks (see --help).`,
+      advice: `${SIGNATURE_UNCHECKED} To check the signature, add --jwks (see --help).`,
     };
   }
   return {
     outcome: 'is consistent',
-    advice: `${NOT_SIGNED_CHECK} To check it, add --item and --jwks (see --help).`,
+    advice: `${SIGNATURE_UNCHECKED} To check the signature, add --item and --jwks (see --help).`,
   };
 }
 
