@@ -5,6 +5,7 @@ import type { Environment } from '#platform/config';
 import { configureHttp, mountEndpoint, ServiceAdapter } from '#platform/http';
 import { JsonLogger } from '#platform/logging';
 import { LoadShedder } from '#platform/overload';
+import { StartError } from '#platform/process';
 import { limitDocuments } from '#platform/rate-limit';
 import { checkSecretsKey } from '#platform/secrets';
 import { ApiModule, type ApiOptions } from './api.module';
@@ -38,4 +39,14 @@ export async function createApi(
     .get(OpenApiSource)
     .provide(() => buildDocument(app, environment.PUBLIC_URL, { ...PROXY_PATHS, ...CALL_OPERATIONS }));
   return app;
+}
+
+/** Makes an application listen at `HOST` and `PORT`. Throws a StartError if the port is in use. */
+export async function listen(app: NestExpressApplication, { HOST, PORT }: Environment): Promise<void> {
+  try {
+    await app.listen(PORT, HOST);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    throw new StartError(`Port ${PORT} is in use. Set PORT to another port.`, { cause: error });
+  }
 }

@@ -3,18 +3,18 @@ import './traced-api';
 import 'reflect-metadata';
 import { readEnvironment } from '#platform/config';
 import { rootLogger, setLogLevel } from '#platform/logging';
-import { start, stopOnSignal } from '#platform/process';
-import { createApi } from './create-api';
+import { start, StartError, stopOnSignal } from '#platform/process';
+import { createApi, listen } from './create-api';
 import { migrate } from './database/migrate';
 
 /** The API process. Any number of them may share one database. */
 start(async () => {
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);
-  if (!environment.DATABASE_URL) throw new Error('DATABASE_URL is required.');
+  if (!environment.DATABASE_URL) throw new StartError('DATABASE_URL is required.');
   await migrate(environment.DATABASE_URL);
   const app = await createApi(environment);
   stopOnSignal(() => app.close(), environment.SHUTDOWN_SECONDS);
-  await app.listen(environment.PORT, environment.HOST);
+  await listen(app, environment);
   rootLogger.info({ url: await app.getUrl() }, 'the API is listening');
 });

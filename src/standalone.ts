@@ -9,7 +9,7 @@ import { type Environment, readEnvironment } from '#platform/config';
 import { startEmbeddedPostgres } from '#platform/embedded-postgres';
 import { setLogLevel } from '#platform/logging';
 import { endWith, start, stopOnSignal } from '#platform/process';
-import { createApi } from './create-api';
+import { createApi, listen } from './create-api';
 import { migrate } from './database/migrate';
 import { ensureBootstrap, ensureSecretsKey } from './standalone-files';
 
@@ -56,7 +56,7 @@ start(async () => {
         : {},
     );
     app = await createApi(environment, { withWorker: true, isOnlyProcess: postgres !== null });
-    await app.listen(environment.PORT, environment.HOST);
+    await listen(app, environment);
     const baseUrl = baseUrlOf(environment, app);
     const file = await ensureBootstrap(app, directory, baseUrl);
     print(`Listening on ${baseUrl}, documented at ${baseUrl}/docs`);

@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
@@ -72,6 +73,36 @@ describe('a process that starts', () => {
       expect(await exited).toEqual([CODES[entry] ?? 143, null]);
     },
   );
+
+  it('reports a port in use in one line', async () => {
+    const migrated = await createTestDatabase();
+    const other = createServer().listen(0, '127.0.0.1');
+    try {
+      await once(other, 'listening');
+      const { port } = other.address() as AddressInfo;
+      const env = {
+        DATABASE_URL: migrated.url,
+        DATA_DIR: dataDir,
+        SECRETS_KEY: randomBytes(32).toString('base64'),
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        LOG_LEVEL: 'error',
+      };
+      const output = await new Promise<string>((resolve) => {
+        execFile(process.execPath, ['dist/src/main.js'], { env }, (_error, stdout) => resolve(stdout));
+      });
+      const lines = output.trim().split('\n');
+      expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+        expect.objectContaining({
+          level: 'fatal',
+          msg: `Port ${port} is in use. Set PORT to another port.`,
+        }),
+      ]);
+    } finally {
+      other.close();
+      await migrated.drop();
+    }
+  });
 
   it('handles signals before it loads other modules, in every process', () => {
     const entries = readdirSync('src')

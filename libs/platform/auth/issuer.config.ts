@@ -1,4 +1,5 @@
 import { isJsonObject } from '#platform/json';
+import { StartError } from '#platform/process';
 import { type Algorithm, ALGORITHMS, isAlgorithm } from './algorithms';
 import { CLAIM_NAMES, type ClaimMapping, type ClaimName } from './claims';
 import { isRole, type Role, ROLES } from '#platform/scope';
@@ -43,7 +44,7 @@ type Entry = Record<string, unknown>;
 /**
  * Validates `AUTH_ISSUERS`. Rejects unknown members, because a misspelled restriction would otherwise not apply.
  *
- * @throws Error that names the variable, the entry and the invalid member. It stops the start.
+ * @throws StartError that names the variable, the entry and the invalid member. It stops the start.
  */
 export function parseIssuers(value: unknown): IssuerConfig[] {
   if (!Array.isArray(value)) throw fault('', 'must be a JSON array of issuers');
@@ -71,7 +72,7 @@ function parseIssuer(value: unknown, at: string): IssuerConfig {
     orgIds:
       value['org_ids'] === '*'
         ? '*'
-        : new Set(texts(value['org_ids'], `${at}.org_ids`, 'an array of organizations, or "*"')),
+        : new Set(texts(value['org_ids'], `${at}.org_ids`, 'a non-empty array of organizations, or "*"')),
     roles: parseRoles(value['roles'], `${at}.roles`),
     platform: flag(value['platform'], `${at}.platform`),
     claims: parseClaims(value['claims'], `${at}.claims`),
@@ -81,7 +82,8 @@ function parseIssuer(value: unknown, at: string): IssuerConfig {
 
 function parseKeys(entry: Entry, at: string): IssuerConfig['keys'] {
   const { jwks_uri: uri, jwks: set } = entry;
-  if ((uri === undefined) === (set === undefined)) throw fault(at, 'must have either jwks_uri or jwks');
+  if ((uri === undefined) === (set === undefined))
+    throw fault(at, 'must have exactly one of jwks_uri and jwks');
   if (uri !== undefined) {
     const address = text(uri, `${at}.jwks_uri`);
     if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
@@ -142,9 +144,9 @@ function text(value: unknown, at: string): string {
   return value;
 }
 
-function texts(value: unknown, at: string, form = 'an array of strings'): string[] {
-  if (!Array.isArray(value) || value.length === 0) throw fault(at, `must be ${form}, and not empty`);
+function texts(value: unknown, at: string, form = 'a non-empty array of strings'): string[] {
+  if (!Array.isArray(value) || value.length === 0) throw fault(at, `must be ${form}`);
   return value.map((one: unknown, i) => text(one, `${at}[${i}]`));
 }
 
-const fault = (at: string, detail: string): Error => new Error(`AUTH_ISSUERS${at}: ${detail}.`);
+const fault = (at: string, detail: string): StartError => new StartError(`AUTH_ISSUERS${at}: ${detail}.`);

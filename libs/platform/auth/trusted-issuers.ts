@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
+import { StartError } from '#platform/process';
 import { AccountDirectory } from './account-directory';
 import { type IssuerConfig, parseIssuers } from './issuer.config';
 import { jwksAt } from './jwks.client';
@@ -23,7 +24,7 @@ const INLINE_RULES: KeySetRules = { freshMs: Infinity, unknownKidMs: Infinity };
 export const ownIssuer = ({ PUBLIC_URL }: Environment): string =>
   PUBLIC_URL?.replace(/\/+$/, '') ?? OWN_ISSUER;
 
-/** Validates `AUTH_ISSUERS` and its keys. Throws an Error that names the entry, the member and the rule it breaks. */
+/** Validates `AUTH_ISSUERS` and its keys. Throws a StartError that names the entry, the member and the rule it breaks. */
 export async function checkIssuers(environment: Environment): Promise<void> {
   await foreignIssuers(environment);
 }
@@ -59,7 +60,7 @@ async function foreignIssuers(environment: Environment): Promise<TrustedIssuer[]
   return Promise.all(
     parseIssuers(environment.AUTH_ISSUERS).map(async (config, i) => {
       if (config.issuer !== own) return { ...config, keys: await keysOf(config, i) };
-      throw new Error(`AUTH_ISSUERS[${i}].issuer: must not be this service's own issuer (PUBLIC_URL).`);
+      throw new StartError(`AUTH_ISSUERS[${i}].issuer: must not be this service's own issuer (PUBLIC_URL).`);
     }),
   );
 }
@@ -83,7 +84,7 @@ async function keysOf({ issuer, keys }: IssuerConfig, i: number): Promise<KeySet
   const count = (set as { keys: unknown[] }).keys.length;
   const usable = await VerificationKey.ofSet(set);
   if (usable?.length !== count) {
-    throw new Error(
+    throw new StartError(
       `AUTH_ISSUERS[${i}].jwks: contains an unusable key. Use public signature keys: RSA of at least 2048 bits, ` +
         'P-256, P-384, P-521 or Ed25519.',
     );

@@ -1,16 +1,48 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { IsArray, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsArray, IsIn, IsInt, IsOptional, IsUrl, Length, Matches, Max, Min } from 'class-validator';
 import ipaddr from 'ipaddr.js';
 
-/** Parses a whole number. Other values stay as they are, and fail validation. */
-export const Integer = () =>
-  Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^-?\d+$/.test(value.trim()) ? Number(value) : value,
+/** Declares an integer in a range, and parses it. Other values stay as they are, and fail validation. */
+export function Integer(min: number, max: number): PropertyDecorator {
+  const message = `must be an integer from ${min} to ${max}`;
+  return applyDecorators(
+    IsInt({ message }),
+    Min(min, { message }),
+    Max(max, { message }),
+    Transform(({ value }: { value: unknown }) =>
+      typeof value === 'string' && /^-?\d+$/.test(value.trim()) ? Number(value) : value,
+    ),
   );
+}
 
 /** Declares an optional number of days. */
-export const Days = () => applyDecorators(IsOptional(), IsInt(), Min(1), Max(36_500), Integer());
+export const Days = () => applyDecorators(IsOptional(), Integer(1, 36_500));
+
+/** Declares one of several values. */
+export const OneOf = (values: readonly string[]) =>
+  IsIn(values, { message: `must be one of ${values.join(', ')}` });
+
+/** Declares a URL with the scheme `http` or `https`. */
+export const HttpUrl = () =>
+  IsUrl(
+    { require_tld: false, protocols: ['http', 'https'], require_protocol: true },
+    { message: 'must be an http or https URL' },
+  );
+
+/** Declares the credential of an outbound request. */
+export const ApiKey = () =>
+  applyDecorators(
+    IsOptional(),
+    Matches(/^[\x21-\x7e]+$/, { message: 'must contain only visible ASCII characters, without spaces' }),
+  );
+
+/** Declares the name of a model, which is required if another variable is set. */
+export const ModelName = (requiredWith: string) =>
+  Length(1, 255, {
+    message: ({ value }: { value: unknown }) =>
+      value === undefined ? `is required if ${requiredWith} is set` : 'must have 1 to 255 characters',
+  });
 
 /** Parses a JSON document. Invalid JSON stays a string, which the validation of its reader reports. */
 export const Json = () =>

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Environment, ENVIRONMENT_VARIABLES, readEnvironment } from '#platform/config';
+import { StartError } from '#platform/process';
 
 /** Parses `.env.example`: the variables that it sets, and all that it mentions. */
 function example(): { set: Record<string, string>; mentioned: string[] } {
@@ -62,5 +63,13 @@ describe('the environment', () => {
     ['OTEL_TRACES_SAMPLER', 'sometimes'],
   ])('reports %s by its name if it is %s', (name, value) => {
     expect(() => readEnvironment({ [name]: value })).toThrow(name);
+  });
+
+  it.each([
+    ['PORT', '80x', 'PORT: must be an integer from 0 to 65535.'],
+    ['LOG_LEVEL', 'loud', 'LOG_LEVEL: must be one of fatal, error, warn, info, debug, trace, silent.'],
+    ['JUDGE_BASE_URL', 'http://localhost/v1', 'JUDGE_MODEL: is required if JUDGE_BASE_URL is set.'],
+  ])('states each rule once if %s is %s', (name, value, message) => {
+    expect(() => readEnvironment({ [name]: value })).toThrow(new StartError(message));
   });
 });

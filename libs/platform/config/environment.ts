@@ -1,18 +1,7 @@
 import { plainToInstance } from 'class-transformer';
-import {
-  getMetadataStorage,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  IsUrl,
-  Matches,
-  Max,
-  Min,
-  MinLength,
-  validateSync,
-} from 'class-validator';
-import { Days, Integer, Json, Origins } from './environment.decorators';
+import { getMetadataStorage, IsOptional, IsString, Matches, MinLength, validateSync } from 'class-validator';
+import { StartError } from '#platform/process';
+import { Days, HttpUrl, Integer, Json, OneOf, Origins } from './environment.decorators';
 import { OutboundEnvironment } from './outbound.environment';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -23,10 +12,7 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
  */
 export class Environment extends OutboundEnvironment {
   /** Port that the API listens on. 0 chooses a free one. */
-  @IsInt()
-  @Min(0)
-  @Max(65535)
-  @Integer()
+  @Integer(0, 65535)
   PORT = 8080;
 
   /** Address that the API listens on. */
@@ -35,10 +21,7 @@ export class Environment extends OutboundEnvironment {
 
   /** Port for metrics, without authentication. 0 chooses a free one. Default: metrics are not served. */
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(65535)
-  @Integer()
+  @Integer(0, 65535)
   METRICS_PORT?: number;
 
   /** Address that metrics are served at. */
@@ -48,7 +31,7 @@ export class Environment extends OutboundEnvironment {
 
   /** URL at which clients reach the service: the server in OpenAPI, and the issuer of its own tokens. */
   @IsOptional()
-  @IsUrl({ require_tld: false, protocols: ['http', 'https'], require_protocol: true })
+  @HttpUrl()
   PUBLIC_URL?: string;
 
   /** Origins of web pages that may call the API from a browser, separated by commas. Default: none. */
@@ -61,24 +44,15 @@ export class Environment extends OutboundEnvironment {
   DATABASE_URL?: string;
 
   /** Database connections of each process. */
-  @IsInt()
-  @Min(2)
-  @Max(200)
-  @Integer()
+  @Integer(2, 200)
   DATABASE_POOL_SIZE = 10;
 
   /** Milliseconds that a request waits each time it needs a connection of the pool; then 503. */
-  @IsInt()
-  @Min(100)
-  @Max(60_000)
-  @Integer()
+  @Integer(100, 60_000)
   DATABASE_CONNECTION_TIMEOUT_MS = 5_000;
 
   /** Milliseconds that a statement waits for a lock; then 503. */
-  @IsInt()
-  @Min(100)
-  @Max(600_000)
-  @Integer()
+  @Integer(100, 600_000)
   LOCK_TIMEOUT_MS = 10_000;
 
   /** Moves the queues and the counters of rate limits to Redis. Default: they are in PostgreSQL. */
@@ -104,17 +78,11 @@ export class Environment extends OutboundEnvironment {
   STORAGE_URL?: string;
 
   /** Seconds without a heartbeat after which an interrupted upload is deleted from the storage. */
-  @IsInt()
-  @Min(60)
-  @Max(604_800)
-  @Integer()
+  @Integer(60, 604_800)
   STORAGE_ORPHAN_SECONDS = 3_600;
 
   /** Largest file, and largest package of the store, in bytes. */
-  @IsInt()
-  @Min(1024)
-  @Max(1024 ** 4)
-  @Integer()
+  @Integer(1024, 1024 ** 4)
   FILE_LIMIT_BYTES = 1024 ** 3;
 
   /** 32 bytes in base64: the key for hashing API keys and encrypting stored secrets. `npm start` creates one in DATA_DIR. */
@@ -132,157 +100,94 @@ export class Environment extends OutboundEnvironment {
   AUTH_AUDIENCE = 'public-api';
 
   /** Seconds that a verified token or key is cached, which is the longest delay of a suspension. */
-  @IsInt()
-  @Min(0)
-  @Max(60)
-  @Integer()
+  @Integer(0, 60)
   AUTH_CACHE_SECONDS = 30;
 
   /** Days after which a new key signs the service's own tokens. */
-  @IsInt()
-  @Min(1)
-  @Max(365)
-  @Integer()
+  @Integer(1, 365)
   SIGNING_KEY_DAYS = 30;
 
   /** Seconds between two scheduled reconciles of an app. */
-  @IsInt()
-  @Min(1)
-  @Max(86_400)
-  @Integer()
+  @Integer(1, 86_400)
   RECONCILE_INTERVAL_SECONDS = 300;
 
   /**
    * Milliseconds for one operation on a registered MCP server: connecting, and listing its tools or running one. Keep it
    * below `REQUEST_TIMEOUT_MS`, so that a request learns why the server failed.
    */
-  @IsInt()
-  @Min(100)
-  @Max(600_000)
-  @Integer()
+  @Integer(100, 600_000)
   MCP_TIMEOUT_MS = 20_000;
 
   /** Seconds between two scheduled checks of a registered MCP server. 0 turns them off. */
-  @IsInt()
-  @Min(0)
-  @Max(86_400)
-  @Integer()
+  @Integer(0, 86_400)
   MCP_CHECK_INTERVAL_SECONDS = 300;
 
   /** Days that the checks of MCP servers are kept. */
-  @IsInt()
-  @Min(1)
-  @Max(3_650)
-  @Integer()
+  @Integer(1, 3_650)
   MCP_CHECK_RETENTION_DAYS = 7;
 
-  @IsIn(LOG_LEVELS)
+  @OneOf(LOG_LEVELS)
   LOG_LEVEL: (typeof LOG_LEVELS)[number] = 'info';
 
   /** Milliseconds from the end of a request's body to its response; then 504. */
-  @IsInt()
-  @Min(100)
-  @Max(600_000)
-  @Integer()
+  @Integer(100, 600_000)
   REQUEST_TIMEOUT_MS = 30_000;
 
   /** Milliseconds for `test` scoring, which runs the scorer while the client waits. */
-  @IsInt()
-  @Min(100)
-  @Max(600_000)
-  @Integer()
+  @Integer(100, 600_000)
   TEST_SCORING_TIMEOUT_MS = 120_000;
 
   /** Milliseconds for an import of records, from the end of its body. */
-  @IsInt()
-  @Min(100)
-  @Max(3_600_000)
-  @Integer()
+  @Integer(100, 3_600_000)
   IMPORT_TIMEOUT_MS = 300_000;
 
   /** Largest JSON body, in bytes. */
-  @IsInt()
-  @Min(1024)
-  @Max(1_073_741_824)
-  @Integer()
+  @Integer(1024, 1_073_741_824)
   BODY_LIMIT_BYTES = 10 * 1024 * 1024;
 
   /** Time for a client to send a body that is read into memory, in milliseconds; then 408. */
-  @IsInt()
-  @Min(1000)
-  @Max(3_600_000)
-  @Integer()
+  @Integer(1000, 3_600_000)
   BODY_TIMEOUT_MS = 60_000;
 
   /** Milliseconds after which a client that reads nothing of its response is disconnected. */
-  @IsInt()
-  @Min(100)
-  @Max(3_600_000)
-  @Integer()
+  @Integer(100, 3_600_000)
   ANSWER_STALL_MS = 30_000;
 
   /** Requests that a process handles at once; then 503. One organization may have half of them. */
-  @IsInt()
-  @Min(10)
-  @Max(100_000)
-  @Integer()
+  @Integer(10, 100_000)
   MAX_REQUESTS_IN_FLIGHT = 1_000;
 
   /** Mean event-loop delay, in milliseconds, from which callers with many requests in flight get 503. */
-  @IsInt()
-  @Min(10)
-  @Max(60_000)
-  @Integer()
+  @Integer(10, 60_000)
   EVENT_LOOP_DELAY_LIMIT_MS = 500;
 
   /** Memory for bodies and unread responses, in bytes; then 503. Default: a quarter of the heap limit. */
   @IsOptional()
-  @IsInt()
-  @Min(1024 * 1024)
-  @Max(1024 ** 4)
-  @Integer()
+  @Integer(1024 * 1024, 1024 ** 4)
   MEMORY_BUDGET_BYTES?: number;
 
   /** Disk space for bodies in temporary files, in bytes; then 503. */
-  @IsInt()
-  @Min(1024 * 1024)
-  @Max(1024 ** 4)
-  @Integer()
+  @Integer(1024 * 1024, 1024 ** 4)
   SPOOL_LIMIT_BYTES = 1024 ** 3;
 
   /** Largest telemetry body after decoding, in bytes. */
-  @IsInt()
-  @Min(1024)
-  @Max(1_073_741_824)
-  @Integer()
+  @Integer(1024, 1_073_741_824)
   TELEMETRY_LIMIT_BYTES = 16 * 1024 * 1024;
 
   /** Memory for telemetry that is being read or waits to be stored, in bytes; then 503. */
-  @IsInt()
-  @Min(1024 * 1024)
-  @Max(1024 ** 4)
-  @Integer()
+  @Integer(1024 * 1024, 1024 ** 4)
   TELEMETRY_QUEUE_BYTES = 64 * 1024 * 1024;
 
   /** Maximum attributes of a span, event, link, resource, scope, log record or data point; further ones are dropped. */
-  @IsInt()
-  @Min(1)
-  @Max(65_536)
-  @Integer()
+  @Integer(1, 65_536)
   SPAN_ATTRIBUTE_LIMIT = 4_096;
 
   /** Maximum events of a span; further ones are dropped. */
-  @IsInt()
-  @Min(1)
-  @Max(65_536)
-  @Integer()
+  @Integer(1, 65_536)
   SPAN_EVENT_LIMIT = 1_024;
 
   /** Maximum links of a span; further ones are dropped. */
-  @IsInt()
-  @Min(1)
-  @Max(65_536)
-  @Integer()
+  @Integer(1, 65_536)
   SPAN_LINK_LIMIT = 1_024;
 
   /** Days that traces are kept after the day they arrived. Default: forever. */
@@ -298,44 +203,29 @@ export class Environment extends OutboundEnvironment {
   METRIC_RETENTION_DAYS?: number;
 
   /** Largest body of a scoring request after decoding, in bytes. */
-  @IsInt()
-  @Min(1024)
-  @Max(1_073_741_824)
-  @Integer()
+  @Integer(1024, 1_073_741_824)
   SCORING_LIMIT_BYTES = 8 * 1024 * 1024;
 
   /**
    * Targets of one organization that a worker process scores at once over all its runs: this many with code, and as many
    * with judges. One more of each may belong to another organization.
    */
-  @IsInt()
-  @Min(1)
-  @Max(1024)
-  @Integer()
+  @Integer(1, 1024)
   WORKER_CONCURRENCY = 32;
 
   /** Scoring runs that a worker process handles at once. */
-  @IsInt()
-  @Min(1)
-  @Max(256)
-  @Integer()
+  @Integer(1, 256)
   WORKER_RUNS = 8;
 
   /** Seconds from the first start of a scoring run to its end. Targets without a score by then fail. */
-  @IsInt()
-  @Min(1)
-  @Max(604_800)
-  @Integer()
+  @Integer(1, 604_800)
   SCORE_RUN_SECONDS = 3_600;
 
   /**
    * Threads in each process that run the JavaScript of one organization's scorers. One more thread is reserved for other
    * organizations.
    */
-  @IsInt()
-  @Min(1)
-  @Max(64)
-  @Integer()
+  @Integer(1, 64)
   SCORER_THREADS = 2;
 
   /**
@@ -346,10 +236,7 @@ export class Environment extends OutboundEnvironment {
   MODEL_PRICES: unknown = {};
 
   /** Seconds that a stopping process has to finish running work. */
-  @IsInt()
-  @Min(0)
-  @Max(600)
-  @Integer()
+  @Integer(0, 600)
   SHUTDOWN_SECONDS = 30;
 }
 
@@ -365,7 +252,7 @@ export const ENVIRONMENT_VARIABLES: readonly string[] = [
   'MODEL_PRICES',
 ];
 
-/** Reads the environment. An empty variable counts as unset. Throws an Error that names every invalid variable. */
+/** Reads the environment. An empty variable counts as unset. Throws a StartError that names every invalid variable. */
 export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Environment {
   const values: Record<string, string> = {};
   for (const name of ENVIRONMENT_VARIABLES) {
@@ -374,11 +261,13 @@ export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Enviro
   }
   const environment = plainToInstance(Environment, values, { exposeDefaultValues: true });
   const faults = validateSync(environment, { forbidUnknownValues: true }).map(
-    (fault) => `${fault.property}: ${Object.values(fault.constraints ?? {}).join(', ')}`,
+    // the rules of a variable may have the same message
+    ({ property, constraints = {} }) =>
+      `${property}: ${[...new Set(Object.values(constraints))].join(', ')}.`,
   );
   if (faults.length === 0 && environment.JUDGE_MAX_TOKENS * 2 > environment.JUDGE_CONTEXT_TOKENS) {
-    faults.push('JUDGE_MAX_TOKENS: must be at most half of JUDGE_CONTEXT_TOKENS');
+    faults.push('JUDGE_MAX_TOKENS: must be at most half of JUDGE_CONTEXT_TOKENS.');
   }
-  if (faults.length > 0) throw new Error(`The environment is not valid.\n  ${faults.join('\n  ')}`);
+  if (faults.length > 0) throw new StartError(faults.join(' '));
   return environment;
 }

@@ -1,10 +1,9 @@
-import { applyDecorators } from '@nestjs/common';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import { EmbeddingsEnvironment } from './embeddings.environment';
 import { Integer, type IpRange, IpRanges } from './environment.decorators';
 
 /** Declares a number of requests per minute. */
-const PerMinute = () => applyDecorators(IsInt(), Min(1), Max(10_000_000), Integer());
+const PerMinute = () => Integer(1, 10_000_000);
 
 /** Configures the rate limits, in requests per minute. */
 export abstract class RateLimitEnvironment extends EmbeddingsEnvironment {
@@ -41,10 +40,7 @@ export abstract class RateLimitEnvironment extends EmbeddingsEnvironment {
   RATE_LIMIT_DOCUMENTS = 600;
 
   /** Milliseconds that a request waits for a shared counter; then its process counts it alone. */
-  @IsInt()
-  @Min(10)
-  @Max(60_000)
-  @Integer()
+  @Integer(10, 60_000)
   RATE_LIMIT_TIMEOUT_MS = 500;
 
   /** Addresses of the proxies whose `X-Forwarded-For` names the client. Default: none. */

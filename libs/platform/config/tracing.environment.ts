@@ -1,8 +1,7 @@
-import { IsIn, IsNumberString, IsOptional, IsString, IsUrl } from 'class-validator';
+import { IsNumberString, IsOptional, IsString } from 'class-validator';
+import { HttpUrl, OneOf } from './environment.decorators';
 
-const HttpUrl = (): PropertyDecorator =>
-  IsUrl({ require_tld: false, protocols: ['http', 'https'], require_protocol: true });
-const Protocol = (): PropertyDecorator => IsIn(['http/protobuf', 'http/json']);
+const Protocol = (): PropertyDecorator => OneOf(['http/protobuf', 'http/json']);
 
 /**
  * Configures the service's own traces, with OpenTelemetry's variables. Its SDK reads them itself. They are members here
@@ -36,7 +35,7 @@ export abstract class TracingEnvironment {
 
   /** `gzip` or `none`. */
   @IsOptional()
-  @IsIn(['gzip', 'none'])
+  @OneOf(['gzip', 'none'])
   OTEL_EXPORTER_OTLP_COMPRESSION?: string;
 
   /** `service.name` of the traces. */
@@ -51,7 +50,7 @@ export abstract class TracingEnvironment {
 
   /** The sampler of traces. */
   @IsOptional()
-  @IsIn([
+  @OneOf([
     'always_on',
     'always_off',
     'traceidratio',
@@ -63,12 +62,12 @@ export abstract class TracingEnvironment {
 
   /** The share of traces that `traceidratio` keeps, from 0 to 1. */
   @IsOptional()
-  @IsNumberString()
+  @IsNumberString({}, { message: 'must be a number' })
   OTEL_TRACES_SAMPLER_ARG?: string;
 
   /** `none` turns traces off. */
   @IsOptional()
-  @IsIn(['otlp', 'none'])
+  @OneOf(['otlp', 'none'])
   OTEL_TRACES_EXPORTER?: string;
 
   /** `true` turns traces off. */

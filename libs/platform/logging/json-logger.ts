@@ -34,6 +34,9 @@ export function setLogLevel(level: string): void {
   rootLogger.level = level;
 }
 
+/** Nest's loggers of errors that stop the start. Nest throws these errors too, and the process logs them before it exits. */
+const THROWN_TOO: ReadonlySet<string | undefined> = new Set(['ExceptionHandler', 'NestApplication']);
+
 /** Logs Nest's own messages as JSON lines. Messages about its start have the level debug. */
 export class JsonLogger implements LoggerService {
   log(message: unknown, context?: string): void {
@@ -49,7 +52,8 @@ export class JsonLogger implements LoggerService {
     rootLogger.trace({ context }, String(message));
   }
   error(message: unknown, stack?: string, context?: string): void {
-    if (message instanceof Error) rootLogger.error({ err: message, context }, message.message);
-    else rootLogger.error({ stack, context }, String(message));
+    const level = THROWN_TOO.has(context) ? 'debug' : 'error';
+    if (message instanceof Error) rootLogger[level]({ err: message, context }, message.message);
+    else rootLogger[level]({ stack, context }, String(message));
   }
 }

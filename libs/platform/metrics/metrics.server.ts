@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
+import { StartError } from '#platform/process';
 import { Metrics } from './metrics';
 
 const HEADERS_TIMEOUT_MS = 5_000;
@@ -27,7 +28,7 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     return (this.server?.address() as AddressInfo | undefined | null)?.port ?? null;
   }
 
-  /** @throws Error, which stops the start, if the port is taken or the address does not belong to this machine */
+  /** @throws StartError if the port is in use, or if the address does not belong to this machine */
   async onApplicationBootstrap(): Promise<void> {
     const { METRICS_PORT: port, METRICS_HOST: host } = this.environment;
     if (port === undefined) return;
@@ -40,7 +41,13 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
     try {
       await once(server, 'listening');
     } catch (error) {
-      throw new Error(`METRICS_HOST, METRICS_PORT: ${(error as Error).message}`, { cause: error });
+      const { code, message } = error as NodeJS.ErrnoException;
+      throw new StartError(
+        code === 'EADDRINUSE'
+          ? `Port ${port} is in use. Set METRICS_PORT to another port.`
+          : `Metrics cannot be served at METRICS_HOST and METRICS_PORT: ${message}.`,
+        { cause: error },
+      );
     }
     server.on('error', (error) => rootLogger.warn({ err: error }, 'the metrics server failed'));
     this.server = server;

@@ -1,10 +1,11 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
+import { StartError } from '#platform/process';
 
 const KEY_BYTES = 32;
 
-/** Throws an Error if `SECRETS_KEY` is missing or invalid. */
+/** Throws a StartError if `SECRETS_KEY` is missing or invalid. */
 export function checkSecretsKey(environment: Pick<Environment, 'SECRETS_KEY'>): void {
   new SecretKeys(environment);
 }
@@ -22,12 +23,12 @@ export class SecretKeys {
 
   constructor({ SECRETS_KEY }: Pick<Environment, 'SECRETS_KEY'>) {
     if (!SECRETS_KEY) {
-      throw new Error(
+      throw new StartError(
         'SECRETS_KEY is required. Set it to 32 bytes in base64, the same in every process (openssl rand -base64 32).',
       );
     }
     this.master = Buffer.from(SECRETS_KEY, 'base64');
-    if (this.master.length !== KEY_BYTES) throw new Error('SECRETS_KEY: must be 32 bytes in base64.');
+    if (this.master.length !== KEY_BYTES) throw new StartError('SECRETS_KEY: must be 32 bytes in base64.');
     this.id = this.derive('key id').toString('hex').slice(0, 16);
   }
 

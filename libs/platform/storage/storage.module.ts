@@ -3,13 +3,14 @@ import path from 'node:path';
 import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
+import { StartError } from '#platform/process';
 import { BlobRepository } from './blob.repository';
 import { BlobStore } from './blob-store';
 import { DirectoryStorage } from './directory-storage';
 import { ObjectStorage } from './object-storage';
 import { parseS3Url } from './s3-location';
 
-/** Returns the storage that the environment configures. Throws an Error that names `STORAGE_URL` if the URL is invalid. */
+/** Returns the storage that the environment configures. Throws a StartError that names `STORAGE_URL` if the URL is invalid. */
 export async function storageOf(environment: Environment): Promise<ObjectStorage> {
   const { STORAGE_URL: url, DATA_DIR, FILE_LIMIT_BYTES: limitBytes } = environment;
   if (url === undefined) return new DirectoryStorage(path.resolve(DATA_DIR, 'storage'));
@@ -24,7 +25,7 @@ function read<Location>(url: string, parse: (url: string) => Location): Location
   try {
     return parse(url);
   } catch (error) {
-    throw new Error(`STORAGE_URL: ${(error as Error).message}.`, { cause: error });
+    throw new StartError(`STORAGE_URL: ${(error as Error).message}.`, { cause: error });
   }
 }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Environment } from '#platform/config';
 import { isJsonObject } from '#platform/json';
+import { StartError } from '#platform/process';
 import { defaultCostOf, type PricedModel, type TokenCounts } from './default-prices';
 
 /** US dollars per million tokens. */
@@ -77,8 +78,7 @@ function readPriceTable(value: unknown): PriceTable {
   return value as unknown as PriceTable;
 }
 
-const invalid = (detail: string): Error =>
-  new Error(`The environment is not valid.\n  MODEL_PRICES: ${detail}`);
+const invalid = (detail: string): StartError => new StartError(`MODEL_PRICES: ${detail}.`);
 
 const quoted = (text: string): string => JSON.stringify(text.slice(0, 100));
 

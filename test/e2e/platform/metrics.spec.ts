@@ -124,7 +124,9 @@ describe('GET /metrics', () => {
   it('prevents the start if its port is in use, and names the port', async () => {
     const usedPort = { METRICS_PORT: String(app.get(MetricsServer).port) };
     const another = new MetricsServer(readEnvironment(usedPort), new Metrics());
-    await expect(another.onApplicationBootstrap()).rejects.toThrow(/METRICS_PORT.*EADDRINUSE/);
+    await expect(another.onApplicationBootstrap()).rejects.toThrow(
+      `Port ${usedPort.METRICS_PORT} is in use. Set METRICS_PORT to another port.`,
+    );
     expect(another.port).toBeNull();
   });
 
