@@ -36,10 +36,7 @@ export function upstreamProblem(error: unknown): Problem {
       return new Problem(
         'forbidden',
         'The address of this API is not public. Use a public address, or ask the operator to add it to OUTBOUND_ALLOW.',
-        {
-          headers: { 'Proxy-Status': proxyError('destination_ip_prohibited') },
-          isUpstream: true,
-        },
+        { headers: { 'Proxy-Status': proxyError('destination_ip_prohibited') }, isUpstream: true },
       );
     case 'timeout':
       return new Problem(

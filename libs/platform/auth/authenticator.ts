@@ -97,7 +97,10 @@ function checkUsable(account: Account, principal: Principal): Principal {
     );
   }
   if (account.status === 'suspended') {
-    throw new Problem('account_suspended', 'The account or its organization is suspended. Ask an admin.');
+    throw new Problem(
+      'account_suspended',
+      'The account or its organization is suspended. Ask an admin to reinstate it.',
+    );
   }
   return principal;
 }

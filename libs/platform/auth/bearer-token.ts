@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { problem } from '#platform/problem';
 
 const NAME = 'authorization';
+const HEADER = 'Authorization: Bearer <API key or token>';
 /** RFC 9110, section 11.4: a scheme in any case, spaces, and the credential. */
 const CREDENTIALS = /^bearer(?: +(.*))?$/i;
 
@@ -15,7 +16,7 @@ const CREDENTIALS = /^bearer(?: +(.*))?$/i;
 export function bearerToken({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): string {
   const headers = valuesOf(rawHeaders);
   if (headers.length === 0 || headers.every((value) => value === '')) {
-    throw problem.unauthenticated('token_missing', 'Send an access token: Authorization: Bearer <token>.');
+    throw problem.unauthenticated('token_missing', `Send ${HEADER}.`);
   }
   const tokens = headers.map((value) => CREDENTIALS.exec(value));
   if (tokens.includes(null)) {
@@ -28,7 +29,7 @@ export function bearerToken({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>)
   if (!token)
     throw problem.unauthenticated(
       'token_malformed',
-      'The Authorization header has no token. Send: Authorization: Bearer <token>.',
+      `The Authorization header has no credential. Send ${HEADER}.`,
     );
   return token;
 }

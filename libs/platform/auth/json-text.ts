@@ -38,7 +38,7 @@ export function unsafeJsonReason(text: string): string | null {
         const literal = text.slice(i, end + 1);
         const escaped = literal.includes('\\');
         const value = escaped ? (JSON.parse(literal) as string) : literal.slice(1, -1);
-        if (escaped && UNSTORABLE.test(value)) return 'has a NUL or a lone surrogate';
+        if (escaped && UNSTORABLE.test(value)) return 'contains a NUL or a lone surrogate';
         const names = open.at(-1);
         if (atName && names) {
           if (names.has(value)) return 'names a member twice';

@@ -28,7 +28,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function parseJws(text: string): Jws {
   if (text.length > MAX_TOKEN_LENGTH) throw new JwsError('is longer than 8 KiB');
   const parts = text.split('.');
-  if (parts.length !== 3) throw new JwsError('must have three parts');
+  if (parts.length !== 3) throw new JwsError('is neither an API key (`rsk_…`) nor a JWT');
   // An empty signature, as in an unsecured JWT, is valid base64url. The check of the algorithm rejects it.
   const [headerBytes, claimBytes] = parts.map(base64url) as [Buffer, Buffer, Buffer];
   const header = jsonObject(headerBytes, 'header');

@@ -53,7 +53,7 @@ async function* gunzip(chunks: Chunks): Chunks {
     yield* pipeline(chunks, createGunzip({ chunkSize: CHUNK_BYTES }), () => undefined) as Chunks;
   } catch (error) {
     if (!String((error as NodeJS.ErrnoException).code).startsWith('Z_')) throw error;
-    throw problem.invalidRequest('The body is not complete, valid gzip data.', { cause: error });
+    throw problem.invalidRequest('The body is not valid gzip data, or it is truncated.', { cause: error });
   }
 }
 

@@ -84,7 +84,7 @@ export const contentEncoding = (codings: readonly ContentCoding[]) => ({
   in: 'header',
   required: false,
   schema: { type: 'string' as const },
-  description: `The codings of the body, in the order in which they were applied: ${codings.join(', ')}${codings.length > 1 ? ', each at most once' : ''}. Other codings return 415 \`unsupported_content_encoding\`. A body that is too large after decoding returns 413 \`compressed_payload_too_large\`.${codings.includes('base64') ? ' Invalid base64 (RFC 4648, section 4; line breaks are allowed) returns 400 `invalid_base64`.' : ''}`,
+  description: `How the body is encoded: ${codings.map((coding) => `\`${coding}\``).join(', ')}${codings.length > 1 ? ', or both, in the order in which you applied them' : ''}. Other encodings return 415 \`unsupported_content_encoding\`. A body that is too large after decoding returns 413 \`compressed_payload_too_large\`.${codings.includes('base64') ? ' Invalid base64 (RFC 4648, section 4; line breaks are allowed) returns 400 `invalid_base64`.' : ''}`,
 });
 
 /** A body in a temporary file. */

@@ -44,6 +44,6 @@ function unsupported(allowed: readonly ContentCoding[]): Problem {
   const detail =
     allowed.length === 0
       ? 'Send the body without a Content-Encoding.'
-      : `Use only these content codings, each at most once: ${accepted}.`;
+      : `Use only these content encodings, each at most once: ${accepted}.`;
   return new Problem('unsupported_content_encoding', detail, { headers: { 'Accept-Encoding': accepted } });
 }

@@ -101,7 +101,8 @@ export class ProblemFilter implements ExceptionFilter {
     const status = error.getStatus();
     if (status === 404) {
       const allowed = methodsOf(this.host.httpAdapter.getInstance(), request.path);
-      if (allowed.length === 0) return new Problem('not_found', 'No operation has this path.');
+      if (allowed.length === 0)
+        return new Problem('not_found', 'No operation has this path. See /docs for the operations.');
       return new Problem('method_not_allowed', `This path supports ${allowed.join(', ')}.`, {
         headers: { Allow: allowed.join(', ') },
       });

@@ -9,8 +9,8 @@ export const CATALOGUE = {
   invalid_base64: { status: 400, title: 'Invalid base64' },
   base_path_escaped: { status: 400, title: 'Path leaves the registered base path' },
 
-  token_missing: { status: 401, title: 'Access token missing' },
-  token_malformed: { status: 401, title: 'Access token malformed' },
+  token_missing: { status: 401, title: 'Credential missing' },
+  token_malformed: { status: 401, title: 'Credential malformed' },
   token_rejected: { status: 401, title: 'Access token rejected' },
   token_expired: { status: 401, title: 'Access token expired' },
   token_not_yet_valid: { status: 401, title: 'Access token not yet valid' },
@@ -44,7 +44,7 @@ export const CATALOGUE = {
   range_not_satisfiable: { status: 416, title: 'Range not satisfiable' },
   validation_failed: { status: 422, title: 'Validation failed' },
   immutable_field: { status: 422, title: 'Immutable field' },
-  rate_limited: { status: 429, title: 'Rate limited' },
+  rate_limited: { status: 429, title: 'Limit reached' },
 
   internal_error: { status: 500, title: 'Internal error' },
   auth_unavailable: { status: 503, title: 'Authentication unavailable' },

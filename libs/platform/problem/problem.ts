@@ -175,7 +175,7 @@ export const problem = {
       errors: [{ pointer, detail: 'cannot be changed' }],
     }),
 
-  /** 429: too many requests of this client. */
+  /** 429: too many requests, or a spent budget. */
   rateLimited: (detail: string, retryAfterSeconds: number) =>
     new Problem('rate_limited', detail, { headers: { 'Retry-After': String(retryAfterSeconds) } }),
 

@@ -10,7 +10,7 @@ const STREAM = { type: 'boolean', description: 'Whether to stream the response a
 const HEADERS = {
   traceresponse: {
     description:
-      'The trace and the span of the call (W3C Trace Context, level 2). The span is recorded unless the model has `record_spans` false.',
+      'The trace and the span of the call (W3C Trace Context, level 2). The span is recorded unless `record_spans` of the model is false.',
     schema: { type: 'string' },
   },
   'Cache-Status': {
@@ -33,7 +33,7 @@ interface CallOperation {
   parameters?: readonly object[];
 }
 
-/** Describes a model call. Its body and response are those of the named API. Unknown members are passed on. */
+/** Describes a model call. Its body and response are as in the named API. Unknown members are passed on. */
 function operationOf({ members, required, isStreamed = true, parameters = [], ...texts }: CallOperation) {
   return {
     ...texts,

@@ -32,7 +32,7 @@ export function errorResponse(
   retryAfterMs: number | undefined,
 ): CallFailure {
   const message = messageOf(text, apiKey);
-  const because = message === '' ? '' : `: ${message}`;
+  const because = message === '' ? '.' : `: ${message}`;
   switch (status) {
     case 400:
     case 405:
@@ -49,7 +49,7 @@ export function errorResponse(
     case 403:
       // the message is left out, because it may repeat the key
       return targetFailure(
-        permanent(`The provider ${name} rejected its API key (${status}). Set \`api_key\` again.`),
+        permanent(`The provider ${name} rejected its stored API key (${status}). Set \`api_key\` again.`),
       );
     case 404:
       return targetFailure(
@@ -76,7 +76,7 @@ export function connectionFailure({ name }: FailedProvider, error: unknown): Cal
     return targetFailure(
       new Problem(
         'forbidden',
-        `The address of the provider ${name} cannot be called, because it is not public.`,
+        `The address of the provider ${name} is not public. Use a public address, or ask the operator to add it to OUTBOUND_ALLOW.`,
         upstream(),
       ),
     );
@@ -151,7 +151,10 @@ function rateLimited(
   isRetryable: boolean,
 ): CallFailure {
   const seconds = Math.max(RETRY_SECONDS, Math.ceil((retryAfterMs ?? 0) / 1000));
-  const cause = problem.rateLimited(`The provider ${name} limits the rate of requests${because}`, seconds);
+  const cause = problem.rateLimited(
+    `The provider ${name} rejected the request because of a limit (429)${because}`,
+    seconds,
+  );
   return new CallFailure(cause, isRetryable, true, retryAfterMs);
 }
 

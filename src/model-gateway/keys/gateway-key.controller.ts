@@ -55,7 +55,7 @@ export class GatewayKeyController {
   /**
    * Get the caller's gateway key, and the amount spent this month
    *
-   * @remarks Returns 404 for callers that are not a gateway key.
+   * @remarks Returns 404 if you do not call with a gateway key.
    */
   @Get('current')
   @RequireRoleInAnyWorkspace('viewer', 'runtime')

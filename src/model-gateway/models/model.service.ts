@@ -103,7 +103,7 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
     return super.get(scope, idOrName);
   }
 
-  /** Changes a model. Errors: 400 for unknown providers or targets that the strategy does not allow, and those of every change. */
+  /** Changes a model. Errors: 400 for unknown providers or targets that the strategy does not allow, and the errors of `change`. */
   patch(scope: OrgScope, id: string, dto: PatchModelDto, ifMatch?: string): Promise<Versioned<ModelDto>> {
     return this.change(scope, id, dto, ifMatch, async (row, tx) => {
       const targets = dto.targets?.map(storedTarget);

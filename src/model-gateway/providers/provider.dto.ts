@@ -54,9 +54,9 @@ export class CreateModelProviderDto extends DescribedBodyDto {
   kind!: ProviderKind;
 
   /**
-   * An `http` or `https` URL without user, password, query and fragment. Paths such as `/chat/completions` are appended. A
+   * An `http` or `https` URL without user, password, query or fragment. Paths such as `/chat/completions` are appended. A
    * trailing slash is removed, and a URL without a path gets `/v1`. Default: `https://api.openai.com/v1` or
-   * `https://api.anthropic.com/v1`.
+   * `https://api.anthropic.com/v1`. Calls to an address that is not public return 403, unless the operator allows it.
    */
   @IsOptional()
   @IsString()

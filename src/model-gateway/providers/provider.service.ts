@@ -82,7 +82,7 @@ export class ProviderService extends OrgResourceService<ProviderEntity, ModelPro
     return this.page(await this.providers.list(scope, query));
   }
 
-  /** Changes a provider. Errors: 400 for invalid values or a missing key, and those of every change. */
+  /** Changes a provider. Errors: 400 for invalid values or a missing key, and the errors of `change`. */
   patch(
     scope: OrgScope,
     id: string,

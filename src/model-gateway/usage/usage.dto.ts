@@ -42,7 +42,7 @@ export class ModelUsageQueryDto extends OmitType(PageQueryDto, ['cursor']) {
   @ApiProperty({ required: false, maxLength: TIME_MAX, example: '2026-12-01' })
   until?: string;
 
-  /** A comma-separated list of groupings: `day`, `model`, `principal`, `provider` and `workspace`. */
+  /** The groupings, separated by commas: `day`, `model`, `principal`, `provider` and `workspace`. */
   @IsOptional()
   @IsString()
   @MaxLength(GROUPS_MAX)

@@ -44,7 +44,7 @@ describe('rate limits', () => {
     expect(seconds).toBeLessThanOrEqual(60);
     expect(rejected!.headers.get('content-type')).toBe('application/problem+json');
     expect(rejected!.body).toEqual({
-      title: 'Rate limited',
+      title: 'Limit reached',
       status: 429,
       detail: `You can send 3 reads per minute. Try again in ${seconds} s.`,
       code: 'rate_limited',
