@@ -58,7 +58,9 @@ export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject
         completeOperation(operation, traits);
         completeErrors(operation, { ...traits, takesEnumeration }, responses);
       }
-      for (const tag of operation.tags ?? []) tags.add(tag);
+      // an inherited controller repeats the tags of its base
+      operation.tags = [...new Set(operation.tags)];
+      for (const tag of operation.tags) tags.add(tag);
     }
   }
   closeBodies(completed.paths, schemas);
@@ -183,7 +185,7 @@ function completeOperation(operation: Operation, traits: Traits): void {
   const limit = operation[LIMIT_EXTENSION];
   operation.description = [
     operation.description,
-    limit !== undefined && `The body can have at most ${limit / 1024} KiB.`,
+    limit !== undefined && `The body can have at most ${sizeOf(limit)}.`,
     accessOf(operation, traits),
   ]
     .filter(Boolean)
@@ -201,27 +203,28 @@ function completeOperation(operation: Operation, traits: Traits): void {
   if (traits.method === 'get') operation.responses['304'] ??= { $ref: '#/components/responses/304' };
 }
 
+/** Returns a size in KiB, or in MiB if that is a whole number. */
+function sizeOf(bytes: number): string {
+  const mebibytes = bytes / 1024 / 1024;
+  return Number.isInteger(mebibytes) ? `${mebibytes} MiB` : `${bytes / 1024} KiB`;
+}
+
 /** Returns the sentences that describe who may call an operation. */
-function accessOf({ [ACCESS_EXTENSION]: rule }: Operation, { path, method, workspace }: Traits): string {
-  const isCollection = !path.includes('{') && (method === 'get' || path.endsWith('/search'));
-  if (!rule) return 'Requires no token.';
-  switch (rule.kind) {
-    case 'public':
-      return 'Requires no token.';
-    case 'platform':
-      return 'Only for platform principals.';
-    case 'principal':
-      return 'Requires authentication, but no role.';
-    case 'roles_everywhere':
-      return `Requires the role ${roleList(rule.anyOf)} in the whole organization.`;
-    case 'roles_somewhere':
-      if (rule.isOfOrganization) return `Requires the role ${roleList(rule.anyOf)} in any workspace.`;
-      return isCollection
-        ? `Requires the role ${roleList(rule.anyOf)} in at least one workspace. Covers only the workspaces where you have such a role.`
-        : `Requires the role ${roleList(rule.anyOf)} in the ${placeOf(path)}.`;
-    case 'roles':
-      return `Requires the role ${roleList(rule.anyOf)} in the ${workspace === 'required' ? 'workspace' : 'organization'}.`;
+function accessOf(operation: Operation, { path, method, workspace }: Traits): string {
+  const { [ACCESS_EXTENSION]: rule, operationId = '' } = operation;
+  if (!rule || rule.kind === 'public') return 'Requires no token.';
+  if (rule.kind === 'platform') return 'Only for platform principals.';
+  if (rule.kind === 'principal') return 'Requires authentication, but no role.';
+  const requires = `Requires the role ${roleList(rule.anyOf)} in`;
+  if (rule.kind === 'roles_everywhere') return `${requires} the whole organization.`;
+  if (rule.kind === 'roles')
+    return `${requires} the ${workspace === 'required' ? 'workspace' : 'organization'}.`;
+  if (rule.isOfOrganization) return `${requires} at least one workspace.`;
+  if (path.includes('{')) return `${requires} the ${placeOf(path)}.`;
+  if (/^(?:list|search)/.test(operationId)) {
+    return `${requires} at least one workspace. Covers only the workspaces where you have such a role.`;
   }
+  return `${requires} ${method === 'get' ? 'at least one workspace' : `the ${placeOf(path)}`}.`;
 }
 
 /** Returns where a role is required: in the workspace that the request names, or in that of the resource. */

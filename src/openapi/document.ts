@@ -11,15 +11,15 @@ const DESCRIPTION = `Registry, store and evaluation service for teams that build
 
 **Errors** are problem details (RFC 9457) with a machine-readable \`code\`. A malformed body or query returns 400; \`errors\` points to the member or parameter. An unknown value of an enumerated member returns 422. JSON may be nested at most 64 levels deep. JSON that cannot be stored exactly returns 400: NUL or a lone surrogate in a string, a number outside the range of IEEE 754 binary64, or an integer that binary64 would round.
 
-**Bodies**: an unknown member returns 400, and \`detail\` suggests the closest known member. Read-only members of a resource (ids, times, counts) are accepted and ignored, so you can read a resource, change it and send it back. Free-form members and OTLP accept any member. PATCH is a JSON merge patch (RFC 7396): absent members keep their value, and null clears a member. \`input\`, \`expected\`, \`config\`, \`definition\`, \`context_manifest\` and schemas are replaced completely. Send the \`ETag\` of a read as \`If-Match\`: the change returns 412 if the resource has changed since.
+**Bodies**: an unknown member returns 400, and \`detail\` suggests the closest known member. Read-only members of a resource (ids, times, counts) are accepted and ignored, so you can read a resource, change it and send it back. Free-form members and OTLP bodies accept any member. PATCH is a JSON merge patch (RFC 7396): absent members keep their value, and null clears a member. \`input\`, \`expected\`, \`config\`, \`definition\`, \`context_manifest\` and schemas are replaced completely. Send the \`ETag\` of a read as \`If-Match\`: the change returns 412 if the resource has changed since.
 
 **Lists** are paged by \`cursor\` (the same cost at any depth) or \`offset\`. An unknown query parameter returns 400. Archived resources are omitted unless \`include_archived\` is true.
 
 **Retries**: every POST and PATCH that writes accepts an \`Idempotency-Key\`. A repeat returns the first response, with \`Idempotency-Replayed: true\`, if you still have the required role. Operations that only read, or that return a secret (a key or a token), ignore the header and do not list it. If the service stops before it has stored the response, you can reuse the key after 30 s.
 
-**Rate limits** count the requests of each principal by class: \`reads\` (GET, and operations that only read), \`writes\`, \`telemetry\` (exports) and \`proxy\` (the API proxy, the model gateway and the MCP endpoint). Responses have \`RateLimit-Policy\` and \`RateLimit\`. Beyond the limit, requests return 429 with \`Retry-After\`. An address that gets too many 401s gets 429 instead of further 401s. A valid credential is still accepted.
+**Rate limits** count the requests of each principal by class: \`reads\` (GET, and operations that only read), \`writes\`, \`telemetry\` (exports) and \`proxy\` (the API proxy, the model gateway and the MCP endpoint). Responses have \`RateLimit-Policy\` and \`RateLimit\`. Beyond the limit, requests return 429 with \`Retry-After\`. An address that has received too many 401s receives 429 instead, but its requests with a valid credential are still accepted.
 
-Every response has an \`X-Request-Id\`. A bearer token is a JWT or an API key.`;
+Every response has an \`X-Request-Id\`. The bearer token in \`Authorization\` is a JWT or an API key.`;
 
 /**
  * Builds the OpenAPI 3.1 document of an application from its controllers and DTOs.
@@ -42,6 +42,8 @@ export function buildDocument(
     .build();
   const generated = SwaggerModule.createDocument(app, config, {
     operationIdFactory: operationIdOf,
+    // by default, a controller whose methods have the tags also adds its own name as a tag
+    autoTagControllers: false,
     extraModels: [ProblemDto],
   });
   return withPlainSchemaNames(completeDocument(generated, mounted));

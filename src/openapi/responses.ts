@@ -11,11 +11,11 @@ export const REASONS: Record<number, string> = {
   404: 'The resource does not exist or is not visible to you.',
   408: 'The client stopped sending the request body.',
   409: 'The request conflicts with the state of this or another resource.',
-  412: 'The resource has changed since the version that If-Match names.',
+  412: 'The resource has changed since the version in If-Match.',
   413: 'The body is too large.',
   415: 'The media type or encoding of the body is not supported.',
   422: 'A value is unknown, or a rule of the service forbids it.',
-  429: 'Too many requests. Wait for the seconds in `Retry-After`.',
+  429: 'A limit on requests or on costs is reached. Wait for `Retry-After` seconds.',
   500: 'Internal error. Quote the request id when you report it.',
   503: 'The service, or something it depends on, is unavailable or overloaded.',
   504: 'The request exceeded its deadline.',
@@ -47,12 +47,12 @@ export const REPLAYED_HEADER = {
 /** Headers of all responses to requests that a rate limit counts, by their name in the document. */
 export const SHARED_HEADERS = {
   'RateLimit-Policy': header(
-    'The rate limit that counts the request: its name, the requests it admits (`q`) and the seconds of its window (`w`), such as `"reads";q=600;w=60`. Absent without a limit.',
+    'The rate limit that counts the request: its name, the number of requests (`q`) and the length of its window in seconds (`w`), such as `"reads";q=600;w=60`. Absent without a limit.',
     undefined,
     false,
   ),
   RateLimit: header(
-    'The state of the rate limit: its name, the remaining requests (`r`) and the seconds until the window ends (`t`), such as `"reads";r=599;t=60`. Absent without a limit.',
+    'The state of the rate limit: its name, the number of remaining requests (`r`) and the seconds until the window ends (`t`), such as `"reads";r=599;t=60`. Absent without a limit.',
     undefined,
     false,
   ),

@@ -22,13 +22,21 @@ export class HealthController {
     private readonly lifecycle: Lifecycle,
   ) {}
 
-  /** Checks whether the process is alive. Responds as long as its event loop runs. */
+  /**
+   * Check whether the process is alive
+   *
+   * @remarks Responds as long as the event loop of the process runs.
+   */
   @Get('live')
   live(): HealthDto {
     return { status: 'ok' };
   }
 
-  /** Checks whether the process is ready: the database responds, and the process is not stopping. */
+  /**
+   * Check whether the process is ready
+   *
+   * @remarks A process is ready if its database responds and it is not stopping.
+   */
   @Get('ready')
   async ready(): Promise<HealthDto> {
     if (this.lifecycle.stopping) throw problem.unavailable('The process is stopping.');

@@ -28,7 +28,10 @@ const sortedBy = (members: string[]): PropertyDecorator =>
     IsOptional(),
     IsOneOf(
       members.flatMap((member) => [member, `-${member}`]),
-      { required: false, description: 'Sorts ascending. A leading `-` sorts descending.' },
+      {
+        required: false,
+        description: 'The member to sort by, in ascending order. A leading `-` sorts in descending order.',
+      },
     ),
   );
 
@@ -41,8 +44,8 @@ export const SortedBy =
 /** Query parameters that select a page of a list. */
 export class PageQueryDto {
   /**
-   * Maximum number of items. 0 returns no items, only the total. A page of large items, of several MiB in total, may have
-   * fewer: continue with `next_cursor`.
+   * Maximum number of items. 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in
+   * total): continue with `next_cursor`.
    */
   @ApiProperty({
     required: false,

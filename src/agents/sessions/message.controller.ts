@@ -6,7 +6,7 @@ import type { Page } from '#platform/paging';
 import { CreateMessageDto, MessageDto, MessageListQueryDto, MessagePageDto } from './message.dto';
 import { MessageService } from './message.service';
 
-@ApiTags('Sessions of agents')
+@ApiTags('Agent sessions')
 @Controller('agent/v1/sessions/:session_id/messages')
 export class MessageController {
   constructor(private readonly messages: MessageService) {}

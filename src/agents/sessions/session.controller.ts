@@ -13,7 +13,7 @@ import {
 } from './session.dto';
 import { AgentSessionService } from './session.service';
 
-@ApiTags('Sessions of agents')
+@ApiTags('Agent sessions')
 @Controller('agent/v1')
 export class AgentSessionController {
   constructor(private readonly sessions: AgentSessionService) {}

@@ -41,7 +41,7 @@ export class CreateUserDto extends MetadataBodyDto {
   @IsOneOf(STATUSES, { default: 'active' })
   status?: AccountStatus;
 
-  /** Roles in the organization, in addition to those that tokens carry. You can only grant roles that you hold. */
+  /** Roles in the organization, in addition to the roles in tokens. You can only grant roles that you hold. */
   @NotNull()
   @IsRoles()
   roles?: Role[];

@@ -67,7 +67,7 @@ const IsMethods = (options: MemberOptions = {}) =>
 /** The members of a new API that an app can also declare. */
 export class ApiFieldsDto extends DescribedBodyDto {
   /**
-   * An `http` or `https` URL without user, password, query and fragment. Its path must not contain dot segments or encoded
+   * An `http` or `https` URL without user, password, query or fragment. Its path must not contain dot segments or encoded
    * slashes. A trailing slash is removed.
    */
   @IsString()

@@ -46,7 +46,7 @@ export class TokenController {
     }
   }
 
-  /** Revoke a token of the caller or, as an admin, any token of the organization */
+  /** Revoke the caller's token or, as an admin, any token of the organization */
   @Post('revoke')
   @Throws('access_denied', 'unsupported_media_type')
   @HttpCode(200)

@@ -75,7 +75,7 @@ export class RevokeTokenDto {
   token?: string;
 
   /**
-   * The id of a token of the organization. Requires the role admin in the whole organization, unless the request was sent
+   * The id of a token of the organization. Requires the role `admin` in the whole organization, unless you send the request
    * with that token.
    */
   @NotNull()
