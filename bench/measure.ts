@@ -1,4 +1,4 @@
-/** Rounds, in each of which the sides run in turn, so that a slow moment of the machine affects all of them. */
+/** The sides run in turn in each round, so that a slow moment of the machine affects all of them. */
 const ROUNDS = 5;
 
 export const median = (values: number[]): number => {

@@ -85,7 +85,7 @@ export function describeGuide(page: string, tests: () => void): void {
  * - Other blocks do not run.
  *
  * The working directory looks like a checkout of a running service, with `.data/bootstrap.json`. `BASE_URL`, `API_KEY` and
- * `WORKSPACE` are set too, and the address `localhost:8080` is replaced by that of the service.
+ * `WORKSPACE` are set too, and the address `localhost:8080` is replaced by the address of the service.
  */
 export class Guide {
   private readonly blocks: Block[];

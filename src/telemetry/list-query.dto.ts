@@ -8,12 +8,15 @@ import { NAME_MAX } from './span-mapping/field.parser';
 
 /** Query of a list that is sorted by time. */
 export class TimedListQueryDto extends ListQueryDto {
-  /** Inclusive lower bound of the time that the list is sorted by (RFC 3339). */
+  /**
+   * Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or
+   * `measured_at` of a data point.
+   */
   @NotNull()
   @IsTime({ required: false })
   since?: string;
 
-  /** Exclusive upper bound of the time that the list is sorted by (RFC 3339). */
+  /** Exclusive upper bound (RFC 3339) of the same time. */
   @NotNull()
   @IsTime({ required: false })
   @NotBelow('since', instantOf)

@@ -20,7 +20,7 @@ const port = parentPort!;
 const { file } = workerData as { file: string };
 
 try {
-  // on Linux this sets the priority of the thread only; elsewhere it would set that of the process
+  // on Linux this sets the priority of the thread only; elsewhere it would set the priority of the process
   if (process.platform === 'linux') os.setPriority(NICENESS);
 } catch {
   // a sandbox forbids it, so the event loop shares its core

@@ -98,7 +98,7 @@ export class Where {
     );
   }
 
-  /** Whether there are conditions other than those of `add` and `addPart`. */
+  /** Whether there are conditions from other methods than `add` and `addPart`. */
   get isFiltered(): boolean {
     return this.filters.length > 0;
   }

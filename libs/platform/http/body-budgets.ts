@@ -37,7 +37,7 @@ export class BodyBudgets {
   ) {
     const total = environment.SPOOL_LIMIT_BYTES;
     this.spool = new ByteBudget({ total, share: total / 2 });
-    this.bytesInUse = metrics.gauge('request_body_bytes', 'Memory that request bodies hold, in bytes.', [
+    this.bytesInUse = metrics.gauge('request_body_bytes', 'Memory held by request bodies, in bytes.', [
       'budget',
     ]);
   }

@@ -99,7 +99,7 @@ export class ResponseWriter {
     return this.counted(request, response, compressed);
   }
 
-  /** Counts the bytes of a response until it is closed, instead of those of the request's body. */
+  /** Counts the bytes of a response until it is closed, instead of the bytes of the request's body. */
   private counted(request: ServiceRequest, response: Response, body: Buffer): Buffer | undefined {
     const counted = body.length <= UNCOUNTED_BYTES ? 0 : body.length;
     const fits = (counted === 0 && !request.lease) || this.leaseOf(request, response).tryResize(counted);

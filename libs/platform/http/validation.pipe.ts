@@ -22,7 +22,7 @@ const ID_FORM = /^[\x21-\x7e]{1,255}$/;
  * Validates parameters by the decorators of their class.
  *
  * - Body: malformed members are 400 with JSON pointers, unknown enumerated values 422. Unknown members are 400, except
- *   those of `ReadOnlyMembersOf`.
+ *   members that `ReadOnlyMembersOf` declares.
  * - Query: unknown or malformed parameters are 400 `invalid_query`, unknown enumerated values 422.
  * - Path: a parameter that cannot be an id is 404.
  */

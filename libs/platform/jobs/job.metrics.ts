@@ -58,7 +58,7 @@ export class JobMetrics implements OnModuleInit {
     const jobs = this.metrics.gauge('jobs', 'Jobs in the queue, by state.', ['kind', 'state']);
     const age = this.metrics.gauge(
       'jobs_oldest_waiting_age_seconds',
-      'Seconds since the next job was enqueued; 0 if none waits.',
+      'Age of the waiting job that is next, in seconds; 0 if no job waits.',
       ['kind'],
     );
     this.metrics.addSource({
@@ -77,7 +77,7 @@ export class JobMetrics implements OnModuleInit {
   }
 
   private registerOutbox(): void {
-    const waiting = this.metrics.gauge('job_outbox', 'Jobs that are enqueued and not yet in Redis.');
+    const waiting = this.metrics.gauge('job_outbox', 'Committed jobs that are not in Redis yet.');
     this.metrics.addSource({
       name: 'job_outbox',
       gauges: [waiting],

@@ -22,7 +22,7 @@ export class Metrics {
 
   constructor() {
     this.sources = new MetricsSources(
-      this.gauge('metrics_source_up', '1 if the last read of this source succeeded.', ['source']),
+      this.gauge('metrics_source_up', '1 if the last read of this source succeeded, else 0.', ['source']),
       this.counter('metrics_source_failures_total', 'Reads of this source that failed or took too long.', [
         'source',
       ]),

@@ -10,7 +10,7 @@ export interface ByteRange {
 export const READ_BYTES = 64 * 1024;
 
 /**
- * Stores bytes under keys, each of which is written once. A key is one or more names of `[A-Za-z0-9_-]` between slashes.
+ * Stores bytes under keys. Each key is written once. A key is one or more names of `[A-Za-z0-9_-]` between slashes.
  *
  * Failures of the storage itself throw 503 `storage_unavailable`. Failures of the source of a write are thrown unchanged.
  */

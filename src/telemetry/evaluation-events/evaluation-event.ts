@@ -139,10 +139,10 @@ function* warnings<One>(
     }
     yield;
   }
-  return Array.from(
-    counts,
-    ([fault, count]) =>
-      `${count} evaluation event${count === 1 ? '' : 's'} ${fault}: stored, but not as a score.`,
+  return Array.from(counts, ([fault, count]) =>
+    count === 1
+      ? `1 evaluation event ${fault} was stored, but not as a score.`
+      : `${count} evaluation events ${fault} were stored, but not as scores.`,
   );
 }
 

@@ -132,8 +132,8 @@ export class ExportQueue<Request extends DecodedRequest, Ready> {
   }
 
   /**
-   * Stores an export. When it returns, the export is committed. Errors: 400 for a body that cannot be decoded, of which
-   * nothing is stored; 503 if the database is unavailable or too slow.
+   * Stores an export. When it returns, the export is committed. Errors: 400 for a body that cannot be decoded (nothing of
+   * it is stored); 503 if the database is unavailable or too slow.
    *
    * @param signal aborts waiting for a turn; an export that is already being written is stored
    * @returns the invalid records, which are not stored, and the parts that were dropped from the others
@@ -220,7 +220,7 @@ export class RepeatedBytes {
     this.total += size;
     if (this.total > REPEATED_MAX) {
       throw new OtlpDecodeError(
-        `The export exceeds ${REPEATED_MAX} characters when its resources are repeated for their scopes and its metrics for their points. Send smaller batches.`,
+        `The export is too large: with its resources repeated for each scope, and its metrics for each point, it exceeds ${REPEATED_MAX} characters. Send smaller batches.`,
       );
     }
   }

@@ -21,12 +21,12 @@ export class ExportMetrics {
     );
     this.groups = metrics.counter(
       'telemetry_groups_total',
-      'Groups of exports that the service tried to store, each in one transaction.',
+      'Attempts to store a group of exports, each in one transaction.',
       ['signal'],
     );
     this.duration = metrics.histogram(
       'telemetry_group_duration_seconds',
-      'Duration of storing a group of exports.',
+      'Time to store a group of exports.',
       BUCKETS,
       ['signal'],
     );

@@ -20,11 +20,11 @@ export class LogRecordDto extends RecordDto {
   /** Short name of the severity. */
   @ApiProperty({ enum: [...SEVERITIES] })
   severity!: string;
-  /** The severity in the words of its source. */
+  /** The severity as its source names it. */
   severity_text!: string | null;
   /** Name of the event that the record describes, else its attribute `event.name`. */
   event_name!: string | null;
-  @AnyJson({ description: 'The body as sent; null without a body.' })
+  @AnyJson({ description: 'The body as sent; null if the record has none.' })
   body!: unknown;
   /** 32 lower-case hexadecimal digits. */
   trace_id!: string | null;

@@ -45,11 +45,8 @@ export const EXPORT_BUDGET: BudgetRule = {
   detail: 'The service is receiving more telemetry than it can store right now. Try again later.',
 };
 
-/** Error responses, in the encoding of the request. Only 429 needs its own description. */
-const ERRORS: [status: number, description: string][] = [
-  ...[400, 401, 403, 408, 409, 413, 415, 422, 500, 503, 504].map((status): [number, string] => [status, '']),
-  [429, 'Too many requests. Wait for `Retry-After` seconds.'],
-];
+/** Error responses, in the encoding of the request. */
+const ERRORS = [400, 401, 403, 408, 409, 413, 415, 422, 429, 500, 503, 504];
 
 /**
  * Declares an OTLP/HTTP export route. The body is protobuf or JSON, plain or gzip, and has at most `TELEMETRY_LIMIT_BYTES`
@@ -78,10 +75,10 @@ export const AcceptsOtlp = (message: string, response: new () => object) =>
       description: 'The data is stored and can be read. The response has the encoding of the request.',
       content: { [JSON_MEDIA]: { schema: { $ref: getSchemaPath(response) } }, [PROTOBUF_MEDIA]: BINARY },
     }),
-    ...ERRORS.map(([status, description]) =>
+    ...ERRORS.map((status) =>
       ApiResponse({
         status,
-        description,
+        description: '',
         content: { 'application/problem+json': PROBLEM, [PROTOBUF_MEDIA]: BINARY },
       }),
     ),

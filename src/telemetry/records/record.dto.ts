@@ -20,6 +20,6 @@ export class RecordDto {
 /** Describes the pages of lists of records. */
 export const RECORD_PAGE = [
   'At most `limit` records. A page ends early if it exceeds 4 MiB, or if it has checked the maximum number of records',
-  'against filters that no index serves. Continue with `next_cursor`, which includes the rest of an `offset`. `total` is',
+  'against filters that no index serves. Continue with `next_cursor`, which also skips the rest of an `offset`. `total` is',
   'null if counting would check more records than that.',
 ].join(' ');

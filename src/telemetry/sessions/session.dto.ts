@@ -28,7 +28,7 @@ export class SessionDto {
   models!: string[];
   /** The first 100 services by name. */
   service_names!: string[];
-  /** Whether the session has more than 10,000 traces. All members except its times then cover the last 10,000. */
+  /** Whether the session has more than 10,000 traces. All members except the start times then cover only its last 10,000 traces. */
   is_truncated!: boolean;
 }
 

@@ -89,7 +89,7 @@ function readFilter(
     return bound === null ? fault(detail) : op === 'gte' ? { field, from: bound } : { field, to: bound };
   }
   if (op === 'in' && (!Array.isArray(value) || value.length < 1 || value.length > FILTER_VALUES_MAX)) {
-    return fault(`must be a list of 1 to ${FILTER_VALUES_MAX} values for the operator in`);
+    return fault(`must be a list of 1 to ${FILTER_VALUES_MAX} values, because the operator is in`);
   }
   const inputs: unknown[] = op === 'in' ? (value as unknown[]) : [value];
   const values = inputs.map((one) => (one === null ? null : read(one)));

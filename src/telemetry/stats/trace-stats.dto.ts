@@ -34,7 +34,7 @@ export const TELEMETRY_STATS_FIELDS = [
 
 /** A statistic of each group. Ignores traces without a value of the measure. */
 export class TraceMetricDto {
-  /** `total_tokens` is input plus output tokens. `count` counts traces; combine it with `count` or `sum`. */
+  /** `total_tokens` is input plus output tokens. `count` counts traces; its aggregation must be `count` or `sum`. */
   @IsOneOf(TRACE_MEASURES)
   measure!: TraceMeasure;
 
@@ -134,7 +134,10 @@ export class TraceStatsRowDto {
   group!: Record<string, string | null>;
 
   @ApiProperty(
-    VALUES_BY_NAME('By `measure.aggregation`. Null if no trace of the group has the measure.', 'number'),
+    VALUES_BY_NAME(
+      'One member for each metric, named `measure.aggregation`. Null if no trace of the group has the measure.',
+      'number',
+    ),
   )
   values!: Record<string, number | null>;
 }

@@ -17,7 +17,7 @@ import { SPAN_MEDIA, SpanService } from './span.service';
 export class SpanController {
   constructor(private readonly spans: SpanService) {}
 
-  /** List the spans of a trace, by start */
+  /** List the spans of a trace, by start time */
   @Get()
   @RequireRole('viewer')
   @ApiOkResponse({
@@ -33,7 +33,7 @@ export class SpanController {
     return this.spans.list(scope, traceId, query, signal);
   }
 
-  /** Export all spans of a trace, by start */
+  /** Export all spans of a trace, by start time */
   @Get('export')
   @RequireRole('viewer')
   @ApiOkResponse({

@@ -123,7 +123,7 @@ const NAME_BYTES = raw('octet_length(name) + coalesce(octet_length(status_messag
 
 type SourcedSpan = Omit<SpanRow, 'trace_id' | 'resource' | 'scope'> & { source_id: string };
 
-/** Writes spans, and reads those of one trace. */
+/** Writes spans, and reads the spans of one trace. */
 @Injectable()
 export class SpanRepository {
   constructor(@Inject(Database) private readonly database: SqlExecutor) {}

@@ -116,7 +116,7 @@ export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
   attribute?: string[];
 
   /**
-   * Counts only scores of this source for `score` and for a sort by a score. `hosted` means scores of the service's own runs.
+   * Only scores from this source count for `score` and for a sort by a score. `hosted` means scores of the service's own runs.
    * Allowed only with `score` or a sort by a score.
    */
   @NotNull()

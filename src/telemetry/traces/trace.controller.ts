@@ -9,7 +9,7 @@ import { TraceListQueryDto } from './trace-query.dto';
 import { TraceExportService, TraceService } from './trace.service';
 
 const LIST_DESCRIPTION =
-  'With filters that no index serves, a page checks a bounded number of traces. It may then contain fewer than `limit` traces, or none. Continue with `next_cursor`, which includes the rest of an `offset`. `total` is null if counting would check more traces than that.';
+  'With filters that no index serves, a page checks a bounded number of traces. It may then contain fewer than `limit` traces, or none. Continue with `next_cursor`, which also skips the rest of an `offset`. `total` is null if counting would check more traces than that.';
 
 @Controller('telemetry/v1/traces')
 @RequireWorkspace()

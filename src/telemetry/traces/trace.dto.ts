@@ -75,7 +75,7 @@ export class TraceScoreDto {
 
 /** A trace with its scores. */
 export class ScoredTraceDto extends TraceDto {
-  /** The newest 100 current scores of the trace and of the results that reference it, the newest first. */
+  /** The newest 100 current scores of the trace and of the results that reference it, newest first. */
   scores!: TraceScoreDto[];
 }
 
