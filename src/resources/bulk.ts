@@ -1,4 +1,4 @@
-import { Pace } from '#platform/concurrency';
+import { TimeSlice } from '#platform/concurrency';
 import { Problem, problem, type ProblemBody } from '#platform/problem';
 
 /** Maximum number of items of a bulk create. */
@@ -32,10 +32,10 @@ export async function checkItems<Result>(
   items: readonly unknown[],
   check: (item: unknown) => Result,
 ): Promise<(Result | Problem)[]> {
-  const pace = new Pace();
+  const slice = new TimeSlice();
   const checked: (Result | Problem)[] = [];
   for (const item of items) {
-    if (pace.isDue()) await pace.rest();
+    if (slice.isOver()) await slice.yield();
     checked.push(checkItem(() => check(item)));
   }
   return checked;

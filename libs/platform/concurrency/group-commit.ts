@@ -1,7 +1,7 @@
 import { runAs } from './current-owner';
 import type { FairLimiter } from './fair-limiter';
 import { FairQueue, type OwnerPath } from './fair-queue';
-import { yieldToEventLoop } from './pace';
+import { yieldToEventLoop } from './time-slice';
 
 /** How long a group waits for more items. For a limiter that writes one group at a time. */
 export interface Filling {

@@ -24,7 +24,7 @@ export {
 export { FairQueue, type OwnerPath } from './fair-queue';
 export { GroupCommit, type GroupRules } from './group-commit';
 export { type LinkedSignal, linkedSignal } from './linked-signal';
-export { inSlices, Pace, yieldToEventLoop } from './pace';
+export { inSlices, TimeSlice, yieldToEventLoop } from './time-slice';
 export { backOffMs, pause, retry, type RetryPolicy } from './retry';
 export { SingleFlight } from './single-flight';
 export { ByteBudget, type ByteLease } from './byte-budget';

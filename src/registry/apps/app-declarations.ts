@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Pace } from '#platform/concurrency';
+import { TimeSlice } from '#platform/concurrency';
 import { pointerToken } from '#platform/http';
 import {
   isJsonObject,
@@ -148,10 +148,10 @@ export class AppDeclarations {
     const declared = new Map<DeclaredKind, Declared[]>(DECLARED_KINDS.map((kind) => [kind, []]));
     const faults: Faults = [];
     const keys = new Set<string>();
-    const pace = new Pace();
+    const slice = new TimeSlice();
     for (const [index, one] of resources.entries()) {
       if (faults.length >= FAULTS_MAX) break;
-      if (pace.isDue()) await pace.rest();
+      if (slice.isOver()) await slice.yield();
       const pointer = `/resources/${index}`;
       const malformed = formFaults(one, pointer);
       faults.push(...malformed);

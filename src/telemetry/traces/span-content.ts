@@ -1,5 +1,5 @@
 import type { OtlpAttributes } from '#otlp';
-import { Pace } from '#platform/concurrency';
+import { TimeSlice } from '#platform/concurrency';
 import { RawJson } from '#platform/json';
 import { readSpanContent, type SpanContent } from '../span-mapping/span-meaning.reader';
 import type { MeaningfulEvent } from '../span-mapping/span-meaning.types';
@@ -10,10 +10,10 @@ const NO_RESOURCE = { attributes: {} };
 
 /** Adds input and output to spans, read from their attributes and events. */
 export async function withContent(spans: readonly StoredSpan[]): Promise<TraceSpan[]> {
-  const pace = new Pace();
+  const slice = new TimeSlice();
   const result: TraceSpan[] = [];
   for (const span of spans) {
-    if (pace.isDue()) await pace.rest();
+    if (slice.isOver()) await slice.yield();
     result.push({ ...span, ...textsOf(contentOf(span)) });
   }
   return result;

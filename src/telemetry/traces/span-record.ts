@@ -1,6 +1,6 @@
 import type { OtlpEvent, OtlpLink, OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
-import { Pace } from '#platform/concurrency';
+import { TimeSlice } from '#platform/concurrency';
 import { TextSlab, type TextSlice } from '#platform/db';
 import { type EvaluationEvent, scoresInSpan } from '../evaluation-events/evaluation-event';
 import { NAME_MAX } from '../span-mapping/field.parser';
@@ -80,13 +80,13 @@ export function* toSpanRecords(
  * sent twice, keeps the first.
  */
 export async function mergeRecords(lists: readonly (readonly SpanRecord[])[]): Promise<SpanRecord[]> {
-  const pace = new Pace();
+  const slice = new TimeSlice();
   const traces = new Map<string, Map<string, SpanRecord>>();
   for (const records of lists) {
     let traceId: string | undefined;
     let ofTrace = new Map<string, SpanRecord>();
     for (const record of records) {
-      if (pace.isDue()) await pace.rest();
+      if (slice.isOver()) await slice.yield();
       const { span, workspaceId } = record;
       if (span.traceId !== traceId) {
         traceId = span.traceId;

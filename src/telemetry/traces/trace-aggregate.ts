@@ -1,4 +1,4 @@
-import { Pace } from '#platform/concurrency';
+import { TimeSlice } from '#platform/concurrency';
 import type { RootView, SpanRecord } from './span-record';
 
 /** Maximum number of models per trace, the first by name. A trace with more models is a mistake of the sender. */
@@ -60,12 +60,12 @@ export interface TraceAggregate extends UsageLevels {
 
 /** Aggregates distinct spans that are sorted by trace. Returns the traces in the same order. */
 export async function aggregateTraces(records: readonly SpanRecord[]): Promise<TraceAggregate[]> {
-  const pace = new Pace();
+  const slice = new TimeSlice();
   const traces: TraceAggregate[] = [];
   for (let start = 0; start < records.length;) {
     let end = start + 1;
     while (end < records.length && isSameTrace(records[start]!, records[end]!)) end++;
-    traces.push(await aggregateTrace(records, start, end, pace));
+    traces.push(await aggregateTrace(records, start, end, slice));
     start = end;
   }
   return traces;
@@ -78,7 +78,7 @@ async function aggregateTrace(
   records: readonly SpanRecord[],
   start: number,
   end: number,
-  pace: Pace,
+  slice: TimeSlice,
 ): Promise<TraceAggregate> {
   const trace = emptyTrace(records[start]!);
   let root: SpanRecord | null = null;
@@ -87,7 +87,7 @@ async function aggregateTrace(
   let version: SpanRecord | null = null;
   let ownVersion: SpanRecord | null = null;
   for (let index = start; index < end; index++) {
-    if (pace.isDue()) await pace.rest();
+    if (slice.isOver()) await slice.yield();
     const record = records[index]!;
     addSpan(trace, record);
     if (isRoot(record)) root = firstOf(root, record);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Pace } from '#platform/concurrency';
+import { TimeSlice } from '#platform/concurrency';
 import { inChunks, type Tx } from '#platform/db';
 import type { SpooledFile } from '#platform/http';
 import { DatasetRepository } from '../datasets/dataset.repository';
@@ -102,12 +102,12 @@ export class RecordInstaller {
     const unmatched = new Map<string, number>();
     for (const digest of digests) unmatched.set(digest, (unmatched.get(digest) ?? 0) + 1);
     const obsolete = new Set<string>();
-    const pace = new Pace();
+    const slice = new TimeSlice();
     for await (const records of this.exports.batches(scope, { datasetId, revision }, tx)) {
       const unmatchedIds: string[] = [];
       for (const record of records) {
         if (!take(unmatched, digestOf(lineOf(record)))) unmatchedIds.push(record.dataset_record_id);
-        if (pace.isDue()) await pace.rest();
+        if (slice.isOver()) await slice.yield();
       }
       if (unmatchedIds.length === 0) continue;
       for (const id of await this.records.unchangedSinceInstall(tx, scope, unmatchedIds)) obsolete.add(id);
@@ -119,13 +119,13 @@ export class RecordInstaller {
 
   private async digestsOf(file: SpooledFile): Promise<string[]> {
     const digests: string[] = [];
-    const pace = new Pace();
+    const slice = new TimeSlice();
     for await (const texts of textsOf(file, this.sources.lineBytes)) {
       for (const text of texts) {
         if (text === null)
           throw new Error(`Line ${digests.length + 1} of the package's records is too long.`);
         digests.push(digestOf(text));
-        if (pace.isDue()) await pace.rest();
+        if (slice.isOver()) await slice.yield();
       }
     }
     return digests;

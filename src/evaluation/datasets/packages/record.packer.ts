@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Pace } from '#platform/concurrency';
+import { TimeSlice } from '#platform/concurrency';
 import type { SqlExecutor } from '#platform/db';
 import { SpooledFile } from '#platform/http';
 import { toJsonText } from '#platform/json';
@@ -44,7 +44,7 @@ export class RecordPacker {
     }
     const file = await SpooledFile.create();
     try {
-      const pace = new Pace();
+      const slice = new TimeSlice();
       for await (const records of this.records.batches(scope, { datasetId, revision }, on)) {
         let text = '';
         for (const record of records) {
@@ -53,7 +53,7 @@ export class RecordPacker {
             await file.append(Buffer.from(text));
             text = '';
           }
-          if (pace.isDue()) await pace.rest();
+          if (slice.isOver()) await slice.yield();
         }
         await file.append(Buffer.from(text));
         if (file.size > RECORDS_MAX_BYTES) {

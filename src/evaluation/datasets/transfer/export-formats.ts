@@ -1,4 +1,4 @@
-import { Pace } from '#platform/concurrency';
+import { TimeSlice } from '#platform/concurrency';
 import { toJsonText } from '#platform/json';
 
 export const EXPORT_FORMATS = ['jsonl', 'csv'] as const;
@@ -39,7 +39,7 @@ export async function* exportParts<Row>(
   batches: AsyncIterable<readonly Row[]>,
   { head, lineOf }: ExportFormat<Row>,
 ): AsyncGenerator<Buffer, void, undefined> {
-  const pace = new Pace();
+  const slice = new TimeSlice();
   let text = head;
   for await (const rows of batches) {
     for (const row of rows) {
@@ -51,7 +51,7 @@ export async function* exportParts<Row>(
         yield Buffer.from(text);
         text = '';
         yield piece;
-        if (pace.isDue()) await pace.rest();
+        if (slice.isOver()) await slice.yield();
       }
     }
     // Yields empty parts too, so that the response starts after the first batch and ends when the client disconnects.

@@ -1,6 +1,6 @@
 import { validateBody } from '#platform/http';
 import { type FieldError, Problem, problem } from '#platform/problem';
-import { Pace } from '#platform/concurrency';
+import { TimeSlice } from '#platform/concurrency';
 import type { SchemaMember } from '../datasets/dataset-schemas';
 import { checkItem } from '../../../resources';
 import { type OnConflict, RecordFieldsDto } from '../records/record.dto';
@@ -38,13 +38,13 @@ export interface CheckedImport {
  */
 export async function checkImport(source: ImportSource, rules: ImportRules): Promise<CheckedImport> {
   const check = new Check(rules.onConflict);
-  const pace = new Pace();
+  const slice = new TimeSlice();
   try {
     for await (const lines of source.lines()) {
       const reads: ReadLine[] = [];
       for (const line of lines) {
         reads.push(readLine(line));
-        if (pace.isDue()) await pace.rest();
+        if (slice.isOver()) await slice.yield();
       }
       const faults = await rules.faultsOf(reads.flatMap(({ content }) => content ?? []));
       for (const read of reads) check.take(read, read.content ? faults.shift()! : []);

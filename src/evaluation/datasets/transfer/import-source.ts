@@ -1,4 +1,4 @@
-import { Pace } from '#platform/concurrency';
+import { TimeSlice } from '#platform/concurrency';
 import { outlineOf, type SpooledFile } from '#platform/http';
 import { JsonInputError } from '#platform/json';
 import { type Problem, problem } from '#platform/problem';
@@ -48,7 +48,7 @@ export class JsonLinesSource implements ImportSource {
   ) {}
 
   async *lines(): AsyncGenerator<ImportLine[], void, undefined> {
-    const pace = new Pace();
+    const slice = new TimeSlice();
     let line = 0;
     let blank = 0;
     let batch: ImportLine[] = [];
@@ -62,7 +62,7 @@ export class JsonLinesSource implements ImportSource {
           yield batch;
           batch = [];
         }
-        if (pace.isDue()) await pace.rest();
+        if (slice.isOver()) await slice.yield();
       }
       yield batch;
       batch = [];

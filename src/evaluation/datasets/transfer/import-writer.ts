@@ -1,6 +1,6 @@
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { Pace } from '#platform/concurrency';
+import { TimeSlice } from '#platform/concurrency';
 import type { SchemaMember, SchemaMembers } from '../datasets/dataset-schemas';
 import type { DatasetService } from '../datasets/dataset.service';
 import type { OnConflict, RecordFieldsDto } from '../records/record.dto';
@@ -62,7 +62,7 @@ export class ImportWriter {
   private lines: ImportLine[] = [];
   private bytes = 0;
   private readonly violating: { line: number; members: SchemaMembers }[] = [];
-  private readonly pace = new Pace();
+  private readonly slice = new TimeSlice();
 
   constructor(
     private readonly run: ImportRun,
@@ -146,7 +146,7 @@ export class ImportWriter {
    * can list, so that the dataset is not locked longer than necessary.
    */
   private async isAllowed({ line, content }: ParsedLine, before?: SchemaMembers): Promise<boolean> {
-    if (this.pace.isDue()) await this.pace.rest();
+    if (this.slice.isOver()) await this.slice.yield();
     const faulty: SchemaMember[] = [];
     for (const member of this.run.undecided.get(line.line) ?? []) {
       if (await this.run.isChanged(member, content, before)) faulty.push(member);
