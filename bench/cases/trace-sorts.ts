@@ -9,7 +9,7 @@ const LIMIT = 50;
 /** Fills the workspace with a million traces of the last ten days, each with a duration and a score, most with a cost. */
 async function fill({ direct, scope }: Bench): Promise<void> {
   await direct.query(
-    `WITH filled AS (
+    `WITH new_trace AS (
      INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, input_tokens,
                          output_tokens, cost_usd, models, root_name, service_name, session_id)
      SELECT $1, 'f' || lpad(to_hex(n), 31, '0'), now() - n * interval '0.8 second',
@@ -18,7 +18,7 @@ async function fill({ direct, scope }: Bench): Promise<void> {
             'answer', 'service ' || n % 50, 'ses_' || n / 10
      FROM generate_series(1, $2::int8) n RETURNING *)
      INSERT INTO trace_models (workspace_id, trace_id, model, input_tokens, output_tokens, cost_usd)
-     SELECT workspace_id, trace_id, models[1], input_tokens, output_tokens, cost_usd FROM filled`,
+     SELECT workspace_id, trace_id, models[1], input_tokens, output_tokens, cost_usd FROM new_trace`,
     [scope.workspaceId, TRACES],
   );
   await direct.query(

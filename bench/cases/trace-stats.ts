@@ -21,7 +21,7 @@ async function fill(bench: Bench, experimentId: string): Promise<void> {
   const { workspaceId } = bench.scope;
   await bench.fillResults(experimentId, TRACES, 1);
   await bench.direct.query(
-    `WITH filled AS (
+    `WITH new_trace AS (
      INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, input_tokens,
                          output_tokens, cost_usd, models, root_name, service_name)
      SELECT $1, 'b' || lpad(to_hex(n), 31, '0'), timestamptz '2026-11-20' + n * interval '1 second',
@@ -31,7 +31,7 @@ async function fill(bench: Bench, experimentId: string): Promise<void> {
      FROM generate_series(1, $2::int) n RETURNING *)
      INSERT INTO trace_models (workspace_id, trace_id, model, input_tokens, output_tokens, cost_usd)
      SELECT workspace_id, trace_id, model, input_tokens / 2, output_tokens / 2, cost_usd / 2
-     FROM filled, unnest(models) model`,
+     FROM new_trace, unnest(models) model`,
     [workspaceId, TRACES * 11],
   );
   await bench.direct.query(

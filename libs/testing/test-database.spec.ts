@@ -16,7 +16,7 @@ describe('test database', () => {
     const one = await createTestDatabase();
     const other = await createTestDatabase();
     await query(one.url, 'CREATE TABLE mine (id int)');
-    expect(await query(other.url, `SELECT to_regclass('mine') AS found`)).toEqual([{ found: null }]);
+    expect(await query(other.url, `SELECT to_regclass('mine') AS relation`)).toEqual([{ relation: null }]);
     await Promise.all([one.drop(), other.drop()]);
   });
 

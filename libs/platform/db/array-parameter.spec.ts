@@ -26,7 +26,7 @@ describe('arrayParameter', () => {
     as = 'text',
   ): Promise<(string | null)[]> {
     const { rows } = await client.query<{ value: string | null }>(
-      `SELECT value::${as} FROM unnest($1::${type}[]) WITH ORDINALITY AS given(value, place) ORDER BY place`,
+      `SELECT value::${as} FROM unnest($1::${type}[]) WITH ORDINALITY AS input(value, place) ORDER BY place`,
       [arrayParameter(type, values)],
     );
     return rows.map((row) => row.value);
@@ -131,7 +131,7 @@ describe('arrayParameter', () => {
       { id: 'b', size: 1 },
       { id: 'a', size: null },
     ];
-    const found = await client.query(`SELECT ${columns.names}, $1 AS own FROM ${columns.from(2, 'given')}`, [
+    const found = await client.query(`SELECT ${columns.names}, $1 AS own FROM ${columns.from(2, 'input')}`, [
       'x',
       ...columns.parameters(rows),
     ]);

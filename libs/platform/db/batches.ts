@@ -30,10 +30,10 @@ export async function inChunks<Row, Returned>(
 /** Rows per deleting statement. */
 export const DELETE_BATCH = 2_000;
 
-/** Repeats a statement that deletes up to DELETE_BATCH rows and returns their number as `gone`, until it deletes fewer. */
+/** Repeats a statement that deletes up to DELETE_BATCH rows and returns their number as `deleted`, until it deletes fewer. */
 export async function deleteInBatches(database: SqlExecutor, statement: Statement): Promise<void> {
-  for (let gone = DELETE_BATCH; gone === DELETE_BATCH;) {
-    const [row] = await database.query<{ gone: number }>(statement);
-    gone = row?.gone ?? 0;
+  for (let deleted = DELETE_BATCH; deleted === DELETE_BATCH;) {
+    const [row] = await database.query<{ deleted: number }>(statement);
+    deleted = row?.deleted ?? 0;
   }
 }

@@ -68,10 +68,10 @@ export class CopyRows {
 
   /** Returns the bytes written since the last call. */
   take(): Buffer {
-    const taken = this.buffer.subarray(0, this.length);
+    const bytes = this.buffer.subarray(0, this.length);
     this.buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
     this.length = 0;
-    return taken;
+    return bytes;
   }
 
   /** Ends the COPY and returns the remaining bytes. */

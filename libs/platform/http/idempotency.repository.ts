@@ -54,12 +54,13 @@ export class IdempotencyRepository {
   /** Claims the key for one request, or returns the reason why it cannot be claimed. */
   async claim({ requestId, digest, holder }: IdempotencyClaim): Promise<ClaimOutcome> {
     const claimed = await this.database.query(
-      sql`INSERT INTO idempotency_keys AS kept (request_id, digest, holder, locked_until, expires_at)
+      sql`INSERT INTO idempotency_keys AS existing (request_id, digest, holder, locked_until, expires_at)
        VALUES (${requestId}, ${digest}, ${holder}, now() + ${LOCK_SECONDS} * interval '1 second', now() + interval '24 hours')
        ON CONFLICT (request_id) DO UPDATE
          SET digest = excluded.digest, holder = excluded.holder, locked_until = excluded.locked_until,
              expires_at = excluded.expires_at, status = NULL, headers = NULL, body = NULL, workspace_id = NULL
-         WHERE kept.expires_at < now() OR (kept.status IS NULL AND kept.locked_until < now() AND kept.digest = excluded.digest)
+         WHERE existing.expires_at < now()
+           OR (existing.status IS NULL AND existing.locked_until < now() AND existing.digest = excluded.digest)
        RETURNING 1`,
     );
     if (claimed.length > 0) return { kind: 'claimed' };

@@ -40,8 +40,8 @@ export async function totalOf(
   page: { rows: number; isLast: boolean },
   count: () => Promise<number | null>,
 ): Promise<number | null> {
-  const [, known] = cursor === undefined ? [] : split(cursor);
-  if (known !== undefined) return known === '' ? null : Number(known);
+  const [, listTotal] = cursor === undefined ? [] : split(cursor);
+  if (listTotal !== undefined) return listTotal === '' ? null : Number(listTotal);
   const isWhole = cursor === undefined && page.isLast && (offset === 0 || page.rows > 0);
   if (!isWhole) return count();
   const total = offset + page.rows;

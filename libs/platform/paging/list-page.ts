@@ -161,7 +161,7 @@ export const withinBytes = (rows: Sql, sort: Sql): Sql =>
   sql`SELECT * FROM (
     SELECT *, sum(page_bytes) OVER page - page_bytes AS page_bytes_before,
       lead(true, 1, false) OVER page AS page_goes_on
-    FROM (${rows}) found WINDOW page AS (${sort} ROWS UNBOUNDED PRECEDING)
+    FROM (${rows}) page_rows WINDOW page AS (${sort} ROWS UNBOUNDED PRECEDING)
   ) within WHERE page_bytes_before < ${PAGE_BYTES} ${sort}`;
 
 async function countRows<Row>(on: SqlExecutor, spec: ListSpec<Row>, where: Where): Promise<number | null> {

@@ -263,8 +263,8 @@ async function readMatches<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrde
 
 /** Selects the rows after an offset, or else the last row before it, whose place is the number of rows. */
 const afterOffset = (offset: number, rows: Sql): Sql =>
-  sql`SELECT * FROM (SELECT *, count(*) OVER () AS page_found FROM (${rows}) found) counted
-   WHERE page_place > ${offset} OR page_place = page_found ORDER BY page_place`;
+  sql`SELECT * FROM (SELECT *, count(*) OVER () AS page_count FROM (${rows}) page_rows) counted
+   WHERE page_place > ${offset} OR page_place = page_count ORDER BY page_place`;
 
 /** Returns the last row that a page has read; undefined if the list ends there. */
 async function lastScanned(on: SqlExecutor, spec: ScanSpec, order: PageOrder): Promise<RowPlace | undefined> {

@@ -41,22 +41,22 @@ export class BlobRepository {
 
   /** Inserts an object, or locks the existing object with the same bytes. Returns the key of the object that is kept. */
   async keep(tx: Tx, { orgId }: Pick<OrgScope, 'orgId'>, row: BlobRow): Promise<string> {
-    const [kept] = await tx.query<{ storage_key: string }>(
-      sql`INSERT INTO blobs AS kept (org_id, sha256, size_bytes, crc32, storage_key)
+    const [stored] = await tx.query<{ storage_key: string }>(
+      sql`INSERT INTO blobs AS existing (org_id, sha256, size_bytes, crc32, storage_key)
         VALUES (${orgId}, ${row.sha256}, ${row.size_bytes}, ${row.crc32}, ${row.storage_key})
-        ON CONFLICT (org_id, sha256) DO UPDATE SET crc32 = kept.crc32
+        ON CONFLICT (org_id, sha256) DO UPDATE SET crc32 = existing.crc32
         RETURNING storage_key`,
     );
-    return kept!.storage_key;
+    return stored!.storage_key;
   }
 
   /** Tells whether this object itself is kept, and not another one with the same bytes. */
   async isKept({ orgId }: Pick<OrgScope, 'orgId'>, row: BlobRow): Promise<boolean> {
-    const kept = await this.database.query(
+    const rows = await this.database.query(
       sql`SELECT 1 FROM blobs
         WHERE org_id = ${orgId} AND sha256 = ${row.sha256} AND storage_key = ${row.storage_key}`,
     );
-    return kept.length > 0;
+    return rows.length > 0;
   }
 
   async find(

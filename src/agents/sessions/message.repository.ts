@@ -74,8 +74,8 @@ export class MessageRepository {
           ), session AS (
             UPDATE agent_sessions s
             SET message_count = message_count + ${messages.length}::integer, generation = generation + 1,
-                last_message_at = greatest(last_message_at, given.at), updated_at = greatest(updated_at, given.at)
-            FROM place, (SELECT ${new Date()}::timestamptz AS at) given
+                last_message_at = greatest(last_message_at, clock.at), updated_at = greatest(updated_at, clock.at)
+            FROM place, (SELECT ${new Date()}::timestamptz AS at) clock
             WHERE s.session_id = place.session_id
               AND (s.org_id = ${scope.orgId} AND s.archived_at IS NULL AND s.session_status = 'active') IS TRUE
             RETURNING s.session_id, s.message_count, s.org_id, s.workspace_id, s.last_message_at
@@ -83,7 +83,7 @@ export class MessageRepository {
           INSERT INTO session_messages (${raw(COLUMNS)})
           SELECT session_id, message_count - ${messages.length}::integer + 1 + index, message_id, org_id, workspace_id,
             role, content, tool_calls, tool_call_id, name, trace_id, last_message_at, ${scope.principalId}
-          FROM session CROSS JOIN ${NEW_MESSAGE.table(rows, 'given')}
+          FROM session CROSS JOIN ${NEW_MESSAGE.table(rows, 'input')}
           ORDER BY index RETURNING ${raw(COLUMNS)}`,
       ),
     );

@@ -73,11 +73,11 @@ export class SessionDirectoryRepository {
   /** Returns the live sessions of these agents among the given ids. */
   async filterByAgents(scope: Scope, agentIds: readonly string[], ids: readonly string[]): Promise<string[]> {
     const where = new Where(scope.key)
-      .add(sql`session_id = given.id`)
+      .add(sql`session_id = ids.id`)
       .add(sql`agent_id = ANY (${agentIds})`)
       .add(sql`archived_at IS NULL`);
     const rows = await this.database.query<{ session_id: string }>(
-      sql`SELECT s.session_id FROM unnest(${ids}::text[]) AS given(id)
+      sql`SELECT s.session_id FROM unnest(${ids}::text[]) AS ids(id)
         CROSS JOIN LATERAL (SELECT session_id FROM agent_sessions WHERE ${where.sql} OFFSET 0) s`,
     );
     return rows.map(({ session_id }) => session_id);
@@ -105,7 +105,7 @@ export class SessionDirectoryRepository {
     order: Sql,
     after?: SessionRefRow,
   ): Promise<SessionRefRow[]> {
-    const where = selected(new Where(scope.key), selection).add(sql`agent_id = given.agent_id`);
+    const where = selected(new Where(scope.key), selection).add(sql`agent_id = ids.agent_id`);
     if (after) {
       const time = microsecondsToTime(sql`${after.last_message_us}`);
       where.add(
@@ -118,7 +118,7 @@ export class SessionDirectoryRepository {
     return this.database.transaction(async (tx) => {
       await followIndexes(tx);
       return tx.query<SessionRefRow>(
-        sql`SELECT newest.* FROM unnest(${selection.agentIds}::text[]) AS given(agent_id)
+        sql`SELECT newest.* FROM unnest(${selection.agentIds}::text[]) AS ids(agent_id)
           CROSS JOIN LATERAL (
             SELECT ${REF} FROM agent_sessions s WHERE ${where.sql} ${inner} LIMIT ${limit}
           ) newest ${order} LIMIT ${limit}`,

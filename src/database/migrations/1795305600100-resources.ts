@@ -44,9 +44,9 @@ export class Resources1795305600100 extends SqlMigration {
     -- and search_spelling runs then to compute its generated column.
 
     -- Normalizes a text to Unicode NFKC, in which compatible characters, such as full-width letters, are the same.
-    CREATE FUNCTION search_plain(given text)
+    CREATE FUNCTION search_plain(input text)
     RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-      SELECT CASE WHEN given IS NFKC NORMALIZED THEN given ELSE pg_catalog.normalize(given, 'NFKC') END
+      SELECT CASE WHEN input IS NFKC NORMALIZED THEN input ELSE pg_catalog.normalize(input, 'NFKC') END
     $$;
 
     -- Normalizes a name for typo-tolerant search: lower case, with single blanks instead of punctuation and between the
@@ -64,7 +64,7 @@ export class Resources1795305600100 extends SqlMigration {
     -- mark has at most 2,046 bytes. Texts are truncated after normalization, which may expand one character into 18.
     CREATE FUNCTION search_document_words(mark text, name text, description text, body text)
     RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-      WITH given AS MATERIALIZED (
+      WITH texts AS MATERIALIZED (
         SELECT pg_catalog.translate(text, ${PUNCTUATION_TO_BLANKS}) AS text, weight
         FROM (VALUES
           (pg_catalog.normalize(name, 'NFKC') || ' '
@@ -72,12 +72,12 @@ export class Resources1795305600100 extends SqlMigration {
           (pg_catalog.substr(pg_catalog.normalize(description, 'NFKC'), 1, 16384), 'B'),
           (pg_catalog.substr(CASE WHEN body IS NFKC NORMALIZED THEN body ELSE pg_catalog.normalize(body, 'NFKC') END, 1, 65536), 'C')
         ) of_document (text, weight)
-      ), read AS MATERIALIZED (
+      ), vectors AS MATERIALIZED (
         SELECT weight, pg_catalog.setweight(
           pg_catalog.to_tsvector('pg_catalog.simple'::pg_catalog.regconfig, text)
             OPERATOR(pg_catalog.||) pg_catalog.to_tsvector('pg_catalog.english'::pg_catalog.regconfig, text), weight) AS words
-        FROM given WHERE text IS NOT NULL
-      ), short AS MATERIALIZED (
+        FROM texts WHERE text IS NOT NULL
+      ), short_words AS MATERIALIZED (
         SELECT weight, ' ' || (CASE
           WHEN EXISTS (SELECT FROM pg_catalog.unnest(pg_catalog.tsvector_to_array(words)) lexeme
             WHERE pg_catalog.octet_length(lexeme) > 2000)
@@ -85,12 +85,12 @@ export class Resources1795305600100 extends SqlMigration {
             SELECT lexeme FROM pg_catalog.unnest(pg_catalog.tsvector_to_array(words)) lexeme
             WHERE pg_catalog.octet_length(lexeme) > 2000))
           ELSE words END)::text AS words
-        FROM read
+        FROM vectors
       )
       SELECT coalesce(pg_catalog.string_agg(marked, ''), '')::pg_catalog.tsvector FROM (
-        SELECT pg_catalog.replace(words, ' ''', ' ''' || mark) FROM short WHERE words <> ' '
+        SELECT pg_catalog.replace(words, ' ''', ' ''' || mark) FROM short_words WHERE words <> ' '
         UNION ALL
-        SELECT pg_catalog.replace(words, ' ''', ' ''!' || mark) FROM short WHERE words <> ' ' AND weight = 'A'
+        SELECT pg_catalog.replace(words, ' ''', ' ''!' || mark) FROM short_words WHERE words <> ' ' AND weight = 'A'
       ) both_marks (marked)
     $$;
 

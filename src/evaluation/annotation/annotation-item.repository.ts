@@ -28,7 +28,7 @@ const ITEM_COLUMNS = `i.item_id, i.workspace_id, i.queue_id, i.trace_id, i.sessi
 const ANSWERED_SCORES = `(
     SELECT coalesce(json_agg(json_build_object('scorer_id', last.scorer_id, 'score_id', last.score_id,
         'score', last.score, 'label', last.label) ORDER BY answered.place), '[]'::json)
-    FROM (SELECT a.workspace_id, score_id, place FROM unnest(a.score_ids) WITH ORDINALITY AS given(score_id, place)) answered
+    FROM (SELECT a.workspace_id, score_id, place FROM unnest(a.score_ids) WITH ORDINALITY AS ids(score_id, place)) answered
     CROSS JOIN LATERAL ${LAST_CORRECTION} last)`;
 
 const LISTED_COLUMNS = `${ITEM_COLUMNS}, ${CLAIMED_UNTIL} AS claimed_until,
@@ -203,7 +203,7 @@ export class AnnotationItemRepository {
                          AND a.principal_id = ${by.principalId} AND a.author = ${by.author} LIMIT 1) IS NULL
                 ORDER BY p.item_id, p.place LIMIT 1 FOR UPDATE SKIP LOCKED)
               RETURNING item_id, claimed_until
-            ), moved AS (
+            ), updated AS (
               UPDATE annotation_annotators SET last_item_id = claimed.item_id FROM claimed
               WHERE queue_id = ${queueId} AND principal_id = ${by.principalId} AND author = ${by.author}
                 AND workspace_id = ${workspaceId}
@@ -252,9 +252,10 @@ export class AnnotationItemRepository {
               WHERE p.item_id = ${itemId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
                 AND (p.claimed_until IS NULL OR p.claimed_until <= now()
                      OR p.principal_id = ${by.principalId} AND p.author = ${by.author})
-              ORDER BY is_own DESC, p.place LIMIT 1 FOR UPDATE) chosen
-            WHERE place.workspace_id = ${workspaceId} AND place.item_id = chosen.item_id AND place.place = chosen.place
-            RETURNING CASE WHEN chosen.is_own THEN chosen.result_version END AS result_version`,
+              ORDER BY is_own DESC, p.place LIMIT 1 FOR UPDATE) selected_place
+            WHERE place.workspace_id = ${workspaceId}
+              AND place.item_id = selected_place.item_id AND place.place = selected_place.place
+            RETURNING CASE WHEN selected_place.is_own THEN selected_place.result_version END AS result_version`,
         ),
       ),
     );

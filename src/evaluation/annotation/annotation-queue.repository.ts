@@ -59,12 +59,12 @@ export class AnnotationQueueRepository extends WorkspaceRepository<AnnotationQue
     await tx.query(
       sql`INSERT INTO annotation_items (${ITEMS.columnList}, workspace_id, queue_id, created_at, updated_at)
         SELECT ${ITEMS.columnList}, ${workspaceId}, ${queue_id}, ${created_at}, ${created_at}
-        FROM ${ITEMS.table(items, 'given')}`,
+        FROM ${ITEMS.table(items, 'item')}`,
     );
     await tx.query(
       sql`INSERT INTO annotation_places (item_id, place, workspace_id, queue_id)
-        SELECT given.item_id, place, ${workspaceId}, ${queue_id}
-        FROM ${ITEMS.table(items, 'given')} CROSS JOIN generate_series(1, ${scores_per_item}::integer) AS place`,
+        SELECT item.item_id, place, ${workspaceId}, ${queue_id}
+        FROM ${ITEMS.table(items, 'item')} CROSS JOIN generate_series(1, ${scores_per_item}::integer) AS place`,
     );
   }
 

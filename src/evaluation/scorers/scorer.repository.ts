@@ -56,15 +56,15 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
         'scorer.find-pinned',
         sql`SELECT s.scorer_id, s.name, s.archived_at, v.scorer_version, v.description, v.definition
           FROM unnest(${pins.map((pin) => pin.scorer_id)}::text[], ${pins.map((pin) => pin.scorer_version)}::integer[])
-            WITH ORDINALITY AS given(scorer_id, scorer_version, place)
+            WITH ORDINALITY AS pins(scorer_id, scorer_version, place)
           CROSS JOIN LATERAL (
             SELECT scorer_id, name, archived_at FROM scorers
-            WHERE scorer_id = given.scorer_id AND workspace_id = ${workspaceId} OFFSET 0) s
+            WHERE scorer_id = pins.scorer_id AND workspace_id = ${workspaceId} OFFSET 0) s
           CROSS JOIN LATERAL (
             SELECT scorer_version, description, definition FROM scorer_versions
-            WHERE scorer_id = given.scorer_id AND scorer_version = given.scorer_version
+            WHERE scorer_id = pins.scorer_id AND scorer_version = pins.scorer_version
               AND workspace_id = ${workspaceId} OFFSET 0) v
-          ORDER BY given.place`,
+          ORDER BY pins.place`,
       ),
     );
   }

@@ -39,10 +39,10 @@ export class EvaluationEventsRepository extends EvaluationEvents {
     await inChunks(scores, (chunk) =>
       tx.query(
         sql`INSERT INTO scores (${SCORES.columnList}, target_kind, scorer_id, scorer_kind, session_id)
-            SELECT given.*, 'trace', c.scorer_id, c.scorer_kind, of_session_id.session_id
-            FROM ${SCORES.table(chunk, 'given')} ${joinTraceFact('given', 'session_id')} LEFT JOIN LATERAL (
+            SELECT new_score.*, 'trace', c.scorer_id, c.scorer_kind, of_session_id.session_id
+            FROM ${SCORES.table(chunk, 'new_score')} ${joinTraceFact('new_score', 'session_id')} LEFT JOIN LATERAL (
               SELECT scorer_id, scorer_kind FROM scorers s
-              WHERE s.workspace_id = given.workspace_id AND s.name = given.scorer_name AND s.archived_at IS NULL
+              WHERE s.workspace_id = new_score.workspace_id AND s.name = new_score.scorer_name AND s.archived_at IS NULL
                 AND s.scorer_kind <> 'human'
               LIMIT 1
             ) c ON true

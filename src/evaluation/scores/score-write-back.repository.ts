@@ -71,7 +71,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
     results: readonly NewResult[],
   ): Promise<WrittenBackScores[]> {
     return tx.query<WrittenBackScores>(
-      sql`WITH given AS MATERIALIZED (
+      sql`WITH target_score AS MATERIALIZED (
           SELECT new.result_id, s.scorer_id, s.output_sha256, s.created_by, s.author, s.score_id, s.scorer_version,
                  s.score, s.label, s.comment
           FROM (SELECT ${workspaceId}::text AS workspace_id, ids.*
@@ -82,13 +82,13 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
           CROSS JOIN LATERAL (VALUES ('trace', new.trace_id), ('session', new.session_id)) AS target(kind, id)
           CROSS JOIN LATERAL ${scoresOfTarget(workspaceId)} s WHERE s.target_kind = target.kind
         ), annotation AS (
-          SELECT DISTINCT ON (result_id, scorer_id, output_sha256, created_by, author) * FROM given
+          SELECT DISTINCT ON (result_id, scorer_id, output_sha256, created_by, author) * FROM target_score
           ORDER BY result_id, scorer_id, output_sha256, created_by, author, score_id DESC
         ), aggregated AS (
           SELECT result_id, scorer_id, ${AGGREGATES},
                  (array_agg(scorer_version ORDER BY score_id DESC))[1] AS newest_version
           FROM annotation GROUP BY result_id, scorer_id, output_sha256
-        ), counted AS MATERIALIZED (
+        ), final_score AS MATERIALIZED (
           SELECT DISTINCT ON (aggregated.result_id, aggregated.scorer_id) ${workspaceId}::text AS workspace_id,
                  ${experimentId}::text AS experiment_id, aggregated.result_id, aggregated.scorer_id,
                  aggregated.scorer_version, scorer.name, ${MEAN} AS mean, ${DETAIL} AS detail
@@ -99,26 +99,26 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
             AND version.scorer_id = aggregated.scorer_id AND version.scorer_version = aggregated.newest_version
           WHERE aggregated.annotation_count >= coalesce((version.definition ->> 'min_annotations')::numeric, 1)
           ORDER BY aggregated.result_id, aggregated.scorer_id, aggregated.scorer_version DESC
-        ), written AS MATERIALIZED (
-          SELECT workspace_id, experiment_id, result_id, jsonb_object_agg(counted.name, counted.mean) AS scores,
-                 json_object_agg(counted.name, counted.detail ORDER BY counted.name) AS score_details
-          FROM counted JOIN results r USING (workspace_id, experiment_id, result_id)
-          WHERE NOT r.scores ? counted.name GROUP BY workspace_id, experiment_id, result_id
-        ), combined AS (
+        ), new_scores AS MATERIALIZED (
+          SELECT workspace_id, experiment_id, result_id, jsonb_object_agg(final_score.name, final_score.mean) AS scores,
+                 json_object_agg(final_score.name, final_score.detail ORDER BY final_score.name) AS score_details
+          FROM final_score JOIN results r USING (workspace_id, experiment_id, result_id)
+          WHERE NOT r.scores ? final_score.name GROUP BY workspace_id, experiment_id, result_id
+        ), inserted AS (
           INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, scorer_id,
                                      score, is_shown)
-          SELECT experiment_id, counted.name, counted.scorer_version, result_id, 'human', workspace_id,
-                 counted.scorer_id, counted.mean, NOT r.scores ? counted.name
-          FROM counted JOIN results r USING (workspace_id, experiment_id, result_id)
+          SELECT experiment_id, final_score.name, final_score.scorer_version, result_id, 'human', workspace_id,
+                 final_score.scorer_id, final_score.mean, NOT r.scores ? final_score.name
+          FROM final_score JOIN results r USING (workspace_id, experiment_id, result_id)
         )
-        UPDATE results SET scores = results.scores || written.scores,
+        UPDATE results SET scores = results.scores || new_scores.scores,
           score_details = (
             SELECT json_object_agg(key, value) FROM (
               SELECT key, value FROM json_each(results.score_details)
-              UNION ALL SELECT key, value FROM json_each(written.score_details)) merged)
-        FROM written
-        WHERE results.workspace_id = written.workspace_id AND results.experiment_id = written.experiment_id
-          AND results.result_id = written.result_id
+              UNION ALL SELECT key, value FROM json_each(new_scores.score_details)) merged)
+        FROM new_scores
+        WHERE results.workspace_id = new_scores.workspace_id AND results.experiment_id = new_scores.experiment_id
+          AND results.result_id = new_scores.result_id
         RETURNING results.result_id, results.scores, results.score_details`,
     );
   }
@@ -142,9 +142,9 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
     const scoreName = sql`${name}::text`;
     await tx.query(
       sql`WITH annotation AS (
-          SELECT DISTINCT ON (reached.result_id, s.created_by, s.author)
-                 reached.workspace_id, reached.experiment_id, reached.result_id, reached.is_frozen, reached.scorer_id,
-                 s.score_id, s.scorer_version, s.score, s.label, s.comment
+          SELECT DISTINCT ON (locked_result.result_id, s.created_by, s.author)
+                 locked_result.workspace_id, locked_result.experiment_id, locked_result.result_id,
+                 locked_result.is_frozen, locked_result.scorer_id, s.score_id, s.scorer_version, s.score, s.label, s.comment
           FROM (SELECT ${workspaceId}::text AS workspace_id, ${scorerId}::text AS scorer_id, ids.*
                 FROM unnest(${results.map((one) => one.experiment_id)}::text[],
                             ${results.map((one) => one.result_id)}::text[],
@@ -152,17 +152,17 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
                             ${results.map((one) => one.is_frozen)}::boolean[],
                             ${results.map((one) => one.trace_id)}::text[],
                             ${results.map((one) => one.session_id)}::text[])
-                  AS ids(experiment_id, result_id, version, is_frozen, trace_id, session_id) OFFSET 0) reached
-          CROSS JOIN LATERAL (VALUES ('result', reached.result_id), ('trace', reached.trace_id),
-                                     ('session', reached.session_id)) AS target(kind, id)
+                  AS ids(experiment_id, result_id, version, is_frozen, trace_id, session_id) OFFSET 0) locked_result
+          CROSS JOIN LATERAL (VALUES ('result', locked_result.result_id), ('trace', locked_result.trace_id),
+                                     ('session', locked_result.session_id)) AS target(kind, id)
           CROSS JOIN LATERAL ${scoresOfTarget(workspaceId)} s
-          WHERE s.scorer_id = reached.scorer_id AND s.target_kind = target.kind AND s.output_sha256 = ${outputSha256}
-            AND (target.kind <> 'result' OR s.result_version = reached.version)
-          ORDER BY reached.result_id, s.created_by, s.author, s.score_id DESC
+          WHERE s.scorer_id = locked_result.scorer_id AND s.target_kind = target.kind AND s.output_sha256 = ${outputSha256}
+            AND (target.kind <> 'result' OR s.result_version = locked_result.version)
+          ORDER BY locked_result.result_id, s.created_by, s.author, s.score_id DESC
         ), aggregated AS MATERIALIZED (
           SELECT workspace_id, experiment_id, result_id, is_frozen, scorer_id, ${AGGREGATES} FROM annotation
           GROUP BY workspace_id, experiment_id, result_id, is_frozen, scorer_id HAVING count(*) >= ${minAnnotations}
-        ), written AS MATERIALIZED (
+        ), updated AS MATERIALIZED (
           UPDATE results SET updated_at = ${at},
             scores = results.scores || jsonb_build_object(${scoreName}, ${MEAN}),
             score_details = (
@@ -183,15 +183,15 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
           RETURNING results.workspace_id, results.experiment_id, results.result_id, aggregated.scorer_version,
                     ${scoreName} AS scorer
         ), hidden AS (
-          UPDATE result_scores s SET is_shown = false FROM written
-          WHERE s.workspace_id = written.workspace_id AND s.experiment_id = written.experiment_id
-            AND s.result_id = written.result_id AND s.scorer = written.scorer AND s.is_shown
-            AND (s.source, s.scorer_version) <> ('human', written.scorer_version)
+          UPDATE result_scores s SET is_shown = false FROM updated
+          WHERE s.workspace_id = updated.workspace_id AND s.experiment_id = updated.experiment_id
+            AND s.result_id = updated.result_id AND s.scorer = updated.scorer AND s.is_shown
+            AND (s.source, s.scorer_version) <> ('human', updated.scorer_version)
         )
-        INSERT INTO result_scores AS kept (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
-                                           scorer_id, score, is_shown, is_late)
+        INSERT INTO result_scores AS existing (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
+                                               scorer_id, score, is_shown, is_late)
         SELECT experiment_id, ${scoreName}, scorer_version, result_id, 'human', workspace_id, scorer_id, ${MEAN},
-               result_id IN (SELECT result_id FROM written), is_frozen
+               result_id IN (SELECT result_id FROM updated), is_frozen
         FROM aggregated
         ${REPLACE_SCORE}`,
     );
@@ -211,7 +211,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
     const version = sql`${row.scorer_version ?? 0}::integer`;
     const isResult = sql`workspace_id = ${workspaceId} AND experiment_id = ${experiment_id} AND result_id = ${result_id}`;
     await tx.query(
-      sql`WITH written AS (
+      sql`WITH updated AS (
           UPDATE results SET updated_at = ${row.created_at},
             scores = scores || jsonb_build_object(${name}, ${row.score}::float8),
             score_details = (
@@ -227,12 +227,12 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
         ), hidden AS (
           UPDATE result_scores SET is_shown = false
           WHERE ${isResult} AND scorer = ${name} AND is_shown AND (source, scorer_version) <> ('client', ${version})
-            AND EXISTS (SELECT FROM written)
+            AND EXISTS (SELECT FROM updated)
         )
-        INSERT INTO result_scores AS kept (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
-                                           scorer_id, score, is_shown, is_late)
+        INSERT INTO result_scores AS existing (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
+                                               scorer_id, score, is_shown, is_late)
         VALUES (${experiment_id}, ${name}, ${version}, ${result_id}, 'client', ${workspaceId}, ${row.scorer_id},
-                ${row.score}::float8, EXISTS (SELECT FROM written), ${is_frozen}::boolean)
+                ${row.score}::float8, EXISTS (SELECT FROM updated), ${is_frozen}::boolean)
         ${REPLACE_SCORE}`,
     );
   }

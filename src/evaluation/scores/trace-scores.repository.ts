@@ -13,7 +13,7 @@ import {
 const CONDITIONS = new BulkColumns<ScoreCondition & { place: number }>([
   { name: 'place', type: 'int8', value: ({ place }) => place },
   { name: 'scorer', type: 'text', value: ({ scorer }) => scorer },
-  { name: 'given_source', type: 'text', value: ({ source }) => source },
+  { name: 'source', type: 'text', value: ({ source }) => source },
   { name: 'low', type: 'float8', value: ({ from }) => from },
   { name: 'high', type: 'float8', value: ({ to }) => to },
 ]);
@@ -21,7 +21,7 @@ const CONDITIONS = new BulkColumns<ScoreCondition & { place: number }>([
 const tableOf = (conditions: readonly ScoreCondition[]) =>
   CONDITIONS.table(
     conditions.map((condition, place) => ({ ...condition, place })),
-    'given',
+    'condition',
   );
 
 const IS_CURRENT = raw('s.superseded_at IS NULL');
@@ -45,7 +45,7 @@ const scoresOf = (workspaceId: string, trace: string): Sql =>
  * The scores of a trace by a scorer that count. Of several hosted scores, only the newest counts.
  *
  * @param trace alias of a row with `trace_id`
- * @param scorer alias of a row with `scorer` and `given_source`
+ * @param scorer alias of a row with `scorer` and `source`
  */
 const countedOf = (workspaceId: string, trace: string, scorer: string): Sql =>
   sql`(SELECT * FROM (
@@ -53,7 +53,7 @@ const countedOf = (workspaceId: string, trace: string, scorer: string): Sql =>
                AS is_earlier
       FROM ${scoresOf(workspaceId, trace)} own
       WHERE own.scorer_name = ${raw(scorer)}.scorer
-        AND (${raw(scorer)}.given_source IS NULL OR own.source = ${raw(scorer)}.given_source)
+        AND (${raw(scorer)}.source IS NULL OR own.source = ${raw(scorer)}.source)
     ) own WHERE NOT is_earlier AND own.score IS NOT NULL)`;
 
 /**
@@ -69,17 +69,17 @@ export class TraceScoresRepository extends TraceScores {
     limit: number,
   ): Promise<string[] | null> {
     const { source } = conditions[0]!;
-    const rows = await on.query<{ place: number; ids: string[]; found: number }>(
-      sql`SELECT given.place, f.ids, f.found FROM ${tableOf(conditions)} CROSS JOIN LATERAL (
-            SELECT array_agg(DISTINCT trace_id) AS ids, count(*) AS found FROM (
+    const rows = await on.query<{ place: number; ids: string[]; count: number }>(
+      sql`SELECT condition.place, f.ids, f.count FROM ${tableOf(conditions)} CROSS JOIN LATERAL (
+            SELECT array_agg(DISTINCT trace_id) AS ids, count(*) AS count FROM (
               SELECT s.trace_id FROM scores s
-              WHERE s.workspace_id = (SELECT ${workspaceId}::text) AND s.scorer_name = given.scorer
-                AND s.score BETWEEN given.low AND given.high AND s.score IS NOT NULL AND ${IS_CURRENT}
+              WHERE s.workspace_id = (SELECT ${workspaceId}::text) AND s.scorer_name = condition.scorer
+                AND s.score BETWEEN condition.low AND condition.high AND s.score IS NOT NULL AND ${IS_CURRENT}
                 ${ofSource(source)}
               ORDER BY s.score, s.score_id LIMIT ${limit + 1}) few
-          ) f ORDER BY given.place`,
+          ) f ORDER BY condition.place`,
     );
-    const few = rows.find((one) => one.found <= limit);
+    const few = rows.find((one) => one.count <= limit);
     return few ? (few.ids ?? []).filter((id) => id !== null) : null;
   }
 
@@ -92,8 +92,8 @@ export class TraceScoresRepository extends TraceScores {
     const rows = await on.query<{ trace_id: string }>(
       sql`SELECT t.trace_id FROM unnest(${traceIds}::text[]) AS t(trace_id)
           WHERE NOT EXISTS (SELECT FROM ${tableOf(conditions)} WHERE NOT EXISTS (
-            SELECT FROM ${countedOf(workspaceId, 't', 'given')} s
-            WHERE s.score BETWEEN given.low AND given.high) OFFSET 0)`,
+            SELECT FROM ${countedOf(workspaceId, 't', 'condition')} s
+            WHERE s.score BETWEEN condition.low AND condition.high) OFFSET 0)`,
     );
     return new Set(rows.map(({ trace_id }) => trace_id));
   }
@@ -107,13 +107,13 @@ export class TraceScoresRepository extends TraceScores {
     const position = after
       ? sql` AND (s.score, s.score_id) ${raw(descending ? '<' : '>')} (${after.score}::float8, ${after.score_id})`
       : empty;
-    const given = sql`(SELECT ${scorer}::text AS scorer, ${source}::text AS given_source OFFSET 0) given`;
+    const condition = sql`(SELECT ${scorer}::text AS scorer, ${source}::text AS source OFFSET 0) condition`;
     const first = sql`ORDER BY score ${direction}, score_id ${direction} LIMIT 1`;
     if (traceIds) {
       return on.query<ScoredTrace>(
         sql`SELECT t.trace_id, s.score, s.score_id
-          FROM unnest(${traceIds}::text[]) AS t(trace_id) CROSS JOIN ${given} CROSS JOIN LATERAL (
-            SELECT score, score_id FROM ${countedOf(workspaceId, 't', 'given')} own ${first}) s
+          FROM unnest(${traceIds}::text[]) AS t(trace_id) CROSS JOIN ${condition} CROSS JOIN LATERAL (
+            SELECT score, score_id FROM ${countedOf(workspaceId, 't', 'condition')} own ${first}) s
           WHERE true${position} ORDER BY s.score ${direction}, s.score_id ${direction} LIMIT ${limit}`,
       );
     }
@@ -122,8 +122,8 @@ export class TraceScoresRepository extends TraceScores {
         WHERE s.workspace_id = (SELECT ${workspaceId}::text) AND s.scorer_name = ${scorer} AND s.score IS NOT NULL AND ${IS_CURRENT}
           AND s.trace_id IS NOT NULL ${ofSource(source)}${position}
           AND s.score_id = (
-            SELECT score_id FROM (SELECT ${scorer}::text AS scorer, ${source}::text AS given_source) given
-            CROSS JOIN LATERAL (SELECT score, score_id FROM ${countedOf(workspaceId, 's', 'given')} own) o
+            SELECT score_id FROM (SELECT ${scorer}::text AS scorer, ${source}::text AS source) condition
+            CROSS JOIN LATERAL (SELECT score, score_id FROM ${countedOf(workspaceId, 's', 'condition')} own) o
             ${first})
         ORDER BY s.score ${direction}, s.score_id ${direction} LIMIT ${limit}`,
     );
@@ -142,8 +142,8 @@ export class TraceScoresRepository extends TraceScores {
     );
     const scores = new Map<string, TraceScore[]>();
     for (const { trace_id, ...score } of rows) {
-      const known = scores.get(trace_id);
-      if (known) known.push(score);
+      const existing = scores.get(trace_id);
+      if (existing) existing.push(score);
       else scores.set(trace_id, [score]);
     }
     return scores;

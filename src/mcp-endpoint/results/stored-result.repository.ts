@@ -35,7 +35,7 @@ export class StoredResultRepository {
           SELECT result_id FROM mcp_stored_results
           WHERE org_id = ${orgId} AND principal_type = ${principal.type} AND principal_id = ${principal.id}
           ORDER BY result_id DESC OFFSET ${STORED_MAX - 1}
-        ), gone AS (
+        ), deleted AS (
           DELETE FROM mcp_stored_results WHERE result_id IN (SELECT result_id FROM old)
         )
         INSERT INTO mcp_stored_results (result_id, org_id, workspace_id, principal_type, principal_id, content)
@@ -70,9 +70,9 @@ export class StoredResultRepository {
       sql`WITH old AS (
           SELECT result_id FROM mcp_stored_results
           WHERE created_at <= now() - ${LIFETIME_SECONDS}::float8 * interval '1 second' LIMIT ${DELETE_BATCH}
-        ), gone AS (
+        ), deleted AS (
           DELETE FROM mcp_stored_results WHERE result_id IN (SELECT result_id FROM old) RETURNING 1
-        ) SELECT count(*)::integer AS gone FROM gone`,
+        ) SELECT count(*)::integer AS deleted FROM deleted`,
     );
   }
 }

@@ -99,15 +99,15 @@ export class CheckRepository {
           ) oldest
         ) own
         WHERE orgs.next_check_at <= now() AND orgs.org_id <> ALL (${busy}::text[])
-      ), taken AS MATERIALIZED (
+      ), locked AS MATERIALIZED (
         SELECT server.server_id, due.place, due.next_check_at FROM due JOIN mcp_servers server USING (server_id)
         -- Checks again that no other worker has claimed it. Omits IS_CHECKED, so that servers are found by primary key.
         WHERE server.next_check_at <= now()
         ORDER BY due.place, due.next_check_at LIMIT ${limit} FOR UPDATE OF server SKIP LOCKED
       ), claimed AS (
-        UPDATE mcp_servers SET next_check_at = now() + ${intervalSeconds} * interval '1 second' FROM taken
-        WHERE mcp_servers.server_id = taken.server_id
-        RETURNING mcp_servers.server_id, org_id, workspace_id, taken.place, taken.next_check_at AS due_at
+        UPDATE mcp_servers SET next_check_at = now() + ${intervalSeconds} * interval '1 second' FROM locked
+        WHERE mcp_servers.server_id = locked.server_id
+        RETURNING mcp_servers.server_id, org_id, workspace_id, locked.place, locked.next_check_at AS due_at
       )
       SELECT server_id, org_id, workspace_id FROM claimed ORDER BY place, due_at`;
     return this.database.query<DueServer>(prepared('mcp-server.claim-due', statement));
@@ -118,11 +118,11 @@ export class CheckRepository {
     const before = new Date(Date.now() - days * 24 * 60 * 60_000);
     await deleteInBatches(
       this.database,
-      sql`WITH gone AS (
+      sql`WITH deleted AS (
           DELETE FROM mcp_server_checks WHERE ctid = ANY (ARRAY (
             SELECT ctid FROM mcp_server_checks WHERE checked_at < ${before} ORDER BY checked_at LIMIT ${DELETE_BATCH}
           )) RETURNING 1
-        ) SELECT count(*)::integer AS gone FROM gone`,
+        ) SELECT count(*)::integer AS deleted FROM deleted`,
     );
   }
 }

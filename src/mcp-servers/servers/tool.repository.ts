@@ -114,11 +114,11 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
   findReferenced(on: SqlExecutor, scope: Scope, refs: readonly ToolReference[]): Promise<ToolReference[]> {
     const [servers, names] = [refs.map((ref) => ref.server_id), refs.map((ref) => ref.tool_name)];
     return on.query<ToolReference>(
-      sql`SELECT DISTINCT given.server_id, given.name AS tool_name
+      sql`SELECT DISTINCT keys.server_id, keys.name AS tool_name
         FROM (
           SELECT ${scope.workspaceId}::text AS workspace_id, *
           FROM unnest(${servers}::text[], ${names}::text[]) AS refs(server_id, name) OFFSET 0
-        ) given
+        ) keys
         JOIN mcp_tools t USING (workspace_id, server_id, name)
         WHERE t.archived_at IS NULL`,
     );
@@ -167,12 +167,12 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
     const now = new Date();
     const versioned = raw(VERSIONED.join(', '));
     const stored = await tx.query<StoredTool>(
-      sql`WITH written AS (
+      sql`WITH upserted AS (
         INSERT INTO mcp_tools AS t (${raw(COLUMNS)})
         SELECT tool_id, server_id, ${scope.orgId}, ${scope.workspaceId}, name, title, description, input_schema,
                output_schema, annotations, digest, 1, version_id, parameters, 1, ${now}::timestamptz, ${now}::timestamptz,
                ${scope.principalId}, NULL
-        FROM json_to_recordset(${toRawJson(tools)}::json) AS given(tool_id text, server_id text, name text, title text,
+        FROM json_to_recordset(${toRawJson(tools)}::json) AS input(tool_id text, server_id text, name text, title text,
           description text, input_schema json, output_schema json, annotations json, digest text, version_id text,
           parameters text)
         ON CONFLICT (server_id, name) DO UPDATE
@@ -186,11 +186,11 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
         RETURNING ${versioned}
       ), versions AS (
         INSERT INTO mcp_tool_versions (${versioned}, created_at, created_by)
-        SELECT ${versioned}, ${now}::timestamptz, ${scope.principalId} FROM written
+        SELECT ${versioned}, ${now}::timestamptz, ${scope.principalId} FROM upserted
         -- a tool that reappeared unchanged keeps its version
         ON CONFLICT DO NOTHING
       )
-      SELECT tool_id, server_id, name, version_ordinal FROM written`,
+      SELECT tool_id, server_id, name, version_ordinal FROM upserted`,
     );
     await this.dropOldVersions(
       tx,
@@ -205,8 +205,8 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
     const ids = tools.map(({ tool_id }) => tool_id);
     const ordinals = tools.map(({ version_ordinal }) => version_ordinal - VERSIONS_MAX);
     await tx.query(
-      sql`DELETE FROM mcp_tool_versions v USING unnest(${ids}::text[], ${ordinals}::integer[]) AS given(tool_id, ordinal)
-        WHERE v.tool_id = given.tool_id AND v.version_ordinal <= given.ordinal AND v.workspace_id = ${scope.workspaceId}`,
+      sql`DELETE FROM mcp_tool_versions v USING unnest(${ids}::text[], ${ordinals}::integer[]) AS input(tool_id, ordinal)
+        WHERE v.tool_id = input.tool_id AND v.version_ordinal <= input.ordinal AND v.workspace_id = ${scope.workspaceId}`,
     );
   }
 
@@ -238,8 +238,8 @@ export class ToolRepository extends OrgRepository<ToolEntity> {
     const times = servers.map(({ archived_at }) => archived_at);
     await tx.query(
       sql`UPDATE mcp_tools t SET archived_at = NULL, updated_at = ${new Date()}, generation = generation + 1
-        FROM unnest(${ids}::text[], ${times}::timestamptz[]) AS given(server_id, archived_at)
-        WHERE t.server_id = given.server_id AND t.archived_at = given.archived_at
+        FROM unnest(${ids}::text[], ${times}::timestamptz[]) AS servers(server_id, archived_at)
+        WHERE t.server_id = servers.server_id AND t.archived_at = servers.archived_at
           AND t.workspace_id = ${scope.workspaceId}`,
     );
   }

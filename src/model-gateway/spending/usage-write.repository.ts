@@ -43,7 +43,7 @@ export class UsageWriteRepository {
     return this.database.query<SpendRow>(
       prepared(
         'model-usage.add',
-        sql`WITH used AS (
+        sql`WITH upserted AS (
             INSERT INTO model_usage (${raw(COLUMNS)})
             SELECT ${raw(COLUMNS)} FROM json_populate_recordset(NULL::model_usage, ${toJsonText(usage)})
             ORDER BY ${raw(KEY.join(', '))}

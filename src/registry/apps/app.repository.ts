@@ -88,10 +88,10 @@ export class AppRepository extends OrgRepository<AppEntity> {
   /** Locks the app for a reconcile until the transaction ends. @returns false if another transaction holds the lock */
   async tryLockReconcile(tx: Tx, scope: OrgScope, appId: string): Promise<boolean> {
     const key = `app reconcile ${scope.orgId} ${appId}`;
-    const [row] = await tx.query<{ taken: boolean }>(
-      sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${key}, 0)) AS taken`,
+    const [row] = await tx.query<{ locked: boolean }>(
+      sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${key}, 0)) AS locked`,
     );
-    return row?.taken === true;
+    return row?.locked === true;
   }
 
   /**
@@ -102,14 +102,14 @@ export class AppRepository extends OrgRepository<AppEntity> {
     const statement = sql`WITH due AS MATERIALIZED (
         SELECT app_id, next_sweep_at, row_number() OVER (PARTITION BY org_id ORDER BY next_sweep_at, app_id) AS place
         FROM apps WHERE archived_at IS NULL AND next_sweep_at <= now()
-      ), taken AS MATERIALIZED (
+      ), locked AS MATERIALIZED (
         SELECT app.app_id, due.place, due.next_sweep_at FROM due JOIN apps app ON app.app_id = due.app_id
         WHERE app.archived_at IS NULL AND app.next_sweep_at <= now()
         ORDER BY due.place, due.next_sweep_at LIMIT ${limit} FOR UPDATE OF app SKIP LOCKED
       ), claimed AS (
-        UPDATE apps SET next_sweep_at = now() + ${intervalSeconds} * interval '1 second' FROM taken
-        WHERE apps.app_id = taken.app_id
-        RETURNING apps.app_id, org_id, workspace_id, taken.place, taken.next_sweep_at AS due_at
+        UPDATE apps SET next_sweep_at = now() + ${intervalSeconds} * interval '1 second' FROM locked
+        WHERE apps.app_id = locked.app_id
+        RETURNING apps.app_id, org_id, workspace_id, locked.place, locked.next_sweep_at AS due_at
       )
       SELECT app_id, org_id, workspace_id FROM claimed ORDER BY place, due_at`;
     return this.database.query<DueApp>(prepared('app.claim-due', statement));

@@ -46,7 +46,7 @@ const NOTHING = sql`SELECT NULL::bigint AS document_id, NULL::text AS resource_i
 interface Row extends RankedDocument {
   matching: number;
   similar: number;
-  partly: number;
+  partial: number;
 }
 
 /** Values that all parts of a search statement use. */
@@ -86,20 +86,20 @@ export class KeywordSearchRepository {
       words: await this.withoutStopWords(on, query.words),
     };
     const rows = await on.query<Row>(
-      sql`${scored(search, query)} SELECT counted.*, document_id, resource_id, score
-        FROM (SELECT (SELECT count(*) FROM scored) AS matching, (SELECT count(*) FROM similar_names) AS similar,
-          (SELECT count(*) FROM partly) AS partly) counted
+      sql`${rankedHits(search, query)} SELECT counted.*, document_id, resource_id, score
+        FROM (SELECT (SELECT count(*) FROM hits) AS matching, (SELECT count(*) FROM similar_names) AS similar,
+          (SELECT count(*) FROM partial_matches) AS partial) counted
         LEFT JOIN LATERAL (
-          SELECT document_id, resource_id, score FROM scored ORDER BY score DESC, resource_id
+          SELECT document_id, resource_id, score FROM hits ORDER BY score DESC, resource_id
           LIMIT ${limit} OFFSET ${offset}
         ) page ON true ORDER BY score DESC, resource_id`,
     );
-    const { matching, similar, partly } = rows[0] ?? { matching: 0, similar: 0, partly: 0 };
+    const { matching, similar, partial } = rows[0] ?? { matching: 0, similar: 0, partial: 0 };
     return {
       documents: rows
         .filter((row) => row.document_id !== null)
         .map(({ document_id, resource_id, score }) => ({ document_id, resource_id, score })),
-      total: matching > RANKED_MAX || similar > SIMILAR_MAX || partly > SOME_MAX ? null : matching,
+      total: matching > RANKED_MAX || similar > SIMILAR_MAX || partial > SOME_MAX ? null : matching,
     };
   }
 
@@ -111,7 +111,7 @@ export class KeywordSearchRepository {
     const [row] = await on.query<{ has_meaning: boolean[] }>(
       sql`SELECT set_config('pg_trgm.word_similarity_threshold', ${String(SIMILARITY_MIN)}, true),
         ARRAY(SELECT to_tsvector('pg_catalog.english', word) <> ''
-          FROM unnest(${words.map(termOf)}::text[]) WITH ORDINALITY given (word, place) ORDER BY place) AS has_meaning`,
+          FROM unnest(${words.map(termOf)}::text[]) WITH ORDINALITY t (word, place) ORDER BY place) AS has_meaning`,
     );
     const remaining = words.filter((_, at) => row!.has_meaning[at]);
     return remaining.length > 0 ? remaining : words;
@@ -124,8 +124,8 @@ const queryOf = (mark: string, terms: readonly string[], joined: '&' | '|', weig
 /** Returns a constant as SQL text, because PostgreSQL would have to guess the type of a parameter. */
 const number = (value: number): Sql => raw(String(value));
 
-/** Returns CTEs. The last one, `scored`, has all hits, or `RANKED_MAX` + 1 if there are more. */
-function scored(search: Search, { text, words }: NormalizedQuery): Sql {
+/** Returns CTEs. The last one, `hits`, has all hits, or `RANKED_MAX` + 1 if there are more. */
+function rankedHits(search: Search, { text, words }: NormalizedQuery): Sql {
   const { documents, mark, all } = search;
   const terms = words.map(termOf);
   const inName = queryOf(`!${mark}`, terms, '&');
@@ -141,19 +141,19 @@ function scored(search: Search, { text, words }: NormalizedQuery): Sql {
     THEN ${number(IN_DESCRIPTION.from)} + ${number(IN_DESCRIPTION.rank)} * ${rank}
     ELSE ${number(IN_TEXT.from)} + ${number(IN_TEXT.rank)} * ${rank} END`;
   const limit = number(RANKED_MAX + 1);
-  return sql`WITH named AS MATERIALIZED (
+  return sql`WITH name_matches AS MATERIALIZED (
       SELECT document_id, resource_id, ${scoreOr(nameScore)} FROM ${documents(sql`words @@ ${inName}`)} d LIMIT ${limit}
-    ), others AS MATERIALIZED (
+    ), text_matches AS MATERIALIZED (
       SELECT document_id, resource_id, ${scoreOr(textScore)} FROM ${documents(sql`words @@ ${all}`)} d
       WHERE NOT words @@ ${inName}
-      LIMIT (SELECT ${limit} - count(*) FROM named)
-    ), matching AS (TABLE named UNION ALL TABLE others),
+      LIMIT (SELECT ${limit} - count(*) FROM name_matches)
+    ), full_matches AS (TABLE name_matches UNION ALL TABLE text_matches),
     similar_names AS MATERIALIZED (${similarNames(search)}),
-    partly AS MATERIALIZED (${partialMatches(search)}),
-    scored AS MATERIALIZED (
-      TABLE matching
+    partial_matches AS MATERIALIZED (${partialMatches(search)}),
+    hits AS MATERIALIZED (
+      TABLE full_matches
       UNION ALL (SELECT * FROM similar_names ORDER BY score DESC, resource_id LIMIT ${number(SIMILAR_MAX)})
-      UNION ALL (SELECT * FROM partly ORDER BY score DESC, resource_id LIMIT ${number(SOME_MAX)})
+      UNION ALL (SELECT * FROM partial_matches ORDER BY score DESC, resource_id LIMIT ${number(SOME_MAX)})
     )`;
 }
 
@@ -177,10 +177,10 @@ function similarNames({ documents, mark, all, words }: Search): Sql {
     return differences.map(
       (difference) => sql`SELECT document_id, resource_id, ${score} AS score
         FROM ${documents(join([difference, ...others], ' AND '))} d
-        WHERE NOT words @@ ${all} AND (SELECT count(*) FROM matching) < ${number(FEW)}`,
+        WHERE NOT words @@ ${all} AND (SELECT count(*) FROM full_matches) < ${number(FEW)}`,
     );
   });
-  return sql`SELECT * FROM (${join(subqueries, ' UNION ')}) looked
+  return sql`SELECT * FROM (${join(subqueries, ' UNION ')}) hit
     ORDER BY score DESC, resource_id LIMIT ${number(SIMILAR_MAX + 1)}`;
 }
 
@@ -228,16 +228,16 @@ function partialMatches({ documents, mark, all, words }: Search): Sql {
   const subqueries = conditions.map(
     (condition) => sql`(SELECT document_id, resource_id, words FROM ${documents(sql`words @@ ${condition}`)} d
       WHERE NOT words @@ ${all}
-        AND (SELECT count(*) FROM matching) + (SELECT count(*) FROM similar_names) < ${number(FEW)}
+        AND (SELECT count(*) FROM full_matches) + (SELECT count(*) FROM similar_names) < ${number(FEW)}
         AND document_id NOT IN (SELECT document_id FROM similar_names) LIMIT ${number(SOME_MAX + 1)})`,
   );
   const each = terms.map((term) => queryOf(mark, [term], '&'));
   // The concatenation copies long words into memory, so that they are read once.
   return sql`SELECT document_id, resource_id,
-      ${number(SOME_WORDS)} * (shared + ts_rank(read, ${any}, 1|32)::float8) / ${number(terms.length)} AS score
+      ${number(SOME_WORDS)} * (shared + ts_rank(lexemes, ${any}, 1|32)::float8) / ${number(terms.length)} AS score
     FROM (SELECT DISTINCT ON (document_id) document_id, resource_id, words
-        FROM (${join(subqueries, ' UNION ALL ')}) looked ORDER BY document_id) one,
-      LATERAL (SELECT words || ''::tsvector AS read OFFSET 0) copied,
-      LATERAL (SELECT count(*) AS shared FROM unnest(ARRAY[${join(each)}]) query WHERE read @@ query) counted
+        FROM (${join(subqueries, ' UNION ALL ')}) hit ORDER BY document_id) one,
+      LATERAL (SELECT words || ''::tsvector AS lexemes OFFSET 0) in_memory,
+      LATERAL (SELECT count(*) AS shared FROM unnest(ARRAY[${join(each)}]) query WHERE lexemes @@ query) counted
     ORDER BY score DESC, resource_id LIMIT ${number(SOME_MAX + 1)}`;
 }

@@ -99,7 +99,7 @@ export class SearchHitRepository {
     const rows = await on.query<{ headline: string | null }>(
       sql`SELECT ts_headline('pg_catalog.english', translate(text, ${punctuation}, ${standIns}),
           search_query('', ${words}::text[], '|'), ${HIGHLIGHT_OPTIONS}) AS headline
-        FROM unnest(${texts}::text[]) WITH ORDINALITY given (text, place) ORDER BY place`,
+        FROM unnest(${texts}::text[]) WITH ORDINALITY t (text, place) ORDER BY place`,
     );
     return rows.map(({ headline }) => headline);
   }
@@ -108,9 +108,9 @@ export class SearchHitRepository {
 /** Returns the SQL expression for at most `WINDOW` characters of a text around the first match of `pattern`. */
 function windowOf(text: string): Sql {
   const place = `greatest(1, strpos(whole, substring(whole FROM pattern)) - ${BEFORE})`;
-  return raw(`(SELECT CASE WHEN begins > 1 THEN regexp_replace(cut, '^\\S{0,${EDGE_WORD}}\\s', '') ELSE cut END
-    FROM (SELECT ${text} AS whole OFFSET 0) given,
-      LATERAL (SELECT CASE WHEN length(whole) > ${WINDOW} THEN coalesce(${place}, 1) ELSE 1 END AS begins OFFSET 0) placed,
-      LATERAL (SELECT CASE WHEN length(whole) - begins < ${WINDOW} THEN substr(whole, begins)
-        ELSE regexp_replace(substr(whole, begins, ${WINDOW}), '\\s\\S{0,${EDGE_WORD}}$', '') END AS cut OFFSET 0) cut_out)`);
+  return raw(`(SELECT CASE WHEN start_place > 1 THEN regexp_replace(cut, '^\\S{0,${EDGE_WORD}}\\s', '') ELSE cut END
+    FROM (SELECT ${text} AS whole OFFSET 0) source,
+      LATERAL (SELECT CASE WHEN length(whole) > ${WINDOW} THEN coalesce(${place}, 1) ELSE 1 END AS start_place OFFSET 0) placed,
+      LATERAL (SELECT CASE WHEN length(whole) - start_place < ${WINDOW} THEN substr(whole, start_place)
+        ELSE regexp_replace(substr(whole, start_place, ${WINDOW}), '\\s\\S{0,${EDGE_WORD}}$', '') END AS cut OFFSET 0) cut_out)`);
 }

@@ -77,7 +77,7 @@ export class VectorSearchRepository {
     const embeddings = embeddingsBy(scope, reach, identity);
     return on.query<RankedDocument>(
       sql`SELECT document_id, resource_id, ${cosineTo(vector.length)} AS score
-        FROM ${embeddings} e, (SELECT ${partsLiteral(vector)}::cube[] AS query) given
+        FROM ${embeddings} e, (SELECT ${partsLiteral(vector)}::cube[] AS query) q
         ORDER BY score DESC, resource_id LIMIT ${NEAREST_MAX + 1}`,
     );
   }
@@ -98,7 +98,7 @@ export class VectorSearchRepository {
     // The identity is part of the SQL text, so that the planner can prove that the partial index covers the query.
     const near = await on.query<RankedDocument>(
       sql`SELECT document_id, resource_id, ${cosineTo(vector.length)} AS score
-        FROM search_embeddings, (SELECT ${partsLiteral(vector)}::cube[] AS query) given
+        FROM search_embeddings, (SELECT ${partsLiteral(vector)}::cube[] AS query) q
         WHERE ${where.sql} AND identity = ${raw(`'${identity}'`)}
         ORDER BY ${vectorOf(vector.length)} <=> ${`[${vector.join(',')}]`}::vector(${dimensions})
         LIMIT ${NEAREST_MAX + 1}`,

@@ -167,11 +167,11 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
     const versions = ['version_ordinal', 'version_id', 'sync_state', 'acquired_from', 'generation'];
     const state = [...versions, 'updated_at', 'archived_at'];
     const columns = [...this.owned.content, ...(this.owned.others ?? []), ...state];
-    const changes = columns.map((column) => `${column} = given.${column}`);
+    const changes = columns.map((column) => `${column} = input.${column}`);
     await tx.query(
       sql`UPDATE ${this.table} AS t SET ${raw(changes.join(', '))}
-        FROM json_populate_recordset(NULL::${this.table}, ${toRawJson(rows)}::json) AS given
-        WHERE t.${this.id} = given.${this.id} AND t.org_id = ${scope.orgId}`,
+        FROM json_populate_recordset(NULL::${this.table}, ${toRawJson(rows)}::json) AS input
+        WHERE t.${this.id} = input.${this.id} AND t.org_id = ${scope.orgId}`,
     );
   }
 

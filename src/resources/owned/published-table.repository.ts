@@ -64,12 +64,12 @@ export async function findCopies(
   if (artifactIds.length === 0) return new Map();
   const rows = await tx.query<InstalledCopy>(
     // looks up each id in the index, because PostgreSQL would not use the index for a list before it has statistics
-    sql`SELECT found.* FROM unnest(${artifactIds}::text[]) AS given(id) CROSS JOIN LATERAL (
+    sql`SELECT newest.* FROM unnest(${artifactIds}::text[]) AS ids(id) CROSS JOIN LATERAL (
         SELECT ${raw(id)} AS artifact_id, acquired_from FROM ${raw(table)}
-        WHERE workspace_id = ${scope.workspaceId} AND acquired_from ->> 'artifact_id' = given.id
+        WHERE workspace_id = ${scope.workspaceId} AND acquired_from ->> 'artifact_id' = ids.id
           AND acquired_from IS NOT NULL AND archived_at IS NULL
         ORDER BY ${raw(id)} DESC LIMIT 1 FOR UPDATE
-      ) found`,
+      ) newest`,
   );
   return new Map(rows.map((copy) => [copy.acquired_from.artifact_id, copy]));
 }

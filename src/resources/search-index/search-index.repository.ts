@@ -18,21 +18,21 @@ export class SearchIndexRepository {
     identity: string | null,
     documents: readonly (SearchDocument & { parts?: string | null })[],
   ): Promise<void> {
-    const given = documents.map(({ workspaceId, updatedAt = new Date(), body = '', ...one }) => ({
+    const input = documents.map(({ workspaceId, updatedAt = new Date(), body = '', ...one }) => ({
       ...one,
       workspace_id: workspaceId,
       updated_at: updatedAt,
       body: cutText(body, BODY_MAX).replaceAll('\0', ' '),
     }));
-    const statement = sql`WITH given AS MATERIALIZED (
-        SELECT * FROM jsonb_to_recordset(${JSON.stringify(given)}::jsonb) AS given(type text, id text,
+    const statement = sql`WITH input AS MATERIALIZED (
+        SELECT * FROM jsonb_to_recordset(${JSON.stringify(input)}::jsonb) AS input(type text, id text,
           workspace_id text, name text, description text, body text, updated_at timestamptz, parts text)
-      ), put AS (
+      ), upserted AS (
         INSERT INTO search_documents AS d
           (resource_type, resource_id, org_id, workspace_id, name, description, body, updated_at, words)
         SELECT type, id, ${scope.orgId}, workspace_id, name, description, body, updated_at,
           search_document_words(${markOf(scope.orgId)}, name, description, body)
-        FROM given ORDER BY type, id
+        FROM input ORDER BY type, id
         ON CONFLICT (resource_type, resource_id) DO UPDATE
           SET name = excluded.name, description = excluded.description, body = excluded.body, words = excluded.words,
             updated_at = excluded.updated_at,
@@ -43,9 +43,9 @@ export class SearchIndexRepository {
       )
       INSERT INTO search_embeddings AS e
         (document_id, org_id, workspace_id, resource_type, resource_id, revision, identity, parts, is_pending, due_at)
-      SELECT document_id, org_id, put.workspace_id, resource_type, resource_id, revision, ${identity}::text,
+      SELECT document_id, org_id, upserted.workspace_id, resource_type, resource_id, revision, ${identity}::text,
         parts::cube[], ${identity === null}::boolean, now()
-      FROM put JOIN given ON type = resource_type AND id = resource_id ORDER BY document_id
+      FROM upserted JOIN input ON type = resource_type AND id = resource_id ORDER BY document_id
       ON CONFLICT (document_id) DO UPDATE
         SET revision = excluded.revision, is_pending = excluded.is_pending, attempts = 0, due_at = excluded.due_at,
           identity = CASE WHEN excluded.is_pending THEN e.identity ELSE excluded.identity END,

@@ -26,7 +26,7 @@ export class SkillBlobRepository {
     );
     await tx.query(
       sql`INSERT INTO skill_blobs (org_id, sha256, data)
-        SELECT ${scope.orgId}, sha256, data FROM unnest(${digests}::text[], ${data}::bytea[]) AS given(sha256, data)
+        SELECT ${scope.orgId}, sha256, data FROM unnest(${digests}::text[], ${data}::bytea[]) AS input(sha256, data)
         ON CONFLICT DO NOTHING`,
     );
   }

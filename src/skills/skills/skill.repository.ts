@@ -87,7 +87,7 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
     const ordinals = versions.map(({ version_ordinal }) => version_ordinal);
     return this.database.query(
       sql`SELECT skill_id, path, sha256, crc32, size_bytes
-        FROM unnest(${ids}::text[], ${ordinals}::int[]) AS given(skill_id, version_ordinal)
+        FROM unnest(${ids}::text[], ${ordinals}::int[]) AS versions(skill_id, version_ordinal)
         JOIN skill_files USING (skill_id, version_ordinal)
         WHERE org_id = ${scope.orgId} AND (${path}::text IS NULL OR path = ${path})
         ORDER BY skill_id, path`,
@@ -119,14 +119,14 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
         SELECT ${this.versioned}, archive_sha256, archive_bytes, updated_at, ${scope.principalId}
         FROM skills
         JOIN unnest(${ids}::text[], ${digests}::text[], ${sizes}::integer[])
-          AS given(skill_id, archive_sha256, archive_bytes) USING (skill_id)
+          AS archives(skill_id, archive_sha256, archive_bytes) USING (skill_id)
         WHERE org_id = ${scope.orgId}`,
     );
   }
 
   async insertFiles(tx: Tx, rows: readonly SkillFileRow[]): Promise<void> {
     await tx.query(
-      sql`INSERT INTO skill_files (${FILE.columnList}) SELECT ${FILE.columnList} FROM ${FILE.table(rows, 'given')}`,
+      sql`INSERT INTO skill_files (${FILE.columnList}) SELECT ${FILE.columnList} FROM ${FILE.table(rows, 'input')}`,
     );
   }
 
@@ -139,16 +139,16 @@ export class SkillRepository extends OwnedRepository<SkillEntity, SkillVersionRo
     const ids = references.map(({ skill_id }) => skill_id);
     const ordinals = references.map(({ version_ordinal }) => version_ordinal ?? null);
     return on.query(
-      sql`WITH given AS MATERIALIZED (
+      sql`WITH refs AS MATERIALIZED (
           SELECT * FROM unnest(${ids}::text[], ${ordinals}::int[])
-            WITH ORDINALITY AS given(skill_id, version_ordinal, place)
+            WITH ORDINALITY AS refs(skill_id, version_ordinal, place)
         )
-        SELECT given.place - 1 AS index, s.skill_id, s.name, v.version_ordinal, v.source_digest
-        FROM given
-        JOIN skills s ON s.skill_id = given.skill_id AND s.workspace_id = ${scope.workspaceId}
+        SELECT refs.place - 1 AS index, s.skill_id, s.name, v.version_ordinal, v.source_digest
+        FROM refs
+        JOIN skills s ON s.skill_id = refs.skill_id AND s.workspace_id = ${scope.workspaceId}
           AND s.archived_at IS NULL
         JOIN skill_versions v ON v.skill_id = s.skill_id
-          AND v.version_ordinal = coalesce(given.version_ordinal, s.version_ordinal)`,
+          AND v.version_ordinal = coalesce(refs.version_ordinal, s.version_ordinal)`,
     );
   }
 }

@@ -91,9 +91,9 @@ export class StoreItemRepository extends OrgRepository<StoreItemEntity> {
   /** Returns which of these organizations do not exist or are archived. */
   async unknownOrgs(on: SqlExecutor, orgIds: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await on.query<{ org_id: string }>(
-      sql`SELECT org_id FROM unnest(${[...orgIds]}::text[]) AS given(org_id)
+      sql`SELECT org_id FROM unnest(${[...orgIds]}::text[]) AS ids(org_id)
         WHERE NOT EXISTS (
-          SELECT FROM organizations known WHERE known.org_id = given.org_id AND known.archived_at IS NULL
+          SELECT FROM organizations o WHERE o.org_id = ids.org_id AND o.archived_at IS NULL
         )`,
     );
     return new Set(rows.map(({ org_id }) => org_id));

@@ -40,7 +40,7 @@ export class ExportRepository {
         prepared(
           'telemetry-export.insert-new',
           sql`INSERT INTO telemetry_exports (day, ${KEYS.columnList})
-            SELECT ${TODAY}, ${KEYS.columnList} FROM ${KEYS.table(chunk, 'given')}
+            SELECT ${TODAY}, ${KEYS.columnList} FROM ${KEYS.table(chunk, 'input')}
             ON CONFLICT (workspace_id, export_id) DO NOTHING
             RETURNING workspace_id, replace(export_id::text, '-', '') AS export_id`,
         ),
@@ -55,12 +55,12 @@ export class ExportRepository {
       this.database,
       prepared(
         'telemetry-export.delete-before',
-        sql`WITH gone AS (
+        sql`WITH deleted AS (
             DELETE FROM telemetry_exports WHERE ctid = ANY(ARRAY(
               SELECT ctid FROM telemetry_exports WHERE day < ${day}::date
               LIMIT ${raw(String(DELETE_BATCH))} FOR UPDATE SKIP LOCKED
             )) AND day < ${day}::date RETURNING 1
-          ) SELECT count(*) AS gone FROM gone`,
+          ) SELECT count(*) AS deleted FROM deleted`,
       ),
     );
   }

@@ -62,7 +62,7 @@ const COLUMNS: BulkColumn<LogRow>[] = [
 
 const STORED = new BulkColumns<LogRow>(COLUMNS);
 
-const GIVEN = new BulkColumns<LogRow>([
+const INPUT = new BulkColumns<LogRow>([
   ...COLUMNS,
   { name: 'happened_at', type: 'timestamptz', value: ({ happenedAt }) => happenedAt },
 ]);
@@ -79,7 +79,7 @@ export class LogWriteRepository {
             'log-record.insert-many',
             sql`INSERT INTO log_records (day, logged_at, is_timed, ${STORED.columnList})
             SELECT ${TODAY}, coalesce(happened_at, observed_at, now()), happened_at IS NOT NULL, ${STORED.columnList}
-            FROM ${GIVEN.table(chunk, 'given')}`,
+            FROM ${INPUT.table(chunk, 'input')}`,
           ),
         ),
       ({ attributes, body }) => attributes.length + (body?.length ?? 0),

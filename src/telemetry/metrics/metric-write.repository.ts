@@ -110,7 +110,7 @@ const COLUMNS: BulkColumn<PointRow>[] = [
 
 const STORED = new BulkColumns<PointRow>(COLUMNS);
 
-const GIVEN = new BulkColumns<PointRow>([
+const INPUT = new BulkColumns<PointRow>([
   ...COLUMNS,
   { name: 'sent_at', type: 'timestamptz', value: ({ measuredAt }) => measuredAt },
   { name: 'monotonic', type: 'int8', value: ({ point }) => bit(point.metric.isMonotonic) },
@@ -128,7 +128,7 @@ export class MetricWriteRepository {
             'metric-point.insert-many',
             sql`INSERT INTO metric_points (day, measured_at, is_monotonic, ${STORED.columnList})
             SELECT ${TODAY}, coalesce(sent_at, now()), monotonic <> 0, ${STORED.columnList}
-            FROM ${GIVEN.table(chunk, 'given')}`,
+            FROM ${INPUT.table(chunk, 'input')}`,
           ),
         ),
       ({ value, attributes, exemplars, metadata }) =>

@@ -120,10 +120,10 @@ export class RecordListRepository<Row> {
     const stored = await this.database.query<Row & { source_id: string; record_no: string }>(
       sql`SELECT ${raw(columns)}, t.source_id, ${numberColumn}::text AS record_no
       FROM unnest(${records.map(() => scope.workspaceId)}::text[], ${records.map(({ day }) => day)}::date[],
-        ${times}::timestamptz[], ${records.map(({ page_id }) => page_id)}::int8[]) AS wanted(workspace_id, day, time, number),
-      LATERAL (SELECT * FROM ${table} t WHERE t.workspace_id = wanted.workspace_id
-        AND t.day = wanted.day AND t.day = ANY(${[...new Set(records.map(({ day }) => day))]}::date[])
-        AND ${timeColumn} = wanted.time AND ${numberColumn} = wanted.number OFFSET 0) t`,
+        ${times}::timestamptz[], ${records.map(({ page_id }) => page_id)}::int8[]) AS keys(workspace_id, day, time, number),
+      LATERAL (SELECT * FROM ${table} t WHERE t.workspace_id = keys.workspace_id
+        AND t.day = keys.day AND t.day = ANY(${[...new Set(records.map(({ day }) => day))]}::date[])
+        AND ${timeColumn} = keys.time AND ${numberColumn} = keys.number OFFSET 0) t`,
     );
     const joined = await new SourceReadRepository(this.database).join(scope, stored);
     const rows = new Map<string, object>(joined.map(({ record_no, ...row }) => [record_no as string, row]));

@@ -79,11 +79,11 @@ export class TraceRetentionRepository {
       this.database,
       prepared(
         'span-source.delete-before',
-        sql`WITH gone AS (
+        sql`WITH deleted AS (
             DELETE FROM span_sources WHERE ctid = ANY(ARRAY(
               SELECT ctid FROM span_sources WHERE day < ${day}::date LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
             )) AND day < ${day}::date RETURNING 1
-          ) SELECT count(*) AS gone FROM gone`,
+          ) SELECT count(*) AS deleted FROM deleted`,
       ),
     );
   }

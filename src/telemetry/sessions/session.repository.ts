@@ -63,21 +63,21 @@ export class SessionRepository {
             ORDER BY started_at, trace_id LIMIT 1
           ) first
           CROSS JOIN LATERAL (
-            WITH read AS MATERIALIZED (
+            WITH newest AS MATERIALIZED (
               SELECT t.started_at, t.span_count, t.error_count, t.models, t.service_name,
                 ${raw(MEASURES.input_tokens)} AS input, ${raw(MEASURES.output_tokens)} AS output,
                 ${raw(MEASURES.cost_usd)} AS cost, row_number() OVER (ORDER BY t.started_at DESC, t.trace_id DESC) AS place
               FROM traces t WHERE t.workspace_id = ${workspaceId} AND t.session_id = s.session_id
               ORDER BY t.started_at DESC, t.trace_id DESC LIMIT ${raw(String(SESSION_TRACES_MAX + 1))}
-            ), last AS NOT MATERIALIZED (SELECT * FROM read WHERE read.place <= ${LIMIT})
+            ), counted AS NOT MATERIALIZED (SELECT * FROM newest WHERE newest.place <= ${LIMIT})
             SELECT max(started_at) AS last_started_at, count(*) AS trace_count, sum(span_count) AS span_count,
               sum(error_count) AS error_count, sum(input)::float8 AS input_tokens, sum(output)::float8 AS output_tokens,
               CASE WHEN NOT bool_or(cost IS NULL AND coalesce(input, 0) + coalesce(output, 0) > 0)
                 THEN sum(cost)::float8 END AS cost_usd,
-              ${namesOf('model', '(SELECT DISTINCT models FROM last) named, unnest(models) model')} AS models,
-              ${namesOf('service_name', 'last WHERE service_name IS NOT NULL')} AS service_names,
-              EXISTS (SELECT 1 FROM read WHERE read.place > ${LIMIT}) AS is_truncated
-            FROM last
+              ${namesOf('model', '(SELECT DISTINCT models FROM counted) lists, unnest(models) model')} AS models,
+              ${namesOf('service_name', 'counted WHERE service_name IS NOT NULL')} AS service_names,
+              EXISTS (SELECT 1 FROM newest WHERE newest.place > ${LIMIT}) AS is_truncated
+            FROM counted
           ) totals
           ORDER BY s.place`,
       ),

@@ -38,6 +38,6 @@ const upsertMany = (sources: readonly WorkspaceSource[]) =>
   prepared(
     'span-source.upsert',
     sql`INSERT INTO span_sources AS o (day, ${COLUMNS.columnList})
-    SELECT ${TODAY}, ${COLUMNS.columnList} FROM ${COLUMNS.table(sources, 'given')}
+    SELECT ${TODAY}, ${COLUMNS.columnList} FROM ${COLUMNS.table(sources, 'input')}
     ON CONFLICT (workspace_id, source_id) DO UPDATE SET day = excluded.day WHERE o.day < excluded.day`,
   );

@@ -52,13 +52,13 @@ export class MessageLogRepository {
           CASE WHEN l.contents <= ${maxBytes} THEN l.attributes END AS attributes
         FROM (
           SELECT *, sum(content_size) OVER (ORDER BY logged_at, log_no ROWS UNBOUNDED PRECEDING) AS contents FROM (
-            SELECT found.* FROM unnest(${traces.map(({ trace_id }) => trace_id)}::uuid[]) AS given(id)
+            SELECT record.* FROM unnest(${traces.map(({ trace_id }) => trace_id)}::uuid[]) AS ids(id)
             CROSS JOIN LATERAL (
               SELECT * FROM log_records
-              WHERE workspace_id = ${workspaceId} AND trace_id = given.id AND day >= ${earliest(traces)}::date - 1
+              WHERE workspace_id = ${workspaceId} AND trace_id = ids.id AND day >= ${earliest(traces)}::date - 1
                 AND event_name LIKE 'gen\\_ai.%' AND event_name = ANY (${MESSAGE_EVENTS}::text[])
               ORDER BY logged_at, log_no LIMIT ${RECORDS_MAX}
-            ) found ORDER BY logged_at, log_no LIMIT ${RECORDS_MAX}
+            ) record ORDER BY logged_at, log_no LIMIT ${RECORDS_MAX}
           ) first
         ) l WHERE l.contents - l.content_size <= ${maxBytes} ORDER BY l.logged_at, l.log_no`,
     );

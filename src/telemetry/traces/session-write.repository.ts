@@ -13,7 +13,7 @@ const upsertLater = (sessions: readonly SessionChange[]) =>
   prepared(
     'trace-session.upsert-later',
     sql`INSERT INTO trace_sessions AS s (${COLUMNS.columnList})
-    SELECT workspace_id, session_id, coalesce(last_started_at, '-infinity') FROM ${COLUMNS.table(sessions, 'given')}
+    SELECT workspace_id, session_id, coalesce(last_started_at, '-infinity') FROM ${COLUMNS.table(sessions, 'change')}
     ON CONFLICT (workspace_id, session_id) DO UPDATE SET last_started_at = excluded.last_started_at
       WHERE s.last_started_at < excluded.last_started_at`,
   );
@@ -23,7 +23,7 @@ const upsertLater = (sessions: readonly SessionChange[]) =>
  * PostgreSQL would search all traces if its statistics contain only one session.
  */
 const LAST_OF =
-  raw(`t.workspace_id = given.workspace_id AND t.session_id BETWEEN given.session_id AND given.session_id
+  raw(`t.workspace_id = change.workspace_id AND t.session_id BETWEEN change.session_id AND change.session_id
       ORDER BY t.session_id DESC, t.started_at DESC, t.trace_id DESC LIMIT 1`);
 
 /**
@@ -34,7 +34,7 @@ const recomputeLast = (sessions: readonly SessionChange[]) =>
   prepared(
     'trace-session.recompute-last',
     sql`INSERT INTO trace_sessions (${COLUMNS.columnList})
-    SELECT given.workspace_id, given.session_id, last.started_at FROM ${COLUMNS.table(sessions, 'given')}
+    SELECT change.workspace_id, change.session_id, last.started_at FROM ${COLUMNS.table(sessions, 'change')}
     CROSS JOIN LATERAL (SELECT t.started_at FROM traces t WHERE ${LAST_OF}) last
     ON CONFLICT (workspace_id, session_id) DO UPDATE SET last_started_at = excluded.last_started_at`,
   );
@@ -43,9 +43,9 @@ const deleteEmpty = (sessions: readonly SessionChange[]) =>
   prepared(
     'trace-session.delete-empty',
     sql`DELETE FROM trace_sessions WHERE ctid = ANY(ARRAY(
-    SELECT s.ctid FROM ${COLUMNS.table(sessions, 'given')} CROSS JOIN LATERAL (
+    SELECT s.ctid FROM ${COLUMNS.table(sessions, 'change')} CROSS JOIN LATERAL (
       SELECT ctid FROM trace_sessions s
-      WHERE s.workspace_id = given.workspace_id AND s.session_id = given.session_id OFFSET 0) s
+      WHERE s.workspace_id = change.workspace_id AND s.session_id = change.session_id OFFSET 0) s
     WHERE (SELECT t.trace_id FROM traces t WHERE ${LAST_OF}) IS NULL))`,
   );
 

@@ -139,7 +139,7 @@ export class SpanRepository {
       const rows = await tx.query<{ trace_no: number; span_id: string }>(
         prepared(
           'span.insert-missing',
-          sql`INSERT INTO spans (${COLUMNS.columnList}) SELECT ${COLUMNS.columnList} FROM ${COLUMNS.table(chunk, 'given')}
+          sql`INSERT INTO spans (${COLUMNS.columnList}) SELECT ${COLUMNS.columnList} FROM ${COLUMNS.table(chunk, 'input')}
             ON CONFLICT (trace_no, span_id, day) DO NOTHING
             RETURNING trace_no, ${raw(hex('span_id'))} AS span_id`,
         ),
@@ -223,16 +223,16 @@ export class SpanRepository {
           SELECT *, sum(${NAME_BYTES}) ${running} AS names,
             sum(CASE WHEN content_size <= ${maxBytes} THEN content_size ELSE 0 END) ${running} AS contents
           FROM (
-            SELECT given.trace_id, given.trace_index, found.*
+            SELECT t.trace_id, t.trace_index, span.*
             FROM unnest(${traces.map(({ trace_id }) => trace_id)}::text[], ${days}::date[],
                         ${traces.map(({ trace_no }) => trace_no)}::int8[])
-              WITH ORDINALITY AS given(trace_id, day, trace_no, trace_index)
+              WITH ORDINALITY AS t(trace_id, day, trace_no, trace_index)
             CROSS JOIN LATERAL (
               SELECT * FROM spans s
-              WHERE s.workspace_id = ${workspaceId} AND s.day = given.day AND s.day = ANY (${[...new Set(days)]}::date[])
-                AND s.trace_no = given.trace_no ${callsOnly ? MAY_BE_CALL : empty}
+              WHERE s.workspace_id = ${workspaceId} AND s.day = t.day AND s.day = ANY (${[...new Set(days)]}::date[])
+                AND s.trace_no = t.trace_no ${callsOnly ? MAY_BE_CALL : empty}
               ORDER BY ${order} LIMIT ${limit}
-            ) found ORDER BY trace_index, ${order} LIMIT ${limit}
+            ) span ORDER BY trace_index, ${order} LIMIT ${limit}
           ) first
         ) s WHERE s.names <= ${maxBytes} ORDER BY s.trace_index, s.started_at, s.span_id`,
     );

@@ -81,9 +81,9 @@ export function timesOf({ since, until }: TraceFilters): Sql[] {
 
 /** Returns a table of the traces with these ids. OFFSET keeps PostgreSQL from joining the whole tables. */
 export const tracesOf = ({ workspaceId }: Scope, traceIds: readonly string[]): Sql => sql`(SELECT t.*
-    FROM unnest(${traceIds}::text[]) given(trace_id)
+    FROM unnest(${traceIds}::text[]) ids(trace_id)
     CROSS JOIN LATERAL (
-      SELECT * FROM traces o WHERE o.workspace_id = ${workspaceId} AND o.trace_id = given.trace_id OFFSET 0) t)`;
+      SELECT * FROM traces o WHERE o.workspace_id = ${workspaceId} AND o.trace_id = ids.trace_id OFFSET 0) t)`;
 
 /** Returns the condition that a span `s` of a trace `t` meets a condition. OFFSET keeps PostgreSQL from joining whole tables. */
 const hasSpan = (condition: Sql): Sql =>

@@ -113,13 +113,13 @@ export class TraceListRepository {
     const isSmall = superset !== undefined || (await this.isAtMost(narrow, SORTED_MAX));
     const descending = query.sort?.startsWith('-') === true;
     const range = (isKnown: boolean): ScanSpec => {
-      const known = raw(isNullable ? `(${expression}) IS ${isKnown ? 'NOT NULL' : 'NULL'}` : 'true');
+      const condition = raw(isNullable ? `(${expression}) IS ${isKnown ? 'NOT NULL' : 'NULL'}` : 'true');
       const order = { ...LIST, ...(keep && { keep }), defaultSort: by };
       const key = (one: string): Record<string, SortKey> => ({
         [by]: isKnown ? { expression: one, type: 'float8' } : { expression: '' },
       });
       if (!isSmall) {
-        const where = Where.estimatedByAverage(scope.key).add(known);
+        const where = Where.estimatedByAverage(scope.key).add(condition);
         return {
           ...order,
           ...checksOf(query, timesOf(query)),
@@ -128,7 +128,7 @@ export class TraceListRepository {
           sorts: key(expression),
         };
       }
-      const source = sql`${superset ?? raw('traces')} t WHERE ${narrow.sql} AND ${known}`;
+      const source = sql`${superset ?? raw('traces')} t WHERE ${narrow.sql} AND ${condition}`;
       const table = sortedByMeasure(source, expression, isKnown, descending);
       const where = Where.acrossTenants(); // the table contains only this tenant's rows
       return { ...order, ...checksOf(others), table, where, id: 'sort_id', sorts: key('sort_measure') };
@@ -151,15 +151,15 @@ export class TraceListRepository {
   }
 
   private async isRare({ workspaceId }: Scope, model: string): Promise<boolean> {
-    const [row] = await this.database.query<{ found: number }>(
+    const [row] = await this.database.query<{ count: number }>(
       prepared(
         'trace-list.count-of-model',
-        sql`SELECT count(*) AS found FROM (
+        sql`SELECT count(*) AS count FROM (
           SELECT 1 FROM trace_models WHERE workspace_id = ${workspaceId} AND model = ${model}
           LIMIT ${raw(String(RARE_MAX + 1))}) counted`,
       ),
     );
-    return row!.found <= RARE_MAX;
+    return row!.count <= RARE_MAX;
   }
 
   /** Returns the ids of the traces that match a query's times and names; undefined for too many, and without such filters. */
@@ -174,10 +174,10 @@ export class TraceListRepository {
   }
 
   private async isAtMost(where: Where, limit: number): Promise<boolean> {
-    const [row] = await this.database.query<{ found: number }>(
-      sql`SELECT count(*) AS found FROM (SELECT 1 FROM traces WHERE ${where.sql} LIMIT ${limit + 1}) counted`,
+    const [row] = await this.database.query<{ count: number }>(
+      sql`SELECT count(*) AS count FROM (SELECT 1 FROM traces WHERE ${where.sql} LIMIT ${limit + 1}) counted`,
     );
-    return row!.found <= limit;
+    return row!.count <= limit;
   }
 }
 

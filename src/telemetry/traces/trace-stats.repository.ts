@@ -45,7 +45,7 @@ const shareOf = (name: keyof typeof USAGE): string =>
 const MODELS_OF_TRACES = raw(`(
     SELECT * FROM (
       SELECT f.*, nullif(m.model, '') AS model, count(*) OVER of_trace AS model_count, ${USAGE_NAMES.map(shareOf).join(', ')}
-      FROM found f LEFT JOIN trace_models m ON m.workspace_id = f.workspace_id AND m.trace_id = f.trace_id
+      FROM source_traces f LEFT JOIN trace_models m ON m.workspace_id = f.workspace_id AND m.trace_id = f.trace_id
       WINDOW of_trace AS (PARTITION BY f.trace_id)
     ) used
     WHERE model IS NOT NULL OR model_count = 1 OR num_nonnulls(${USAGE_NAMES.map((name) => `used_${name}`).join(', ')}) > 0
@@ -132,9 +132,9 @@ class StatsStatement {
     const order = raw(groupBy.map((_, index) => `group_${index} NULLS LAST`).join(', '));
     const isGrouped = groupBy.length > 0;
     return sql`
-      WITH ${this.foundTraces()},
+      WITH ${this.sourceTraces()},
       groups AS (
-        SELECT ${join([...groups, ...values], ', ')} FROM ${this.isByModel ? MODELS_OF_TRACES : raw('found')} f
+        SELECT ${join([...groups, ...values], ', ')} FROM ${this.isByModel ? MODELS_OF_TRACES : raw('source_traces')} f
         ${this.unnestedLabels()} WHERE ${this.conditions()} ${isGrouped ? sql`GROUP BY ${places}` : empty}
       ),
       sized AS (
@@ -143,24 +143,24 @@ class StatsStatement {
           SELECT ${this.row()} AS row, row_number() OVER (${isGrouped ? sql`ORDER BY ${order}` : empty}) AS place FROM groups
         ) g WHERE place <= ${STATS_ROWS_MAX}
       )
-      SELECT s.row, (SELECT count(*) FROM groups) AS groups_found, ${this.foundCount()} AS traces_found
+      SELECT s.row, (SELECT count(*) FROM groups) AS groups_found, ${this.sourceCount()} AS traces_found
       FROM (VALUES (1)) one LEFT JOIN sized s ON s.bytes <= ${STATS_BYTES_MAX} ORDER BY s.place`;
   }
 
   /** Returns the CTEs of the query's traces, before its filters. */
-  private foundTraces(): Sql {
+  private sourceTraces(): Sql {
     const { among } = this.query;
     return 'labels' in among ? this.labelledTraces(among) : this.tracesOfPeriod(among);
   }
 
   private labelledTraces({ labels, traces }: LabelledTraces): Sql {
     const columns = raw(['trace_id text', ...labels.map((label) => `${label} text[]`)].join(', '));
-    return sql`given AS MATERIALIZED (
+    return sql`labels AS MATERIALIZED (
         SELECT ${this.scope.workspaceId}::text AS workspace_id, g.*
         FROM json_to_recordset(${traces.text}::json) AS g(${columns})
       ),
-      found AS MATERIALIZED (
-        SELECT ${this.columns()} FROM given JOIN traces t USING (workspace_id, trace_id)
+      source_traces AS MATERIALIZED (
+        SELECT ${this.columns()} FROM labels JOIN traces t USING (workspace_id, trace_id)
       )`;
   }
 
@@ -176,17 +176,17 @@ class StatsStatement {
       if (!INDEXED.has(field) || among.includes(null)) continue;
       where.add(sql`t.${raw(field)} = ANY (${among}::text[])`);
     }
-    return sql`found AS ${raw(this.isByModel ? 'MATERIALIZED' : 'NOT MATERIALIZED')} (
+    return sql`source_traces AS ${raw(this.isByModel ? 'MATERIALIZED' : 'NOT MATERIALIZED')} (
         SELECT ${this.columns()} FROM traces t WHERE ${where.sql}
       )`;
   }
 
-  private foundCount(): Sql {
-    return 'labels' in this.query.among ? raw('(SELECT count(*) FROM found)') : raw('NULL::bigint');
+  private sourceCount(): Sql {
+    return 'labels' in this.query.among ? raw('(SELECT count(*) FROM source_traces)') : raw('NULL::bigint');
   }
 
   private columns(): Sql {
-    const labels = this.labels.map((label) => raw(`given.${label}`));
+    const labels = this.labels.map((label) => raw(`labels.${label}`));
     const calls = USAGE_NAMES.map((name) => raw(`${USAGE[name]('t.')} AS calls_${name}`));
     return join([FILTERED_COLUMNS, ...labels, ...calls], ', ');
   }

@@ -114,7 +114,7 @@ const SELECTED = raw(TRACES.names.replace(', models,', ', ARRAY(SELECT json_arra
 
 const insertTraces = (traces: readonly TraceAggregate[]): Sql =>
   sql`INSERT INTO traces AS t (arrived_at, ${TRACES.columnList})
-    SELECT clock_timestamp(), ${SELECTED} FROM ${TRACES.table(traces, 'given')}
+    SELECT clock_timestamp(), ${SELECTED} FROM ${TRACES.table(traces, 'new_trace')}
     ON CONFLICT (workspace_id, trace_id)`;
 
 const MODELS_LIMIT = raw(String(MODELS_MAX));
@@ -132,9 +132,9 @@ export class TraceWriteRepository {
         prepared(
           'trace.lock-many',
           sql`SELECT t.workspace_id, t.trace_id, t.trace_no, t.day::text AS day, ${SESSION_COLUMNS}
-            FROM ${KEYS.table(chunk, 'given')},
+            FROM ${KEYS.table(chunk, 'keys')},
             LATERAL (SELECT * FROM traces t
-              WHERE t.workspace_id = given.workspace_id AND t.trace_id = given.trace_id FOR NO KEY UPDATE) t`,
+              WHERE t.workspace_id = keys.workspace_id AND t.trace_id = keys.trace_id FOR NO KEY UPDATE) t`,
         ),
       ),
     );
@@ -191,7 +191,7 @@ export class TraceWriteRepository {
         prepared(
           'trace-model.merge-many',
           sql`INSERT INTO trace_models AS t (${MODELS.columnList})
-            SELECT ${MODELS.columnList} FROM ${MODELS.table(chunk, 'given')}
+            SELECT ${MODELS.columnList} FROM ${MODELS.table(chunk, 'usage')}
             ON CONFLICT (workspace_id, trace_id, model) DO UPDATE SET ${MERGED_USAGE}`,
         ),
       ),

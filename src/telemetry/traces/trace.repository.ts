@@ -31,8 +31,8 @@ const columnsWhere = (fits: Sql): Sql => sql`${SUMMARY}, t.content_size,
 
 /** Returns a table `t` of these traces. `OFFSET 0` makes PostgreSQL look up each, even in a workspace without statistics. */
 const withIds = ({ workspaceId }: Scope, ids: readonly string[] | Buffer): Sql =>
-  sql`(SELECT DISTINCT unnest(${ids}::text[]) AS trace_id) given CROSS JOIN LATERAL (
-    SELECT * FROM traces WHERE workspace_id = ${workspaceId} AND trace_id = given.trace_id OFFSET 0) t`;
+  sql`(SELECT DISTINCT unnest(${ids}::text[]) AS trace_id) ids CROSS JOIN LATERAL (
+    SELECT * FROM traces WHERE workspace_id = ${workspaceId} AND trace_id = ids.trace_id OFFSET 0) t`;
 
 /** Reads traces by their ids, and selects traces and sessions for scoring. */
 export class TraceRepository {
@@ -77,21 +77,21 @@ export class TraceRepository {
       prepared(
         'trace.find-places',
         sql`SELECT t.trace_id, t.day::text AS day, t.trace_no, t.span_count
-          FROM unnest(${traceIds}::text[]) WITH ORDINALITY AS given(trace_id, place)
+          FROM unnest(${traceIds}::text[]) WITH ORDINALITY AS ids(trace_id, place)
           CROSS JOIN LATERAL (
             SELECT trace_id, day, trace_no, span_count FROM traces
-            WHERE workspace_id = ${workspaceId} AND trace_id = given.trace_id OFFSET 0
-          ) t ORDER BY given.place`,
+            WHERE workspace_id = ${workspaceId} AND trace_id = ids.trace_id OFFSET 0
+          ) t ORDER BY ids.place`,
       ),
     );
   }
 
   async count(scope: Scope, traceIds: readonly string[]): Promise<number> {
     const ids = arrayParameter('text', traceIds); // up to 100,000
-    const [row] = await this.database.query<{ found: number }>(
-      prepared('trace.count', sql`SELECT count(*) AS found FROM ${withIds(scope, ids)}`),
+    const [row] = await this.database.query<{ count: number }>(
+      prepared('trace.count', sql`SELECT count(*) AS count FROM ${withIds(scope, ids)}`),
     );
-    return row?.found ?? 0;
+    return row?.count ?? 0;
   }
 
   /** Reads the newest traces of a selection, starting after a position. */
@@ -140,10 +140,10 @@ export class TraceRepository {
     column: 'trace_id' | 'session_id',
   ): Promise<number> {
     const counted = raw(column === 'trace_id' ? '*' : 'DISTINCT session_id');
-    const [row] = await this.database.query<{ found: number }>(
-      sql`SELECT count(${counted}) AS found FROM traces WHERE ${whereSelected(scope, selection).sql}`,
+    const [row] = await this.database.query<{ count: number }>(
+      sql`SELECT count(${counted}) AS count FROM traces WHERE ${whereSelected(scope, selection).sql}`,
     );
-    return row?.found ?? 0;
+    return row?.count ?? 0;
   }
 
   /**
@@ -161,13 +161,13 @@ export class TraceRepository {
     return this.database.query<TraceRow>(
       sql`SELECT ${columnsWhere(sql`t.contents <= ${maxBytes}`)}
         FROM (
-          SELECT found.*, sum(content_size) OVER (ORDER BY session_id, started_at, trace_id ROWS UNBOUNDED PRECEDING)
+          SELECT trace.*, sum(content_size) OVER (ORDER BY session_id, started_at, trace_id ROWS UNBOUNDED PRECEDING)
                    AS contents
-          FROM unnest(${sessionIds}::text[]) AS given(id)
+          FROM unnest(${sessionIds}::text[]) AS ids(id)
           CROSS JOIN LATERAL (
-            SELECT * FROM traces WHERE workspace_id = ${workspaceId} AND session_id = given.id
+            SELECT * FROM traces WHERE workspace_id = ${workspaceId} AND session_id = ids.id
             ORDER BY session_id, started_at, trace_id LIMIT ${limit}
-          ) found
+          ) trace
         ) t ORDER BY t.session_id, t.started_at, t.trace_id`,
     );
   }

@@ -26,13 +26,13 @@ describe('a search in a large workspace', () => {
         await tx.query('SET LOCAL synchronous_commit TO on'); // for VACUUM, see query-plans.spec.ts
         await tx.query(statement, [space.id, times.map((time) => firstIdAt(prefix, time)), times]);
       });
-    const made = `unnest($2::text[], $3::float8[]) WITH ORDINALITY AS made (id, time, n)`;
+    const ids = `unnest($2::text[], $3::float8[]) WITH ORDINALITY AS ids (id, time, n)`;
     const common = `CASE n % 2 WHEN 0 THEN $1 ELSE 'wsp_' || n % 20 END, 'name ' || n % 5000,
       json_build_object('team', 'team ' || n % 1000, 'stage', 'final', 'owner', json_build_object('id', n % 3000)),
       ARRAY['t' || n % 500, 'all'], 'test', to_timestamp(time / 1000), to_timestamp(time / 1000)`;
     await fill(
       `INSERT INTO datasets (workspace_id, name, metadata, tags, created_by, created_at, updated_at, dataset_id, description)
-       SELECT ${common.replace("'name ' || n % 5000", "'name ' || n")}, id, 'about ' || n % 500 FROM ${made}`,
+       SELECT ${common.replace("'name ' || n % 5000", "'name ' || n")}, id, 'about ' || n % 500 FROM ${ids}`,
       'ds',
     );
     await fill(
@@ -41,7 +41,7 @@ describe('a search in a large workspace', () => {
        SELECT ${common}, id, 'run ' || n % 500, ARRAY['k:' || n % 500, 'all:1'],
               (ARRAY['agent', 'harness', 'skill'])[n % 3 + 1], 's' || n % 3000,
               (ARRAY['running', 'completed', 'failed'])[n % 3 + 1]
-       FROM ${made}`,
+       FROM ${ids}`,
       'exp',
     );
     await app.database.query(

@@ -123,7 +123,7 @@ describe('the snapshot of a dataset', () => {
     const { dataset_id } = await space.dataset();
     const fill = (from: number, to: number) =>
       app.database.query(
-        `WITH made AS (
+        `WITH new_record AS (
            INSERT INTO records (dataset_record_id, dataset_id, workspace_id, version_id, created_revision, created_by)
            SELECT 'rec_' || $1::text || lpad(n::text, 6, '0'), $1, $2, 'ver_' || $1::text || n, 1, 'test'
            FROM generate_series($3::int, $4::int) n RETURNING *
@@ -131,7 +131,7 @@ describe('the snapshot of a dataset', () => {
            INSERT INTO record_versions (dataset_record_id, version, version_id, dataset_id, workspace_id, revision,
                                         metadata, tags, source_kind, created_by)
            SELECT dataset_record_id, version, version_id, dataset_id, workspace_id, 1, metadata, tags, source_kind, 'test'
-           FROM made
+           FROM new_record
          )
          UPDATE datasets SET record_count = $4 WHERE dataset_id = $1`,
         [dataset_id, space.id, from, to],

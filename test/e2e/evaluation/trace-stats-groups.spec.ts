@@ -267,12 +267,12 @@ describe('trace stats in groups', () => {
 
     it('are at most 10,000, and report truncation', async () => {
       await app.database.query(
-        `WITH made AS (
+        `WITH new_trace AS (
            INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models)
            SELECT $2, lpad(to_hex(n), 32, '0'), now(), now(), 1, 0, '{}' FROM generate_series(1, 10001) n
            RETURNING trace_id)
          INSERT INTO results (experiment_id, result_id, workspace_id, case_id, trace_id, created_at, updated_at, created_by)
-         SELECT $1, 'res_' || trace_id, $2, right(trace_id, 5), trace_id, now(), now(), 'test' FROM made`,
+         SELECT $1, 'res_' || trace_id, $2, right(trace_id, 5), trace_id, now(), now(), 'test' FROM new_trace`,
         [on.id, on.space.id],
       );
       const body = { metrics: metrics('count.count', 'duration_ms.p99'), group_by: ['case_id'] };
@@ -291,12 +291,12 @@ describe('trace stats in groups', () => {
       // JSON escapes each of these characters with six.
       const long = `repeat(chr(1), 250) || lpad(n::text, 5, '0')`;
       await app.database.query(
-        `WITH made AS (
+        `WITH new_trace AS (
            INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name, service_name)
            SELECT $2, lpad(to_hex(n), 32, '0'), now(), now(), 1, 0, '{}', ${long}, ${long} FROM generate_series(1, 8000) n
            RETURNING trace_id, root_name)
          INSERT INTO results (experiment_id, result_id, workspace_id, case_id, trace_id, created_at, updated_at, created_by)
-         SELECT $1, 'res_' || trace_id, $2, root_name, trace_id, now(), now(), 'test' FROM made`,
+         SELECT $1, 'res_' || trace_id, $2, root_name, trace_id, now(), now(), 'test' FROM new_trace`,
         [on.id, on.space.id],
       );
       const body = { metrics: metrics('count.count'), group_by: ['case_id', 'root_name', 'service_name'] };

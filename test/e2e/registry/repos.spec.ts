@@ -81,12 +81,12 @@ describe('repositories', () => {
   it('do not store a password that the URL contains', async () => {
     const { body } = await register({ url: 'https://ada:s3cr3t-of-ada@git.example.com/acme/secret' });
     expect(body.url).toBe('https://git.example.com/acme/secret');
-    const [{ kept }] = (await app.database.query<{ kept: number }>(
+    const [{ count }] = (await app.database.query<{ count: number }>(
       `SELECT (SELECT count(*) FROM repos r WHERE r::text LIKE '%s3cr3t%')
          + (SELECT count(*) FROM audit_log a WHERE a::text LIKE '%s3cr3t%')
-         + (SELECT count(*) FROM search_documents d WHERE d::text LIKE '%s3cr3t%') AS kept`,
-    )) as [{ kept: number }];
-    expect(kept).toBe(0);
+         + (SELECT count(*) FROM search_documents d WHERE d::text LIKE '%s3cr3t%') AS count`,
+    )) as [{ count: number }];
+    expect(count).toBe(0);
   });
 
   it.each([

@@ -75,10 +75,10 @@ describe('versions of skills', () => {
     }
     const sha256 = createHash('sha256').update(content).digest('hex');
     const counted = await app.database.query(
-      'SELECT count(*)::int AS kept FROM skill_blobs WHERE sha256 = $1',
+      'SELECT count(*)::int AS count FROM skill_blobs WHERE sha256 = $1',
       [sha256],
     );
-    expect(counted).toEqual([{ kept: 1 }]);
+    expect(counted).toEqual([{ count: 1 }]);
   });
 
   it('are created from JSON, forms and archives, unless nothing changed', async () => {

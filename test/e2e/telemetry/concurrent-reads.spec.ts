@@ -176,7 +176,7 @@ describe('concurrent reads of traces', () => {
 
   it('are consistent and read-only', async () => {
     const reading = app.get(ReadLimiter);
-    const count = 'SELECT count(*) AS found FROM traces';
+    const count = 'SELECT count(*) AS count FROM traces';
     const [before, after] = await reading.read(scopeOf(space), 'Wait.', async (on) => {
       const first = await on.query(count);
       await space.send([{ name: 'stored meanwhile' }]);

@@ -95,7 +95,7 @@ const ofVersion = (alias: string, version: number | null): Sql =>
 /** Selects the units of ratings, newest first, with the number of ratings searched. */
 const unitsOfRatings = (ratings: Sql): Sql => sql`
   SELECT unit_kind, unit_id, max(id) AS id, (sum(count(*)) OVER ())::integer AS searched
-  FROM (${ratings}) found GROUP BY unit_kind, unit_id ORDER BY max(id) DESC LIMIT ${UNITS_MAX + 1}`;
+  FROM (${ratings}) rating GROUP BY unit_kind, unit_id ORDER BY max(id) DESC LIMIT ${UNITS_MAX + 1}`;
 
 /** Reads the ratings of a scorer, which are its current scores. */
 @Injectable()
@@ -149,7 +149,7 @@ export class AgreementRepository {
     return this.database.query(sql`
       SELECT DISTINCT ON (unit_kind, unit_id) * FROM (
         ${onUnits(units, (from) => sql`${ratings(scope, by, from)}${within}`)}
-      ) found ORDER BY unit_kind, unit_id, is_hosted DESC${raw(experimentId === null ? ', is_of_result' : '')}, id DESC`);
+      ) rating ORDER BY unit_kind, unit_id, is_hosted DESC${raw(experimentId === null ? ', is_of_result' : '')}, id DESC`);
   }
 
   /**
@@ -160,18 +160,19 @@ export class AgreementRepository {
     const rows = await this.database.query<
       Omit<Rating, 'score'> & { mean: string | null; is_truncated: boolean }
     >(sql`
-      WITH found AS MATERIALIZED (
+      WITH recent_annotation AS MATERIALIZED (
         SELECT * FROM (${onUnits(units, (from) => annotations(scope, by, from))}) newest
         ORDER BY id DESC LIMIT ${ANNOTATIONS_MAX + 1}
       ), annotation AS MATERIALIZED (
-        SELECT DISTINCT ON (unit_kind, unit_id, annotator) * FROM found ORDER BY unit_kind, unit_id, annotator, id DESC
+        SELECT DISTINCT ON (unit_kind, unit_id, annotator) * FROM recent_annotation
+        ORDER BY unit_kind, unit_id, annotator, id DESC
       ), combined AS (
         SELECT unit_kind, unit_id, max(id) AS id, avg(score::text::numeric) AS mean,
                array_agg(DISTINCT version) AS versions
         FROM annotation GROUP BY unit_kind, unit_id
       )
       SELECT unit_kind, unit_id, combined.id, combined.mean::text AS mean, scores.score AS common_score, labels.label,
-             combined.versions, (SELECT count(*) > ${ANNOTATIONS_MAX} FROM found) AS is_truncated
+             combined.versions, (SELECT count(*) > ${ANNOTATIONS_MAX} FROM recent_annotation) AS is_truncated
       FROM combined JOIN (${mostCommon('score')}) scores USING (unit_kind, unit_id)
       LEFT JOIN (${mostCommon('label')}) labels USING (unit_kind, unit_id)`);
     const items = rows.map(({ mean, is_truncated: _, ...rating }) => ({
@@ -193,7 +194,7 @@ export class AgreementRepository {
         'agreement.choices',
         sql`
           SELECT DISTINCT choice ->> 'value' AS value, (choice ->> 'score')::float8 AS score
-          FROM unnest(${scorerIds}::text[], ${numbers}::integer[]) AS given(scorer_id, scorer_version)
+          FROM unnest(${scorerIds}::text[], ${numbers}::integer[]) AS pins(scorer_id, scorer_version)
           JOIN scorer_versions v USING (scorer_id, scorer_version)
           CROSS JOIN LATERAL json_array_elements(CASE v.definition #>> '{output,type}' WHEN 'choice'
             THEN v.definition #> '{output,choices}' END) AS choice

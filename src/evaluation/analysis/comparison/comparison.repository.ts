@@ -107,21 +107,21 @@ export interface ComparedRow {
 const currentScores = (
   { workspaceId }: Scope,
   experimentId: string,
-  chosen: readonly ChosenScorer[],
+  scorers: readonly ChosenScorer[],
   within: Sql,
   allowMismatch: boolean,
 ): Sql => {
   const names = arrayParameter(
     'text',
-    chosen.map(({ scorer }) => scorer),
+    scorers.map(({ scorer }) => scorer),
   );
-  const versions = chosen.map(({ version }) => version);
-  return sql`unnest(${names}::text[], ${versions}::integer[]) AS chosen(scorer, version)
+  const versions = scorers.map(({ version }) => version);
+  return sql`unnest(${names}::text[], ${versions}::integer[]) AS selection(scorer, version)
     CROSS JOIN LATERAL (
       SELECT DISTINCT ON (s.result_id) s.result_id, s.score, s.is_late FROM result_scores s
-      WHERE s.experiment_id = ${experimentId} AND s.workspace_id = ${workspaceId} AND s.scorer = chosen.scorer
-        ${allowMismatch ? empty : sql`AND s.scorer_version = chosen.version`} AND ${within}
-      ORDER BY s.result_id, s.scorer_version = chosen.version DESC, s.scorer_version DESC, s.source = 'client', s.source
+      WHERE s.experiment_id = ${experimentId} AND s.workspace_id = ${workspaceId} AND s.scorer = selection.scorer
+        ${allowMismatch ? empty : sql`AND s.scorer_version = selection.version`} AND ${within}
+      ORDER BY s.result_id, s.scorer_version = selection.version DESC, s.scorer_version DESC, s.source = 'client', s.source
       OFFSET 0) current`;
 };
 
@@ -233,19 +233,19 @@ export class ComparisonRepository {
     tx: Tx,
     scope: Scope,
     experimentId: string,
-    chosen: readonly ChosenScorer[],
+    scorers: readonly ChosenScorer[],
     { results, last, allowMismatch }: { results: number; last: string; allowMismatch: boolean },
     take: (batch: ScorerColumn[]) => void,
   ): Promise<void> {
     const perBatch = Math.max(1, Math.floor(SCORES_AT_ONCE / Math.max(1, results)));
     const within = sql`s.result_id <= ${last}`;
-    for (let at = 0; at < chosen.length; at += perBatch) {
-      const scorers = chosen.slice(at, at + perBatch);
+    for (let at = 0; at < scorers.length; at += perBatch) {
+      const some = scorers.slice(at, at + perBatch);
       // no join with the results, which would take quadratic time for a workspace that is not in the statistics yet
       const rows = await tx.query<ColumnRow>(
-        sql`SELECT chosen.scorer, json_agg(result_id)::text AS ids, json_agg(score)::text AS scores,
+        sql`SELECT selection.scorer, json_agg(result_id)::text AS ids, json_agg(score)::text AS scores,
                    count(*) FILTER (WHERE is_late) AS late
-          FROM ${currentScores(scope, experimentId, scorers, within, allowMismatch)} GROUP BY chosen.scorer`,
+          FROM ${currentScores(scope, experimentId, some, within, allowMismatch)} GROUP BY selection.scorer`,
       );
       take(rows.map(toColumn));
     }
@@ -256,26 +256,26 @@ export class ComparisonRepository {
     tx: Tx,
     { workspaceId }: Scope,
     experimentId: string,
-    chosen: readonly ChosenScorer[],
+    scorers: readonly ChosenScorer[],
     last: string,
   ): Promise<Map<string, OtherVersions>> {
-    if (chosen.length === 0) return new Map();
-    const names = chosen.map(({ scorer }) => scorer);
-    const numbers = chosen.map(({ version }) => version);
+    if (scorers.length === 0) return new Map();
+    const names = scorers.map(({ scorer }) => scorer);
+    const numbers = scorers.map(({ version }) => version);
     const rows = await tx.query<OtherVersions & { scorer: string }>(
-      sql`SELECT chosen.scorer, count(DISTINCT other.result_id) AS count,
+      sql`SELECT selection.scorer, count(DISTINCT other.result_id) AS count,
                  array_agg(DISTINCT other.scorer_version) AS versions
-        FROM unnest(${names}::text[], ${numbers}::integer[]) AS chosen(scorer, version)
+        FROM unnest(${names}::text[], ${numbers}::integer[]) AS selection(scorer, version)
         CROSS JOIN LATERAL (
           SELECT s.result_id, s.scorer_version FROM result_scores s
-          WHERE s.experiment_id = ${experimentId} AND s.workspace_id = ${workspaceId} AND s.scorer = chosen.scorer
-            AND s.scorer_version <> chosen.version AND s.result_id <= ${last}
+          WHERE s.experiment_id = ${experimentId} AND s.workspace_id = ${workspaceId} AND s.scorer = selection.scorer
+            AND s.scorer_version <> selection.version AND s.result_id <= ${last}
             AND NOT EXISTS (
               SELECT FROM result_scores own
               WHERE own.experiment_id = s.experiment_id AND own.workspace_id = s.workspace_id AND own.scorer = s.scorer
-                AND own.scorer_version = chosen.version AND own.result_id = s.result_id OFFSET 0)
+                AND own.scorer_version = selection.version AND own.result_id = s.result_id OFFSET 0)
           OFFSET 0) other
-        GROUP BY chosen.scorer`,
+        GROUP BY selection.scorer`,
     );
     return new Map(rows.map(({ scorer, count, versions }) => [scorer, { count, versions }]));
   }
@@ -307,14 +307,14 @@ export class ComparisonRepository {
     scope: Scope,
     experimentId: string,
     resultIds: readonly string[],
-    chosen: readonly ChosenScorer[],
+    scorers: readonly ChosenScorer[],
     allowMismatch: boolean,
   ): Promise<Map<string, Record<string, number | null>>> {
-    if (resultIds.length === 0 || chosen.length === 0) return new Map();
+    if (resultIds.length === 0 || scorers.length === 0) return new Map();
     const within = sql`s.result_id = ANY (${arrayParameter('text', resultIds)}::text[])`;
     const rows = await this.database.query<{ result_id: string; scores: Record<string, number | null> }>(
-      sql`SELECT result_id, json_object_agg(chosen.scorer, score)::jsonb AS scores
-        FROM ${currentScores(scope, experimentId, chosen, within, allowMismatch)} GROUP BY result_id`,
+      sql`SELECT result_id, json_object_agg(selection.scorer, score)::jsonb AS scores
+        FROM ${currentScores(scope, experimentId, scorers, within, allowMismatch)} GROUP BY result_id`,
     );
     return new Map(rows.map(({ result_id, scores }) => [result_id, scores]));
   }

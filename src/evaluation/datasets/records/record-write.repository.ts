@@ -40,7 +40,7 @@ const lengthOf = ({ input, expected, metadata }: NewVersion): number =>
 
 const CONTENT = raw(CONTENT_FIELDS.join(', '));
 const RETURNED = raw(RECORD_COLUMNS.map((column) => `records.${column}`).join(', '));
-const ASSIGNMENTS = join(CONTENT_FIELDS.map((column) => raw(`${column} = given.${column}`)));
+const ASSIGNMENTS = join(CONTENT_FIELDS.map((column) => raw(`${column} = new_version.${column}`)));
 
 /** The unique index on the external ids of live records. */
 const EXTERNAL_ID = 'records_external_id';
@@ -195,25 +195,26 @@ const insertion = (
                          created_revision, created_at, updated_at, created_by, acquired_version, search)
     SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT}, revision, at, at, created_by,
            acquired_version, ${words}
-    FROM given`;
+    FROM new_version`;
 
 const update = (scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Sql =>
   sql`${withVersions(scope, startedChange(change), rows, change.isAcquired)}
-    UPDATE records SET version = given.version, version_id = given.version_id, updated_at = given.at, ${ASSIGNMENTS},
-      search = record_words(given.metadata, given.expected, given.input),
-      acquired_version = coalesce(given.acquired_version, records.acquired_version)
-    FROM given
-    WHERE records.dataset_record_id = given.dataset_record_id AND records.workspace_id = given.workspace_id
-      AND records.dataset_id = given.dataset_id`;
+    UPDATE records SET version = new_version.version, version_id = new_version.version_id, updated_at = new_version.at,
+      ${ASSIGNMENTS},
+      search = record_words(new_version.metadata, new_version.expected, new_version.input),
+      acquired_version = coalesce(new_version.acquired_version, records.acquired_version)
+    FROM new_version
+    WHERE records.dataset_record_id = new_version.dataset_record_id AND records.workspace_id = new_version.workspace_id
+      AND records.dataset_id = new_version.dataset_id`;
 
-/** The WITH clause of all statements: reads the rows as `given`, and writes them as versions. */
+/** The WITH clause of all statements: reads the rows as `new_version`, and writes them as versions. */
 function withVersions(
   { workspaceId, principalId }: Scope,
   change: Sql,
   rows: readonly NewVersion[],
   isAcquired = false,
 ): Sql {
-  return sql`WITH change AS (${change}), given AS MATERIALIZED (
+  return sql`WITH change AS (${change}), new_version AS MATERIALIZED (
     SELECT dataset_id, ${workspaceId}::text AS workspace_id, revision, at, ${principalId}::text AS created_by,
            dataset_record_id, version::integer AS version,
            CASE WHEN ${isAcquired}::boolean THEN version::integer END AS acquired_version,
@@ -224,6 +225,6 @@ function withVersions(
     INSERT INTO record_versions (dataset_record_id, dataset_id, workspace_id, version, version_id, revision, ${CONTENT},
                                  created_at, created_by)
     SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, revision, ${CONTENT}, at, created_by
-    FROM given
+    FROM new_version
   )`;
 }

@@ -125,7 +125,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   ): Promise<RecordEntity[]> {
     return on.query<RecordEntity>(
       sql`SELECT ${raw(COLUMNS)}
-        FROM ${givenIds(scope, datasetId, ids)} JOIN records USING (workspace_id, dataset_id, external_id)
+        FROM ${lookupKeys(scope, datasetId, ids)} JOIN records USING (workspace_id, dataset_id, external_id)
         WHERE archived_at IS NULL`,
     );
   }
@@ -139,7 +139,7 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
   ): Promise<ExistingRecord[]> {
     return on.query<ExistingRecord>(
       sql`SELECT dataset_record_id, external_id, bytes
-        FROM ${givenIds(scope, datasetId, ids)} JOIN records USING (workspace_id, dataset_id, external_id)
+        FROM ${lookupKeys(scope, datasetId, ids)} JOIN records USING (workspace_id, dataset_id, external_id)
         WHERE archived_at IS NULL`,
     );
   }
@@ -193,14 +193,14 @@ export class RecordRepository extends WorkspaceRepository<RecordEntity> {
           v.version IS NOT NULL AND NOT r.archived_during @> ${at} AS is_live,
           coalesce(${join(selected, ' AND ')}, false) AS is_selected
         FROM (SELECT ${workspaceId}::text AS workspace_id, ${datasetId}::text AS dataset_id,
-                     unnest(${ids}::text[]) AS dataset_record_id OFFSET 0) given
+                     unnest(${ids}::text[]) AS dataset_record_id OFFSET 0) keys
         JOIN records r USING (workspace_id, dataset_record_id)
         LEFT JOIN LATERAL (
           SELECT version, bytes, tags, label, category FROM record_versions
           WHERE dataset_id = r.dataset_id AND dataset_record_id = r.dataset_record_id AND revision <= ${at}
           ORDER BY revision DESC LIMIT 1
         ) v ON true
-        WHERE given.dataset_id IS NULL OR r.dataset_id = given.dataset_id`,
+        WHERE keys.dataset_id IS NULL OR r.dataset_id = keys.dataset_id`,
     );
     return new Map(rows.map((row) => [row.dataset_record_id, row]));
   }
@@ -272,6 +272,6 @@ const conditionsOf = ({ recordIds, tags, label, category }: CaseFilter): Sql[] =
  * Returns external ids as rows with all keys of the lookup. If the keys were parameters, PostgreSQL would expect no rows for
  * a dataset that its statistics do not know, and scan the whole dataset.
  */
-const givenIds = ({ workspaceId }: Scope, datasetId: string, ids: readonly string[]): Sql => sql`(
+const lookupKeys = ({ workspaceId }: Scope, datasetId: string, ids: readonly string[]): Sql => sql`(
   SELECT ${workspaceId}::text AS workspace_id, ${datasetId}::text AS dataset_id, external_id
-  FROM (SELECT DISTINCT unnest(${arrayParameter('text', ids)}::text[]) AS external_id) ids OFFSET 0) given`;
+  FROM (SELECT DISTINCT unnest(${arrayParameter('text', ids)}::text[]) AS external_id) ids OFFSET 0) keys`;

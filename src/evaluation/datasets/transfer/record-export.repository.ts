@@ -73,7 +73,7 @@ export class RecordExportRepository {
           WHERE workspace_id = ${scope.workspaceId} AND dataset_id = ${datasetId} AND created_revision <= ${revision}
             ${include_archived === true ? empty : sql`AND NOT ${wasArchived}`} AND dataset_record_id > ${after}
           ORDER BY dataset_record_id LIMIT ${raw(String(BATCH_RECORDS))}
-        ), found AS (
+        ), matches AS (
           SELECT version.*, archived_at, sum(bytes) OVER page - bytes AS bytes_before,
                  lead(true, 1, false) OVER page AS has_more
           FROM examined CROSS JOIN LATERAL (
@@ -86,7 +86,7 @@ export class RecordExportRepository {
         )
         SELECT dataset_record_id, ${CONTENT}, archived_at, has_more, examined_last, examined_count
         FROM (SELECT max(id) AS examined_last, count(*) AS examined_count FROM examined) summary
-        LEFT JOIN found ON bytes_before < ${raw(String(BATCH_BYTES))}
+        LEFT JOIN matches ON bytes_before < ${raw(String(BATCH_BYTES))}
         ORDER BY dataset_record_id`),
     );
     return batchOf(rows);

@@ -130,7 +130,7 @@ export class DatasetVersionRepository {
     const rows = await tx.query<{ case_id: string; row_number: number }>(
       sql`SELECT case_id, row_number
         FROM (SELECT ${scope.workspaceId}::text AS workspace_id, ${content_id}::bigint AS content_id, case_id
-              FROM unnest(${ids}::text[]) AS ids(case_id) OFFSET 0) given
+              FROM unnest(${ids}::text[]) AS ids(case_id) OFFSET 0) keys
         JOIN dataset_cases USING (workspace_id, content_id, case_id)`,
     );
     return new Map(rows.map((row) => [row.case_id, row.row_number]));

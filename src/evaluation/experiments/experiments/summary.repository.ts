@@ -31,7 +31,7 @@ export interface ScorerCaseCounts {
 }
 
 /** The results that a summary covers. Their ids sort by arrival. */
-const covered = ({ workspaceId }: Scope, experimentId: string): Sql => sql`covered AS (
+const coveredResults = ({ workspaceId }: Scope, experimentId: string): Sql => sql`covered_result AS (
   SELECT result_id, scores, score_details, error IS NOT NULL AS has_error, is_expected,
          -- without a dataset, trials share their trial_group, as in comparisons
          coalesce(CASE WHEN NOT is_expected THEN trial_group END, dataset_record_id, case_id) AS case_key
@@ -45,13 +45,13 @@ const covered = ({ workspaceId }: Scope, experimentId: string): Sql => sql`cover
  * double. Only the means within `limit` are divided, because 10,000 results can have a million names.
  */
 const meansOf = (scope: Scope, experimentId: string, limit: number): Sql =>
-  sql`WITH ${covered(scope, experimentId)}, summed AS MATERIALIZED (
+  sql`WITH ${coveredResults(scope, experimentId)}, scorer_sum AS MATERIALIZED (
     SELECT score.key COLLATE "C" AS scorer, sum(score.value::numeric) AS total, count(*) AS count
-    FROM covered CROSS JOIN LATERAL jsonb_each(covered.scores) AS score
+    FROM covered_result CROSS JOIN LATERAL jsonb_each(covered_result.scores) AS score
     WHERE jsonb_typeof(score.value) = 'number'
     GROUP BY score.key COLLATE "C" ORDER BY scorer LIMIT ${raw(String(limit))}
   )
-  SELECT scorer, ((total + 0::numeric(500, 400)) / count)::text AS mean, count FROM summed ORDER BY scorer`;
+  SELECT scorer, ((total + 0::numeric(500, 400)) / count)::text AS mean, count FROM scorer_sum ORDER BY scorer`;
 
 type MeanRow = Omit<ScorerMean, 'mean'> & { mean: string };
 
@@ -69,13 +69,13 @@ export class SummaryRepository {
   /** Returns the scorer behind each name, one more than a summary holds. The newest result decides on the version. */
   references(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerReference[]> {
     return tx.query<ScorerReference>(
-      sql`WITH ${covered(scope, experimentId)}
+      sql`WITH ${coveredResults(scope, experimentId)}
         SELECT DISTINCT ON (detail.key COLLATE "C") detail.key AS scorer, detail.value->>'scorer_id' AS scorer_id,
                (detail.value->>'scorer_version')::integer AS scorer_version
-        FROM covered CROSS JOIN LATERAL json_each(covered.score_details) AS detail
-        WHERE covered.score_details::text <> '{}' AND detail.value->>'scorer_id' IS NOT NULL
+        FROM covered_result CROSS JOIN LATERAL json_each(covered_result.score_details) AS detail
+        WHERE covered_result.score_details::text <> '{}' AND detail.value->>'scorer_id' IS NOT NULL
           AND detail.value->>'scorer_version' IS NOT NULL
-        ORDER BY detail.key COLLATE "C", covered.result_id DESC LIMIT ${raw(String(SUMMARY_SCORERS_MAX + 1))}`,
+        ORDER BY detail.key COLLATE "C", covered_result.result_id DESC LIMIT ${raw(String(SUMMARY_SCORERS_MAX + 1))}`,
     );
   }
 
@@ -86,8 +86,8 @@ export class SummaryRepository {
     experimentId: string,
   ): Promise<{ result_count: number; error_count: number }> {
     const [row] = await tx.query<{ result_count: number; error_count: number }>(
-      sql`WITH ${covered(scope, experimentId)}
-        SELECT count(*) AS result_count, count(*) FILTER (WHERE has_error) AS error_count FROM covered`,
+      sql`WITH ${coveredResults(scope, experimentId)}
+        SELECT count(*) AS result_count, count(*) FILTER (WHERE has_error) AS error_count FROM covered_result`,
     );
     return row!;
   }
@@ -95,10 +95,10 @@ export class SummaryRepository {
   /** Counts the cases that each scorer covers, by name. With a dataset, counts only the dataset's cases. */
   caseCounts(tx: Tx, scope: Scope, experimentId: string): Promise<ScorerCaseCounts[]> {
     return tx.query<ScorerCaseCounts>(
-      sql`WITH ${covered(scope, experimentId)}, scored_case AS (
+      sql`WITH ${coveredResults(scope, experimentId)}, scored_case AS (
           SELECT score.key COLLATE "C" AS scorer, bool_or(jsonb_typeof(score.value) = 'number') AS is_scored,
                  bool_or(NOT has_error) AS is_null
-          FROM covered CROSS JOIN LATERAL jsonb_each(covered.scores) AS score
+          FROM covered_result CROSS JOIN LATERAL jsonb_each(covered_result.scores) AS score
           WHERE is_expected OR (SELECT expected_case_count IS NULL FROM experiments
                                 WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId})
           GROUP BY score.key COLLATE "C", case_key

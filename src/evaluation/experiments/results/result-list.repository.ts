@@ -128,7 +128,7 @@ export class ResultListRepository {
           SELECT workspace_id, experiment_id, result_id FROM results
           WHERE workspace_id = ${workspaceId} AND experiment_id = ${experimentId} AND result_id > ${after}
           ORDER BY result_id LIMIT ${raw(String(BATCH_RESULTS))}
-        ), found AS (
+        ), matches AS (
           SELECT t.*, sum(bytes) OVER page - bytes AS bytes_before, lead(true, 1, false) OVER page AS has_more
           FROM examined CROSS JOIN LATERAL (
             SELECT * FROM results r
@@ -140,7 +140,7 @@ export class ResultListRepository {
         )
         SELECT ${raw(RESULT_COLUMNS)}, has_more, examined_last, examined_count
         FROM (SELECT max(result_id) AS examined_last, count(*) AS examined_count FROM examined) summary
-        LEFT JOIN found ON bytes_before < ${raw(String(BATCH_BYTES))}
+        LEFT JOIN matches ON bytes_before < ${raw(String(BATCH_BYTES))}
         ORDER BY result_id`),
     );
     const { examined_last, examined_count } = rows[0]!;

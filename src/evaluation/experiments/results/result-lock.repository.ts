@@ -90,7 +90,7 @@ export class ResultLockRepository {
         FROM (SELECT ${scope.workspaceId}::text AS workspace_id, *
               FROM unnest(${open.map((one) => one.experiment_id)}::text[],
                           ${open.map((one) => one.result_id)}::text[]) AS ids(experiment_id, result_id)
-              OFFSET 0) given
+              OFFSET 0) keys
         JOIN results r USING (workspace_id, experiment_id, result_id)
         ORDER BY r.result_id FOR UPDATE OF r`,
     );

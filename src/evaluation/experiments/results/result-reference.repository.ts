@@ -72,10 +72,10 @@ export class ResultReferenceRepository {
 
   /** Counts the results of an experiment, optionally only those of some traces. */
   async countOfExperiment(scope: Scope, experimentId: string, traceIds?: readonly string[]): Promise<number> {
-    const [row] = await this.database.query<{ found: number }>(
-      sql`SELECT count(*) AS found FROM ${ofExperiment(scope, experimentId, traceIds)}`,
+    const [row] = await this.database.query<{ count: number }>(
+      sql`SELECT count(*) AS count FROM ${ofExperiment(scope, experimentId, traceIds)}`,
     );
-    return row!.found;
+    return row!.count;
   }
 
   /** Returns for each trace the newest result of any experiment that references it and matches the filters. */
@@ -117,11 +117,11 @@ export class ResultReferenceRepository {
   /** Returns the sessions that results of any experiment reference together with these traces. */
   async sessionsReferencedWith({ workspaceId }: Scope, traceIds: readonly string[]): Promise<string[]> {
     const rows = await this.database.query<{ session_id: string }>(
-      sql`SELECT DISTINCT session_id FROM unnest(${traceIds}::text[]) AS given(id)
+      sql`SELECT DISTINCT session_id FROM unnest(${traceIds}::text[]) AS ids(id)
         CROSS JOIN LATERAL (
           SELECT session_id FROM results
-          WHERE workspace_id = ${workspaceId} AND trace_id = given.id AND session_id IS NOT NULL OFFSET 0
-        ) named`,
+          WHERE workspace_id = ${workspaceId} AND trace_id = ids.id AND session_id IS NOT NULL OFFSET 0
+        ) result`,
     );
     return rows.map(({ session_id }) => session_id);
   }
@@ -134,15 +134,15 @@ export class ResultReferenceRepository {
   ): Promise<ReferencingResult[]> {
     if (ids.length === 0) return Promise.resolve([]);
     const where = new Where(scope.key)
-      .add(sql`${raw(column)} = given.id`)
+      .add(sql`${raw(column)} = ids.id`)
       .addIf(since, (time) => sql`created_at >= ${time}`)
       .addIf(until, (time) => sql`created_at < ${time}`)
       .addIf(sessionIds, (sessions) => sql`session_id = ANY (${sessions}::text[])`);
     return this.database.query<ReferencingResult>(
-      sql`SELECT named.* FROM unnest(${ids}::text[]) AS given(id)
+      sql`SELECT result.* FROM unnest(${ids}::text[]) AS ids(id)
         CROSS JOIN LATERAL (
           SELECT ${COLUMNS} FROM results WHERE ${where.sql} ORDER BY result_id DESC LIMIT 1
-        ) named`,
+        ) result`,
     );
   }
 }
@@ -161,7 +161,7 @@ function ofExperiment(
     .addIf(from, (id) => sql`result_id >= ${id}`)
     .addIf(to, (id) => sql`result_id <= ${id}`);
   if (!traceIds) return sql`results WHERE ${where.sql}`;
-  where.add(sql`trace_id = given.id`);
-  return sql`unnest(${traceIds}::text[]) AS given(id)
-    CROSS JOIN LATERAL (SELECT * FROM results WHERE ${where.sql} OFFSET 0) named`;
+  where.add(sql`trace_id = ids.id`);
+  return sql`unnest(${traceIds}::text[]) AS ids(id)
+    CROSS JOIN LATERAL (SELECT * FROM results WHERE ${where.sql} OFFSET 0) result`;
 }

@@ -17,15 +17,15 @@ const REVISION = raw('results.xmin::text AS revision');
 export const RESULT_COLUMNS = `${INSERTED_COLUMNS}, version`;
 
 /** The columns of the JSON parameter: `OWN_COLUMNS`, and which values to take from the record. */
-const PARAMETER_COLUMNS = raw(`given(
+const PARAMETER_COLUMNS = raw(`new_result(
   result_id text, case_id text, input json, expected json, metadata json, tags text[], dataset_record_id text,
   dataset_record_version integer, output json, error json, scores jsonb, score_details json, trace_id text,
   session_id text, duration_ms double precision, trial_group text, trial_index integer, is_expected boolean,
   takes_input boolean, takes_expected boolean, takes_tags boolean)`);
 const SELECTED_VALUES = OWN_COLUMNS.map((column) =>
   (CASE_VALUES as readonly string[]).includes(column)
-    ? `CASE WHEN given.takes_${column} THEN record.${column} ELSE given.${column} END`
-    : `given.${column}`,
+    ? `CASE WHEN new_result.takes_${column} THEN record.${column} ELSE new_result.${column} END`
+    : `new_result.${column}`,
 ).join(', ');
 const ASSIGNMENTS = [
   ...OWN_COLUMNS.filter((column) => column !== 'result_id' && column !== 'case_id'),
@@ -99,7 +99,7 @@ export class ResultRepository {
       SELECT ${raw(takesValues ? SELECTED_VALUES : OWN_COLUMNS.join(', '))}, ${experimentId}, ${scope.workspaceId},
              ${at}::timestamptz, ${at}::timestamptz, ${scope.principalId}
       FROM json_to_recordset(${toRawJson(rows)}::json) AS ${PARAMETER_COLUMNS} ${takesValues ? joinRecord(scope) : empty}
-      ORDER BY given.case_id COLLATE "C"
+      ORDER BY new_result.case_id COLLATE "C"
       ON CONFLICT (experiment_id, case_id)
       ${replaces ? raw(`DO UPDATE SET ${ASSIGNMENTS}, version = results.version + 1`) : raw('DO NOTHING')}
       RETURNING result_id, case_id, version, ${REVISION}, tags, created_at, created_by, EXISTS (
@@ -224,6 +224,6 @@ const hasCases = ({ workspaceId }: Scope, experimentId: string, caseIds: readonl
 const joinRecord = ({ workspaceId }: Scope): Sql =>
   sql`LEFT JOIN LATERAL (
     SELECT input, expected, tags FROM record_versions
-    WHERE dataset_record_id = given.dataset_record_id AND version = given.dataset_record_version
-      AND workspace_id = ${workspaceId} AND (given.takes_input OR given.takes_expected OR given.takes_tags)
+    WHERE dataset_record_id = new_result.dataset_record_id AND version = new_result.dataset_record_version
+      AND workspace_id = ${workspaceId} AND (new_result.takes_input OR new_result.takes_expected OR new_result.takes_tags)
     OFFSET 0) record ON true`;

@@ -65,8 +65,8 @@ export class ScoreBatchRepository {
 
   /** Adds waiting targets to a batch, each once. Returns how many were new. */
   async addTargets(scope: Scope, id: string, targets: readonly ScoringTarget[]): Promise<number> {
-    const [row] = await this.database.query<{ added: number }>(sql`
-      WITH added AS (
+    const [row] = await this.database.query<{ inserted: number }>(sql`
+      WITH inserted AS (
         INSERT INTO score_batch_targets (score_batch_id, ordinal, trace_id, session_id, result_experiment_id, result_id,
                                          result_version, case_id)
         SELECT b.score_batch_id, t.ordinal, t.trace_id, t.session_id, t.result_experiment_id, t.result_id,
@@ -75,8 +75,8 @@ export class ScoreBatchRepository {
           trace_id text, session_id text, result_experiment_id text, result_id text, result_version integer, case_id text)
         WHERE b.score_batch_id = ${id} AND b.workspace_id = ${scope.workspaceId}
         ON CONFLICT DO NOTHING RETURNING 1
-      ) SELECT count(*) AS added FROM added`);
-    return row!.added;
+      ) SELECT count(*) AS inserted FROM inserted`);
+    return row!.inserted;
   }
 
   /** Returns the next waiting targets after an ordinal. */

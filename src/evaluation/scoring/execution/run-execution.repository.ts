@@ -86,7 +86,7 @@ export class RunExecutionRepository {
                      WHERE s.score_run_id = score_runs.score_run_id
                        AND s.workspace_id = score_runs.workspace_id) AS cost_usd,
                     (extract(epoch FROM deadline_at - now()) * 1000)::float8 AS ms_left
-          ), started AS (
+          ), started_batch AS (
             UPDATE score_batches b SET batch_status = 'running', started_at = now(), updated_at = now()
             FROM claimed c
             WHERE b.score_batch_id = c.score_batch_id AND b.workspace_id = c.workspace_id AND b.batch_status = 'queued'

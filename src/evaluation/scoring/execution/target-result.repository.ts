@@ -61,8 +61,8 @@ export class TargetResultRepository {
       prepared(
         'score-run.lock-targets',
         sql`SELECT count(pg_advisory_xact_lock(
-              hashtextextended(format('hosted score %s %s %s', r.scorer_id, r.scorer_version, given.id), 0)))
-            FROM unnest(${targets.map(ownIdOf)}::text[]) AS given(id) CROSS JOIN score_runs r WHERE ${isRun(run)}`,
+              hashtextextended(format('hosted score %s %s %s', r.scorer_id, r.scorer_version, ids.id), 0)))
+            FROM unnest(${targets.map(ownIdOf)}::text[]) AS ids(id) CROSS JOIN score_runs r WHERE ${isRun(run)}`,
       ),
     );
   }
@@ -89,7 +89,7 @@ export class TargetResultRepository {
         FROM (SELECT ${workspace_id}::text AS workspace_id, *
               FROM unnest(${experimentIds}::text[], ${targets.map((target) => target.result_id)}::text[])
                 AS ids(experiment_id, result_id)
-              OFFSET 0) given
+              OFFSET 0) keys
         JOIN results r USING (workspace_id, experiment_id, result_id)
         ORDER BY r.result_id FOR UPDATE OF r`,
     );
@@ -103,35 +103,35 @@ export class TargetResultRepository {
     const rows = await tx.query<{ ordinal: number }>(
       sql`WITH run AS MATERIALIZED (
           SELECT * FROM score_runs r WHERE ${isRun(run)} AND r.run_status = 'running'
-        ), given AS MATERIALIZED (
-          SELECT given.*, run.score_run_id, run.workspace_id, run.scorer_id, run.scorer_version, run.grain,
+        ), scored_target AS MATERIALIZED (
+          SELECT scored_target.*, run.score_run_id, run.workspace_id, run.scorer_id, run.scorer_version, run.grain,
                  run.created_by
-          FROM run CROSS JOIN json_to_recordset(${toRawJson(scored.map(toRow))}::json) AS given(
+          FROM run CROSS JOIN json_to_recordset(${toRawJson(scored.map(toRow))}::json) AS scored_target(
             ordinal integer, score_id text, target_kind text, target_id text, trace_id text, session_id text,
             experiment_id text, result_id text, result_version integer, case_id text, score float8, choice text,
             confidence float8, probabilities json, answers json, reasoning text, comment text, backend text, model text,
             error text, elapsed_ms integer, cost_usd float8, request_sha256 text, is_cached boolean, samples json,
             name text, detail json)
-        ), decided AS MATERIALIZED (
-          SELECT given.ordinal, r.experiment_id, r.result_id, r.workspace_id, given.name,
+        ), result_state AS MATERIALIZED (
+          SELECT scored_target.ordinal, r.experiment_id, r.result_id, r.workspace_id, scored_target.name,
                  e.experiment_status <> 'running' AS is_late,
-                 e.experiment_status = 'running' AND e.archived_at IS NULL AND (NOT r.scores ? given.name OR EXISTS (
+                 e.experiment_status = 'running' AND e.archived_at IS NULL AND (NOT r.scores ? scored_target.name OR EXISTS (
                    SELECT FROM score_runs earlier
-                   WHERE earlier.score_run_id = r.score_details -> given.name #>> '{metadata,score_run_id}'
-                     AND earlier.workspace_id = given.workspace_id AND earlier.scorer_id = given.scorer_id
-                     AND earlier.scorer_version <= given.scorer_version)) AS is_written
-          FROM given
+                   WHERE earlier.score_run_id = r.score_details -> scored_target.name #>> '{metadata,score_run_id}'
+                     AND earlier.workspace_id = scored_target.workspace_id AND earlier.scorer_id = scored_target.scorer_id
+                     AND earlier.scorer_version <= scored_target.scorer_version)) AS is_written
+          FROM scored_target
           CROSS JOIN LATERAL (
             SELECT experiment_status, archived_at FROM experiments
-            WHERE experiment_id = given.experiment_id AND workspace_id = given.workspace_id OFFSET 0
+            WHERE experiment_id = scored_target.experiment_id AND workspace_id = scored_target.workspace_id OFFSET 0
           ) e
           CROSS JOIN LATERAL (
             SELECT * FROM results
-            WHERE experiment_id = given.experiment_id AND result_id = given.result_id
-              AND workspace_id = given.workspace_id OFFSET 0
+            WHERE experiment_id = scored_target.experiment_id AND result_id = scored_target.result_id
+              AND workspace_id = scored_target.workspace_id OFFSET 0
           ) r
-          WHERE given.name IS NOT NULL AND r.version = given.result_version
-        ), stored AS (
+          WHERE scored_target.name IS NOT NULL AND r.version = scored_target.result_version
+        ), inserted AS (
           INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
                                      trace_id, session_id, experiment_id, result_id, result_version, case_id, score,
                                      choice, confidence, probabilities, answers, reasoning, backend, model, error,
@@ -140,33 +140,33 @@ export class TargetResultRepository {
                  experiment_id, result_id, result_version, case_id, score, choice, confidence, probabilities, answers,
                  reasoning, backend, model, error, elapsed_ms, cost_usd, request_sha256, is_cached, samples,
                  CASE WHEN name IS NOT NULL THEN coalesce(
-                   (SELECT is_written FROM decided WHERE decided.ordinal = given.ordinal), false) END
-          FROM given ORDER BY ordinal -- like the end of a run, which may insert the same keys
+                   (SELECT is_written FROM result_state WHERE result_state.ordinal = scored_target.ordinal), false) END
+          FROM scored_target ORDER BY ordinal -- like the end of a run, which may insert the same keys
           ON CONFLICT (score_run_id, ordinal) DO NOTHING
           RETURNING ordinal, created_at
-        ), scored AS MATERIALIZED (
-          SELECT given.*, stored.created_at, decided.is_late, decided.is_written,
-                 decided.ordinal IS NOT NULL OR given.result_id IS NULL AS is_current
-          FROM stored JOIN given USING (ordinal) LEFT JOIN decided USING (ordinal)
-          WHERE given.error IS NULL
-        ), earlier AS MATERIALIZED (
-          SELECT own.score_id, scored.score_id AS superseded_by_score_id, scored.created_at
-          FROM scored CROSS JOIN LATERAL (
+        ), new_score AS MATERIALIZED (
+          SELECT scored_target.*, inserted.created_at, result_state.is_late, result_state.is_written,
+                 result_state.ordinal IS NOT NULL OR scored_target.result_id IS NULL AS is_current
+          FROM inserted JOIN scored_target USING (ordinal) LEFT JOIN result_state USING (ordinal)
+          WHERE scored_target.error IS NULL
+        ), earlier_score AS MATERIALIZED (
+          SELECT own.score_id, new_score.score_id AS superseded_by_score_id, new_score.created_at
+          FROM new_score CROSS JOIN LATERAL (
             SELECT * FROM scores
-            WHERE scores.workspace_id = scored.workspace_id AND source = 'hosted' AND superseded_at IS NULL
+            WHERE scores.workspace_id = new_score.workspace_id AND source = 'hosted' AND superseded_at IS NULL
               AND (scores.scorer_id, scores.scorer_version, scores.target_kind, scores.target_id)
-                  >= (scored.scorer_id, scored.scorer_version, scored.target_kind, scored.target_id)
+                  >= (new_score.scorer_id, new_score.scorer_version, new_score.target_kind, new_score.target_id)
             ORDER BY scorer_id, scorer_version, target_kind, target_id LIMIT 1
           ) own
-          WHERE scored.is_current AND own.scorer_id = scored.scorer_id AND own.scorer_version = scored.scorer_version
-            AND own.target_kind = scored.target_kind AND own.target_id = scored.target_id
+          WHERE new_score.is_current AND own.scorer_id = new_score.scorer_id AND own.scorer_version = new_score.scorer_version
+            AND own.target_kind = new_score.target_kind AND own.target_id = new_score.target_id
         ), superseded AS (
-          UPDATE scores SET superseded_by_score_id = earlier.superseded_by_score_id, superseded_at = earlier.created_at
-          FROM earlier
-          WHERE scores.workspace_id = ${run.workspace_id} AND scores.score_id = ANY (ARRAY(SELECT score_id FROM earlier))
-            AND scores.score_id = earlier.score_id AND scores.superseded_at IS NULL
-          RETURNING scores.score_id, earlier.superseded_by_score_id
-        ), listed AS (
+          UPDATE scores SET superseded_by_score_id = earlier_score.superseded_by_score_id, superseded_at = earlier_score.created_at
+          FROM earlier_score
+          WHERE scores.workspace_id = ${run.workspace_id} AND scores.score_id = ANY (ARRAY(SELECT score_id FROM earlier_score))
+            AND scores.score_id = earlier_score.score_id AND scores.superseded_at IS NULL
+          RETURNING scores.score_id, earlier_score.superseded_by_score_id
+        ), inserted_score AS (
           INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
                               target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id,
                               score, label, answers, comment, score_run_id, supersedes_score_id, superseded_at,
@@ -174,42 +174,42 @@ export class TargetResultRepository {
           SELECT score_id, workspace_id, scorer_id, scorer_version, scorer.scorer_kind, scorer.name, 'hosted',
                  target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id, score, choice,
                  answers, comment, score_run_id,
-                 (SELECT max(score_id) FROM superseded WHERE superseded.superseded_by_score_id = scored.score_id),
+                 (SELECT max(score_id) FROM superseded WHERE superseded.superseded_by_score_id = new_score.score_id),
                  CASE WHEN NOT is_current THEN created_at END, created_at, created_by
-          FROM scored CROSS JOIN (
+          FROM new_score CROSS JOIN (
             SELECT s.scorer_kind, s.name FROM run JOIN scorers s USING (workspace_id, scorer_id)
           ) scorer
-        ), written AS (
+        ), updated_result AS (
           UPDATE results
-          SET scores = results.scores || jsonb_build_object(scored.name, scored.score), updated_at = now(),
+          SET scores = results.scores || jsonb_build_object(new_score.name, new_score.score), updated_at = now(),
               score_details = (
                 SELECT json_object_agg(key, value) FROM (
-                  SELECT key, value FROM json_each(results.score_details) WHERE key <> scored.name
-                  UNION ALL SELECT scored.name, scored.detail) merged)
-          FROM scored
+                  SELECT key, value FROM json_each(results.score_details) WHERE key <> new_score.name
+                  UNION ALL SELECT new_score.name, new_score.detail) merged)
+          FROM new_score
           WHERE results.workspace_id = ${run.workspace_id}
-            AND results.experiment_id = ANY (ARRAY(SELECT DISTINCT experiment_id FROM decided))
-            AND results.result_id = ANY (ARRAY(SELECT result_id FROM decided))
-            AND results.experiment_id = scored.experiment_id AND results.result_id = scored.result_id
-            AND scored.is_written
+            AND results.experiment_id = ANY (ARRAY(SELECT DISTINCT experiment_id FROM result_state))
+            AND results.result_id = ANY (ARRAY(SELECT result_id FROM result_state))
+            AND results.experiment_id = new_score.experiment_id AND results.result_id = new_score.result_id
+            AND new_score.is_written
         ), hidden AS (
           UPDATE result_scores s SET is_shown = false
-          FROM scored
+          FROM new_score
           WHERE s.workspace_id = ${run.workspace_id}
-            AND s.experiment_id = ANY (ARRAY(SELECT DISTINCT experiment_id FROM decided))
-            AND s.result_id = ANY (ARRAY(SELECT result_id FROM decided))
-            AND s.experiment_id = scored.experiment_id AND s.result_id = scored.result_id
-            AND s.scorer = scored.name AND s.is_shown AND scored.is_written
-            AND NOT (s.source = 'hosted' AND s.scorer_version = scored.scorer_version)
-        ), counted AS (
-          INSERT INTO result_scores AS kept (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
-                                             scorer_id, score, is_shown, is_late)
+            AND s.experiment_id = ANY (ARRAY(SELECT DISTINCT experiment_id FROM result_state))
+            AND s.result_id = ANY (ARRAY(SELECT result_id FROM result_state))
+            AND s.experiment_id = new_score.experiment_id AND s.result_id = new_score.result_id
+            AND s.scorer = new_score.name AND s.is_shown AND new_score.is_written
+            AND NOT (s.source = 'hosted' AND s.scorer_version = new_score.scorer_version)
+        ), upserted_score AS (
+          INSERT INTO result_scores AS existing (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
+                                                 scorer_id, score, is_shown, is_late)
           SELECT experiment_id, name, scorer_version, result_id, 'hosted', workspace_id, scorer_id, score, is_written,
                  is_late
-          FROM scored WHERE is_written IS NOT NULL
+          FROM new_score WHERE is_written IS NOT NULL
           ${REPLACE_SCORE}
         )
-        SELECT ordinal FROM stored`,
+        SELECT ordinal FROM inserted`,
     );
     return new Set(rows.map(({ ordinal }) => ordinal));
   }

@@ -122,7 +122,7 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
   /** Stores the progress of a rule. Returns false, and writes nothing, if the rule has changed since it was read. */
   async advance(tx: Tx, scope: Scope, rule: ScoringRuleEntity, step: RuleStep): Promise<boolean> {
     const { position, runId } = step;
-    const moved = await tx.query(
+    const updated = await tx.query(
       prepared(
         'scoring-rule.advance',
         sql`UPDATE scoring_rules
@@ -139,7 +139,7 @@ export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity
           RETURNING 1`,
       ),
     );
-    return moved.length > 0;
+    return updated.length > 0;
   }
 
   /**

@@ -52,14 +52,14 @@ export class ScoreBatchProgressRepository {
         'score-batch.start-runs',
         sql`WITH batch AS MATERIALIZED (
             SELECT * FROM score_batches WHERE ${isBatch(scope, id)}
-          ), taken AS (
+          ), deleted AS (
             DELETE FROM score_batch_targets WHERE score_batch_id = (SELECT score_batch_id FROM batch)
               AND ordinal = ANY (ARRAY(
                 SELECT ordinal FROM score_batch_targets WHERE score_batch_id = (SELECT score_batch_id FROM batch)
                 ORDER BY ordinal LIMIT cardinality(${runIds}::text[]) * ${targetsMax}::integer))
             RETURNING *
-          ), placed AS MATERIALIZED (
-            SELECT *, (row_number() OVER (ORDER BY ordinal) - 1)::integer AS place FROM taken
+          ), claimed AS MATERIALIZED (
+            SELECT *, (row_number() OVER (ORDER BY ordinal) - 1)::integer AS place FROM deleted
           ), run AS (
             INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
                                     concurrency, total, max_cost_usd, uses_cache, created_at, updated_at, created_by,
@@ -68,7 +68,7 @@ export class ScoreBatchProgressRepository {
                    b.experiment_id, b.grain, b.concurrency, p.total, ${maxCostUsd}::float8, b.uses_cache, now(), now(),
                    b.created_by, b.score_batch_id
             FROM batch b CROSS JOIN (
-              SELECT place / ${targetsMax}::integer AS run, count(*) AS total FROM placed GROUP BY 1
+              SELECT place / ${targetsMax}::integer AS run, count(*) AS total FROM claimed GROUP BY 1
             ) p
             RETURNING score_run_id
           ), target AS (
@@ -76,8 +76,8 @@ export class ScoreBatchProgressRepository {
                                        result_version, case_id)
             SELECT (${runIds}::text[])[place / ${targetsMax}::integer + 1], place % ${targetsMax}::integer, trace_id,
                    session_id, result_experiment_id, result_id, result_version, case_id
-            FROM placed
-          ), counted AS (
+            FROM claimed
+          ), updated AS (
             UPDATE score_batches SET run_count = run_count + (SELECT count(*) FROM run) WHERE ${isBatch(scope, id)}
           )
           SELECT score_run_id FROM run`,

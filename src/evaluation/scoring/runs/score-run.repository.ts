@@ -133,22 +133,22 @@ export class ScoreRunRepository {
   /** Ends an open run, with an error for each target without a result. Returns false if the run has already ended. */
   async end(tx: Tx, scope: Scope, id: string, end: RunEnd): Promise<boolean> {
     const { workspaceId } = scope;
-    const moved = await tx.query(sql`
+    const ended = await tx.query(sql`
       UPDATE score_runs
       SET run_status = 'failed', failure_code = ${end.code}, failure_detail = ${end.detail}, finished_at = now(),
           updated_at = now(), lease_token = NULL, lease_expires_at = NULL
       WHERE score_run_id = ${id} AND workspace_id = ${workspaceId} AND run_status IN ('queued', 'running')
       RETURNING 1`);
-    if (moved.length === 0) return false;
+    if (ended.length === 0) return false;
     await tx.query(sql`
       INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
                                  trace_id, session_id, experiment_id, result_id, result_version, case_id, error,
                                  elapsed_ms)
-      SELECT r.score_run_id, t.ordinal, given.score_id, r.workspace_id, r.scorer_id, r.scorer_version, r.grain,
+      SELECT r.score_run_id, t.ordinal, ids.score_id, r.workspace_id, r.scorer_id, r.scorer_version, r.grain,
              t.trace_id, t.session_id, ${raw(RESULT_OF_TARGET)}, ${end.error}, 0
       FROM score_runs r JOIN score_targets t USING (score_run_id)
-      JOIN unnest(${end.scoreIds}::text[]) WITH ORDINALITY AS given(score_id, position)
-        ON given.position = t.ordinal + 1
+      JOIN unnest(${end.scoreIds}::text[]) WITH ORDINALITY AS ids(score_id, position)
+        ON ids.position = t.ordinal + 1
       WHERE r.score_run_id = ${id} AND r.workspace_id = ${workspaceId}
       ORDER BY t.ordinal -- like a worker, which may insert the same keys
       ON CONFLICT (score_run_id, ordinal) DO NOTHING`);
@@ -182,10 +182,10 @@ export class ScoreRunRepository {
     const rows = await on.query<{ target_id: string; is_taken: boolean }>(
       sql`SELECT target_id, bool_or(is_taken) AS is_taken FROM (
             SELECT s.target_id, s.error IS NULL AS is_taken
-            FROM unnest(${ids}::text[]) AS given(id) CROSS JOIN LATERAL (
+            FROM unnest(${ids}::text[]) AS ids(id) CROSS JOIN LATERAL (
               SELECT target_id, error FROM score_results
               WHERE workspace_id = (SELECT ${workspaceId}) AND scorer_id = (SELECT ${scorer_id})
-                AND scorer_version = ${scorer_version} AND grain = ${grain} AND target_id = given.id OFFSET 0
+                AND scorer_version = ${scorer_version} AND grain = ${grain} AND target_id = ids.id OFFSET 0
             ) s
             UNION ALL
             SELECT t.target_id, true FROM score_runs r CROSS JOIN LATERAL (
@@ -198,13 +198,13 @@ export class ScoreRunRepository {
               AND NOT EXISTS (
                 SELECT 1 FROM score_results s WHERE s.score_run_id = r.score_run_id AND s.ordinal = t.ordinal)
             UNION ALL
-            SELECT w.target_id, true FROM unnest(${ids}::text[]) AS given(id) CROSS JOIN LATERAL (
+            SELECT w.target_id, true FROM unnest(${ids}::text[]) AS ids(id) CROSS JOIN LATERAL (
               SELECT t.target_id FROM score_batch_targets t JOIN score_batches b USING (score_batch_id)
-              WHERE t.target_id = given.id AND b.workspace_id = ${workspaceId} AND b.scorer_id = ${scorer_id}
+              WHERE t.target_id = ids.id AND b.workspace_id = ${workspaceId} AND b.scorer_id = ${scorer_id}
                 AND b.scorer_version = ${scorer_version} AND b.grain = ${grain}
                 AND b.batch_status IN ('queued', 'running') OFFSET 0
             ) w
-          ) known GROUP BY target_id`,
+          ) targets GROUP BY target_id`,
     );
     return new Map(rows.map(({ target_id, is_taken }) => [target_id, is_taken]));
   }

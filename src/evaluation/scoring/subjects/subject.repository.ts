@@ -38,8 +38,8 @@ export class SubjectRepository {
             FROM (
               SELECT r.*, size, sum(size) OVER (ORDER BY size, r.result_id ROWS UNBOUNDED PRECEDING) <= ${maxBytes} AS fits
               FROM (SELECT ${scope.workspaceId}::text AS workspace_id, *
-                    FROM unnest(${experimentIds}::text[], ${resultIds}::text[]) AS keys(experiment_id, result_id)
-                    OFFSET 0) given
+                    FROM unnest(${experimentIds}::text[], ${resultIds}::text[]) AS ids(experiment_id, result_id)
+                    OFFSET 0) keys
               JOIN results r USING (workspace_id, experiment_id, result_id)
               CROSS JOIN LATERAL (
                 SELECT coalesce(octet_length(r.input::text), 0) + coalesce(octet_length(r.output::text), 0)

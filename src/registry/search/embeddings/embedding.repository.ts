@@ -86,10 +86,10 @@ export class EmbeddingRepository {
     const parts = results.map(({ vector }) => vector && partsLiteral(vector));
     await this.database.query(
       sql`UPDATE search_embeddings e
-        SET identity = ${identity}, parts = given.parts::cube[], is_pending = false, attempts = 0
+        SET identity = ${identity}, parts = input.parts::cube[], is_pending = false, attempts = 0
         FROM unnest(${ids}::bigint[], ${revisions}::integer[], ${parts}::text[])
-          AS given(document_id, revision, parts)
-        WHERE e.document_id = given.document_id AND e.revision = given.revision`,
+          AS input(document_id, revision, parts)
+        WHERE e.document_id = input.document_id AND e.revision = input.revision`,
     );
   }
 
@@ -101,8 +101,8 @@ export class EmbeddingRepository {
       hasFailed
         ? sql`UPDATE search_embeddings e SET attempts = attempts + 1, due_at = now() + interval '1 second'
               * least(${RETRY_MAX_S}::float8, ${RETRY_S}::float8 * 2 ^ least(attempts, 20))
-            FROM unnest(${ids}::bigint[], ${revisions}::integer[]) AS given(document_id, revision)
-            WHERE e.document_id = given.document_id AND e.revision = given.revision`
+            FROM unnest(${ids}::bigint[], ${revisions}::integer[]) AS input(document_id, revision)
+            WHERE e.document_id = input.document_id AND e.revision = input.revision`
         : sql`UPDATE search_embeddings SET due_at = now() WHERE document_id = ANY (${ids}::bigint[])`,
     );
   }
