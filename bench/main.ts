@@ -77,9 +77,9 @@ const SEPARATE: Record<string, () => Promise<void>> = { attacks };
 
 /** Runs the benchmarks named on the command line, or all of {@link CASES}. */
 async function main(names: string[]): Promise<void> {
-  const known = { ...CASES, ...SEPARATE };
-  const unknown = names.find((name) => !known[name]);
-  if (unknown) throw new Error(`Unknown benchmark ${unknown}. Available: ${Object.keys(known).join(', ')}.`);
+  const cases = { ...CASES, ...SEPARATE };
+  const unknown = names.find((name) => !cases[name]);
+  if (unknown) throw new Error(`Unknown benchmark ${unknown}. Available: ${Object.keys(cases).join(', ')}.`);
   process.stdout.write(
     `Node ${process.version}, ${os.cpus().length} cores (${os.cpus()[0]?.model.trim()})\n`,
   );

@@ -116,14 +116,14 @@ async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
   const comparisons = new ComparisonRepository(direct.database);
   const experiments: ComparedExperiment[] = [];
   for (const id of ids) experiments.push((await comparisons.find(scope, id))!);
-  const chosen = Array.from({ length: SCORERS }, (_, n) => ({ scorer: `scorer ${n + 1}`, version: 0 }));
+  const scorers = Array.from({ length: SCORERS }, (_, n) => ({ scorer: `scorer ${n + 1}`, version: 0 }));
   await comparisons.inSnapshot(async (tx) => {
     for (const id of ids) await comparisons.scoredVersions(tx, scope, id, null);
     for (const id of ids) {
       let last = '';
       await comparisons.readResults(tx, scope, id, ({ resultIds }) => (last = resultIds.at(-1)!));
       const reading = { results: RESULTS, last, allowMismatch: false };
-      await comparisons.readScores(tx, scope, id, chosen, reading, () => undefined);
+      await comparisons.readScores(tx, scope, id, scorers, reading, () => undefined);
     }
   });
   const pageOf = (id: string): string[] =>

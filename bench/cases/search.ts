@@ -122,13 +122,13 @@ async function recall(bench: Bench, size: number): Promise<void> {
   for (const text of texts) exact.push(await nearest(text));
   await new VectorIndexRepository(on).isUsable();
   await new VectorIndexRepository(on).create(BUILTIN_IDENTITY, BUILTIN_DIMENSIONS);
-  let found = 0;
+  let hits = 0;
   for (const [at, text] of texts.entries()) {
     const ids = new Set(await nearest(text));
-    found += exact[at]!.filter((id) => ids.has(id)).length;
+    hits += exact[at]!.filter((id) => ids.has(id)).length;
   }
   bench.line(
-    `search by pgvector in ${size} documents: finds ${((found / QUERIES) * 10).toFixed(1)} % of the nearest 10`,
+    `search by pgvector in ${size} documents: finds ${((hits / QUERIES) * 10).toFixed(1)} % of the nearest 10`,
   );
   await pglite.close();
 }

@@ -285,11 +285,11 @@ function matchesJson(sample: unknown, value: unknown): boolean {
   if (typeof sample === 'string') return typeof value === 'string' && matchesText(sample, value);
   if (Array.isArray(sample)) {
     if (!Array.isArray(value)) return false;
-    const shown = sample.at(-1) === '…' ? sample.slice(0, -1) : sample;
-    const isWhole = shown.length === sample.length;
+    const prefix = sample.at(-1) === '…' ? sample.slice(0, -1) : sample;
+    const isWhole = prefix.length === sample.length;
     return (
-      (isWhole ? value.length === shown.length : value.length >= shown.length) &&
-      shown.every((one, index) => matchesJson(one, value[index]))
+      (isWhole ? value.length === prefix.length : value.length >= prefix.length) &&
+      prefix.every((one, index) => matchesJson(one, value[index]))
     );
   }
   if (typeof sample === 'object' && sample !== null) {

@@ -127,8 +127,8 @@ export function responseHeaders(raw: RawHeaders, status: number, canHaveTrailers
 
 /** Returns the trailers of an upstream's response that may be forwarded. */
 export const trailersOf = (raw: RawHeaders): [string, string][] => {
-  const kept = filtered(raw, (name) => !NOT_IN_TRAILERS.has(name));
-  return kept.flatMap((name, at) => (at % 2 === 0 ? [[name, kept[at + 1]!] as [string, string]] : []));
+  const trailers = filtered(raw, (name) => !NOT_IN_TRAILERS.has(name));
+  return trailers.flatMap((name, at) => (at % 2 === 0 ? [[name, trailers[at + 1]!] as [string, string]] : []));
 };
 
 /** Returns the values of a header, joined with commas, or undefined. */
@@ -138,11 +138,11 @@ export function valueOf(raw: RawHeaders, name: string): string | undefined {
 }
 
 function filtered(raw: RawHeaders, isKept: (name: string) => boolean): string[] {
-  const kept: string[] = [];
+  const headers: string[] = [];
   for (let at = 0; at < raw.length; at += 2) {
-    if (isKept(raw[at]!.toLowerCase())) kept.push(raw[at]!, raw[at + 1]!);
+    if (isKept(raw[at]!.toLowerCase())) headers.push(raw[at]!, raw[at + 1]!);
   }
-  return kept;
+  return headers;
 }
 
 /** Returns the header names in `Connection`, which apply to this hop only. */

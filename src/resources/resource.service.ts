@@ -292,8 +292,8 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
    * the other resource once the write has failed.
    */
   protected async checkNameFree(tx: Tx, scope: S, row: Row): Promise<void> {
-    const known = await this.findNamed(scope, row, tx);
-    if (known && this.idOf(known) !== this.idOf(row)) throw this.duplicateOf(scope, known);
+    const existing = await this.findNamed(scope, row, tx);
+    if (existing && this.idOf(existing) !== this.idOf(row)) throw this.duplicateOf(scope, existing);
   }
 
   /** Finds the live resource with the name of a row. */
@@ -304,8 +304,8 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   }
 
   /** Returns the 409 for a name that is taken, with the id of the resource that has it if the caller may read it. */
-  private duplicateOf(scope: S, known: Row | null): Problem {
-    const isShown = known && this.isReadable(scope, known);
-    return new NameConflict(takenDetail(this.kind, isShown ? this.idOf(known) : undefined));
+  private duplicateOf(scope: S, existing: Row | null): Problem {
+    const isShown = existing && this.isReadable(scope, existing);
+    return new NameConflict(takenDetail(this.kind, isShown ? this.idOf(existing) : undefined));
   }
 }

@@ -87,10 +87,10 @@ const rejectedBy = (signal: AbortSignal): Promise<never> =>
   });
 
 function readProblem(error: unknown, late: Problem): unknown {
-  const known = error instanceof Problem ? error : problemOfDatabaseError(error);
-  if (known?.code === 'request_timeout') {
+  const databaseProblem = error instanceof Problem ? error : problemOfDatabaseError(error);
+  if (databaseProblem?.code === 'request_timeout') {
     return problem.unavailable(late.detail, { headers: RETRY, cause: error });
   }
-  const isOutage = known?.code === 'service_unavailable' && known !== late;
+  const isOutage = databaseProblem?.code === 'service_unavailable' && databaseProblem !== late;
   return isOutage ? problem.unavailable(UNREADABLE, { headers: RETRY, cause: error }) : error;
 }

@@ -46,6 +46,6 @@ function refusalOf(rule: AccessRule | undefined, scope: ServiceRequest['scope'])
   const roles = `Requires the role ${needed.join(' or ')}`;
   if (rule?.kind === 'roles_everywhere') return `${roles} in the whole organization.`;
   if (!scope || !('workspaceId' in scope)) return `${roles}.`;
-  const held = reduceRoles(scope.roles).join(', ');
-  return `${roles} in the workspace of ${WORKSPACE_HEADER}. Your roles there: ${held || 'none'}.`;
+  const ownRoles = reduceRoles(scope.roles).join(', ');
+  return `${roles} in the workspace of ${WORKSPACE_HEADER}. Your roles there: ${ownRoles || 'none'}.`;
 }

@@ -64,24 +64,24 @@ export class ByteBudget {
   }
 
   private lease(owner: string): ByteLease {
-    let held = 0;
+    let leaseBytes = 0;
     let isReleased = false;
     const tryGrow = (bytes: number): boolean => {
       if (isReleased) return true;
-      if (!this.fits(owner, held, bytes)) return false;
-      held += bytes;
+      if (!this.fits(owner, leaseBytes, bytes)) return false;
+      leaseBytes += bytes;
       this.add(owner, bytes);
       return true;
     };
     return {
       get bytes() {
-        return held;
+        return leaseBytes;
       },
       tryGrow,
       tryResize: (bytes) => {
-        if (bytes >= held || isReleased) return tryGrow(bytes - held);
-        this.add(owner, bytes - held);
-        held = bytes;
+        if (bytes >= leaseBytes || isReleased) return tryGrow(bytes - leaseBytes);
+        this.add(owner, bytes - leaseBytes);
+        leaseBytes = bytes;
         return true;
       },
       grow: (bytes) => {
@@ -92,17 +92,17 @@ export class ByteBudget {
       },
       release: () => {
         isReleased = true;
-        this.add(owner, -held);
-        held = 0;
+        this.add(owner, -leaseBytes);
+        leaseBytes = 0;
       },
     };
   }
 
-  private fits(owner: string, held: number, bytes: number): boolean {
+  private fits(owner: string, leaseBytes: number, bytes: number): boolean {
     const { total, share = total, admitsOversized = false } = this.options;
     const used = this.usedBy(owner);
     const isWithin = (limit: number, inUse: number): boolean =>
-      inUse + bytes <= limit || (admitsOversized && inUse === held);
+      inUse + bytes <= limit || (admitsOversized && inUse === leaseBytes);
     return isWithin(total, this.usedBytes) && isWithin(share, used);
   }
 

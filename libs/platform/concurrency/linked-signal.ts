@@ -10,8 +10,8 @@ export interface LinkedSignal {
  * Creates a signal that is aborted with the first of the given signals, for the same reason. Ignores undefined signals.
  * Call `unlink` when done: unlike with `AbortSignal.any`, the given signals then no longer keep this one alive.
  */
-export function linkedSignal(...given: readonly (AbortSignal | undefined)[]): LinkedSignal {
-  const signals = given.filter((signal) => signal !== undefined);
+export function linkedSignal(...sources: readonly (AbortSignal | undefined)[]): LinkedSignal {
+  const signals = sources.filter((signal) => signal !== undefined);
   const controller = new AbortController();
   setMaxListeners(0, controller.signal); // each piece of work adds a listener: this is not a leak
   const abort = (event: Event): void => controller.abort((event.target as AbortSignal).reason);

@@ -46,11 +46,11 @@ export async function readBody(request: ServiceRequest, rules: BodyRules): Promi
   }
   const body = codings.length === 0 && announced > BLOCK_BYTES ? new SizedBody(announced) : new Blocks();
   async function* stored(): AsyncGenerator<Buffer, void, undefined> {
-    let held = 0;
+    let reservedBytes = 0;
     for await (const chunk of receiveBody(request, encodedLimit(limit, codings), { timeoutMs })) {
       const size = Math.max(announced, body.size + chunk.length);
-      lease.grow(size - held);
-      held = size;
+      lease.grow(size - reservedBytes);
+      reservedBytes = size;
       body.append(chunk);
       yield chunk;
     }

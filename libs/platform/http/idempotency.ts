@@ -166,8 +166,8 @@ function workspaceOf({ body, workspaceId }: Reply): string | null {
 /** Throws 403 if the caller has lost the route's role in the workspace of a stored response, where guards cannot check it. */
 function checkAccess({ user, rule }: ServiceRequest, workspaceId: string | null): void {
   if (!user || rule?.kind !== 'roles_somewhere' || workspaceId === null) return;
-  const held = rolesIn(user, workspaceId);
-  if (rule.anyOf.some((role) => held.has(role))) return;
+  const roles = rolesIn(user, workspaceId);
+  if (rule.anyOf.some((role) => roles.has(role))) return;
   throw problem.accessDenied(`Requires the role ${rule.anyOf.join(' or ')} in the workspace.`);
 }
 

@@ -81,8 +81,8 @@ export const IsOneOf =
   (target, property) => {
     const { each = false, ...api } = options;
     const member = String(property);
-    const known = (Reflect.getMetadata(VALUES, target) as OneOf[] | undefined) ?? [];
-    const others = known.filter((one) => one.member !== member); // a subclass may know other values
+    const entries = (Reflect.getMetadata(VALUES, target) as OneOf[] | undefined) ?? [];
+    const others = entries.filter((one) => one.member !== member); // a subclass may know other values
     Reflect.defineMetadata(VALUES, [...others, { member, values, each }], target);
     IsString({ each })(target, property);
     ApiProperty({ ...api, enum: [...values], isArray: each } as ApiPropertyOptions)(target, property);

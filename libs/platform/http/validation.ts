@@ -170,11 +170,11 @@ export function checkValues(dto: object): void {
 export function valueErrors(dto: object, pointer: string): FieldError[] {
   const { values, nested } = shapeOf(dto.constructor as Constructor);
   const source = dto as Record<string, unknown>;
-  const own = values.flatMap(({ member, values: known, each }) => {
+  const own = values.flatMap(({ member, values: options, each }) => {
     const input = source[member];
     const isUnknown = (value: unknown): boolean =>
-      value !== undefined && value !== null && !known.includes(value as string);
-    const detail = `must be one of ${known.join(', ')}`;
+      value !== undefined && value !== null && !options.includes(value as string);
+    const detail = `must be one of ${options.join(', ')}`;
     const place = `${pointer}/${member}`;
     if (!each || !Array.isArray(input)) return isUnknown(input) ? [{ pointer: place, detail }] : [];
     return input.flatMap((value: unknown, i) =>

@@ -86,15 +86,15 @@ function encode(prefix: IdPrefix, uuid: Uint8Array): string {
   let text = `${prefix}_`;
   let buffered = 0;
   // 128 bits in 26 groups of five bits: the first group begins with two zero bits
-  let held = 2;
+  let bufferedBits = 2;
   for (const byte of uuid) {
     buffered = (buffered << 8) | byte;
-    held += 8;
-    while (held >= 5) {
-      held -= 5;
-      text += ALPHABET.charAt((buffered >>> held) & 31);
+    bufferedBits += 8;
+    while (bufferedBits >= 5) {
+      bufferedBits -= 5;
+      text += ALPHABET.charAt((buffered >>> bufferedBits) & 31);
     }
-    buffered &= (1 << held) - 1;
+    buffered &= (1 << bufferedBits) - 1;
   }
   return text;
 }

@@ -81,16 +81,16 @@ export function condense(value: unknown, outline: Outline): Condensed {
     object: Record<string, unknown>,
     { members, ignored }: Extract<Outline, { kind: 'object' }>,
   ): ObjectParts => {
-    const known: [string, Condensed][] = [];
+    const parts: [string, Condensed][] = [];
     for (const [name, expected] of Object.entries(members)) {
-      if (Object.hasOwn(object, name)) known.push([name, condensed(object[name], expected)]);
+      if (Object.hasOwn(object, name)) parts.push([name, condensed(object[name], expected)]);
     }
     const unknown: string[] = [];
     for (const name in object) {
       if (unknown.length === UNKNOWN_MAX) break;
       if (!Object.hasOwn(members, name) && !ignored.has(name)) unknown.push(name);
     }
-    return { members: known, unknown };
+    return { members: parts, unknown };
   };
   return condensed(value, outline);
 }

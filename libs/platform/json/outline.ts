@@ -32,14 +32,14 @@ export type Outline =
   /** An object with arbitrary member names. */
   | { readonly kind: 'map'; readonly of: Outline };
 
-const known = new WeakMap<Outline, boolean>();
+const freeForms = new WeakMap<Outline, boolean>();
 
 /** Tells whether a body of this form can contain free-form values, or elements that are validated one by one. */
 export function hasFreeForm(outline: Outline): boolean {
-  let has = known.get(outline);
+  let has = freeForms.get(outline);
   if (has === undefined) {
     has = containsFreeForm(outline);
-    known.set(outline, has);
+    freeForms.set(outline, has);
   }
   return has;
 }

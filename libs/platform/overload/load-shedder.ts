@@ -182,10 +182,10 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
     }
     serviceRequest.verified = (verified) => {
       // a closed response has already released its lease
-      const moved = response.closed || response.destroyed ? undefined : this.inFlight.tryAcquire(verified, 1);
-      if (!moved) return;
+      const newLease = response.closed || response.destroyed ? undefined : this.inFlight.tryAcquire(verified, 1);
+      if (!newLease) return;
       lease.release();
-      lease = moved;
+      lease = newLease;
       onLeave?.();
     };
     next();

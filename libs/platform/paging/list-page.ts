@@ -116,9 +116,9 @@ async function readFiltered<Row>(
   let { offset, cursor } = order;
   for (let limit = Math.max(order.limit, FIRST_BATCH); ; limit = Math.min(limit * 2, BATCH_MAX)) {
     const rows = await readRows<Row>(on, spec, where, { ...order, limit, offset: 0, cursor });
-    const kept = spec.keep ? ((await spec.keep(rows)) as Keyed<Row>[]) : rows;
-    page.push(...kept.slice(offset));
-    offset = Math.max(0, offset - kept.length);
+    const matches = spec.keep ? ((await spec.keep(rows)) as Keyed<Row>[]) : rows;
+    page.push(...matches.slice(offset));
+    offset = Math.max(0, offset - matches.length);
     const last = rows.length > limit ? rows.at(-1) : undefined;
     if (!last || page.length > order.limit) return page.slice(0, order.limit + 1);
     cursor = cursorAfter(last, order);

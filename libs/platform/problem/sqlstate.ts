@@ -136,8 +136,8 @@ export function problemOfDatabaseError(error: unknown): Problem | null {
   if (typeof message === 'string' && POOL_EXHAUSTED.test(message)) {
     return new Problem(BUSY.code, BUSY.detail, { headers: RETRY, cause: error });
   }
-  const lost =
+  const isConnectionLost =
     (typeof code === 'string' && SOCKET_CODES.has(code)) ||
     (typeof message === 'string' && LOST_CONNECTION.test(message));
-  return lost ? new Problem(UNREACHABLE.code, UNREACHABLE.detail, { headers: RETRY, cause: error }) : null;
+  return isConnectionLost ? new Problem(UNREACHABLE.code, UNREACHABLE.detail, { headers: RETRY, cause: error }) : null;
 }

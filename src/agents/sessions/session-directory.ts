@@ -27,7 +27,7 @@ export class SessionDirectory {
   constructor(private readonly sessions: SessionDirectoryRepository) {}
 
   /** Returns which of these agents are in the workspace, including archived ones. */
-  async knownAgents(scope: Scope, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  async existingAgents(scope: Scope, ids: readonly string[]): Promise<ReadonlySet<string>> {
     return new Set(await this.sessions.findAgents(scope, ids));
   }
 

@@ -157,10 +157,10 @@ export class AnnotationQueueService extends WorkspaceResourceService<
 
   /** Returns scorers in the order of the ids. Errors: 404 for an unknown scorer, 400 for one that is not of kind `human`. */
   private async humanScorers(scope: Scope, ids: readonly string[]): Promise<ScorerEntity[]> {
-    const known = new Map((await this.scorers.findMany(scope, ids)).map((row) => [row.scorer_id, row]));
+    const byId = new Map((await this.scorers.findMany(scope, ids)).map((row) => [row.scorer_id, row]));
     const errors: FieldError[] = [];
     const scorers = ids.map((id, index) => {
-      const scorer = known.get(id);
+      const scorer = byId.get(id);
       const pointer = `/scorer_ids/${index}`;
       if (!scorer) throw problem.unknownReference(pointer, 'scorer', id);
       if (scorer.scorer_kind !== 'human') {

@@ -70,12 +70,12 @@ export class TargetDirectory {
   async traces(scope: Scope, ids: string[]): Promise<Map<string, string | null>> {
     if (ids.length === 0) return new Map();
     const stored = await this.traceStore.traceRefs(scope, { trace_ids: ids }, ids.length);
-    const known = new Map(stored.map((trace) => [trace.trace_id, trace.session_id]));
-    const rest = ids.filter((id) => !known.has(id));
+    const sessionOfTrace = new Map(stored.map((trace) => [trace.trace_id, trace.session_id]));
+    const rest = ids.filter((id) => !sessionOfTrace.has(id));
     for (const { trace_id, session_id } of await this.results.newestOfTraces(scope, rest)) {
-      known.set(trace_id!, session_id);
+      sessionOfTrace.set(trace_id!, session_id);
     }
-    return known;
+    return sessionOfTrace;
   }
 
   /** Returns the ids of the sessions that exist. */
@@ -83,10 +83,10 @@ export class TargetDirectory {
     if (ids.length === 0) return new Set();
     const stored = await this.traceStore.sessionRefs(scope, { session_ids: ids }, ids.length);
     const ofAgents = await this.agents.lastMessages(scope, ids);
-    const known = new Set([...stored.map((session) => session.session_id), ...ofAgents.keys()]);
-    const rest = ids.filter((id) => !known.has(id));
-    for (const { session_id } of await this.results.newestOfSessions(scope, rest)) known.add(session_id!);
-    return known;
+    const sessionIds = new Set([...stored.map((session) => session.session_id), ...ofAgents.keys()]);
+    const rest = ids.filter((id) => !sessionIds.has(id));
+    for (const { session_id } of await this.results.newestOfSessions(scope, rest)) sessionIds.add(session_id!);
+    return sessionIds;
   }
 }
 

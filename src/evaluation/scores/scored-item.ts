@@ -56,8 +56,8 @@ export function itemOf(outcome: ScoreOutcome, elapsedMs: number): ScoredItem {
 
 /** Returns a text that PostgreSQL can store. Scripts and judges may return NUL characters and lone surrogates. */
 export function storable(text: string, max: number): string {
-  const kept = text.length > max ? `${text.slice(0, max - 1)}…` : text;
-  return kept.replaceAll('\0', '\uFFFD').replace(LONE_SURROGATE, '\uFFFD');
+  const short = text.length > max ? `${text.slice(0, max - 1)}…` : text;
+  return short.replaceAll('\0', '\uFFFD').replace(LONE_SURROGATE, '\uFFFD');
 }
 
 const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;

@@ -74,8 +74,8 @@ export class SessionService {
         'workspace_id is not the workspace of the session_handle. Send only one of them.',
       );
     }
-    const chosen = handleWorkspace ?? named ?? caller.workspaceId;
-    if (chosen !== undefined) return chosen;
+    const workspaceId = handleWorkspace ?? named ?? caller.workspaceId;
+    if (workspaceId !== undefined) return workspaceId;
     throw problem.invalidRequest(
       'Send session_handle or workspace_id. Call mcp__initialise first to get a session_handle.',
     );
@@ -92,19 +92,19 @@ export class SessionService {
   }
 
   private async onlyWorkspace({ principal, requestId }: Caller): Promise<string> {
-    const found = await this.workspaces.listAccessible(scopeOf(principal, requestId), LISTED_MAX + 1);
-    const [first, second] = found;
+    const workspaces = await this.workspaces.listAccessible(scopeOf(principal, requestId), LISTED_MAX + 1);
+    const [first, second] = workspaces;
     if (!first) throw problem.accessDenied('You have no access to any workspace. Ask an admin for a role.');
-    if (second) throw severalWorkspaces(found);
+    if (second) throw severalWorkspaces(workspaces);
     return first.workspace_id;
   }
 }
 
-function severalWorkspaces(found: readonly { workspace_id: string; name: string }[]): Problem {
-  const listed = found
+function severalWorkspaces(workspaces: readonly { workspace_id: string; name: string }[]): Problem {
+  const listed = workspaces
     .slice(0, LISTED_MAX)
     .map(({ workspace_id, name }) => `${workspace_id} (${JSON.stringify(name)})`);
-  const more = found.length > LISTED_MAX ? ', and more' : '';
+  const more = workspaces.length > LISTED_MAX ? ', and more' : '';
   return problem.invalidRequest(
     `You have access to several workspaces. Call mcp__initialise again with the workspace_id of one of them: ${listed.join(', ')}${more}.`,
   );

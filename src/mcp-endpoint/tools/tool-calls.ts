@@ -54,12 +54,12 @@ export class ToolCalls {
   async call(caller: Caller, name: string, args: Arguments): Promise<CallToolResult> {
     try {
       if (name === SESSION_TOOL.name || name === EARLIER_SESSION_TOOL) return await this.open(caller, args);
-      const found = this.catalogue.find(name);
-      if (!found) return await this.refuseUnknown(caller, name);
-      const outcome = await this.admit(caller, found, args);
+      const tool = this.catalogue.find(name);
+      if (!tool) return await this.refuseUnknown(caller, name);
+      const outcome = await this.admit(caller, tool, args);
       await this.record(caller, name, outcome);
       if ('refused' in outcome) throw outcome.refused;
-      return toolResult(await found.run(outcome.call));
+      return toolResult(await tool.run(outcome.call));
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
       return toolError(problemOf(error, caller, name), args);

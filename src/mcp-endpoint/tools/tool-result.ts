@@ -47,13 +47,13 @@ const isId = (value: unknown): boolean => typeof value === 'string' && /^[a-z]+_
 
 /** Returns the problem of an error that a tool threw. Logs errors that are not the caller's. */
 export function problemOf(error: unknown, { requestId }: Caller, toolName: string): Problem {
-  const found =
+  const problem =
     error instanceof Problem
       ? error
       : (problemOfDatabaseError(error) ??
         new Problem('internal_error', 'Internal error. Quote the request id when you report it.', {
           cause: error,
         }));
-  logFailure(found, { request_id: requestId, tool: toolName }, 'a tool failed');
-  return found;
+  logFailure(problem, { request_id: requestId, tool: toolName }, 'a tool failed');
+  return problem;
 }

@@ -163,16 +163,16 @@ export class ArgumentSchemas {
     if (!schema) this.compiled.set(name, (schema = compileJsonSchema(inputSchema)));
     const faults = schema.validate(args);
     if (faults.length === 0) return;
-    const known = Object.keys(inputSchema.properties as object);
+    const argumentNames = Object.keys(inputSchema.properties as object);
     throw problem.invalidFields(
       faults.slice(0, FAULTS_MAX).map(({ pointer, detail }) => {
         const unknown = pointer.slice(1);
-        const isArgument = unknown === '' || unknown.includes('/') || known.includes(unknown);
+        const isArgument = unknown === '' || unknown.includes('/') || argumentNames.includes(unknown);
         return {
           pointer: pointer.slice(0, POINTER_MAX),
           detail: isArgument
             ? detail
-            : `is not an argument of ${name}. Its arguments are: ${known.join(', ')}`,
+            : `is not an argument of ${name}. Its arguments are: ${argumentNames.join(', ')}`,
         };
       }),
     );

@@ -99,8 +99,8 @@ function streamFailure(status: number | undefined, credential: Credential | null
 
 function firstOf<Result>(chain: readonly unknown[], find: (one: unknown) => Result | null): Result | null {
   for (const one of chain) {
-    const found = find(one);
-    if (found) return found;
+    const result = find(one);
+    if (result) return result;
   }
   return null;
 }

@@ -159,10 +159,10 @@ const methodNotAllowed = (): Problem =>
   new Problem('method_not_allowed', 'This path supports POST.', { headers: { Allow: 'POST' } });
 
 /** Throws 400 for unknown query parameters. */
-function checkQuery(request: ServiceRequest, known: readonly string[]): void {
+function checkQuery(request: ServiceRequest, parameters: readonly string[]): void {
   const target = targetOf(request);
   if (!target.includes('?')) return;
   const names = [...new URL(target, 'http://service').searchParams.keys()];
-  const unknown = names.filter((name) => !known.includes(name));
+  const unknown = names.filter((name) => !parameters.includes(name));
   if (unknown.length > 0) throw unknownParameters(unknown);
 }

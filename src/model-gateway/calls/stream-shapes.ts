@@ -144,10 +144,10 @@ class MessagesAsChat extends Shape {
     this.isDone = this.chunks.isDone;
     chunks.forEach((chunk) => this.answer.addChunk(chunk));
     if (this.responses) return encodeObjects(chunks.flatMap((chunk) => this.responses!.push(chunk)));
-    const wanted = this.stream.includesUsage
+    const sentChunks = this.stream.includesUsage
       ? chunks
       : chunks.filter((chunk) => listOf(chunk.choices).length > 0);
-    return Buffer.from(wanted.map((chunk) => formatSse(JSON.stringify(chunk))).join(''));
+    return Buffer.from(sentChunks.map((chunk) => formatSse(JSON.stringify(chunk))).join(''));
   }
 
   end(): Buffer {

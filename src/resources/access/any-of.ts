@@ -9,8 +9,8 @@ export const READERS: AnyOf = ['viewer'];
 
 /** Tells whether the caller holds one of the roles in a workspace. */
 export function holdsAny(scope: OrgScope, workspaceId: string, anyOf: AnyOf): boolean {
-  const held = scope.rolesIn(workspaceId);
-  return anyOf.some((role) => held.has(role));
+  const roles = scope.rolesIn(workspaceId);
+  return anyOf.some((role) => roles.has(role));
 }
 
 /** Throws 403 unless the caller holds one of the roles in a workspace. */

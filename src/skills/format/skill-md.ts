@@ -71,8 +71,8 @@ export class SkillMd {
   }
 
   /** Creates a SKILL.md from members. Throws `SkillFault` for members that exceed its limits. */
-  static create(given: SkillMembers): SkillMd {
-    const { instructions, ...members } = withPlainZeros(given);
+  static create(input: SkillMembers): SkillMd {
+    const { instructions, ...members } = withPlainZeros(input);
     const document = new Document({});
     const editor = new FrontmatterEditor(document);
     for (const member of MEMBERS) editor.put(member, members[member]);
@@ -89,8 +89,8 @@ export class SkillMd {
    * Returns the SKILL.md with changed members. Unknown members, comments and the order stay as written. Throws `SkillFault`
    * like `create`, and for a frontmatter that cannot be edited.
    */
-  edit(given: SkillMembers): SkillMd {
-    const changed = withPlainZeros(given);
+  edit(input: SkillMembers): SkillMd {
+    const changed = withPlainZeros(input);
     const document = this.document.clone();
     const editor = new FrontmatterEditor(document);
     const differing = MEMBERS.filter(
@@ -197,14 +197,14 @@ const withPlainZeros = (members: SkillMembers): SkillMembers => ({
 
 /** Writes a SKILL.md and reads it back. Throws `SkillFault` with `errorDetail` if its members differ from the wanted ones. */
 function readBack(
-  wanted: SkillMembers,
+  expected: SkillMembers,
   document: Document,
   errorDetail: string,
   partsWith: (frontmatter: string) => Parts,
 ): SkillMd {
   const { mark, opening, frontmatter, closing, body } = partsWith(toYaml(document, errorDetail));
   const read = SkillMd.read(Buffer.from(mark + opening + frontmatter + closing + body));
-  if (canonicalJson(read.members) !== canonicalJson(wanted)) throw new SkillFault(errorDetail);
+  if (canonicalJson(read.members) !== canonicalJson(expected)) throw new SkillFault(errorDetail);
   return read;
 }
 

@@ -103,13 +103,13 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
   ): Promise<{ view: SkillVersionDetailDto; isNew: boolean }> {
     const { name } = await this.find(scope, id);
     const content = upload.contentFor(name);
-    const given = {
+    const fields = {
       ...(upload.workspaceId !== undefined && { workspace_id: upload.workspaceId }),
       name: upload.name,
     };
     return this.transaction(scope, async (tx) => {
       const before = await this.lock(tx, scope, id, 'update');
-      await this.checkChange(tx, scope, before, given, ifMatch);
+      await this.checkChange(tx, scope, before, fields, ifMatch);
       checkClient();
       const isNew = content.source_digest !== before.source_digest;
       const { version_ordinal } = isNew ? await this.writeVersion(tx, scope, before, content) : before;

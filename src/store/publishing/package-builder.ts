@@ -69,7 +69,7 @@ export class PackageBuilder {
       const components = new Map<PinnedNode, PackedComponent>();
       const directories = new Set<string>();
       const files: PackageFile[] = [];
-      const size = { all: 0, held: 0 };
+      const size = { all: 0, documents: 0 };
       for (const node of nodes) {
         const packager = this.packagers.of(node.artifact.kind);
         const dependencies = node.dependencies.map((one) => componentOf(components, one));
@@ -96,12 +96,12 @@ export class PackageBuilder {
   }
 
   /** Adds the sizes of files to the totals. Rejects a package that is too large before the next component is loaded. */
-  private checkSizes(size: { all: number; held: number }, files: readonly PackageFile[]): void {
+  private checkSizes(size: { all: number; documents: number }, files: readonly PackageFile[]): void {
     for (const { size_bytes, isHeld = false } of files) {
       size.all += size_bytes;
-      if (isHeld) size.held += size_bytes;
+      if (isHeld) size.documents += size_bytes;
     }
-    if (size.held > DOCUMENTS_MIB_MAX * 1024 * 1024) {
+    if (size.documents > DOCUMENTS_MIB_MAX * 1024 * 1024) {
       throw problem.validationFailed(
         `The JSON documents of a package can have at most ${DOCUMENTS_MIB_MAX} MiB together. This package has more.`,
       );
@@ -150,11 +150,11 @@ const tooManyFiles = () =>
   );
 
 /** Returns an unused directory for a component, such as `skills/pdf-forms`. */
-function freeDirectory(taken: Set<string>, kind: string, name: string): string {
+function freeDirectory(directories: Set<string>, kind: string, name: string): string {
   const slug = `${kind}/${slugOf(name)}`;
   let directory = slug;
-  for (let n = 2; taken.has(directory); n++) directory = `${slug}-${n}`;
-  taken.add(directory);
+  for (let n = 2; directories.has(directory); n++) directory = `${slug}-${n}`;
+  directories.add(directory);
   return directory;
 }
 

@@ -243,9 +243,9 @@ export class RepeatedBytes {
  * exporter would not retry. The records have been validated before, so the error is not the sender's.
  */
 function storeProblem(error: unknown): unknown {
-  const known = error instanceof Problem ? error : problemOfDatabaseError(error);
-  if (!known) return error;
-  if (known.code === 'service_unavailable' || known.code === 'request_timeout') {
+  const databaseProblem = error instanceof Problem ? error : problemOfDatabaseError(error);
+  if (!databaseProblem) return error;
+  if (databaseProblem.code === 'service_unavailable' || databaseProblem.code === 'request_timeout') {
     return problem.unavailable('Telemetry cannot be stored right now. Try again later.', {
       headers: { 'Retry-After': '1' },
       cause: error,

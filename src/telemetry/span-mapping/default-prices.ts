@@ -98,11 +98,11 @@ function cachedPriceOf({ model, provider, apiUrl }: PricedModel): Price | null {
  */
 function lookUp({ model, provider, apiUrl }: PricedModel): Price | null {
   const { calcPrice } = library();
-  const known = provider == null ? ofUrl(apiUrl) : ofName(provider);
-  const found =
-    (known && calcPrice({}, model, { providerId: known.id })) ??
-    (known && !model.includes('/') ? null : calcPrice({}, model, { providerId: 'litellm' }));
-  return found && priceOf(withOnlyModel(found.provider, found.model), found.model);
+  const providerEntry = provider == null ? ofUrl(apiUrl) : ofName(provider);
+  const match =
+    (providerEntry && calcPrice({}, model, { providerId: providerEntry.id })) ??
+    (providerEntry && !model.includes('/') ? null : calcPrice({}, model, { providerId: 'litellm' }));
+  return match && priceOf(withOnlyModel(match.provider, match.model), match.model);
 }
 
 const ofName = (provider: string): Provider | undefined =>

@@ -37,8 +37,8 @@ export function mergeBySession(changes: readonly SessionChange[]): SessionChange
   const sessions = new Map<string, SessionChange>();
   for (const change of changes) {
     const key = `${change.workspaceId} ${change.sessionId}`;
-    const known = sessions.get(key);
-    sessions.set(key, known ? merged(known, change) : change);
+    const earlier = sessions.get(key);
+    sessions.set(key, earlier ? merged(earlier, change) : change);
   }
   return [...sessions].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, change]) => change);
 }

@@ -13,12 +13,12 @@ export type WithDepth<Span> = Span & { depth: number };
  * linear time, without recursion.
  */
 export function sortInTreeOrder<Span extends TreeNode>(spans: readonly Span[]): WithDepth<Span>[] {
-  const known = new Set(spans.map(({ span_id }) => span_id));
+  const spanIds = new Set(spans.map(({ span_id }) => span_id));
   const below = new Map<string, Span[]>();
   const top: Span[] = [];
   for (const span of spans) {
     const { parent_span_id: parent } = span;
-    if (parent === null || !known.has(parent)) top.push(span);
+    if (parent === null || !spanIds.has(parent)) top.push(span);
     else if (below.has(parent)) below.get(parent)!.push(span);
     else below.set(parent, [span]);
   }

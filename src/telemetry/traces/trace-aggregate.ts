@@ -185,10 +185,10 @@ const orderKey = (record: SpanRecord): string =>
   `${isRoot(record) ? 0 : 1}${String(record.span.startTimeUnixNano).padStart(20, '0')}${record.span.spanId}`;
 
 /** Returns the span with the smaller `orderKey`, without building the keys. */
-function firstOf(known: SpanRecord | null, record: SpanRecord): SpanRecord {
-  if (known === null) return record;
-  if (isRoot(known) !== isRoot(record)) return isRoot(known) ? known : record;
-  const [one, other] = [known.span.startTimeUnixNano, record.span.startTimeUnixNano];
-  if (one !== other) return one < other ? known : record;
-  return known.span.spanId <= record.span.spanId ? known : record;
+function firstOf(first: SpanRecord | null, record: SpanRecord): SpanRecord {
+  if (first === null) return record;
+  if (isRoot(first) !== isRoot(record)) return isRoot(first) ? first : record;
+  const [one, other] = [first.span.startTimeUnixNano, record.span.startTimeUnixNano];
+  if (one !== other) return one < other ? first : record;
+  return first.span.spanId <= record.span.spanId ? first : record;
 }

@@ -203,7 +203,7 @@ export class ComparisonService {
     };
     const planned = planPage(sized, differences, selection);
     const read = async (side: Side): Promise<Map<string, ComparedRow>> => {
-      const chosen = readScorers.flatMap(({ scorer: name, versions }): ChosenScorer[] =>
+      const sideScorers = readScorers.flatMap(({ scorer: name, versions }): ChosenScorer[] =>
         versions[side] === null ? [] : [{ scorer: name, version: versions[side] }],
       );
       const rows = await this.readRows(scope, pair[side], sides[side].resultIds, planned, side);
@@ -211,7 +211,7 @@ export class ComparisonService {
         scope,
         pair[side].experiment_id,
         rows.map((row) => row.result_id),
-        chosen,
+        sideScorers,
         allowMismatch,
       );
       const compared = new Set(readScorers.map(({ scorer: name }) => name));

@@ -121,7 +121,7 @@ export class ScoreReader {
       };
       const [own, other] = [await versionsOf(candidate), await versionsOf(baseline)];
       const names = selection.scorers ?? scorersToCompare(own, other);
-      const chosen = names.map((scorer): SelectedScorer => {
+      const scorers = names.map((scorer): SelectedScorer => {
         const hasBaseline = baseline !== null && selection.withoutBaseline?.has(scorer) !== true;
         const requested = selection.requested?.scorer === scorer ? selection.requested.version : undefined;
         const versions = chooseVersions(
@@ -129,23 +129,23 @@ export class ScoreReader {
           hasBaseline ? numbersOf(other, scorer) : null,
           requested,
         );
-        const ownChosen = versionOf(own, scorer, versions.candidate);
-        const otherChosen = hasBaseline ? versionOf(other, scorer, versions.baseline) : [];
+        const ownVersions = versionOf(own, scorer, versions.candidate);
+        const otherVersions = hasBaseline ? versionOf(other, scorer, versions.baseline) : [];
         return {
           scorer,
           versions,
-          candidateReason: differentScorersReason(ownChosen),
-          reason: differingReason(versions) ?? differentScorersReason([...ownChosen, ...otherChosen]),
+          candidateReason: differentScorersReason(ownVersions),
+          reason: differingReason(versions) ?? differentScorersReason([...ownVersions, ...otherVersions]),
         };
       });
       const differingCases = differingCasesReason(candidate, baseline);
       const side = new SideReader(this.comparisons, tx, scope, selection, signal);
-      const candidateSide = await side.read(candidate, 'candidate', chosen, own);
-      const baselineSide = baseline && (await side.read(baseline, 'baseline', chosen, other));
+      const candidateSide = await side.read(candidate, 'candidate', scorers, own);
+      const baselineSide = baseline && (await side.read(baseline, 'baseline', scorers, other));
       return {
         candidate: candidateSide.scores,
         baseline: baselineSide && baselineSide.scores,
-        scorers: chosen.map((one, i): SelectedScorer => {
+        scorers: scorers.map((one, i): SelectedScorer => {
           if (selection.allowMismatch) return { ...one, candidateReason: null, reason: null };
           const candidateReason = candidateSide.mixedReasons[i] ?? one.candidateReason;
           return {
@@ -218,12 +218,12 @@ class SideReader {
     };
     const resultIndexes = new Map(resultIds.map((resultId, index) => [resultId, index]));
     const scorerIndexes = new Map(scorers.map(({ scorer }, index) => [scorer, index]));
-    const chosen = scorers.flatMap(({ scorer, versions }): ChosenScorer[] =>
+    const sideScorers = scorers.flatMap(({ scorer, versions }): ChosenScorer[] =>
       versions[side] === null ? [] : [{ scorer, version: versions[side] }],
     );
     const lateCounts = scorers.map(() => 0);
     const reading = { results: count, last, allowMismatch };
-    await comparisons.readScores(tx, scope, id, chosen, reading, (batch) => {
+    await comparisons.readScores(tx, scope, id, sideScorers, reading, (batch) => {
       signal.throwIfAborted();
       for (const column of batch) {
         const index = scorerIndexes.get(column.scorer)!;
@@ -236,7 +236,7 @@ class SideReader {
         });
       }
     });
-    const mayMix = chosen.filter(
+    const mayMix = sideScorers.filter(
       ({ scorer }) => requested?.scorer !== scorer && numbersOf(scoredVersions, scorer).length > 1,
     );
     const others = allowMismatch
@@ -285,8 +285,8 @@ function scorersToCompare(candidate: readonly ScoredVersion[], baseline: readonl
   const counts = new Map<string, { sides: Set<readonly ScoredVersion[]>; count: number }>();
   for (const side of [candidate, baseline]) {
     for (const { scorer, count } of side) {
-      const known = counts.get(scorer) ?? { sides: new Set(), count: 0 };
-      counts.set(scorer, { sides: known.sides.add(side), count: known.count + count });
+      const previous = counts.get(scorer) ?? { sides: new Set(), count: 0 };
+      counts.set(scorer, { sides: previous.sides.add(side), count: previous.count + count });
     }
   }
   return [...counts]

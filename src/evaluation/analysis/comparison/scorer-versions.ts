@@ -55,22 +55,22 @@ export function differingReason({ candidate, baseline }: ChosenVersions): string
 /** Returns why one side has no single scale, or null. */
 export function mixedReason(
   side: 'candidate' | 'baseline',
-  chosen: number | null,
+  version: number | null,
   others: OtherVersions | undefined,
 ): string | null {
-  if (chosen === null || !others || others.count === 0) return null;
+  if (version === null || !others || others.count === 0) return null;
   const results = others.count === 1 ? '1 result' : `${others.count} results`;
   const have = others.count === 1 ? 'has' : 'have';
-  return `The ${side} mixes versions: ${results} ${have} a score by ${others.versions.map(describeVersion).join(' or ')}, but none by ${describeVersion(chosen)}. Score all results with one version.`;
+  return `The ${side} mixes versions: ${results} ${have} a score by ${others.versions.map(describeVersion).join(' or ')}, but none by ${describeVersion(version)}. Score all results with one version.`;
 }
 
 /**
  * Returns why the chosen versions belong to different scorers, or null. A scorer that reuses the name of an archived one
  * starts at version 1 again.
  */
-export function differentScorersReason(chosen: readonly ScoredVersion[]): string | null {
+export function differentScorersReason(versions: readonly ScoredVersion[]): string | null {
   const ids = new Set(
-    chosen.flatMap(({ first_scorer_id: first, last_scorer_id: last }) =>
+    versions.flatMap(({ first_scorer_id: first, last_scorer_id: last }) =>
       first === null || last === null ? [] : [first, last],
     ),
   );

@@ -87,8 +87,8 @@ export function pairCases(candidate: readonly string[], baseline: readonly strin
   // keys are numbered in order of appearance, then sorted
   const numbers = new Map<string, number>();
   const numberOf = (key: string): number => {
-    const known = numbers.get(key);
-    if (known !== undefined) return known;
+    const existing = numbers.get(key);
+    if (existing !== undefined) return existing;
     numbers.set(key, numbers.size);
     return numbers.size - 1;
   };

@@ -121,19 +121,19 @@ export interface GateMeasures {
 /** Computes the measures that the rules of a gate need, one item per scorer. */
 export function measureForGate({ candidateId, candidate, baseline, needed }: GateInput): GateMeasures[] {
   const cases = pairCases(candidate.caseKeys, baseline?.scores.caseKeys ?? []);
-  return needed.map(({ scorer, ...wanted }, column): GateMeasures => {
+  return needed.map(({ scorer, ...measures }, column): GateMeasures => {
     const scores = columnOf(candidate, column);
-    const meanInterval = wanted.meanInterval
+    const meanInterval = measures.meanInterval
       ? bootstrapMean(cases.candidate, scores, candidateId, scorer)
       : null;
     const totals = totalsOf(candidate, column);
-    if (!baseline || !wanted.difference) {
+    if (!baseline || !measures.difference) {
       return { ...NO_DIFFERENCE, candidate: totals, baseline: null, meanInterval };
     }
     const shared = withoutMissing(caseDifferences(cases, scores, columnOf(baseline.scores, column)));
     const difference = meanDifference(shared);
     const differenceInterval =
-      wanted.differenceInterval && difference !== null
+      measures.differenceInterval && difference !== null
         ? bootstrapDifference(shared, [candidateId, baseline.experimentId], scorer)
         : null;
     const hasShared = shared.length > 0;

@@ -14,10 +14,10 @@ export type GateMedia = (typeof GATE_MEDIA)[number];
  * Formats a number with six significant digits, which hides rounding errors. Keeps all digits if the number misses a bound
  * that has the same six digits.
  */
-export function formatNumber(number: number | null, missed: number | null): string {
+export function formatNumber(number: number | null, bound: number | null): string {
   if (number === null) return 'none';
   const few = rounded(number);
-  return String(missed !== null && few === rounded(missed) && number !== missed ? number : few);
+  return String(bound !== null && few === rounded(bound) && number !== bound ? number : few);
 }
 
 const rounded = (number: number): number => Number(number.toPrecision(6));

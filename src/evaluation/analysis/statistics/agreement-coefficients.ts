@@ -196,8 +196,8 @@ function shapesOf(units: readonly (readonly (string | number)[])[]): {
   for (const unit of units) {
     if (unit.length < 2) continue;
     const values = unit.map((value) => {
-      const known = categories.get(value);
-      if (known !== undefined) return known;
+      const existing = categories.get(value);
+      if (existing !== undefined) return existing;
       categories.set(value, categories.size);
       return categories.size - 1;
     });

@@ -180,12 +180,12 @@ function groupsOf(columns: readonly Float64Array[]): Groups {
 
 /** Numbers distinct values in order of first appearance. */
 function numberValues(values: Float64Array): { numbers: Int32Array; values: number } {
-  const known = new Map<number, number>();
+  const numberByValue = new Map<number, number>();
   const numbers = new Int32Array(values.length);
   for (let i = 0; i < values.length; i++) {
-    let number = known.get(values[i]!);
-    if (number === undefined) known.set(values[i]!, (number = known.size));
+    let number = numberByValue.get(values[i]!);
+    if (number === undefined) numberByValue.set(values[i]!, (number = numberByValue.size));
     numbers[i] = number;
   }
-  return { numbers, values: known.size };
+  return { numbers, values: numberByValue.size };
 }

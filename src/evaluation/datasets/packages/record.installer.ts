@@ -170,9 +170,9 @@ export class RecordInstaller {
 const EMPTY: ImportSource = { async *lines() {}, checkOpen: () => undefined };
 
 /** Returns a source with only the chosen lines. */
-const only = (source: ImportSource, chosen: ReadonlySet<number>): ImportSource => ({
+const only = (source: ImportSource, lineNumbers: ReadonlySet<number>): ImportSource => ({
   async *lines() {
-    for await (const lines of source.lines()) yield lines.filter(({ line }) => chosen.has(line));
+    for await (const lines of source.lines()) yield lines.filter(({ line }) => lineNumbers.has(line));
   },
   checkOpen: () => source.checkOpen(),
 });

@@ -72,10 +72,10 @@ export class DatasetContent {
     rows: readonly number[],
     maxBytes: number,
   ): Promise<CsvCase[]> {
-    const wanted = new Set(rows);
+    const rowNumbers = new Set(rows);
     const selection = new CaseSelection(
-      (row) => wanted.has(row),
-      (count, bytes) => count >= wanted.size || bytes >= maxBytes,
+      (row) => rowNumbers.has(row),
+      (count, bytes) => count >= rowNumbers.size || bytes >= maxBytes,
     );
     let reading: CaseReading | undefined;
     let ordinal = -1;

@@ -89,8 +89,8 @@ export class ExperimentCases {
     ids: readonly string[],
   ): Promise<void> {
     if (ids.length === 0) return;
-    const known = await this.versions.existingCases(tx, scope, datasetId, number, [...new Set(ids)]);
-    const unknown = ids.findIndex((id) => !known.has(id));
+    const existing = await this.versions.existingCases(tx, scope, datasetId, number, [...new Set(ids)]);
+    const unknown = ids.findIndex((id) => !existing.has(id));
     if (unknown >= 0) {
       throw invalid(`/dataset_filter/case_ids/${unknown}`, 'must be a case of the pinned CSV version');
     }
@@ -137,8 +137,8 @@ export class ExperimentCases {
       this.records.asOf(tx, scope, datasetId, revision, SNAPSHOT_RECORDS_MAX + 1, conditions);
     const { recordIds } = filter;
     if (recordIds) {
-      const known = new Set((await find({ recordIds })).map((record) => record.dataset_record_id));
-      const unknown = recordIds.findIndex((id) => !known.has(id));
+      const existing = new Set((await find({ recordIds })).map((record) => record.dataset_record_id));
+      const unknown = recordIds.findIndex((id) => !existing.has(id));
       if (unknown >= 0) {
         const pointer = `/dataset_filter/dataset_record_ids/${unknown}`;
         throw problem.unknownReference(pointer, 'record', recordIds[unknown]!);

@@ -238,9 +238,9 @@ export class ResultService {
   private async checkFixed(scope: Scope, row: ResultEntity, dto: PatchResultDto): Promise<void> {
     for (const member of FIXED_MEMBERS) {
       if (dto[member] === undefined) continue;
-      const [given, stored] = [toRawJson(dto[member]), toRawJson(row[member])];
-      if (given.text === stored.text) continue;
-      const [one, other] = await this.threads.digests(scope, [given, stored]);
+      const [newValue, storedValue] = [toRawJson(dto[member]), toRawJson(row[member])];
+      if (newValue.text === storedValue.text) continue;
+      const [one, other] = await this.threads.digests(scope, [newValue, storedValue]);
       if (one !== other) throw problem.immutableField(`/${member}`);
     }
   }

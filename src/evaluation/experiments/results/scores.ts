@@ -137,11 +137,11 @@ export interface SplitScores {
 const NO_SCORES: SplitScores = Object.freeze({ scores: Object.freeze({}), details: Object.freeze({}) });
 
 /** Splits valid scores into numbers (booleans as 1 and 0) and details. */
-export function splitScores(given: Record<string, unknown> | null | undefined): SplitScores {
-  if (!given) return NO_SCORES;
+export function splitScores(values: Record<string, unknown> | null | undefined): SplitScores {
+  if (!values) return NO_SCORES;
   const scores: [string, number | null][] = [];
   const details: [string, ScoreDetail][] = [];
-  for (const [name, score] of Object.entries(given)) {
+  for (const [name, score] of Object.entries(values)) {
     if (isJsonObject(score)) {
       scores.push([name, toNumber(score.score)]);
       const detail = detailOf(score);

@@ -34,7 +34,7 @@ export interface Refusal {
 }
 
 /** Called for each unusable answer that may be charged. `part`: the connection broke before the answer was complete. */
-export type OnLostAnswer = (lost: 'whole' | 'part') => void;
+export type OnLostAnswer = (extent: 'whole' | 'part') => void;
 
 /** Sends requests to a judge backend. */
 export type SendingEndpoint = Pick<JudgeEndpoint, 'post'>;

@@ -101,16 +101,16 @@ export class LlmRequest implements JudgeRequest {
   /** Sends messages, and drops the features that the server refuses until it accepts the request. */
   private async send(
     messages: readonly ChatMessage[],
-    known: ChatFeatures,
+    knownFeatures: ChatFeatures,
     bill: Bill,
     call: JudgeCall,
   ): Promise<Exchange> {
     const { model, isTemperatureRequired } = this.question;
     let isServerWide = true;
-    for (let features = known; ;) {
+    for (let features = knownFeatures; ;) {
       const body = chatBody(this.question, messages, features);
-      const reply = await this.dependencies.endpoint.post(model, body, call, (lost) =>
-        bill.addLost(body, lost),
+      const reply = await this.dependencies.endpoint.post(model, body, call, (extent) =>
+        bill.addLost(body, extent),
       );
       if ('refusal' in reply) {
         const fewer = reply.isRequestFault
@@ -121,7 +121,7 @@ export class LlmRequest implements JudgeRequest {
         isServerWide &&= fewer.isServerWide;
         continue;
       }
-      if (features !== known && isServerWide) await this.dependencies.features.learn(model, features);
+      if (features !== knownFeatures && isServerWide) await this.dependencies.features.learn(model, features);
       const answer = readChatAnswer(reply.value);
       if (!answer) {
         bill.addLost(body, 'whole');
@@ -200,9 +200,9 @@ class Bill {
   }
 
   /** Adds the estimated cost of a lost answer: the tokens sent and, for a whole answer, the maximum tokens of an answer. */
-  addLost(body: string, lost: 'whole' | 'part'): void {
+  addLost(body: string, extent: 'whole' | 'part'): void {
     const { model, maxTokens } = this.question;
-    this.charge(this.prices(model, tokensOf(body), lost === 'whole' ? maxTokens : 0));
+    this.charge(this.prices(model, tokensOf(body), extent === 'whole' ? maxTokens : 0));
   }
 
   private charge(costUsd: number | null): void {

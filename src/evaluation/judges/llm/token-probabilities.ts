@@ -55,8 +55,8 @@ function answersOf(output: Output): Answer[] | undefined {
  * string does not match, because its quotation marks are escaped.
  */
 function answerStart(output: Output, text: string): number {
-  const found = [...text.matchAll(output.type === 'choice' ? /"choice"\s*:\s*"/g : /"value"\s*:\s*/g)].at(-1);
-  return found ? found.index + found[0].length : -1;
+  const match = [...text.matchAll(output.type === 'choice' ? /"choice"\s*:\s*"/g : /"value"\s*:\s*/g)].at(-1);
+  return match ? match.index + match[0].length : -1;
 }
 
 /**

@@ -15,10 +15,10 @@ export function cutMiddle(text: string, max: number): string {
   if (text.length * 3 <= max) return text;
   const bytes = Buffer.from(text);
   if (bytes.length <= max) return text;
-  const kept = Math.max(0, max - CUT_MARK_BYTES);
-  let headEnd = Math.ceil(kept / 2);
+  const textBytes = Math.max(0, max - CUT_MARK_BYTES);
+  let headEnd = Math.ceil(textBytes / 2);
   while (headEnd > 0 && isWithinCharacter(bytes[headEnd]!)) headEnd -= 1;
-  let tailStart = bytes.length - Math.floor(kept / 2);
+  let tailStart = bytes.length - Math.floor(textBytes / 2);
   while (tailStart < bytes.length && isWithinCharacter(bytes[tailStart]!)) tailStart += 1;
   const head = bytes.toString('utf8', 0, headEnd);
   const tail = bytes.toString('utf8', tailStart);

@@ -104,7 +104,7 @@ class Expansion {
     const from = isAbsolute ? contexts.slice(0, 1) : contexts;
     if (steps.length === 0) return from.at(-1);
     const [first] = steps;
-    let value: unknown = from.findLast((context) => resolvePath(context, [first!]).found);
+    let value: unknown = from.findLast((context) => resolvePath(context, [first!]).exists);
     for (const step of steps) value = this.plain(resolvePath(value, [step]).value);
     return value;
   }

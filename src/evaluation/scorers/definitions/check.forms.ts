@@ -78,8 +78,8 @@ const tool = (description: string) => text(description, { max: 255 });
 const tools = (description: string) =>
   list(description, tool(''), { noun: 'strings of 1 to 255 characters', min: 1, max: 100 });
 
-function checkComparand(given: { value?: unknown; expected_path?: string }, place: Place): void {
-  if (given.value === undefined || given.expected_path === undefined) return;
+function checkComparand(check: { value?: unknown; expected_path?: string }, place: Place): void {
+  if (check.value === undefined || check.expected_path === undefined) return;
   place.at('expected_path').fault('cannot be combined with value');
 }
 
@@ -106,10 +106,10 @@ const CONTAINS = form(
     ),
     match: optional(oneOf('How many of `values` must be contained.', ['all', 'any']), 'all'),
   },
-  (given, place) => {
-    checkComparand(given, place);
-    if (given.values === undefined) return;
-    if (given.value !== undefined || given.expected_path !== undefined) {
+  (check, place) => {
+    checkComparand(check, place);
+    if (check.values === undefined) return;
+    if (check.value !== undefined || check.expected_path !== undefined) {
       place.at('values').fault('cannot be combined with value or expected_path');
     }
   },
@@ -124,11 +124,11 @@ const REGEX = form(
     pattern: value<string>(
       'JavaScript syntax without lookaround and backreferences.',
       { type: 'string', maxLength: MAX_PATTERN_LENGTH },
-      (given) => (typeof given === 'string' ? undefined : 'must be a string'),
+      (input) => (typeof input === 'string' ? undefined : 'must be a string'),
     ),
     flags: nullable(
-      value<string>('Any of `i`, `m`, `s` and `u`.', { type: 'string' }, (given) =>
-        typeof given === 'string' ? undefined : 'must be a string of the flags i, m, s and u',
+      value<string>('Any of `i`, `m`, `s` and `u`.', { type: 'string' }, (input) =>
+        typeof input === 'string' ? undefined : 'must be a string of the flags i, m, s and u',
       ),
     ),
   },
@@ -195,9 +195,9 @@ const NUMERIC_RANGE = form(
     min: optional(number('')),
     max: optional(number('Not below `min`.')),
   },
-  (given, place) => {
-    if (given.min === undefined && given.max === undefined) place.fault('needs min, max or both');
-    checkBounds(given, place);
+  (check, place) => {
+    if (check.min === undefined && check.max === undefined) place.fault('needs min, max or both');
+    checkBounds(check, place);
   },
 );
 
@@ -213,11 +213,11 @@ const TOOL_CALLED = form(
     max: optional(integer('Not below `min`.', 0, COUNT_MAX)),
     arguments: optional(jsonObject('Counts only calls whose arguments include these members.')),
   },
-  (given, place) => {
-    if ((given.tool === undefined) === (given.tools === undefined)) {
+  (check, place) => {
+    if ((check.tool === undefined) === (check.tools === undefined)) {
       place.fault('needs either tool or tools');
     }
-    checkBounds(given, place);
+    checkBounds(check, place);
   },
 );
 

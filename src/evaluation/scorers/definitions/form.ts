@@ -71,11 +71,11 @@ export interface Form<Type> extends Value<Type> {
 export const value = <Type>(
   description: string,
   schema: object,
-  faultOf: (given: unknown) => string | undefined,
+  faultOf: (input: unknown) => string | undefined,
 ): Value<Type> => ({
   schema: { ...schema, ...(description && { description }) },
-  check(given, place): given is Type {
-    const detail = faultOf(given);
+  check(input, place): input is Type {
+    const detail = faultOf(input);
     return detail === undefined || place.fault(detail);
   },
 });
@@ -93,7 +93,7 @@ export const nullable = <Type>(of: Value<Type>, byDefault?: Type): Optional<Type
   const { type, enum: values } = schema;
   return {
     schema: { ...schema, type: [type, 'null'], ...(values && { enum: [...values, null] }) },
-    check: (given, place): given is Type | null => given === null || of.check(given, place),
+    check: (input, place): input is Type | null => input === null || of.check(input, place),
     isOptional: true,
   };
 };
@@ -101,8 +101,8 @@ export const nullable = <Type>(of: Value<Type>, byDefault?: Type): Optional<Type
 const range = (min: number, max: number): string =>
   max !== Infinity ? ` from ${min} to ${max}` : min === -Infinity ? '' : ` of ${min} or more`;
 
-const isWithin = (given: unknown, min: number, max: number): given is number =>
-  typeof given === 'number' && Number.isFinite(given) && given >= min && given <= max;
+const isWithin = (input: unknown, min: number, max: number): input is number =>
+  typeof input === 'number' && Number.isFinite(input) && input >= min && input <= max;
 
 const bounds = (min: number, max: number): object => ({
   ...(min !== -Infinity && { minimum: min }),
@@ -113,43 +113,43 @@ const bounds = (min: number, max: number): object => ({
 export const text = (
   description: string,
   { min = 1, max }: { min?: number; max: number },
-  faultOf: (given: string) => string | undefined = () => undefined,
+  faultOf: (input: string) => string | undefined = () => undefined,
 ): Value<string> =>
-  value(description, { type: 'string', ...(min > 0 && { minLength: min }), maxLength: max }, (given) =>
-    typeof given === 'string' && given.length >= min && given.length <= max
-      ? faultOf(given)
+  value(description, { type: 'string', ...(min > 0 && { minLength: min }), maxLength: max }, (input) =>
+    typeof input === 'string' && input.length >= min && input.length <= max
+      ? faultOf(input)
       : `must be a string of ${min} to ${max} characters`,
   );
 
 /** A finite number. */
 export const number = (description: string, min = -Infinity, max = Infinity): Value<number> =>
-  value(description, { type: 'number', ...bounds(min, max) }, (given) =>
-    isWithin(given, min, max) ? undefined : `must be a number${range(min, max)}`,
+  value(description, { type: 'number', ...bounds(min, max) }, (input) =>
+    isWithin(input, min, max) ? undefined : `must be a number${range(min, max)}`,
   );
 
 export const integer = (description: string, min: number, max: number): Value<number> =>
-  value(description, { type: 'integer', ...bounds(min, max) }, (given) =>
-    isWithin(given, min, max) && Number.isSafeInteger(given)
+  value(description, { type: 'integer', ...bounds(min, max) }, (input) =>
+    isWithin(input, min, max) && Number.isSafeInteger(input)
       ? undefined
       : `must be an integer${range(min, max)}`,
   );
 
 export const flag = (description: string): Value<boolean> =>
-  value(description, { type: 'boolean' }, (given) =>
-    typeof given === 'boolean' ? undefined : 'must be true or false',
+  value(description, { type: 'boolean' }, (input) =>
+    typeof input === 'boolean' ? undefined : 'must be true or false',
   );
 
-export const oneOf = <const Known extends string>(
+export const oneOf = <const Option extends string>(
   description: string,
-  known: readonly Known[],
-): Value<Known> =>
-  value(description, { type: 'string', enum: [...known] }, (given) =>
-    known.includes(given as Known) ? undefined : `must be one of ${known.join(', ')}`,
+  options: readonly Option[],
+): Value<Option> =>
+  value(description, { type: 'string', enum: [...options] }, (input) =>
+    options.includes(input as Option) ? undefined : `must be one of ${options.join(', ')}`,
   );
 
 export const jsonObject = (description: string): Value<Record<string, unknown>> =>
-  value(description, { type: 'object', additionalProperties: true }, (given) =>
-    isJsonObject(given) ? undefined : 'must be an object',
+  value(description, { type: 'object', additionalProperties: true }, (input) =>
+    isJsonObject(input) ? undefined : 'must be an object',
   );
 
 export interface ListOptions {
@@ -170,16 +170,16 @@ export const list = <Item>(description: string, item: Value<Item>, options: List
   const bounded = { minItems: min, ...(max !== undefined && { maxItems: max }) };
   return {
     schema: { type: 'array', items: item.schema, ...bounded, ...(description && { description }) },
-    check(given, place): given is Item[] {
-      if (!Array.isArray(given) || given.length < min || given.length > (max ?? Infinity)) {
+    check(input, place): input is Item[] {
+      if (!Array.isArray(input) || input.length < min || input.length > (max ?? Infinity)) {
         return place.fault(`must be a list of ${size} ${noun}`);
       }
-      if (maxText < Infinity && JSON.stringify(given).length > maxText) {
+      if (maxText < Infinity && JSON.stringify(input).length > maxText) {
         return place.fault(`must have at most ${maxText} characters as JSON`);
       }
       const keys = new Set<unknown>();
       let isValid = true;
-      for (const [index, one] of given.entries()) {
+      for (const [index, one] of input.entries()) {
         if (place.isFull) return false;
         isValid = item.check(one, place.at(index)) && isValid;
         const own = key !== undefined && isJsonObject(one) ? one[key] : undefined;
@@ -201,7 +201,7 @@ export function form<M extends Members>(
   name: string,
   description: string,
   members: M,
-  rule: (given: ObjectOf<M>, place: Place) => void = () => undefined,
+  rule: (input: ObjectOf<M>, place: Place) => void = () => undefined,
 ): Form<ObjectOf<M>> {
   const names = Object.keys(members);
   const isRequired = (member: string): boolean => !('isOptional' in members[member]!);
@@ -215,22 +215,22 @@ export function form<M extends Members>(
       required: names.filter(isRequired),
       additionalProperties: false,
     },
-    check(given, place): given is ObjectOf<M> {
-      if (!isJsonObject(given)) return place.fault('must be an object');
+    check(input, place): input is ObjectOf<M> {
+      if (!isJsonObject(input)) return place.fault('must be an object');
       let isValid = true;
       for (const member of names) {
-        const own = Object.hasOwn(given, member) ? given[member] : undefined;
+        const own = Object.hasOwn(input, member) ? input[member] : undefined;
         if (own !== undefined) isValid = members[member]!.check(own, place.at(member)) && isValid;
         else if (isRequired(member)) isValid = place.at(member).fault('is required');
       }
-      for (const member of Object.keys(given)) {
+      for (const member of Object.keys(input)) {
         if (place.isFull) return false;
         if (Object.hasOwn(members, member)) continue;
         isValid = place.at(member).fault(unknownDetail(member, names));
       }
       if (!isValid) return false;
       const before = place.faultCount;
-      rule(given as ObjectOf<M>, place);
+      rule(input as ObjectOf<M>, place);
       return place.faultCount === before;
     },
   };
@@ -247,13 +247,13 @@ export const byType = <Forms extends Record<string, Form<unknown>>>(
       mapping: Object.fromEntries(Object.entries(forms).map(([type, { name }]) => [type, refOf(name)])),
     },
   },
-  check(given, place): given is TypeOf<Forms[keyof Forms]> {
-    if (!isJsonObject(given)) return place.fault('must be an object with a type');
-    const { type } = given;
+  check(input, place): input is TypeOf<Forms[keyof Forms]> {
+    if (!isJsonObject(input)) return place.fault('must be an object with a type');
+    const { type } = input;
     if (type === undefined) return place.at('type').fault('is required');
     if (typeof type !== 'string' || !Object.hasOwn(forms, type)) {
       return place.at('type').fault(`must be one of ${Object.keys(forms).join(', ')}`);
     }
-    return forms[type]!.check(given, place);
+    return forms[type]!.check(input, place);
   },
 });

@@ -30,14 +30,14 @@ export function parsePath(path: string): PathStep[] {
   return steps;
 }
 
-/** Returns the value at a path. `found` is false if the path selects nothing. Follows only own members. */
-export function resolvePath(value: unknown, steps: readonly PathStep[]): { found: boolean; value: unknown } {
+/** Returns the value at a path. `exists` is false if the path selects nothing. Follows only own members. */
+export function resolvePath(value: unknown, steps: readonly PathStep[]): { exists: boolean; value: unknown } {
   let current = value;
   for (const step of steps) {
     if (typeof step === 'number') {
-      if (!Array.isArray(current)) return { found: false, value: undefined };
+      if (!Array.isArray(current)) return { exists: false, value: undefined };
       const item = step < 0 ? current.length + step : step;
-      if (item < 0 || item >= current.length) return { found: false, value: undefined };
+      if (item < 0 || item >= current.length) return { exists: false, value: undefined };
       current = current[item];
     } else {
       if (
@@ -46,12 +46,12 @@ export function resolvePath(value: unknown, steps: readonly PathStep[]): { found
         Array.isArray(current) ||
         !Object.hasOwn(current, step)
       ) {
-        return { found: false, value: undefined };
+        return { exists: false, value: undefined };
       }
       current = (current as Record<string, unknown>)[step];
     }
   }
-  return { found: true, value: current };
+  return { exists: true, value: current };
 }
 
 const ESCAPES: Record<string, string> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };

@@ -1,6 +1,6 @@
 import { Problem } from '#platform/problem';
 import type { Output } from './definition.forms';
-import { type GivenAnswer, readAnswer, scoreOfAnswer } from './output.answer';
+import { type AnswerInput, readAnswer, scoreOfAnswer } from './output.answer';
 
 const numeric = (key: string) => ({
   key,
@@ -9,7 +9,7 @@ const numeric = (key: string) => ({
 });
 const questions = (...keys: string[]): Output => ({ type: 'questions', questions: keys.map(numeric) });
 
-const refusal = (output: Output, given: GivenAnswer): unknown => {
+const refusal = (output: Output, given: AnswerInput): unknown => {
   try {
     return scoreOfAnswer(output, given);
   } catch (error) {

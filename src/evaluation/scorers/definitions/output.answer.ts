@@ -12,7 +12,7 @@ export interface Answer {
 }
 
 /** An answer as it was sent. Null means absent. */
-export type GivenAnswer = { readonly [Member in keyof Answer]?: unknown };
+export type AnswerInput = { readonly [Member in keyof Answer]?: unknown };
 
 /** A valid answer and its score. */
 export interface ScoredAnswer {
@@ -50,21 +50,21 @@ interface Faults {
  */
 export function readAnswer(
   output: Output,
-  given: GivenAnswer,
+  input: AnswerInput,
   names: MemberNames = OWN_NAMES,
 ): { scored: () => ScoredAnswer } {
   const faults: Faults = { form: [], unknown: [] };
   const member = MEMBER_OF[output.type];
   for (const other of MEMBERS) {
-    if (other !== member && isGiven(given[other])) {
+    if (other !== member && isPresent(input[other])) {
       const detail = `does not fit an output of type ${output.type}. Use ${names[member]} instead`;
       faults.form.push({ pointer: `/${names[other]}`, detail });
     }
   }
   const scored =
     output.type === 'questions'
-      ? readAnswers(output.questions, given.answers, faults)
-      : readSingle(output, given[member], `/${names[member]}`, faults);
+      ? readAnswers(output.questions, input.answers, faults)
+      : readSingle(output, input[member], `/${names[member]}`, faults);
   if (faults.form.length > 0) throw problem.invalidFields(faults.form);
   return {
     scored: () => {
@@ -76,8 +76,8 @@ export function readAnswer(
 }
 
 /** Reads an answer in one step, see {@link readAnswer}. */
-export const scoreOfAnswer = (output: Output, given: GivenAnswer): ScoredAnswer =>
-  readAnswer(output, given).scored();
+export const scoreOfAnswer = (output: Output, input: AnswerInput): ScoredAnswer =>
+  readAnswer(output, input).scored();
 
 /** Returns the least and the greatest score that an output allows. */
 export function rangeOf(output: Output): { min: number; max: number } {
@@ -102,27 +102,27 @@ interface Read<Value> {
   score: number;
 }
 
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 
 function readAnswers(
   questions: Extract<Output, { type: 'questions' }>['questions'],
-  given: unknown,
+  input: unknown,
   faults: Faults,
 ): Read<Record<string, unknown>> | undefined {
-  if (!isJsonObject(given)) {
+  if (!isJsonObject(input)) {
     faults.form.push({
       pointer: '/answers',
       detail: 'must be an object with an answer for each question key',
     });
     return undefined;
   }
-  const known = new Set(questions.map(({ key }) => key));
-  const others = Object.keys(given).filter((key) => !known.has(key));
+  const keys = new Set(questions.map(({ key }) => key));
+  const others = Object.keys(input).filter((key) => !keys.has(key));
   for (const key of others) {
     faults.form.push({ pointer: `/answers/${pointerToken(key)}`, detail: 'is not the key of a question' });
   }
   const read = questions.map(({ key, output }) => {
-    const own = Object.hasOwn(given, key) ? given[key] : undefined;
+    const own = Object.hasOwn(input, key) ? input[key] : undefined;
     return [key, readSingle(output, own, `/answers/${pointerToken(key)}`, faults)] as const;
   });
   const scores = read.flatMap(([, one]) => one?.score ?? []);
@@ -133,30 +133,30 @@ function readAnswers(
 
 function readSingle(
   output: SingleOutput,
-  given: unknown,
+  input: unknown,
   pointer: string,
   faults: Faults,
 ): Read<string | boolean | number> | undefined {
   const refuse = (detail: string): undefined => {
     faults.form.push({
       pointer,
-      detail: isGiven(given) ? `must be ${detail}` : `is required, and must be ${detail}`,
+      detail: isPresent(input) ? `must be ${detail}` : `is required, and must be ${detail}`,
     });
   };
   switch (output.type) {
     case 'boolean':
-      return typeof given === 'boolean' ? { value: given, score: Number(given) } : refuse('true or false');
+      return typeof input === 'boolean' ? { value: input, score: Number(input) } : refuse('true or false');
     case 'numeric': {
       const { min, max } = output;
-      const fits = typeof given === 'number' && given >= min && given <= max;
-      return fits ? { value: given, score: given } : refuse(`a number from ${min} to ${max}`);
+      const fits = typeof input === 'number' && input >= min && input <= max;
+      return fits ? { value: input, score: input } : refuse(`a number from ${min} to ${max}`);
     }
     case 'choice': {
-      if (typeof given !== 'string') return refuse('the value of a choice');
-      const choice = output.choices.find(({ value }) => value === given);
-      if (choice) return { value: given, score: choice.score };
-      const known = output.choices.map(({ value }) => value).join(', ');
-      faults.unknown.push({ pointer, detail: `must be one of ${cutText(known, SHOWN_CHOICES_MAX)}` });
+      if (typeof input !== 'string') return refuse('the value of a choice');
+      const choice = output.choices.find(({ value }) => value === input);
+      if (choice) return { value: input, score: choice.score };
+      const choices = output.choices.map(({ value }) => value).join(', ');
+      faults.unknown.push({ pointer, detail: `must be one of ${cutText(choices, SHOWN_CHOICES_MAX)}` });
       return undefined;
     }
   }

@@ -92,8 +92,8 @@ export class ScoreBatchService {
     let nextOrdinal = 0;
     for await (const page of candidates.pages(limit ?? cap + 1)) {
       signal.throwIfAborted();
-      const wanted = limit === undefined ? page : page.slice(0, limit - total);
-      const targets = await this.selector.withResults(scope, grain, wanted);
+      const refs = limit === undefined ? page : page.slice(0, limit - total);
+      const targets = await this.selector.withResults(scope, grain, refs);
       const numbered = targets.map((target) => ({ ...target, ordinal: nextOrdinal + target.ordinal }));
       nextOrdinal += numbered.length;
       if (numbered.length > 0) total += await this.batches.addTargets(scope, id, numbered);
@@ -132,8 +132,8 @@ export class ScoreBatchService {
     for (let after = -1; ; after = page.at(-1)!.ordinal) {
       page = await this.batches.targetsAfter(tx, scope, id, after, PAGE);
       if (page.length === 0) return;
-      const taken = await this.runs.takenAmong(tx, scope, scorer, grain, page);
-      const dropped = page.filter((target) => taken.has(targetIdOf(target)));
+      const takenIds = await this.runs.takenAmong(tx, scope, scorer, grain, page);
+      const dropped = page.filter((target) => takenIds.has(targetIdOf(target)));
       await this.batches.removeTargets(tx, scope, id, dropped);
     }
   }

@@ -16,7 +16,7 @@ const UNAVAILABLE_MS = 60_000;
 export class RunLease {
   private readonly controller = new AbortController();
   /** Aborted when the run was cancelled or taken over, or the database has been unavailable for too long. */
-  readonly lost = this.controller.signal;
+  readonly lostSignal = this.controller.signal;
   private timer: NodeJS.Timeout | undefined;
   private renewedAt = performance.now();
   private isEnded = false;
@@ -45,7 +45,7 @@ export class RunLease {
   }
 
   private schedule(afterMs = HEARTBEAT_MS): void {
-    if (!this.isEnded && !this.lost.aborted) this.timer = setTimeout(() => void this.heartbeat(), afterMs);
+    if (!this.isEnded && !this.lostSignal.aborted) this.timer = setTimeout(() => void this.heartbeat(), afterMs);
   }
 
   private async heartbeat(): Promise<void> {

@@ -127,7 +127,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     } finally {
       clearTimeout(timer);
     }
-    if (lease.lost.aborted) return;
+    if (lease.lostSignal.aborted) return;
     if (deadline.signal.aborted) {
       return this.endEarly(run, {
         code: 'deadline_exceeded',
@@ -142,7 +142,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
         error: BUDGET_EXCEEDED,
       });
     }
-    const isFinished = await retry(() => this.finish(run, lease), whileDatabaseUnavailable(lease.lost));
+    const isFinished = await retry(() => this.finish(run, lease), whileDatabaseUnavailable(lease.lostSignal));
     if (!isFinished && this.shutdown.stopping.aborted) throw new JobHandedBack();
   }
 
@@ -156,7 +156,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     const version = await this.scorers.findVersion(scope, run.scorer_id, run.scorer_version);
     if (!version) throw new Error(`Version ${run.scorer_version} of ${run.scorer_id} does not exist.`);
     const scorer = toRunnable(version);
-    const abandoned = linkedSignal(lease.lost, deadline, this.shutdown.outOfTime);
+    const abandoned = linkedSignal(lease.lostSignal, deadline, this.shutdown.outOfTime);
     const job: ScoringJob = {
       scorer,
       grain: run.grain,

@@ -107,7 +107,7 @@ export class ScoringRuleRunner {
       await this.rules.release(scope, ruleId);
       return false;
     }
-    const targets = await this.selector.withResults(scope, rule.grain, batch.chosen);
+    const targets = await this.selector.withResults(scope, rule.grain, batch.refs);
     const isAdvanced = await this.advance(scope, rule, scorer, batch, targets, leftUsd);
     return isAdvanced && batch.hasMore;
   }
@@ -120,28 +120,28 @@ export class ScoringRuleRunner {
     scope: Scope,
     rule: ScoringRuleEntity,
     scorer: RunnableScorer,
-    { position, seenCount, chosen }: Batch,
+    { position, seenCount, refs }: Batch,
     targets: readonly ScoringTarget[],
     max_cost_usd: number | null,
   ): Promise<boolean> {
     const { grain, rule_id } = rule;
     return this.database.transaction(async (tx) => {
-      const taken =
+      const takenIds =
         targets.length > 0 ? await this.runs.takenAmong(tx, scope, scorer, grain, targets) : new Set();
-      const left = targets
-        .filter((target) => !taken.has(targetIdOf(target)))
+      const remaining = targets
+        .filter((target) => !takenIds.has(targetIdOf(target)))
         .map((target, ordinal) => ({ ...target, ordinal }));
       const settings = { grain, rule_id, max_cost_usd, concurrency: CONCURRENCY_DEFAULT };
-      const run = left.length > 0 ? newRun(scope, scorer, left.length, settings) : null;
+      const run = remaining.length > 0 ? newRun(scope, scorer, remaining.length, settings) : null;
       const step = {
         position,
         seenCount,
-        chosenCount: chosen.length,
-        orderedCount: left.length,
+        chosenCount: refs.length,
+        orderedCount: remaining.length,
         runId: run && run.score_run_id,
       };
       if (!(await this.rules.advance(tx, scope, rule, step))) return false;
-      if (run) await this.runs.insertAndEnqueue(tx, scope, run, left);
+      if (run) await this.runs.insertAndEnqueue(tx, scope, run, remaining);
       return true;
     });
   }
@@ -162,7 +162,7 @@ interface Batch {
   position: FeedPosition;
   seenCount: number;
   /** The targets that match the filters and are sampled. */
-  chosen: TargetRef[];
+  refs: TargetRef[];
   /** Whether more arrivals follow. */
   hasMore: boolean;
 }
@@ -171,21 +171,21 @@ interface Batch {
 function nextBatch(arrived: readonly FeedEntry[], rule: ScoringRuleEntity): Batch | null {
   const isChosen = ({ target_id, is_met }: FeedEntry): boolean =>
     is_met && target_id !== null && isSampled(target_id, rule.sample_rate);
-  const chosen: TargetRef[] = [];
-  let taken = 0;
-  while (taken < arrived.length && chosen.length < TARGETS_MAX.score) {
-    const arrival = arrived[taken++]!;
+  const refs: TargetRef[] = [];
+  let count = 0;
+  while (count < arrived.length && refs.length < TARGETS_MAX.score) {
+    const arrival = arrived[count++]!;
     if (!isChosen(arrival)) continue;
     const { trace_id, session_id } = arrival;
-    chosen.push(rule.grain === 'trace' ? { trace_id, session_id } : { trace_id: null, session_id });
+    refs.push(rule.grain === 'trace' ? { trace_id, session_id } : { trace_id: null, session_id });
   }
-  const last = arrived[taken - 1];
+  const last = arrived[count - 1];
   if (!last) return null;
   return {
     position: { arrived_us: last.arrived_us, trace_id: last.trace_id },
-    seenCount: arrived.slice(0, taken).filter(({ target_id }) => target_id !== null).length,
-    chosen,
-    hasMore: taken < arrived.length || arrived.length === ARRIVALS_MAX,
+    seenCount: arrived.slice(0, count).filter(({ target_id }) => target_id !== null).length,
+    refs,
+    hasMore: count < arrived.length || arrived.length === ARRIVALS_MAX,
   };
 }
 

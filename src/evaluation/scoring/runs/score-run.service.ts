@@ -57,8 +57,8 @@ export class ScoreRunService {
   ): Promise<ScoreRunRow | null> {
     return this.database.transaction(async (tx) => {
       if (unscoredOnly && targets.length > 0) {
-        const taken = await this.takenAmong(tx, scope, scorer, settings.grain, targets);
-        if (taken.size > 0) return null;
+        const takenIds = await this.takenAmong(tx, scope, scorer, settings.grain, targets);
+        if (takenIds.size > 0) return null;
       }
       const run = newRun(scope, scorer, targets.length, settings);
       await this.insertAndEnqueue(tx, scope, run, targets, walk);
@@ -99,10 +99,10 @@ export class ScoreRunService {
   async requeueLostRuns(): Promise<void> {
     const limits = { queuedMs: QUEUED_MS, againMs: REQUEUE_AGAIN_MS, limit: REQUEUE_BATCH };
     const ids = await this.database.transaction(async (tx) => {
-      const lost = await this.runs.takeLost(tx, limits);
-      const jobs = lost.map((score_run_id) => ({ score_run_id }));
+      const lostIds = await this.runs.takeLost(tx, limits);
+      const jobs = lostIds.map((score_run_id) => ({ score_run_id }));
       await this.jobs.enqueue(tx, SCORE_RUN, jobs);
-      return lost;
+      return lostIds;
     });
     if (ids.length > 0) rootLogger.info({ count: ids.length }, 'lost scoring runs were enqueued again');
   }

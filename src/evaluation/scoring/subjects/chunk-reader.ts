@@ -66,9 +66,9 @@ export class ChunkReader {
     if (traceIds.length === 0 && sessionsOf([]).length === 0) {
       return { traces: new Map(), results, prefetched: NOTHING_PREFETCHED };
     }
-    const wanted = { traceIds, ofSessions: sessionsOf, withSpansOfSessions: grain === 'session' };
+    const request = { traceIds, ofSessions: sessionsOf, withSpansOfSessions: grain === 'session' };
     const shares = Math.max(MIN_TARGETS, targets.length);
-    const { traces, sessions, spans } = await this.traces.readBatch(scope, wanted, {
+    const { traces, sessions, spans } = await this.traces.readBatch(scope, request, {
       maxBytes: SUBJECT_MAX,
       sessionTraces: SESSION_TRACES_MAX,
       spans: PER_TARGET.spans * shares,

@@ -66,11 +66,11 @@ export class SessionReader {
     const read = prefetched.sessions.get(sessionId);
     const fits = read && contentSizeOf(read) <= budget.bytes;
     const mayBeAgentSession = prefetched.agentSessions?.has(sessionId) ?? true;
-    const [found, agentSession] = await Promise.all([
+    const [allTraces, agentSession] = await Promise.all([
       fits ? read : this.traces.sessionTraces(scope, sessionId, SESSION_TRACES_MAX + 1, budget.bytes),
       mayBeAgentSession ? this.sessions.beginning(scope, sessionId, MESSAGES_MAX, budget.bytes) : null,
     ]);
-    const traces = found.slice(0, SESSION_TRACES_MAX);
+    const traces = allTraces.slice(0, SESSION_TRACES_MAX);
     const unread = traces.findIndex(isUnread);
     const firstTraces = unread < 0 ? traces : traces.slice(0, unread);
     const stored = agentSession?.messages.map(withoutNulls) ?? [];
@@ -87,11 +87,11 @@ export class SessionReader {
       isAgentSession: agentSession !== null && !isOfTraces,
       traces,
       traceCount:
-        traces.length < found.length
+        traces.length < allTraces.length
           ? await this.traces.countSelectedTraces(scope, { session_ids: [sessionId] })
           : traces.length,
       readCount: firstTraces.length,
-      hasMore: ofTraces ? firstTraces.length < found.length || ofTraces.isCut : !agentSession!.isWhole,
+      hasMore: ofTraces ? firstTraces.length < allTraces.length || ofTraces.isCut : !agentSession!.isWhole,
     };
   }
 

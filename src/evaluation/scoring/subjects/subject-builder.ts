@@ -148,7 +148,7 @@ export class SubjectBuilder {
       trace && totalsOf(trace),
     ];
     if (!content || !budget.take(sizeOf(required))) return tooLarge(sourceOf(result));
-    const shown = trace && showSpans(trace, spans!, budget);
+    const spanViews = trace && showSpans(trace, spans!, budget);
     const sessionId = sessionIdOf(target, trace, result);
     const session =
       sessionId === null ? null : await this.sessions.read(scope, sessionId, budget, prefetched);
@@ -159,7 +159,7 @@ export class SubjectBuilder {
         ...content,
         expected: result?.expected ?? null,
         metadata: result?.metadata ?? null,
-        trace: trace ? traceView(trace, shown, budget) : null,
+        trace: trace ? traceView(trace, spanViews, budget) : null,
         session: sessionView,
       },
     };
@@ -179,10 +179,10 @@ export class SubjectBuilder {
     let output: unknown = result?.output ?? trace?.output ?? null;
     if (!trace || (input !== null && output !== null)) return { input, output };
     if (isUnread(trace) && (input ?? output) === null) return undefined;
-    const shown = spans ?? (await this.readSpans(scope, trace, NOTHING_PREFETCHED));
-    const messages = new Conversation().add({ ...trace, spans: shown });
+    const traceSpans = spans ?? (await this.readSpans(scope, trace, NOTHING_PREFETCHED));
+    const messages = new Conversation().add({ ...trace, spans: traceSpans });
     input ??= asJson(firstUserContent(messages));
-    const isCut = shown.length < trace.span_count || shown.some(({ attributes }) => attributes === null);
+    const isCut = traceSpans.length < trace.span_count || traceSpans.some(({ attributes }) => attributes === null);
     const last =
       isCut && output === null ? await this.sessions.lastAnswerOfCalls(scope, trace.trace_id) : undefined;
     output ??= asJson(last ?? lastAssistantContent(messages));

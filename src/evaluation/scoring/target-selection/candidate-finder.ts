@@ -103,12 +103,12 @@ export class CandidateFinder {
   ): Promise<ListedCandidates> {
     const sessions = sessionIds && new Set(sessionIds);
     const stored = await storedTraces(this.traces, scope, ids, filters);
-    const found: DatedCandidate[] = [];
+    const candidates: DatedCandidate[] = [];
     const withoutSession: string[] = [];
     for (const { trace_id, session_id, started_at } of stored.values()) {
       if (!isWithin(started_at, times)) continue;
       if (sessions && session_id === null) withoutSession.push(trace_id);
-      else if (!sessions || sessions.has(session_id!)) found.push({ trace_id, session_id, at: started_at });
+      else if (!sessions || sessions.has(session_id!)) candidates.push({ trace_id, session_id, at: started_at });
     }
     const unknown = filters ? [] : ids.filter((id) => !stored.has(id));
     const naming = [
@@ -116,9 +116,9 @@ export class CandidateFinder {
       ...(await this.results.newestOfTraces(scope, withoutSession, { sessionIds })),
     ];
     for (const { trace_id, session_id, created_at } of naming) {
-      found.push({ trace_id, session_id, at: stored.get(trace_id!)?.started_at ?? created_at });
+      candidates.push({ trace_id, session_id, at: stored.get(trace_id!)?.started_at ?? created_at });
     }
-    return newestFirst(found);
+    return newestFirst(candidates);
   }
 
   /**
@@ -138,11 +138,11 @@ export class CandidateFinder {
     const unknown = new Set(ids);
     for (const session_ids of chunks(ids)) {
       const limit = session_ids.length;
-      const known = await this.traces.sessionRefs(scope, { session_ids }, limit);
-      for (const { session_id } of known) unknown.delete(session_id);
+      const refs = await this.traces.sessionRefs(scope, { session_ids }, limit);
+      for (const { session_id } of refs) unknown.delete(session_id);
       const isNarrowed = times.since ?? times.until ?? traceIds ?? filters;
       const narrowed = { session_ids, trace_ids: traceIds, filters, ...times };
-      const matching = isNarrowed ? await this.traces.sessionRefs(scope, narrowed, limit) : known;
+      const matching = isNarrowed ? await this.traces.sessionRefs(scope, narrowed, limit) : refs;
       for (const { session_id, last_started_at } of matching) add(session_id, last_started_at);
       if (traceIds ?? filters) continue;
       for (const [session_id, at] of await this.agents.lastMessages(scope, session_ids)) {
@@ -170,8 +170,8 @@ export class CandidateFinder {
   }
 }
 
-const newestFirst = (found: DatedCandidate[]): ListedCandidates =>
-  new ListedCandidates(found.sort((a, b) => b.at.getTime() - a.at.getTime()));
+const newestFirst = (candidates: DatedCandidate[]): ListedCandidates =>
+  new ListedCandidates(candidates.sort((a, b) => b.at.getTime() - a.at.getTime()));
 
 /** Returns the ids in both lists. If one list is undefined, returns the other. */
 function intersection(one: string[] | undefined, other: string[] | undefined): string[] | undefined {

@@ -29,8 +29,8 @@ export interface Selection {
 
 /** The traces, sessions or results that match a selection, each once, newest first. */
 export interface Candidates {
-  /** Reads the candidates page by page. The first page has about `wanted` candidates; any page may be empty. */
-  pages(wanted: number): AsyncIterable<TargetRef[]> | Iterable<TargetRef[]>;
+  /** Reads the candidates page by page. The first page has about `targetCount` candidates; any page may be empty. */
+  pages(targetCount: number): AsyncIterable<TargetRef[]> | Iterable<TargetRef[]>;
   count(): Promise<number>;
 }
 
@@ -41,9 +41,9 @@ export const PAGE_MAX = 5_000;
 const SESSIONS_MIN = 1_000;
 const SESSIONS_MAX = 20_000;
 
-/** Yields page sizes: first `wanted`, then twice the size before, all within the bounds. */
-export function* pageSizes(wanted: number, min = PAGE_MIN, max = PAGE_MAX): Generator<number, never> {
-  for (let size = Math.max(wanted, min); ; size *= 2) yield Math.min(size, max);
+/** Yields page sizes: first `targetCount`, then twice the size before, all within the bounds. */
+export function* pageSizes(targetCount: number, min = PAGE_MIN, max = PAGE_MAX): Generator<number, never> {
+  for (let size = Math.max(targetCount, min); ; size *= 2) yield Math.min(size, max);
 }
 
 /** Returns the first candidates, at most `limit`. Takes each candidate once, even if it moves while pages are read. */
@@ -60,9 +60,9 @@ export async function takeFirst(candidates: Candidates, limit: number): Promise<
 export class ListedCandidates implements Candidates {
   constructor(private readonly all: readonly TargetRef[]) {}
 
-  *pages(wanted: number): Generator<TargetRef[]> {
+  *pages(targetCount: number): Generator<TargetRef[]> {
     let at = 0;
-    for (const size of pageSizes(wanted)) {
+    for (const size of pageSizes(targetCount)) {
       if (at >= this.all.length) return;
       yield this.all.slice(at, (at += size));
     }
@@ -82,10 +82,10 @@ export class StoredCandidates implements Candidates {
     private readonly selection: TraceSelection,
   ) {}
 
-  pages(wanted: number): AsyncIterable<TargetRef[]> {
+  pages(targetCount: number): AsyncIterable<TargetRef[]> {
     return this.grain === 'trace'
-      ? tracePages(this.traces, this.scope, this.selection, wanted)
-      : this.sessionPages(wanted);
+      ? tracePages(this.traces, this.scope, this.selection, targetCount)
+      : this.sessionPages(targetCount);
   }
 
   count(): Promise<number> {
@@ -94,9 +94,9 @@ export class StoredCandidates implements Candidates {
       : this.traces.countSelectedSessions(this.scope, this.selection);
   }
 
-  private async *sessionPages(wanted: number): AsyncGenerator<TargetRef[]> {
+  private async *sessionPages(targetCount: number): AsyncGenerator<TargetRef[]> {
     let last: TracedSession | undefined;
-    for (const size of pageSizes(wanted, SESSIONS_MIN, SESSIONS_MAX)) {
+    for (const size of pageSizes(targetCount, SESSIONS_MIN, SESSIONS_MAX)) {
       const sessions = await this.traces.sessionRefs(this.scope, this.selection, size, last);
       yield sessions.map(({ session_id }) => ({ trace_id: null, session_id }));
       last = sessions.at(-1);
@@ -110,10 +110,10 @@ async function* tracePages(
   traces: TraceStore,
   scope: Scope,
   selection: TraceSelection,
-  wanted: number,
+  targetCount: number,
 ): AsyncGenerator<TraceRef[]> {
   let last: TraceRef | undefined;
-  for (const size of pageSizes(wanted)) {
+  for (const size of pageSizes(targetCount)) {
     const refs = await traces.traceRefs(scope, selection, size, last);
     yield refs;
     last = refs.at(-1);
@@ -147,11 +147,11 @@ export class AgentSessions implements Candidates {
   ) {}
 
   /** Merges the sessions by message with those by trace. The first occurrence of a session is its newest. */
-  async *pages(wanted: number): AsyncGenerator<TargetRef[]> {
+  async *pages(targetCount: number): AsyncGenerator<TargetRef[]> {
     const seen = new Set<string>();
-    const byMessage = new SessionCursor(this.selection.filters ? noPages() : this.byMessage(wanted));
-    const byTrace = new SessionCursor(this.byTrace(wanted));
-    for (let size = Math.min(wanted, PAGE_MAX); ; size = Math.min(size * 2, PAGE_MAX)) {
+    const byMessage = new SessionCursor(this.selection.filters ? noPages() : this.byMessage(targetCount));
+    const byTrace = new SessionCursor(this.byTrace(targetCount));
+    for (let size = Math.min(targetCount, PAGE_MAX); ; size = Math.min(size * 2, PAGE_MAX)) {
       const page: TargetRef[] = [];
       while (page.length < size) {
         await byMessage.load();
@@ -184,20 +184,20 @@ export class AgentSessions implements Candidates {
     return !this.selection.since && !this.selection.until && !this.selection.filters;
   }
 
-  private async *byMessage(wanted: number): AsyncGenerator<DatedPage, undefined> {
+  private async *byMessage(targetCount: number): AsyncGenerator<DatedPage, undefined> {
     let last: SessionRef | undefined;
-    for (const size of pageSizes(wanted)) {
-      const found = await this.agents.newestSessions(this.scope, this.selection, size, last);
-      last = found.at(-1);
-      const sessions = found.map(({ session_id, last_message_at }) => ({ session_id, at: last_message_at }));
+    for (const size of pageSizes(targetCount)) {
+      const refs = await this.agents.newestSessions(this.scope, this.selection, size, last);
+      last = refs.at(-1);
+      const sessions = refs.map(({ session_id, last_message_at }) => ({ session_id, at: last_message_at }));
       yield { sessions, reached: last?.last_message_at };
-      if (found.length < size) return;
+      if (refs.length < size) return;
     }
   }
 
-  private async *byTrace(wanted: number): AsyncGenerator<DatedPage, undefined> {
+  private async *byTrace(targetCount: number): AsyncGenerator<DatedPage, undefined> {
     const { agentIds, since, until, filters } = this.selection;
-    for await (const refs of tracePages(this.traces, this.scope, { since, until, filters }, wanted)) {
+    for await (const refs of tracePages(this.traces, this.scope, { since, until, filters }, targetCount)) {
       const ids = [...new Set(refs.flatMap(({ session_id }) => session_id ?? []))];
       const ofAgents = new Set(await this.agents.sessionsAmong(this.scope, agentIds, ids));
       const sessions = refs.flatMap(({ session_id, started_at }) =>
@@ -248,11 +248,11 @@ export type FindEarlier = (targetIds: readonly string[]) => Promise<ReadonlyMap<
 /**
  * Returns the candidates that a scorer version has not scored and that are in none of its open runs. Targets that failed
  * before come after untried ones, so that repeated requests make progress even if some targets always fail. Returns at most
- * `wanted` failed targets.
+ * `targetCount` failed targets.
  */
 export function unscoredCandidates(candidates: Candidates, findEarlier: FindEarlier): Candidates {
-  async function* split(wanted: number): AsyncGenerator<{ untried: TargetRef[]; failed: TargetRef[] }> {
-    for await (const page of candidates.pages(wanted)) {
+  async function* split(targetCount: number): AsyncGenerator<{ untried: TargetRef[]; failed: TargetRef[] }> {
+    for await (const page of candidates.pages(targetCount)) {
       const earlier = await findEarlier(page.map(targetIdOf));
       yield {
         untried: page.filter((one) => !earlier.has(targetIdOf(one))),
@@ -261,10 +261,10 @@ export function unscoredCandidates(candidates: Candidates, findEarlier: FindEarl
     }
   }
   return {
-    async *pages(wanted) {
+    async *pages(targetCount) {
       const retries: TargetRef[] = [];
-      for await (const { untried, failed } of split(wanted)) {
-        retries.push(...failed.slice(0, wanted - retries.length));
+      for await (const { untried, failed } of split(targetCount)) {
+        retries.push(...failed.slice(0, targetCount - retries.length));
         yield untried;
       }
       for (let at = 0; at < retries.length; at += PAGE_MAX) yield retries.slice(at, at + PAGE_MAX);

@@ -29,9 +29,9 @@ export class ResultCandidates implements Candidates {
     private readonly walks: readonly Walk[] = [],
   ) {}
 
-  async *pages(wanted: number): AsyncGenerator<TargetRef[]> {
+  async *pages(targetCount: number): AsyncGenerator<TargetRef[]> {
     const { experimentId, traceIds } = this.selection;
-    const sizes = pageSizes(wanted);
+    const sizes = pageSizes(targetCount);
     for (const range of rangesOf(this.walks)) {
       let { below } = range;
       for (let isDone = false; !isDone;) {

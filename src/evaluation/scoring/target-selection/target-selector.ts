@@ -32,7 +32,7 @@ interface RequestedIds {
 @Injectable()
 export class TargetSelector {
   constructor(
-    private readonly known: TargetDirectory,
+    private readonly directory: TargetDirectory,
     private readonly agents: SessionDirectory,
     private readonly experiments: ExperimentRepository,
     private readonly results: ResultReferenceRepository,
@@ -112,17 +112,17 @@ export class TargetSelector {
     const check = async (
       kind: 'trace' | 'session' | 'agent',
       ids: Ids | undefined,
-      findKnown: (distinctIds: string[]) => Promise<Pick<ReadonlySet<string>, 'has'>>,
+      findExisting: (distinctIds: string[]) => Promise<Pick<ReadonlySet<string>, 'has'>>,
     ): Promise<void> => {
       if (!ids || ids.length === 0) return;
-      const known = await findKnown([...new Set(ids)]);
+      const existing = await findExisting([...new Set(ids)]);
       ids.forEach((id, index) => {
-        if (!known.has(id)) errors.push({ pointer: `/${kind}_ids/${index}`, detail: unknown(kind, id) });
+        if (!existing.has(id)) errors.push({ pointer: `/${kind}_ids/${index}`, detail: unknown(kind, id) });
       });
     };
-    await check('trace', trace_ids, (ids) => this.known.traces(scope, ids));
-    await check('session', session_ids, (ids) => this.known.sessions(scope, ids));
-    await check('agent', agent_ids, (ids) => this.agents.knownAgents(scope, ids));
+    await check('trace', trace_ids, (ids) => this.directory.traces(scope, ids));
+    await check('session', session_ids, (ids) => this.directory.sessions(scope, ids));
+    await check('agent', agent_ids, (ids) => this.agents.existingAgents(scope, ids));
     if (errors.length === 0) return;
     const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : '';
     throw new Problem('not_found', `${errors[0]!.detail}${more}`, { errors });

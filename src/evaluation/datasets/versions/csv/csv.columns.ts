@@ -80,9 +80,9 @@ export function columnsOf(cells: readonly (string | undefined)[], count: number,
  * unless the mapping names it, and never in `input`. Errors: `LayoutFault`.
  */
 export function layoutOf(columns: readonly string[], { caseIdColumn, mapping }: CsvOptions): CsvLayout {
-  const known = new Set(columns);
-  if (caseIdColumn !== null && !known.has(caseIdColumn)) throw unknown('/case_id_column', caseIdColumn);
-  const idColumn = caseIdColumn ?? ['case_id', 'id'].find((name) => known.has(name)) ?? null;
+  const names = new Set(columns);
+  if (caseIdColumn !== null && !names.has(caseIdColumn)) throw unknown('/case_id_column', caseIdColumn);
+  const idColumn = caseIdColumn ?? ['case_id', 'id'].find((name) => names.has(name)) ?? null;
   const read =
     mapping === null
       ? recognizedMapping(columns, idColumn)
@@ -96,12 +96,12 @@ function requestedMapping(
   idColumn: string | null,
   mapping: NonNullable<CsvOptions['mapping']>,
 ): CsvMapping {
-  const known = new Set(columns);
+  const names = new Set(columns);
   const places = new Map<string, string>();
   for (const part of CASE_PARTS) {
     for (const [index, column] of (mapping[part] ?? []).entries()) {
       const pointer = `/mapping/${part}/${index}`;
-      if (!known.has(column)) throw unknown(pointer, column);
+      if (!names.has(column)) throw unknown(pointer, column);
       const before = places.get(column);
       if (before !== undefined) {
         throw new LayoutFault(

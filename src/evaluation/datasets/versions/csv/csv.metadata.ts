@@ -36,10 +36,10 @@ export class JsonMetadata {
     if (cell.trim() === '') return '';
     const value = parsed(cell);
     if (!isJsonObject(value)) throw new CellFault('has metadata that is not a JSON object');
-    const taken = this.others.find((column) => Object.hasOwn(value, column));
-    if (taken !== undefined) {
+    const duplicate = this.others.find((column) => Object.hasOwn(value, column));
+    if (duplicate !== undefined) {
       throw new CellFault(
-        `has metadata with the member ${quoteShort(taken)}, but the file has a column of this name. Rename one of them`,
+        `has metadata with the member ${quoteShort(duplicate)}, but the file has a column of this name. Rename one of them`,
       );
     }
     return toJsonText(value).slice(1, -1);

@@ -145,14 +145,14 @@ function negated(check: Check, verdict: Verdict): Verdict {
 
 /** Adds names to checks. A check without a name is named by its type, with a number from the second of its type on. */
 function named(checks: Check[]): { name: string; check: Check }[] {
-  const taken = new Set(checks.map(({ name }) => name));
+  const names = new Set(checks.map(({ name }) => name));
   return checks.map((check) => {
     let name = check.name;
     for (let count = 1; name === undefined; count++) {
       const candidate = count === 1 ? check.type : `${check.type}_${count}`;
-      if (!taken.has(candidate)) name = candidate;
+      if (!names.has(candidate)) name = candidate;
     }
-    taken.add(name);
+    names.add(name);
     return { name, check };
   });
 }

@@ -41,11 +41,11 @@ export class TraceReader {
     const session =
       isJsonObject(subject.session) && Array.isArray(subject.session.traces) ? subject.session.traces : [];
     // A trace without spans is not replaced by other traces of its session.
-    const given: unknown[] = subject.trace === undefined ? session : [subject.trace];
-    if (given.length > MAX_TRACES) throw new CannotCheck(`the session has more than ${MAX_TRACES} traces`);
-    const isOfSession = given === session && isJsonObject(subject.session);
+    const traces: unknown[] = subject.trace === undefined ? session : [subject.trace];
+    if (traces.length > MAX_TRACES) throw new CannotCheck(`the session has more than ${MAX_TRACES} traces`);
+    const isOfSession = traces === session && isJsonObject(subject.session);
     this.hasAllTraces = !isOfSession || hasAllTraces(subject.session as JsonObject);
-    this.traces = given.flatMap((trace) => toTrace(trace) ?? []);
+    this.traces = traces.flatMap((trace) => toTrace(trace) ?? []);
     if (this.traces.length === 0) throw new CannotCheck('there is no trace');
   }
 

@@ -21,8 +21,8 @@ export function readValue(
   subject: ScoringSubject,
 ): { value: unknown } | { failed: Verdict } {
   const path = check.path ?? DEFAULT_PATH;
-  const { found, value } = lookUp(subject, path);
-  return found ? { value } : { failed: { passed: false, reason: `there is no value at ${path}` } };
+  const { exists, value } = lookUp(subject, path);
+  return exists ? { value } : { failed: { passed: false, reason: `there is no value at ${path}` } };
 }
 
 export function checkEquals(check: CheckOf<'equals'>, value: unknown, subject: ScoringSubject): Verdict {
@@ -111,7 +111,7 @@ export function checkNumericRange(check: CheckOf<'numeric_range'>, value: unknow
 }
 
 /** @throws CannotCheck when the value at the path was truncated */
-function lookUp(subject: ScoringSubject, path: string): { found: boolean; value: unknown } {
+function lookUp(subject: ScoringSubject, path: string): { exists: boolean; value: unknown } {
   const steps = parsePath(path);
   if (isPathTruncated(subject, steps)) {
     throw new CannotCheck(`the value at ${path} is too large to be shown to a scorer in full`);

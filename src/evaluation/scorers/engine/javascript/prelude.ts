@@ -86,7 +86,7 @@ export const PRELUDE = String.raw`(function (host, limits) {
   }
 
   const refuse = (text) => '!' + stringify(text);
-  const wanted = '; return a number, a boolean, null or {score, label, reasoning, answers}';
+  const hint = '; return a number, a boolean, null or {score, label, reasoning, answers}';
 
   function points(value, what) {
     if (value === null) return 'null';
@@ -107,7 +107,7 @@ export const PRELUDE = String.raw`(function (host, limits) {
   function encode(result) {
     const plain = points(result);
     if (plain !== undefined) return '={"score":' + plain + '}';
-    if (typeof result !== 'object' || isArray(result)) return refuse('score returned ' + name(result) + wanted);
+    if (typeof result !== 'object' || isArray(result)) return refuse('score returned ' + name(result) + hint);
     if (typeof result.then === 'function') {
       return refuse('score returned a promise, which the sandbox does not support; return the result itself');
     }
@@ -116,16 +116,16 @@ export const PRELUDE = String.raw`(function (host, limits) {
     if (score === undefined) {
       return refuse(
         value === undefined
-          ? 'score returned an object without the member score' + wanted
+          ? 'score returned an object without the member score' + hint
           : 'the member score is ' + name(value) + '; it must be a finite number, a boolean or null',
       );
     }
     let rest = '';
     for (let i = 0; i < 2; i++) {
-      const key = i === 0 ? 'label' : 'reasoning', given = result[key];
-      if (absent(given)) continue;
-      if (typeof given !== 'string') return refuse(key + ' is ' + name(given) + '; it must be a string');
-      rest += ',"' + key + '":' + stringify(given);
+      const key = i === 0 ? 'label' : 'reasoning', text = result[key];
+      if (absent(text)) continue;
+      if (typeof text !== 'string') return refuse(key + ' is ' + name(text) + '; it must be a string');
+      rest += ',"' + key + '":' + stringify(text);
     }
     const answers = result.answers;
     if (!absent(answers)) {
