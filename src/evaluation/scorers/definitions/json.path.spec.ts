@@ -20,7 +20,7 @@ describe('paths', () => {
     ["output['']", 4],
     ["output['\\u0061 b']", 1],
   ])('%s selects its value', (path, expected) => {
-    expect(at(path)).toEqual({ found: true, value: expected });
+    expect(at(path)).toEqual({ exists: true, value: expected });
   });
 
   it.each([
@@ -35,7 +35,7 @@ describe('paths', () => {
     'output.constructor.prototype',
     'output.items.length',
   ])('%s selects nothing', (path) => {
-    expect(at(path)).toEqual({ found: false, value: undefined });
+    expect(at(path)).toEqual({ exists: false, value: undefined });
   });
 
   it.each([
