@@ -27,7 +27,7 @@ export {
   type TestDatabaseServer,
 } from './test-database';
 export { TcpProxy } from './tcp-proxy';
-export { agree, type JudgeAsked, type JudgeReply, TestJudge } from './test-judge';
+export { agree, type JudgeReply, TestJudge, type TestJudgeRequest } from './test-judge';
 export { TestIssuer, type TokenOverrides } from './test-issuer';
 export { createTestWorker, TestWorker, WorkerProcess } from './test-worker';
 export { until } from './until';

@@ -3,7 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A request that a judge has received. */
-export interface JudgeAsked {
+export interface TestJudgeRequest {
   path: string;
   headers: http.IncomingHttpHeaders;
   /** Byte for byte. */
@@ -31,7 +31,7 @@ export type JudgeReply =
   | 'floods';
 
 /** Responds with `value: true`, or with the first label of a classifier. */
-export const agree = ({ json }: JudgeAsked): JudgeReply => ({
+export const agree = ({ json }: TestJudgeRequest): JudgeReply => ({
   content: json.labels ? firstLabel(json) : '{"reasoning":"so it is","value":true}',
 });
 
@@ -41,11 +41,11 @@ const firstLabel = ({ labels }: { labels: string[] }): object[] =>
 /** An external judge: a real HTTP server with the protocols of OpenAI's chat completions and of classifiers. */
 export class TestJudge {
   /** All requests, in order. */
-  readonly asked: JudgeAsked[] = [];
+  readonly requests: TestJudgeRequest[] = [];
   /** Maximum number of concurrent requests so far. */
   peak = 0;
   /** Returns the response to a request. By default it agrees. */
-  reply: (asked: JudgeAsked) => JudgeReply | Promise<JudgeReply> = agree;
+  reply: (request: TestJudgeRequest) => JudgeReply | Promise<JudgeReply> = agree;
   private inFlight = 0;
   private readonly seen = new Map<string, number>();
 
@@ -76,7 +76,7 @@ export class TestJudge {
 
   /** Drops the recorded requests, and restores the default response. */
   reset(): void {
-    this.asked.length = 0;
+    this.requests.length = 0;
     this.peak = 0;
     this.seen.clear();
     this.reply = agree;
@@ -106,7 +106,7 @@ export class TestJudge {
     const userMessages = (json.messages ?? [])
       .filter((one: any) => one.role === 'user')
       .map((one: any) => one.content);
-    const asked = {
+    const received = {
       path: request.url!,
       headers: request.headers,
       body,
@@ -115,12 +115,12 @@ export class TestJudge {
       repeat,
       closed: closed.signal,
     };
-    this.asked.push(asked);
-    send(response, await this.reply(asked), asked);
+    this.requests.push(received);
+    send(response, await this.reply(received), received);
   }
 }
 
-function send(response: http.ServerResponse, reply: JudgeReply, { json }: JudgeAsked): void {
+function send(response: http.ServerResponse, reply: JudgeReply, { json }: TestJudgeRequest): void {
   if (reply === 'hangs') return;
   if (reply === 'closes') {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
@@ -155,13 +155,13 @@ function completion(
     usage,
     model,
   }: Extract<JudgeReply, { content: unknown }>,
-  asked: string,
+  requestedModel: string,
 ): object {
   const message = { role: 'assistant', content };
   return {
     id: 'chatcmpl-1',
     object: 'chat.completion',
-    model: model ?? asked,
+    model: model ?? requestedModel,
     choices: [{ index: 0, message, logprobs, finish_reason: finishReason }],
     usage: usage ?? { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
   };

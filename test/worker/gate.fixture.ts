@@ -1,4 +1,4 @@
-import { agree, type JudgeAsked, type JudgeReply, TestJudge } from '#testing';
+import { agree, type JudgeReply, TestJudge, type TestJudgeRequest } from '#testing';
 
 /** A scorer that asks a judge about the input of a target. */
 export const JUDGE = {
@@ -7,13 +7,13 @@ export const JUDGE = {
 };
 
 interface HeldRequest {
-  asked: JudgeAsked;
+  request: TestJudgeRequest;
   answer: (reply: JudgeReply) => void;
 }
 
 /** A judge that holds requests until the test releases them. */
 export class Gate {
-  private held: HeldRequest[] = [];
+  private heldRequests: HeldRequest[] = [];
   private waiters: (() => void)[] = [];
   private isOpen = false;
 
@@ -30,8 +30,8 @@ export class Gate {
   }
 
   /** The requests so far, in order. */
-  get asked(): JudgeAsked[] {
-    return this.judge.asked;
+  get requests(): TestJudgeRequest[] {
+    return this.judge.requests;
   }
 
   /** The highest number of requests held at the same time so far. */
@@ -40,27 +40,27 @@ export class Gate {
   }
 
   get heldCount(): number {
-    return this.held.length;
+    return this.heldRequests.length;
   }
 
   /** Answers all held requests, and holds new ones. */
   reset(): void {
     this.release();
     this.judge.reset();
-    this.judge.reply = (asked) => this.take(asked);
+    this.judge.reply = (request) => this.take(request);
   }
 
   /** Waits until this many requests are held. */
   async holds(count: number): Promise<void> {
-    while (this.held.length < count) await new Promise<void>((resolve) => this.waiters.push(resolve));
+    while (this.heldRequests.length < count) await new Promise<void>((resolve) => this.waiters.push(resolve));
   }
 
   /** Answers the held requests whose prompt starts with `prompt`. With `open`, also answers new requests immediately. */
   release({ open = false, prompt = '' }: { open?: boolean; prompt?: string } = {}): void {
     this.isOpen = open;
-    const released = this.held.filter(({ asked }) => asked.prompt.startsWith(prompt));
-    this.held = this.held.filter((entry) => !released.includes(entry));
-    for (const entry of released) entry.answer(agree(entry.asked));
+    const released = this.heldRequests.filter(({ request }) => request.prompt.startsWith(prompt));
+    this.heldRequests = this.heldRequests.filter((entry) => !released.includes(entry));
+    for (const entry of released) entry.answer(agree(entry.request));
   }
 
   async close(): Promise<void> {
@@ -68,13 +68,13 @@ export class Gate {
     await this.judge.close();
   }
 
-  private take(asked: JudgeAsked): JudgeReply | Promise<JudgeReply> {
-    if (this.isOpen) return agree(asked);
+  private take(request: TestJudgeRequest): JudgeReply | Promise<JudgeReply> {
+    if (this.isOpen) return agree(request);
     return new Promise((resolve) => {
-      const entry = { asked, answer: resolve };
-      this.held.push(entry);
-      asked.closed.addEventListener('abort', () => {
-        this.held = this.held.filter((one) => one !== entry);
+      const entry = { request, answer: resolve };
+      this.heldRequests.push(entry);
+      request.closed.addEventListener('abort', () => {
+        this.heldRequests = this.heldRequests.filter((one) => one !== entry);
       });
       for (const wake of this.waiters.splice(0)) wake();
     });

@@ -51,7 +51,7 @@ describe('a judge that is a gateway model', () => {
     expect(run).toMatchObject({ run_status: 'succeeded', total: 2 });
     expect(run.cost_usd).toBeCloseTo(2 * COST, 12);
     expect(results.map(({ score }) => score)).toEqual([1, 1]);
-    expect(judge.asked[0]!.json.model).toBe('gpt-test');
+    expect(judge.requests[0]!.json.model).toBe('gpt-test');
     const { items } = await usage();
     expect(items).toEqual([
       expect.objectContaining({
@@ -67,7 +67,7 @@ describe('a judge that is a gateway model', () => {
     const name = await modelOf(admin, workspace(), base(), { cache_ttl_seconds: 600, capture_content: true });
     const scorer = await on.scorer({ model: `gateway:${name}`, samples: 3 });
     await on.scored(scorer, await on.experiment());
-    expect(judge.asked).toHaveLength(3);
+    expect(judge.requests).toHaveLength(3);
     expect((await usage()).total).toMatchObject({ call_count: 3, cached_count: 0 });
     // A rule would score such traces.
     const { body } = await admin.in(workspace()).get('/telemetry/v1/traces');
@@ -106,7 +106,7 @@ describe('a judge that is a gateway model', () => {
     const experiment = await on.experiment();
     await on.scored(scorer, experiment);
     await on.scored(scorer, experiment);
-    expect(judge.asked).toHaveLength(1);
+    expect(judge.requests).toHaveLength(1);
     const { body } = await admin.get(`/model/v1/models/${name}`);
     const [{ provider_id }] = body.targets;
     await admin.patch(`/model/v1/models/${body.model_id}`, {
@@ -115,8 +115,8 @@ describe('a judge that is a gateway model', () => {
     // The worker may use the model that it has read for another second.
     await pause(1_100);
     await on.scored(scorer, experiment);
-    expect(judge.asked).toHaveLength(2);
-    expect(judge.asked[1]!.json.model).toBe('gpt-next');
+    expect(judge.requests).toHaveLength(2);
+    expect(judge.requests[1]!.json.model).toBe('gpt-next');
   });
 
   it('stays within the budget of the workspace', async () => {
@@ -125,7 +125,7 @@ describe('a judge that is a gateway model', () => {
     const scorer = await on.scorer({ model: `gateway:${name}` });
     const inputs = [{ input: 1 }, { input: 2 }, { input: 3 }];
     const { run, results } = await on.scored(scorer, await on.experiment(...inputs), { concurrency: 1 });
-    expect(judge.asked).toHaveLength(1);
+    expect(judge.requests).toHaveLength(1);
     expect(run).toMatchObject({ completed_count: 1, failed_count: 2 });
     const errors = results.flatMap(({ error }) => error ?? []);
     expect(errors).toHaveLength(2);
@@ -146,6 +146,6 @@ describe('a judge that is a gateway model', () => {
     const scorer = await on.scorer({ model: `gateway:${name}` });
     const { experiment_id } = await on.experiment();
     expect((await on.on.score(scorer, { experiment_id })).status).toBe(503);
-    expect(judge.asked).toEqual([]);
+    expect(judge.requests).toEqual([]);
   });
 });

@@ -106,7 +106,7 @@ describeOnBothQueues(
         parentSpanId: job.spanId,
         attributes: { 'url.full': judge.env.CLASSIFIER_BASE_URL, 'http.response.status_code': 200 },
       });
-      expect(judge.asked.at(-1)!.headers.traceparent).toBe(`00-${traceId}-${asking.spanId}-01`);
+      expect(judge.requests.at(-1)!.headers.traceparent).toBe(`00-${traceId}-${asking.spanId}-01`);
       const sent = endpoint.exports.map(({ body }) => body.toString('latin1')).join('\n');
       expect(sent.includes(SECRET)).toBe(false);
     });
@@ -115,7 +115,7 @@ describeOnBothQueues(
       const traceId = newTraceId();
       const { results } = await ask(traceId, '01', CLASSIFIED, { mode: 'test' });
       expect(results).toHaveLength(1);
-      const { headers } = judge.asked.at(-1)!;
+      const { headers } = judge.requests.at(-1)!;
       expect(headers.traceparent).toMatch(`00-${traceId}-`);
       expect(headers).not.toHaveProperty('baggage');
     });

@@ -23,7 +23,7 @@ describe('a judge', () => {
         model: 'judge-1',
         cost_usd: COST,
         is_cached: false,
-        request_sha256: sha256(judge.asked[0]!.body),
+        request_sha256: sha256(judge.requests[0]!.body),
         elapsed_ms: expect.any(Number),
       });
     });
@@ -45,13 +45,13 @@ describe('a judge', () => {
         ['length', 0.75],
       ]);
       for (const { question } of questions)
-        expect(judge.asked[0]!.json.messages[0].content).toContain(question);
+        expect(judge.requests[0]!.json.messages[0].content).toContain(question);
     });
 
     it('has no reasoning if the definition does not request it', async () => {
       judge.reply = () => says({ choice: 'good' });
       expect(await on.tested({ reasoning: false })).not.toHaveProperty('reasoning');
-      const { schema } = judge.asked[0]!.json.response_format.json_schema;
+      const { schema } = judge.requests[0]!.json.response_format.json_schema;
       expect(schema.required).toEqual(['choice']);
     });
 
@@ -71,7 +71,7 @@ describe('a judge', () => {
     ])('is read %s', async (_, content) => {
       judge.reply = () => ({ content });
       expect(await on.tested({})).toMatchObject({ choice: 'bad', score: 0, reasoning: 'r' });
-      expect(judge.asked).toHaveLength(1);
+      expect(judge.requests).toHaveLength(1);
     });
 
     it('has the probabilities of the choices if the server returns logprobs', async () => {
@@ -93,7 +93,7 @@ describe('a judge', () => {
       ];
       judge.reply = () => ({ content: '{"choice": "good"}', logprobs: { content } });
       const item = await on.tested({ reasoning: false });
-      expect(judge.asked[0]!.json).toMatchObject({ logprobs: true, top_logprobs: 20 });
+      expect(judge.requests[0]!.json).toMatchObject({ logprobs: true, top_logprobs: 20 });
       expect(item).toMatchObject({ choice: 'good', score: 1 });
       expect(item.probabilities.good).toBeCloseTo(0.6 / 0.95, 9);
       expect(item.probabilities.fair).toBeCloseTo(0.3 / 0.95, 9);
@@ -109,9 +109,9 @@ describe('a judge', () => {
     ])('is requested once more if it has %s', async (_, content) => {
       judge.reply = ({ json }) => (json.messages.length === 2 ? { content } : says(GOOD));
       expect(await on.tested({})).toMatchObject({ choice: 'good', score: 1, cost_usd: 2 * COST });
-      expect(judge.asked).toHaveLength(2);
-      expect(judge.asked[1]!.json.messages.slice(0, 2)).toEqual(judge.asked[0]!.json.messages);
-      expect(dataOf(judge.asked[1]!)[0]).toBe(content);
+      expect(judge.requests).toHaveLength(2);
+      expect(judge.requests[1]!.json.messages.slice(0, 2)).toEqual(judge.requests[0]!.json.messages);
+      expect(dataOf(judge.requests[1]!)[0]).toBe(content);
     });
 
     it.each([
@@ -125,7 +125,7 @@ describe('a judge', () => {
       const item = await on.tested({ output });
       expect(item.error).toMatch(/^The judge's answer is invalid: /);
       expect(item).not.toHaveProperty('score');
-      expect(judge.asked).toHaveLength(2);
+      expect(judge.requests).toHaveLength(2);
     });
 
     it('fails the target if it is a refusal', async () => {
@@ -163,8 +163,8 @@ describe('a judge', () => {
         },
       });
       expect(item.confidence).toBeCloseTo(2 / 3, 12);
-      expect(new Set(judge.asked.map(({ body }) => body)).size).toBe(1);
-      expect(judge.asked[0]!.json).not.toHaveProperty('temperature');
+      expect(new Set(judge.requests.map(({ body }) => body)).size).toBe(1);
+      expect(judge.requests[0]!.json).not.toHaveProperty('temperature');
     });
 
     it('uses the mean of numbers', async () => {
@@ -217,14 +217,14 @@ describe('a judge', () => {
         score: 0.55,
         cost_usd: 0,
         is_cached: false,
-        request_sha256: sha256(judge.asked[0]!.body),
+        request_sha256: sha256(judge.requests[0]!.body),
         elapsed_ms: expect.any(Number),
       });
-      expect(judge.asked[0]).toMatchObject({
+      expect(judge.requests[0]).toMatchObject({
         path: '/classify',
         json: { inputs: 'the text', labels: ['good', 'fair', 'bad'] },
       });
-      expect(Object.keys(judge.asked[0]!.json)).toEqual(['inputs', 'labels']);
+      expect(Object.keys(judge.requests[0]!.json)).toEqual(['inputs', 'labels']);
     });
 
     it('gets the expanded prompt', async () => {
@@ -232,7 +232,7 @@ describe('a judge', () => {
         { ...classifier, prompt: 'Q: {{input}} A: {{output}}' },
         { input: 'why', output: 'so' },
       );
-      expect(judge.asked[0]!.json.inputs).toBe('Q: why A: so');
+      expect(judge.requests[0]!.json.inputs).toBe('Q: why A: so');
     });
 
     it('may return a nested list, or unnormalized probabilities', async () => {

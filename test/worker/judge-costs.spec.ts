@@ -15,10 +15,10 @@ describe('a judge', () => {
       const scorer = await on.scorer({ samples: 3 });
       const experiment = await on.experiment({ input: 1 }, { input: 2 });
       const first = await on.scored(scorer, experiment);
-      expect(judge.asked).toHaveLength(6);
+      expect(judge.requests).toHaveLength(6);
       expect(first.run.cost_usd).toBeCloseTo(6 * COST, 12);
       const again = await on.scored(scorer, experiment);
-      expect(judge.asked).toHaveLength(6);
+      expect(judge.requests).toHaveLength(6);
       expect(again.run).toMatchObject({ run_status: 'succeeded', cost_usd: 0 });
       const content = ({ score, choice, reasoning, samples, request_sha256, trace_id }: any) => ({
         score,
@@ -37,7 +37,7 @@ describe('a judge', () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment(...Array(5).fill({ input: 'same', output: 'same' }));
       const { run, results } = await on.scored(scorer, experiment, { concurrency: 1 });
-      expect(judge.asked).toHaveLength(1);
+      expect(judge.requests).toHaveLength(1);
       expect(run.cost_usd).toBeCloseTo(COST, 12);
       expect(results.filter((one) => one.is_cached)).toHaveLength(4);
     });
@@ -51,14 +51,14 @@ describe('a judge', () => {
       const scorer = await on.scorer({ model: 'without logprobs' });
       const experiment = await on.experiment({ input: 1 }, { input: 2 });
       await on.scored(scorer, experiment);
-      const before = judge.asked.length;
+      const before = judge.requests.length;
       expect((await on.scored(scorer, experiment)).run.cost_usd).toBe(0);
       // Nor when the learned features have expired, which happens every day.
       await worker.get(ChatFeaturesRepository).learn(scorer.definition.model, ALL_FEATURES);
       const { run, results } = await on.scored(scorer, experiment);
       expect(run.cost_usd).toBe(0);
       expect(results.map((one) => one.is_cached)).toEqual([true, true]);
-      expect(judge.asked).toHaveLength(before);
+      expect(judge.requests).toHaveLength(before);
     });
 
     it('is asked again with "cache": false, by another scorer version, and in mode test', async () => {
@@ -66,14 +66,14 @@ describe('a judge', () => {
       const experiment = await on.experiment();
       await on.scored(scorer, experiment);
       await on.scored(scorer, experiment, { cache: false });
-      expect(judge.asked).toHaveLength(2);
+      expect(judge.requests).toHaveLength(2);
       await on.inMode('test', scorer, experiment);
-      expect(judge.asked).toHaveLength(3);
+      expect(judge.requests).toHaveLength(3);
       await on.on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { description: 'other' });
       await on.scored(scorer, experiment);
-      expect(judge.asked).toHaveLength(4);
+      expect(judge.requests).toHaveLength(4);
       await on.scored(scorer, experiment);
-      expect(judge.asked).toHaveLength(4);
+      expect(judge.requests).toHaveLength(4);
     });
 
     it('is asked again after failures', async () => {
@@ -89,10 +89,10 @@ describe('a judge', () => {
       const ask = async (): Promise<string> => {
         const [fixture, item] = [await JudgeFixture.create(app), { input: 'same', output: 'same' }];
         await fixture.scored(await fixture.scorer(), await fixture.experiment(item));
-        return judge.asked.at(-1)!.body;
+        return judge.requests.at(-1)!.body;
       };
       expect(await ask()).toBe(await ask());
-      expect(judge.asked).toHaveLength(2);
+      expect(judge.requests).toHaveLength(2);
     });
 
     it('shares no answers between workspaces', async () => {
@@ -101,7 +101,7 @@ describe('a judge', () => {
       await on.scored(scorer, experiment);
       await app.database.query(`UPDATE judge_answers SET workspace_id = 'wsp_other'`);
       await on.scored(scorer, experiment);
-      expect(judge.asked).toHaveLength(2);
+      expect(judge.requests).toHaveLength(2);
     });
   });
 
@@ -123,7 +123,7 @@ describe('a judge', () => {
         failed_count: 7,
         cost_usd: expect.closeTo(3 * COST, 12),
       });
-      expect(judge.asked).toHaveLength(3);
+      expect(judge.requests).toHaveLength(3);
       expect(results.filter(({ error }) => /max_cost_usd/.test(error ?? ''))).toHaveLength(7);
       for (const { error, score } of results) expect(error === undefined).toBe(score === 1);
     });
@@ -136,7 +136,7 @@ describe('a judge', () => {
         concurrency: 1,
       });
       expect(run).toMatchObject({ failure_code: 'budget_exceeded', cost_usd: expect.closeTo(3 * COST, 12) });
-      expect(judge.asked).toHaveLength(3);
+      expect(judge.requests).toHaveLength(3);
     });
 
     it('succeeds if the budget is just enough', async () => {
@@ -183,7 +183,7 @@ describe('a judge', () => {
       const experiment = await on.experiment({ input: 1 });
       const scorer = await on.scorer({ samples: 20 });
       const { run, results } = await on.scored(scorer, experiment, { max_cost_usd: 3 * COST });
-      expect(judge.asked).toHaveLength(3);
+      expect(judge.requests).toHaveLength(3);
       expect(run).toMatchObject({ failure_code: 'budget_exceeded', cost_usd: expect.closeTo(3 * COST, 12) });
       expect(results[0]).toMatchObject({
         error: expect.stringContaining('max_cost_usd'),
@@ -203,7 +203,7 @@ describe('a judge', () => {
         key,
       );
       await worker.get(ScoreRunExecutor).execute(run.score_run_id);
-      expect(judge.asked).toHaveLength(1);
+      expect(judge.requests).toHaveLength(1);
       expect(await on.on.run(run.score_run_id)).toMatchObject({ run_status: 'succeeded', cost_usd: COST });
     });
 

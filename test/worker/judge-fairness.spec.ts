@@ -43,21 +43,21 @@ describe('a judge that hangs in one workspace', () => {
       expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 8 });
     }
     // None of the waiting requests was aborted.
-    expect(gate.asked).toHaveLength(2);
+    expect(gate.requests).toHaveLength(2);
     expect(await hanging.on.run(runId)).toMatchObject({ run_status: 'running', completed_count: 0 });
   });
 
   it('delays a judge of another workspace by one turn at a time', async () => {
     await start({ JUDGE_TIMEOUT_MS: '1000' });
     const isHanging = ({ prompt }: { prompt: string }): boolean => prompt.startsWith('hanging');
-    gate.judge.reply = (asked) => (isHanging(asked) ? 'hangs' : says({ reasoning: 'r', value: true }));
+    gate.judge.reply = (request) => (isHanging(request) ? 'hangs' : says({ reasoning: 'r', value: true }));
     const runId = await ask(64);
-    while (gate.asked.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (gate.requests.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
     const scorer = await other.scorer(JUDGE.definition);
     const { run } = await other.scored(scorer, await other.experiment(...inputs(3)), { concurrency: 1 });
     expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 3 });
     expect(await hanging.on.run(runId)).toMatchObject({ run_status: 'running', completed_count: 0 });
-    const [first, second, third] = gate.asked.flatMap((asked, at) => (isHanging(asked) ? [] : at));
+    const [first, second, third] = gate.requests.flatMap((request, at) => (isHanging(request) ? [] : at));
     // First come, first served would put about thirty requests in between.
     expect(second! - first!).toBeLessThanOrEqual(4);
     expect(third! - second!).toBeLessThanOrEqual(4);

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createTestApp,
   createTestWorker,
-  type JudgeAsked,
   type JudgeReply,
   sized,
   type TestApp,
   TestJudge,
+  type TestJudgeRequest,
 } from '#testing';
 import { JUDGE } from './gate.fixture';
 import { expectAccounted, inputs, JudgeFixture, says } from './judge.fixture';
@@ -14,7 +14,7 @@ import { expectAccounted, inputs, JudgeFixture, says } from './judge.fixture';
 const TRUE = says({ reasoning: 'r', value: true });
 
 /** Returns the number of the input that a judge was asked about. */
-const inputOf = ({ json }: JudgeAsked): number => Number(/<(\d+)>/.exec(json.messages[1].content)![1]);
+const inputOf = ({ json }: TestJudgeRequest): number => Number(/<(\d+)>/.exec(json.messages[1].content)![1]);
 
 /** How long the judge refuses every request, in ms. */
 const OUTAGE_MS = sized(2_000, 60_000);
@@ -69,7 +69,7 @@ describe('a judge', () => {
     judge.reply = ({ repeat }) => (repeat === 0 ? trouble : TRUE);
     const { run } = await scored(3);
     expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 3 });
-    expect(judge.asked).toHaveLength(6);
+    expect(judge.requests).toHaveLength(6);
   });
 
   it.each<[string, JudgeReply, RegExp]>([
@@ -96,7 +96,7 @@ describe('a judge', () => {
     judge.reply = () => 'floods';
     const { results } = await scored(2);
     expect(results.map((one) => one.error)).toEqual(Array(2).fill("The judge's response exceeds 1 MiB."));
-    expect(judge.asked).toHaveLength(2);
+    expect(judge.requests).toHaveLength(2);
   });
 
   it('that is unreachable fails the targets', async () => {
@@ -116,13 +116,13 @@ describe('a judge', () => {
     let [isShut, tooEarly] = [false, 0];
     judge.reply = () => {
       if (isShut) tooEarly += 1;
-      if (judge.asked.length > 1) return TRUE;
+      if (judge.requests.length > 1) return TRUE;
       isShut = true;
       setTimeout(() => (isShut = false), 1_990);
       return { status: 429, headers: { 'retry-after': '2' } };
     };
     const run = scored(1);
-    while (judge.asked.length === 0) await sleep(5);
+    while (judge.requests.length === 0) await sleep(5);
     // Both workers read the shared limit again within a second.
     await sleep(1_200);
     await Promise.all([run, scored(4), scored(4)]);
@@ -189,13 +189,13 @@ describe('a judge', () => {
     judge.reply = () => ({ status: 429, body });
     const { results } = await scored(1);
     expect(results[0].error).toBe('The judge refused the request (429): You exceeded your quota');
-    expect(judge.asked).toHaveLength(1);
+    expect(judge.requests).toHaveLength(1);
   });
 
   it('that fails in every way in turn leaves every target with a score or an error', async () => {
     shortenBackOff();
     const begun = performance.now();
-    const ways: ((asked: JudgeAsked) => JudgeReply)[] = [
+    const ways: ((request: TestJudgeRequest) => JudgeReply)[] = [
       () => TRUE,
       ({ repeat }) => (repeat === 0 ? 'hangs' : TRUE),
       ({ repeat }) => (repeat === 0 ? 'closes' : TRUE),
@@ -207,9 +207,9 @@ describe('a judge', () => {
       () => ({ status: 400, body: '{"error":{"message":"not this one"}}' }),
       ({ repeat }) => (repeat === 0 ? { status: 429, headers: { 'retry-after': '1' } } : TRUE),
     ];
-    judge.reply = (asked) => {
+    judge.reply = (request) => {
       if (performance.now() - begun < OUTAGE_MS) return { status: 429, headers: { 'retry-after': '1' } };
-      return ways[inputOf(asked) % ways.length]!(asked);
+      return ways[inputOf(request) % ways.length]!(request);
     };
     const { run, results } = await scored(TARGETS, {}, { concurrency: 16 });
     const each = TARGETS / ways.length;
@@ -245,7 +245,7 @@ describe('a judge', () => {
       const scorer = await fixture.scorer(JUDGE.definition);
       const { experiment_id } = await fixture.experiment(...inputs(8));
       const { body: waiting } = await fixture.on.score(scorer, { experiment_id, concurrency: 8 });
-      while (judge.asked.length === 0) await sleep(5);
+      while (judge.requests.length === 0) await sleep(5);
       const code = await fixture.on.scorer({
         definition: { language: 'javascript', source: 'function score() { return 1; }' },
       });

@@ -1,4 +1,4 @@
-import { createTestApp, type JudgeAsked, type TestApp, TestJudge } from '#testing';
+import { createTestApp, type TestApp, TestJudge, type TestJudgeRequest } from '#testing';
 import { JudgeFixture, says } from './judge.fixture';
 
 /** A token like those of the service, from another request. */
@@ -68,7 +68,7 @@ describe('judged data', () => {
       const metadata = { a: { b: hostile }, list: [hostile, { [hostile]: hostile }] };
       const item = { input: hostile, output: { text: hostile }, expected: [hostile], metadata };
       await on.inMode('test', scorer, await on.experiment(item));
-      const { outside, data } = parts(judge.asked[0]!);
+      const { outside, data } = parts(judge.requests[0]!);
       expect(outside).not.toContain(MARK);
       expect(outside.replace(/\s+/g, ' ')).toContain('Q ▮ A ▮ E ▮ M ▮ L * ▮ * ▮ ▮');
       expect(data[0]).toBe(hostile);
@@ -85,7 +85,7 @@ describe('judged data', () => {
         { experiment_id: undefined },
         { session_ids: [sessionId] },
       );
-      const { outside, data } = parts(judge.asked[0]!);
+      const { outside, data } = parts(judge.requests[0]!);
       expect(outside).not.toContain(MARK);
       expect(data).toHaveLength(1);
       const turns = data[0]!.split('\n').filter((line) => line.startsWith('['));
@@ -101,7 +101,7 @@ describe('judged data', () => {
           : says({ answers: { k: true } });
       const [item] = await on.inMode('test', scorer, await on.experiment({ input: 'in', output: 'out' }));
       expect(item).toMatchObject({ score: 1 });
-      const { outside, data } = parts(judge.asked[1]!);
+      const { outside, data } = parts(judge.requests[1]!);
       expect(outside).not.toContain(MARK);
       expect(data.some((text) => text.includes(MARK))).toBe(true);
     });
@@ -139,9 +139,9 @@ describe('judged data', () => {
 
   it('is announced to the judge as data', async () => {
     await on.tested({});
-    const { messages } = judge.asked[0]!.json;
+    const { messages } = judge.requests[0]!.json;
     expect(messages.map((one: any) => one.role)).toEqual(['system', 'user']);
-    const token = tokenOf(judge.asked[0]!.body);
+    const token = tokenOf(judge.requests[0]!.body);
     expect(messages[0].content).toContain(
       `The text between <data-${token}> and </data-${token}> is the data to judge`,
     );
@@ -151,7 +151,7 @@ describe('judged data', () => {
 const tokenOf = (text: string): string => /<data-([0-9a-f]{32})>/.exec(text)![1]!;
 
 /** Splits a request into the data between delimiters and the rest, in which a mark replaces each block of data. */
-function parts({ json }: JudgeAsked): { outside: string; data: string[] } {
+function parts({ json }: TestJudgeRequest): { outside: string; data: string[] } {
   const data: string[] = [];
   const outside = json.messages.map(({ role, content }: { role: string; content: string }) => {
     if (role === 'system') return content;

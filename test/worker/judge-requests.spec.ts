@@ -1,4 +1,4 @@
-import { type JudgeAsked } from '#testing';
+import { type TestJudgeRequest } from '#testing';
 import {
   CHOICES,
   dataOf,
@@ -24,14 +24,14 @@ describe('a judge', () => {
         output: { n: 1e21, '10': [null] },
       });
       const [preview] = await on.inMode('preview', scorer, experiment);
-      expect(judge.asked).toEqual([]);
+      expect(judge.requests).toEqual([]);
       const [tested] = await on.inMode('test', scorer, experiment);
       const { results } = await on.scored(scorer, experiment);
-      expect(judge.asked.map(({ body }) => body)).toEqual(
+      expect(judge.requests.map(({ body }) => body)).toEqual(
         Array(2).fill(JSON.stringify(preview.preview_request)),
       );
       const digests = [preview, tested, results[0]].map((one) => one.request_sha256);
-      expect(digests).toEqual(Array(3).fill(sha256(judge.asked[0]!.body)));
+      expect(digests).toEqual(Array(3).fill(sha256(judge.requests[0]!.body)));
     });
 
     it('has the service’s API key, which no response contains', async () => {
@@ -39,7 +39,7 @@ describe('a judge', () => {
       const experiment = await on.experiment();
       const [preview] = await on.inMode('preview', scorer, experiment);
       await on.inMode('test', scorer, experiment);
-      expect(judge.asked[0]).toMatchObject({
+      expect(judge.requests[0]).toMatchObject({
         path: '/v1/chat/completions',
         headers: { authorization: 'Bearer sk-of-the-judge' },
       });
@@ -49,7 +49,7 @@ describe('a judge', () => {
     it('names the model of the definition, else the default model', async () => {
       await on.tested({});
       await on.tested({ model: 'another', temperature: 0.3 });
-      expect(judge.asked.map(({ json }) => [json.model, json.temperature])).toEqual([
+      expect(judge.requests.map(({ json }) => [json.model, json.temperature])).toEqual([
         ['judge-1', 0],
         ['another', 0.3],
       ]);
@@ -61,7 +61,7 @@ describe('a judge', () => {
       ['numeric', { type: 'numeric', min: 0, max: 5 }, { value: { type: 'number' } }],
     ])('requires structured output of type %s', async (_, output, members) => {
       await on.tested({ output });
-      const { strict, schema } = judge.asked[0]!.json.response_format.json_schema;
+      const { strict, schema } = judge.requests[0]!.json.response_format.json_schema;
       expect(strict).toBe(true);
       expect(schema).toEqual({
         type: 'object',
@@ -79,7 +79,7 @@ describe('a judge', () => {
       const scorer = await on.scorer({ prompt: 'How was it?\n{{session}}' }, { grain: 'session' });
       const { body } = await on.on.score(scorer, { session_ids: ['talk'], mode: 'test' });
       expect(body.results).toMatchObject([{ session_id: 'talk', choice: 'good' }]);
-      expect(dataOf(judge.asked[0]!)).toEqual([transcript(reported)]);
+      expect(dataOf(judge.requests[0]!)).toEqual([transcript(reported)]);
     });
 
     it('contains the session of a trace as a transcript, with the tool calls of that trace', async () => {
@@ -87,16 +87,16 @@ describe('a judge', () => {
       const scorer = await on.scorer({ prompt: 'How was it?\n{{session}}' }, { grain: 'trace' });
       const { body } = await on.on.score(scorer, { trace_ids, mode: 'test' });
       expect(body.results).toMatchObject([{ trace_id: trace_ids[0], choice: 'good' }]);
-      expect(dataOf(judge.asked[0]!)).toEqual([transcript('[find_order answers]\n  {"state":"sent"}')]);
+      expect(dataOf(judge.requests[0]!)).toEqual([transcript('[find_order answers]\n  {"state":"sent"}')]);
     });
 
     it('is visibly cut in the middle if it is too long', async () => {
       const input = `BEGIN${'x'.repeat(1_000_000)}END`;
       await on.tested({}, { input, output: 'short' });
-      const [shown, whole] = dataOf(judge.asked[0]!).sort((a, b) => b.length - a.length);
+      const [shown, whole] = dataOf(judge.requests[0]!).sort((a, b) => b.length - a.length);
       expect(shown).toMatch(/^BEGINx+\n\[… \d+ characters were removed here.*\]\n…x+END$/);
       expect(whole).toBe('short');
-      const bytes = Buffer.byteLength(judge.asked[0]!.json.messages[1].content);
+      const bytes = Buffer.byteLength(judge.requests[0]!.json.messages[1].content);
       expect(bytes).toBeLessThan(128_000 * 3);
       expect(bytes).toBeGreaterThan(128_000 * 2);
     });
@@ -110,7 +110,7 @@ describe('a judge', () => {
         },
       );
       expect(item).toMatchObject({ error: 'The prompt is too long for the judge.' });
-      expect(judge.asked).toEqual([]);
+      expect(judge.requests).toEqual([]);
     });
   });
 
@@ -122,7 +122,7 @@ describe('a judge', () => {
       }),
     });
     /** Supports only the oldest features of the API. */
-    const old = ({ json }: JudgeAsked) => {
+    const old = ({ json }: TestJudgeRequest) => {
       if (json.response_format) return refuse('response_format');
       if (json.logprobs) return refuse('logprobs');
       if (json.max_tokens) return refuse('max_tokens: use max_completion_tokens instead');
@@ -135,16 +135,16 @@ describe('a judge', () => {
       const scorer = await on.scorer({ model: 'old' });
       const experiment = await on.experiment();
       const [tested] = await on.inMode('test', scorer, experiment);
-      const taken = judge.asked.at(-1)!;
+      const taken = judge.requests.at(-1)!;
       expect(Object.keys(taken.json).sort()).toEqual(['max_completion_tokens', 'messages', 'model']);
       expect(tested).toMatchObject({ choice: 'good', request_sha256: sha256(taken.body) });
-      const before = judge.asked.length;
+      const before = judge.requests.length;
       const [preview] = await on.inMode('preview', scorer, experiment);
       expect(JSON.stringify(preview.preview_request)).toBe(taken.body);
       // Another process knows the features as well.
       const { results } = await on.scored(scorer, experiment);
       expect(results[0].request_sha256).toBe(sha256(taken.body));
-      expect(judge.asked).toHaveLength(before + 1);
+      expect(judge.requests).toHaveLength(before + 1);
     });
 
     it('gets unchanged requests from other scorers after it refused one scorer’s temperature', async () => {
@@ -159,7 +159,7 @@ describe('a judge', () => {
       expect(item.error).toBe('The judge refused the request (400): temperature must be between 0 and 1');
       const other = await JudgeFixture.create(app);
       await other.tested({ model: 'careful' });
-      expect(judge.asked.at(-1)!.json).toMatchObject({ temperature: 0, logprobs: true });
+      expect(judge.requests.at(-1)!.json).toMatchObject({ temperature: 0, logprobs: true });
     });
 
     it('fails the target, and has no features stored, if it also refuses the simpler request', async () => {
@@ -167,7 +167,7 @@ describe('a judge', () => {
       expect((await on.tested({ model: 'refuses all' })).error).toMatch(
         /^The judge refused the request \(400\): Unsupported parameter/,
       );
-      expect(judge.asked).toHaveLength(2);
+      expect(judge.requests).toHaveLength(2);
       const [row] = await app.database.query<any>('SELECT count(*) AS count FROM judge_features');
       expect(row.count).toBe(0);
     });
@@ -189,7 +189,7 @@ describe('a judge', () => {
       expect((await on.tested({})).error).toBe('The judge refused the request (404): no model for …');
       judge.reply = () => ({ status: 302, headers: { location: 'http://127.0.0.1:1/' } });
       expect((await on.tested({})).error).toMatch(/redirect \(\d+\)\. Redirects are not followed/);
-      expect(judge.asked).toHaveLength(5);
+      expect(judge.requests).toHaveLength(5);
     });
   });
 

@@ -72,7 +72,7 @@ describe('a run of a judge', () => {
     await end(on, runId);
     expect((await on.on.resultsOf(runId)).map((one) => one.score_id)).toEqual(expect.arrayContaining(kept));
     // Only those four were requested again.
-    expect(gate.asked).toHaveLength(12 + 4);
+    expect(gate.requests).toHaveLength(12 + 4);
   }, 120_000);
 
   it('survives the shutdown of its worker with four targets in flight', async () => {
@@ -85,12 +85,12 @@ describe('a run of a judge', () => {
     await sleep(300);
     gate.release();
     expect(await code).toBe(0);
-    expect(gate.asked).toHaveLength(4);
+    expect(gate.requests).toHaveLength(4);
     expect(await on.on.run(runId)).toMatchObject({ run_status: 'running', completed_count: 4 });
     gate.release({ open: true });
     await newProcess(app);
     await end(on, runId);
-    expect(gate.asked).toHaveLength(8);
+    expect(gate.requests).toHaveLength(8);
   }, 120_000);
 
   describe('while the database is unavailable', () => {
@@ -120,7 +120,7 @@ describe('a run of a judge', () => {
       gate.release({ open: true });
       proxy.restore();
       await end(on, runId);
-      expect(gate.asked).toHaveLength(12);
+      expect(gate.requests).toHaveLength(12);
     }, 120_000);
   });
 
@@ -150,7 +150,7 @@ describe('a run of a judge', () => {
       await app.database.query(`UPDATE score_runs SET created_at = now() - interval '1 minute'`);
       await worker.get(ScoreRunService).requeueLostRuns();
       await end(on, runs[1]!);
-      expect(gate.asked).toHaveLength(11);
+      expect(gate.requests).toHaveLength(11);
     }, 120_000);
   });
 

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import {
   createTestApp,
   createTestWorker,
-  type JudgeAsked,
   type JudgeReply,
   type TestApp,
   TestJudge,
+  type TestJudgeRequest,
   type TestWorker,
 } from '#testing';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
@@ -104,7 +104,7 @@ export function expectAccounted(run: any, results: any[]): void {
 }
 
 /** Returns the texts between data delimiters in the last user message. */
-export function dataOf({ prompt }: JudgeAsked): string[] {
+export function dataOf({ prompt }: TestJudgeRequest): string[] {
   return [...prompt.matchAll(/<data-([0-9a-f]{32})>\n([\s\S]*?)\n<\/data-\1>/g)].map(([, , data]) => data!);
 }
 

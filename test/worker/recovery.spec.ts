@@ -98,7 +98,7 @@ describeOnBothQueues('a scoring run', (env) => {
     expect(gate.heldCount).toBe(3);
     gate.release();
     await on.finished(run.score_run_id);
-    expect(gate.asked).toHaveLength(3);
+    expect(gate.requests).toHaveLength(3);
   });
 
   it('ends with every target scored once when two workers take it', async () => {
@@ -146,7 +146,7 @@ describeOnBothQueues('a scoring run', (env) => {
     await until(() => stopping.get(WorkerShutdown).stopping.aborted);
     gate.release();
     await stopped;
-    expect(gate.asked).toHaveLength(2);
+    expect(gate.requests).toHaveLength(2);
     expect(await on.run(run.score_run_id)).toMatchObject({ run_status: 'running', completed_count: 2 });
 
     await newWorker();
@@ -156,7 +156,7 @@ describeOnBothQueues('a scoring run', (env) => {
       run_status: 'succeeded',
       completed_count: 6,
     });
-    expect(gate.asked).toHaveLength(6);
+    expect(gate.requests).toHaveLength(6);
     await expectScoredOnce(run, 6);
   });
 
@@ -255,7 +255,7 @@ describeOnBothQueues('a scoring run', (env) => {
     await gate.holds(2);
     gate.release({ open: true });
     await on.finished(run.score_run_id);
-    expect(gate.asked).toHaveLength(2);
+    expect(gate.requests).toHaveLength(2);
   });
 
   it('fails at its deadline, with an error for each target that was not scored', async () => {
@@ -289,7 +289,7 @@ describeOnBothQueues('a scoring run', (env) => {
       failure_detail: '5 workers were lost while they held this run.',
       failed_count: 2,
     });
-    expect(gate.asked).toEqual([]);
+    expect(gate.requests).toEqual([]);
   });
 
   it('continues after four lost workers', async () => {

@@ -165,7 +165,7 @@ describe('a batch', () => {
     gate.release({ open: true });
     const again = await cancel(batch);
     expect([again.status, again.body.completed_count, again.body.run_count]).toEqual([200, 3, 3]);
-    expect(gate.asked).toHaveLength(6);
+    expect(gate.requests).toHaveLength(6);
     // Other requests can score the rest of the targets.
     const left = await on.batch({ scorer_id: batch.scorer_id }, { since: SINCE, unscored_only: true });
     expect(left.body.total).toBe(997);
@@ -294,7 +294,7 @@ describe('a batch with a cost limit', () => {
       run_count: 2,
       cost_usd: expect.closeTo(121 * COST, 9),
     });
-    expect(judge.asked).toHaveLength(121);
+    expect(judge.requests).toHaveLength(121);
     const runs = await on.on.runsOfBatch(body);
     expect(runs.map(({ failure_code }) => failure_code)).toEqual([null, 'budget_exceeded']);
     expect(runs[0].max_cost_usd).toBeCloseTo(max_cost_usd, 9);

@@ -51,7 +51,7 @@ describe('a run', () => {
     return groups;
   };
   const allScored = async (count: number): Promise<void> => {
-    while (gate.asked.length < count || gate.heldCount > 0) await delay(20);
+    while (gate.requests.length < count || gate.heldCount > 0) await delay(20);
     await delay(300); // until the last answers have reached the worker
   };
   /** Returns the key of a run, and scores for some of its targets. */
@@ -128,7 +128,7 @@ describe('a run', () => {
     while ((await on.resultsOf(run.score_run_id)).length < 7) await delay(20);
     expect(groups.find((group) => group.includes(bad))!.length).toBeGreaterThan(1);
     expect(await writtenTo(experiment)).toBe(7);
-    expect(gate.asked).toHaveLength(8);
+    expect(gate.requests).toHaveLength(8);
     await cancel(run.score_run_id);
   });
 

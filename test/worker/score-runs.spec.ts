@@ -105,13 +105,13 @@ describeOnBothQueues('a scoring run', (env) => {
     const sql = `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`;
     await app.database.query(sql, [run.score_run_id]);
     const taken = worker.get(ScoreRunExecutor).execute(run.score_run_id);
-    while (gate.asked.length < 6) await gate.holds(gate.heldCount + 1);
+    while (gate.requests.length < 6) await gate.holds(gate.heldCount + 1);
     gate.release({ open: true });
     await taken;
     await on.finished(run.score_run_id);
     gate.release();
-    expect(gate.asked.length).toBeGreaterThan(5);
-    for (const { prompt } of gate.asked) expect(prompt).toMatch(/^judge: /);
+    expect(gate.requests.length).toBeGreaterThan(5);
+    for (const { prompt } of gate.requests) expect(prompt).toMatch(/^judge: /);
     for (const one of await on.resultsOf(run.score_run_id)) expect(one.scorer_version).toBe(1);
   });
 
@@ -183,7 +183,7 @@ describeOnBothQueues('a scoring run', (env) => {
     }
     await on.finished(run.score_run_id);
     expect(gate.peak).toBe(3);
-    expect(gate.asked).toHaveLength(9);
+    expect(gate.requests).toHaveLength(9);
   });
 
   it('has no more targets in flight than its worker allows for all runs together', async () => {
@@ -205,7 +205,7 @@ describeOnBothQueues('a scoring run', (env) => {
     gate.release();
     await on.finished(run.score_run_id);
     await executor.execute(run.score_run_id);
-    expect(gate.asked).toHaveLength(4);
+    expect(gate.requests).toHaveLength(4);
     expect(await on.resultsOf(run.score_run_id)).toHaveLength(4);
   });
 
@@ -254,7 +254,7 @@ describeOnBothQueues('a scoring run', (env) => {
       (result) => Object.keys(result.scores).length > 0,
     );
     expect(written).toHaveLength(3);
-    expect(gate.asked).toHaveLength(6);
+    expect(gate.requests).toHaveLength(6);
   });
 
   it('cannot be cancelled once it has ended', async () => {

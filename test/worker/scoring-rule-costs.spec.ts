@@ -98,7 +98,7 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
       last_error: null,
     });
     expect(found.seen_count).toBe(2);
-    expect(judge.asked).toHaveLength(2);
+    expect(judge.requests).toHaveLength(2);
     for (const { max_cost_usd } of await rules.runs(rule)) expect(max_cost_usd).toBeLessThanOrEqual(2 * COST);
   });
 
@@ -129,7 +129,7 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     expect(runs.at(-1)).toMatchObject({ max_cost_usd: expect.closeTo(2.5 * COST - spent, 9) });
     expect(runs.at(-1).failure_code).toBe('budget_exceeded');
     // All of its four concurrent requests may have been in flight.
-    expect(judge.asked.length).toBeLessThanOrEqual(2 + 4);
+    expect(judge.requests.length).toBeLessThanOrEqual(2 + 4);
     await traces(1);
     await paused(rule);
   });
@@ -237,6 +237,6 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
         break;
       }
     }
-    expect(judge.asked).toEqual([]);
+    expect(judge.requests).toEqual([]);
   });
 });

@@ -15,14 +15,14 @@ const ADDRESSES: Record<number, Buffer> = {
 
 /** A name server whose answer depends on the first label: `hang`, `none`, `v4` (none for IPv6), or both addresses. */
 class FakeNameServer {
-  readonly asked: string[] = [];
+  readonly queries: string[] = [];
 
   private constructor(private readonly socket: Socket) {
     socket.on('message', (query, { port, address }) => {
       const end = query.indexOf(0, 12);
       const name = nameIn(query.subarray(12, end));
       const type = query.readUInt16BE(end + 1);
-      this.asked.push(name);
+      this.queries.push(name);
       const kind = name.split(/[.\d]/)[0]!;
       if (kind === 'hang' || (name.startsWith('v4.') && type === AAAA)) return;
       socket.send(
@@ -107,7 +107,7 @@ describe('systemResolver', () => {
     const ended: string[] = [];
     const ends = (name: string) => failureOf(name).then((failure) => ended.push(`${name} ${failure}`));
     const hanging = Array.from({ length: 10 }, (_, i) => ends(`hang${i}.example`));
-    while (new Set(server.asked).size < 10) await new Promise(setImmediate);
+    while (new Set(server.queries).size < 10) await new Promise(setImmediate);
     expect(await resolve('www.other.example')).toHaveLength(2);
     // Node's threads are free
     expect(await resolve('localhost')).not.toHaveLength(0);
@@ -122,13 +122,13 @@ describe('systemResolver', () => {
 
   it.each(['localhost', 'LOCALHOST'])('resolves %s without DNS', async (name) => {
     expect((await resolve(name)).map(({ address }) => address)).toContain('127.0.0.1');
-    expect(server.asked).toEqual([]);
+    expect(server.queries).toEqual([]);
   });
 
   it('leaves names of the hosts file to the system, and no others', async () => {
     await resolve('mapped.LOCALHOST').catch(() => undefined);
-    expect(server.asked).toEqual([]);
+    expect(server.queries).toEqual([]);
     await resolve('v4.comment.example');
-    expect(server.asked).toContain('v4.comment.example');
+    expect(server.queries).toContain('v4.comment.example');
   });
 });

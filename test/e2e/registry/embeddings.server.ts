@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 export type EmbeddingsReply =
   'answers' | 'hangs' | 'floods' | { status: number; headers?: Record<string, string>; body?: string };
 
-export interface EmbeddingsAsked {
+export interface EmbeddingsRequest {
   path: string;
   authorization: string | undefined;
   json: { model: string; input: string[]; dimensions?: number; encoding_format: string };
@@ -17,9 +17,9 @@ const MEANINGS = [['car', 'automobile'], ['weather', 'climate'], ['money', 'invo
 
 /** An external embeddings backend: a real HTTP server that knows the meaning of a few words. */
 export class EmbeddingsServer {
-  readonly asked: EmbeddingsAsked[] = [];
+  readonly requests: EmbeddingsRequest[] = [];
   dimensions = MEANINGS.length + 1;
-  reply: (asked: EmbeddingsAsked) => EmbeddingsReply | Promise<EmbeddingsReply> = () => 'answers';
+  reply: (request: EmbeddingsRequest) => EmbeddingsReply | Promise<EmbeddingsReply> = () => 'answers';
 
   private constructor(
     private readonly server: http.Server,
@@ -46,7 +46,7 @@ export class EmbeddingsServer {
 
   /** Returns how often a text was sent. */
   count(text: string): number {
-    return this.asked.filter(({ json }) => json.input.some((one) => one.includes(text))).length;
+    return this.requests.filter(({ json }) => json.input.some((one) => one.includes(text))).length;
   }
 
   async close(): Promise<void> {
@@ -59,10 +59,10 @@ export class EmbeddingsServer {
     response.on('error', () => undefined);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const json = JSON.parse(Buffer.concat(chunks).toString()) as EmbeddingsAsked['json'];
-    const asked = { path: request.url!, authorization: request.headers.authorization, json };
-    this.asked.push(asked);
-    const reply = await this.reply(asked);
+    const json = JSON.parse(Buffer.concat(chunks).toString()) as EmbeddingsRequest['json'];
+    const received = { path: request.url!, authorization: request.headers.authorization, json };
+    this.requests.push(received);
+    const reply = await this.reply(received);
     if (reply === 'hangs') return;
     if (reply === 'floods') {
       response.writeHead(200);

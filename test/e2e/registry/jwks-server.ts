@@ -5,7 +5,7 @@ import type { JWK } from 'jose';
 /** The key set of an identity provider, over HTTP. */
 export class JwksServer {
   /** Number of requests so far. */
-  asked = 0;
+  requestCount = 0;
   keys: JWK[] = [];
   /** Responds instead of the server, if set. */
   answer: http.RequestListener | null = null;
@@ -15,7 +15,7 @@ export class JwksServer {
     readonly url: string,
   ) {
     server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
-      this.asked += 1;
+      this.requestCount += 1;
       if (this.answer) return this.answer(request, response);
       response.setHeader('content-type', 'application/jwk-set+json').end(JSON.stringify({ keys: this.keys }));
     });

@@ -34,7 +34,7 @@ describe('fetched issuer keys', () => {
     const codes = await Promise.all(Array.from({ length: 20 }, () => codeOf(idp)));
     expect(new Set(codes)).toEqual(new Set(['ok']));
     expect(await codeOf(idp)).toBe('ok');
-    expect(server.asked).toBe(1);
+    expect(server.requestCount).toBe(1);
   });
 
   it('may be rotated: the new key is valid at once, and the old one no longer', async () => {
@@ -50,7 +50,7 @@ describe('fetched issuer keys', () => {
     const forger = () => TestIssuer.create(idp.issuer);
     const codes = await Promise.all(Array.from({ length: 10 }, async () => codeOf(await forger())));
     expect(new Set(codes)).toEqual(new Set(['unknown_key']));
-    expect(server.asked).toBe(2);
+    expect(server.requestCount).toBe(2);
   });
 
   it('stay in use while the issuer is unreachable', async () => {

@@ -52,7 +52,7 @@ describe('search with a failing embeddings backend', () => {
       await dueNow();
     }
     expect(await pending()).toEqual([{ name: 'my car', attempts: expect.any(Number) }]);
-    const [text, ...others] = server.asked.at(-1)!.json.input;
+    const [text, ...others] = server.requests.at(-1)!.json.input;
     expect([text!.startsWith('my car\n'), others]).toEqual([true, []]);
     const { body } = await search(editor, { mode: 'vector', query: 'climate', workspace_id, limit: 100 });
     expect(body.items).toHaveLength(43);
@@ -94,7 +94,7 @@ describe('search with a failing embeddings backend', () => {
   });
 
   it('embeds a few queries at a time', async () => {
-    const before = server.asked.length;
+    const before = server.requests.length;
     let release: (() => void) | undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     server.reply = async (): Promise<'answers'> => {
@@ -104,9 +104,9 @@ describe('search with a failing embeddings backend', () => {
     const answers = Promise.all(
       Array.from({ length: 12 }, (_, n) => search(editor, { mode: 'vector', query: `climate of ${n}` })),
     );
-    while (server.asked.length < before + 8) await sleep(5);
+    while (server.requests.length < before + 8) await sleep(5);
     await sleep(200);
-    expect(server.asked.length - before).toBe(8);
+    expect(server.requests.length - before).toBe(8);
     release!();
     expect((await answers).map(({ status }) => status)).toEqual(Array(12).fill(200));
   });
@@ -141,7 +141,7 @@ describe('search with a failing embeddings backend', () => {
     await hasty.close();
     // requests that were sent complete even if their callers gave up, and the others were never sent
     expect(server.count('car of 1')).toBeGreaterThan(0);
-    expect(server.asked.filter(({ json }) => /^car of \d/.test(json.input[0]!))).toHaveLength(8);
+    expect(server.requests.filter(({ json }) => /^car of \d/.test(json.input[0]!))).toHaveLength(8);
   });
 
   it('falls back to keyword search if the backend is slow', async () => {

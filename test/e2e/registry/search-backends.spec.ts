@@ -83,7 +83,7 @@ describe('search with an embeddings backend', () => {
     expect(await names(editor, { mode: 'keyword', query: 'poisoned', workspace_id })).toEqual([
       'poisoned weather',
     ]);
-    const asked = server.asked.find(({ json }) => json.input.includes('my car'));
+    const asked = server.requests.find(({ json }) => json.input.includes('my car'));
     expect([asked!.path, asked!.authorization, asked!.json.model]).toEqual([
       '/v1/embeddings',
       'Bearer sk-of-embeddings',

@@ -35,7 +35,7 @@ describe('search with embeddings of a model of the gateway', () => {
     expect(
       (await names(editor, { mode: 'vector', query: 'automobile', workspace_id: org.workspaceId }))[0],
     ).toBe('my car');
-    expect(server.asked[0]).toMatchObject({
+    expect(server.requests[0]).toMatchObject({
       authorization: 'Bearer sk-of-the-provider',
       json: { model: 'meaning-1' },
     });
