@@ -86,8 +86,8 @@ describe('a log record in JSON', () => {
     ['LATER', 0],
     [25, 0],
     [null, 0],
-  ])('accepts the severity %j by number and by name', (sent, kept) => {
-    expect(decodeRecord({ severityNumber: sent }).severityNumber).toBe(kept);
+  ])('accepts the severity %j by number and by name', (sent, stored) => {
+    expect(decodeRecord({ severityNumber: sent }).severityNumber).toBe(stored);
   });
 
   it.each([

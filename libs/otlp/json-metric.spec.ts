@@ -43,7 +43,7 @@ describe('a JSON metrics request', () => {
       filtered_attributes: [{ key: 'a', value: { bool_value: true } }],
     };
     const times = { start_time_unix_nano: 3, time_unix_nano: '4', exemplars: [exemplar] };
-    const kept = {
+    const point = {
       startTimeUnixNano: 3n,
       timeUnixNano: 4n,
       exemplars: [{ timeUnixNano: 1n, value: 2, ...IDS, attributes: { a: true } }],
@@ -67,14 +67,14 @@ describe('a JSON metrics request', () => {
       { name: 'd', summary: { data_points: [{ quantile_values: [{ quantile: 1, value: 7 }] }] } },
     ];
     expect(decode({ resource_metrics: [{ scope_metrics: [{ metrics }] }] }).dataPoints).toMatchObject([
-      { ...kept, metric: { type: 'sum', temporality: 'unspecified', isMonotonic: true }, value: 0.5 },
+      { ...point, metric: { type: 'sum', temporality: 'unspecified', isMonotonic: true }, value: 0.5 },
       {
-        ...kept,
+        ...point,
         metric: { type: 'histogram', temporality: 'delta' },
         value: { bucketCounts: [1, 2], explicitBounds: [1] },
       },
       {
-        ...kept,
+        ...point,
         metric: { type: 'exponential_histogram', temporality: 'cumulative' },
         value: { zeroCount: 5, zeroThreshold: 0.5, positive: { offset: 0, bucketCounts: [6] } },
       },

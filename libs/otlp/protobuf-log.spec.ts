@@ -143,8 +143,8 @@ describe('a log record in protobuf', () => {
     [24, 24],
     [25, 0],
     [-1, 0],
-  ])('maps the severity %i to %i', (sent, kept) => {
-    expect(decodeRecord(varint(2, sent)).severityNumber).toBe(kept);
+  ])('maps the severity %i to %i', (sent, stored) => {
+    expect(decodeRecord(varint(2, sent)).severityNumber).toBe(stored);
   });
 
   it.each([

@@ -23,10 +23,10 @@ describeWithRedis('Redis of the test run', (url) => {
 });
 
 describe('TEST_REDIS_URL', () => {
-  const given = process.env.TEST_REDIS_URL;
+  const url = process.env.TEST_REDIS_URL;
   afterEach(() => {
-    if (given === undefined) delete process.env.TEST_REDIS_URL;
-    else process.env.TEST_REDIS_URL = given;
+    if (url === undefined) delete process.env.TEST_REDIS_URL;
+    else process.env.TEST_REDIS_URL = url;
   });
 
   it('is ignored if no server responds there', async () => {

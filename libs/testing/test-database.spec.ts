@@ -38,10 +38,10 @@ describe('the server at TEST_DATABASE_URL', () => {
   });
 
   it('gets prepared copies, and loses the databases of killed runs and no others', async () => {
-    const given = await createTestDatabase();
-    process.env.TEST_DATABASE_URL = given.url;
-    await query(given.url, 'CREATE DATABASE registry_test_0dead0ff_left_over');
-    await query(given.url, 'CREATE DATABASE registry_test_of_another_kind');
+    const database = await createTestDatabase();
+    process.env.TEST_DATABASE_URL = database.url;
+    await query(database.url, 'CREATE DATABASE registry_test_0dead0ff_left_over');
+    await query(database.url, 'CREATE DATABASE registry_test_of_another_kind');
 
     const server = await startTestDatabaseServer(async (url) => {
       await query(url, 'CREATE TABLE prepared (id int)');
@@ -49,21 +49,21 @@ describe('the server at TEST_DATABASE_URL', () => {
     const copy = await createTestDatabase();
 
     expect(await query(copy.url, 'SELECT * FROM prepared')).toEqual([]);
-    const names = await query(given.url, 'SELECT datname FROM pg_database');
+    const names = await query(database.url, 'SELECT datname FROM pg_database');
     expect(names).not.toContainEqual({ datname: 'registry_test_0dead0ff_left_over' });
     expect(names).toContainEqual({ datname: 'registry_test_of_another_kind' });
-    expect(names).toContainEqual({ datname: new URL(given.url).pathname.slice(1) });
+    expect(names).toContainEqual({ datname: new URL(database.url).pathname.slice(1) });
 
     await server.stop();
     await expect(query(copy.url, 'SELECT 1')).rejects.toMatchObject({ code: '3D000' });
     await query(environment.TEST_RUN_DATABASE_SERVER ?? '', 'DROP DATABASE registry_test_of_another_kind');
     process.env = { ...environment };
-    await given.drop();
+    await database.drop();
   });
 
   it('drops the template and reports the reason if preparing it fails', async () => {
-    const given = await createTestDatabase();
-    process.env.TEST_DATABASE_URL = given.url;
+    const database = await createTestDatabase();
+    process.env.TEST_DATABASE_URL = database.url;
     const seen: string[] = [];
     const failing = startTestDatabaseServer((url) => {
       seen.push(new URL(url).pathname.slice(1));
@@ -71,7 +71,7 @@ describe('the server at TEST_DATABASE_URL', () => {
     });
     await expect(failing).rejects.toThrow('migration 7 failed');
     expect(seen).toHaveLength(1);
-    expect(await query(given.url, `SELECT FROM pg_database WHERE datname = '${seen[0]}'`)).toEqual([]);
-    await given.drop();
+    expect(await query(database.url, `SELECT FROM pg_database WHERE datname = '${seen[0]}'`)).toEqual([]);
+    await database.drop();
   });
 });

@@ -135,13 +135,13 @@ describe('the compose file', () => {
   });
 
   it('contains no secrets, and does not start without the two that it needs', () => {
-    const given = readEnvFile('docker/.env.example').filter(({ isSet }) => isSet);
-    expect(given.map(({ name, value }) => [name, value])).toEqual([
+    const variables = readEnvFile('docker/.env.example').filter(({ isSet }) => isSet);
+    expect(variables.map(({ name, value }) => [name, value])).toEqual([
       ['POSTGRES_PASSWORD', ''],
       ['SECRETS_KEY', ''],
     ]);
     const text = readText('docker/compose.yaml');
-    for (const { name } of given) {
+    for (const { name } of variables) {
       const uses = [...text.matchAll(new RegExp(`\\$\\{${name}(..)`, 'g'))];
       expect(uses.length).toBeGreaterThan(0);
       expect(uses.filter(([, operator]) => operator !== ':?')).toEqual([]);

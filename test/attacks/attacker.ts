@@ -96,7 +96,7 @@ export class Attacker {
     return opened;
   }
 
-  private exchange(method: string, path: string, options: RequestOptions, kept: number): Promise<Received> {
+  private exchange(method: string, path: string, options: RequestOptions, keptBytes: number): Promise<Received> {
     const { host, port } = this.target;
     const { body, type = 'application/json', write, timeoutMs = TIMEOUT_MS } = options;
     return new Promise((resolve) => {
@@ -118,7 +118,7 @@ export class Attacker {
         const status = response.statusCode!;
         const finish = (): void => end({ status, text: Buffer.concat(chunks).toString() });
         response.on('data', (chunk: Buffer) => {
-          if (length < kept) chunks.push(chunk);
+          if (length < keptBytes) chunks.push(chunk);
           length += chunk.length;
         });
         response.on('end', finish);
@@ -134,7 +134,7 @@ export class Attacker {
 export class Connection {
   private readonly socket: net.Socket;
   private tail = '';
-  private kept = '';
+  private received = '';
   private count = 0;
   private isClosed = false;
   private readonly closing: Promise<void>;
@@ -161,7 +161,7 @@ export class Connection {
 
   /** The first bytes that were read. */
   get text(): string {
-    return this.kept;
+    return this.received;
   }
 
   get isOpen(): boolean {
@@ -188,7 +188,7 @@ export class Connection {
 
   private read(chunk: Buffer): void {
     const text = this.tail + chunk.toString('latin1');
-    if (this.kept.length < KEPT_BYTES) this.kept += chunk.toString('latin1');
+    if (this.received.length < KEPT_BYTES) this.received += chunk.toString('latin1');
     for (const [, status] of text.matchAll(/HTTP\/1\.1 (\d{3}) /g)) {
       this.count++;
       this.attacker.count(status!);

@@ -164,9 +164,9 @@ describe('every operation', () => {
     const appPath = declared.headers.get('location')!;
     await expectAll([admin.post(`${appPath}/plan`), admin.post(`${appPath}/reconcile`)], 200);
     await expectAll([admin.get('/registry/v1/apps'), admin.get(appPath)], 200);
-    const taken = [...resources, { kind: 'mcp_server', name: 'tickets', spec: { url } }];
+    const conflicting = [...resources, { kind: 'mcp_server', name: 'tickets', spec: { url } }];
     await admin.post('/mcp/v1/servers', { workspace_id, name: 'tickets', url });
-    await expectAll([admin.patch(appPath, { resources: taken })], 200);
+    await expectAll([admin.patch(appPath, { resources: conflicting })], 200);
     expect((await admin.post(`${appPath}/reconcile`)).status).toBe(422);
     await expectAll([admin.get(appPath)], 200);
     await archiveAndRestore(admin, appPath);
@@ -314,8 +314,8 @@ describe('every operation', () => {
     expect(session.status).toBe(201);
     const sessionPath = session.headers.get('location')!;
     await expectAll([admin.patch(sessionPath, { title: 'Second' })], 200);
-    const said = { role: 'assistant', content: null, tool_calls: [{ name: 'search' }] };
-    const message = await admin.post(`${sessionPath}/messages`, said);
+    const reply = { role: 'assistant', content: null, tool_calls: [{ name: 'search' }] };
+    const message = await admin.post(`${sessionPath}/messages`, reply);
     expect(message.status).toBe(201);
     await expectAll(
       ['/agent/v1/sessions', sessionPath, `${sessionPath}/traces`, `${sessionPath}/messages`].map((one) =>

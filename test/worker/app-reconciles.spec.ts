@@ -53,8 +53,8 @@ describe('the workers', () => {
     const reconciles = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));
     await due();
     await Promise.all([reconcileDue(), reconcileDue(), reconcileDue()]);
-    const taken = reconciles.flatMap(({ mock }) => mock.calls.map(([, named]) => named));
-    expect([taken.length, new Set(taken).size]).toEqual([25, 25]);
+    const appIds = reconciles.flatMap(({ mock }) => mock.calls.map(([, named]) => named));
+    expect([appIds.length, new Set(appIds).size]).toEqual([25, 25]);
     expect((await on.editor.get(`${APPS}?sync_state=synced&limit=0`)).body.page.total).toBe(25);
     expect((await entries('action=reconcile')).length).toBe(25);
   });
@@ -73,14 +73,14 @@ describe('the workers', () => {
       [late, on.org.orgId],
     );
     await workers[0]!.get(AppReconcileScheduler).reconcileDue();
-    const taken = reconciles
+    const appIds = reconciles
       .flatMap(({ mock }) =>
         mock.calls.map(([, named], n) => ({ named, order: mock.invocationCallOrder[n]! })),
       )
       .sort((a, b) => a.order - b.order)
       .map(({ named }) => named);
-    expect(taken).toHaveLength(8);
-    expect(taken.slice(0, 3)).toEqual(expect.arrayContaining(late));
+    expect(appIds).toHaveLength(8);
+    expect(appIds.slice(0, 3)).toEqual(expect.arrayContaining(late));
   });
 
   it('serve several organizations at once', async () => {
@@ -105,8 +105,8 @@ describe('the workers', () => {
   });
 
   it('continue when one fails, and retry it when it is due again', async () => {
-    const taken = { workspace_id: on.org.workspaceId, name: 'taken', url: 'https://x.example/' };
-    const { body: own } = await on.editor.post(SERVERS, taken);
+    const existing = { workspace_id: on.org.workspaceId, name: 'taken', url: 'https://x.example/' };
+    const { body: own } = await on.editor.post(SERVERS, existing);
     const { body: bad } = await on.declare({ resources: [server('taken')] });
     const { body: good } = await on.declare({ resources: [server('a')] });
     await due();
@@ -125,17 +125,17 @@ describe('the workers', () => {
   });
 
   it('skip an app that is being changed', async () => {
-    const { body: held } = await on.declare({ resources: [server('a')] });
+    const { body: declared } = await on.declare({ resources: [server('a')] });
     const { body: free } = await on.declare({ resources: [server('b')] });
     await due();
     await app.database.transaction(async (tx) => {
-      await tx.query('SELECT 1 FROM apps WHERE app_id = $1 FOR UPDATE', [held.app_id]);
+      await tx.query('SELECT 1 FROM apps WHERE app_id = $1 FOR UPDATE', [declared.app_id]);
       await reconcileDue();
       expect((await on.read(free.app)).sync_state).toBe('synced');
-      expect((await on.read(held.app)).sync_state).toBe('pending');
+      expect((await on.read(declared.app)).sync_state).toBe('pending');
     });
     await reconcileDue();
-    expect((await on.read(held.app)).sync_state).toBe('synced');
+    expect((await on.read(declared.app)).sync_state).toBe('synced');
   });
 
   it('skip archived and suspended ones', async () => {

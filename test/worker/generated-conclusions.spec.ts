@@ -139,11 +139,11 @@ describe('conclusions after a random sequence of requests', () => {
       await ok(api.patch(path(one), { experiment_status: 'completed' }), 200);
       const frozen = await read(one);
       // The mean of a summary equals the mean of the scores of its results.
-      const shown = frozen.results.flatMap((result: any) => result.scores[SCORER] ?? []) as number[];
+      const values = frozen.results.flatMap((result: any) => result.scores[SCORER] ?? []) as number[];
       const summed = frozen.experiment.summary.scores[SCORER];
-      expect(summed?.count ?? 0).toBe(shown.length);
-      if (shown.length > 0) {
-        expect(summed.mean).toBeCloseTo(shown.reduce((a, b) => a + b) / shown.length, 12);
+      expect(summed?.count ?? 0).toBe(values.length);
+      if (values.length > 0) {
+        expect(summed.mean).toBeCloseTo(values.reduce((a, b) => a + b) / values.length, 12);
       }
       one.frozen = frozen;
     };

@@ -89,9 +89,9 @@ describeOnBothQueues(
     it('is not sampled when the client’s trace is not', async () => {
       const traceId = newTraceId();
       await scoreInJob(traceId, '00');
-      const kept = newTraceId();
-      await scoreInJob(kept, '01');
-      await spanOf(kept, ({ kind }) => kind === 'consumer');
+      const sampledTrace = newTraceId();
+      await scoreInJob(sampledTrace, '01');
+      await spanOf(sampledTrace, ({ kind }) => kind === 'consumer');
       expect(endpoint.spans.filter((span) => span.traceId === traceId)).toEqual([]);
     });
 
@@ -124,7 +124,7 @@ describeOnBothQueues(
       const traceId = newTraceId();
       let release!: () => void;
       const released = new Promise<void>((resolve) => (release = resolve));
-      const asked = new Promise<void>((resolve) => {
+      const requested = new Promise<void>((resolve) => {
         judge.reply = async (question) => {
           resolve();
           await released;
@@ -134,7 +134,7 @@ describeOnBothQueues(
       // More targets than are scored before a worker notices that it must stop.
       const targets = await Promise.all(Array.from({ length: 50 }, (_, n) => on.trace({ output: n })));
       const run = await ask(traceId, '01', JUDGE, { trace_ids: targets, concurrency: 1 });
-      await asked;
+      await requested;
       const stopped = worker.stop();
       await worker.line(({ msg }) => msg === 'stopping');
       release();

@@ -185,13 +185,13 @@ describe('a judge', () => {
     });
 
     it('requires that more than half of the samples succeed', async () => {
-      let asked = 0;
-      judge.reply = () => (asked++ % 3 === 0 ? { status: 404 } : says({ choice: 'fair' }));
+      let requestCount = 0;
+      judge.reply = () => (requestCount++ % 3 === 0 ? { status: 404 } : says({ choice: 'fair' }));
       expect(await on.tested({ samples: 3 })).toMatchObject({
         score: 0.5,
         samples: { count: 3, failed_count: 1 },
       });
-      judge.reply = () => (asked++ % 2 === 0 ? { status: 404 } : says({ choice: 'fair' }));
+      judge.reply = () => (requestCount++ % 2 === 0 ? { status: 404 } : says({ choice: 'fair' }));
       const item = await on.tested({ samples: 4 });
       expect(item.error).toMatch(/404/);
       expect(item).not.toHaveProperty('score');

@@ -100,9 +100,9 @@ describe('a judge', () => {
   });
 
   it('that is unreachable fails the targets', async () => {
-    const gone = await TestJudge.listen();
-    const { env } = gone;
-    await gone.close();
+    const stoppedJudge = await TestJudge.listen();
+    const { env } = stoppedJudge;
+    await stoppedJudge.close();
     const other = await createTestApp({ env: { ...env, JUDGE_TARGET_SECONDS: '2' } });
     try {
       const fixture = await JudgeFixture.create(other);

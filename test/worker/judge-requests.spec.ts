@@ -93,8 +93,8 @@ describe('a judge', () => {
     it('is visibly cut in the middle if it is too long', async () => {
       const input = `BEGIN${'x'.repeat(1_000_000)}END`;
       await on.tested({}, { input, output: 'short' });
-      const [shown, whole] = dataOf(judge.requests[0]!).sort((a, b) => b.length - a.length);
-      expect(shown).toMatch(/^BEGINx+\n\[… \d+ characters were removed here.*\]\n…x+END$/);
+      const [cut, whole] = dataOf(judge.requests[0]!).sort((a, b) => b.length - a.length);
+      expect(cut).toMatch(/^BEGINx+\n\[… \d+ characters were removed here.*\]\n…x+END$/);
       expect(whole).toBe('short');
       const bytes = Buffer.byteLength(judge.requests[0]!.json.messages[1].content);
       expect(bytes).toBeLessThan(128_000 * 3);
@@ -135,15 +135,15 @@ describe('a judge', () => {
       const scorer = await on.scorer({ model: 'old' });
       const experiment = await on.experiment();
       const [tested] = await on.inMode('test', scorer, experiment);
-      const taken = judge.requests.at(-1)!;
-      expect(Object.keys(taken.json).sort()).toEqual(['max_completion_tokens', 'messages', 'model']);
-      expect(tested).toMatchObject({ choice: 'good', request_sha256: sha256(taken.body) });
+      const request = judge.requests.at(-1)!;
+      expect(Object.keys(request.json).sort()).toEqual(['max_completion_tokens', 'messages', 'model']);
+      expect(tested).toMatchObject({ choice: 'good', request_sha256: sha256(request.body) });
       const before = judge.requests.length;
       const [preview] = await on.inMode('preview', scorer, experiment);
-      expect(JSON.stringify(preview.preview_request)).toBe(taken.body);
+      expect(JSON.stringify(preview.preview_request)).toBe(request.body);
       // Another process knows the features as well.
       const { results } = await on.scored(scorer, experiment);
-      expect(results[0].request_sha256).toBe(sha256(taken.body));
+      expect(results[0].request_sha256).toBe(sha256(request.body));
       expect(judge.requests).toHaveLength(before + 1);
     });
 

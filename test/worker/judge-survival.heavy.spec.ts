@@ -64,13 +64,13 @@ describe('a run of a judge', () => {
     await gate.holds(4);
     while ((await on.on.run(runId)).completed_count < 4) await sleep(20);
     await killed.kill();
-    const kept = (await on.on.resultsOf(runId)).map((one) => one.score_id);
-    expect(kept).toHaveLength(4);
+    const scoreIds = (await on.on.resultsOf(runId)).map((one) => one.score_id);
+    expect(scoreIds).toHaveLength(4);
     await newProcess(app);
     await gate.holds(4);
     gate.release({ open: true });
     await end(on, runId);
-    expect((await on.on.resultsOf(runId)).map((one) => one.score_id)).toEqual(expect.arrayContaining(kept));
+    expect((await on.on.resultsOf(runId)).map((one) => one.score_id)).toEqual(expect.arrayContaining(scoreIds));
     // Only those four were requested again.
     expect(gate.requests).toHaveLength(12 + 4);
   }, 120_000);
@@ -175,8 +175,8 @@ describe('a run of a judge', () => {
     expectAccounted(run, results);
     expect(JSON.stringify(results)).not.toMatch(/scorer_versions|gone/);
     const queue = app.get<Queue>(getQueueToken(SCORE_RUN.name) as never);
-    let kept: { data: { score_run_id: string } }[] = [];
-    while (kept.length === 0) kept = await queue.getFailed();
-    expect(kept.map(({ data }) => data.score_run_id)).toEqual([poisoned]);
+    let failedJobs: { data: { score_run_id: string } }[] = [];
+    while (failedJobs.length === 0) failedJobs = await queue.getFailed();
+    expect(failedJobs.map(({ data }) => data.score_run_id)).toEqual([poisoned]);
   }, 120_000);
 });

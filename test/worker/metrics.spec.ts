@@ -112,14 +112,14 @@ describeOnBothQueues('jobs as metrics', (env) => {
 
   /** Reads the metrics of the queue in a new process, because a process caches them for several seconds. */
   const depthNow = async () => {
-    const asked = await scrape(await producer());
-    const jobs = seriesOf(asked, 'registry_jobs');
+    const scraped = await scrape(await producer());
+    const jobs = seriesOf(scraped, 'registry_jobs');
     const states = ['waiting', 'active', 'delayed', 'failed'].map(
       (state) => [state, jobs[`kind=greet,state=${state}`]] as const,
     );
     return {
       ...Object.fromEntries(states),
-      age: asked.values.get('registry_jobs_oldest_waiting_age_seconds{kind="greet"}'),
+      age: scraped.values.get('registry_jobs_oldest_waiting_age_seconds{kind="greet"}'),
     };
   };
   const until = async (expected: object) => {
@@ -184,8 +184,8 @@ describeOnBothQueues('jobs as metrics', (env) => {
     expect(away.values.has('process_cpu_user_seconds_total')).toBe(true);
     if (env.REDIS_URL) {
       await order(process_, 'patient');
-      const asked = await boot({}, { REDIS_URL: proxy.url });
-      expect((await scrape(asked)).values.get('registry_job_outbox')).toBe(1);
+      const app = await boot({}, { REDIS_URL: proxy.url });
+      expect((await scrape(app)).values.get('registry_job_outbox')).toBe(1);
     }
     proxy.restore();
     await Promise.all(contexts.splice(0).map((context) => context.close()));

@@ -107,10 +107,10 @@ describeOnBothQueues('a scoring run', (env) => {
     await gate.holds(2);
     const second = await newWorker();
     await expireLease(run.score_run_id);
-    const taken = second.get(ScoreRunExecutor).execute(run.score_run_id);
+    const execution = second.get(ScoreRunExecutor).execute(run.score_run_id);
     await gate.holds(4);
     gate.release({ open: true });
-    await taken;
+    await execution;
     expect(await on.finished(run.score_run_id)).toMatchObject({
       run_status: 'succeeded',
       completed_count: 4,
@@ -190,8 +190,8 @@ describeOnBothQueues('a scoring run', (env) => {
     let before = 0;
     while (before < 3) before = (await on.run(run.score_run_id)).completed_count as number;
     await killed.kill();
-    const kept = (await on.resultsOf(run.score_run_id)).map((one) => one.score_id as string);
-    expect(kept.length).toBeLessThan(40);
+    const scoreIds = (await on.resultsOf(run.score_run_id)).map((one) => one.score_id as string);
+    expect(scoreIds.length).toBeLessThan(40);
 
     const next = await newWorker();
     if (!WAITS_FOR_LEASES) {
@@ -201,7 +201,7 @@ describeOnBothQueues('a scoring run', (env) => {
     await on.finished(run.score_run_id);
     await expectScoredOnce(run, 40);
     const results = (await on.resultsOf(run.score_run_id)).map((one) => one.score_id as string);
-    expect(results).toEqual(expect.arrayContaining(kept));
+    expect(results).toEqual(expect.arrayContaining(scoreIds));
   }, 180_000);
 
   it('is enqueued again when its job is lost', async () => {

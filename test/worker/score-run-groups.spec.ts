@@ -168,8 +168,8 @@ describe('a run', () => {
       await blocked(1);
       expect((await cancel(run.score_run_id)).body).toMatchObject({ completed_count: 0, failed_count: 4 });
     });
-    const held = 'SELECT 1 FROM score_runs WHERE score_run_id = $1 AND lease_token IS NOT NULL';
-    while ((await app.database.query(held, [run.score_run_id])).length > 0) await delay(20);
+    const leased = 'SELECT 1 FROM score_runs WHERE score_run_id = $1 AND lease_token IS NOT NULL';
+    while ((await app.database.query(leased, [run.score_run_id])).length > 0) await delay(20);
     await blocked(0);
     const results = await on.resultsOf(run.score_run_id);
     expect(results.map(({ score, error }) => [score, typeof error])).toEqual(

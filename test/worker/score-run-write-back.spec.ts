@@ -153,8 +153,8 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
       completed_count: 2,
       not_written_back_count: 1,
     });
-    const [replaced, kept] = await on.resultsOfExperiment(experiment);
-    expect([replaced.scores, kept.scores]).toEqual([{}, { judgement: 1 }]);
+    const [replaced, scored] = await on.resultsOfExperiment(experiment);
+    expect([replaced.scores, scored.scores]).toEqual([{}, { judgement: 1 }]);
     expect(await comparedScores(experiment)).toHaveLength(1);
   });
 
@@ -209,8 +209,8 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     const after = await on.resultsOfExperiment(experiment);
     expect(after.slice(0, 4)).toEqual(before.slice(0, 4));
     expect(after[4].scores).toEqual({ other: 0.9, judgement: 0.5 });
-    const kept = (await on.resultsOf(run.score_run_id)).map((one) => one.score);
-    expect(kept.sort()).toEqual([0.5, 0.5, 0.5, undefined, undefined]);
+    const scores = (await on.resultsOf(run.score_run_id)).map((one) => one.score);
+    expect(scores.sort()).toEqual([0.5, 0.5, 0.5, undefined, undefined]);
   });
 
   it('replaces scores of earlier runs of the same scorer', async () => {
@@ -337,8 +337,8 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
       runs.push((await on.score(scorer, { experiment_id: experiment.experiment_id })).body);
     }
     for (const run of runs) await on.finished(run.score_run_id);
-    const shown = (await comparedScores(experiment)).filter(({ is_shown }) => is_shown);
-    expect(shown.map(({ score }) => score)).toEqual(Array<number>(40).fill(0.75));
+    const shownScores = (await comparedScores(experiment)).filter(({ is_shown }) => is_shown);
+    expect(shownScores.map(({ score }) => score)).toEqual(Array<number>(40).fill(0.75));
     const results = await on.resultsOfExperiment(experiment);
     expect(results.map(({ scores }) => scores.judgement)).toEqual(Array<number>(40).fill(0.75));
   });

@@ -104,10 +104,10 @@ describeOnBothQueues('a scoring run', (env) => {
     // The worker that takes over the run reads the scorer again.
     const sql = `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`;
     await app.database.query(sql, [run.score_run_id]);
-    const taken = worker.get(ScoreRunExecutor).execute(run.score_run_id);
+    const execution = worker.get(ScoreRunExecutor).execute(run.score_run_id);
     while (gate.requests.length < 6) await gate.holds(gate.heldCount + 1);
     gate.release({ open: true });
-    await taken;
+    await execution;
     await on.finished(run.score_run_id);
     gate.release();
     expect(gate.requests.length).toBeGreaterThan(5);

@@ -66,9 +66,9 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
   const runStale = async (meanwhile: () => Promise<unknown>): Promise<void> => {
     const repository = otherWorker.get(ScoringRuleRepository);
     const { lease } = repository;
-    const spy = jest.spyOn(repository, 'lease').mockImplementationOnce(async (...asked) => {
+    const spy = jest.spyOn(repository, 'lease').mockImplementationOnce(async (...args) => {
       await meanwhile();
-      return lease.apply(repository, asked);
+      return lease.apply(repository, args);
     });
     await otherWorker.get(ScoringRuleScheduler).runDue();
     expect(spy).toHaveBeenCalled();

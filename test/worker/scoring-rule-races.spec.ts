@@ -60,8 +60,8 @@ describe('a scoring rule', () => {
     await settled(app);
     const arrivals = workers[0]!.get(TraceFeedRepository);
     const { read } = arrivals;
-    const spy = jest.spyOn(arrivals, 'read').mockImplementationOnce(async (...asked) => {
-      const found = await read.apply(arrivals, asked);
+    const spy = jest.spyOn(arrivals, 'read').mockImplementationOnce(async (...args) => {
+      const found = await read.apply(arrivals, args);
       await rules.patch(rule, change);
       return found;
     });
@@ -76,8 +76,8 @@ describe('a scoring rule', () => {
     const rule = await rules.rule(QUIET, scorer);
     const traceIds = (await rules.traces(20)).sort();
     await settled(app);
-    const asked = { since: '2020-01-01T00:00:00Z', unscored_only: true, limit: 100 };
-    const [answer] = await Promise.all([rules.on.score(scorer, asked), take(workers[0]!, rule)]);
+    const selection = { since: '2020-01-01T00:00:00Z', unscored_only: true, limit: 100 };
+    const [answer] = await Promise.all([rules.on.score(scorer, selection), take(workers[0]!, rule)]);
     const byRequest: string[] = [];
     if (answer.status === 202) {
       await rules.on.finished(answer.body.score_run_id);

@@ -231,13 +231,13 @@ describe('a scoring rule', () => {
     expect([...(await rules.scored(rule)), ...(await rules.scored(second))]).toEqual([late.traceId]);
 
     for (const each of [rule, second]) await rules.patch(each, { quiet_seconds: DAY });
-    const asked = await rules.on.trace();
-    await rules.on.score(scorer, { trace_ids: [asked] });
+    const traceId = await rules.on.trace();
+    await rules.on.score(scorer, { trace_ids: [traceId] });
     for (const each of [rule, second]) await rules.patch(each, { quiet_seconds: 1 });
     await rules.seen(rule, 3);
     await rules.seen(second, 3);
-    expect(await rules.scored(rule)).not.toContain(asked);
-    expect(await rules.scored(second)).not.toContain(asked);
+    expect(await rules.scored(rule)).not.toContain(traceId);
+    expect(await rules.scored(second)).not.toContain(traceId);
   });
 
   it('uses the current scorer version', async () => {

@@ -215,11 +215,11 @@ describe('GroupCommit', () => {
   it('leaves aborted items out of the halves', async () => {
     const { groups, waiting, add, occupy, proceed } = store();
     await occupy();
-    const gone = new AbortController();
-    const answers = Promise.all([add('a'), add('b', 'o', gone.signal), add('bad')]);
+    const client = new AbortController();
+    const answers = Promise.all([add('a'), add('b', 'o', client.signal), add('bad')]);
     waiting.shift()!();
     await settle();
-    gone.abort(new Error('gone'));
+    client.abort(new Error('gone'));
     await proceed();
     expect(await answers).toEqual(['A is written', 'gone', 'cannot be written']);
     expect(groups).toEqual([['A', 'B', 'BAD'], ['A'], ['BAD']]);
@@ -237,15 +237,15 @@ describe('GroupCommit', () => {
 
   it('does not write aborted items, unless their write has started', async () => {
     const { groups, add, proceed } = store();
-    const gone = new AbortController();
-    const begun = add('begun', 'o', gone.signal);
+    const client = new AbortController();
+    const begun = add('begun', 'o', client.signal);
     await settle();
-    const answers = Promise.all([begun, add('waits', 'o', gone.signal), add('stays')]);
-    gone.abort(new Error('gone'));
+    const answers = Promise.all([begun, add('waits', 'o', client.signal), add('stays')]);
+    client.abort(new Error('gone'));
     await proceed();
     expect(await answers).toEqual(['BEGUN is written', 'gone', 'STAYS is written']);
     expect(groups).toEqual([['BEGUN'], ['STAYS']]);
-    expect(() => add('late', 'o', gone.signal)).toThrow('gone');
+    expect(() => add('late', 'o', client.signal)).toThrow('gone');
   });
 
   it('shares a limiter, and writes the items that arrived while it waited as one group', async () => {

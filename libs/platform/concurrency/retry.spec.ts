@@ -56,9 +56,9 @@ describe('the wait before a retry', () => {
 
   it('is never shorter than Retry-After, and differs between callers', () => {
     const attempts = fc.integer({ min: 1, max: 10_000 });
-    const asked = fc.double({ min: 0.001, max: 1e12, noNaN: true });
+    const retryAfterMs = fc.double({ min: 0.001, max: 1e12, noNaN: true });
     fc.assert(
-      fc.property(attempts, asked, fc.double({ min: 0.01, max: 1, noNaN: true }), (attempt, ms, chance) => {
+      fc.property(attempts, retryAfterMs, fc.double({ min: 0.01, max: 1, noNaN: true }), (attempt, ms, chance) => {
         const least = backOffMs(attempt, { retryAfterMs: ms, random: () => 0 });
         const more = backOffMs(attempt, { retryAfterMs: ms, random: () => chance });
         expect(least).toBe(ms);

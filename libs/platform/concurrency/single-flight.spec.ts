@@ -22,7 +22,7 @@ describe('SingleFlight', () => {
       signal.addEventListener('abort', () => reject(signal.reason as Error));
     });
   };
-  const asked = () => {
+  const caller = () => {
     const client = new AbortController();
     return { client, answer: flights.run('key', client.signal, work) };
   };
@@ -44,16 +44,16 @@ describe('SingleFlight', () => {
   });
 
   it('passes a failure to all callers, and runs the work again for the next one', async () => {
-    const both = [asked(), asked()];
+    const both = [caller(), caller()];
     fail(new Error('no answer'));
     for (const { answer } of both) await expect(answer).rejects.toThrow('no answer');
-    const next = asked();
+    const next = caller();
     finish('done');
     expect(await next.answer).toBe('done');
   });
 
   it('lets each caller leave with its own signal, and continues for the others', async () => {
-    const [first, second, third] = [asked(), asked(), asked()];
+    const [first, second, third] = [caller(), caller(), caller()];
     first.client.abort(DISCONNECTED);
     await expect(first.answer).rejects.toBe(DISCONNECTED);
     second.client.abort(DISCONNECTED);
@@ -65,7 +65,7 @@ describe('SingleFlight', () => {
 
   it('continues for a caller without a signal when the others have left', async () => {
     const stays = flights.run('key', undefined, work);
-    const leaves = asked();
+    const leaves = caller();
     leaves.client.abort(DISCONNECTED);
     await expect(leaves.answer).rejects.toBe(DISCONNECTED);
     finish('done');
@@ -74,12 +74,12 @@ describe('SingleFlight', () => {
   });
 
   it('aborts the work when all callers have left, and runs it again for the next one', async () => {
-    const [first, second] = [asked(), asked()];
+    const [first, second] = [caller(), caller()];
     for (const { client } of [first, second]) client.abort(DISCONNECTED);
     await expect(first.answer).rejects.toBe(DISCONNECTED);
     await expect(second.answer).rejects.toBe(DISCONNECTED);
     expect(signals.map((signal) => signal.aborted)).toEqual([true]);
-    const next = asked();
+    const next = caller();
     await settle();
     expect(signals).toHaveLength(2);
     finish('anew');

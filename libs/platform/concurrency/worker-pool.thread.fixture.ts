@@ -15,6 +15,6 @@ export function loop(_input: null): never {
 }
 
 export function hoard(_input: null): never {
-  const kept: unknown[] = [];
-  for (;;) kept.push(new Array<number>(1_000).fill(Math.random()));
+  const arrays: unknown[] = [];
+  for (;;) arrays.push(new Array<number>(1_000).fill(Math.random()));
 }

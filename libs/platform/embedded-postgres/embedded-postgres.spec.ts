@@ -9,14 +9,14 @@ describe('embedded PostgreSQL', () => {
   it('starts on another port if its chosen port is taken before it listens', async () => {
     const faster = createServer();
     await new Promise<void>((resolve) => faster.listen(0, '127.0.0.1', resolve));
-    const taken = (faster.address() as AddressInfo).port;
-    jest.spyOn(ports, 'freePort').mockResolvedValueOnce(taken);
+    const usedPort = (faster.address() as AddressInfo).port;
+    jest.spyOn(ports, 'freePort').mockResolvedValueOnce(usedPort);
 
     const dataDir = mkdtempSync(path.join(os.tmpdir(), 'embedded-postgres-'));
     const server = await startEmbeddedPostgres({ dataDir, ephemeral: true });
 
     expect(ports.freePort).toHaveBeenCalledTimes(2);
-    expect(Number(new URL(server.url).port)).not.toBe(taken);
+    expect(Number(new URL(server.url).port)).not.toBe(usedPort);
     await server.stop();
     faster.close();
   });

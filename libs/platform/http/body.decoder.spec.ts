@@ -148,11 +148,11 @@ describe('base64', () => {
 
   it.each([text, 'Zm9v\r\nYmE=\n', '\nZm9vYmE\n=', 'Zm9vYg==', 'Zm9vYmFy', '+/+/', ''])(
     'decodes %j as Node does, whatever the chunks',
-    async (given) => {
-      const expected = Buffer.from(given, 'base64');
-      expect(decodeBase64(given)).toEqual(expected);
-      for (let length = 1; length <= given.length; length++) {
-        expect(await decodedIn(length, Buffer.from(given), ['base64'])).toEqual(expected);
+    async (text) => {
+      const expected = Buffer.from(text, 'base64');
+      expect(decodeBase64(text)).toEqual(expected);
+      for (let length = 1; length <= text.length; length++) {
+        expect(await decodedIn(length, Buffer.from(text), ['base64'])).toEqual(expected);
       }
     },
   );
@@ -168,9 +168,9 @@ describe('base64', () => {
     ['a space', 'Zm9v YmFy'],
     ['a character outside ASCII', 'Zm9vYmFé'],
     ['a NUL', 'Zm9vYmF\0'],
-  ])('rejects %s, whatever the chunks', async (_, given) => {
-    expect(() => decodeBase64(given)).toThrow(Problem);
-    const body = Buffer.from(given);
+  ])('rejects %s, whatever the chunks', async (_, text) => {
+    expect(() => decodeBase64(text)).toThrow(Problem);
+    const body = Buffer.from(text);
     for (let length = 1; length <= body.length; length++) {
       expect(await rejectionOf(decodedIn(length, body, ['base64']))).toEqual([400, 'invalid_base64']);
     }

@@ -98,8 +98,8 @@ describe('compileJsonSchema', () => {
     expect(violations({ required: names }, { a: 1 }).map((one) => one.pointer)).toEqual(
       names.slice(1).map((name) => `/${name}`),
     );
-    const given = JSON.parse('{"a":1,"b":1,"toString":1,"__proto__":1,"c":1}') as unknown;
-    expect(isValid({ required: names }, given)).toBe(true);
+    const value = JSON.parse('{"a":1,"b":1,"toString":1,"__proto__":1,"c":1}') as unknown;
+    expect(isValid({ required: names }, value)).toBe(true);
     expect(isValid({ enum: ['a', 1, null, [1], { a: 1 }] }, { a: 1 })).toBe(true);
     expect(isValid({ enum: ['a', 1, null, [1], { a: 1 }] }, '1')).toBe(false);
   });

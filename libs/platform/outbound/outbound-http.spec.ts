@@ -118,9 +118,9 @@ describe('OutboundHttp', () => {
       const call = http.fetcher({ signal: NEVER, maxBytes: 1 })('http://intranet.example/');
       const error: unknown = await call.catch((caught: unknown) => caught);
       expect(outboundFailure(error)).toBe('blocked_address');
-      const shown = inspect(error);
-      expect(shown).toContain('intranet.example');
-      expect(shown).not.toContain('10.11');
+      const text = inspect(error);
+      expect(text).toContain('intranet.example');
+      expect(text).not.toContain('10.11');
     });
 
     /** A server that closes each connection, and the local addresses at which it was reached. */
@@ -163,20 +163,20 @@ describe('OutboundHttp', () => {
     });
 
     it('resolves a name once for all connections that wait for it, and other names at the same time', async () => {
-      const asked: string[] = [];
+      const resolvedNames: string[] = [];
       let answer!: (error: Error) => void;
       const answered = new Promise<never>((_, reject) => (answer = reject));
       const resolve = (name: string) => {
-        asked.push(name);
+        resolvedNames.push(name);
         return answered;
       };
       const call = client([], resolve).fetcher({ signal: NEVER, maxBytes: 1 });
       const names = ['a.slow.example', 'b.slow.example', 'a.slow.example', 'other.example'];
       const calls = names.map((name) => failureOf(call(`http://${name}/`)));
-      while (asked.length < 3) await setImmediate();
+      while (resolvedNames.length < 3) await setImmediate();
       answer(Object.assign(new Error('none'), { code: 'ENOTFOUND' }));
       expect(await Promise.all(calls)).toEqual(names.map(() => 'unreachable'));
-      expect(asked).toEqual(['a.slow.example', 'b.slow.example', 'other.example']);
+      expect(resolvedNames).toEqual(['a.slow.example', 'b.slow.example', 'other.example']);
     });
 
     it('ignores the proxies of the environment', async () => {

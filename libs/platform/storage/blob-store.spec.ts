@@ -40,7 +40,7 @@ describeStorages('kept bytes', (create) => {
       }),
     );
 
-  async function kept(bytes: Buffer): Promise<WrittenBlob> {
+  async function keptBlob(bytes: Buffer): Promise<WrittenBlob> {
     const blob = await blobs.write(scope, streamOf(bytes));
     await keep(blob);
     return blob;
@@ -66,7 +66,7 @@ describeStorages('kept bytes', (create) => {
 
   it.each([0, 1, 6 * MIB])('are read as they were written (%d bytes)', async (size) => {
     const bytes = randomBytes(size);
-    const blob = await kept(bytes);
+    const blob = await keptBlob(bytes);
     expect([blob.size, blob.sha256]).toEqual([size, sha256(bytes)]);
     expect((await read(blob.sha256)).equals(bytes)).toBe(true);
     expect(await blobs.has(scope, blob.sha256)).toBe(true);
@@ -75,9 +75,9 @@ describeStorages('kept bytes', (create) => {
 
   it('are stored once per organization', async () => {
     const bytes = randomBytes(1_000);
-    await kept(bytes);
+    await keptBlob(bytes);
     const [first] = await objects();
-    const second = await kept(bytes);
+    const second = await keptBlob(bytes);
     expect(await objects()).toEqual([first]);
     expect(await writes()).toEqual([]);
     expect((await read(second.sha256)).equals(bytes)).toBe(true);
@@ -88,7 +88,7 @@ describeStorages('kept bytes', (create) => {
 
   it('are stored once if several writes store them at the same time', async () => {
     const bytes = randomBytes(100_000);
-    const all = await Promise.all(Array.from({ length: 5 }, () => kept(bytes)));
+    const all = await Promise.all(Array.from({ length: 5 }, () => keptBlob(bytes)));
     expect(await objects()).toHaveLength(1);
     expect(await writes()).toEqual([]);
     expect((await read(all[0]!.sha256)).equals(bytes)).toBe(true);
@@ -168,7 +168,7 @@ describeStorages('kept bytes', (create) => {
 
   it('are never returned as complete if the storage has lost or damaged them', async () => {
     const bytes = randomBytes(MIB);
-    const blob = await kept(bytes);
+    const blob = await keptBlob(bytes);
     const damaged = Buffer.from(bytes);
     damaged[10] = damaged[10]! ^ 1;
     for (const instead of [damaged, bytes.subarray(1), Buffer.alloc(0), Buffer.alloc(MIB)]) {

@@ -100,10 +100,10 @@ describeWithS3('a bucket that fails', (createBucket) => {
   it('lets an organization wait for its own slow uploads, and not for those of others', async () => {
     const [slow, other] = [`org_${randomUUID()}`, `org_${randomUUID()}`];
     let release = (): void => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     const hanging = async function* () {
       yield Buffer.from('slow');
-      await held;
+      await released;
     };
     const writes = Array.from({ length: 20 }, () => storage.write(`${slow}/${randomUUID()}`, hanging()));
     const key = `${other}/${randomUUID()}`;
@@ -182,11 +182,11 @@ describeWithS3('a bucket that fails', (createBucket) => {
     const closed = await FailingProxy.to(bucket.endpoint);
     const { endpoint } = closed;
     await closed.close();
-    const gone = new S3Storage(parseS3Url(bucket.url(endpoint)), { limitBytes: 1 });
-    await expect(gone.check()).rejects.toMatchObject(UNAVAILABLE);
-    await expect(gone.write(newKey(), streamOf(Buffer.from('x')))).rejects.toMatchObject(UNAVAILABLE);
-    await expect(contentOf(gone.read(newKey(), 1))).rejects.toMatchObject(UNAVAILABLE);
-    await expect(gone.delete(newKey())).rejects.toMatchObject(UNAVAILABLE);
-    gone.close();
+    const closedStorage = new S3Storage(parseS3Url(bucket.url(endpoint)), { limitBytes: 1 });
+    await expect(closedStorage.check()).rejects.toMatchObject(UNAVAILABLE);
+    await expect(closedStorage.write(newKey(), streamOf(Buffer.from('x')))).rejects.toMatchObject(UNAVAILABLE);
+    await expect(contentOf(closedStorage.read(newKey(), 1))).rejects.toMatchObject(UNAVAILABLE);
+    await expect(closedStorage.delete(newKey())).rejects.toMatchObject(UNAVAILABLE);
+    closedStorage.close();
   });
 });

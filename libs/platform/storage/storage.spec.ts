@@ -90,7 +90,7 @@ describeStorages('a storage', (create) => {
   it('deletes the partial write of a process that died', async () => {
     const key = newKey();
     let release = (): void => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     let begun = (): void => undefined;
     const hasBegun = new Promise<void>((resolve) => (begun = resolve));
     // a stalled write, as a process that died would leave it
@@ -99,7 +99,7 @@ describeStorages('a storage', (create) => {
       (async function* () {
         yield* streamOf(randomBytes(6 * MIB));
         begun();
-        await held;
+        await released;
         yield Buffer.from('late');
       })(),
     );

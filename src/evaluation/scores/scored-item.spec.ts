@@ -27,8 +27,8 @@ describe('the item of a scored target', () => {
 
   it('keeps members of any name, without prototype pollution', () => {
     const answers = JSON.parse('{"__proto__": {"polluted": true}}') as Record<string, unknown>;
-    const kept = itemOf({ score: 1, answers }, 0).answers!;
-    expect(Object.keys(kept)).toEqual(['__proto__']);
+    const stored = itemOf({ score: 1, answers }, 0).answers!;
+    expect(Object.keys(stored)).toEqual(['__proto__']);
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 });

@@ -137,10 +137,10 @@ export class McpServerTools {
       },
       anyOf: ['viewer', 'runtime'],
       run: async (call) => {
-        const tool = await namedTool(this.servers, call);
-        const { tool_id, server_id, name, title, description, input_schema, annotations } = tool;
+        const storedTool = await namedTool(this.servers, call);
+        const { tool_id, server_id, name, title, description, input_schema, annotations } = storedTool;
         const whole = { tool_id, server_id, name, title, description, input_schema, annotations };
-        const is_archived = tool.archived_at !== null;
+        const is_archived = storedTool.archived_at !== null;
         if (Buffer.byteLength(toJsonText(whole)) <= TEXT_PAGE_BYTES) {
           return { ...whole, is_archived, is_truncated: false, content_url: null };
         }

@@ -39,9 +39,9 @@ describe('splice', () => {
         blank,
         valueText,
         (members, before, after, value) => {
-          const given = [...members, { ...MODEL, value: '{"model": ["model", "}"]}' }];
-          const expected = given.map((one) => (nameOf(one) === 'model' ? { ...one, value } : one));
-          expect(splice(textOf(given, before, after), { model: value })).toBe(
+          const allMembers = [...members, { ...MODEL, value: '{"model": ["model", "}"]}' }];
+          const expected = allMembers.map((one) => (nameOf(one) === 'model' ? { ...one, value } : one));
+          expect(splice(textOf(allMembers, before, after), { model: value })).toBe(
             textOf(expected, before, after),
           );
         },

@@ -69,8 +69,8 @@ describe.each(SHAPES)('%s', (_, more) => {
     for (let index = 0; index < 20_000; index++) {
       pushed(shape, delta({ tool_calls: [{ index, id: 'i'.repeat(20), function: { name: 'n' } }] }));
     }
-    const { text: kept, toolCalls } = shape.facts;
-    expect([shape.length, kept.length]).toEqual([2_000_000, 256 * 1024]);
+    const { text: storedText, toolCalls } = shape.facts;
+    expect([shape.length, storedText.length]).toEqual([2_000_000, 256 * 1024]);
     expect(toolCalls.length).toBeLessThan(4_000);
   });
 });

@@ -180,7 +180,7 @@ describe('toChatRequest', () => {
 
   it('names the member that a chat completion cannot express', () => {
     const content = (...blocks: unknown[]) => ({ messages: [{ role: 'user', content: blocks }] });
-    const said = (...blocks: unknown[]) => ({ messages: [{ role: 'assistant', content: blocks }] });
+    const assistantMessage = (...blocks: unknown[]) => ({ messages: [{ role: 'assistant', content: blocks }] });
     for (const [pointer, members] of [
       ['/mcp_servers', { mcp_servers: [] }],
       ['/container', { container: 'c' }],
@@ -196,9 +196,9 @@ describe('toChatRequest', () => {
       ['/messages/0/content/0/text', content({ type: 'text', text: 5 })],
       [
         '/messages/0/content/0/type',
-        said({ type: 'server_tool_use', id: 'x', name: 'web_search', input: {} }),
+        assistantMessage({ type: 'server_tool_use', id: 'x', name: 'web_search', input: {} }),
       ],
-      ['/messages/0/content/0', said({ type: 'tool_use', id: 'x', name: 'f', input: 'text' })],
+      ['/messages/0/content/0', assistantMessage({ type: 'tool_use', id: 'x', name: 'f', input: 'text' })],
       ['/system/0/type', { system: [{ type: 'image' }] }],
       ['/tools/0/type', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
       ['/tools/0/name', { tools: [{ input_schema: {} }] }],

@@ -15,9 +15,9 @@ function cacheOn(read: (subjects: readonly string[]) => Promise<SpendRow[]>): Sp
 
 describe('the spending of a subject', () => {
   it('is read once a second for each subject', async () => {
-    const asked: string[][] = [];
+    const queries: string[][] = [];
     const cache = cacheOn((subjects) => {
-      asked.push([...subjects]);
+      queries.push([...subjects]);
       return Promise.resolve([row('a', 3)]);
     });
     expect([...(await cache.of(['a', 'b']))]).toEqual([
@@ -28,7 +28,7 @@ describe('the spending of a subject', () => {
       ['b', 0],
       ['c', 0],
     ]);
-    expect(asked).toEqual([['a', 'b'], ['c']]);
+    expect(queries).toEqual([['a', 'b'], ['c']]);
   });
 
   it('is not reduced by rows that were read before a call was recorded', async () => {

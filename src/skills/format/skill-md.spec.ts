@@ -56,8 +56,8 @@ const members: fc.Arbitrary<SkillMembers> = fc.record({
 describe('SkillMd', () => {
   it('writes members that read back the same', () => {
     fc.assert(
-      fc.property(members, (given) => {
-        expect(canonicalJson(SkillMd.read(SkillMd.create(given).bytes).members)).toBe(canonicalJson(given));
+      fc.property(members, (input) => {
+        expect(canonicalJson(SkillMd.read(SkillMd.create(input).bytes).members)).toBe(canonicalJson(input));
       }),
       { numRuns: 200 },
     );
@@ -101,9 +101,9 @@ describe('SkillMd', () => {
   });
 
   it('rejects members that it cannot represent, with separate messages for creating and editing', () => {
-    const given = { ...PLAIN, allowed_tools: ['one tool that reads as many'] };
-    expect(() => SkillMd.create(given)).toThrow(/cannot represent these members/);
-    expect(() => SkillMd.create(PLAIN).edit(given)).toThrow(/cannot be edited/);
+    const input = { ...PLAIN, allowed_tools: ['one tool that reads as many'] };
+    expect(() => SkillMd.create(input)).toThrow(/cannot represent these members/);
+    expect(() => SkillMd.create(PLAIN).edit(input)).toThrow(/cannot be edited/);
   });
 
   it('accepts a file that ends with its frontmatter', () => {
@@ -123,8 +123,8 @@ describe('the allowed tools', () => {
     ['', []],
     ['a) b', ['a)', 'b']],
     ['Bash(git', ['Bash(git']],
-  ])('in %j are %j', (given, tools) => {
-    expect(toolsOf(given)).toEqual(tools);
+  ])('in %j are %j', (list, tools) => {
+    expect(toolsOf(list)).toEqual(tools);
   });
 
   it.each(['a b', 'a,b', '', 'Bash(git', 'a\tb', 'a\u0000', 'x'.repeat(256)])('cannot include %j', (tool) => {

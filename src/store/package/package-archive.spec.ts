@@ -107,12 +107,12 @@ describe('the archive of a package', () => {
       maxLength: 8,
     });
     await fc.assert(
-      fc.asyncProperty(files, fc.integer({ min: 1, max: 3000 }), async (given, size) => {
-        const entries = given.map(([path, content]) => entry(path, Buffer.from(content), size));
+      fc.asyncProperty(files, fc.integer({ min: 1, max: 3000 }), async (contents, size) => {
+        const entries = contents.map(([path, content]) => entry(path, Buffer.from(content), size));
         const archive = await packed(...entries);
         expect(archive.length).toBe(archiveBytes(entries));
         expect(await unpacked(archive, size)).toEqual(
-          given.map(([path, content]) => [path, Buffer.from(content).toString('latin1')]),
+          contents.map(([path, content]) => [path, Buffer.from(content).toString('latin1')]),
         );
       }),
       { numRuns: 40 },
@@ -210,10 +210,10 @@ describe('reading an archive', () => {
 
   it('reads at the pace of its consumer', async () => {
     const archive = await packed(entry('a', Buffer.alloc(20_000_000)));
-    let taken = 0;
+    let produced = 0;
     const source = async function* (): AsyncGenerator<Buffer, void, undefined> {
       for await (const chunk of chunksOf(archive, 16_384)) {
-        taken += chunk.length;
+        produced += chunk.length;
         yield chunk;
       }
     };
@@ -222,7 +222,7 @@ describe('reading an archive', () => {
       for await (const chunk of one.content) {
         read += chunk.length;
         await new Promise(setImmediate);
-        expect(taken - read).toBeLessThan(1_000_000);
+        expect(produced - read).toBeLessThan(1_000_000);
       }
     }
     expect(read).toBe(20_000_000);

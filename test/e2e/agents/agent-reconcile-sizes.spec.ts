@@ -36,8 +36,8 @@ describe('reconciling many or large agents', () => {
         const counted = new Proxy(tx, {
           get: (target, member, receiver) => {
             if (member !== 'query') return Reflect.get(target, member, receiver) as unknown;
-            return async (...given: Parameters<typeof tx.query>) => {
-              const rows = await target.query(...given);
+            return async (...args: Parameters<typeof tx.query>) => {
+              const rows = await target.query(...args);
               read = Math.max(read, JSON.stringify(rows).length);
               return rows;
             };

@@ -86,19 +86,19 @@ describe('reconciling an app with agents', () => {
       agent('undeclared'),
     ]);
     await on.reconcile();
-    const [drifting, gone, undeclared] = (await on.agents()) as [Agent, Agent, Agent];
+    const [drifting, archived, undeclared] = (await on.agents()) as [Agent, Agent, Agent];
     const patched = await on.editor.patch(`/agent/v1/agents/${drifting.agent_id}`, {
       instructions: 'by hand',
     });
     expect(patched.body).toMatchObject({ sync_state: 'drifted', version_ordinal: 2 });
     expect((await on.agents('sync_state=drifted')).map(({ name }) => name)).toEqual(['drifting']);
-    await on.admin.post(`/agent/v1/agents/${gone.agent_id}/archive`);
+    await on.admin.post(`/agent/v1/agents/${archived.agent_id}/archive`);
     await on.redeclare([agent('drifting', { instructions: 'as declared' }), agent('gone')]);
     expect((await on.reconcile()).body.live_count).toBe(2);
     const now = await on.agents();
     expect(now).toMatchObject([
       { agent_id: drifting.agent_id, instructions: 'as declared', version_ordinal: 3, sync_state: 'synced' },
-      { agent_id: gone.agent_id, name: 'gone', version_ordinal: 1, sync_state: 'synced' },
+      { agent_id: archived.agent_id, name: 'gone', version_ordinal: 1, sync_state: 'synced' },
     ]);
     expect((await on.editor.get(`/agent/v1/agents/${undeclared.agent_id}`)).body.archived_at).not.toBeNull();
     const versions = await on.editor.get(`/agent/v1/agents/${drifting.agent_id}/versions`);

@@ -126,9 +126,9 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
   );
 
   it('grows by less than 110 MiB for slow clients, because the upstream has to wait', async () => {
-    const taken: number[] = [];
+    const amounts: number[] = [];
     upstream.answer = (_request, response) =>
-      void pump(response, SIZE).then((mebibytes) => taken.push(mebibytes));
+      void pump(response, SIZE).then((mebibytes) => amounts.push(mebibytes));
     const answers = await Promise.all(Array.from({ length: SLOW }, () => answerOf(send('GET').end())));
     for (const answer of answers) answer.on('error', () => undefined).pause();
     for (let n = 0; n < SLOW_SECONDS * 10; n++) {
@@ -136,28 +136,28 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
       await sleep(100);
     }
     expect(answers.filter((answer) => answer.destroyed)).toEqual([]);
-    expect(taken).toEqual([]);
+    expect(amounts).toEqual([]);
     for (const answer of answers) answer.destroy();
-    while (taken.length < SLOW) await sleep(50);
-    expect(Math.max(...taken)).toBeLessThan(BUFFERED);
+    while (amounts.length < SLOW) await sleep(50);
+    expect(Math.max(...amounts)).toBeLessThan(BUFFERED);
     await expectGrowthBelow(GROWTH_OF_MANY);
   }, 120_000);
 
   it('grows by less than 110 MiB for slow upstreams, because the clients have to wait', async () => {
     const received: IncomingMessage[] = [];
     upstream.answer = (request) => received.push(request.on('error', () => undefined).pause());
-    const taken: number[] = [];
+    const amounts: number[] = [];
     const sent = Array.from({ length: SLOW }, () => send('PUT', { 'transfer-encoding': 'chunked' }));
-    for (const one of sent) void pump(one, SIZE).then((mebibytes) => taken.push(mebibytes));
+    for (const one of sent) void pump(one, SIZE).then((mebibytes) => amounts.push(mebibytes));
     for (let n = 0; n < SLOW_SECONDS * 10; n++) {
       for (const request of received) request.read(16 * 1024);
       await sleep(100);
     }
     expect(received).toHaveLength(SLOW);
-    expect(taken).toEqual([]);
+    expect(amounts).toEqual([]);
     for (const one of sent) one.destroy();
-    while (taken.length < SLOW) await sleep(50);
-    expect(Math.max(...taken)).toBeLessThan(BUFFERED);
+    while (amounts.length < SLOW) await sleep(50);
+    expect(Math.max(...amounts)).toBeLessThan(BUFFERED);
     await expectGrowthBelow(GROWTH_OF_MANY);
   }, 120_000);
 });

@@ -416,10 +416,10 @@ describe('work on an annotation queue', () => {
     const queue = await queueOf(1);
     const item = await on.claim(queue);
     const archiving = 'UPDATE annotation_queues SET archived_at = now() WHERE queue_id = $1';
-    const held = await hold(app, archiving, [queue.queue_id]);
+    const lock = await hold(app, archiving, [queue.queue_id]);
     const scoring = on.score(queue, item);
     await untilWaiting(app, 1);
-    await held.commit();
+    await lock.commit();
     expect(outcome(await scoring)).toEqual([409, 'conflict']);
     expect(await scoresOf()).toEqual([]);
     expect(await on.items(queue)).toMatchObject([{ item_status: 'in_progress', answers: [] }]);

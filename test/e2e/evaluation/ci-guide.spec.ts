@@ -101,9 +101,9 @@ describeGuide(PAGE, () => {
     expect((await script('promote.sh', 'good', 'commit-1')).output).toContain('qa-good');
 
     // a retry of a finished job gives the same answer, and asks nothing again
-    const asked = judge.requests.length;
+    const requestCount = judge.requests.length;
     expect((await script('eval.sh', 'good', 'commit-1')).code).toBe(0);
-    expect(judge.requests).toHaveLength(asked);
+    expect(judge.requests).toHaveLength(requestCount);
 
     // a job that breaks off leaves a running experiment, which its retry completes
     guide.write('stop', '');

@@ -139,14 +139,14 @@ describe('comparisons under load', () => {
     const [shed, status] = await Promise.race(waiting.map(async (one, n) => [n, await one] as const));
     expect(status).toBe(503);
 
-    const gone = (shed + 1) % WAITING_MAX;
-    clients[gone]!.abort();
+    const aborted = (shed + 1) % WAITING_MAX;
+    clients[aborted]!.abort();
     while (!(await hasRoom())) await delay(5);
     await release();
     expect((await theirs).status).toBe(200);
     const statuses = await Promise.all(waiting);
     expect(statuses.filter((status) => status === 200)).toHaveLength(WAITING_MAX - 2);
-    expect([statuses[shed], statuses[gone]]).toEqual([503, 'gone']);
+    expect([statuses[shed], statuses[aborted]]).toEqual([503, 'gone']);
   });
 
   it('stop when the client disconnects', async () => {
@@ -234,13 +234,13 @@ describe('comparisons under load', () => {
     try {
       const pages = Array.from({ length: 5 }, () => compared(space, candidate, baseline));
       while (read < 4) await delay(5);
-      const gone = await startRequest(candidate, baseline, '&limit=2');
-      gone.client.abort();
+      const abortedRequest = await startRequest(candidate, baseline, '&limit=2');
+      abortedRequest.client.abort();
       // A request for statistics alone reads no page.
       expect((await compared(space, candidate, baseline, { limit: '0' })).scorers).toHaveLength(1);
       release();
       for (const { cases } of await Promise.all(pages)) expect(cases.items).toHaveLength(3);
-      expect(await gone.status).toBe('gone');
+      expect(await abortedRequest.status).toBe('gone');
       // Each page is read from both experiments, and never twice.
       expect([most, read]).toEqual([4, 10]);
     } finally {

@@ -114,12 +114,12 @@ describe('conclusions from scores', () => {
       const checks = (await gate(candidate, { baseline_experiment_id: baseline, rules })).checks;
       expect(checks.map((check) => check.status)).toEqual(['failed', 'failed']);
       // one version can still be asked for, and says how much it covers
-      const asked = await compared(space, candidate, baseline, { scorer: 'exact', scorer_version: '1' });
-      expect(byScorer(asked, 'exact')).toMatchObject({ cases: 5, difference: 0, candidate: { scored_count: 5 } });
+      const comparison = await compared(space, candidate, baseline, { scorer: 'exact', scorer_version: '1' });
+      expect(byScorer(comparison, 'exact')).toMatchObject({ cases: 5, difference: 0, candidate: { scored_count: 5 } });
       // a case that this version has not scored does not show the score of another one
-      const shown = asked.cases.items.map(({ key, outcome: of, candidate: [trial] }) => [key, of, trial!.scores]);
-      expect(shown).toContainEqual(['c1', 'missing', {}]);
-      expect(shown).toContainEqual(['c6', 'unchanged', { exact: 1 }]);
+      const cases = comparison.cases.items.map(({ key, outcome: of, candidate: [trial] }) => [key, of, trial!.scores]);
+      expect(cases).toContainEqual(['c1', 'missing', {}]);
+      expect(cases).toContainEqual(['c6', 'unchanged', { exact: 1 }]);
     }); // prettier-ignore
   });
 

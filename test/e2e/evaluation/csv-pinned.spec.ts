@@ -80,11 +80,11 @@ describe('an experiment that pins a CSV version', () => {
     await uploadVersion(space, dataset_id, 'id\nnew\nboth\n');
     await uploadVersion(space, dataset_id, 'id,other\n1,new\n2,c1\n', { case_id_column: 'other' });
     const ids = ['old', 'new', 'both', 'c1', '1'].map((case_id) => ({ case_id }));
-    const taken = async (version: number) =>
+    const statusesOf = async (version: number) =>
       space.results((await pinned(version, dataset_id)).experiment_id, ids);
-    expect(await taken(1)).toEqual([201, 400, 201, 400, 400]);
-    expect(await taken(2)).toEqual([400, 201, 201, 400, 400]);
-    expect(await taken(3)).toEqual([400, 201, 400, 201, 400]);
+    expect(await statusesOf(1)).toEqual([201, 400, 201, 400, 400]);
+    expect(await statusesOf(2)).toEqual([400, 201, 201, 400, 400]);
+    expect(await statusesOf(3)).toEqual([400, 201, 400, 201, 400]);
   });
 
   it('has no cases of another workspace, even of the same file', async () => {

@@ -76,7 +76,7 @@ export async function uploadVersion(
 export async function orphans({ database }: TestApp): Promise<number> {
   const [row] = await database.query<{ count: number }>(
     `SELECT count(*) AS count FROM (
-       SELECT content_id FROM dataset_chunks UNION ALL SELECT content_id FROM dataset_cases) held
+       SELECT content_id FROM dataset_chunks UNION ALL SELECT content_id FROM dataset_cases) contents
      WHERE content_id NOT IN (SELECT content_id FROM dataset_versions)`,
   );
   return row!.count;

@@ -181,8 +181,8 @@ describe('datasets', () => {
 
     it('omit archived ones by default, and are counted', async () => {
       await space.dataset({ name: 'kept' });
-      const gone = await space.dataset({ name: 'gone' });
-      await space.archive(`${DATASETS}/${gone.dataset_id}`);
+      const archived = await space.dataset({ name: 'gone' });
+      await space.archive(`${DATASETS}/${archived.dataset_id}`);
       expect(await names('')).toEqual(['kept']);
       expect(await names('include_archived=false')).toEqual(['kept']);
       expect(await names('include_archived=true')).toEqual(['gone', 'kept']);

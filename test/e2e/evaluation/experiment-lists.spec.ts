@@ -16,7 +16,7 @@ describe('experiments in a list', () => {
   afterAll(() => app.close());
 
   const patch = (id: string, fields: object) => space.editor.patch(`${EXPERIMENTS}/${id}`, fields);
-  const found = async (query: string): Promise<string[]> =>
+  const matches = async (query: string): Promise<string[]> =>
     (await space.list<Experiment>(`${EXPERIMENTS}?${query}`)).map((one) => one.experiment_name);
 
   it('match each filter, and all together', async () => {
@@ -31,20 +31,20 @@ describe('experiments in a list', () => {
     await space.experiment({ ...all, name: 'n', experiment_name: 'all', tags: ['t'], config: { k: 1 } });
     const frozen = await space.experiment({ ...all, name: 'n', experiment_name: 'frozen words' });
     await space.finalize(frozen.experiment_id, { experiment_status: 'failed' });
-    expect(await found('')).toEqual(['frozen words', 'all', 'base']);
+    expect(await matches('')).toEqual(['frozen words', 'all', 'base']);
     for (const [name, value] of Object.entries(all)) {
-      expect([name, await found(`${name}=${value}`)]).toEqual([name, ['frozen words', 'all']]);
-      expect([name, await found(`${name}=${name === 'subject_kind' ? 'harness' : 'x'}`)]).toEqual([name, []]);
+      expect([name, await matches(`${name}=${value}`)]).toEqual([name, ['frozen words', 'all']]);
+      expect([name, await matches(`${name}=${name === 'subject_kind' ? 'harness' : 'x'}`)]).toEqual([name, []]);
     }
-    expect(await found('experiment_status=running')).toEqual(['all', 'base']);
-    expect(await found('experiment_status=failed')).toEqual(['frozen words']);
-    expect(await found('experiment_status=completed')).toEqual([]);
-    expect(await found('name=n')).toEqual(['frozen words', 'all']);
-    expect(await found('name=N')).toEqual([]);
-    expect(await found('tag=t')).toEqual(['all']);
-    expect(await found('q=word%20froz')).toEqual(['frozen words']);
+    expect(await matches('experiment_status=running')).toEqual(['all', 'base']);
+    expect(await matches('experiment_status=failed')).toEqual(['frozen words']);
+    expect(await matches('experiment_status=completed')).toEqual([]);
+    expect(await matches('name=n')).toEqual(['frozen words', 'all']);
+    expect(await matches('name=N')).toEqual([]);
+    expect(await matches('tag=t')).toEqual(['all']);
+    expect(await matches('q=word%20froz')).toEqual(['frozen words']);
     const rest = { experiment_status: 'running', name: 'n', tag: 't', q: 'all', config: 'k:1' };
-    expect(await found(new URLSearchParams({ ...all, ...rest }).toString())).toEqual(['all']);
+    expect(await matches(new URLSearchParams({ ...all, ...rest }).toString())).toEqual(['all']);
   });
 
   it('are found by numbers in their config in any notation', async () => {
@@ -63,9 +63,9 @@ describe('experiments in a list', () => {
       ['one:01', []],
       ['lr:1e999', []],
     ] as const) {
-      expect([pair, await found(`config=${encodeURIComponent(pair)}`)]).toEqual([pair, names]);
+      expect([pair, await matches(`config=${encodeURIComponent(pair)}`)]).toEqual([pair, names]);
     }
-    expect(await found('config=lr:1e-5&config=n:1000000.0')).toEqual(['n']);
+    expect(await matches('config=lr:1e-5&config=n:1000000.0')).toEqual(['n']);
   });
 
   it('are found by several scalars in their config, including ones with colons', async () => {
@@ -85,7 +85,7 @@ describe('experiments in a list', () => {
     await space.experiment({ experiment_name: 'one', config });
     await space.experiment({ experiment_name: 'two', config: { model: 'vendor:m-1', stream: 'true' } });
     const by = (...pairs: string[]) =>
-      found(pairs.map((pair) => `config=${encodeURIComponent(pair)}`).join('&'));
+      matches(pairs.map((pair) => `config=${encodeURIComponent(pair)}`).join('&'));
     for (const pair of [
       ...['model:vendor:m-1:latest', 'a:b:c', 'temperature:0.5', 'big:1e+21', 'stop:null', 'empty:'],
       ...[`long:${long}`, 'retrieval.top_k:5', 'retrieval.dotted.name.x:y'],
@@ -103,26 +103,26 @@ describe('experiments in a list', () => {
   it('are found by their changed config', async () => {
     const { experiment_id } = await space.experiment({ config: { model: 'old' } });
     await patch(experiment_id, { config: { model: 'new' } });
-    expect(await found('config=model:old')).toEqual([]);
-    expect(await found('config=model:new')).toHaveLength(1);
+    expect(await matches('config=model:old')).toEqual([]);
+    expect(await matches('config=model:new')).toHaveLength(1);
     await patch(experiment_id, { config: null });
-    expect(await found('config=model:new')).toEqual([]);
+    expect(await matches('config=model:new')).toEqual([]);
   });
 
   it('are sorted and paged, by default without archived ones', async () => {
     for (const name of ['b', 'a', 'C']) await space.experiment({ name });
     const [, second, first] = await space.list<Experiment>(EXPERIMENTS);
     await patch(first!.experiment_id, { description: 'changed' });
-    expect(await found('sort=-created_at')).toEqual(['C', 'a', 'b']);
-    expect(await found('sort=created_at')).toEqual(['b', 'a', 'C']);
-    expect(await found('sort=name')).toEqual(['C', 'a', 'b']);
-    expect(await found('sort=-updated_at&limit=1')).toEqual(['b']);
+    expect(await matches('sort=-created_at')).toEqual(['C', 'a', 'b']);
+    expect(await matches('sort=created_at')).toEqual(['b', 'a', 'C']);
+    expect(await matches('sort=name')).toEqual(['C', 'a', 'b']);
+    expect(await matches('sort=-updated_at&limit=1')).toEqual(['b']);
     const page = await space.viewer.get<Page<Experiment>>(`${EXPERIMENTS}?sort=name&limit=2`);
     expect(page.body.page).toMatchObject({ limit: 2, offset: 0, total: 3 });
-    expect(await found(`sort=name&limit=2&cursor=${page.body.page.next_cursor}`)).toEqual(['b']);
+    expect(await matches(`sort=name&limit=2&cursor=${page.body.page.next_cursor}`)).toEqual(['b']);
     await space.archive(`${EXPERIMENTS}/${second!.experiment_id}`);
-    expect(await found('')).toEqual(['C', 'b']);
-    expect(await found('include_archived=true')).toEqual(['C', 'a', 'b']);
+    expect(await matches('')).toEqual(['C', 'b']);
+    expect(await matches('include_archived=true')).toEqual(['C', 'a', 'b']);
   });
 
   it('are limited to the workspace', async () => {

@@ -29,7 +29,7 @@ describe('experiments', () => {
   const create = (fields: Fields) => space.post<Experiment>(EXPERIMENTS, { name: 'evaluation', ...fields });
   const patch = (id: string, fields: Fields, headers?: Record<string, string>) =>
     space.editor.patch<Experiment>(`${EXPERIMENTS}/${id}`, fields, headers);
-  const found = async (query: string): Promise<string[]> =>
+  const matches = async (query: string): Promise<string[]> =>
     (await space.list<Experiment>(`${EXPERIMENTS}?${query}`)).map((one) => one.experiment_name);
 
   describe('creating one', () => {
@@ -119,7 +119,7 @@ describe('experiments', () => {
       const answer = await create(fields);
       expect(outcome(answer)).toEqual([400, 'invalid_request']);
       expect(places(answer)).toContain(pointer);
-      expect(await found('')).toEqual([]);
+      expect(await matches('')).toEqual([]);
     });
 
     it('with an unknown subject_kind is 422', async () => {
@@ -131,8 +131,8 @@ describe('experiments', () => {
       const elsewhere = await EvaluationWorkspace.open(app);
       const foreign = (await elsewhere.dataset()).dataset_id;
       const own = (await space.dataset()).dataset_id;
-      const gone = (await space.dataset()).dataset_id;
-      await space.archive(`/eval/v1/datasets/${gone}`);
+      const archivedId = (await space.dataset()).dataset_id;
+      await space.archive(`/eval/v1/datasets/${archivedId}`);
       const unknown: [Fields, string][] = [
         [{ dataset_id: 'ds_x' }, '/dataset_id'],
         [{ dataset_id: '' }, '/dataset_id'],
@@ -141,14 +141,14 @@ describe('experiments', () => {
         [{ baseline_experiment_id: 'exp_x' }, '/baseline_experiment_id'],
         [{ baseline_experiment_id: '' }, '/baseline_experiment_id'],
         [{ baseline_experiment_id: own }, '/baseline_experiment_id'],
-        [{ baseline_experiment_id: 'exp_x', dataset_id: gone }, '/baseline_experiment_id'],
+        [{ baseline_experiment_id: 'exp_x', dataset_id: archivedId }, '/baseline_experiment_id'],
       ];
       for (const [fields, pointer] of unknown) {
         const answer = await create(fields);
         expect([fields, ...outcome(answer), ...places(answer)]).toEqual([fields, 404, 'not_found', pointer]);
       }
-      expect(outcome(await create({ dataset_id: gone }))).toEqual([409, 'conflict']);
-      expect(await found('')).toEqual([]);
+      expect(outcome(await create({ dataset_id: archivedId }))).toEqual([409, 'conflict']);
+      expect(await matches('')).toEqual([]);
     });
 
     it('with more live records than a snapshot can have is 400', async () => {
@@ -169,8 +169,8 @@ describe('experiments', () => {
       const config = { ['k'.repeat(100_000)]: Object.fromEntries(entries(100_000)), model: 'm' };
       expect((await create({ config })).status).toBe(201);
       expect((await create({ config: Object.fromEntries(entries(100_000)) })).status).toBe(201);
-      expect(await found('config=model:m')).toHaveLength(1);
-      expect(await found('config=e7:7')).toHaveLength(1);
+      expect(await matches('config=model:m')).toHaveLength(1);
+      expect(await matches('config=e7:7')).toHaveLength(1);
     }, 20_000);
   });
 

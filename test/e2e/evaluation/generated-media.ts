@@ -46,8 +46,8 @@ export function bodiesOf(
   wholes: readonly string[] = [],
 ): fc.Arbitrary<unknown> {
   const [first, ...others] = Object.values(examples).map(({ value }) => values.mutated(value));
-  const meant = first ? fc.oneof(first, ...others, values.of(schema)) : values.of(schema);
-  const json = fc.oneof({ weight: 30, arbitrary: meant }, { weight: 1, arbitrary: ANYTHING });
+  const wellFormed = first ? fc.oneof(first, ...others, values.of(schema)) : values.of(schema);
+  const json = fc.oneof({ weight: 30, arbitrary: wellFormed }, { weight: 1, arbitrary: ANYTHING });
   const lines = fc
     .array(
       json.map((line) => JSON.stringify(line)),

@@ -100,14 +100,14 @@ describe('concurrent human scores', () => {
     it('are in the summary if they came first', async () => {
       const scorer = await on.scorer();
       const result = await newResult({ trace_id: newTraceId() });
-      const held = await hold(app, 'SELECT 1 FROM results WHERE experiment_id = $1 FOR UPDATE', [
+      const lock = await hold(app, 'SELECT 1 FROM results WHERE experiment_id = $1 FOR UPDATE', [
         result.experiment_id,
       ]);
       const scored = on.score(scorer, { trace_id: result.trace_id, score: true });
       await untilWaiting(app, 1);
       const finalized = on.space.finalize(result.experiment_id);
       await untilWaiting(app, 2);
-      await held.commit();
+      await lock.commit();
       await scored;
       expect((await finalized).summary!.scores).toEqual({ [scorer.name]: { mean: 1, count: 1 } });
       expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1 });
@@ -116,14 +116,14 @@ describe('concurrent human scores', () => {
     it('are not in the result if they came later', async () => {
       const scorer = await on.scorer();
       const result = await newResult({ trace_id: newTraceId() });
-      const held = await hold(
+      const lock = await hold(
         app,
         `UPDATE experiments SET experiment_status = 'completed', summary = '{}' WHERE experiment_id = $1`,
         [result.experiment_id],
       );
       const scored = on.score(scorer, { trace_id: result.trace_id, score: true });
       await untilWaiting(app, 1);
-      await held.commit();
+      await lock.commit();
       await scored;
       expect(await on.result(result)).toEqual(result);
     });
@@ -148,12 +148,12 @@ describe('concurrent human scores', () => {
       await newResult({ trace_id, session_id });
       const earlier = await on.score(scorer, { session_id, score: 1 });
       const { experiment_id } = await on.space.experiment();
-      const held = await holdWriteBack(experiment_id);
+      const lock = await holdWriteBack(experiment_id);
       const uploaded = on.space.result(experiment_id, { trace_id, session_id });
       await untilWaiting(app, 1);
       const scored = on.score(scorer, { trace_id, score: 3 }, bob);
       await untilWaiting(app, 2);
-      await held.rollback();
+      await lock.rollback();
       expect((await uploaded).scores).toEqual({ [scorer.name]: 1 });
       const { score_id } = await scored;
       const result = await on.result(await uploaded);
@@ -166,14 +166,14 @@ describe('concurrent human scores', () => {
       const trace_id = newTraceId();
       const known = await newResult({ trace_id });
       const { experiment_id } = await on.space.experiment();
-      const held = await hold(app, 'SELECT 1 FROM results WHERE result_id = $1 FOR UPDATE', [
+      const lock = await hold(app, 'SELECT 1 FROM results WHERE result_id = $1 FOR UPDATE', [
         known.result_id,
       ]);
       const scored = on.score(scorer, { trace_id, score: 3 });
       await untilWaiting(app, 1);
       const uploaded = on.space.result(experiment_id, { trace_id });
       await untilWaiting(app, 2);
-      await held.rollback();
+      await lock.rollback();
       const { score_id } = await scored;
       const result = await uploaded;
       expect(result.scores).toEqual({ [scorer.name]: 3 });
@@ -193,11 +193,11 @@ describe('concurrent human scores', () => {
       ]);
       const scored = on.score(scorer, { trace_id, score: 3 }, bob);
       await untilWaiting(app, 1);
-      const held = await holdWriteBack(slow.experiment_id);
+      const lock = await holdWriteBack(slow.experiment_id);
       const first = on.space.result(slow.experiment_id, { trace_id, session_id });
       await untilWaiting(app, 2);
       const second = await on.space.result(quick.experiment_id, { trace_id, session_id });
-      await held.rollback();
+      await lock.rollback();
       expect([(await first).scores, second.scores]).toEqual([{ [scorer.name]: 1 }, { [scorer.name]: 1 }]);
       await finalizing.rollback();
       await scored;

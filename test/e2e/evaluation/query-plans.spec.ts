@@ -209,10 +209,10 @@ describe('on filled tables', () => {
       list
     ]!;
     const experimentId = results.split('/')[4]!;
-    const given = {
+    const value = {
       ...{ dataset_id: datasetId, baseline_experiment_id: experimentId, experiment_id: experimentId },
     }[query];
-    const scans = scansOf(await plansOf(`${base}?${query}${given === undefined ? '' : `=${given}`}`));
+    const scans = scansOf(await plansOf(`${base}?${query}${value === undefined ? '' : `=${value}`}`));
     expect(scans.length).toBeGreaterThan(0);
     for (const scan of scans) expect(scan['Node Type']).not.toBe('Seq Scan');
   });

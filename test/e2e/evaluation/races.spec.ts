@@ -185,12 +185,12 @@ describe('results written through two API processes', () => {
       expect([0, 1, 2]).toContain(scores.s);
       expect(scores.person).toBe(last);
     }
-    const shown = await app.database.query<{ result_id: string; scores: Record<string, number> }>(
+    const rows = await app.database.query<{ result_id: string; scores: Record<string, number> }>(
       `SELECT result_id, jsonb_object_agg(scorer, shown_score) AS scores FROM result_scores
        WHERE experiment_id = $1 AND is_shown GROUP BY result_id`,
       [id],
     );
-    expect(Object.fromEntries(shown.map(({ result_id, scores }) => [result_id, scores]))).toEqual(
+    expect(Object.fromEntries(rows.map(({ result_id, scores }) => [result_id, scores]))).toEqual(
       Object.fromEntries(stored.map(({ result_id, scores }) => [result_id, scores])),
     );
   });

@@ -139,17 +139,17 @@ describe('an export in progress', () => {
     const query = hasty.database.query.bind(hasty.database);
     let looks = 0;
     let letOn!: () => void;
-    const held = new Promise<void>((resolve) => (letOn = resolve));
+    const released = new Promise<void>((resolve) => (letOn = resolve));
     const spy = jest.spyOn(hasty.database, 'query').mockImplementation(async (statement, values) => {
-      if (JSON.stringify(statement).includes('examined') && ++looks > 1) await held;
+      if (JSON.stringify(statement).includes('examined') && ++looks > 1) await released;
       return query(statement, values);
     });
     try {
       const server = hasty.app.getHttpServer() as http.Server;
-      const gone = once(server, 'connection').then(([socket]) => once(socket as net.Socket, 'close'));
+      const disconnected = once(server, 'connection').then(([socket]) => once(socket as net.Socket, 'close'));
       const reader = await open('label=none');
       reader.leave();
-      await gone;
+      await disconnected;
       letOn();
       await until(() => pool().totalCount === pool().idleCount);
       expect(looks).toBe(2);

@@ -46,11 +46,11 @@ describe('an import in progress', () => {
     const { dataset_id } = await space.dataset();
     const body = Buffer.from(bodyOf(2_000));
     const request = await begin(dataset_id, body);
-    const gone = new Promise((resolve) => request.on('error', resolve).on('close', resolve));
+    const closed = new Promise((resolve) => request.on('error', resolve).on('close', resolve));
     request.write(body.subarray(0, -10));
     await untilSpooled(1, body.length - 10);
     request.destroy();
-    await gone;
+    await closed;
     await untilSpooled(0);
     expect((await datasetOf(space, dataset_id)).record_count).toBe(0);
     expect(await exportRecords(space.viewer, dataset_id)).toBe('');

@@ -192,8 +192,8 @@ describe('imported records', () => {
       { input: 'same', external_id: 'b' },
       { input: 'gone', external_id: 'c' },
     ]);
-    const [gone] = await space.list<DatasetRecord>(`${recordsOf(id)}?external_id=c`);
-    await space.archive(`${recordsOf(id)}/${gone!.dataset_record_id}`);
+    const [archived] = await space.list<DatasetRecord>(`${recordsOf(id)}?external_id=c`);
+    await space.archive(`${recordsOf(id)}/${archived!.dataset_record_id}`);
     const before = await contentsOf(space, id);
     const revision = await revisionOf(space, id);
     const file = jsonLines([

@@ -31,7 +31,7 @@ describe('record search', () => {
 
   const create = (...inputs: string[]) =>
     space.post<BulkAnswer>(`${records}/bulk`, { items: inputs.map((input) => ({ input })) });
-  const found = async (q: string): Promise<unknown[]> =>
+  const matches = async (q: string): Promise<unknown[]> =>
     (await space.list<DatasetRecord>(`${records}?q=${encodeURIComponent(q)}`)).map(({ input }) => input);
   const waiting = async (): Promise<number> => {
     const [row] = await app.database.query<{ count: number }>(
@@ -48,14 +48,14 @@ describe('record search', () => {
       (await space.viewer.get<Page<DatasetRecord>>(`${records}?q=capital&limit=1`)).body.page.total;
     const cities = ['the capital of Peru', 'the capital of Chile', 'the capital of Laos'];
     expect(await waiting()).toBe(4);
-    expect([await found('capital'), await found('peru capi'), await page()]).toEqual([
+    expect([await matches('capital'), await matches('peru capi'), await page()]).toEqual([
       expect.arrayContaining(cities),
       ['the capital of Peru'],
       3,
     ]);
     await words.fill();
     expect(await waiting()).toBe(0);
-    expect([await found('capital'), await found('peru capi'), await page()]).toEqual([
+    expect([await matches('capital'), await matches('peru capi'), await page()]).toEqual([
       expect.arrayContaining(cities),
       ['the capital of Peru'],
       3,
@@ -68,9 +68,9 @@ describe('record search', () => {
       const { dataset_record_id } = await space.record(dataset.dataset_id, { input: 'old question' });
       if (when === 'after') await words.fill();
       await space.editor.patch(`${records}/${dataset_record_id}`, { input: 'new question' });
-      expect([await found('old'), await found('new')]).toEqual([[], ['new question']]);
+      expect([await matches('old'), await matches('new')]).toEqual([[], ['new question']]);
       await words.fill();
-      expect([await found('old'), await found('new')]).toEqual([[], ['new question']]);
+      expect([await matches('old'), await matches('new')]).toEqual([[], ['new question']]);
     },
   );
 
@@ -81,7 +81,7 @@ describe('record search', () => {
     );
     await Promise.all([...changes, words.fill(), words.fill(), words.fill()]);
     await words.fill();
-    expect([await waiting(), await found('old'), (await found('new')).length]).toEqual([0, [], 50]);
+    expect([await waiting(), await matches('old'), (await matches('new')).length]).toEqual([0, [], 50]);
   });
 
   it('finds waiting records without reading others, even with stale statistics', async () => {
@@ -110,7 +110,7 @@ describe('record search', () => {
       await create('late');
       return (await waiting()) === before;
     });
-    expect(await found('late')).toContain('late');
+    expect(await matches('late')).toContain('late');
     await words.fill();
     await words.fill();
     expect(await waiting()).toBe(0);

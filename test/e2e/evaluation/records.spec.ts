@@ -89,8 +89,8 @@ describe('records', () => {
       const sent = FREE_FORM_VALUES.map((value) => ({ input: value, expected: value }));
       for (const one of sent) await record(one);
       expect(statuses(await bulk(sent))).toEqual(sent.map(() => 201));
-      const kept = await space.list<DatasetRecord>(`${records}?sort=created_at`);
-      expect(kept.map(({ input, expected }) => JSON.stringify({ input, expected }))).toEqual(
+      const stored = await space.list<DatasetRecord>(`${records}?sort=created_at`);
+      expect(stored.map(({ input, expected }) => JSON.stringify({ input, expected }))).toEqual(
         [...sent, ...sent].map((one) => JSON.stringify(one)),
       );
     });

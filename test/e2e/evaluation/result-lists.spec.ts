@@ -58,15 +58,15 @@ describe('result lists', () => {
     [`score=${q('x:y:gte')}:eq:1`, ''],
     ['score=unknown:gte:0', ''],
     ['score=exact:gte:0.5&has_error=true&sort=-updated_at', 'db'],
-  ])('find exactly the matching results with ?%s', async (query, found) => {
-    if (found === null) {
+  ])('find exactly the matching results with ?%s', async (query, expected) => {
+    if (expected === null) {
       expect(outcome(await space.viewer.get(`${results}?${query}`))).toEqual([400, 'invalid_query']);
       return;
     }
-    expect(await cases(query)).toBe(found);
-    for (const limit of [1, 2, 3]) expect(await paged(query, limit)).toBe(found);
+    expect(await cases(query)).toBe(expected);
+    for (const limit of [1, 2, 3]) expect(await paged(query, limit)).toBe(expected);
     const { body } = await space.viewer.get<Page<Result>>(`${results}?${query}&limit=0`);
-    expect(body.page.total).toBe(found.length);
+    expect(body.page.total).toBe(expected.length);
   });
 
   it.each([
@@ -80,13 +80,13 @@ describe('result lists', () => {
     ['sort=-duration_ms&has_error=true', 'bd'],
     ['sort=-score:exact&score=exact:gte:0', 'ebda'],
     [`sort=score:exact&score=${q('x:y')}:gte:-1`, 'ad'],
-  ])('lose no result on any page with ?%s, and have results without the value last', async (query, found) => {
-    expect(await cases(query)).toBe(found);
-    for (const limit of [1, 2, 3, 5]) expect([limit, await paged(query, limit)]).toEqual([limit, found]);
-    for (let offset = 0; offset <= found.length; offset++) {
+  ])('lose no result on any page with ?%s, and have results without the value last', async (query, expected) => {
+    expect(await cases(query)).toBe(expected);
+    for (const limit of [1, 2, 3, 5]) expect([limit, await paged(query, limit)]).toEqual([limit, expected]);
+    for (let offset = 0; offset <= expected.length; offset++) {
       const { body } = await space.viewer.get<Page<Result>>(`${results}?${query}&offset=${offset}&limit=2`);
-      expect(body.items.map((one) => one.case_id).join('')).toBe(found.slice(offset, offset + 2));
-      expect(body.page.total).toBe(found.length);
+      expect(body.items.map((one) => one.case_id).join('')).toBe(expected.slice(offset, offset + 2));
+      expect(body.page.total).toBe(expected.length);
     }
   });
 
@@ -165,10 +165,10 @@ describe('result lists', () => {
     await on.space.finalize(result.experiment_id);
     await on.score(scorer, { result_id: result.result_id, score: 5 });
     const path = `/eval/v1/experiments/${result.experiment_id}/results`;
-    const found = async (query: string) => (await on.space.list<Result>(`${path}?${query}`)).length;
+    const matches = async (query: string) => (await on.space.list<Result>(`${path}?${query}`)).length;
     expect((await on.result(result)).scores).toEqual({ stars: 1 });
-    expect([await found('score=stars:eq:1'), await found('score=stars:eq:5')]).toEqual([1, 0]);
-    expect(await found('sort=score:stars')).toBe(1);
+    expect([await matches('score=stars:eq:1'), await matches('score=stars:eq:5')]).toEqual([1, 0]);
+    expect(await matches('sort=score:stars')).toBe(1);
   });
 
   describe('as an export', () => {
@@ -193,10 +193,10 @@ describe('result lists', () => {
       ['score=exact:gte:0.5', 'bde'],
       ['case_id=e', 'e'],
       ['score=none:gte:0', ''],
-    ])('have only the matching results with ?%s', async (query, found) => {
+    ])('have only the matching results with ?%s', async (query, expected) => {
       const answer = await exported(query);
       const lines = answer.body.split('\n').filter(Boolean);
-      expect(lines.map((line) => (JSON.parse(line) as Result).case_id).join('')).toBe(found);
+      expect(lines.map((line) => (JSON.parse(line) as Result).case_id).join('')).toBe(expected);
     });
 
     it('lose nothing as CSV, and have no cell that runs as a formula', async () => {

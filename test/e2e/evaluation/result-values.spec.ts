@@ -166,7 +166,7 @@ describe('values that results take from their dataset', () => {
       const rows = Array.from({ length: 3_000 }, (_, n) => `r${n},${`${n} `.repeat(120)}`);
       rows[1_500] = `r1500,${'long '.repeat(150_000)}`;
       const experiment = await pinned(`id,input\n${rows.join('\n')}`);
-      const wanted = [2_999, 0, 1_500, 1_501, 7, 2_998, 1_499, 1_000, 2_000];
+      const rowNumbers = [2_999, 0, 1_500, 1_501, 7, 2_998, 1_499, 1_000, 2_000];
       const [{ count }] = (await app.database.query<{ count: number }>(
         `SELECT count(*) FROM dataset_chunks JOIN dataset_versions USING (content_id) WHERE dataset_id = $1`,
         [experiment.dataset_id],
@@ -176,14 +176,14 @@ describe('values that results take from their dataset', () => {
       const sent = await statementsOf(app.database, async () => {
         answer = await bulk(
           experiment,
-          wanted.map((n) => ({ case_id: `r${n}` })),
+          rowNumbers.map((n) => ({ case_id: `r${n}` })),
         );
       });
       const reads = sent.filter(({ text }) => text.includes('FROM dataset_chunks'));
       expect(reads.length).toBeLessThanOrEqual(count);
-      expect(statuses(answer!)).toEqual(wanted.map(() => 201));
+      expect(statuses(answer!)).toEqual(rowNumbers.map(() => 201));
       const inputs = (await listed(experiment)).map(({ input }) => input);
-      expect(inputs).toEqual(wanted.map((n) => rows[n]!.slice(rows[n]!.indexOf(',') + 1)));
+      expect(inputs).toEqual(rowNumbers.map((n) => rows[n]!.slice(rows[n]!.indexOf(',') + 1)));
     });
 
     it('are limited to 8 MiB per request, and items beyond are 413', async () => {

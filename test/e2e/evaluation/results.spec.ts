@@ -100,15 +100,15 @@ describe('results', () => {
       }));
       const parts = ({ input, expected, metadata, output, error, score_details }: Result) =>
         JSON.stringify({ input, expected, output, error, metadata, details: score_details });
-      const kept = (one: (typeof sent)[number]) => {
+      const storedParts = (one: (typeof sent)[number]) => {
         const { input, expected, output, error, metadata, scores } = one;
         const details = { s: { metadata: scores.s.metadata } };
         return JSON.stringify({ input, expected, output, error, metadata, details });
       };
-      for (const one of sent) expect(parts((await create(one)).body)).toBe(kept(one));
+      for (const one of sent) expect(parts((await create(one)).body)).toBe(storedParts(one));
       await bulk(sent.map((one) => ({ ...one, case_id: one.case_id.replace('alone', 'bulk') })));
       const listed = await space.list<Result>(`${results}?sort=created_at`);
-      expect(listed.map(parts)).toEqual([...sent, ...sent].map(kept));
+      expect(listed.map(parts)).toEqual([...sent, ...sent].map(storedParts));
     });
 
     it.each<[string, Fields, string]>([

@@ -86,10 +86,10 @@ describe('the messages of an agent', () => {
     const { trace } = await seen({ trace_ids: [trace_id] });
     const { body } = await on.evaluator.get(`/telemetry/v1/traces/${trace_id}/spans`);
     for (const [index, { resource, scope, ...span }] of body.items.entries()) {
-      const { input, output, is_truncated, ...shown } = trace.spans[index];
+      const { input, output, is_truncated, ...others } = trace.spans[index];
       const { dropped_attributes_count, dropped_events_count, dropped_links_count, ...rest } = span;
       expect([dropped_attributes_count, dropped_events_count, dropped_links_count]).toEqual([0, 0, 0]);
-      expect([shown, is_truncated]).toEqual([rest, false]);
+      expect([others, is_truncated]).toEqual([rest, false]);
       expect([resource, scope, input, output].every((one) => one !== undefined)).toBe(true);
     }
   });
@@ -113,8 +113,8 @@ describe('the messages of an agent', () => {
       const together = await subject();
       const store = app.get(TraceStore);
       const readBatch = store.readBatch.bind(store);
-      const spy = jest.spyOn(store, 'readBatch').mockImplementation(async (...wanted) => ({
-        ...(await readBatch(...wanted)),
+      const spy = jest.spyOn(store, 'readBatch').mockImplementation(async (...args) => ({
+        ...(await readBatch(...args)),
         sessions: new Map(),
         spans: new Map(),
       }));

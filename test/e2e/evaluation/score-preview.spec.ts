@@ -73,8 +73,8 @@ describe('scoring in preview and test', () => {
       expect([error, typeof request_sha256]).toEqual([undefined, 'string']);
       return preview_request;
     };
-    const asked = { prompt: 'Is {{output}} good?', output: { type: 'boolean' } };
-    const named = await previewed({ ...asked, model: 'judge-1' });
+    const definition = { prompt: 'Is {{output}} good?', output: { type: 'boolean' } };
+    const named = await previewed({ ...definition, model: 'judge-1' });
     expect(named).toMatchObject({
       model: 'judge-1',
       messages: [{ role: 'system' }, { role: 'user', content: expect.stringMatching(/^Is <data-.*\no\n/) }],
@@ -82,8 +82,8 @@ describe('scoring in preview and test', () => {
       temperature: 0,
     });
     const { model: _, ...rest } = named;
-    expect(Object.keys(await previewed(asked))).toEqual(Object.keys(rest));
-    expect(await previewed({ ...asked, model: 'gateway:fast' })).toMatchObject({ model: 'gateway:fast' });
+    expect(Object.keys(await previewed(definition))).toEqual(Object.keys(rest));
+    expect(await previewed({ ...definition, model: 'gateway:fast' })).toMatchObject({ model: 'gateway:fast' });
     const choices = ['yes', 'no'].map((value, score) => ({ value, score }));
     expect(await previewed({ backend: 'classifier', output: { type: 'choice', choices } })).toEqual({
       inputs: 'o',
@@ -106,8 +106,8 @@ describe('scoring in preview and test', () => {
     expect(made.map((result) => scores.get(result.trace_id))).toEqual([1, 0]);
     for (const one of answer.body.results) expect(one.elapsed_ms).toBeGreaterThanOrEqual(0);
     expect(await runsOf()).toEqual([]);
-    const kept = await on.evaluator.get(`/eval/v1/experiments/${experiment.experiment_id}/results`);
-    for (const result of kept.body.items) expect(result.scores).toEqual({});
+    const results = await on.evaluator.get(`/eval/v1/experiments/${experiment.experiment_id}/results`);
+    for (const result of results.body.items) expect(result.scores).toEqual({});
   });
 
   it('reports a failure as an error, never as 0, and an abstention as neither', async () => {

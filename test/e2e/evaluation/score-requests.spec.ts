@@ -71,11 +71,11 @@ describe('a request to score', () => {
       expect(answers.map((answer) => answer.status)).toEqual(Array<number>(12).fill(202));
       const totals = answers.map((answer) => answer.body.total).sort();
       expect(totals).toEqual([...Array<number>(8).fill(0), 1, 3, 3, 3]);
-      const taken = await app.database.query<{ trace_id: string }>(
+      const targets = await app.database.query<{ trace_id: string }>(
         'SELECT trace_id FROM score_targets JOIN score_runs USING (score_run_id) WHERE scorer_id = $1',
         [scorer.scorer_id],
       );
-      expect(taken.map((one) => one.trace_id).sort()).toEqual(made.map((one) => one.trace_id).sort());
+      expect(targets.map((one) => one.trace_id).sort()).toEqual(made.map((one) => one.trace_id).sort());
     });
 
     it('with unscored_only and no limit, as one run, for concurrent requests', async () => {

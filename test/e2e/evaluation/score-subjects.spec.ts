@@ -285,9 +285,9 @@ describe('a scorer', () => {
       for (let i = 0; i < 3; i++) {
         await on.trace({ sessionId, startedAt: Date.now() + i, output: 'x'.repeat(MIB - 2) });
       }
-      const shown = await shapeOf({ session_ids: [sessionId] });
-      expect(shown).toMatchObject({ given: [0, MIB], trace: null });
-      expect(shown.session).toEqual({
+      const shape = await shapeOf({ session_ids: [sessionId] });
+      expect(shape).toMatchObject({ given: [0, MIB], trace: null });
+      expect(shape.session).toEqual({
         messages: [MIB, MIB, MIB],
         count: 3,
         traces: [
@@ -332,21 +332,21 @@ describe('a scorer', () => {
       expected: 'bye',
       metadata: { m: 1 },
     });
-    const shown = await seen({ session_ids: [sessionId] });
-    expect(shown).toMatchObject({
+    const subject = await seen({ session_ids: [sessionId] });
+    expect(subject).toMatchObject({
       input: 'hello',
       output: 'bye',
       expected: 'bye',
       metadata: { m: 1 },
       trace: null,
     });
-    expect(shown.session.messages.map((one: any) => [one.role, one.content])).toEqual([
+    expect(subject.session.messages.map((one: any) => [one.role, one.content])).toEqual([
       ['system', 'be kind'],
       ['user', 'hello'],
       ['assistant', 'hi'],
       ['user', 'and now?'],
       ['assistant', 'bye'],
     ]);
-    expect(shown.session.traces.map((one: any) => one.spans.length)).toEqual([2, 1]);
+    expect(subject.session.traces.map((one: any) => one.spans.length)).toEqual([2, 1]);
   });
 });

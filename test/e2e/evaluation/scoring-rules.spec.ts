@@ -63,7 +63,7 @@ describe('a scoring rule', () => {
       created_by: expect.any(String),
       archived_at: null,
     });
-    const given = {
+    const fields = {
       sample_rate: 0.25,
       filters: [
         { field: 'model', op: 'in', value: ['gpt', null] },
@@ -72,8 +72,8 @@ describe('a scoring rule', () => {
       grain: 'session',
       enabled: false,
     };
-    const { body } = await create(given);
-    expect(body).toMatchObject({ ...given, quiet_seconds: 900 });
+    const { body } = await create(fields);
+    expect(body).toMatchObject({ ...fields, quiet_seconds: 900 });
     const read = await on.evaluator.get(`${rules}/${body.rule_id}`);
     expect([read.body, read.headers.get('etag')]).toEqual([body, '"1"']);
   });
@@ -128,8 +128,8 @@ describe('a scoring rule', () => {
 
   it('ignores earlier arrivals when it is enabled again', async () => {
     const rule = await made();
-    const kept = await patch(rule, { sample_rate: 0.5 });
-    expect(kept.body.enabled_at).toBe(rule.enabled_at);
+    const patched = await patch(rule, { sample_rate: 0.5 });
+    expect(patched.body.enabled_at).toBe(rule.enabled_at);
     const disabled = await patch(rule, { enabled: false });
     expect(disabled.body).toMatchObject({ enabled: false, enabled_at: rule.enabled_at });
     const enabled = await patch(rule, { enabled: true });

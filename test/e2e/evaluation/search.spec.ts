@@ -95,7 +95,7 @@ describe('search', () => {
       await space.dataset({ name: 'held', metadata });
       await space.dataset({ name: 'other', metadata: { team: 'Search', owner: {} } });
       await space.dataset({ name: 'none' });
-      const found: Fields[] = [
+      const matches: Fields[] = [
         ...Object.entries(metadata).map(([member, value]) => ({ [member]: value })),
         metadata,
         { priority: 3.0, draft: false },
@@ -106,11 +106,11 @@ describe('search', () => {
         { labels: [{}] },
         { labels: [] },
       ];
-      for (const given of found)
-        expect([given, await datasets({ metadata: given })]).toEqual([given, ['held']]);
+      for (const filter of matches)
+        expect([filter, await datasets({ metadata: filter })]).toEqual([filter, ['held']]);
       expect(await datasets({ metadata: { owner: {} } })).toEqual(['other', 'held']);
       expect(await datasets({ metadata: {} })).toEqual(['none', 'other', 'held']);
-      const not: Fields[] = [
+      const mismatches: Fields[] = [
         { team: 'sear' },
         { priority: '3' },
         { ratio: 1e307 },
@@ -123,7 +123,7 @@ describe('search', () => {
         { name: 'ada' },
         JSON.parse('{"__proto__": {"x": 1}}') as Fields,
       ];
-      for (const given of not) expect([given, await datasets({ metadata: given })]).toEqual([given, []]);
+      for (const filter of mismatches) expect([filter, await datasets({ metadata: filter })]).toEqual([filter, []]);
     });
 
     it('by metadata reflects changes', async () => {

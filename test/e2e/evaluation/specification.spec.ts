@@ -39,12 +39,12 @@ describe('evaluation, as it is specified:', () => {
       const { dataset_id } = await space.dataset();
       const { dataset_record_id } = await space.record(dataset_id);
       const { experiment_id } = await space.experiment({ dataset_id });
-      const given = {
+      const fields = {
         ...{ case_id: 'c', input: { q: 1 }, expected: [2], metadata: { m: null }, tags: ['t'] },
         ...{ dataset_record_id, output: 'o', error: 'e', scores: { s: 0.5 }, trace_id: TRACE_ID },
         duration_ms: 12.5,
       };
-      expect(await space.result(experiment_id, given)).toMatchObject(given);
+      expect(await space.result(experiment_id, fields)).toMatchObject(fields);
     });
 
     it('"case_id is unique within one experiment and has at most 255 characters"', async () => {

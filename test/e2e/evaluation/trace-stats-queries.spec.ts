@@ -157,10 +157,10 @@ describe('trace stats queries', () => {
 
     it('are checked in order: form, experiment, values', async () => {
       const elsewhere = statsPath('exp_00000000000000000000000000');
-      const asked = (body: unknown) => on.space.viewer.post(elsewhere, body);
-      expect((await asked({ group_by: 'x' })).status).toBe(400);
-      expect((await asked({ group_by: ['x'] })).status).toBe(404);
-      expect((await asked({})).status).toBe(404);
+      const post = (body: unknown) => on.space.viewer.post(elsewhere, body);
+      expect((await post({ group_by: 'x' })).status).toBe(400);
+      expect((await post({ group_by: ['x'] })).status).toBe(404);
+      expect((await post({})).status).toBe(404);
     });
 
     it('are rejected for callers without read access', async () => {

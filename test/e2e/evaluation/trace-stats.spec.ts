@@ -97,8 +97,8 @@ describe('trace stats of an experiment', () => {
 
     it('has nulls and zeros, or no groups, if there are no traces', async () => {
       await on.space.result(on.id);
-      const asked = { metrics: metrics('count.count', 'duration_ms.p95', 'cost_usd.sum', 'cost_usd.count') };
-      expect(await on.stats(asked)).toEqual({
+      const query = { metrics: metrics('count.count', 'duration_ms.p95', 'cost_usd.sum', 'cost_usd.count') };
+      expect(await on.stats(query)).toEqual({
         rows: [
           {
             group: {},
@@ -113,7 +113,7 @@ describe('trace stats of an experiment', () => {
         coverage: { results: 1, with_trace: 0, traces_found: 0 },
         is_truncated: false,
       });
-      expect(await on.rows({ ...asked, group_by: ['model'] })).toEqual([]);
+      expect(await on.rows({ ...query, group_by: ['model'] })).toEqual([]);
     });
   });
 

@@ -118,9 +118,9 @@ describe('human scores of targets uploaded later', () => {
       [null, null],
       [{ score: 0.5, ...own, metadata: { annotation_count: 1, score_ids: [score_id] } }, 0.5],
     ];
-    for (const [score, kept] of written) {
+    for (const [score, expected] of written) {
       const result = await upload({ scores: { [scorer.name]: score } });
-      expect(result.scores).toEqual({ [scorer.name]: kept });
+      expect(result.scores).toEqual({ [scorer.name]: expected });
       expect(await on.result(result)).toEqual(result);
     }
   });

@@ -201,8 +201,8 @@ describe('an uploaded file', () => {
       { type: 'file', id: view.file_id, name: 'yearly numbers.csv', workspace_id: view.workspace_id },
     ]);
     await callers.admin.post(`${path}/archive`);
-    const gone = await callers.editor.post('/registry/v1/search', search);
-    expect(gone.body.items).toEqual([]);
+    const afterArchive = await callers.editor.post('/registry/v1/search', search);
+    expect(afterArchive.body.items).toEqual([]);
     const log = await callers.admin.get(
       `/registry/v1/audit-log?resource_type=file&resource_id=${view.file_id}&sort=created_at`,
     );

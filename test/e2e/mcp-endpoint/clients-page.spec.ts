@@ -194,7 +194,7 @@ describe('the page about MCP clients', () => {
     await client.close();
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(lists.flat()));
     const sections = page.match(/^## .*$/gm)!.map((heading) => heading.slice(3));
-    const shown = new Set(BLOCKS.map(({ section }) => section));
-    expect(sections.filter((section) => !shown.has(section))).toEqual(['See also']);
+    const sectionsWithBlocks = new Set(BLOCKS.map(({ section }) => section));
+    expect(sections.filter((section) => !sectionsWithBlocks.has(section))).toEqual(['See also']);
   });
 });

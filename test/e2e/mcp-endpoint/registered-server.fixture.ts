@@ -40,8 +40,8 @@ export class RegisteredServer {
     const inputSchema = z.object({ text: z.string().optional(), count: z.number().optional() });
     const add = (name: string, run: (args: z.infer<typeof inputSchema>) => CallToolResult): void =>
       void server.registerTool(name, { description: `The tool ${name}.`, inputSchema }, run);
-    add('echo', ({ text: given = '' }) => text(given));
-    add('repeat', ({ text: given = 'x', count = 1 }) => text(given.repeat(count)));
+    add('echo', ({ text: value = '' }) => text(value));
+    add('repeat', ({ text: value = 'x', count = 1 }) => text(value.repeat(count)));
     add('structured', () => ({ content: [], structuredContent: { degrees: 21 } }));
     add('fail', () => ({ ...text('No such city.'), isError: true }));
     add('picture', ({ count = 8 }) => ({

@@ -154,16 +154,16 @@ describe('the tools of the MCP endpoint', () => {
     expect((await on.result('list_mcp_servers')).items).toEqual([
       { server_id: has.serverId, name: 'weather', description: 'Forecasts.', health: 'unknown' },
     ]);
-    const shown = {
+    const summary = {
       tool_id: has.toolId,
       server_id: has.serverId,
       name: 'forecast',
       title: 'Forecast',
       description: 'Tells the weather of a city.',
     };
-    expect((await on.result('list_mcp_tools', { server_id: has.serverId })).items).toEqual([shown]);
+    expect((await on.result('list_mcp_tools', { server_id: has.serverId })).items).toEqual([summary]);
     const whole = {
-      ...shown,
+      ...summary,
       input_schema: { type: 'object', properties: { city: { type: 'string' } } },
       annotations: null,
       is_archived: false,

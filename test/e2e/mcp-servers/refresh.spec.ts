@@ -214,9 +214,9 @@ describe('the tools of a server', () => {
   it('are read once for concurrent refreshes', async () => {
     remote = await FakeMcpServer.start();
     let release: () => void = () => undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     remote.offerPages(async () => {
-      await held;
+      await released;
       return { tools: [fakeTool('a')] };
     });
     const path = await registered();

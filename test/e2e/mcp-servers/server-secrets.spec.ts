@@ -76,10 +76,10 @@ describe('the secret of an MCP server', () => {
     expect(logged.join('')).not.toContain(SECRET);
     const tables = ['mcp_servers', 'mcp_server_versions', 'audit_log', 'search_documents'];
     for (const table of tables) {
-      const found = await app.database.query(`SELECT 1 FROM ${table} t WHERE t::text LIKE $1`, [
+      const rows = await app.database.query(`SELECT 1 FROM ${table} t WHERE t::text LIKE $1`, [
         `%${SECRET}%`,
       ]);
-      expect([table, found]).toEqual([table, []]);
+      expect([table, rows]).toEqual([table, []]);
     }
   });
 
@@ -170,8 +170,8 @@ describe('the secret of an MCP server', () => {
     expect([renamed.status, pointers(renamed)]).toEqual([400, ['/auth/value']]);
     const same = await editor.patch(named, { auth: { header: 'x-key' } });
     expect([same.status, same.body.auth.header, await storedSecret(named)]).toEqual([200, 'x-key', SECRET]);
-    const given = await editor.patch(named, { auth: { header: 'X-Other', value: 'of-the-other' } });
-    expect([given.status, await storedSecret(named)]).toEqual([200, 'of-the-other']);
+    const patched = await editor.patch(named, { auth: { header: 'X-Other', value: 'of-the-other' } });
+    expect([patched.status, await storedSecret(named)]).toEqual([200, 'of-the-other']);
     const moved = await editor.patch(path, {
       url: 'https://new.example/mcp',
       auth: { value: 'of-the-new-one' },
@@ -196,8 +196,8 @@ describe('the secret of an MCP server', () => {
       ],
       [{ member: 'url' }],
     ]);
-    const found = async (q: string) => (await editor.get(`${SERVERS}?q=${q}`)).body.page.total as number;
-    expect([await found('moved'), await found('k9'), await found('second'), await found('api_key')]).toEqual([
+    const matches = async (q: string) => (await editor.get(`${SERVERS}?q=${q}`)).body.page.total as number;
+    expect([await matches('moved'), await matches('k9'), await matches('second'), await matches('api_key')]).toEqual([
       1, 0, 0, 0,
     ]);
   });

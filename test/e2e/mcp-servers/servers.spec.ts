@@ -195,12 +195,12 @@ describe('MCP servers', () => {
 
   it('are filtered, searched, sorted and paged', async () => {
     const workspace_id = await on.org.newWorkspace();
-    const given = [
+    const servers = [
       { name: 'zeta', transport: 'sse', description: 'finds parcels' },
       { name: 'alpha', url: 'https://parcels.example.com/' },
       { name: 'mid', description: 'nothing of it' },
     ];
-    for (const one of given) await on.register({ workspace_id, ...one });
+    for (const one of servers) await on.register({ workspace_id, ...one });
     const list = async (query: string) =>
       namesIn(await on.editor.get(`${SERVERS}?workspace_id=${workspace_id}${query}`));
     expect(await list('')).toEqual(['mid', 'alpha', 'zeta']);

@@ -27,23 +27,23 @@ describe('a search for tools', () => {
       },
     },
   };
-  const found = (query: string) => names(on.editor, { query, mode: 'keyword', types: ['tool'] });
+  const matches = (query: string) => names(on.editor, { query, mode: 'keyword', types: ['tool'] });
 
   it('finds tools by name, title, description, and names and descriptions of parameters', async () => {
     const server = (await on.register({ tools: [TOOL, { name: 'other', input_schema: {} }] })).headers.get(
       'location',
     )!;
     const words = ['lookup', 'shipment', 'parcel', 'postal', 'consignee', 'carrierName', 'courier'];
-    for (const word of words) expect([word, await found(word)]).toEqual([word, ['lookup_order']]);
+    for (const word of words) expect([word, await matches(word)]).toEqual([word, ['lookup_order']]);
 
     await on.admin.post(`${server}/archive`);
-    expect(await found('consignee')).toEqual([]);
+    expect(await matches('consignee')).toEqual([]);
     await on.admin.post(`${server}/restore`);
-    for (const word of words) expect([word, await found(word)]).toEqual([word, ['lookup_order']]);
+    for (const word of words) expect([word, await matches(word)]).toEqual([word, ['lookup_order']]);
 
     const renamed = { properties: { city: { description: 'A town' } } };
     await on.editor.patch(server, { tools: [{ ...TOOL, input_schema: renamed }] });
-    expect([await found('town'), await found('consignee')]).toEqual([['lookup_order'], []]);
+    expect([await matches('town'), await matches('consignee')]).toEqual([['lookup_order'], []]);
   });
 
   it('finds tools by meaning', async () => {
@@ -72,6 +72,6 @@ describe('a search for tools', () => {
   ])('finds a tool with %s', async (_, input_schema) => {
     const answer = await on.register({ tools: [{ name: 'odd', input_schema }] });
     expect(answer.status).toBe(201);
-    expect(await found('odd')).toContain('odd');
+    expect(await matches('odd')).toContain('odd');
   });
 });

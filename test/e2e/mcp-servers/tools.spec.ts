@@ -213,17 +213,17 @@ describe('the tools of an MCP server', () => {
     it('keep their id when they reappear, and are searchable while offered', async () => {
       const server = await register([SEARCH]);
       const [tool] = await toolsOf(server);
-      const found = () =>
+      const matches = () =>
         app.database.query('SELECT name FROM search_documents WHERE resource_id = $1', [tool.tool_id]);
-      expect(await found()).toEqual([{ name: 'search' }]);
+      expect(await matches()).toEqual([{ name: 'search' }]);
       await replace(server, []);
-      expect(await found()).toEqual([]);
+      expect(await matches()).toEqual([]);
       expect(await toolsOf(server)).toEqual([]);
       expect(await replace(server, [SEARCH])).toMatchObject({ added: ['search'], updated: [] });
       expect(await toolsOf(server)).toMatchObject([
         { tool_id: tool.tool_id, archived_at: null, generation: 3 },
       ]);
-      expect(await found()).toEqual([{ name: 'search' }]);
+      expect(await matches()).toEqual([{ name: 'search' }]);
     });
   });
 

@@ -84,14 +84,14 @@ describe('the OpenAI client', () => {
     expect(chunks.map((one) => one.choices[0]?.delta.content ?? '').join('')).toBe('Hello');
     expect(chunks.every((one) => one.choices.length > 0)).toBe(true);
     expect(provider.last.body.stream_options).toEqual({ include_usage: true });
-    const asked = await client.chat.completions.create({
+    const chunksWithUsage = await client.chat.completions.create({
       model: name,
       messages,
       stream: true,
       stream_options: { include_usage: true },
     });
     const usages = [];
-    for await (const one of asked) if (one.usage) usages.push(one.usage.total_tokens);
+    for await (const one of chunksWithUsage) if (one.usage) usages.push(one.usage.total_tokens);
     expect(usages).toEqual([15]);
   });
 

@@ -57,18 +57,18 @@ describe('the directories of the model gateway', () => {
     const provider_id = await on.provider();
     const targets = [{ provider_id, upstream_model: 'm' }];
     const { body } = created(await on.model({ name: 'watched', targets }));
-    const found = () => models.find(on.org.orgId, 'watched');
-    await found();
+    const matches = () => models.find(on.org.orgId, 'watched');
+    await matches();
     await on.admin.patch(`${MODELS}/${body.model_id}`, { retries: 5 });
-    expect((await found())[0]!.retries).toBe(5);
+    expect((await matches())[0]!.retries).toBe(5);
     await on.admin.patch(`${PROVIDERS}/${provider_id}`, { base_url: 'https://llm.example.com' });
-    expect((await found())[0]!.targets[0]!.provider.base.href).toBe('https://llm.example.com/v1');
+    expect((await matches())[0]!.targets[0]!.provider.base.href).toBe('https://llm.example.com/v1');
     await on.admin.post(`${PROVIDERS}/${provider_id}/archive`);
-    expect((await found())[0]!.targets[0]!.provider).toMatchObject({ is_archived: true, api_key: null });
+    expect((await matches())[0]!.targets[0]!.provider).toMatchObject({ is_archived: true, api_key: null });
     created(await on.model({ name: 'watched', workspace_id: await on.org.newWorkspace() }));
-    expect(await found()).toHaveLength(2);
+    expect(await matches()).toHaveLength(2);
     await on.admin.post(`${MODELS}/${body.model_id}/archive`);
-    expect(await found()).toHaveLength(1);
+    expect(await matches()).toHaveLength(1);
   });
 
   it('return the limits of keys, and see changes at once', async () => {

@@ -141,8 +141,8 @@ describe('the paths that call models', () => {
   it('return the usual response headers, and let pages of CORS_ORIGINS read the headers of the gateway', async () => {
     const origin = 'https://app.example';
     const { headers } = await caller.post(COMPLETIONS, request(), { origin });
-    const shown = ['x-content-type-options', 'cache-control', 'access-control-allow-origin'];
-    expect(shown.map((header) => headers.get(header))).toEqual(['nosniff', 'private, no-cache', origin]);
+    const names = ['x-content-type-options', 'cache-control', 'access-control-allow-origin'];
+    expect(names.map((header) => headers.get(header))).toEqual(['nosniff', 'private, no-cache', origin]);
     expect(headers.get('x-request-id')).toMatch(/./);
     expect(headers.get('access-control-expose-headers')).toContain('traceresponse');
     const preflight = await fetch(app.url + COMPLETIONS, {

@@ -233,8 +233,8 @@ describe('a response of a provider', () => {
     ['of 60 KiB', 60 * 1024],
     ['of 1 MiB', MIB],
   ])('with an error %s that repeats the API key is shortened, and the key is removed', async (_, size) => {
-    const said = { error: { message: `${SECRET} is wrong ${'x'.repeat(size)}` } };
-    provider.answer = (_call, response) => json(response, said, 500);
+    const reply = { error: { message: `${SECRET} is wrong ${'x'.repeat(size)}` } };
+    provider.answer = (_call, response) => json(response, reply, 500);
     const answer = await ask(await model());
     expectUnavailable(answer, /returned status 500/);
     const text = JSON.stringify(answer.body);

@@ -102,9 +102,9 @@ describe('gateway keys', () => {
 
   it('have names that are unique in the organization until they are revoked', async () => {
     const made = await on.key({ name: 'once' });
-    const taken = await on.key({ name: 'once' });
-    expect(outcomes([taken])).toEqual([[409, 'conflict']]);
-    expect(taken.body.detail).toContain(made.body.service_account_id);
+    const duplicate = await on.key({ name: 'once' });
+    expect(outcomes([duplicate])).toEqual([[409, 'conflict']]);
+    expect(duplicate.body.detail).toContain(made.body.service_account_id);
     await on.admin.post(`${pathOf(made)}/revoke`);
     expect((await on.key({ name: 'once' })).status).toBe(201);
   });

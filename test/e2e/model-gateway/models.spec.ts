@@ -180,15 +180,15 @@ describe('models', () => {
     const two = { workspace_id, name: 'a', description: 'for routing', targets: [at('m'), at('n')] };
     const other = created(await on.model(two)).body.model_id;
     const away = created(await on.model({ workspace_id, name: 'c' })).body.model_id;
-    const found = async (query: string): Promise<string[]> => {
+    const matches = async (query: string): Promise<string[]> => {
       const { body } = await on.viewer.get(`${MODELS}?workspace_id=${workspace_id}&${query}`);
       return body.items.map(({ model_id }: any) => model_id as string);
     };
-    expect(await found('sort=name')).toEqual([other, one, away]);
-    expect(await found('name=a')).toEqual([other]);
-    expect(await found('strategy=fallback')).toEqual([other]);
-    expect(await found(`provider_id=${provider}&sort=name`)).toEqual([other, one]);
-    expect(await found('q=rout')).toEqual([other]);
+    expect(await matches('sort=name')).toEqual([other, one, away]);
+    expect(await matches('name=a')).toEqual([other]);
+    expect(await matches('strategy=fallback')).toEqual([other]);
+    expect(await matches(`provider_id=${provider}&sort=name`)).toEqual([other, one]);
+    expect(await matches('q=rout')).toEqual([other]);
     expect((await on.viewer.get(`${MODELS}?strategy=random`)).status).toBe(422);
   });
 

@@ -166,15 +166,15 @@ describe('model providers', () => {
     const workspace_id = await on.org.newWorkspace();
     const one = await on.provider({ workspace_id, name: 'claude', kind: 'anthropic' });
     const other = await on.provider({ workspace_id, name: 'local', base_url: 'https://falcon.example.com' });
-    const found = async (query: string): Promise<string[]> => {
+    const matches = async (query: string): Promise<string[]> => {
       const { body } = await on.viewer.get(`${PROVIDERS}?workspace_id=${workspace_id}&${query}`);
       return body.items.map(({ provider_id }: any) => provider_id as string);
     };
-    expect(await found('sort=name')).toEqual([one, other]);
-    expect(await found('name=claude')).toEqual([one]);
-    expect(await found('kind=openai')).toEqual([other]);
-    expect(await found('q=falc')).toEqual([other]);
-    expect(await found('name=claud')).toEqual([]);
+    expect(await matches('sort=name')).toEqual([one, other]);
+    expect(await matches('name=claude')).toEqual([one]);
+    expect(await matches('kind=openai')).toEqual([other]);
+    expect(await matches('q=falc')).toEqual([other]);
+    expect(await matches('name=claud')).toEqual([]);
   });
 
   it('are changed only by admins, and visible to callers who may read', async () => {

@@ -37,7 +37,7 @@ describe('model usage', () => {
   });
   afterAll(() => app.close());
 
-  const use = (given: Partial<Used>): Promise<unknown> => {
+  const use = (changes: Partial<Used>): Promise<unknown> => {
     const used: Used = {
       workspace_id: workspace,
       day: '2026-02-01',
@@ -47,7 +47,7 @@ describe('model usage', () => {
       upstream_model: 'gpt-4o',
       counts: [1, 0, 0, 0, 10, 20, 0, 0],
       cost_usd: 0,
-      ...given,
+      ...changes,
     };
     const { counts, cost_usd, ...key } = used;
     return app.database.query(

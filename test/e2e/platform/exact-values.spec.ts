@@ -103,14 +103,14 @@ describe('free-form members', () => {
     const dataset = await json.dataset({ metadata: EXACT });
     const experiment = await json.send('POST', '/eval/v1/experiments', { name: '"m"', metadata: EXACT });
     expect(experiment.status).toBe(201);
-    const found = async (kind: string, metadata: string) =>
+    const matches = async (kind: string, metadata: string) =>
       (await json.send('POST', `/eval/v1/${kind}/search`, { metadata })).body.items.length;
     for (const kind of ['datasets', 'experiments']) {
-      expect(await found(kind, EXACT)).toBe(1);
-      expect(await found(kind, '{"id":9007199254740993}')).toBe(1);
-      expect(await found(kind, '{"id":9007199254740992}')).toBe(0);
-      expect(await found(kind, '{"nul\\u0000":["a\\u0000b"]}')).toBe(1);
-      expect(await found(kind, '{"nul\\u0000":["ab"]}')).toBe(0);
+      expect(await matches(kind, EXACT)).toBe(1);
+      expect(await matches(kind, '{"id":9007199254740993}')).toBe(1);
+      expect(await matches(kind, '{"id":9007199254740992}')).toBe(0);
+      expect(await matches(kind, '{"nul\\u0000":["a\\u0000b"]}')).toBe(1);
+      expect(await matches(kind, '{"nul\\u0000":["ab"]}')).toBe(0);
     }
     expect(await json.text(dataset)).toContain(`"metadata":${EXACT}`);
   });

@@ -49,8 +49,8 @@ describe('concurrent reads by key', () => {
 
   it('return their own rows, whatever their size, and null for unknown ids', async () => {
     const records = app.get(RecordRepository);
-    const wanted = [...recordIds, 'rec_00000000000000000000000000', recordIds[0]!];
-    const rows = await Promise.all(wanted.map((id) => inRequest(() => records.find(scope(), id))));
+    const requestedIds = [...recordIds, 'rec_00000000000000000000000000', recordIds[0]!];
+    const rows = await Promise.all(requestedIds.map((id) => inRequest(() => records.find(scope(), id))));
     expect(rows.map((row) => row?.label ?? null)).toEqual(['small', 'other', 'large', null, 'small']);
     expect(rows[0]).not.toBe(rows[4]);
   });

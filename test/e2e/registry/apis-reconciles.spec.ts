@@ -94,7 +94,7 @@ describe('APIs that an app declares', () => {
     const [{ api_id }] = await apisOf(slug);
     const path = `${APIS}/${api_id}`;
     const directory = app.get(ApiDirectory);
-    const kept = async () => directory.secretOf((await directory.find(on.org.orgId, idIn(path)))!);
+    const storedSecret = async () => directory.secretOf((await directory.find(on.org.orgId, idIn(path)))!);
     for (const [spec, secret] of [
       [{ auth: { type: 'query', name: 'key' }, base_url: 'https://orders.example.com/v3' }, 'tok'],
       [{ auth: { type: 'query', name: 'key2' } }, null],
@@ -102,9 +102,9 @@ describe('APIs that an app declares', () => {
       [{}, null],
     ] as const) {
       await on.admin.patch(path, { auth: { value: 'tok' } });
-      expect(await kept()).toBe('tok');
+      expect(await storedSecret()).toBe('tok');
       await redeclare(slug, api('orders', spec));
-      expect(await kept()).toBe(secret);
+      expect(await storedSecret()).toBe(secret);
     }
   });
 

@@ -15,7 +15,7 @@ describe('the secret of a registered API', () => {
   afterAll(() => app.close());
 
   /** Returns the secret that would be sent to the API. */
-  const kept = async (path: string): Promise<string | null> => {
+  const storedSecret = async (path: string): Promise<string | null> => {
     const directory = app.get(ApiDirectory);
     return directory.secretOf((await directory.find(on.org.orgId, idIn(path)))!);
   };
@@ -30,7 +30,7 @@ describe('the secret of a registered API', () => {
   ])('is stored for %j', async (auth, name) => {
     const made = await on.register({ auth });
     expect(made.body.auth).toEqual({ type: auth.type, name, has_value: true });
-    expect(await kept(made.headers.get('location')!)).toBe(auth.value);
+    expect(await storedSecret(made.headers.get('location')!)).toBe(auth.value);
   });
 
   it('is stored encrypted, and appears in no response, log or table', async () => {
@@ -56,7 +56,7 @@ describe('the secret of a registered API', () => {
         await on.admin.post('/registry/v1/search', { query: SECRET }),
         await on.admin.get('/registry/v1/audit-log?limit=500'),
       ];
-      expect(await kept(path)).toBe(`${SECRET}-other`);
+      expect(await storedSecret(path)).toBe(`${SECRET}-other`);
       const [search] = answers.splice(11, 1);
       expect(search!.body.items).toEqual([]);
       for (const { body } of answers) expect(JSON.stringify(body)).not.toContain(SECRET);
@@ -129,7 +129,7 @@ describe('the secret of a registered API', () => {
       { auth: { value: SECRET } },
     ]) {
       expect((await on.admin.patch(path, body)).status).toBe(200);
-      expect(await kept(path)).toBe(SECRET);
+      expect(await storedSecret(path)).toBe(SECRET);
     }
     const before = (await on.admin.get(path)).body;
     const { body } = await on.admin.patch(path, { auth: { value: 'another' } });
@@ -137,7 +137,7 @@ describe('the secret of a registered API', () => {
       generation: before.generation + 1,
       version_ordinal: before.version_ordinal,
     });
-    expect(await kept(path)).toBe('another');
+    expect(await storedSecret(path)).toBe('another');
   });
 
   it('is never sent to another origin or in another way', async () => {
@@ -164,12 +164,12 @@ describe('the secret of a registered API', () => {
     }
     const header = await on.registered({ auth: { type: 'header', name: 'X-Key', value: SECRET } });
     expect((await on.admin.patch(header, { auth: { name: 'x-key' } })).body.auth.name).toBe('x-key');
-    expect(await kept(header)).toBe(SECRET);
-    const given = await on.admin.patch(path, {
+    expect(await storedSecret(header)).toBe(SECRET);
+    const patched = await on.admin.patch(path, {
       base_url: 'https://new.example',
       auth: { value: 'of-the-new' },
     });
-    expect([given.status, await kept(path)]).toEqual([200, 'of-the-new']);
+    expect([patched.status, await storedSecret(path)]).toEqual([200, 'of-the-new']);
   });
 
   it('is deleted by the type none and by archiving', async () => {
@@ -177,7 +177,7 @@ describe('the secret of a registered API', () => {
       const path = await on.registered({ auth: { type: 'header', name: 'X-Key', value: SECRET } });
       const { body } = await on.admin.patch(path, { auth });
       expect(body.auth).toEqual({ type: 'none', name: null, has_value: false });
-      expect(await kept(path)).toBeNull();
+      expect(await storedSecret(path)).toBeNull();
     }
     const path = await on.registered({ auth: { type: 'basic', value: 'ada:secret' } });
     expect((await on.admin.post(`${path}/archive`)).body.auth.has_value).toBe(false);
@@ -186,7 +186,7 @@ describe('the secret of a registered API', () => {
       name: null,
       has_value: false,
     });
-    expect(await kept(path)).toBeNull();
+    expect(await storedSecret(path)).toBeNull();
   });
 
   it('cannot be decrypted after it is copied to another API', async () => {
@@ -199,7 +199,7 @@ describe('the secret of a registered API', () => {
         WHERE api_id = $1`,
       [idIn(other), idIn(one)],
     );
-    await expect(kept(other)).rejects.toThrow('sealed for another use');
+    await expect(storedSecret(other)).rejects.toThrow('sealed for another use');
   });
 });
 

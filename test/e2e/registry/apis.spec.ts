@@ -254,7 +254,7 @@ describe('registered APIs', () => {
       description: 'Books of the zoo',
       base_url: 'https://wombat.example.com',
     });
-    const found = async (query: string) => {
+    const matches = async (query: string) => {
       const { body } = await on.viewer.post('/registry/v1/search', {
         query,
         mode: 'keyword',
@@ -263,12 +263,12 @@ describe('registered APIs', () => {
       return body.items.map((one: any) => [one.type, one.id]);
     };
     for (const query of ['quokka ledger', 'books zoo', 'wombat']) {
-      expect(await found(query)).toEqual([['api', idIn(path)]]);
+      expect(await matches(query)).toEqual([['api', idIn(path)]]);
     }
     await on.admin.post(`${path}/archive`);
-    expect(await found('quokka ledger')).toEqual([]);
+    expect(await matches('quokka ledger')).toEqual([]);
     await on.admin.post(`${path}/restore`);
-    expect(await found('quokka ledger')).toHaveLength(1);
+    expect(await matches('quokka ledger')).toHaveLength(1);
   });
 
   it('are audited, without the values of headers', async () => {

@@ -182,14 +182,14 @@ describe('concurrent reconciles of an app', () => {
     const headers = { authorization: `Bearer ${await on.org.token('admin')}` };
     await app.database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM mcp_servers WHERE server_id = $1 FOR UPDATE', [one.server_id]);
-      const asked = fetch(`${app.url}${APPS}/${slug}/reconcile`, {
+      const request = fetch(`${app.url}${APPS}/${slug}/reconcile`, {
         method: 'POST',
         headers,
         signal: leaving.signal,
       });
       await waiting(1);
       leaving.abort();
-      await expect(asked).rejects.toThrow('aborted');
+      await expect(request).rejects.toThrow('aborted');
       expect((await on.read(slug)).sync_state).toBe('pending');
     });
     while ((await on.read(slug)).sync_state === 'pending');

@@ -244,7 +244,7 @@ describe('a reconcile of an app', () => {
     const [one] = await on.serversOf(slug);
     const path = `${SERVERS}/${one.server_id}`;
     const give = () => on.editor.patch(path, { auth: { value: 'tok-of-a' } });
-    const kept = async (): Promise<string | null> => {
+    const storedSecret = async (): Promise<string | null> => {
       const [row] = await app.database.query<{ auth_secret: string | null }>(
         'SELECT auth_secret FROM mcp_servers WHERE server_id = $1',
         [one.server_id],
@@ -255,7 +255,7 @@ describe('a reconcile of an app', () => {
     const reconcile = async (spec: Record<string, unknown>): Promise<string | null> => {
       await on.patch(slug, { resources: [server('a', spec)] });
       expect((await on.reconcile(slug)).status).toBe(200);
-      return kept();
+      return storedSecret();
     };
     expect(await reconcile({ auth })).toBe('tok-of-a');
     expect(await reconcile({ auth, description: 'other', url: 'https://mcp.example.com/v2' })).toBe(

@@ -49,8 +49,8 @@ describe('apps', () => {
       generation: 1,
       archived_at: null,
     });
-    const kept = resources.map(({ kind, name, spec }) => ({ kind, name, spec }));
-    expect(JSON.stringify(made.body.resources)).toBe(JSON.stringify(kept));
+    const declared = resources.map(({ kind, name, spec }) => ({ kind, name, spec }));
+    expect(JSON.stringify(made.body.resources)).toBe(JSON.stringify(declared));
     expect(await on.read('support')).toEqual(made.body);
     expect(await on.read(made.body.app_id)).toEqual(made.body);
     const reported = await on.admin.get(`/registry/v1/audit-log?resource_id=${made.body.app_id}`);
@@ -82,8 +82,8 @@ describe('apps', () => {
   it('have slugs that are unique in the organization', async () => {
     const workspace_id = await on.org.newWorkspace();
     const { body } = await on.declare();
-    const taken = await on.declare({ app: body.app, workspace_id });
-    expect([taken.status, taken.body.code]).toEqual([409, 'conflict']);
+    const duplicate = await on.declare({ app: body.app, workspace_id });
+    expect([duplicate.status, duplicate.body.code]).toEqual([409, 'conflict']);
     const other = await AppsFixture.create(app);
     expect((await other.declare({ app: body.app })).status).toBe(201);
     await on.admin.post(`${APPS}/${body.app}/archive`);

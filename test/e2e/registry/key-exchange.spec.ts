@@ -250,8 +250,8 @@ describe('the exchange of a key for a token', () => {
       const admin = app.api(await org.token('admin'));
       expect((await admin.post(REVOKE, { token })).status).toBe(200);
       expect((await admin.post(REVOKE, { jti: decodeJwt(another).jti })).status).toBe(200);
-      for (const gone of [token, another]) {
-        expect((await app.api(gone).get(ME)).body).toMatchObject({ code: 'token_rejected' });
+      for (const revoked of [token, another]) {
+        expect((await app.api(revoked).get(ME)).body).toMatchObject({ code: 'token_rejected' });
       }
     });
 

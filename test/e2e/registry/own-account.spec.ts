@@ -38,8 +38,8 @@ describe('the caller’s own account', () => {
     expect(answers.map(({ status, body: { code } }) => [status, code])).toEqual(
       answers.map(() => [409, 'conflict']),
     );
-    const kept = await itself.patch(path, { description: 'kept', roles: ['owner', 'viewer'] });
-    expect(kept.body).toMatchObject({ ...body, description: 'kept', status: 'active', archived_at: null });
+    const patched = await itself.patch(path, { description: 'kept', roles: ['owner', 'viewer'] });
+    expect(patched.body).toMatchObject({ ...body, description: 'kept', status: 'active', archived_at: null });
     expect((await owner.patch(path, { roles: ['viewer'] })).status).toBe(200);
     expect((await owner.post(`${path}/archive`)).status).toBe(200);
   });

@@ -78,9 +78,9 @@ describe('search with a failing embeddings backend', () => {
 
   it('embeds a popular query once, and caches it', async () => {
     let release: (() => void) | undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     server.reply = async (): Promise<'answers'> => {
-      await held;
+      await released;
       return 'answers';
     };
     const query = { mode: 'vector', query: 'climate of the many', workspace_id };
@@ -96,9 +96,9 @@ describe('search with a failing embeddings backend', () => {
   it('embeds a few queries at a time', async () => {
     const before = server.requests.length;
     let release: (() => void) | undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     server.reply = async (): Promise<'answers'> => {
-      await held;
+      await released;
       return 'answers';
     };
     const answers = Promise.all(
@@ -122,9 +122,9 @@ describe('search with a failing embeddings backend', () => {
 
   it('is not affected by the timeouts of impatient callers', async () => {
     let release: (() => void) | undefined;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     server.reply = async (): Promise<'answers'> => {
-      await held;
+      await released;
       return 'answers';
     };
     const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });

@@ -83,8 +83,8 @@ describe('search with an embeddings backend', () => {
     expect(await names(editor, { mode: 'keyword', query: 'poisoned', workspace_id })).toEqual([
       'poisoned weather',
     ]);
-    const asked = server.requests.find(({ json }) => json.input.includes('my car'));
-    expect([asked!.path, asked!.authorization, asked!.json.model]).toEqual([
+    const request = server.requests.find(({ json }) => json.input.includes('my car'));
+    expect([request!.path, request!.authorization, request!.json.model]).toEqual([
       '/v1/embeddings',
       'Bearer sk-of-embeddings',
       'meaning-1',

@@ -21,7 +21,7 @@ describe('search by names', () => {
   });
   afterAll(() => app.close());
 
-  const found = (workspace_id: string, query: string): Promise<string[]> =>
+  const matches = (workspace_id: string, query: string): Promise<string[]> =>
     names(editor, { mode: 'keyword', query, workspace_id });
 
   it.each([
@@ -34,14 +34,14 @@ describe('search by names', () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name });
     await register(editor, workspace_id, { name: 'weather' });
-    expect(await found(workspace_id, query)).toEqual([name]);
+    expect(await matches(workspace_id, query)).toEqual([name]);
   });
 
   it('ranks the exact name first, then names with other punctuation', async () => {
     const workspace_id = await org.newWorkspace();
     for (const name of ['old pdf forms', 'pdf-forms-pdf-forms-legacy', 'pdfForms', 'pdf-forms'])
       await register(editor, workspace_id, { name });
-    expect((await found(workspace_id, ' PDF-forms ')).slice(0, 2)).toEqual(['pdf-forms', 'pdfForms']);
+    expect((await matches(workspace_id, ' PDF-forms ')).slice(0, 2)).toEqual(['pdf-forms', 'pdfForms']);
     const { body } = await search(editor, { mode: 'keyword', query: 'pdf forms', workspace_id });
     expect(body.items.map(({ score }) => score > 0.98)).toEqual([true, true, false, false]);
   });

@@ -22,8 +22,8 @@ describe('search results', () => {
   afterAll(() => app.close());
 
   it('exclude archived workspaces, unless the request names one', async () => {
-    const [kept, gone] = [await org.newWorkspace(), await org.newWorkspace()];
-    for (const workspace_id of [kept, gone]) await register(editor, workspace_id, { name: 'lighthouse' });
+    const [live, archived] = [await org.newWorkspace(), await org.newWorkspace()];
+    for (const workspace_id of [live, archived]) await register(editor, workspace_id, { name: 'lighthouse' });
     const all = (by: ApiClient, body: object = {}) =>
       Promise.all(
         ['keyword', 'vector', 'hybrid'].map(async (mode) => {
@@ -32,12 +32,12 @@ describe('search results', () => {
         }),
       );
     expect((await all(editor)).map(([, total]) => total)).toEqual([2, 2, 2]);
-    await (await org.member('admin')).post(`/registry/v1/workspaces/${gone}/archive`);
-    expect(await all(editor)).toEqual(Array(3).fill([[kept], 1]));
-    expect(await all(editor, { workspace_id: gone })).toEqual(Array(3).fill([[gone], 1]));
-    expect(await all(editor.in(gone))).toEqual(Array(3).fill([[kept], 1]));
+    await (await org.member('admin')).post(`/registry/v1/workspaces/${archived}/archive`);
+    expect(await all(editor)).toEqual(Array(3).fill([[live], 1]));
+    expect(await all(editor, { workspace_id: archived })).toEqual(Array(3).fill([[archived], 1]));
+    expect(await all(editor.in(archived))).toEqual(Array(3).fill([[live], 1]));
     const filters = { updated_after: '2020-01-01T00:00:00Z' };
-    expect(await all(editor, { filters })).toEqual(Array(3).fill([[kept], 1]));
+    expect(await all(editor, { filters })).toEqual(Array(3).fill([[live], 1]));
   });
 
   it('filter by the resource’s own time', async () => {

@@ -21,18 +21,18 @@ describe('keyword search', () => {
   });
   afterAll(() => app.close());
 
-  const found = (workspace_id: string, query: string): Promise<string[]> =>
+  const matches = (workspace_id: string, query: string): Promise<string[]> =>
     names(editor, { mode: 'keyword', query, workspace_id });
 
   it('finds a resource from its creation until it is archived', async () => {
     const workspace_id = await org.newWorkspace();
     const id = await register(editor, workspace_id, { name: 'weather station' });
-    expect(await found(workspace_id, 'weather')).toEqual(['weather station']);
+    expect(await matches(workspace_id, 'weather')).toEqual(['weather station']);
     await editor.patch(`/registry/v1/repos/${id}`, { name: 'tide gauge' });
-    expect(await found(workspace_id, 'weather')).toEqual([]);
-    expect(await found(workspace_id, 'tide')).toEqual(['tide gauge']);
+    expect(await matches(workspace_id, 'weather')).toEqual([]);
+    expect(await matches(workspace_id, 'tide')).toEqual(['tide gauge']);
     await admin.post(`/registry/v1/repos/${id}/archive`);
-    expect(await found(workspace_id, 'tide')).toEqual([]);
+    expect(await matches(workspace_id, 'tide')).toEqual([]);
   });
 
   it('finds word forms, prefixes, and parts of URLs and identifiers', async () => {
@@ -54,18 +54,18 @@ describe('keyword search', () => {
       'tools acme',
     ];
     for (const query of queries)
-      expect([query, await found(workspace_id, query)]).toEqual([query, ['createInvoice']]);
+      expect([query, await matches(workspace_id, query)]).toEqual([query, ['createInvoice']]);
     for (const query of ['lanners', 'weather forecast', '—', "'", ':* & !'])
-      expect([query, await found(workspace_id, query)]).toEqual([query, []]);
+      expect([query, await matches(workspace_id, query)]).toEqual([query, []]);
   });
 
   it('ignores stop words unless there are no others', async () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name: 'planner' });
     await register(editor, workspace_id, { name: 'of the people' });
-    expect(await found(workspace_id, 'how is the weather')).toEqual([]);
-    expect(await found(workspace_id, 'is the planner')).toEqual(['planner']);
-    expect(await found(workspace_id, 'of the')).toEqual(['of the people']);
+    expect(await matches(workspace_id, 'how is the weather')).toEqual([]);
+    expect(await matches(workspace_id, 'is the planner')).toEqual(['planner']);
+    expect(await matches(workspace_id, 'of the')).toEqual(['of the people']);
   });
 
   it('ranks names before descriptions before texts', async () => {
@@ -77,16 +77,16 @@ describe('keyword search', () => {
     await register(editor, workspace_id, { name: 'b', description: 'planner, planner and planner' });
     await register(editor, workspace_id, { name: 'planner of routes' });
     await register(editor, workspace_id, { name: 'Planner' });
-    expect(await found(workspace_id, 'planner')).toEqual(['Planner', 'planner of routes', 'b', 'a']);
+    expect(await matches(workspace_id, 'planner')).toEqual(['Planner', 'planner of routes', 'b', 'a']);
   });
 
   it('finds similar names, below exact ones', async () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name: 'invoice processing', description: 'bills' });
     await register(editor, workspace_id, { name: 'elsewhere', description: 'invoce' });
-    expect(await found(workspace_id, 'invoce')).toEqual(['elsewhere', 'invoice processing']);
-    expect(await found(workspace_id, 'procesing bills')).toEqual(['invoice processing']);
-    expect(await found(workspace_id, 'procesing weather')).toEqual([]);
+    expect(await matches(workspace_id, 'invoce')).toEqual(['elsewhere', 'invoice processing']);
+    expect(await matches(workspace_id, 'procesing bills')).toEqual(['invoice processing']);
+    expect(await matches(workspace_id, 'procesing weather')).toEqual([]);
     const { body } = await search(editor, { mode: 'keyword', query: 'invoce', workspace_id });
     expect(body.items.map(({ score }) => score > 0.5)).toEqual([true, false]);
     expect(body.page.total).toBe(2);
@@ -176,8 +176,8 @@ describe('keyword search', () => {
     const workspace_id = await org.newWorkspace();
     const name = 'ж'.repeat(255);
     await register(editor, workspace_id, { name, description: `${'😀'.repeat(2000)}${'a'.repeat(6000)}` });
-    expect(await found(workspace_id, 'ж'.repeat(1000))).toEqual([name]);
-    expect(await found(workspace_id, '\\ \' " %_ <-> & | ! ( :* ж')).toEqual([name]);
+    expect(await matches(workspace_id, 'ж'.repeat(1000))).toEqual([name]);
+    expect(await matches(workspace_id, '\\ \' " %_ <-> & | ! ( :* ж')).toEqual([name]);
     const vector = Array<number>(256).fill(1e308);
     expect((await search(editor, { mode: 'vector', vector, workspace_id })).status).toBe(200);
   });

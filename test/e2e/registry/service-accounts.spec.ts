@@ -177,8 +177,8 @@ describe('service accounts and their keys', () => {
       const second = await admin.post<{ key: string }>(path, { name: 'k' }, once);
       expect(second.headers.get('idempotency-replayed')).toBeNull();
       expect(second.body.key).not.toBe(first.body.key);
-      const kept = await app.database.query('SELECT 1 FROM idempotency_keys');
-      expect(kept).toEqual([]);
+      const keys = await app.database.query('SELECT 1 FROM idempotency_keys');
+      expect(keys).toEqual([]);
     });
 
     it('work until they are revoked, and can be revoked again', async () => {

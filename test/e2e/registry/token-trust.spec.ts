@@ -50,8 +50,8 @@ describe('authentication', () => {
 
     it('ignores keys in headers', async () => {
       const forger = await TestIssuer.create(auth.strict.issuer, { kid: auth.strict.kid });
-      let asked = false;
-      const trap = net.createServer(() => (asked = true));
+      let wasRequested = false;
+      const trap = net.createServer(() => (wasRequested = true));
       await new Promise<void>((resolve) => trap.listen(0, '127.0.0.1', resolve));
       const url = `http://127.0.0.1:${(trap.address() as net.AddressInfo).port}/jwks.json`;
       const { header, claims } = auth.valid();
@@ -62,7 +62,7 @@ describe('authentication', () => {
         expect(await auth.codeOfRaw({ header: { ...header, ...extra }, claims })).toBe('ok');
       }
       trap.close();
-      expect(asked).toBe(false);
+      expect(wasRequested).toBe(false);
     });
 
     it('refuses a changed payload and a missing signature', async () => {

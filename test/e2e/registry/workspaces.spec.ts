@@ -77,7 +77,7 @@ describe('workspaces', () => {
     const owner = await org.member('owner');
     await owner.post('/registry/v1/users', { user_id: 'stored', roles: ['editor'] });
     await owner.post('/registry/v1/users', { user_id: 'unstored' });
-    for (const [userId, kept, mayWrite] of [
+    for (const [userId, expected, mayWrite] of [
       ['stored', [{ principal_id: 'stored', roles: ['editor'] }], 201],
       ['unstored', [], 403],
     ] as [string, object[], number][]) {
@@ -86,7 +86,7 @@ describe('workspaces', () => {
       const path = `${WORKSPACES}/${body.workspace_id}`;
       expect((await asOwner.patch(path, { description: 'mine' })).status).toBe(200);
       const members = await asOwner.get<{ items: object[] }>(`${path}/members`);
-      expect(members.body.items).toEqual(kept.map((one) => expect.objectContaining(one) as object));
+      expect(members.body.items).toEqual(expected.map((one) => expect.objectContaining(one) as object));
       const asViewer = app.api(await org.tokenOf(userId, { roles: ['viewer'] }));
       expect((await asViewer.get(path)).status).toBe(200);
       expect((await asViewer.patch(path, { description: 'still mine' })).status).toBe(403);

@@ -36,12 +36,12 @@ describe('a resource that a developer adds', () => {
     expect([changed.status, changed.headers.get('etag')]).toEqual([200, '"2"']);
     const other = await evaluator.patch(item, { item_id: 'item_other' });
     expect(other).toMatchObject({ status: 422, body: { code: 'immutable_field' } });
-    const taken = await evaluator.post('/eval/v1/checklist-items', {
+    const duplicate = await evaluator.post('/eval/v1/checklist-items', {
       workspace_id,
       name: 'License is clear',
     });
-    expect(taken.status).toBe(409);
-    expect(taken.body.detail).toContain(created.body.item_id);
+    expect(duplicate.status).toBe(409);
+    expect(duplicate.body.detail).toContain(created.body.item_id);
     expect((await evaluator.post(`${item}/archive`)).body.archived_at).not.toBeNull();
     expect((await evaluator.get('/eval/v1/checklist-items')).body.items).toEqual([]);
     expect((await evaluator.post(`${item}/restore`)).body).toMatchObject({

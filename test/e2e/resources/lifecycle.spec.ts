@@ -472,9 +472,9 @@ describe('a resource of the kind', () => {
         it('has a unique name, and a conflict names the existing resource', async () => {
           const first = await createdPath();
           const name = { [unique]: first.view[unique] };
-          const taken = await create(name);
-          expect(taken).toMatchObject({ status: 409, body: { code: 'conflict' } });
-          expect(taken.body.detail).toContain(first.view[id]);
+          const duplicate = await create(name);
+          expect(duplicate).toMatchObject({ status: 409, body: { code: 'conflict' } });
+          expect(duplicate.body.detail).toContain(first.view[id]);
           const archived = await caller().post(`${first.path}/archive`);
           expect(archived.status).toBe(200);
           const second = await create(name);

@@ -114,9 +114,9 @@ describe('reconciling many skills', () => {
     expect(whole.length).toBe(3);
     expect(Math.max(...whole)).toBeLessThan(5 * MIB);
     await reconcile(specs);
-    const gone = await reconcile({});
-    expect(gone.archived.sort()).toEqual(created.sort());
-    expect(Math.max(...bytesOf(gone.seen))).toBeLessThan(10_000);
+    const emptied = await reconcile({});
+    expect(emptied.archived.sort()).toEqual(created.sort());
+    expect(Math.max(...bytesOf(emptied.seen))).toBeLessThan(10_000);
   });
 
   it('does not confuse declarations with the same name or content', async () => {

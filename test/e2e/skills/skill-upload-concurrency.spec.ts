@@ -34,7 +34,7 @@ describe('uploads of skills', () => {
       sent = Array.from({ length: 20 }, (_, i) => callers.create({ name: `in-turn-${i}` }));
       await untilSpooled(20);
       await until(async () => (await waiting(tx)) >= 2);
-      for (let asked = 0; asked < 5; asked++) {
+      for (let requests = 0; requests < 5; requests++) {
         expect((await callers.editor.get('/registry/v1/repos')).status).toBe(200);
       }
       expect(await waiting(tx)).toBe(2);
@@ -56,11 +56,11 @@ describe('uploads of skills', () => {
           'content-type': 'application/json',
         },
       });
-      const gone = new Promise((resolve) => request.on('error', resolve).on('close', resolve));
+      const closed = new Promise((resolve) => request.on('error', resolve).on('close', resolve));
       request.end(json);
       await until(async () => (await waiting(tx)) === 1);
       request.destroy();
-      await gone;
+      await closed;
       await untilSpooled(0);
     });
     await until(() => pool().totalCount === pool().idleCount);

@@ -25,7 +25,7 @@ describe('skills', () => {
   };
 
   it('are created from members, and read back as sent', async () => {
-    const given = {
+    const members = {
       name: 'pdf-forms',
       description: 'Fills forms: "quoted", # and : kept — für alle.',
       instructions: '\n# Forms\r\n\n---\nRun `scripts/fill.py`.',
@@ -38,13 +38,13 @@ describe('skills', () => {
       { path: 'scripts/fill.py', content: 'print("ä")\r\n' },
       { path: 'assets/logo.bin', content: Buffer.from([0, 255, 1]).toString('base64'), encoding: 'base64' },
     ];
-    const answer = await create({ ...given, files });
+    const answer = await create({ ...members, files });
     expect(answer.status).toBe(201);
     expect(answer.headers.get('etag')).toBe('"1"');
     const location = answer.headers.get('location')!;
     expect(location).toBe(`${SKILLS}/${answer.body.skill_id}`);
     expect(answer.body).toMatchObject({
-      ...given,
+      ...members,
       skill_id: expect.stringMatching(/^skl_[0-9a-z]{26}$/),
       version_id: expect.stringMatching(/^ver_[0-9a-z]{26}$/),
       version_ordinal: 1,
@@ -56,7 +56,7 @@ describe('skills', () => {
     expect((await editor.get(location)).body).toEqual(answer.body);
     const version = await editor.get(`${location}/versions/1`);
     expect(version.body).toMatchObject({
-      ...given,
+      ...members,
       version_ordinal: 1,
       source_digest: answer.body.source_digest,
     });
@@ -157,16 +157,16 @@ describe('skills', () => {
   it('accept no versions while archived, and return to search when restored', async () => {
     const { body: skill } = await create({ files: [{ path: 'tunes/wombats.abc', content: 'x' }] });
     const path = `${SKILLS}/${skill.skill_id}`;
-    const found = () =>
+    const matches = () =>
       app.database.query('SELECT body FROM search_documents WHERE resource_id = $1', [skill.skill_id]);
-    const before = await found();
+    const before = await matches();
     await admin.post(`${path}/archive`);
     const refused = await editor.post(`${path}/versions`, { description: 'd', instructions: 'i' });
     expect(refused.status).toBe(409);
     expect((await callers.download(`${path}/versions/1/content`)).status).toBe(200);
-    expect(await found()).toEqual([]);
+    expect(await matches()).toEqual([]);
     expect((await admin.post(`${path}/restore`)).body).toMatchObject({ version_ordinal: 1, generation: 3 });
-    expect(await found()).toEqual(before);
+    expect(await matches()).toEqual(before);
   });
 
   it('are listed by workspace, name, words, state and app', async () => {
@@ -195,17 +195,17 @@ describe('skills', () => {
     const files = [{ path: 'scripts/quokka.py', content: '' }];
     const { body: skill } = await create({ workspace_id, files, instructions: 'word '.repeat(20_000) });
     await create({ workspace_id });
-    const found = async (query: string) => {
+    const matches = async (query: string) => {
       const { body } = await editor.post('/registry/v1/search', { mode: 'keyword', query, workspace_id });
       return (body.items as any[]).map(({ type, id }) => [type, id]);
     };
-    expect(await found('quokka.py')).toEqual([['skill', skill.skill_id]]);
+    expect(await matches('quokka.py')).toEqual([['skill', skill.skill_id]]);
     await editor.post(`${SKILLS}/${skill.skill_id}/versions`, {
       description: 'd',
       instructions: '',
       files: [{ path: 'scripts/numbat.py', content: '' }],
     });
-    expect([await found('quokka'), await found('numbat')]).toEqual([[], [['skill', skill.skill_id]]]);
+    expect([await matches('quokka'), await matches('numbat')]).toEqual([[], [['skill', skill.skill_id]]]);
   });
 
   it('are found by their instructions despite many files', async () => {
@@ -229,15 +229,15 @@ describe('skills', () => {
   it('are audited and reindexed with every change', async () => {
     const { body: skill } = await create({ instructions: 'Sing of wombats.' });
     const path = `${SKILLS}/${skill.skill_id}`;
-    const found = () =>
+    const matches = () =>
       app.database.query<{ body: string }>('SELECT body FROM search_documents WHERE resource_id = $1', [
         skill.skill_id,
       ]);
-    expect(await found()).toEqual([{ body: 'Sing of wombats.' }]);
+    expect(await matches()).toEqual([{ body: 'Sing of wombats.' }]);
     await editor.patch(path, { license: 'MIT', instructions: 'Sing of emus.' });
-    expect(await found()).toEqual([{ body: 'Sing of emus.' }]);
+    expect(await matches()).toEqual([{ body: 'Sing of emus.' }]);
     await admin.post(`${path}/archive`);
-    expect(await found()).toEqual([]);
+    expect(await matches()).toEqual([]);
     const log = await admin.get(`/registry/v1/audit-log?resource_id=${skill.skill_id}`);
     expect(log.body.items.map((one: any) => one.action)).toEqual(['archive', 'update', 'create']);
     expect(log.body.items[1].changes).toEqual(

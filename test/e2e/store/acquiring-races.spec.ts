@@ -64,7 +64,7 @@ describe('a slow installation', () => {
     expect(await acquiring).toMatchObject({ status: 403, body: { code: 'forbidden' } });
     expect((await buyer.admin.get(ACQUISITIONS)).body.items).toEqual([]);
     const [{ count }] = (await app.database.query(
-      `SELECT count(*)::int AS count FROM (SELECT org_id FROM blobs UNION ALL SELECT org_id FROM blob_writes) kept
+      `SELECT count(*)::int AS count FROM (SELECT org_id FROM blobs UNION ALL SELECT org_id FROM blob_writes) blobs_of_org
        WHERE org_id = '${buyer.id}'`,
     )) as [{ count: number }];
     expect(count).toBe(0);

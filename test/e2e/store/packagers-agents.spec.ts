@@ -247,15 +247,15 @@ describe('agent packages', () => {
     ['agent', 'agent/v1/agents'],
   ] as const)('are rejected if another %s has the name, and leave nothing behind', async (kind, path) => {
     const names = { server: 'desk', skill: 'sums', agent: 'planner' };
-    const taken = await buyer[kind]({ name: names[kind] });
+    const existingId = await buyer[kind]({ name: names[kind] });
     await expect(buyer.install(packed)).rejects.toMatchObject({
       code: 'conflict',
-      detail: expect.stringContaining(taken) as string,
+      detail: expect.stringContaining(existingId) as string,
     });
     const lists = await Promise.all(
       ['mcp/v1/servers', 'skill/v1/skills', 'agent/v1/agents'].map((one) => buyer.read(`/${one}`)),
     );
-    expect(lists.flatMap(({ items }) => items)).toEqual([await buyer.read(`/${path}/${taken}`)]);
+    expect(lists.flatMap(({ items }) => items)).toEqual([await buyer.read(`/${path}/${existingId}`)]);
   });
 
   it('are installed as new copies after the first copies were archived', async () => {

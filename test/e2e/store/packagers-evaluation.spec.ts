@@ -202,7 +202,7 @@ describe('published datasets and scorers', () => {
       const made = await withRecords(jsonLines([...lines, ...keyed]));
       const copy = await published(dataset(made));
       const own = await to.record(copy.artifact_id, { input: 'own' });
-      const taken = await to.record(copy.artifact_id, { input: 'own key', external_id: 'c' });
+      const withKey = await to.record(copy.artifact_id, { input: 'own key', external_id: 'c' });
       const changing = async (space: EvaluationWorkspace, id: string, input: string, change: object) => {
         const records = await space.list<DatasetRecord>(`${recordsOf(id)}?limit=500`);
         const record = records.find((one) => one.input === input)!;
@@ -226,13 +226,13 @@ describe('published datasets and scorers', () => {
       expect(upgraded).toMatchObject({ artifact_id: copy.artifact_id, change: 'updated' });
       expect(upgraded.setup).toMatch(/^2 records /);
 
-      const kept = ['edited', 'stays', 'twice', 'a 2', 'b 1', 'own', 'own key', 'new'];
-      expect((await inputsOf(to, copy.artifact_id)).sort()).toEqual([...kept].sort());
+      const inputs = ['edited', 'stays', 'twice', 'a 2', 'b 1', 'own', 'own key', 'new'];
+      expect((await inputsOf(to, copy.artifact_id)).sort()).toEqual([...inputs].sort());
       expect(await datasetAt(to, copy.artifact_id)).toMatchObject({
-        record_count: kept.length,
+        record_count: inputs.length,
         latest_version: 1,
       });
-      for (const { dataset_record_id: id, ...record } of [own, taken, { ...first, label: 'by a user' }]) {
+      for (const { dataset_record_id: id, ...record } of [own, withKey, { ...first, label: 'by a user' }]) {
         const { body } = await to.viewer.get<DatasetRecord>(`${recordsOf(copy.artifact_id)}/${id}`);
         expect(contentOf(body)).toEqual(contentOf(record as DatasetRecord));
       }

@@ -76,8 +76,8 @@ describe('server packages', () => {
     expect(copy!.setup).toContain('auth.client_secret');
     const path = `/mcp/v1/servers/${copy!.artifact_id}`;
     expect((await buyer.read(path)).auth).toMatchObject({ ...auth, has_client_secret: false });
-    const given = await buyer.editor.patch(path, { auth: { client_secret: 'of the buyer' } });
-    expect(given.body.auth.has_client_secret).toBe(true);
+    const patched = await buyer.editor.patch(path, { auth: { client_secret: 'of the buyer' } });
+    expect(patched.body.auth.has_client_secret).toBe(true);
     const moved = await upgrade(serverId, { auth: { token_url: 'https://idp.example/v2/token' } });
     expect(moved.setup).toContain('auth.client_secret');
     expect((await buyer.read(path)).auth.has_client_secret).toBe(false);
@@ -131,10 +131,10 @@ describe('server packages', () => {
     const serverId = await publisher.server();
     const [copy] = await buyer.install(await publisher.pack('mcp_server', serverId));
     expect((await upgrade(serverId, { name: 'desk 2' })).name).toBe('desk 2');
-    const taken = await buyer.server({ name: 'desk 3' });
+    const existingId = await buyer.server({ name: 'desk 3' });
     await expect(upgrade(serverId, { name: 'desk 3' })).rejects.toMatchObject({
       code: 'conflict',
-      detail: expect.stringContaining(taken) as string,
+      detail: expect.stringContaining(existingId) as string,
     });
     expect((await buyer.read(`/mcp/v1/servers/${copy!.artifact_id}`)).name).toBe('desk 2');
   });

@@ -96,8 +96,8 @@ describe('reads of a slow trace store', () => {
     const reading = hasty.get(ReadLimiter);
     const scope = scopeOf(space);
     let release!: () => void;
-    const held = new Promise<void>((resolve) => (release = resolve));
-    const hanging = Array.from({ length: READS_AT_ONCE }, () => reading.read(scope, 'Wait.', () => held));
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const hanging = Array.from({ length: READS_AT_ONCE }, () => reading.read(scope, 'Wait.', () => released));
     for (const { reason } of (await Promise.allSettled(hanging)) as PromiseRejectedResult[]) {
       expect(reason).toMatchObject({ code: 'service_unavailable' });
     }
@@ -164,9 +164,9 @@ describe('concurrent reads of traces', () => {
   it('are rejected if too many wait', async () => {
     const reading = app.get(ReadLimiter);
     let release!: () => void;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     const many = Array.from({ length: READS_AT_ONCE + 1_000 }, () =>
-      reading.read(scopeOf(space), 'Wait.', () => held),
+      reading.read(scopeOf(space), 'Wait.', () => released),
     );
     const { status, body, headers } = await space.viewer.get(TRACES);
     expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'service_overloaded', '1']);

@@ -17,8 +17,8 @@ const TRACE = newTraceId();
 const SPAN = newSpanId();
 
 const text = (stringValue: string) => ({ stringValue });
-const attributes = (given: Record<string, object>) =>
-  Object.entries(given).map(([key, value]) => ({ key, value }));
+const attributes = (values: Record<string, object>) =>
+  Object.entries(values).map(([key, value]) => ({ key, value }));
 
 /** The records, in the order of their times. */
 const SHOP = [

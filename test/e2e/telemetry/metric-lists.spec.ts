@@ -16,8 +16,8 @@ const TRACE = newTraceId();
 const SPAN = newSpanId();
 
 const text = (stringValue: string) => ({ stringValue });
-const attributes = (given: Record<string, object>) =>
-  Object.entries(given).map(([key, value]) => ({ key, value }));
+const attributes = (values: Record<string, object>) =>
+  Object.entries(values).map(([key, value]) => ({ key, value }));
 const at = (second: number) => ({ timeUnixNano: String(START + BigInt(second) * SECOND) });
 const long = 'n'.repeat(3_000);
 

@@ -53,8 +53,8 @@ describe('reading among many traces', () => {
     const plans: Plan[] = [];
     const explaining: SqlExecutor = {
       manager: app.database.manager,
-      query: async <Row>(statement: Statement, given?: readonly unknown[]) => {
-        const { text, values = given } =
+      query: async <Row>(statement: Statement, parameters?: readonly unknown[]) => {
+        const { text, values = parameters } =
           typeof statement === 'string' ? { text: statement, values: undefined } : statement;
         if (text.startsWith('SET LOCAL')) return []; // the plans are good even without it
         const [row] = await app.database.query<{ 'QUERY PLAN': { parse(): [{ Plan: Plan }] } }>(
@@ -62,7 +62,7 @@ describe('reading among many traces', () => {
           values,
         );
         plans.push(row!['QUERY PLAN'].parse()[0].Plan);
-        return app.database.query<Row>(statement, given);
+        return app.database.query<Row>(statement, parameters);
       },
     };
     await work(explaining);

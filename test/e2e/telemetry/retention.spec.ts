@@ -161,14 +161,14 @@ describe('expired traces', () => {
     const over = await traceFrom(RETENTION_DAYS + 11);
     const another = newSpan({ traceId: over.traceId });
     let release!: () => void;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     const locked = new Promise<void>((resolve, reject) => {
       app.database
         .transaction(async (tx) => {
           // an export finds the trace, and must wait before it stores its spans
           await tx.query('LOCK TABLE spans IN SHARE MODE');
           resolve();
-          await held;
+          await released;
         })
         .catch(reject);
     });
@@ -190,7 +190,7 @@ describe('expired traces', () => {
     const over = await traceFrom(RETENTION_DAYS + 13, { attributes: { 'session.id': 'of the rest' } });
     const another = newSpan({ traceId: over.traceId });
     let release!: () => void;
-    const held = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     let writing!: Promise<unknown>;
     await new Promise<void>((resolve, reject) => {
       writing = app.database
@@ -198,7 +198,7 @@ describe('expired traces', () => {
           // like an export that adds to the trace
           await tx.query('UPDATE traces SET span_count = span_count + 1 WHERE trace_id = $1', [over.traceId]);
           resolve();
-          await held;
+          await released;
         })
         .catch(reject);
     });

@@ -81,7 +81,7 @@ describe('the table of sessions', () => {
       const traceId = newTraceId();
       await space.send([span(traceId, 9, 'shared')]);
       let release!: () => void;
-      const held = new Promise<void>((resolve) => (release = resolve));
+      const released = new Promise<void>((resolve) => (release = resolve));
       let writing!: Promise<unknown>;
       await new Promise<void>((resolve, reject) => {
         writing = app.database
@@ -97,7 +97,7 @@ describe('the table of sessions', () => {
               [space.id],
             );
             resolve();
-            await held;
+            await released;
           })
           .catch(reject);
       });

@@ -77,8 +77,8 @@ describe.each(['with', 'without'])('a workspace %s statistics', (statistics) => 
   async function plansOf(list: (on: SqlExecutor) => Promise<unknown>): Promise<Plan[][]> {
     const plans: Plan[] = [];
     await readWithin(app.get(Database), performance.now() + 60_000, (reads) => {
-      const query = async (statement: Statement, given?: readonly unknown[]) => {
-        const { text, values = given } =
+      const query = async (statement: Statement, parameters?: readonly unknown[]) => {
+        const { text, values = parameters } =
           typeof statement === 'string' ? { text: statement, values: undefined } : statement;
         // counts of a workspace may use any index
         if (/^\s*SELECT (?!count)/.test(text)) {

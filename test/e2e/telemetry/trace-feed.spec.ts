@@ -113,12 +113,12 @@ describe('trace arrivals', () => {
       'gen_ai.request.model': 'gpt',
       'gen_ai.usage.input_tokens': 10,
     };
-    const [wanted] = await send([
+    const [match] = await send([
       { name: 'wanted', attributes: { ...attributes, 'session.id': 'wanted' }, isError: true },
       { name: 'other', attributes: { 'session.id': 'other' } },
     ]);
     const met = (await read({ filters })).filter((one) => one.is_met);
-    expect(met.map((one) => one.trace_id)).toEqual([wanted]);
+    expect(met.map((one) => one.trace_id)).toEqual([match]);
     const sessions = (await read({ filters, grain: 'session' })).filter((one) => one.is_met);
     expect(sessions.map((one) => one.target_id)).toEqual(['wanted']);
   });

@@ -84,13 +84,13 @@ describe('the memory of a process that reads a trace of 50,000 spans', () => {
 
   it('grows by a fraction of the export', async () => {
     await readExport(small);
-    const held = await growth(async () => {
+    const growthMib = await growth(async () => {
       const { bytes, lines } = await readExport(traceId);
       expect(lines).toBe(SPANS);
       expect(bytes).toBeGreaterThan(EXPORT_BYTES);
     });
     // most of it is garbage that is not yet collected
-    expect(held).toBeLessThan(320);
+    expect(growthMib).toBeLessThan(320);
   }, 180_000);
 
   it('grows only by the first spans of the tree, or by one page', async () => {
@@ -100,11 +100,11 @@ describe('the memory of a process that reads a trace of 50,000 spans', () => {
       return body;
     };
     await get('');
-    const held = await growth(async () => {
+    const growthMib = await growth(async () => {
       const tree = await get('');
       expect([tree.spans.length, tree.span_count, tree.is_truncated]).toEqual([1_000, SPANS, true]);
       expect((await get('/spans?limit=500&offset=49990')).items).toHaveLength(10);
     });
-    expect(held).toBeLessThan(64);
+    expect(growthMib).toBeLessThan(64);
   }, 180_000);
 });

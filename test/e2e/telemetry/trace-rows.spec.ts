@@ -201,8 +201,8 @@ describe('the row of a trace', () => {
       const evaluator = await organization.as('evaluator');
       const { scorer_id } = (await evaluator.post('/eval/v1/scorers', scorer)).body;
       const trace_ids = [await trace(root, priced), await trace(root, priced, unpriced)];
-      const asked = { mode: 'test', trace_ids };
-      const { body } = await evaluator.post(`/eval/v1/scorers/${scorer_id}/score`, asked);
+      const request = { mode: 'test', trace_ids };
+      const { body } = await evaluator.post(`/eval/v1/scorers/${scorer_id}/score`, request);
       const outcomes = trace_ids.map((id) => body.results.find((one: any) => one.trace_id === id));
       expect(outcomes).toEqual([
         expect.objectContaining({ score: 1 }),

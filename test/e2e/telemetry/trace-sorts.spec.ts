@@ -26,8 +26,8 @@ describe('the list of traces, by measures and scores', () => {
   };
   let times = 0n;
   /** Records scores, each as [trace, scorer, value]. */
-  const score = async (...given: [traceId: string, scorer: string, value: number][]): Promise<void> => {
-    const sent = given.map(([traceId, scorer, value]) => ({
+  const score = async (...scores: [traceId: string, scorer: string, value: number][]): Promise<void> => {
+    const sent = scores.map(([traceId, scorer, value]) => ({
       traceId,
       time: ++times,
       attributes: evaluation(scorer, value),
@@ -121,9 +121,9 @@ describe('the list of traces, by measures and scores', () => {
     let ids: Record<string, string>;
 
     beforeEach(async () => {
-      const given = ['a', 'b', 'c', 'd'];
-      const sent = await space.send(given.map((name, n) => at(n, n, { name, attributes: cost(n) })));
-      ids = Object.fromEntries(given.map((name, n) => [name, sent[n]!]));
+      const traceNames = ['a', 'b', 'c', 'd'];
+      const sent = await space.send(traceNames.map((name, n) => at(n, n, { name, attributes: cost(n) })));
+      ids = Object.fromEntries(traceNames.map((name, n) => [name, sent[n]!]));
       await score(
         [ids.a!, 'good', 0.2],
         [ids.b!, 'good', 0.9],
@@ -136,11 +136,11 @@ describe('the list of traces, by measures and scores', () => {
 
     it('returns the current scores of each trace, newest first', async () => {
       const { items } = await space.list();
-      const shown = items.map(({ root_name, scores }) => [
+      const rows = items.map(({ root_name, scores }) => [
         root_name,
         scores.map((one: any) => [one.scorer_name, one.score]).sort(),
       ]);
-      expect(shown).toEqual([
+      expect(rows).toEqual([
         ['d', []],
         ['c', [['good', 0.5], ['good', 0.95]]],
         ['b', [['a:b', 0.001], ['good', 0.9]]],

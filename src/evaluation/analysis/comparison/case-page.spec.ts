@@ -10,18 +10,18 @@ describe('orderCases', () => {
 
   it('sorts by difference, then by key, with missing differences last, also within each outcome', () => {
     fc.assert(
-      fc.property(fc.array(difference, { maxLength: 40 }), (given) => {
-        const differences = Float64Array.from(given);
+      fc.property(fc.array(difference, { maxLength: 40 }), (values) => {
+        const differences = Float64Array.from(values);
         const rank = (index: number, sign: number): number =>
-          Number.isNaN(given[index]!) ? Infinity : sign * given[index]!;
+          Number.isNaN(values[index]!) ? Infinity : sign * values[index]!;
         for (const sort of CASE_SORTS) {
           const sign = sort === 'difference' ? 1 : -1;
-          const sorted = [...given.keys()].sort((a, b) =>
+          const sorted = [...values.keys()].sort((a, b) =>
             rank(a, sign) < rank(b, sign) ? -1 : rank(a, sign) > rank(b, sign) ? 1 : a - b,
           );
           expect([...orderCases(differences, sort, undefined)]).toEqual(sorted);
           for (const outcome of OUTCOMES) {
-            const own = sorted.filter((index) => outcomeOf(given[index]!) === outcome);
+            const own = sorted.filter((index) => outcomeOf(values[index]!) === outcome);
             expect([...orderCases(differences, sort, outcome)]).toEqual(own);
           }
         }

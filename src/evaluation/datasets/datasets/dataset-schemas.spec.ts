@@ -14,12 +14,12 @@ describe('DatasetSchemas', () => {
 
   it('sends each schema and each distinct value once, and returns the faults of each record', async () => {
     const run = jest.spyOn(pool, 'run');
-    const given: RecordSchemas = {
+    const recordSchemas: RecordSchemas = {
       input_schema: text({ type: 'string' }),
       expected_schema: text({ type: 'number' }),
     };
     const records = [{ input: 'a', expected: 1 }, { input: 'a', expected: 'a' }, { input: 2 }];
-    const faults = await schemas.faultsOf(SCOPE, given, records, NEVER);
+    const faults = await schemas.faultsOf(SCOPE, recordSchemas, records, NEVER);
     expect(faults.map((ofRecord) => ofRecord.map((one) => 'pointer' in one && one.pointer))).toEqual([
       [],
       ['/expected'],
@@ -41,18 +41,18 @@ describe('DatasetSchemas', () => {
   it('frees its threads and queue slots when the client disconnects', async () => {
     const client = new AbortController();
     const reason = new Error('the client has disconnected');
-    const given: RecordSchemas = { input_schema: text({ type: 'string' }), expected_schema: null };
+    const recordSchemas: RecordSchemas = { input_schema: text({ type: 'string' }), expected_schema: null };
     const outcomes = Promise.allSettled([
       schemas.check(SCOPE, { type: 'string' }, '/input_schema', client.signal),
-      schemas.faultsOf(SCOPE, given, [{ input: 'a' }], client.signal),
+      schemas.faultsOf(SCOPE, recordSchemas, [{ input: 'a' }], client.signal),
       schemas.withCheck(SCOPE, client.signal, async (check) => {
         await Promise.resolve();
-        check.faultsIn(given, { input: 'b' });
+        check.faultsIn(recordSchemas, { input: 'b' });
         check.finish();
       }),
     ]);
     client.abort(reason);
     expect(await outcomes).toEqual(new Array(3).fill({ status: 'rejected', reason }));
-    expect(await schemas.faultsOf(SCOPE, given, [{ input: 'a' }], NEVER)).toEqual([[]]);
+    expect(await schemas.faultsOf(SCOPE, recordSchemas, [{ input: 'a' }], NEVER)).toEqual([[]]);
   });
 });

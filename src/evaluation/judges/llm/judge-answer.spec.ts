@@ -71,7 +71,7 @@ describe('readAnswerText', () => {
 
   it('limits the length of the error, however many mistakes there are', () => {
     const wrong = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`key ${index}`, index]));
-    const read = (given: object) => () => readAnswerText(QUESTIONS, JSON.stringify({ answers: given }));
+    const read = (answers: object) => () => readAnswerText(QUESTIONS, JSON.stringify({ answers }));
     expect(read(wrong)).toThrow(/^\/answers\/key 0 is not the key of a question; .{1900,1960}…$/);
     expect(read({ ['k'.repeat(1_000_000)]: 1 })).toThrow(/^\/answers\/k.{200,400}$/);
   });

@@ -19,9 +19,9 @@ describe('cutMiddle', () => {
         expect([text.startsWith(head), text.endsWith(tail)]).toEqual([true, true]);
         expect(head.length + tail.length + Number(count)).toBe(text.length);
         // both ends use their half of the limit
-        const kept = max - CUT_MARK_BYTES;
-        expect(Buffer.byteLength(head)).toBeGreaterThan(kept / 2 - 4);
-        expect(Buffer.byteLength(tail)).toBeGreaterThan(kept / 2 - 4);
+        const textBytes = max - CUT_MARK_BYTES;
+        expect(Buffer.byteLength(head)).toBeGreaterThan(textBytes / 2 - 4);
+        expect(Buffer.byteLength(tail)).toBeGreaterThan(textBytes / 2 - 4);
       }),
       { numRuns: 2_000 },
     );
@@ -49,10 +49,10 @@ describe('fairShare', () => {
     fc.assert(
       fc.property(sizes, fc.nat(100_000), (all, total) => {
         const share = fairShare(all, total);
-        const kept = all.reduce((sum, size) => sum + Math.min(size, share), 0);
-        expect(kept).toBeLessThanOrEqual(total);
+        const used = all.reduce((sum, size) => sum + Math.min(size, share), 0);
+        expect(used).toBeLessThanOrEqual(total);
         if (share === Infinity) return;
-        expect(kept).toBeGreaterThan(total - all.length);
+        expect(used).toBeGreaterThan(total - all.length);
         expect(all.some((size) => size > share)).toBe(true);
       }),
     );

@@ -73,10 +73,10 @@ describe('sessionTranscript', () => {
     const messages = [says('user', 'q'), says('assistant', 'a'), says('user', 'more', 'u')];
     const transcriptOf = (trace_id: string) =>
       sessionTranscript({ messages, traces }, { trace_id, spans: [search] });
-    const [asked, answer, more] = ['[user]\n  q', '[assistant]\n  a', '[user]\n  more'];
-    expect(transcriptOf('t').split('\n\n')).toEqual([asked, ...CALLED, answer, more]);
-    expect(transcriptOf('u').split('\n\n')).toEqual([asked, answer, more, ...CALLED]);
-    expect(transcriptOf('v').split('\n\n')).toEqual([asked, answer, more]);
+    const [question, answer, more] = ['[user]\n  q', '[assistant]\n  a', '[user]\n  more'];
+    expect(transcriptOf('t').split('\n\n')).toEqual([question, ...CALLED, answer, more]);
+    expect(transcriptOf('u').split('\n\n')).toEqual([question, answer, more, ...CALLED]);
+    expect(transcriptOf('v').split('\n\n')).toEqual([question, answer, more]);
     expect(sessionTranscript({ traces }, { trace_id: 'u', spans: [search] }).split('\n\n')).toEqual(CALLED);
   });
 

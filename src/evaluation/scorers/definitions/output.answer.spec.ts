@@ -9,9 +9,9 @@ const numeric = (key: string) => ({
 });
 const questions = (...keys: string[]): Output => ({ type: 'questions', questions: keys.map(numeric) });
 
-const refusal = (output: Output, given: AnswerInput): unknown => {
+const refusal = (output: Output, input: AnswerInput): unknown => {
   try {
-    return scoreOfAnswer(output, given);
+    return scoreOfAnswer(output, input);
   } catch (error) {
     if (error instanceof Problem)
       return [error.status, ...(error.errors ?? []).map((one) => JSON.stringify(one))];

@@ -148,7 +148,7 @@ export class SubjectBuilder {
       trace && totalsOf(trace),
     ];
     if (!content || !budget.take(sizeOf(required))) return tooLarge(sourceOf(result));
-    const spanViews = trace && showSpans(trace, spans!, budget);
+    const views = trace && showSpans(trace, spans!, budget);
     const sessionId = sessionIdOf(target, trace, result);
     const session =
       sessionId === null ? null : await this.sessions.read(scope, sessionId, budget, prefetched);
@@ -159,7 +159,7 @@ export class SubjectBuilder {
         ...content,
         expected: result?.expected ?? null,
         metadata: result?.metadata ?? null,
-        trace: trace ? traceView(trace, spanViews, budget) : null,
+        trace: trace ? traceView(trace, views, budget) : null,
         session: sessionView,
       },
     };

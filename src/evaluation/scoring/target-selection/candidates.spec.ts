@@ -12,9 +12,9 @@ import {
 const traces = (count: number): TargetRef[] =>
   Array.from({ length: count }, (_, n) => ({ trace_id: `t${n}`, session_id: null }));
 
-const pagesOf = async (candidates: Candidates, wanted: number): Promise<TargetRef[][]> => {
+const pagesOf = async (candidates: Candidates, targetCount: number): Promise<TargetRef[][]> => {
   const pages: TargetRef[][] = [];
-  for await (const page of candidates.pages(wanted)) pages.push(page);
+  for await (const page of candidates.pages(targetCount)) pages.push(page);
   return pages;
 };
 

@@ -68,15 +68,15 @@ describe('CsvScanner', () => {
       }
     };
     fc.assert(
-      fc.property(text, places, (given, ends) => {
+      fc.property(text, places, (csv, ends) => {
         const theirs = attempt(
           () =>
-            parse(given, {
+            parse(csv, {
               record_delimiter: ['\r\n', '\n'],
               relax_column_count: true,
             }) as unknown as string[][],
         );
-        expect(attempt(() => scan(Buffer.from(given), ends).map(({ cells }) => cells))).toEqual(theirs);
+        expect(attempt(() => scan(Buffer.from(csv), ends).map(({ cells }) => cells))).toEqual(theirs);
       }),
       { numRuns: 5_000 },
     );

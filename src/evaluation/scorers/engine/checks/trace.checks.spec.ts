@@ -146,8 +146,8 @@ describe('checks of traces', () => {
       expect(scoreOf({ type: 'max_cost_usd', max: 0.5 }, { spans: [], cost_usd: 0.5 })).toBe(1);
       const spans = [span(0, { 'gen_ai.usage.cost': 0.2 }), span(1, { 'llm.cost.total': 0.4 }), span(2, {})];
       expect(scoreOf({ type: 'max_cost_usd', max: 0.5 }, { spans })).toBe(0);
-      const told = [...spans, span(3, { 'operation.cost': 0.3 })];
-      expect(scoreOf({ type: 'max_cost_usd', max: 0.7 }, { spans: told })).toBe(0);
+      const withCost = [...spans, span(3, { 'operation.cost': 0.3 })];
+      expect(scoreOf({ type: 'max_cost_usd', max: 0.7 }, { spans: withCost })).toBe(0);
     });
   });
 
@@ -176,8 +176,8 @@ describe('checks of traces', () => {
       { spans: [{ name: 'a', cost_usd: 0.1 }], cost_usd: null },
       'the cost of the trace is unknown',
     ],
-  ])('%j is an error, not a failure, if the trace lacks the data', (check, given, problem) => {
-    expect(outcome(check, { trace: given })).toEqual({ error: expect.stringContaining(problem) });
+  ])('%j is an error, not a failure, if the trace lacks the data', (check, trace, problem) => {
+    expect(outcome(check, { trace })).toEqual({ error: expect.stringContaining(problem) });
   });
 
   describe('a truncated trace', () => {

@@ -6,7 +6,7 @@ describe('personal data', () => {
   afterAll(() => runner.close());
 
   /** Returns the count of each kind that was found. */
-  const found = async (output: unknown): Promise<Record<string, unknown>> => {
+  const countsOf = async (output: unknown): Promise<Record<string, unknown>> => {
     const outcome = await runner.run({ output });
     if ('error' in outcome) throw new Error(outcome.error);
     const kinds = Object.entries(outcome.answers!).filter(([, count]) => count !== 0);
@@ -41,7 +41,7 @@ describe('personal data', () => {
     ['[2001:0db8:85a3:0000:0000:8a2e:0370:7334]', { ip_address: 1 }],
     ['SSN 536-90-4399', { us_social_security_number: 1 }],
   ])('is found in %j', async (output, kinds) => {
-    expect(await found(output)).toEqual(kinds);
+    expect(await countsOf(output)).toEqual(kinds);
   });
 
   it.each([
@@ -66,13 +66,13 @@ describe('personal data', () => {
     'ISBN 978-3-16-148410-0, EAN 4006381333931, 0042-1337-0001',
     '',
   ])('is not found in %j', async (output) => {
-    expect(await found(output)).toEqual({});
+    expect(await countsOf(output)).toEqual({});
   });
 
   it('is found at any depth of a JSON output', async () => {
     const output = { 'ada@example.com': [{ deep: ['call +442079460958'] }], card: 4111111111111111 };
-    expect(await found(output)).toEqual({ email: 1, phone_number: 1, card_number: 1 });
-    for (const none of [true, 42, [], {}]) expect(await found(none)).toEqual({});
+    expect(await countsOf(output)).toEqual({ email: 1, phone_number: 1, card_number: 1 });
+    for (const none of [true, 42, [], {}]) expect(await countsOf(none)).toEqual({});
   });
 
   it('has no score without an output', async () => {

@@ -25,11 +25,11 @@ describe('tool-call accuracy', () => {
   const runner = new SourceRunner(TOOL_CALL_ACCURACY);
   afterAll(() => runner.close());
 
-  const wanted = [
+  const expectedCalls = [
     { name: 'search', arguments: { q: 'a', filter: { year: 2024, tags: ['x', 'y'] } } },
     { name: 'mail', arguments: { to: 'c' } },
   ];
-  const [search, mail] = wanted.map(({ name, arguments: args }) => call(name, args)) as [object, object];
+  const [search, mail] = expectedCalls.map(({ name, arguments: args }) => call(name, args)) as [object, object];
 
   it.each<[string, object[], number]>([
     ['the same calls', [search, mail], 1],
@@ -62,7 +62,7 @@ describe('tool-call accuracy', () => {
     ['other tools', [call('lookup'), call('post')], 0],
     ['no calls', [CHAT], 0],
   ])('scores %s', async (_, spans, score) => {
-    expect(await runner.score({ expected: wanted, trace: traceOf(...spans) })).toBeCloseTo(score, 12);
+    expect(await runner.score({ expected: expectedCalls, trace: traceOf(...spans) })).toBeCloseTo(score, 12);
   });
 
   it('pairs calls of one tool by the most similar arguments', async () => {
@@ -131,12 +131,12 @@ describe('tool-call accuracy', () => {
     ['an expected call has no name', { expected: [{ arguments: {} }], trace: traceOf() }, 'must have a name'],
     [
       'there is neither a trace nor a call in the output',
-      { expected: wanted, output: 'done' },
+      { expected: expectedCalls, output: 'done' },
       'there is no trace',
     ],
     [
       'the trace is truncated',
-      { expected: wanted, trace: { spans: [search], is_truncated: true } },
+      { expected: expectedCalls, trace: { spans: [search], is_truncated: true } },
       'too large to be shown to a scorer in full',
     ],
     [
