@@ -108,8 +108,10 @@ describe('a log record in JSON', () => {
     [{}, null],
     [null, null],
   ])('has the body %j', (body, expected) => {
-    const found = decodeRecord({ body }).body;
-    expect(typeof found === 'object' && found !== null ? JSON.stringify(found) : found).toBe(expected);
+    const decoded = decodeRecord({ body }).body;
+    expect(typeof decoded === 'object' && decoded !== null ? JSON.stringify(decoded) : decoded).toBe(
+      expected,
+    );
   });
 
   it.each([

@@ -51,7 +51,7 @@ describe('a JSON trace request', () => {
   });
 
   it('ignores unknown members, which later versions may add', () => {
-    const known = request({ ...IDS, name: 'n' });
+    const expected = request({ ...IDS, name: 'n' });
     const more = { unknown: { deep: [1] }, entityRefs: [] };
     const body = {
       ...more,
@@ -63,7 +63,7 @@ describe('a JSON trace request', () => {
         },
       ],
     };
-    expect(decode(body)).toEqual(decode(known));
+    expect(decode(body)).toEqual(decode(expected));
   });
 
   it('accepts the original names of protobuf instead of lowerCamelCase', () => {

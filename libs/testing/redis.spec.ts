@@ -31,8 +31,8 @@ describe('TEST_REDIS_URL', () => {
 
   it('is ignored if no server responds there', async () => {
     process.env.TEST_REDIS_URL = 'redis://127.0.0.1:1';
-    const found = await findRedis();
-    expect(found?.url).not.toBe('redis://127.0.0.1:1');
-    await found?.stop();
+    const redis = await findRedis();
+    expect(redis?.url).not.toBe('redis://127.0.0.1:1');
+    await redis?.stop();
   });
 });

@@ -128,7 +128,9 @@ export function responseHeaders(raw: RawHeaders, status: number, canHaveTrailers
 /** Returns the trailers of an upstream's response that may be forwarded. */
 export const trailersOf = (raw: RawHeaders): [string, string][] => {
   const trailers = filtered(raw, (name) => !NOT_IN_TRAILERS.has(name));
-  return trailers.flatMap((name, at) => (at % 2 === 0 ? [[name, trailers[at + 1]!] as [string, string]] : []));
+  return trailers.flatMap((name, at) =>
+    at % 2 === 0 ? [[name, trailers[at + 1]!] as [string, string]] : [],
+  );
 };
 
 /** Returns the values of a header, joined with commas, or undefined. */

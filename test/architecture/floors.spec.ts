@@ -111,9 +111,9 @@ describe('the floors', () => {
   });
 
   it('list every area', () => {
-    const known = new Set([...FLOORS.flat(), ...COMPOSITION]);
+    const knownAreas = new Set([...FLOORS.flat(), ...COMPOSITION]);
     const areas = sources.flatMap((file) => areaOf(file) ?? []);
-    expect([...new Set(areas)].filter((area) => !known.has(area))).toEqual([]);
+    expect([...new Set(areas)].filter((area) => !knownAreas.has(area))).toEqual([]);
   });
 
   it('allow imports of lower floors only, through an area’s index', () => {

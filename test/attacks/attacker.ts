@@ -96,7 +96,12 @@ export class Attacker {
     return opened;
   }
 
-  private exchange(method: string, path: string, options: RequestOptions, keptBytes: number): Promise<Received> {
+  private exchange(
+    method: string,
+    path: string,
+    options: RequestOptions,
+    keptBytes: number,
+  ): Promise<Received> {
     const { host, port } = this.target;
     const { body, type = 'application/json', write, timeoutMs = TIMEOUT_MS } = options;
     return new Promise((resolve) => {

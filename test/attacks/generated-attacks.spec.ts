@@ -14,8 +14,8 @@ const targetsOf = (ids: Record<string, string>): Target[] =>
   Object.entries(committedDocument<Document>().paths).flatMap(([template, methods]) =>
     Object.entries(methods).flatMap(([name, { requestBody }]) => {
       // later requests to an archived resource would be rejected too early
-      const known = template.endsWith('/archive') ? {} : ids;
-      const path = template.replace(/\{(\w+)\}/g, (_, id: string) => known[id] ?? '1');
+      const parameters = template.endsWith('/archive') ? {} : ids;
+      const path = template.replace(/\{(\w+)\}/g, (_, id: string) => parameters[id] ?? '1');
       const types = requestBody ? Object.keys(requestBody.content) : [undefined];
       return types.map((type) => ({ method: name.toUpperCase(), path, ...(type && { type }) }));
     }),

@@ -67,8 +67,8 @@ function formOf(schema: Schema, value: object): string | undefined {
     return (
       required.every((member) => member in value) &&
       members.every(([member, own]) => {
-        const known = properties[member];
-        return known !== undefined && (known.enum === undefined || known.enum.includes(own));
+        const property = properties[member];
+        return property !== undefined && (property.enum === undefined || property.enum.includes(own));
       })
     );
   });

@@ -152,8 +152,8 @@ describe('conclusions after a random sequence of requests', () => {
     const scoresOf = (one: ExpectedExperiment, version: number): Map<string, number> => {
       const scores = new Map<string, number>();
       for (const [case_id, { clientScore }] of one.results) {
-        const found = version === 0 ? clientScore : one.hosted.get(`${case_id} ${version}`);
-        if (typeof found === 'number') scores.set(case_id, found);
+        const own = version === 0 ? clientScore : one.hosted.get(`${case_id} ${version}`);
+        if (typeof own === 'number') scores.set(case_id, own);
       }
       return scores;
     };
@@ -162,32 +162,32 @@ describe('conclusions after a random sequence of requests', () => {
       const query = `?baseline_experiment_id=${baseline.experiment_id}`;
       const { status, body } = await ok(api.get<ComparisonDto>(path(candidate, `/compare${query}`)), 200, 409);
       expect(status === 200).toBe(isFrozen(baseline));
-      const found = status === 200 ? body.scorers!.find((one) => one.scorer === SCORER) : undefined;
-      if (!found) return;
+      const comparison = status === 200 ? body.scorers!.find((one) => one.scorer === SCORER) : undefined;
+      if (!comparison) return;
       const sides = { candidate, baseline } as const;
       for (const side of ['candidate', 'baseline'] as const) {
-        const { mean, count, scored_count, scorer_version } = found[side];
+        const { mean, count, scored_count, scorer_version } = comparison[side];
         const scores = [...scoresOf(sides[side], scorer_version ?? 0).values()];
         // The mean of a side covers the scores of one version only.
         expect([side, scorer_version, count, scored_count]).toEqual([side, scorer_version, scores.length, scores.length]);
         if (count > 0) expect(mean).toBeCloseTo(scores.reduce((a, b) => a + b) / count, 12);
       }
-      const [own, other] = [found.candidate.scorer_version, found.baseline.scorer_version];
-      if (found.verdict === 'not_comparable') {
-        expect([found.difference, found.p_value, found.confidence_interval]).toEqual([null, null, null]);
+      const [own, other] = [comparison.candidate.scorer_version, comparison.baseline.scorer_version];
+      if (comparison.verdict === 'not_comparable') {
+        expect([comparison.difference, comparison.p_value, comparison.confidence_interval]).toEqual([null, null, null]);
         return;
       }
       // A comparison never mixes versions.
-      if (found.difference !== null) expect(own).toBe(other);
+      if (comparison.difference !== null) expect(own).toBe(other);
       for (const side of ['candidate', 'baseline'] as const) {
-        const { scorer_version } = found[side];
+        const { scorer_version } = comparison[side];
         const one = sides[side];
         for (const [case_id, { clientScore }] of one.results) {
           const versions = [...one.hosted.keys()].flatMap((key) =>
             key.startsWith(`${case_id} `) ? Number(key.split(' ')[1]) : [],
           );
           if (clientScore !== undefined) versions.push(0);
-          if (found[side].count > 0 && versions.length > 0) expect(versions).toContain(scorer_version ?? 0);
+          if (comparison[side].count > 0 && versions.length > 0) expect(versions).toContain(scorer_version ?? 0);
         }
       }
     }; // prettier-ignore
@@ -204,8 +204,8 @@ describe('conclusions after a random sequence of requests', () => {
       // Crashed cases without a score are never covered.
       const covered = [...candidate.results].filter(([case_id, { isFailed, clientScore }]) => {
         const version = check.scorer_version ?? 0;
-        const found = version === 0 ? clientScore : candidate.hosted.get(`${case_id} ${version}`);
-        return typeof found === 'number' || (found === null && !isFailed);
+        const own = version === 0 ? clientScore : candidate.hosted.get(`${case_id} ${version}`);
+        return typeof own === 'number' || (own === null && !isFailed);
       });
       expect(scored_count + null_count).toBe(covered.length);
       // A gate never passes below its coverage.

@@ -70,7 +70,9 @@ describe('a run of a judge', () => {
     await gate.holds(4);
     gate.release({ open: true });
     await end(on, runId);
-    expect((await on.on.resultsOf(runId)).map((one) => one.score_id)).toEqual(expect.arrayContaining(scoreIds));
+    expect((await on.on.resultsOf(runId)).map((one) => one.score_id)).toEqual(
+      expect.arrayContaining(scoreIds),
+    );
     // Only those four were requested again.
     expect(gate.requests).toHaveLength(12 + 4);
   }, 120_000);

@@ -48,8 +48,8 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
   const paused = async (rule: any): Promise<any> => {
     for (;;) {
       await rules.runDue();
-      const found = await rules.read(rule);
-      if (found.paused_until) return found;
+      const current = await rules.read(rule);
+      if (current.paused_until) return current;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   };
@@ -91,13 +91,13 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     await rules.seen(rule, 2);
     expect(await rules.scored(rule)).toEqual(first.sort());
     await traces(2);
-    const found = await paused(rule);
-    expect(found).toMatchObject({
+    const pausedRule = await paused(rule);
+    expect(pausedRule).toMatchObject({
       paused_until: midnight(),
       last_paused_at: expect.any(String),
       last_error: null,
     });
-    expect(found.seen_count).toBe(2);
+    expect(pausedRule.seen_count).toBe(2);
     expect(judge.requests).toHaveLength(2);
     for (const { max_cost_usd } of await rules.runs(rule)) expect(max_cost_usd).toBeLessThanOrEqual(2 * COST);
   });

@@ -61,9 +61,9 @@ describe('a scoring rule', () => {
     const arrivals = workers[0]!.get(TraceFeedRepository);
     const { read } = arrivals;
     const spy = jest.spyOn(arrivals, 'read').mockImplementationOnce(async (...args) => {
-      const found = await read.apply(arrivals, args);
+      const arrived = await read.apply(arrivals, args);
       await rules.patch(rule, change);
-      return found;
+      return arrived;
     });
     expect(await take(workers[0]!, rule)).toBe(false);
     spy.mockRestore();

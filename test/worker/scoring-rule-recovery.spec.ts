@@ -226,8 +226,8 @@ describe('a scoring rule', () => {
     for (const table of ['traces', 'score_results', 'score_targets', 'score_runs', 'scoring_rules']) {
       await inDatabase(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`);
     }
-    const known = await RulesFixture.create(app, () => workers);
-    await fill(app, known.on, await known.rule({ enabled: false }), 500);
+    const fixture = await RulesFixture.create(app, () => workers);
+    await fill(app, fixture.on, await fixture.rule({ enabled: false }), 500);
     await inDatabase('ANALYZE');
     const [rule, sessions] = [await rules.rule(), await rules.rule({ grain: 'session' })];
     await fill(app, rules.on, rule, STORED);

@@ -65,9 +65,11 @@ describe('AccountCache', () => {
   it('verifies a token once for concurrent requests', async () => {
     const cache = cacheFor(30);
     const verify = counting();
-    const found = await Promise.all(Array.from({ length: 10 }, () => cache.findPrincipal('token', verify)));
+    const principals = await Promise.all(
+      Array.from({ length: 10 }, () => cache.findPrincipal('token', verify)),
+    );
     expect(verify).toHaveBeenCalledTimes(1);
-    expect(new Set(found).size).toBe(1);
+    expect(new Set(principals).size).toBe(1);
   });
 
   it('drops the principals of an organization when one of its accounts changes, and no others', async () => {

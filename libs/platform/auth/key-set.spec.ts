@@ -33,8 +33,8 @@ describe("an issuer's keys", () => {
 
   it('are read once for concurrent tokens', async () => {
     const issuer = new Issuer([await keyOf('a')]);
-    const found = await Promise.all(Array.from({ length: 20 }, () => issuer.set.find('a', 'ES256')));
-    expect(new Set(found).size).toBe(1);
+    const keys = await Promise.all(Array.from({ length: 20 }, () => issuer.set.find('a', 'ES256')));
+    expect(new Set(keys).size).toBe(1);
     expect(issuer.readings).toBe(1);
   });
 
@@ -70,8 +70,8 @@ describe("an issuer's keys", () => {
     const issuer = new Issuer([await keyOf('a')]);
     await issuer.set.find('a', 'ES256');
     issuer.keys = [await keyOf('b')];
-    const found = await Promise.all(Array.from({ length: 5 }, () => issuer.set.find('b', 'ES256')));
-    expect(found.map(({ kid }) => kid)).toEqual(['b', 'b', 'b', 'b', 'b']);
+    const keys = await Promise.all(Array.from({ length: 5 }, () => issuer.set.find('b', 'ES256')));
+    expect(keys.map(({ kid }) => kid)).toEqual(['b', 'b', 'b', 'b', 'b']);
     expect(issuer.readings).toBe(2);
   });
 

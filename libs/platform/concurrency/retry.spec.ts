@@ -58,14 +58,19 @@ describe('the wait before a retry', () => {
     const attempts = fc.integer({ min: 1, max: 10_000 });
     const retryAfterMs = fc.double({ min: 0.001, max: 1e12, noNaN: true });
     fc.assert(
-      fc.property(attempts, retryAfterMs, fc.double({ min: 0.01, max: 1, noNaN: true }), (attempt, ms, chance) => {
-        const least = backOffMs(attempt, { retryAfterMs: ms, random: () => 0 });
-        const more = backOffMs(attempt, { retryAfterMs: ms, random: () => chance });
-        expect(least).toBe(ms);
-        expect(more).toBeGreaterThan(ms);
-        expect(more).toBeLessThanOrEqual(ms * 1.25 + 500);
-        expect(more - ms).toBeLessThanOrEqual(30_001);
-      }),
+      fc.property(
+        attempts,
+        retryAfterMs,
+        fc.double({ min: 0.01, max: 1, noNaN: true }),
+        (attempt, ms, chance) => {
+          const least = backOffMs(attempt, { retryAfterMs: ms, random: () => 0 });
+          const more = backOffMs(attempt, { retryAfterMs: ms, random: () => chance });
+          expect(least).toBe(ms);
+          expect(more).toBeGreaterThan(ms);
+          expect(more).toBeLessThanOrEqual(ms * 1.25 + 500);
+          expect(more - ms).toBeLessThanOrEqual(30_001);
+        },
+      ),
     );
   });
 

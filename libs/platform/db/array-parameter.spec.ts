@@ -41,8 +41,8 @@ describe('arrayParameter', () => {
 
   it('keeps bytes', async () => {
     const values = [Buffer.alloc(0), Buffer.from([0, 255, 92, 10]), Buffer.alloc(100_000, 1)];
-    const found = await roundTrip('bytea', [...values, null]);
-    expect(found).toEqual([...values.map((value) => `\\x${value.toString('hex')}`), null]);
+    const texts = await roundTrip('bytea', [...values, null]);
+    expect(texts).toEqual([...values.map((value) => `\\x${value.toString('hex')}`), null]);
   });
 
   it('keeps integers up to 2^53', async () => {
@@ -131,11 +131,11 @@ describe('arrayParameter', () => {
       { id: 'b', size: 1 },
       { id: 'a', size: null },
     ];
-    const found = await client.query(`SELECT ${columns.names}, $1 AS own FROM ${columns.from(2, 'input')}`, [
+    const result = await client.query(`SELECT ${columns.names}, $1 AS own FROM ${columns.from(2, 'input')}`, [
       'x',
       ...columns.parameters(rows),
     ]);
-    expect(found.rows).toEqual([
+    expect(result.rows).toEqual([
       { id: 'b', size: '1', own: 'x' },
       { id: 'a', size: null, own: 'x' },
     ]);
@@ -159,10 +159,10 @@ describe('arrayParameter', () => {
     await client.query('CREATE TABLE copied (id text, at timestamptz, day date)');
     const statement = client.query(from(`COPY copied (${columns.names}) FROM STDIN (FORMAT binary)`));
     await pipeline(columns.copyChunks(rows), statement);
-    const found = await client.query(
+    const result = await client.query(
       'SELECT id, (extract(epoch FROM at) * 1000000)::bigint AS at, day::text AS day FROM copied',
     );
-    expect(found.rows).toEqual(
+    expect(result.rows).toEqual(
       rows.map(({ id, at, day }) => ({ id, at: at === null ? null : String(at), day })),
     );
   });

@@ -41,9 +41,9 @@ describe('CopyRows', () => {
     const chunks = [...chunksOf(rows)];
     expect(chunks.length).toBeGreaterThan(3);
     await pipeline(Readable.from(chunks), client.query(from('COPY copied FROM STDIN (FORMAT binary)')));
-    const found = await client.query<{ big: string; small: number | null; words: string; bytes: Buffer }>(
+    const result = await client.query<{ big: string; small: number | null; words: string; bytes: Buffer }>(
       'SELECT * FROM copied',
     );
-    expect(found.rows.map((row) => [Number(row.big), row.small, row.words, row.bytes])).toEqual(rows);
+    expect(result.rows.map((row) => [Number(row.big), row.small, row.words, row.bytes])).toEqual(rows);
   });
 });

@@ -9,7 +9,9 @@ const differenceMax = (name: string): number =>
 
 /** Returns the detail for an unknown member, with a suggestion if a known name is similar. */
 export function unknownDetail(member: string, members: Iterable<string>): string {
-  const candidates = [...members].filter((name) => Math.abs(name.length - member.length) <= differenceMax(name));
+  const candidates = [...members].filter(
+    (name) => Math.abs(name.length - member.length) <= differenceMax(name),
+  );
   const near = candidates.length > 0 ? closest(member, candidates) : undefined;
   const isSimilar = near !== undefined && distance(member, near) <= differenceMax(near);
   return `is not a member of this body${isSimilar ? `. Did you mean \`${near}\`?` : ''}`;

@@ -50,11 +50,11 @@ class FakeNameServer {
 }
 
 function nameIn(labels: Buffer): string {
-  const found: string[] = [];
+  const nameLabels: string[] = [];
   for (let at = 0; at < labels.length; at += labels[at]! + 1) {
-    found.push(labels.toString('latin1', at + 1, at + 1 + labels[at]!));
+    nameLabels.push(labels.toString('latin1', at + 1, at + 1 + labels[at]!));
   }
-  return found.join('.').toLowerCase();
+  return nameLabels.join('.').toLowerCase();
 }
 
 function answerTo(question: Buffer, address: Buffer | undefined): Buffer {

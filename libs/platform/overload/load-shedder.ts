@@ -182,7 +182,8 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
     }
     serviceRequest.verified = (verified) => {
       // a closed response has already released its lease
-      const newLease = response.closed || response.destroyed ? undefined : this.inFlight.tryAcquire(verified, 1);
+      const newLease =
+        response.closed || response.destroyed ? undefined : this.inFlight.tryAcquire(verified, 1);
       if (!newLease) return;
       lease.release();
       lease = newLease;

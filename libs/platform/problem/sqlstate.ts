@@ -139,5 +139,7 @@ export function problemOfDatabaseError(error: unknown): Problem | null {
   const isConnectionLost =
     (typeof code === 'string' && SOCKET_CODES.has(code)) ||
     (typeof message === 'string' && LOST_CONNECTION.test(message));
-  return isConnectionLost ? new Problem(UNREACHABLE.code, UNREACHABLE.detail, { headers: RETRY, cause: error }) : null;
+  return isConnectionLost
+    ? new Problem(UNREACHABLE.code, UNREACHABLE.detail, { headers: RETRY, cause: error })
+    : null;
 }

@@ -184,7 +184,9 @@ describeWithS3('a bucket that fails', (createBucket) => {
     await closed.close();
     const closedStorage = new S3Storage(parseS3Url(bucket.url(endpoint)), { limitBytes: 1 });
     await expect(closedStorage.check()).rejects.toMatchObject(UNAVAILABLE);
-    await expect(closedStorage.write(newKey(), streamOf(Buffer.from('x')))).rejects.toMatchObject(UNAVAILABLE);
+    await expect(closedStorage.write(newKey(), streamOf(Buffer.from('x')))).rejects.toMatchObject(
+      UNAVAILABLE,
+    );
     await expect(contentOf(closedStorage.read(newKey(), 1))).rejects.toMatchObject(UNAVAILABLE);
     await expect(closedStorage.delete(newKey())).rejects.toMatchObject(UNAVAILABLE);
     closedStorage.close();

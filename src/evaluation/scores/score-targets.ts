@@ -85,7 +85,8 @@ export class TargetDirectory {
     const ofAgents = await this.agents.lastMessages(scope, ids);
     const sessionIds = new Set([...stored.map((session) => session.session_id), ...ofAgents.keys()]);
     const rest = ids.filter((id) => !sessionIds.has(id));
-    for (const { session_id } of await this.results.newestOfSessions(scope, rest)) sessionIds.add(session_id!);
+    for (const { session_id } of await this.results.newestOfSessions(scope, rest))
+      sessionIds.add(session_id!);
     return sessionIds;
   }
 }

@@ -180,7 +180,9 @@ describe('toChatRequest', () => {
 
   it('names the member that a chat completion cannot express', () => {
     const content = (...blocks: unknown[]) => ({ messages: [{ role: 'user', content: blocks }] });
-    const assistantMessage = (...blocks: unknown[]) => ({ messages: [{ role: 'assistant', content: blocks }] });
+    const assistantMessage = (...blocks: unknown[]) => ({
+      messages: [{ role: 'assistant', content: blocks }],
+    });
     for (const [pointer, members] of [
       ['/mcp_servers', { mcp_servers: [] }],
       ['/container', { container: 'c' }],

@@ -64,8 +64,8 @@ describe('the meaning of a span', () => {
   });
 
   it.each(ATTRIBUTES)('reads $field from $name alone', ({ field, name, where }) => {
-    const found = meaning({ [name]: 1, ...(where && { [where.name]: where.is }) })[field];
-    expect([1, '1']).toContain(found);
+    const value = meaning({ [name]: 1, ...(where && { [where.name]: where.is }) })[field];
+    expect([1, '1']).toContain(value);
   });
 
   it.each(ATTRIBUTES.filter(({ where }) => where))(

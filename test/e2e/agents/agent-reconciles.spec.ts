@@ -56,8 +56,8 @@ describe('reconciling an app with agents', () => {
       max_step_count: 50,
       sync_state: 'synced',
     });
-    const found = await on.editor.post('/registry/v1/search', { query: 'planner', mode: 'keyword' });
-    expect(found.body.items.map((one: { id: string }) => one.id)).toContain(planner!.agent_id);
+    const search = await on.editor.post('/registry/v1/search', { query: 'planner', mode: 'keyword' });
+    expect(search.body.items.map((one: { id: string }) => one.id)).toContain(planner!.agent_id);
   });
 
   it('writes one version per change, and nothing without a change', async () => {

@@ -167,8 +167,8 @@ describe('selecting among many sessions of agents', () => {
       [one.session(1), other.session(2)],
     ]);
     await trace(one.session(1), ago(0));
-    const found = await selected(scorer, { agent_ids, limit: 4 });
-    expect([found[0], found.slice(1, 2), found.slice(2).sort()]).toEqual([
+    const sessionIds = await selected(scorer, { agent_ids, limit: 4 });
+    expect([sessionIds[0], sessionIds.slice(1, 2), sessionIds.slice(2).sort()]).toEqual([
       other.session(1),
       [one.session(2)],
       [one.session(3), other.session(3)].sort(),

@@ -26,8 +26,8 @@ describe('an annotation queue of 10,000 items that the statistics do not know', 
     }
     // The statistics know only a small queue.
     const small = await AnnotationFixture.open(app);
-    const known = await small.queue(await small.scorer(), { trace_ids: await small.traces(3) });
-    await small.score(known, await small.claim(known));
+    const smallQueue = await small.queue(await small.scorer(), { trace_ids: await small.traces(3) });
+    await small.score(smallQueue, await small.claim(smallQueue));
     await app.database.query('ANALYZE');
 
     on = await AnnotationFixture.open(app);

@@ -160,8 +160,8 @@ describe('an annotation queue', () => {
     ['another workspace', { workspace_id: 'wsp_x' }, ['/workspace_id']],
   ])('is rejected for %s (400)', async (_, fields, pointers) => {
     const scorer_ids = [(await on.scorer()).scorer_id];
-    const known = { scorer_ids, source: { filters: [] } };
-    expect(await outcomeOf({ ...known, ...fields })).toEqual([400, 'invalid_request', ...pointers]);
+    const validBody = { scorer_ids, source: { filters: [] } };
+    expect(await outcomeOf({ ...validBody, ...fields })).toEqual([400, 'invalid_request', ...pointers]);
   });
 
   it('is rejected for an unknown filter field (422)', async () => {
@@ -204,8 +204,8 @@ describe('an annotation queue', () => {
       ['/source/experiment_id', { source: { experiment_id: 'exp_x' } }],
     ];
     for (const [pointer, fields] of cases) {
-      const known = { scorer_ids: [scorer_id], source: { trace_ids: [own] } };
-      expect(await outcomeOf({ ...known, ...fields })).toEqual([404, 'not_found', pointer]);
+      const validBody = { scorer_ids: [scorer_id], source: { trace_ids: [own] } };
+      expect(await outcomeOf({ ...validBody, ...fields })).toEqual([404, 'not_found', pointer]);
     }
     const queue = await stranger.queue(theirs, { trace_ids: [theirTrace] });
     const item = await stranger.claim(queue);

@@ -85,12 +85,12 @@ describe('a comparison of large experiments', () => {
     await fill(space, app.database, baseline, 10_000, `jsonb_build_object('s', ${spread(0.6180339887)})`);
     const scores = `jsonb_build_object('s', ${spread(0.4142135623)} + 0.02)`;
     await fill(space, app.database, candidate, 10_000, scores);
-    const found = byScorer(await compared(space, candidate, baseline, { limit: '0' }), 's');
-    expect(found.difference).toBeCloseTo(0.02, 3);
+    const comparison = byScorer(await compared(space, candidate, baseline, { limit: '0' }), 's');
+    expect(comparison.difference).toBeCloseTo(0.02, 3);
     // The difference of two uniform scores has a variance of 1/6, so the mean has a standard error of 0.0041.
-    expect(found.confidence_interval!.lower).toBeCloseTo(0.02 - 1.96 * Math.sqrt(1 / 60_000), 3);
-    expect(found.confidence_interval!.upper).toBeCloseTo(0.02 + 1.96 * Math.sqrt(1 / 60_000), 3);
-    expect([found.p_value, found.verdict]).toEqual([0.0001, 'improved']);
+    expect(comparison.confidence_interval!.lower).toBeCloseTo(0.02 - 1.96 * Math.sqrt(1 / 60_000), 3);
+    expect(comparison.confidence_interval!.upper).toBeCloseTo(0.02 + 1.96 * Math.sqrt(1 / 60_000), 3);
+    expect([comparison.p_value, comparison.verdict]).toEqual([0.0001, 'improved']);
   });
 
   describe('with more scorers than a summary has', () => {

@@ -27,19 +27,19 @@ describe('a comparison of the cases that two experiments share', () => {
     const baseline = await experimentOf(space, trials([0.5, 0.5, 0.5]));
     const candidate = await experimentOf(space, trials([0.8, 0.8, 0.4]));
     const body = await compared(space, candidate, baseline, { limit: '2' });
-    const found = byScorer(body, 's');
+    const comparison = byScorer(body, 's');
     expect(body.totals).toMatchObject({ cases: 3, cases_shared: 3 });
-    expect(found.candidate.count).toBe(60);
-    expect(found.candidate.mean).toBeCloseTo(2 / 3, 12);
-    expect([found.cases, found.improved, found.regressed]).toEqual([3, 2, 1]);
-    expect(found.difference).toBeCloseTo(0.5 / 3, 12);
+    expect(comparison.candidate.count).toBe(60);
+    expect(comparison.candidate.mean).toBeCloseTo(2 / 3, 12);
+    expect([comparison.cases, comparison.improved, comparison.regressed]).toEqual([3, 2, 1]);
+    expect(comparison.difference).toBeCloseTo(0.5 / 3, 12);
     // With all signs of 0.3, 0.3 and -0.1, four of eight sums are at least as far from 0 as 0.5. Sixty independent
     // results would have been significant.
-    expect(found.p_value).toBe(0.5);
-    expect(found.verdict).toBe('inconclusive');
+    expect(comparison.p_value).toBe(0.5);
+    expect(comparison.verdict).toBe('inconclusive');
     // The interval of three cases spans from the regressed case to the improved cases.
-    expect(found.confidence_interval!.lower).toBeCloseTo(-0.1, 9);
-    expect(found.confidence_interval!.upper).toBeCloseTo(0.3, 9);
+    expect(comparison.confidence_interval!.lower).toBeCloseTo(-0.1, 9);
+    expect(comparison.confidence_interval!.upper).toBeCloseTo(0.3, 9);
     const [worst] = body.cases.items;
     expect([worst!.key, worst!.candidate_count, worst!.candidate.length]).toEqual(['group 2', 20, 20]);
     expect(worst!.candidate.map((one) => one.trial_index)).toEqual([...Array(20).keys()]);
@@ -56,10 +56,10 @@ describe('a comparison of the cases that two experiments share', () => {
       { case_id: 'g', scores: { s: 0.25 } },
       { case_id: 'h', scores: { s: 1 } },
     ]);
-    const found = byScorer(await compared(space, candidate, baseline), 's');
+    const comparison = byScorer(await compared(space, candidate, baseline), 's');
     // Null and absent scores are missing. Counted as 0, they would lower g to 0.33 and make h a regression.
-    expect(found).toMatchObject({ difference: 0.75, cases: 1, improved: 1, regressed: 0, missing: 1 });
-    expect(found.candidate).toMatchObject({ mean: 1, count: 1 });
+    expect(comparison).toMatchObject({ difference: 0.75, cases: 1, improved: 1, regressed: 0, missing: 1 });
+    expect(comparison.candidate).toMatchObject({ mean: 1, count: 1 });
   });
 
   it('pairs results by trial_group, else by dataset_record_id, else by case_id', async () => {

@@ -67,9 +67,9 @@ export async function compared(
 
 /** Returns the part of a comparison for one scorer. */
 export function byScorer({ scorers }: ComparisonDto, name: string): ScorerComparisonDto {
-  const found = scorers?.find((one) => one.scorer === name);
-  if (!found) throw new Error(`the comparison has no scorer ${name}`);
-  return found;
+  const comparison = scorers?.find((one) => one.scorer === name);
+  if (!comparison) throw new Error(`the comparison has no scorer ${name}`);
+  return comparison;
 }
 
 /** Inserts results into an experiment. `scores` and `output` are SQL expressions of the number `n` of the result. */

@@ -58,8 +58,8 @@ describe('conclusions from scores', () => {
     it('identical outputs, scored by a stricter version, do not look like a regression', async () => {
       const baseline = await completed(space, scoredBy(1, better));
       const candidate = await completed(space, scoredBy(2, worse));
-      const found = byScorer(await compared(space, candidate, baseline), 'exact');
-      expect(found).toMatchObject({
+      const comparison = byScorer(await compared(space, candidate, baseline), 'exact');
+      expect(comparison).toMatchObject({
         candidate: { mean: 0, scorer_version: 2 },
         baseline: { mean: 1, scorer_version: 1 },
         verdict: 'not_comparable',
@@ -86,8 +86,8 @@ describe('conclusions from scores', () => {
       const baseline = await completed(space, scoredBy(1, better));
       const candidate = await completed(space, scoredBy(2, worse));
       const query = { allow_version_mismatch: 'true' };
-      const found = byScorer(await compared(space, candidate, baseline, query), 'exact');
-      expect(found).toMatchObject({ verdict: 'regressed', difference: -1, reason: null });
+      const comparison = byScorer(await compared(space, candidate, baseline, query), 'exact');
+      expect(comparison).toMatchObject({ verdict: 'regressed', difference: -1, reason: null });
       const allowed = { baseline_experiment_id: baseline, rules, allow_version_mismatch: true };
       expect((await gate(candidate, allowed)).checks[1]).toMatchObject({ status: 'failed', actual: -1 });
     });
@@ -95,8 +95,8 @@ describe('conclusions from scores', () => {
     it('scores with a version are not compared with scores without one', async () => {
       const baseline = await completed(space, scoredBy(null, better));
       const candidate = await completed(space, scoredBy(1, better));
-      const found = byScorer(await compared(space, candidate, baseline), 'exact');
-      expect(found).toMatchObject({ verdict: 'not_comparable', difference: null });
+      const comparison = byScorer(await compared(space, candidate, baseline), 'exact');
+      expect(comparison).toMatchObject({ verdict: 'not_comparable', difference: null });
       const plain = byScorer(await compared(space, baseline, await completed(space, scoredBy(null, worse))), 'exact');
       expect(plain).toMatchObject({ verdict: 'improved', candidate: { scorer_version: null }, reason: null });
     }); // prettier-ignore
@@ -105,8 +105,8 @@ describe('conclusions from scores', () => {
       const baseline = await completed(space, scoredBy(1, better));
       const mixed = [...scoredBy(2, worse).slice(0, 5), ...scoredBy(1, better).slice(5)];
       const candidate = await experimentOf(space, mixed);
-      const found = byScorer(await compared(space, candidate, baseline), 'exact');
-      expect(found).toMatchObject({
+      const ownComparison = byScorer(await compared(space, candidate, baseline), 'exact');
+      expect(ownComparison).toMatchObject({
         verdict: 'not_comparable',
         difference: null,
         reason: expect.stringMatching(/candidate mixes versions.*5 results/),
@@ -140,9 +140,9 @@ describe('conclusions from scores', () => {
       await space.evaluator.post(`/eval/v1/scorers/${first}/archive`);
       const second = await scorerOf();
       const candidate = await completed(space, scored(second, 1));
-      const found = byScorer(await compared(space, candidate, baseline), 'exact');
+      const comparison = byScorer(await compared(space, candidate, baseline), 'exact');
       const reason = expect.stringContaining([first, second].sort().join(', ')) as string;
-      expect(found).toMatchObject({ verdict: 'not_comparable', difference: null, reason });
+      expect(comparison).toMatchObject({ verdict: 'not_comparable', difference: null, reason });
       const rules = [{ scorer: 'exact', min_mean: 0, max_regression: 1 }];
       const { checks } = await gate(candidate, { baseline_experiment_id: baseline, rules });
       expect(checks).toMatchObject([{ status: 'passed' }, { status: 'failed', reason }]);
@@ -161,9 +161,9 @@ describe('conclusions from scores', () => {
       const [one, two] = await versions('input,expected', ['a,1', 'b,2'], ['new,0', 'a,1', 'b,2']);
       const baseline = await completed(space, casesOfRows([1, 0]), one);
       const candidate = await completed(space, casesOfRows([1, 0, 1]), two);
-      const found = byScorer(await compared(space, candidate, baseline), 'exact');
+      const comparison = byScorer(await compared(space, candidate, baseline), 'exact');
       const reason = expect.stringMatching(/CSV version 2.*version 1.*`id` column/) as string;
-      expect(found).toMatchObject({ verdict: 'not_comparable', difference: null, reason });
+      expect(comparison).toMatchObject({ verdict: 'not_comparable', difference: null, reason });
       const rules = [{ scorer: 'exact', max_regressed_cases: 0 }];
       const refused = await gate(candidate, { baseline_experiment_id: baseline, rules });
       expect(refused.checks[0]).toMatchObject({ kind: 'max_regressed_cases', status: 'failed', reason });
@@ -177,8 +177,8 @@ describe('conclusions from scores', () => {
         Object.entries(scores).map(([case_id, exact]) => ({ case_id, scores: { exact } }));
       const baseline = await completed(space, of({ a: 1, b: 0 }), one);
       const candidate = await completed(space, of({ new: 1, a: 0, b: 1 }), two);
-      const found = byScorer(await compared(space, candidate, baseline), 'exact');
-      expect(found).toMatchObject({ improved: 1, regressed: 1, reason: null });
+      const comparison = byScorer(await compared(space, candidate, baseline), 'exact');
+      expect(comparison).toMatchObject({ improved: 1, regressed: 1, reason: null });
     });
 
     const casesOfRows = (scores: number[]): Fields[] =>

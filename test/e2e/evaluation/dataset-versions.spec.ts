@@ -69,8 +69,8 @@ describe('a CSV version of a dataset', () => {
       });
       const read = await space.viewer.get<DatasetVersion>(`${versionsOf(id)}/1`);
       expect([read.body, read.headers.get('etag')]).toEqual([answer.body, '"1"']);
-      const known = await space.viewer.get(`${versionsOf(id)}/1`, { 'if-none-match': '"1"' });
-      expect(known.status).toBe(304);
+      const notModified = await space.viewer.get(`${versionsOf(id)}/1`, { 'if-none-match': '"1"' });
+      expect(notModified.status).toBe(304);
       expect(await space.list<DatasetVersion>(versionsOf(id))).toEqual([answer.body]);
     });
 

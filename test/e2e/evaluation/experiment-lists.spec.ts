@@ -34,7 +34,10 @@ describe('experiments in a list', () => {
     expect(await matches('')).toEqual(['frozen words', 'all', 'base']);
     for (const [name, value] of Object.entries(all)) {
       expect([name, await matches(`${name}=${value}`)]).toEqual([name, ['frozen words', 'all']]);
-      expect([name, await matches(`${name}=${name === 'subject_kind' ? 'harness' : 'x'}`)]).toEqual([name, []]);
+      expect([name, await matches(`${name}=${name === 'subject_kind' ? 'harness' : 'x'}`)]).toEqual([
+        name,
+        [],
+      ]);
     }
     expect(await matches('experiment_status=running')).toEqual(['all', 'base']);
     expect(await matches('experiment_status=failed')).toEqual(['frozen words']);

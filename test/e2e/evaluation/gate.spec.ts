@@ -59,20 +59,20 @@ describe('the gate of an experiment', () => {
       [{ max_regression: 0.15, confident: true }, false, -0.16],
       [{ min_count: 50, confident: true }, true, 50],
     ])('%j, which passes: %s', async (rule, passed, actual) => {
-      const found = await check(candidate, rule, baseline);
-      expect(found).toMatchObject({ scorer: 's', rule: 0, status: passed ? 'passed' : 'failed' });
-      expect(found.actual).toBeCloseTo(actual, 12);
+      const checked = await check(candidate, rule, baseline);
+      expect(checked).toMatchObject({ scorer: 's', rule: 0, status: passed ? 'passed' : 'failed' });
+      expect(checked.actual).toBeCloseTo(actual, 12);
       const kind = Object.keys(rule)[0]!;
-      expect(found.kind).toBe(kind);
-      expect(found.bound).toBe(kind === 'max_regression' && rule[kind] !== 0 ? -Number(rule[kind]) : rule[kind]);
-      expect(found.confident).toBe(rule.confident === true && kind !== 'min_count');
+      expect(checked.kind).toBe(kind);
+      expect(checked.bound).toBe(kind === 'max_regression' && rule[kind] !== 0 ? -Number(rule[kind]) : rule[kind]);
+      expect(checked.confident).toBe(rule.confident === true && kind !== 'min_count');
     }); // prettier-ignore
 
     it('against the same interval that the comparison has', async () => {
-      const found = await check(candidate, { max_regression: 1, confident: true }, baseline);
+      const checked = await check(candidate, { max_regression: 1, confident: true }, baseline);
       const { confidence_interval } = byScorer(await compared(space, candidate, baseline), 's');
-      expect(found.confidence_interval).toEqual(confidence_interval);
-      expect(found.estimate).toBeCloseTo(-0.06, 12);
+      expect(checked.confidence_interval).toEqual(confidence_interval);
+      expect(checked.estimate).toBeCloseTo(-0.06, 12);
     });
 
     it('every bound of every rule, and fails if one fails', async () => {
@@ -114,8 +114,8 @@ describe('the gate of an experiment', () => {
         'No case has a score by this scorer in both experiments.',
       ],
     ])('a scorer without scores as a failure: %j', async (rule, reason) => {
-      const found = await check(candidate, { scorer: 'misspelt', ...rule }, baseline);
-      expect(found).toMatchObject({ status: 'failed', reason, actual: rule.min_count === undefined ? null : 0 });
+      const checked = await check(candidate, { scorer: 'misspelt', ...rule }, baseline);
+      expect(checked).toMatchObject({ status: 'failed', reason, actual: rule.min_count === undefined ? null : 0 });
     }); // prettier-ignore
   });
 

@@ -245,8 +245,8 @@ export class GeneratedBodies {
     objects: Objects,
     wholes: Record<string, string[]>,
   ): fc.Arbitrary<Generated> {
-    const known = { ...this.knownOf(objects), ...KNOWN_OF[operationId]?.(objects) };
-    const values = new GeneratedValues(this.document.components.schemas, known);
+    const knownValues = { ...this.knownOf(objects), ...KNOWN_OF[operationId]?.(objects) };
+    const values = new GeneratedValues(this.document.components.schemas, knownValues);
     const inQuery = optionsOf(
       Object.fromEntries(options.map(({ name, schema = {} }) => [name, schema])),
       values,

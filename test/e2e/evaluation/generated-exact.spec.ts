@@ -68,8 +68,8 @@ describe('generated free-form values', () => {
           records.map(() => 201),
         ]);
         const stored = items.map((item) => item.slice(1, -1));
-        const expectStored = (found: string): void => {
-          for (const content of stored) expect(found).toContain(content);
+        const expectStored = (actual: string): void => {
+          for (const content of stored) expect(actual).toContain(content);
         };
         expectStored(await space.text(`${dataset}/records?limit=500`));
         const exported = await space.text(`${dataset}/records/export?format=jsonl`);
@@ -82,10 +82,10 @@ describe('generated free-form values', () => {
         const patched = await space.send('PATCH', first, { label: '"x"', metadata: '{"added":1}' });
         expect(patched.status).toBe(200);
         const { input, expected, metadata } = records[0]!;
-        const found = await space.text(first);
-        expect(found).toContain(`"input":${input},"expected":${expected}`);
+        const actual = await space.text(first);
+        expect(actual).toContain(`"input":${input},"expected":${expected}`);
         // a member that the value has itself keeps its place
-        if (!metadata.includes('"added":')) expect(found).toContain(`"metadata":${metadata.slice(0, -1)}`);
+        if (!metadata.includes('"added":')) expect(actual).toContain(`"metadata":${metadata.slice(0, -1)}`);
       }),
       { numRuns: RUNS },
     );

@@ -74,11 +74,11 @@ export class GeneratedValues {
 
   /** Mostly values that match a schema. */
   of(schema: Schema, name = '', depth = 0): fc.Arbitrary<unknown> {
-    const known = this.known[name];
+    const knownValues = this.known[name];
     const fitting = this.fitting(this.resolved(schema), depth);
     return fc.oneof(
-      { weight: 12, arbitrary: known ? fc.constantFrom(...known) : fitting },
-      { weight: known ? 1 : 0, arbitrary: fitting },
+      { weight: 12, arbitrary: knownValues ? fc.constantFrom(...knownValues) : fitting },
+      { weight: knownValues ? 1 : 0, arbitrary: fitting },
       { weight: 1, arbitrary: ANYTHING },
     );
   }
@@ -159,9 +159,9 @@ export class GeneratedValues {
 
   /** A copy of an example that refers to existing objects. */
   private withKnown(example: unknown, chosen: number, name = ''): unknown {
-    const known = this.known[name] ?? [];
-    if (/_ids?$/.test(name) && known.length > 0) return structuredClone(known[0]);
-    if (name === 'name' && known.length > 0) return known[chosen % known.length];
+    const knownValues = this.known[name] ?? [];
+    if (/_ids?$/.test(name) && knownValues.length > 0) return structuredClone(knownValues[0]);
+    if (name === 'name' && knownValues.length > 0) return knownValues[chosen % knownValues.length];
     if (Array.isArray(example)) return example.map((one) => this.withKnown(one, chosen));
     if (typeof example !== 'object' || example === null) return example;
     return Object.fromEntries(

@@ -164,10 +164,10 @@ describe('concurrent human scores', () => {
     it('are in the uploaded results if they came first', async () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
-      const known = await newResult({ trace_id });
+      const earlier = await newResult({ trace_id });
       const { experiment_id } = await on.space.experiment();
       const lock = await hold(app, 'SELECT 1 FROM results WHERE result_id = $1 FOR UPDATE', [
-        known.result_id,
+        earlier.result_id,
       ]);
       const scored = on.score(scorer, { trace_id, score: 3 });
       await untilWaiting(app, 1);
@@ -185,11 +185,11 @@ describe('concurrent human scores', () => {
       const scorer = await on.scorer(STARS);
       const trace_id = newTraceId();
       const session_id = 'talk';
-      const known = await newResult({ trace_id, session_id });
+      const earlier = await newResult({ trace_id, session_id });
       await on.score(scorer, { session_id, score: 1 });
       const [slow, quick] = [await on.space.experiment(), await on.space.experiment()];
       const finalizing = await hold(app, 'SELECT 1 FROM experiments WHERE experiment_id = $1 FOR UPDATE', [
-        known.experiment_id,
+        earlier.experiment_id,
       ]);
       const scored = on.score(scorer, { trace_id, score: 3 }, bob);
       await untilWaiting(app, 1);
@@ -201,7 +201,7 @@ describe('concurrent human scores', () => {
       expect([(await first).scores, second.scores]).toEqual([{ [scorer.name]: 1 }, { [scorer.name]: 1 }]);
       await finalizing.rollback();
       await scored;
-      for (const result of [known, await first, second]) {
+      for (const result of [earlier, await first, second]) {
         expect((await on.result(result)).scores).toEqual({ [scorer.name]: 2 });
       }
     });

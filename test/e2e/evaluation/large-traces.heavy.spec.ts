@@ -66,40 +66,40 @@ describe('a very large trace', () => {
     }
 
     async function pages(traceId: string, query = ''): Promise<SpanPage[]> {
-      const found = [await page(traceId, query)];
+      const all = [await page(traceId, query)];
       const sort = query.includes('sort=-started_at') ? '&sort=-started_at' : '';
-      for (let next = found[0]!.next; next !== null; next = found.at(-1)!.next) {
-        found.push(await page(traceId, `${sort}&cursor=${next}`));
+      for (let next = all[0]!.next; next !== null; next = all.at(-1)!.next) {
+        all.push(await page(traceId, `${sort}&cursor=${next}`));
       }
-      return found;
+      return all;
     }
 
     const named = (count: number): string[] => Array.from({ length: count }, (_, index) => `step ${index}`);
-    const namesOf = (found: SpanPage[]): string[] => found.flatMap(({ names }) => names);
+    const namesOf = (spanPages: SpanPage[]): string[] => spanPages.flatMap(({ names }) => names);
 
     it('if many small spans share a large resource, in either order', async () => {
       const traceId = await send(spansOf(70), { 'service.name': 'shop', blob: 'x'.repeat(MIB) });
-      const found = await pages(traceId);
-      expect(namesOf(found)).toEqual(named(70));
-      expect(found).toHaveLength(24); // three spans in each
-      for (const { bytes } of found) expect(bytes).toBeLessThan(4 * MIB);
+      const spanPages = await pages(traceId);
+      expect(namesOf(spanPages)).toEqual(named(70));
+      expect(spanPages).toHaveLength(24); // three spans in each
+      for (const { bytes } of spanPages) expect(bytes).toBeLessThan(4 * MIB);
       expect(namesOf(await pages(traceId, '&sort=-started_at'))).toEqual(named(70).reverse());
     });
 
     it('if the spans are large, even after an offset', async () => {
       const spans = spansOf(36, { blob: 'x'.repeat(MIB) });
       for (let start = 0; start < spans.length; start += 12) await send(spans.slice(start, start + 12));
-      const found = await pages(spans[0]!.traceId, '&offset=2');
-      expect(namesOf(found)).toEqual(named(36).slice(2));
-      expect(found).toHaveLength(12); // three spans in each
-      for (const { bytes } of found) expect(bytes).toBeLessThan(4 * MIB);
+      const spanPages = await pages(spans[0]!.traceId, '&offset=2');
+      expect(namesOf(spanPages)).toEqual(named(36).slice(2));
+      expect(spanPages).toHaveLength(12); // three spans in each
+      for (const { bytes } of spanPages) expect(bytes).toBeLessThan(4 * MIB);
     });
 
     it('that contain at least one span, however large', async () => {
       // The limit assumes that JSON escapes each character with six.
       const spans = spansOf(2).map((span) => ({ ...span, name: span.name + 'n'.repeat(6 * MIB) }));
-      const found = await pages(await send(spans));
-      expect(found.map(({ names }) => names.map((name) => name.slice(0, 6)))).toEqual([
+      const spanPages = await pages(await send(spans));
+      expect(spanPages.map(({ names }) => names.map((name) => name.slice(0, 6)))).toEqual([
         ['step 0'],
         ['step 1'],
       ]);

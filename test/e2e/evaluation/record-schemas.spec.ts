@@ -64,16 +64,16 @@ describe('records of a dataset with schemas', () => {
     expect((await patch(id, {})).status).toBe(200);
     expect(outcome(await patch(id, { label: 'seen', input: 'free' }))).toEqual([200, undefined]);
     expect((await patch(id, { input: 'other' })).status).toBe(400);
-    const known = { external_id: 'known', input: 'free' };
+    const existing = { external_id: 'known', input: 'free' };
     await patch(id, { external_id: 'known' });
     const writing = async (items: object[], on_conflict: string) =>
       statuses(await bulk(items, { on_conflict }));
-    expect(await writing([known, { input: 'free' }], 'skip')).toEqual([200, 400]);
-    const changed = { ...known, label: 'changed' };
-    expect(await writing([changed, { ...known, external_id: 'new' }], 'update')).toEqual([200, 400]);
+    expect(await writing([existing, { input: 'free' }], 'skip')).toEqual([200, 400]);
+    const changed = { ...existing, label: 'changed' };
+    expect(await writing([changed, { ...existing, external_id: 'new' }], 'update')).toEqual([200, 400]);
     expect((await read(id)).body).toMatchObject({ input: 'free', label: 'changed' });
     // A rejected item does not reserve its external_id, so the second item gets it.
-    expect(await writing([{ ...known, input: 1 }, known], 'update')).toEqual([400, 200]);
+    expect(await writing([{ ...existing, input: 1 }, existing], 'update')).toEqual([400, 200]);
     await space.editor.patch(path, { input_schema: null });
     expect((await patch(id, { input: 'other' })).status).toBe(200);
   });

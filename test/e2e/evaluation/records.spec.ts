@@ -73,8 +73,11 @@ describe('records', () => {
       });
       expect(headers.get('location')).toBe(`${records}/${body.dataset_record_id}`);
       expect(headers.get('etag')).toBe('"1"');
-      const found = await read(body.dataset_record_id);
-      expect([found.headers.get('etag'), JSON.stringify(found.body)]).toEqual(['"1"', JSON.stringify(body)]);
+      const response = await read(body.dataset_record_id);
+      expect([response.headers.get('etag'), JSON.stringify(response.body)]).toEqual([
+        '"1"',
+        JSON.stringify(body),
+      ]);
     });
 
     it('needs only an input, which can be null', async () => {

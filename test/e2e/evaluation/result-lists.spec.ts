@@ -80,15 +80,18 @@ describe('result lists', () => {
     ['sort=-duration_ms&has_error=true', 'bd'],
     ['sort=-score:exact&score=exact:gte:0', 'ebda'],
     [`sort=score:exact&score=${q('x:y')}:gte:-1`, 'ad'],
-  ])('lose no result on any page with ?%s, and have results without the value last', async (query, expected) => {
-    expect(await cases(query)).toBe(expected);
-    for (const limit of [1, 2, 3, 5]) expect([limit, await paged(query, limit)]).toEqual([limit, expected]);
-    for (let offset = 0; offset <= expected.length; offset++) {
-      const { body } = await space.viewer.get<Page<Result>>(`${results}?${query}&offset=${offset}&limit=2`);
-      expect(body.items.map((one) => one.case_id).join('')).toBe(expected.slice(offset, offset + 2));
-      expect(body.page.total).toBe(expected.length);
-    }
-  });
+  ])(
+    'lose no result on any page with ?%s, and have results without the value last',
+    async (query, expected) => {
+      expect(await cases(query)).toBe(expected);
+      for (const limit of [1, 2, 3, 5]) expect([limit, await paged(query, limit)]).toEqual([limit, expected]);
+      for (let offset = 0; offset <= expected.length; offset++) {
+        const { body } = await space.viewer.get<Page<Result>>(`${results}?${query}&offset=${offset}&limit=2`);
+        expect(body.items.map((one) => one.case_id).join('')).toBe(expected.slice(offset, offset + 2));
+        expect(body.page.total).toBe(expected.length);
+      }
+    },
+  );
 
   it.each([
     'score=exact',

@@ -83,7 +83,9 @@ describe('scoring in preview and test', () => {
     });
     const { model: _, ...rest } = named;
     expect(Object.keys(await previewed(definition))).toEqual(Object.keys(rest));
-    expect(await previewed({ ...definition, model: 'gateway:fast' })).toMatchObject({ model: 'gateway:fast' });
+    expect(await previewed({ ...definition, model: 'gateway:fast' })).toMatchObject({
+      model: 'gateway:fast',
+    });
     const choices = ['yes', 'no'].map((value, score) => ({ value, score }));
     expect(await previewed({ backend: 'classifier', output: { type: 'choice', choices } })).toEqual({
       inputs: 'o',

@@ -228,10 +228,10 @@ describe('a request to score', () => {
 
     it('with each unknown id named', async () => {
       const scorer = await on.scorer();
-      const [known, unknown] = [await on.trace({ sessionId: 's1' }), newTraceId()];
+      const [existing, unknown] = [await on.trace({ sessionId: 's1' }), newTraceId()];
       const other = await ScoringFixture.create(app);
       const foreign = await other.trace();
-      const traces = await on.score(scorer, { trace_ids: [known, known, unknown, foreign] });
+      const traces = await on.score(scorer, { trace_ids: [existing, existing, unknown, foreign] });
       expect(traces.status).toBe(404);
       expect(traces.body.code).toBe('not_found');
       expect(traces.body.detail).toContain(unknown);

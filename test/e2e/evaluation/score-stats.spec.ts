@@ -131,8 +131,8 @@ describe('statistics of scores', () => {
     const day = { trace_since: '2026-01-02T00:00:00Z', trace_until: '2026-01-03T00:00:00Z' };
     expect((await rowsOf(day))[0]!.values).toMatchObject({ count: 2, mean: 1.5 });
     expect((await rowsOf({ trace_since: day.trace_until }))[0]!.values.count).toBe(0);
-    const found = await space.viewer.get('/telemetry/v1/traces?agent_version=2');
-    expect(found.body.items).toEqual([expect.objectContaining({ agent_version: '2', service_name: 'a' })]);
+    const listed = await space.viewer.get('/telemetry/v1/traces?agent_version=2');
+    expect(listed.body.items).toEqual([expect.objectContaining({ agent_version: '2', service_name: 'a' })]);
   });
 
   it('of one scorer and source read no scores by other scorers', async () => {

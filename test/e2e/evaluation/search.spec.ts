@@ -123,7 +123,8 @@ describe('search', () => {
         { name: 'ada' },
         JSON.parse('{"__proto__": {"x": 1}}') as Fields,
       ];
-      for (const filter of mismatches) expect([filter, await datasets({ metadata: filter })]).toEqual([filter, []]);
+      for (const filter of mismatches)
+        expect([filter, await datasets({ metadata: filter })]).toEqual([filter, []]);
     });
 
     it('by metadata reflects changes', async () => {
@@ -152,9 +153,9 @@ describe('search', () => {
         [path === DATASETS ? 4 : 5, space.id],
       );
       const within = async (bounds: Record<string, string>) => {
-        const found = items(await search<Dataset>(space, path, bounds)).map((one) => one.name);
-        expect(await listed(path, bounds)).toEqual(found);
-        return found.reverse();
+        const names = items(await search<Dataset>(space, path, bounds)).map((one) => one.name);
+        expect(await listed(path, bounds)).toEqual(names);
+        return names.reverse();
       };
       expect(await within({ created_after: times.middle })).toEqual(['middle', 'late']);
       expect(await within({ created_before: times.middle })).toEqual(['early']);

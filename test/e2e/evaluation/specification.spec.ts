@@ -32,7 +32,7 @@ describe('evaluation, as it is specified:', () => {
 
   const post = (path: string, fields: Fields) => space.post<Fields>(path, fields);
   const experiments = (query: string) => space.list<Experiment>(`${EXPERIMENTS}?${query}`);
-  const idsOf = (found: Experiment[]) => found.map((one) => one.experiment_id);
+  const idsOf = (list: Experiment[]) => list.map((one) => one.experiment_id);
 
   describe('result of one case:', () => {
     it('"case_id, input, expected, metadata, tags, dataset_record_id, output, error, scores, trace_id, duration_ms"', async () => {
@@ -103,8 +103,8 @@ describe('evaluation, as it is specified:', () => {
       expect((await space.experiment()).config).toEqual({});
       const config = { model: { name: 'm:1' }, list: [1, { a: null }] };
       const { experiment_id } = await space.experiment({ config });
-      const [found] = await experiments('config=model.name:m:1');
-      expect([found!.experiment_id, found!.config]).toEqual([experiment_id, config]);
+      const [experiment] = await experiments('config=model.name:m:1');
+      expect([experiment!.experiment_id, experiment!.config]).toEqual([experiment_id, config]);
     });
 
     it('"baseline_experiment_id: experiment to compare with"', async () => {
@@ -191,8 +191,8 @@ describe('evaluation, as it is specified:', () => {
 
   describe('enumerations:', () => {
     const takes = async (values: string[], send: (value: string) => Promise<{ status: number }>) => {
-      const known = await Promise.all(values.map(send));
-      expect(known.map(({ status }) => status)).toEqual(values.map(() => 201));
+      const created = await Promise.all(values.map(send));
+      expect(created.map(({ status }) => status)).toEqual(values.map(() => 201));
       for (const value of ['other', values[0]!.toUpperCase(), '']) {
         const answer = await send(value);
         expect([value, answer.status]).toEqual([value, 422]);

@@ -81,10 +81,10 @@ describe('trace stats in groups', () => {
       );
       await on.trace({}, { attributes: { 'gen_ai.usage.input_tokens': 7 } });
       await on.trace();
-      const found = await on.rows(
+      const rows = await on.rows(
         query('count.count', 'input_tokens.sum', 'output_tokens.sum', 'cost_usd.sum'),
       );
-      const reported = found.map(({ group, values: one }) => [group.model, ...Object.values(one)]);
+      const reported = rows.map(({ group, values: one }) => [group.model, ...Object.values(one)]);
       expect(reported).toEqual([
         ['planner', 1, 90, 9, 0.5],
         ['silent', 1, null, null, null],
@@ -175,8 +175,8 @@ describe('trace stats in groups', () => {
     it('ignore steps that repeat the usage of calls', async () => {
       const root = { ...AGENT, 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 10 };
       await on.trace({ attributes: root }, { attributes: usage('a', 100, 10, cost(0.1)) });
-      const found = await on.rows(query('count.count', 'input_tokens.sum', 'cost_usd.sum'));
-      expect(found.map(({ group, values: one }) => [group.model, ...Object.values(one)])).toEqual([
+      const rows = await on.rows(query('count.count', 'input_tokens.sum', 'cost_usd.sum'));
+      expect(rows.map(({ group, values: one }) => [group.model, ...Object.values(one)])).toEqual([
         ['a', 1, 100, 0.1],
       ]);
       const filters = [{ field: 'model', op: 'eq', value: null }];
@@ -300,10 +300,10 @@ describe('trace stats in groups', () => {
         [on.id, on.space.id],
       );
       const body = { metrics: metrics('count.count'), group_by: ['case_id', 'root_name', 'service_name'] };
-      const found = await on.stats(body);
-      expect([found.is_truncated, found.coverage.traces_found]).toEqual([true, 8_000]);
-      expect(found.rows.length).toBeGreaterThan(7_000);
-      expect(JSON.stringify(found.rows).length).toBeLessThan(32 * 1024 * 1024);
+      const stats = await on.stats(body);
+      expect([stats.is_truncated, stats.coverage.traces_found]).toEqual([true, 8_000]);
+      expect(stats.rows.length).toBeGreaterThan(7_000);
+      expect(JSON.stringify(stats.rows).length).toBeLessThan(32 * 1024 * 1024);
     });
   });
 });

@@ -34,12 +34,12 @@ describe('trace stats queries', () => {
     });
 
     const chosen = async (...filters: [field: string, op: string, value: unknown][]) => {
-      const found = await on.rows({
+      const rows = await on.rows({
         metrics: metrics('count.count'),
         group_by: ['case_id'],
         filters: filters.map(([field, op, value]) => ({ field, op, value })),
       });
-      return found.map((row) => row.group.case_id).join(' ');
+      return rows.map((row) => row.group.case_id).join(' ');
     };
 
     it.each([

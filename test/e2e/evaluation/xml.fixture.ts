@@ -25,10 +25,10 @@ export function parseXml(document: string): XmlElement {
     reader.at += text.length;
   };
   const name = (): string => {
-    const found = NAME.exec(document.slice(reader.at, reader.at + 200))?.[0];
-    if (found === undefined) throw new Error(`no name at ${reader.at}`);
-    reader.at += found.length;
-    return found;
+    const tagName = NAME.exec(document.slice(reader.at, reader.at + 200))?.[0];
+    if (tagName === undefined) throw new Error(`no name at ${reader.at}`);
+    reader.at += tagName.length;
+    return tagName;
   };
   const resolved = (text: string): string => {
     if (text.includes('<')) throw new Error('an unescaped <');

@@ -58,15 +58,15 @@ describe('the list of files', () => {
   });
 
   it('continues after a cursor', async () => {
-    const found: string[] = [];
+    const ids: string[] = [];
     let cursor: string | null = '';
     while (cursor !== null) {
       const after: string = cursor === '' ? '' : `&cursor=${cursor}`;
       const { body } = await callers.editor.get(`${FILES}?limit=1&sort=-updated_at${after}`);
-      found.push(...(body.items as { file_id: string }[]).map(({ file_id }) => file_id));
+      ids.push(...(body.items as { file_id: string }[]).map(({ file_id }) => file_id));
       cursor = body.page.next_cursor as string | null;
     }
-    expect([found.length, new Set(found).size]).toEqual([4, 4]);
+    expect([ids.length, new Set(ids).size]).toEqual([4, 4]);
   });
 
   it('rejects unknown filters and states', async () => {

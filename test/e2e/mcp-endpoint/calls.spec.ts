@@ -59,11 +59,11 @@ describe('call_mcp_tool', () => {
   });
 
   it('takes a tool from the lists of servers and tools', async () => {
-    const found = await on.client.callTool({
+    const search = await on.client.callTool({
       name: 'list_mcp_servers',
       arguments: { workspace_id: org.workspaceId },
     });
-    expect(found.structuredContent.items[0].server_id).toBe(serverId);
+    expect(search.structuredContent.items[0].server_id).toBe(serverId);
     const tool = await on.result('get_mcp_tool', { tool_id: await toolId('repeat') });
     expect(tool.input_schema.properties).toMatchObject({ count: { type: 'number' } });
   });

@@ -98,12 +98,12 @@ describe('an MCP conversation that alternates between two API processes', () => 
       const { session_handle, workspace_id } = await call('mcp__initialise');
       expect(workspace_id).toBe(org.workspaceId);
 
-      const found = await call('search_registry', {
+      const search = await call('search_registry', {
         session_handle,
         query: `${mode} refunds`,
         types: ['skill'],
       });
-      const [hit] = found.items;
+      const [hit] = search.items;
       expect(hit.name).toBe(`refunds-${mode}`);
       const skill = await call('get_skill', { session_handle, skill_id: hit.id });
       expect(skill.instructions).toBe(`Look up the order of a ${mode} refund, then its payment.`);

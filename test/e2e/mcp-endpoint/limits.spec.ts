@@ -148,10 +148,10 @@ describe('a result of the MCP endpoint', () => {
       tools: [{ name: 'wordy', description, input_schema }],
     });
     const { items } = await on.result('list_mcp_tools', { server_id: body.server_id });
-    const found = await on.result('get_mcp_tool', { tool_id: items[0].tool_id });
-    expect(found).toMatchObject({ input_schema: null, annotations: null, is_truncated: true });
-    expect(found.description).toHaveLength(300);
-    expect((await editor.get(found.content_url)).body.input_schema).toEqual(input_schema);
+    const tool = await on.result('get_mcp_tool', { tool_id: items[0].tool_id });
+    expect(tool).toMatchObject({ input_schema: null, annotations: null, is_truncated: true });
+    expect(tool.description).toHaveLength(300);
+    expect((await editor.get(tool.content_url)).body.input_schema).toEqual(input_schema);
   });
 
   it.each([

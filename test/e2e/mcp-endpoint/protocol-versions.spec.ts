@@ -120,8 +120,8 @@ describe('a client of the MCP endpoint', () => {
     });
 
     it('discovers the server and calls a tool without a handshake', async () => {
-      const found = await send(current('server/discover'), headersFor('server/discover'));
-      expect([found.status, found.body.result.supportedVersions]).toEqual([200, [CURRENT]]);
+      const discovery = await send(current('server/discover'), headersFor('server/discover'));
+      expect([discovery.status, discovery.body.result.supportedVersions]).toEqual([200, [CURRENT]]);
       const listed = await send(current('tools/list'), headersFor('tools/list'));
       expect(listed.body.result).toMatchObject({ resultType: 'complete', cacheScope: 'private' });
       const called = await send(current('tools/call', OPEN), headersFor('tools/call', OPEN.name));
@@ -216,8 +216,8 @@ describe('a client of the MCP endpoint', () => {
       expect(client.getInstructions()).toContain('mcp__initialise');
       const { tools } = await client.listTools();
       expect(tools.map(({ name }: any) => name)).toContain('search_registry');
-      const found = await client.callTool({ name: 'search_registry', arguments: { query: 'refunds' } });
-      expect(found.structuredContent).toEqual({ items: [], next_offset: null });
+      const search = await client.callTool({ name: 'search_registry', arguments: { query: 'refunds' } });
+      expect(search.structuredContent).toEqual({ items: [], next_offset: null });
     } finally {
       await client.close();
     }

@@ -21,14 +21,14 @@ describe('the resources of the MCP endpoint', () => {
   });
 
   const all = async (): Promise<any[]> => {
-    const found: any[] = [];
+    const resources: any[] = [];
     let cursor: string | undefined;
     do {
       const page = await client.listResources(cursor === undefined ? {} : { cursor });
-      found.push(...page.resources);
+      resources.push(...page.resources);
       cursor = page.nextCursor;
     } while (cursor !== undefined);
-    return found;
+    return resources;
   };
 
   it.each(CLIENT_MODES)('are read with their media types (client %s)', async (mode) => {

@@ -46,12 +46,12 @@ describe('the MCP endpoint', () => {
       instructions: expect.stringContaining('mcp__initialise'),
     });
     const { session_handle } = opened.structuredContent;
-    const found = await client.callTool({
+    const search = await client.callTool({
       name: 'search_registry',
       arguments: { session_handle, query: 'invoices' },
     });
     const { skill_id: id } = made.body;
-    expect([found.isError, found.structuredContent]).toEqual([
+    expect([search.isError, search.structuredContent]).toEqual([
       undefined,
       {
         items: [{ type: 'skill', id, name: 'invoices', description: 'Checks invoices.' }],

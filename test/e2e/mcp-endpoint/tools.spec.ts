@@ -199,9 +199,9 @@ describe('the tools of the MCP endpoint', () => {
       ],
       ['an unknown workspace', 'mcp__initialise', () => ({ workspace_id: 'wsp_x' }), /Omit workspace_id/],
     ])('%s', async (_, tool, args, text) => {
-      const found = await on.problem(tool, args());
-      expect(found.code).toBe('not_found');
-      expect(found.text).toMatch(text);
+      const problem = await on.problem(tool, args());
+      expect(problem.code).toBe('not_found');
+      expect(problem.text).toMatch(text);
     });
   });
 

@@ -197,9 +197,12 @@ describe('the secret of an MCP server', () => {
       [{ member: 'url' }],
     ]);
     const matches = async (q: string) => (await editor.get(`${SERVERS}?q=${q}`)).body.page.total as number;
-    expect([await matches('moved'), await matches('k9'), await matches('second'), await matches('api_key')]).toEqual([
-      1, 0, 0, 0,
-    ]);
+    expect([
+      await matches('moved'),
+      await matches('k9'),
+      await matches('second'),
+      await matches('api_key'),
+    ]).toEqual([1, 0, 0, 0]);
   });
 
   it('is deleted by type none and by archiving', async () => {

@@ -63,8 +63,8 @@ describe('MCP servers', () => {
       expect((await on.admin.patch(`${SERVERS}/${other.server_id}`, { name: 'registry' })).status).toBe(200);
       const listed = await on.editor.get(`${SERVERS}?workspace_id=${workspace_id}&include_archived=true`);
       expect([namesIn(listed), listed.body.page.total]).toEqual([[], 0]);
-      const found = 'SELECT name FROM search_documents WHERE workspace_id = $1';
-      expect(await app.database.query(found, [workspace_id])).toEqual([]);
+      const statement = 'SELECT name FROM search_documents WHERE workspace_id = $1';
+      expect(await app.database.query(statement, [workspace_id])).toEqual([]);
     });
 
     it('do not include a team’s own server named registry', async () => {

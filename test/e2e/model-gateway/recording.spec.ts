@@ -231,8 +231,8 @@ describe('a call', () => {
   it('leaves no listeners on the signal of its caller', async () => {
     const { signal } = new AbortController();
     const calls = app.get(InternalCalls);
-    const found = await calls.findIn(org.workspaceId, await model());
-    const call = { model: found!, format: 'chat', principalId: 'test', signal } as const;
+    const called = await calls.findIn(org.workspaceId, await model());
+    const call = { model: called!, format: 'chat', principalId: 'test', signal } as const;
     const body = JSON.stringify({ model: 'any', messages });
     await calls.call({ ...call, body });
     provider.answer = (_call, response) => json(response, {}, 500);

@@ -133,9 +133,9 @@ describe('on freshly loaded tables', () => {
         () => directory.find(on.org.orgId, one),
         () => directory.findIn(on.org.workspaceId, one),
       ]) {
-        let found: unknown;
-        const works = await workOf(app.database, async () => (found = await find()));
-        expect(found).toBeTruthy();
+        let row: unknown;
+        const works = await workOf(app.database, async () => (row = await find()));
+        expect(row).toBeTruthy();
         // so few workspaces may be read completely
         expectLight(works, WORKSPACES + EACH);
       }

@@ -332,8 +332,8 @@ describe('every request', () => {
     const large = await editor.get('/eval/v1/datasets?q=large');
     expect([large.body.items.length, large.headers.get('etag')]).toEqual([20, null]);
     const small = await editor.get('/eval/v1/datasets?q=large&limit=2');
-    const known = { 'if-none-match': small.headers.get('etag')! };
-    expect((await editor.get('/eval/v1/datasets?q=large&limit=2', known)).status).toBe(304);
+    const conditional = { 'if-none-match': small.headers.get('etag')! };
+    expect((await editor.get('/eval/v1/datasets?q=large&limit=2', conditional)).status).toBe(304);
   });
 
   describe('for its workspace', () => {

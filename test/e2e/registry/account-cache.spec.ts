@@ -124,11 +124,11 @@ describe('a database that cannot be reached', () => {
     const app = await createTestApp({ databaseUrl: proxy.url, env: { AUTH_CACHE_SECONDS: '60' } });
     try {
       const org = await newOrganization(app);
-      const known = await org.serviceAccount('viewer');
+      const account = await org.serviceAccount('viewer');
       const unknown = await org.serviceAccount('viewer');
       const token = await org.token('viewer');
       await receivedAllChanges(app);
-      expect((await app.api(known.key).get('/registry/v1/org')).status).toBe(200);
+      expect((await app.api(account.key).get('/registry/v1/org')).status).toBe(200);
       proxy.cut();
       for (const credential of [unknown.key, token]) {
         const answer = await app.api(credential).get('/registry/v1/org');
@@ -136,9 +136,9 @@ describe('a database that cannot be reached', () => {
         expect(answer.body).toMatchObject({ code: 'auth_unavailable' });
         expect(answer.headers.get('retry-after')).toBe('1');
       }
-      const remembered = await app.api(known.key).get('/registry/v1/org');
+      const remembered = await app.api(account.key).get('/registry/v1/org');
       expect(remembered.body).toMatchObject({ status: 503, code: 'service_unavailable' });
-      const exchange = await app.api().post('/registry/v1/tokens', { api_key: known.key });
+      const exchange = await app.api().post('/registry/v1/tokens', { api_key: account.key });
       expect(exchange.body).toMatchObject({ status: 503, code: 'auth_unavailable' });
       expect((await app.api('x.y.z').get('/registry/v1/org')).body).toMatchObject({
         code: 'token_malformed',

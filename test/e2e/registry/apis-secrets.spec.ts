@@ -68,10 +68,10 @@ describe('the secret of a registered API', () => {
     expect(logged.join('')).not.toContain(SECRET);
     const tables = ['apis', 'api_versions', 'audit_log', 'search_documents', 'idempotency_keys'];
     for (const table of tables) {
-      const found = await app.database.query(`SELECT 1 FROM ${table} t WHERE t::text LIKE $1`, [
+      const rows = await app.database.query(`SELECT 1 FROM ${table} t WHERE t::text LIKE $1`, [
         `%${SECRET}%`,
       ]);
-      expect([table, found]).toEqual([table, []]);
+      expect([table, rows]).toEqual([table, []]);
     }
   });
 

@@ -139,8 +139,8 @@ describe('a reconcile of an app', () => {
       { member: 'archived', after: 0 },
     ]);
     for (const { name, id } of after) {
-      const found = await on.editor.post('/registry/v1/search', { query: name, mode: 'keyword' });
-      expect(found.body.items.map((one: any) => one.id)).toContain(id);
+      const search = await on.editor.post('/registry/v1/search', { query: name, mode: 'keyword' });
+      expect(search.body.items.map((one: any) => one.id)).toContain(id);
     }
   });
 

@@ -458,10 +458,10 @@ describe('roles', () => {
       const later = await org.newWorkspace();
       expect((await everywhere.in(later).get('/eval/v1/datasets')).status).toBe(200);
       expect((await everywhere.post(USERS, { user_id: newId('usr'), roles: ['admin'] })).status).toBe(201);
-      const found = await owner.get<{ items: { service_account_id: string }[] }>(
+      const listed = await owner.get<{ items: { service_account_id: string }[] }>(
         `${ACCOUNTS}?workspace_id=${later}`,
       );
-      expect(found.body.items.map((one) => one.service_account_id)).toContain(service_account_id);
+      expect(listed.body.items.map((one) => one.service_account_id)).toContain(service_account_id);
       expect((await owner.post(ACCOUNTS, { name: name(), workspace_ids: ['*', later] })).status).toBe(400);
     });
 

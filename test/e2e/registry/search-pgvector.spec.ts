@@ -119,13 +119,13 @@ describe('vector search with pgvector', () => {
     expect(await indexNames()).toEqual([INDEX]);
 
     for (const [at, query] of queries.entries()) {
-      const found = await rank('org_large', query);
+      const ranking = await rank('org_large', query);
       expect(usedIndex()).toBe(true);
       const expected = new Map(without[at]!.documents.map((one) => [one.document_id, one.score]));
-      const same = found.documents.filter((one) => expected.get(one.document_id) === one.score);
+      const same = ranking.documents.filter((one) => expected.get(one.document_id) === one.score);
       expect(same.length).toBeGreaterThanOrEqual(expected.size * 0.95);
-      expect(found.documents.slice(0, 20)).toEqual(without[at]!.documents.slice(0, 20));
-      expect(found.total).toBe(without[at]!.total);
+      expect(ranking.documents.slice(0, 20)).toEqual(without[at]!.documents.slice(0, 20));
+      expect(ranking.total).toBe(without[at]!.total);
     }
   });
 

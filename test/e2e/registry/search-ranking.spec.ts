@@ -78,12 +78,12 @@ describe('the ranking of a keyword search', () => {
     const description = Array.from({ length: 500 }, (_, n) => `w${n}x`).join(' ');
     await register(editor, workspace_id, { name: 'navigation', description });
     for (const query of ['n', 'na', 'nav', 'navi', 'navig', 'naviga', 'navigat', 'navigati', 'navigatio']) {
-      const found = await scores(workspace_id, query);
-      expect([query, found.map(([name]) => name)]).toEqual([
+      const ranked = await scores(workspace_id, query);
+      expect([query, ranked.map(([name]) => name)]).toEqual([
         query,
         ['navigation', 'navigation helper', 'helper of navigation', 'b', 'c'],
       ]);
-      expect(found.every(([, score]) => score > 0.5 && score < 0.99)).toBe(true);
+      expect(ranked.every(([, score]) => score > 0.5 && score < 0.99)).toBe(true);
     }
   });
 
@@ -99,9 +99,9 @@ describe('the ranking of a keyword search', () => {
       ]);
       await register(editor, workspace_id, { name: 'all', description: 'for debugging flaky tests' });
       await register(editor, workspace_id, { name: 'debgging flaky tests' });
-      const found = await scores(workspace_id, 'debugging flaky tests');
-      expect(found.map(([name]) => name)).toEqual(['all', 'debgging flaky tests', 'one', 'two']);
-      expect(found.map(([, score]) => [score > 0.5, score > 0.25])).toEqual([
+      const ranked = await scores(workspace_id, 'debugging flaky tests');
+      expect(ranked.map(([name]) => name)).toEqual(['all', 'debgging flaky tests', 'one', 'two']);
+      expect(ranked.map(([, score]) => [score > 0.5, score > 0.25])).toEqual([
         [true, true],
         [false, true],
         [false, false],

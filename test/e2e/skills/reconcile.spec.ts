@@ -192,7 +192,7 @@ describe('skills that an app declares', () => {
     const [one, two] = await list();
     const directory = app.get(SkillDirectory);
     const elsewhere = await callers.create({ name: 'elsewhere' });
-    const found = await directory.resolve(app.database, scope, [
+    const resolved = await directory.resolve(app.database, scope, [
       { skill_id: two.skill_id },
       { skill_id: one.skill_id, version_ordinal: 1 },
       { skill_id: one.skill_id },
@@ -200,7 +200,7 @@ describe('skills that an app declares', () => {
       { skill_id: elsewhere.body.skill_id },
       { skill_id: 'skl_none' },
     ]);
-    expect(found.map((each) => each && [each.name, each.version_ordinal])).toEqual([
+    expect(resolved.map((each) => each && [each.name, each.version_ordinal])).toEqual([
       ['two', 1],
       ['one', 1],
       ['one', 2],
@@ -208,7 +208,7 @@ describe('skills that an app declares', () => {
       null,
       null,
     ]);
-    expect(found[2]!.source_digest).toBe(one.source_digest);
+    expect(resolved[2]!.source_digest).toBe(one.source_digest);
     expect(await directory.idsByName(app.database, scope, ['two', 'elsewhere'])).toEqual(
       new Map([['two', two.skill_id]]),
     );

@@ -205,8 +205,8 @@ describe('versions of skills', () => {
       'golden/\u{1F600}.txt',
     ]);
     expect((await callers.download(path)).bytes).toEqual(bytes);
-    const known = await callers.download(path, { 'if-none-match': `"${hex}"` });
-    expect([known.status, known.bytes.length]).toEqual([304, 0]);
+    const notModified = await callers.download(path, { 'if-none-match': `"${hex}"` });
+    expect([notModified.status, notModified.bytes.length]).toEqual([304, 0]);
   });
 
   it('hold 1,000 files and 32 MiB, and stream', async () => {
@@ -228,10 +228,10 @@ describe('versions of skills', () => {
     });
     const { headers, bytes } = await callers.download(`${location}/versions/2/content`);
     expect(headers.get('etag')).toBe(`"${createHash('sha256').update(bytes).digest('hex')}"`);
-    const found = await unzipped(bytes);
-    expect(found.size).toBe(1000);
-    expect(found.get(`${name}/large.bin`) === large.toString('latin1')).toBe(true);
-    expect(found.get(`${name}/f/997`)).toBe('997');
+    const entries = await unzipped(bytes);
+    expect(entries.size).toBe(1000);
+    expect(entries.get(`${name}/large.bin`) === large.toString('latin1')).toBe(true);
+    expect(entries.get(`${name}/f/997`)).toBe('997');
   });
 
   it('return 400 for unsafe paths and missing files', async () => {

@@ -93,8 +93,8 @@ describe('the catalogue', () => {
     const path = `${ITEMS}/${open.store_item_id}/package`;
     const part = await reader.admin.get(path, { range: 'bytes=2-5' });
     expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 2-5/${open.size_bytes}`]);
-    const known = await reader.admin.get(path, { 'if-none-match': headers.get('etag')! });
-    expect(known.status).toBe(304);
+    const notModified = await reader.admin.get(path, { 'if-none-match': headers.get('etag')! });
+    expect(notModified.status).toBe(304);
     expect(outcome(await get(reader, open.store_item_id, '?release_id=rel_x'))).toEqual([404, 'not_found']);
   }); // prettier-ignore
 
@@ -152,16 +152,16 @@ describe('the catalogue', () => {
     }); // prettier-ignore
 
     it('pages by cursor through all items, each once', async () => {
-      const found: string[] = [];
+      const itemIds: string[] = [];
       let cursor: string | null = '';
       while (cursor !== null) {
         const { items, page }: Page = await list(reader, `?limit=500${cursor && `&cursor=${cursor}`}`);
-        found.push(...items.map((item) => item.store_item_id));
+        itemIds.push(...items.map((item) => item.store_item_id));
         cursor = page.next_cursor;
       }
-      expect(new Set(found).size).toBe(found.length);
-      expect(found.length).toBe((await list(reader, '?limit=0')).page.total);
-      expect(found).toContain(seen.store_item_id);
+      expect(new Set(itemIds).size).toBe(itemIds.length);
+      expect(itemIds.length).toBe((await list(reader, '?limit=0')).page.total);
+      expect(itemIds).toContain(seen.store_item_id);
     });
 
     it('finds words among many items', async () => {

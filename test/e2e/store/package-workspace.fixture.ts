@@ -83,15 +83,15 @@ async function* unpacked(files: PackedFiles['files']): AsyncGenerator<UnpackedFi
 export async function bytesOf({ files, close }: Packed): Promise<Record<string, string>> {
   const paths = files.map(({ path }) => path);
   expect(paths).toEqual([...paths].sort());
-  const found: Record<string, string> = {};
+  const contents: Record<string, string> = {};
   for (const { path, size_bytes, sha256, content } of files) {
     const chunks: Buffer[] = [];
     for await (const chunk of content()) chunks.push(chunk);
     const bytes = Buffer.concat(chunks);
     const digest = createHash('sha256').update(bytes).digest('hex');
     expect([path, bytes.length, digest]).toEqual([path, size_bytes, sha256]);
-    found[path] = bytes.toString('latin1');
+    contents[path] = bytes.toString('latin1');
   }
   await close?.();
-  return found;
+  return contents;
 }

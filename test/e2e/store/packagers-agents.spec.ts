@@ -126,8 +126,8 @@ describe('agent packages', () => {
     const { artifact_id } = (await buyer.install(packed)).at(-1)!;
     const session = await buyer.editor.post(`/agent/v1/agents/${artifact_id}/sessions`, { prompt: 'Plan.' });
     expect([session.status, session.body.version_ordinal]).toEqual([201, 1]);
-    const found = await buyer.editor.post('/registry/v1/search', { query: 'planner' });
-    expect(found.body.items.map((one: any) => one.id)).toContain(artifact_id);
+    const search = await buyer.editor.post('/registry/v1/search', { query: 'planner' });
+    expect(search.body.items.map((one: any) => one.id)).toContain(artifact_id);
   });
 
   it('record the release and the version that each copy came from', async () => {

@@ -24,16 +24,16 @@ describe.each([
 
   /** Reads all pages of a list. Returns the ids. */
   async function pages(path: string, id: string): Promise<string[]> {
-    const found: string[] = [];
+    const names: string[] = [];
     let cursor: string | null = '';
     for (let page = 0; cursor !== null && page < 20; page++) {
       const query: string = `limit=${PAGE}${cursor && `&cursor=${cursor}`}`;
       const { status, body } = await space.viewer.get(`${path}?${query}`);
       expect(status).toBe(200);
-      found.push(...body.items.map((item: Record<string, string>) => item[id]));
+      names.push(...body.items.map((item: Record<string, string>) => item[id]));
       cursor = body.page.next_cursor;
     }
-    return found;
+    return names;
   }
 
   it('is paged without gaps or repeats: spans, traces and sessions', async () => {

@@ -90,8 +90,8 @@ describe('reading among many traces', () => {
     for (let page = 0; page < 3; page++) {
       const nodes = await expectIndexes(
         async (on) => {
-          const found = await spans(on).list(scope, bigTrace, { limit: 50, cursor });
-          cursor = found.page.next_cursor!;
+          const spanPage = await spans(on).list(scope, bigTrace, { limit: 50, cursor });
+          cursor = spanPage.page.next_cursor!;
         },
         'span_sources_pkey',
         'spans_today_pkey',

@@ -216,14 +216,14 @@ describe('a rejected export', () => {
         const answer = await send(media);
         if (media === PROTOBUF) {
           expect(answer.headers['content-type']).toBe(PROTOBUF);
-          const found = answered.status(answer);
-          expect([answer.status, found.reason, found.code]).toEqual([status, code, rpcCode]);
-          expect(found.message).not.toBe('');
+          const statusBody = answered.status(answer);
+          expect([answer.status, statusBody.reason, statusBody.code]).toEqual([status, code, rpcCode]);
+          expect(statusBody.message).not.toBe('');
         } else {
           expect(answer.headers['content-type']).toBe('application/problem+json');
-          const found = answered.json(answer);
-          expect([answer.status, found.code, found.status]).toEqual([status, code, status]);
-          expect(found).toMatchObject({ title: expect.any(String), trace_id: expect.any(String) });
+          const problemBody = answered.json(answer);
+          expect([answer.status, problemBody.code, problemBody.status]).toEqual([status, code, status]);
+          expect(problemBody).toMatchObject({ title: expect.any(String), trace_id: expect.any(String) });
         }
         expect(answer.headers).toMatchObject(
           Object.fromEntries(
@@ -305,10 +305,10 @@ describe('a rejected export', () => {
     const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE wait_event_type = 'Lock' AND datname = current_database()`;
     while ((await database.query(end)).rowCount === 0) await delay(10);
-    const found = await answer;
+    const response = await answer;
     await database.query('ROLLBACK');
     await database.end();
-    return found;
+    return response;
   }
 });
 

@@ -123,7 +123,7 @@ describe('the table of sessions', () => {
       const answers = await Promise.all(batches.map((batch) => space.exporter.protobuf(batch)));
       expect(answers.map(({ status }) => status)).toEqual(batches.map(() => 200));
     }
-    const found = await sessions();
-    expect(found.reduce((sum, [, , traces]) => sum + traces, 0)).toBe(4 * 24);
+    const rows = await sessions();
+    expect(rows.reduce((sum, [, , traces]) => sum + traces, 0)).toBe(4 * 24);
   });
 });

@@ -170,10 +170,10 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
       expect((await send(signal.protobuf([{ text: text!, time }]), PROTOBUF)).status).toBe(200);
       expect(await countsOf([text!])).toEqual([1]);
     }
-    const found = await app.database.query(
+    const rows = await app.database.query(
       `SELECT DISTINCT tableoid::regclass::text AS partition FROM ${signal.table}`,
     );
-    expect(found).toEqual([{ partition: `${signal.table}_${day!.replaceAll('-', '')}` }]);
+    expect(rows).toEqual([{ partition: `${signal.table}_${day!.replaceAll('-', '')}` }]);
   });
 
   it('creates a missing partition', async () => {

@@ -138,9 +138,9 @@ describe.each(['logs', 'metrics'] as const)('a rejected export of %s', (name) =>
     const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE wait_event_type = 'Lock' AND datname = current_database()`;
     while ((await database.query(end)).rowCount === 0) await delay(10);
-    const found = await answer;
+    const response = await answer;
     await database.query('ROLLBACK');
     await database.end();
-    return found;
+    return response;
   }
 });

@@ -92,8 +92,8 @@ describe('the spans of a trace', () => {
     const { headers } = await space.viewer.get(`${path}?format=jsonl`);
     expect(headers.get('content-type')).toBe('application/x-ndjson; charset=utf-8');
     expect(headers.get('content-disposition')).toBe(`attachment; filename="${traceId}.jsonl"`);
-    const known = await space.viewer.get(path, { 'if-none-match': headers.get('etag')! });
-    expect(known.status).toBe(304);
+    const notModified = await space.viewer.get(path, { 'if-none-match': headers.get('etag')! });
+    expect(notModified.status).toBe(304);
     await space.send([{ traceId }]);
     expect((await space.viewer.get(path, { 'if-none-match': headers.get('etag')! })).status).toBe(200);
     const csv = await space.viewer.get(`${path}?format=csv`);

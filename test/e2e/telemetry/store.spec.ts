@@ -61,8 +61,8 @@ describe('the trace store', () => {
       },
     });
     await append(scope, span);
-    const [found] = await store.findTraces(scope, [span.traceId], ANY_SIZE);
-    expect([found?.input?.text, found?.output?.text]).toEqual(['[{"role":"user","parts":[]}]', '"plain"']);
+    const [stored] = await store.findTraces(scope, [span.traceId], ANY_SIZE);
+    expect([stored?.input?.text, stored?.output?.text]).toEqual(['[{"role":"user","parts":[]}]', '"plain"']);
     const silent = newSpan();
     await append(scope, silent);
     expect(await store.findTraces(scope, [silent.traceId], ANY_SIZE)).toMatchObject([
@@ -75,8 +75,8 @@ describe('the trace store', () => {
     const later = newSpan({ start: SPAN_START + MINUTE, attributes: { 'input.value': 'later' } });
     await append(scope, later);
     await append(scope, newSpan({ traceId: later.traceId, attributes: { 'output.value': 'earlier' } }));
-    const [found] = await store.findTraces(scope, [later.traceId], ANY_SIZE);
-    expect([found?.input, found?.output?.text]).toEqual([null, '"earlier"']);
+    const [stored] = await store.findTraces(scope, [later.traceId], ANY_SIZE);
+    expect([stored?.input, stored?.output?.text]).toEqual([null, '"earlier"']);
   });
 
   it('finds existing traces among many ids', async () => {

@@ -80,8 +80,8 @@ describe('trace arrivals', () => {
     await send([of('b')]);
     await send([of('a')]);
     await send([{}]);
-    const found = (await read({ grain: 'session' })).map((one) => one.target_id);
-    expect(found).toEqual([null, 'b', 'a', null]);
+    const targetIds = (await read({ grain: 'session' })).map((one) => one.target_id);
+    expect(targetIds).toEqual([null, 'b', 'a', null]);
     // even a trace that cannot be read yet moves the session to the end
     const [last] = await read({ after: begin, limit: 1 });
     const early = await read({ grain: 'session', before_us: last!.arrived_us + 1 });

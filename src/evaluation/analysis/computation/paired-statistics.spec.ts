@@ -1,13 +1,13 @@
 import { compareExperiments, measureForGate, pairedDifference, verdictOf } from './paired-statistics';
 
 describe('verdictOf', () => {
-  const found = { difference: 0.1, interval: { lower: 0.01, upper: 0.2 }, pValue: 0.049 };
+  const conclusion = { difference: 0.1, interval: { lower: 0.01, upper: 0.2 }, pValue: 0.049 };
 
   it('requires both the test and the interval', () => {
-    expect(verdictOf(found)).toBe('improved');
-    expect(verdictOf({ ...found, pValue: 0.05 })).toBe('inconclusive');
-    expect(verdictOf({ ...found, interval: { lower: 0, upper: 0.2 } })).toBe('inconclusive');
-    expect(verdictOf({ ...found, interval: null })).toBe('inconclusive');
+    expect(verdictOf(conclusion)).toBe('improved');
+    expect(verdictOf({ ...conclusion, pValue: 0.05 })).toBe('inconclusive');
+    expect(verdictOf({ ...conclusion, interval: { lower: 0, upper: 0.2 } })).toBe('inconclusive');
+    expect(verdictOf({ ...conclusion, interval: null })).toBe('inconclusive');
     const worse = { difference: -0.1, interval: { lower: -0.2, upper: -0.01 }, pValue: 0.049 };
     expect(verdictOf(worse)).toBe('regressed');
     expect(verdictOf({ ...worse, interval: { lower: -0.2, upper: 0 } })).toBe('inconclusive');

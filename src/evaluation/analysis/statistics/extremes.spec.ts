@@ -93,12 +93,12 @@ describe('leaveOneOut', () => {
     ['interval alpha', intervalAlphaOf],
   ])('matches the estimate without each unit: %s', (_, measure) => {
     const statistic = measure(pairs);
-    const found = [...statistic.leaveOneOut()].flatMap(({ value, units }) =>
+    const actual = [...statistic.leaveOneOut()].flatMap(({ value, units }) =>
       new Array<number>(units).fill(value),
     );
     const expected = pairs.map((_unit, left) => measure(pairs.filter((_other, i) => i !== left)).estimate);
     const ascending = (values: number[]): number[] => [...values].sort((a, b) => a - b);
-    expect(found).toHaveLength(expected.length);
-    ascending(found).forEach((value, i) => expect(value).toBeCloseTo(ascending(expected)[i]!, 12));
+    expect(actual).toHaveLength(expected.length);
+    ascending(actual).forEach((value, i) => expect(value).toBeCloseTo(ascending(expected)[i]!, 12));
   });
 });

@@ -60,10 +60,10 @@ describe('meanDistribution', () => {
     for (const p of PROBABILITIES) {
       const sum = distribution.quantile(p) * values.length;
       const below = Math.floor(sum);
-      const found = exact[below]! + (sum - below) * (exact[below + 1]! - exact[below]!);
-      expect(Math.abs(found - p)).toBeLessThan(0.0005);
+      const tail = exact[below]! + (sum - below) * (exact[below + 1]! - exact[below]!);
+      expect(Math.abs(tail - p)).toBeLessThan(0.0005);
       // in the tails, where precision matters most, the relative error is also small
-      expect(Math.abs(found - p) / Math.min(p, 1 - p)).toBeLessThan(0.02);
+      expect(Math.abs(tail - p) / Math.min(p, 1 - p)).toBeLessThan(0.02);
     }
     const mean = values.reduce((sum, value) => sum + value, 0);
     expect(distribution.shareBelow).toBeCloseTo(exact[mean]!, 3);
@@ -74,11 +74,11 @@ describe('meanDistribution', () => {
     const drawn = ofTotals([values], ([sum], units) => sum! / units);
     expect(drawn.distribution!()).toBeNull();
     const standardError = Math.sqrt(values.reduce((sum, one) => sum + (one - drawn.estimate) ** 2, 0)) / 1_500;
-    const found = bootstrapInterval(meanOf(values), SEED)!;
+    const interval = bootstrapInterval(meanOf(values), SEED)!;
     const others = Array.from({ length: 30 }, (_, n) => bootstrapInterval(drawn, seedOf(`${n}`)));
     for (const end of ['lower', 'upper'] as const) {
       const mean = others.reduce((sum, one) => sum + one![end], 0) / others.length;
-      expect(Math.abs(found[end] - mean) / standardError).toBeLessThan(0.05);
+      expect(Math.abs(interval[end] - mean) / standardError).toBeLessThan(0.05);
     }
   }, 60_000); // prettier-ignore
 
@@ -143,9 +143,9 @@ describe('signFlipTail', () => {
     for (const z of [0, 0.001, 0.3, 1, 1.64, 1.96, 2.58, 3.3]) {
       const sum = 2 * Math.round((z * deviation - (most % 2)) / 2) + (most % 2);
       const tail = exact.subarray(most + sum).reduce((p, one) => p + one, 0);
-      const found = signFlipTail(sizes, sum, 1e-6)!;
+      const actual = signFlipTail(sizes, sum, 1e-6)!;
       // the approximation includes only half of the step at the sum itself
-      expect(Math.abs(found - tail)).toBeLessThan(exact[most + sum]! / 2 + 0.0002);
+      expect(Math.abs(actual - tail)).toBeLessThan(exact[most + sum]! / 2 + 0.0002);
     }
   });
 

@@ -11,9 +11,9 @@ const modelOf = (more: object = {}): CalledModel =>
   }) as unknown as CalledModel;
 
 describe('GatewayBackends', () => {
-  let found: CalledModel | null;
+  let currentModel: CalledModel | null;
   const calls = {
-    findIn: () => Promise.resolve(found),
+    findIn: () => Promise.resolve(currentModel),
     costOf: (model: { cost?: number }) => model.cost ?? null,
   } as unknown as InternalCalls;
   const environment = {
@@ -31,19 +31,19 @@ describe('GatewayBackends', () => {
   );
 
   it('returns undefined for a model that does not exist', async () => {
-    found = null;
+    currentModel = null;
     expect(await backends.find('wsp_1', 'none')).toBeUndefined();
   });
 
   it('reuses a backend until the strategy or the targets of its model change', async () => {
-    found = modelOf();
+    currentModel = modelOf();
     const first = await backends.find('wsp_1', 'model_1');
-    found = modelOf({ description: 'changed', generation: 2 });
+    currentModel = modelOf({ description: 'changed', generation: 2 });
     expect(await backends.find('wsp_1', 'model_1')).toBe(first);
     const targets = [{ provider: { provider_id: 'prov_1' }, upstream_model: 'other' }];
     const others = [{ targets }, { strategy: 'weighted' }, { model_id: 'model_2' }];
     for (const other of others) {
-      found = modelOf(other);
+      currentModel = modelOf(other);
       expect(await backends.find('wsp_1', 'model_1')).not.toBe(first);
     }
   });

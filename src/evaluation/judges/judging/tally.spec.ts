@@ -100,9 +100,9 @@ describe('spreadOf', () => {
     [[1e-300, 3e-300], 2, Math.SQRT2 * 1e-300],
     [[1.7e308, -1.7e308, -1.7e308], 3, null],
   ])('returns the standard deviation of the scores %j', (scores, requested, spread) => {
-    const found = spreadOf(scores.map((score) => judgement({ score })), requested); // prettier-ignore
-    expect(found).toMatchObject({ count: requested, failed_count: requested - scores.length, scores });
-    if (spread === null) expect(found.spread).toBeNull();
-    else expect(found.spread! / (spread || 1)).toBeCloseTo(spread && 1, 10);
+    const actual = spreadOf(scores.map((score) => judgement({ score })), requested); // prettier-ignore
+    expect(actual).toMatchObject({ count: requested, failed_count: requested - scores.length, scores });
+    if (spread === null) expect(actual.spread).toBeNull();
+    else expect(actual.spread! / (spread || 1)).toBeCloseTo(spread && 1, 10);
   });
 });

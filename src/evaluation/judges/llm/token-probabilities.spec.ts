@@ -39,17 +39,17 @@ describe('probabilitiesOf', () => {
     ['choices need escapes', choiceOf('a"b', 'a\\'), [['{"choice":"a'], ['\\"b', 0.9, { '\\\\': 0.1 }], ['"}']], { 'a"b': 0.9, 'a\\': 0.1 }],
     ['a token is empty', GOOD_BAD, [['{"choice":"'], ['', 1, {}], ['good', 0.9, { bad: 0.1 }], ['"}']], { good: 0.9, bad: 0.1 }],
   ])('returns them if %s', (_, output, tokens, expected) => {
-    const found = probabilities(output, tokens)!;
-    expect(Object.keys(found).sort()).toEqual(Object.keys(expected).sort());
-    for (const [value, of] of Object.entries(expected)) expect(found[value]).toBeCloseTo(of, 10);
+    const actual = probabilities(output, tokens)!;
+    expect(Object.keys(actual).sort()).toEqual(Object.keys(expected).sort());
+    for (const [value, of] of Object.entries(expected)) expect(actual[value]).toBeCloseTo(of, 10);
   }); // prettier-ignore
 
   it('supports characters that span several tokens', () => {
     const bytes = (text: string, codes: number[], probability: number) => ({ ...token(text, probability), bytes: codes });
     const [first, second, other] = [bytes('\\xf0\\x9f\\x98', [0xf0, 0x9f, 0x98], 1), bytes('\\x80', [0x80], 0.7), bytes('\\x81', [0x81], 0.3)]; // prettier-ignore
     const content = [token('{"choice":"', 1), first, { ...second, top_logprobs: [second, other] }, token('"}', 1)];
-    const known = probabilitiesOf(choiceOf('😀', '😁'), '{"choice":"😀"}', { content })!;
-    expect([known['😀'], known['😁']]).toEqual([expect.closeTo(0.7, 10), expect.closeTo(0.3, 10)]);
+    const actual = probabilitiesOf(choiceOf('😀', '😁'), '{"choice":"😀"}', { content })!;
+    expect([actual['😀'], actual['😁']]).toEqual([expect.closeTo(0.7, 10), expect.closeTo(0.3, 10)]);
   }); // prettier-ignore
 
   it('returns probabilities that add up to 1 for any tokens', () => {
@@ -65,10 +65,10 @@ describe('probabilitiesOf', () => {
           tokens.push([rest.slice(0, length).join(''), probability, more[index] ?? {}]);
           rest = rest.slice(length);
         }
-        const known = Object.entries(probabilities(choiceOf(...all), tokens)!);
-        expect(known.map(([value]) => value).sort()).toEqual([...all].sort());
-        expect(known.reduce((sum, [, one]) => sum + one, 0)).toBeCloseTo(1, 9);
-        for (const [value, one] of known) {
+        const entries = Object.entries(probabilities(choiceOf(...all), tokens)!);
+        expect(entries.map(([value]) => value).sort()).toEqual([...all].sort());
+        expect(entries.reduce((sum, [, one]) => sum + one, 0)).toBeCloseTo(1, 9);
+        for (const [value, one] of entries) {
           expect(one).toBeGreaterThanOrEqual(0);
           if (value === all[0]) expect(one).toBeGreaterThan(0);
         }

@@ -53,8 +53,8 @@ describe('sessionTranscript', () => {
 
   it('takes no calls from spans if a message has the result of a tool', () => {
     const messages = [{ ...says('tool', [{ type: 'text', text: 'found' }, 'more']), name: 'search' }];
-    const found = entries({ messages, traces: [{ trace_id: 't', spans: [search] }] });
-    expect(found).toEqual(['[search answers]\n  found', '[search answers]\n  more']);
+    const parts = entries({ messages, traces: [{ trace_id: 't', spans: [search] }] });
+    expect(parts).toEqual(['[search answers]\n  found', '[search answers]\n  more']);
   });
 
   it('inserts calls from spans before the last answer of their trace', () => {

@@ -45,7 +45,8 @@ export class RunLease {
   }
 
   private schedule(afterMs = HEARTBEAT_MS): void {
-    if (!this.isEnded && !this.lostSignal.aborted) this.timer = setTimeout(() => void this.heartbeat(), afterMs);
+    if (!this.isEnded && !this.lostSignal.aborted)
+      this.timer = setTimeout(() => void this.heartbeat(), afterMs);
   }
 
   private async heartbeat(): Promise<void> {

@@ -182,7 +182,8 @@ export class SubjectBuilder {
     const traceSpans = spans ?? (await this.readSpans(scope, trace, NOTHING_PREFETCHED));
     const messages = new Conversation().add({ ...trace, spans: traceSpans });
     input ??= asJson(firstUserContent(messages));
-    const isCut = traceSpans.length < trace.span_count || traceSpans.some(({ attributes }) => attributes === null);
+    const isCut =
+      traceSpans.length < trace.span_count || traceSpans.some(({ attributes }) => attributes === null);
     const last =
       isCut && output === null ? await this.sessions.lastAnswerOfCalls(scope, trace.trace_id) : undefined;
     output ??= asJson(last ?? lastAssistantContent(messages));

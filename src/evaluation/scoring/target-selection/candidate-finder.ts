@@ -108,7 +108,8 @@ export class CandidateFinder {
     for (const { trace_id, session_id, started_at } of stored.values()) {
       if (!isWithin(started_at, times)) continue;
       if (sessions && session_id === null) withoutSession.push(trace_id);
-      else if (!sessions || sessions.has(session_id!)) candidates.push({ trace_id, session_id, at: started_at });
+      else if (!sessions || sessions.has(session_id!))
+        candidates.push({ trace_id, session_id, at: started_at });
     }
     const unknown = filters ? [] : ids.filter((id) => !stored.has(id));
     const naming = [

@@ -53,8 +53,8 @@ describe('StoredCandidates', () => {
       },
     } as unknown as TraceStore;
     const stored = new StoredCandidates(store, {} as Scope, 'session', {});
-    const found = (await pagesOf(stored, 5)).flat().map((one) => one.session_id);
-    expect(found).toEqual(sessions.map((one) => one.session_id));
+    const sessionIds = (await pagesOf(stored, 5)).flat().map((one) => one.session_id);
+    expect(sessionIds).toEqual(sessions.map((one) => one.session_id));
     expect(limits.slice(0, 3)).toEqual([1_000, 2_000, 4_000]);
     expect(Math.max(...limits)).toBe(20_000);
   });

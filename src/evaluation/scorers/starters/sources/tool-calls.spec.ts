@@ -29,7 +29,10 @@ describe('tool-call accuracy', () => {
     { name: 'search', arguments: { q: 'a', filter: { year: 2024, tags: ['x', 'y'] } } },
     { name: 'mail', arguments: { to: 'c' } },
   ];
-  const [search, mail] = expectedCalls.map(({ name, arguments: args }) => call(name, args)) as [object, object];
+  const [search, mail] = expectedCalls.map(({ name, arguments: args }) => call(name, args)) as [
+    object,
+    object,
+  ];
 
   it.each<[string, object[], number]>([
     ['the same calls', [search, mail], 1],
