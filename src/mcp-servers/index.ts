@@ -6,5 +6,5 @@ export { HEALTH_STATUSES } from './servers/server-health';
 export { ServerListQueryDto } from './servers/server.dto';
 export { ServerDirectory } from './servers/server-directory';
 export { ServerService } from './servers/server.service';
-export { type GivenToolDto, type ToolDto, ToolListQueryDto } from './servers/tool.dto';
+export { type DeclaredToolDto, type ToolDto, ToolListQueryDto } from './servers/tool.dto';
 export { type ToolChanges, ToolStore } from './servers/tool-store';

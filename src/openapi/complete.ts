@@ -92,7 +92,7 @@ const FINAL_SCHEMAS = [
 ];
 
 /** Schemas that accept unknown members, because clients send tools exactly as an MCP server lists them. */
-const OPEN_SCHEMAS = new Set(['GivenToolDto']);
+const OPEN_SCHEMAS = new Set(['DeclaredToolDto']);
 
 /** Closes the schemas of JSON bodies and of the objects in them, because the service rejects unknown members. */
 function closeBodies(paths: Paths, schemas: Record<string, Schema>): void {

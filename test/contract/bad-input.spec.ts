@@ -159,7 +159,7 @@ describe('every write operation of openapi.json', () => {
       const isOpen = schema.properties && schema.additionalProperties !== false;
       return [...(isOpen ? [schemas.get(schema) ?? JSON.stringify(schema)] : []), ...parts.flatMap(open)];
     };
-    expect(WRITES.flatMap(({ body }) => open(body!))).toEqual(['GivenTool']);
+    expect(WRITES.flatMap(({ body }) => open(body!))).toEqual(['DeclaredTool']);
   });
 
   it.each(WRITES.map((one) => [one.id, one] as const))('%s accepts a gzipped body', async (_, operation) => {

@@ -222,7 +222,7 @@ class Hashed implements AsyncIterable<Buffer> {
 }
 
 const deletedMeanwhile = (): Error =>
-  storageUnavailable(new Error('The object was deleted as interrupted before it was kept.'));
+  storageUnavailable(new Error('The object was deleted with interrupted uploads before it was referenced.'));
 
 const logMissedHeartbeat = (error: unknown): void =>
   rootLogger.warn({ err: error }, 'the heartbeat of a storage write failed');

@@ -10,9 +10,9 @@ import {
   AnnotatorDto,
   AnnotatorListQueryDto,
   AnnotatorPageDto,
-  ItemWorkDto,
-  NextItemAnswerDto,
-  NextItemDto,
+  ItemOutcomeDto,
+  ClaimResponseDto,
+  ClaimItemDto,
   ScoreItemDto,
   SkipItemDto,
 } from './annotation-item.dto';
@@ -33,12 +33,12 @@ export class AnnotationItemController {
   @HttpCode(200)
   @Throws('conflict', 'forbidden')
   @RequireRole('annotator')
-  @ApiOkResponse({ type: NextItemAnswerDto })
+  @ApiOkResponse({ type: ClaimResponseDto })
   next(
     @CurrentScope() scope: Scope,
     @Param('queue_id') queueId: string,
-    @Body() dto: NextItemDto,
-  ): Promise<NextItemAnswerDto> {
+    @Body() dto: ClaimItemDto,
+  ): Promise<ClaimResponseDto> {
     return this.items.next(scope, queueId, dto);
   }
 
@@ -75,13 +75,13 @@ export class AnnotationItemController {
   @HttpCode(200)
   @Throws('conflict', 'forbidden', 'validation_failed')
   @RequireRole('annotator')
-  @ApiOkResponse({ type: ItemWorkDto })
+  @ApiOkResponse({ type: ItemOutcomeDto })
   score(
     @CurrentScope() scope: Scope,
     @Param('queue_id') queueId: string,
     @Param('item_id') itemId: string,
     @Body() dto: ScoreItemDto,
-  ): Promise<ItemWorkDto> {
+  ): Promise<ItemOutcomeDto> {
     return this.items.score(scope, queueId, itemId, dto);
   }
 
@@ -94,13 +94,13 @@ export class AnnotationItemController {
   @HttpCode(200)
   @Throws('conflict', 'forbidden')
   @RequireRole('annotator')
-  @ApiOkResponse({ type: ItemWorkDto })
+  @ApiOkResponse({ type: ItemOutcomeDto })
   skip(
     @CurrentScope() scope: Scope,
     @Param('queue_id') queueId: string,
     @Param('item_id') itemId: string,
     @Body() dto: SkipItemDto,
-  ): Promise<ItemWorkDto> {
+  ): Promise<ItemOutcomeDto> {
     return this.items.skip(scope, queueId, itemId, dto);
   }
 }

@@ -35,7 +35,7 @@ const IsAuthor = (): PropertyDecorator => (target, property) => {
 };
 
 /** A request for the next item. */
-export class NextItemDto {
+export class ClaimItemDto {
   @IsAuthor()
   author?: string | null;
 }
@@ -267,7 +267,7 @@ export const NO_ITEM_REASONS = ['completed', 'done', 'claimed'] as const;
 export type NoItemReason = (typeof NO_ITEM_REASONS)[number];
 
 /** The next item for a person, or the reason why the person gets no item. */
-export class NextItemAnswerDto {
+export class ClaimResponseDto {
   /** Null if there is nothing to do for this person now. */
   @ApiProperty({ type: ClaimedItemDto, nullable: true })
   item!: ClaimedItemDto | null;
@@ -284,7 +284,7 @@ export class NextItemAnswerDto {
 }
 
 /** The outcome of scoring or skipping an item. */
-export class ItemWorkDto {
+export class ItemOutcomeDto {
   item_id!: string;
   @ApiProperty({ enum: [...OUTCOMES] })
   outcome!: Outcome;

@@ -13,9 +13,9 @@ import {
   type AnnotatorListQueryDto,
   type ClaimedItemDto,
   type ItemScoreDto,
-  type ItemWorkDto,
-  type NextItemAnswerDto,
-  type NextItemDto,
+  type ItemOutcomeDto,
+  type ClaimResponseDto,
+  type ClaimItemDto,
   type ScoreItemDto,
   type SkipItemDto,
   toAnnotationItemDto,
@@ -50,7 +50,7 @@ export class AnnotationItemService {
    * Claims the next item for a person for 15 minutes. Asking again renews the claim of an unfinished item, and returns the
    * same item. Errors: 404; 403 for a person who is not assigned; 409 for an archived queue or scorer.
    */
-  async next(scope: Scope, queueId: string, dto: NextItemDto): Promise<NextItemAnswerDto> {
+  async next(scope: Scope, queueId: string, dto: ClaimItemDto): Promise<ClaimResponseDto> {
     const by = annotatorOf(scope, dto);
     const queue = await this.openQueue(scope, queueId);
     const scorers = await this.liveScorers(scope, queue);
@@ -77,7 +77,7 @@ export class AnnotationItemService {
    * fit; 404; 403 for a person who is not assigned; 409 for an archived queue or scorer, an item that the person has scored,
    * one that others have completed or claimed, and a result that was replaced since the claim; 422 for an unknown choice.
    */
-  async score(scope: Scope, queueId: string, itemId: string, dto: ScoreItemDto): Promise<ItemWorkDto> {
+  async score(scope: Scope, queueId: string, itemId: string, dto: ScoreItemDto): Promise<ItemOutcomeDto> {
     const work: Work = { queueId, itemId, by: annotatorOf(scope, dto) };
     const queue = await this.openQueue(scope, queueId);
     checkAnswered(queue, dto.scores);
@@ -114,7 +114,7 @@ export class AnnotationItemService {
    * 404; 403 for a person who is not assigned; 409 for an archived queue, an item that the person has scored, and one that
    * is complete.
    */
-  async skip(scope: Scope, queueId: string, itemId: string, dto: SkipItemDto): Promise<ItemWorkDto> {
+  async skip(scope: Scope, queueId: string, itemId: string, dto: SkipItemDto): Promise<ItemOutcomeDto> {
     const work: Work = { queueId, itemId, by: annotatorOf(scope, dto) };
     await this.openQueue(scope, queueId);
     await this.itemOf(scope, queueId, itemId);
@@ -123,7 +123,12 @@ export class AnnotationItemService {
       await this.items.lockAnnotator(tx, scope, queueId, work.by);
       const earlier = await this.items.outcomeOf(tx, scope, work);
       if (earlier === 'scored') throw problem.conflict('You have already scored this item.');
-      const skipped: ItemWorkDto = { item_id: itemId, outcome: 'skipped', is_completed: false, scores: [] };
+      const skipped: ItemOutcomeDto = {
+        item_id: itemId,
+        outcome: 'skipped',
+        is_completed: false,
+        scores: [],
+      };
       if (earlier === 'skipped') return skipped;
       if (locked.item_status === 'completed') throw problem.conflict(noPlaceReason(locked));
       await this.items.release(tx, scope, work);

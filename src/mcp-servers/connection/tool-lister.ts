@@ -5,7 +5,7 @@ import { ItemsOf, JsonBodies } from '#platform/http';
 import { isJsonObject } from '#platform/json';
 import { Problem } from '#platform/problem';
 import { toolFaults } from '../servers/tool-faults';
-import { GivenToolDto, LISTED_TOOLS_MAX } from '../servers/tool.dto';
+import { DeclaredToolDto, LISTED_TOOLS_MAX } from '../servers/tool.dto';
 import { type McpSession, requestOptions } from './mcp-session';
 import type { ConnectionTarget } from './server-credentials';
 import { excerptOf, ServerFailure } from './server-failure';
@@ -40,7 +40,7 @@ const MEMBERS = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 
 class ListedToolsDto {
   @IsArray()
   @ArrayMaxSize(LISTED_TOOLS_MAX)
-  @ItemsOf(() => GivenToolDto)
+  @ItemsOf(() => DeclaredToolDto)
   tools!: unknown[];
 }
 
@@ -54,7 +54,7 @@ export class ToolLister {
    *
    * @throws ServerFailure for an endless list, for more than 10,000 tools or 1,000 pages, and for tools that cannot be stored
    */
-  async list(session: McpSession, server: ConnectionTarget): Promise<GivenToolDto[]> {
+  async list(session: McpSession, server: ConnectionTarget): Promise<DeclaredToolDto[]> {
     // A server without the capability offers no tools.
     if (!session.client.getServerCapabilities()?.tools) return [];
     const tools: unknown[] = [];
@@ -74,7 +74,7 @@ export class ToolLister {
     }
     const [fault] = toolFaults(tools, '');
     if (fault) throw invalid(describe(fault as { pointer: string; detail: string }, tools));
-    return tools as GivenToolDto[];
+    return tools as DeclaredToolDto[];
   }
 
   private async page(session: McpSession, cursor: string | undefined): Promise<ToolsPage> {

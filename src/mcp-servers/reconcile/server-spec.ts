@@ -9,14 +9,14 @@ import { AuthFieldsDto } from '../servers/server-auth.dto';
 import { type AuthColumns, AUTH_TYPES, type AuthType, type ServerEntity } from '../servers/server.entity';
 import { authColumns, authFaults } from '../servers/server-auth';
 import { toolFaults } from '../servers/tool-faults';
-import type { GivenToolDto } from '../servers/tool.dto';
+import type { DeclaredToolDto } from '../servers/tool.dto';
 
 /** A parsed declaration of a server. */
 export interface DeclaredServer {
   /** The columns that the declaration determines. */
   columns: AuthColumns & Pick<ServerEntity, 'name' | 'description' | 'url' | 'transport' | 'metadata'>;
   /** Null means that the tools do not change. */
-  tools: readonly GivenToolDto[] | null;
+  tools: readonly DeclaredToolDto[] | null;
 }
 
 /** `auth` without the secret, because everyone who can read the app reads its declarations. */
@@ -75,7 +75,7 @@ export function readDeclared({ name, spec }: Declared): DeclaredServer {
       ...authColumns(auth ?? { type: 'none' }),
       metadata: toRawJson(metadata ?? {}),
     },
-    tools: (tools as readonly GivenToolDto[] | null | undefined) ?? null,
+    tools: (tools as readonly DeclaredToolDto[] | null | undefined) ?? null,
   };
 }
 

@@ -58,7 +58,7 @@ export class AuthFieldsDto {
 }
 
 /** How the service authenticates to the server. */
-@ReadOnlyMembersOf(() => ServerPresentAuthDto)
+@ReadOnlyMembersOf(() => StoredServerAuthDto)
 export class ServerAuthDto extends AuthFieldsDto {
   @IsOneOf(AUTH_TYPES)
   type!: AuthType;
@@ -77,7 +77,7 @@ export class ServerAuthDto extends AuthFieldsDto {
 }
 
 /** Omitted members do not change. */
-@ReadOnlyMembersOf(() => ServerPresentAuthDto)
+@ReadOnlyMembersOf(() => StoredServerAuthDto)
 export class PatchServerAuthDto extends AuthFieldsDto {
   @NotNull()
   @IsOneOf(AUTH_TYPES, { required: false })
@@ -115,7 +115,7 @@ export class ServerAuthViewDto {
 }
 
 /** How the service authenticates to the server, and whether it has a secret. */
-export class ServerPresentAuthDto extends ServerAuthViewDto {
+export class StoredServerAuthDto extends ServerAuthViewDto {
   /**
    * Whether a secret of the type `bearer` or `header` is stored. A server that an app declares has no secret until you
    * send one with PATCH.
@@ -133,9 +133,9 @@ export const toAuthView = (row: AuthColumns): ServerAuthViewDto => ({
   scope: row.auth_scope,
 });
 
-export const toPresentAuthView = (
+export const toStoredAuthView = (
   row: AuthColumns & Pick<ServerEntity, 'auth_secret'>,
-): ServerPresentAuthDto => ({
+): StoredServerAuthDto => ({
   ...toAuthView(row),
   has_value: row.auth_secret !== null && row.auth_type !== 'oauth',
   has_client_secret: row.auth_secret !== null && row.auth_type === 'oauth',

@@ -3,7 +3,7 @@ import { type InstalledArtifact, installedArtifact } from '../../resources';
 import type { CreateServerDto } from './server.dto';
 import { type GivenAuth, secretMember } from './server-auth';
 import type { AuthColumns, ServerEntity, ServerVersionRow, Transport } from './server.entity';
-import type { GivenToolDto } from './tool.dto';
+import type { DeclaredToolDto } from './tool.dto';
 import type { PackagedTool } from './tool.repository';
 
 /** The file of a server in a package. */
@@ -14,7 +14,7 @@ export interface PackagedServer extends Pick<CreateServerDto, 'name' | 'url'> {
   description: string | null;
   transport: Transport;
   auth: GivenAuth;
-  tools: GivenToolDto[];
+  tools: DeclaredToolDto[];
 }
 
 /** Returns the content of the package for a version of a server with tools. */

@@ -25,13 +25,13 @@ import {
   PatchServerAuthDto,
   ServerAuthDto,
   ServerAuthViewDto,
-  ServerPresentAuthDto,
+  StoredServerAuthDto,
   toAuthView,
-  toPresentAuthView,
+  toStoredAuthView,
   URL_MAX,
 } from './server-auth.dto';
 import { FAILURE_KINDS, type FailureKind, HEALTH_STATUSES, type HealthStatus } from './server-health';
-import { GivenToolDto, TOOLS_MAX } from './tool.dto';
+import { DeclaredToolDto, TOOLS_MAX } from './tool.dto';
 
 /** The members of a new server that an app can also declare. */
 export class ServerFieldsDto extends DescribedBodyDto {
@@ -48,8 +48,8 @@ export class ServerFieldsDto extends DescribedBodyDto {
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(TOOLS_MAX)
-  @ItemsOf(() => GivenToolDto)
-  @ApiProperty({ type: () => [GivenToolDto], maxItems: TOOLS_MAX, nullable: true, required: false })
+  @ItemsOf(() => DeclaredToolDto)
+  @ApiProperty({ type: () => [DeclaredToolDto], maxItems: TOOLS_MAX, nullable: true, required: false })
   tools?: unknown[] | null;
 }
 
@@ -116,8 +116,8 @@ export class PatchServerDto extends DescribedPatchDto {
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(TOOLS_MAX)
-  @ItemsOf(() => GivenToolDto)
-  @ApiProperty({ type: () => [GivenToolDto], maxItems: TOOLS_MAX, nullable: true, required: false })
+  @ItemsOf(() => DeclaredToolDto)
+  @ApiProperty({ type: () => [DeclaredToolDto], maxItems: TOOLS_MAX, nullable: true, required: false })
   tools?: unknown[] | null;
 }
 
@@ -183,7 +183,7 @@ export class ServerDto extends OwnedDto {
   url!: string;
   @ApiProperty({ enum: TRANSPORTS })
   transport!: Transport;
-  auth!: ServerPresentAuthDto;
+  auth!: StoredServerAuthDto;
   is_system!: boolean;
   @AnyJsonObject()
   metadata!: object;
@@ -218,7 +218,7 @@ const SERVER_FIELDS = [
 
 export const toServerDto = (row: ServerEntity): ServerDto => ({
   ...pick(row, SERVER_FIELDS),
-  auth: toPresentAuthView(row),
+  auth: toStoredAuthView(row),
   health: {
     status: row.health_status,
     checked_at: row.health_checked_at,

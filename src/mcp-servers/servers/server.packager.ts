@@ -21,7 +21,7 @@ import { CreateServerDto } from './server.dto';
 import type { ServerEntity, ServerVersionRow } from './server.entity';
 import { ServerRepository } from './server.repository';
 import { ServerService } from './server.service';
-import { GivenToolDto, LISTED_TOOLS_MAX } from './tool.dto';
+import { DeclaredToolDto, LISTED_TOOLS_MAX } from './tool.dto';
 import { ToolStore } from './tool-store';
 
 type PinnedServer = { row: ServerEntity; version: ServerVersionRow };
@@ -29,7 +29,7 @@ type PinnedServer = { row: ServerEntity; version: ServerVersionRow };
 /** Returns the outline of a packaged server, which can have more tools than a request. */
 function packagedOutline(): Outline {
   const created = outlineOf(CreateServerDto) as Extract<Outline, { kind: 'object' }>;
-  const tools: Outline = { kind: 'list', of: outlineOf(GivenToolDto), max: LISTED_TOOLS_MAX };
+  const tools: Outline = { kind: 'list', of: outlineOf(DeclaredToolDto), max: LISTED_TOOLS_MAX };
   return { ...created, members: { ...created.members, tools } };
 }
 

@@ -58,7 +58,7 @@ import {
 import { ServerRepository } from './server.repository';
 import { toolFaults } from './tool-faults';
 import { hasChanges, type ToolChanges, type ToolContent, ToolStore } from './tool-store';
-import { type GivenToolDto, type ToolDto, type ToolListQueryDto, toToolDto } from './tool.dto';
+import { type DeclaredToolDto, type ToolDto, type ToolListQueryDto, toToolDto } from './tool.dto';
 import type { ToolEntity } from './tool.entity';
 
 /** Describes servers to the resource kit. */
@@ -100,7 +100,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
   /** Errors: 400 for an invalid URL, header or tool and an unknown workspace; 403; 409 for a name that is taken. */
   async create(scope: OrgScope, dto: CreateServerDto): Promise<Versioned<ServerDto>> {
     checkFaults(faultsIn(dto));
-    const tools = dto.tools && (await this.tools.contentsOf(scope, dto.tools as GivenToolDto[]));
+    const tools = dto.tools && (await this.tools.contentsOf(scope, dto.tools as DeclaredToolDto[]));
     const roles: AnyOf = dto.is_system === true ? ['admin'] : ['editor'];
     return this.transaction(scope, async (tx) => {
       const workspace = await this.kit.access.enter(tx, scope, dto.workspace_id, roles);
@@ -165,7 +165,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     ifMatch?: string,
   ): Promise<Versioned<ServerDto>> {
     checkFaults([...urlFaults(dto.url), ...toolFaults(dto.tools ?? [], '/tools')]);
-    const tools = dto.tools && (await this.tools.contentsOf(scope, dto.tools as GivenToolDto[]));
+    const tools = dto.tools && (await this.tools.contentsOf(scope, dto.tools as DeclaredToolDto[]));
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
       const columns = {

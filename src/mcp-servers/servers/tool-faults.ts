@@ -1,6 +1,6 @@
 import { isJsonObject, isObjectValue, RawJson } from '#platform/json';
 import type { FieldError } from '#platform/problem';
-import { type GivenToolDto, TOOL_DESCRIPTION_MAX, TOOL_NAME_MAX, TOOL_OBJECT_MAX_BYTES } from './tool.dto';
+import { type DeclaredToolDto, TOOL_DESCRIPTION_MAX, TOOL_NAME_MAX, TOOL_OBJECT_MAX_BYTES } from './tool.dto';
 
 /** The number of faults after which the checks stop. */
 const FAULTS_MAX = 100;
@@ -28,7 +28,7 @@ const optional =
     value === undefined || value === null ? null : check(value);
 
 /** Checks without class-validator, which would be slow for an app with tens of thousands of tools. */
-const CHECKS: Record<keyof GivenToolDto, Check> = {
+const CHECKS: Record<keyof DeclaredToolDto, Check> = {
   name: text(1, TOOL_NAME_MAX, true),
   title: optional(text(0, TOOL_NAME_MAX, true)),
   description: optional(text(0, TOOL_DESCRIPTION_MAX, false)),
@@ -41,7 +41,7 @@ const CHECKS: Record<keyof GivenToolDto, Check> = {
 const MEMBERS = Object.entries(CHECKS);
 
 /**
- * Returns the faults of a list of tools. A list without faults contains only `GivenToolDto`s.
+ * Returns the faults of a list of tools. A list without faults contains only `DeclaredToolDto`s.
  *
  * @param pointer the JSON pointer of the list
  */

@@ -8,7 +8,7 @@ import { JsonThreads } from '#platform/json-threads';
 import type { RowPage } from '#platform/paging';
 import { SearchIndex, type VersionTable } from '../../resources';
 import { isRegistry, type ServerEntity } from './server.entity';
-import type { GivenToolDto, ToolListQueryDto } from './tool.dto';
+import type { DeclaredToolDto, ToolListQueryDto } from './tool.dto';
 import type { ToolEntity, ToolVersionRow } from './tool.entity';
 import {
   type ArchivedServer,
@@ -59,7 +59,7 @@ export class ToolStore {
   ) {}
 
   /** Returns the stored content of tools. Call it before a transaction if possible, because it may wait for a thread. */
-  async contentsOf(scope: OrgScope, tools: readonly GivenToolDto[]): Promise<ToolContent[]> {
+  async contentsOf(scope: OrgScope, tools: readonly DeclaredToolDto[]): Promise<ToolContent[]> {
     const contents = tools.map(contentOf);
     await yieldToEventLoop();
     const digests = await this.threads.digests(scope.orgId, contents.map(toRawJson));
@@ -222,7 +222,7 @@ function planOf({ server, tools }: Listing, existing: readonly ExistingTool[]): 
 }
 
 /** Returns the members of a tool that the digest covers, in their stored form. */
-function contentOf(tool: GivenToolDto): Omit<ToolContent, 'digest' | 'parameters'> {
+function contentOf(tool: DeclaredToolDto): Omit<ToolContent, 'digest' | 'parameters'> {
   const { name, title = null, description = null, annotations = null } = tool;
   return {
     name,

@@ -19,7 +19,7 @@ export const TOOL_OBJECT_MAX_BYTES = 256 * 1024;
  * A tool, as its server lists it. The schemas can also have their names in the Model Context Protocol, so that you can
  * send a tool as a server listed it. Other members of the protocol are not stored.
  */
-export class GivenToolDto {
+export class DeclaredToolDto {
   // `toolFaults` validates the members, so they have no decorators of their limits.
 
   /** Unique among the tools of the server. */

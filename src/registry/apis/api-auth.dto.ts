@@ -35,7 +35,7 @@ export class ApiAuthFieldsDto {
 }
 
 /** How the service authenticates to the API. */
-@ReadOnlyMembersOf(() => ApiPresentAuthDto)
+@ReadOnlyMembersOf(() => StoredApiAuthDto)
 export class ApiAuthDto extends ApiAuthFieldsDto {
   @IsOneOf(AUTH_TYPES)
   type!: AuthType;
@@ -51,7 +51,7 @@ export class ApiAuthDto extends ApiAuthFieldsDto {
 }
 
 /** Absent members keep their values. */
-@ReadOnlyMembersOf(() => ApiPresentAuthDto)
+@ReadOnlyMembersOf(() => StoredApiAuthDto)
 export class PatchApiAuthDto extends ApiAuthFieldsDto {
   @NotNull()
   @IsOneOf(AUTH_TYPES, { required: false })
@@ -75,7 +75,7 @@ export class ApiAuthViewDto {
 }
 
 /** How the service authenticates to the API, and whether it has the secret. */
-export class ApiPresentAuthDto extends ApiAuthViewDto {
+export class StoredApiAuthDto extends ApiAuthViewDto {
   /** Whether a secret is stored. An API that an app declares has no secret until you set one with PATCH. */
   has_value!: boolean;
 }
@@ -85,6 +85,6 @@ export const toAuthView = (row: Pick<ApiEntity, 'auth_type' | 'auth_name'>): Api
   name: row.auth_name,
 });
 
-export const toPresentAuthView = (
+export const toStoredAuthView = (
   row: Pick<ApiEntity, 'auth_type' | 'auth_name' | 'auth_secret'>,
-): ApiPresentAuthDto => ({ ...toAuthView(row), has_value: row.auth_secret !== null });
+): StoredApiAuthDto => ({ ...toAuthView(row), has_value: row.auth_secret !== null });

@@ -40,10 +40,10 @@ import {
 import {
   ApiAuthDto,
   ApiAuthViewDto,
-  ApiPresentAuthDto,
+  StoredApiAuthDto,
   PatchApiAuthDto,
   toAuthView,
-  toPresentAuthView,
+  toStoredAuthView,
 } from './api-auth.dto';
 import {
   API_METHODS,
@@ -213,7 +213,7 @@ export class ApiDto extends OwnedDto {
   api_id!: string;
   description!: string | null;
   base_url!: string;
-  auth!: ApiPresentAuthDto;
+  auth!: StoredApiAuthDto;
   @ApiProperty({ enum: API_METHODS, isArray: true })
   allowed_methods!: ApiMethod[];
   @ApiProperty({ type: 'integer', format: 'int32', minimum: TIMEOUT_MIN_MS })
@@ -257,7 +257,7 @@ const CONTENT_FIELDS = [
 
 export const toApiDto = (row: ApiEntity): ApiDto => ({
   ...pick(row, [...CONTENT_FIELDS, 'metadata', 'app_id', ...OWNED_FIELDS]),
-  auth: toPresentAuthView(row),
+  auth: toStoredAuthView(row),
 });
 
 const VERSION_FIELDS = [

@@ -16,7 +16,7 @@ import {
   within,
   WorkspaceAccess,
 } from '../../resources';
-import type { AppPlanDto, ReconciledDto } from './app.dto';
+import type { AppPlanDto, ReconcileResultDto } from './app.dto';
 import type { AppEntity, SyncError } from './app.entity';
 import { AppDeclarations } from './app-declarations';
 import { AppRepository } from './app.repository';
@@ -61,7 +61,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
   async reconcile(
     scope: OrgScope,
     idOrSlug: string,
-  ): Promise<{ workspaceId: string; reconciled: ReconciledDto }> {
+  ): Promise<{ workspaceId: string; reconciled: ReconcileResultDto }> {
     const location = readable(scope, await this.apps.locate(scope, idOrSlug), 'app', idOrSlug);
     demandRole(scope, location.workspace_id, ['admin']);
     let started: AppEntity | undefined;

@@ -11,7 +11,7 @@ import {
   AppPlanDto,
   CreateAppDto,
   PatchAppDto,
-  ReconciledDto,
+  ReconcileResultDto,
 } from './app.dto';
 import { AppService } from './app.service';
 import { AppReconcileService } from './app-reconcile.service';
@@ -105,7 +105,7 @@ export class AppController {
   @Throws('storage_unavailable', 'validation_failed')
   @HttpCode(200)
   @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: ReconciledDto })
+  @ApiOkResponse({ type: ReconcileResultDto })
   async reconcile(@CurrentScope() scope: OrgScope, @Param('app') app: string): Promise<Reply> {
     const { workspaceId, reconciled } = await this.reconciles.reconcile(scope, app);
     return new Reply(200, reconciled, {}, workspaceId);

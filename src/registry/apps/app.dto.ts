@@ -178,7 +178,7 @@ export class AppPageDto {
 }
 
 /** The result of a reconcile. */
-export class ReconciledDto {
+export class ReconcileResultDto {
   /** The slug. */
   app!: string;
   /** Number of the app's resources that are not archived. */

@@ -82,7 +82,7 @@ const AreOrgIds = () =>
   );
 
 /** The organizations that see an item, in addition to the publisher's own. */
-export class AudienceBodyDto {
+export class SetStoreAudienceDto {
   /** Whether every organization is admitted. */
   @IsBoolean()
   is_public!: boolean;
@@ -150,8 +150,8 @@ export class CreatePublisherItemDto extends StoreItemTextsDto {
 
   /** Defaults to your own organization only. A new item is not listed and cannot be acquired, whatever its audience. */
   @IsOptional()
-  @Nested(() => AudienceBodyDto)
-  audience?: AudienceBodyDto | null;
+  @Nested(() => SetStoreAudienceDto)
+  audience?: SetStoreAudienceDto | null;
 }
 
 /**
@@ -180,8 +180,8 @@ export class CreatePublisherItemReleaseDto extends PartialType(StoreItemTextsDto
 
   /** Must be the current one (422). To change it, replace the policy. */
   @IsOptional()
-  @Nested(() => AudienceBodyDto)
-  audience?: AudienceBodyDto | null;
+  @Nested(() => SetStoreAudienceDto)
+  audience?: SetStoreAudienceDto | null;
 }
 
 /** A merge patch (RFC 7396) of the texts. `topics` and `highlights` are replaced whole, and null empties them. */
@@ -202,9 +202,9 @@ export class PatchPublisherItemDto extends PartialType(StoreItemTextsDto, { skip
 /** A complete policy. */
 @ReadOnlyMembersOf(() => StorePolicyDto)
 export class PublisherItemPolicyDto {
-  @Nested(() => AudienceBodyDto)
+  @Nested(() => SetStoreAudienceDto)
   @IsObject()
-  audience!: AudienceBodyDto;
+  audience!: SetStoreAudienceDto;
 
   /** Whether the item is in the catalogue of its audience. */
   @IsBoolean()

@@ -15,7 +15,7 @@ import {
 } from '../../resources';
 import { ListingRepository } from './listing.repository';
 import type {
-  AudienceBodyDto,
+  SetStoreAudienceDto,
   PatchPublisherItemDto,
   PublisherItemPolicyDto,
   PublisherItemsQueryDto,
@@ -186,7 +186,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
   /** Returns the columns of an audience. Errors: 400 for an unknown organization. */
   async audienceOf(
     tx: Tx,
-    { is_public, org_ids = [] }: AudienceBodyDto,
+    { is_public, org_ids = [] }: SetStoreAudienceDto,
   ): Promise<Pick<StoreItemEntity, 'is_public' | 'org_ids'>> {
     const unknown = org_ids.length > 0 ? await this.items.unknownOrgs(tx, org_ids) : new Set();
     if (unknown.size > 0) {

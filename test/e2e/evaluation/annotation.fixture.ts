@@ -1,8 +1,8 @@
 import { type Answer, type ApiClient, jsonExport, newSpan, newTraceId, type TestApp } from '#testing';
 import type {
   AnnotationItemDto,
-  ItemWorkDto,
-  NextItemAnswerDto,
+  ItemOutcomeDto,
+  ClaimResponseDto,
 } from '../../../src/evaluation/annotation/annotation-item.dto';
 import type { AnnotationQueueDto } from '../../../src/evaluation/annotation/annotation-queue.dto';
 import type { EvaluationWorkspace, Page, Wire } from './evaluation.harness';
@@ -10,8 +10,8 @@ import { type Annotator, BOOLEAN, HumanScoresFixture, type Scorer } from './huma
 
 type Fields = Record<string, unknown>;
 export type Queue = Wire<AnnotationQueueDto>;
-export type NextItem = Wire<NextItemAnswerDto> & {
-  item: Wire<NonNullable<NextItemAnswerDto['item']>> | null;
+export type NextItem = Wire<ClaimResponseDto> & {
+  item: Wire<NonNullable<ClaimResponseDto['item']>> | null;
 };
 
 export const QUEUES = '/eval/v1/annotation-queues';
@@ -106,8 +106,8 @@ export class AnnotationFixture {
     value: Fields = { score: true },
     by: Annotator = this.ann,
     author?: string,
-  ): Promise<Answer<ItemWorkDto>> {
-    return by.api.post<ItemWorkDto>(`${QUEUES}/${queue.queue_id}/items/${itemId}/scores`, {
+  ): Promise<Answer<ItemOutcomeDto>> {
+    return by.api.post<ItemOutcomeDto>(`${QUEUES}/${queue.queue_id}/items/${itemId}/scores`, {
       scores: [{ scorer_id: queue.scorer_ids[0], ...value }],
       ...(author !== undefined && { author }),
     });
@@ -118,8 +118,8 @@ export class AnnotationFixture {
     itemId: string,
     by: Annotator = this.ann,
     reason = 'not my field',
-  ): Promise<Answer<ItemWorkDto>> {
-    return by.api.post<ItemWorkDto>(`${QUEUES}/${queue.queue_id}/items/${itemId}/skip`, { reason });
+  ): Promise<Answer<ItemOutcomeDto>> {
+    return by.api.post<ItemOutcomeDto>(`${QUEUES}/${queue.queue_id}/items/${itemId}/skip`, { reason });
   }
 
   async items(queue: Queue, query = ''): Promise<Wire<AnnotationItemDto>[]> {

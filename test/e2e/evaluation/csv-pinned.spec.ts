@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createTestApp, type TestApp } from '#testing';
 import { uploadVersion } from './dataset-versions.fixture';
 import {
-  type BulkAnswer,
+  type BulkResponse,
   EvaluationWorkspace,
   type Experiment,
   outcome,
@@ -34,7 +34,7 @@ describe('an experiment that pins a CSV version', () => {
   const add = (experiment: Experiment, fields: Record<string, unknown>) =>
     space.post<Result>(resultsOf(experiment), fields);
   const addAll = (experiment: Experiment, items: unknown[]) =>
-    space.post<BulkAnswer>(`${resultsOf(experiment)}/bulk`, { items });
+    space.post<BulkResponse>(`${resultsOf(experiment)}/bulk`, { items });
 
   it('accepts only case_ids of that version', async () => {
     const experiment = await pinned();

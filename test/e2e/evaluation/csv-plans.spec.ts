@@ -5,7 +5,7 @@ import {
   type DatasetVersionRow,
 } from '../../../src/evaluation/datasets/versions/dataset-version.repository';
 import { uploadVersion, versionsOf } from './dataset-versions.fixture';
-import { type BulkAnswer, EvaluationWorkspace, statuses } from './evaluation.harness';
+import { type BulkResponse, EvaluationWorkspace, statuses } from './evaluation.harness';
 import { nodesOf, type Plan, plansWithin, scansOf } from './plans.harness';
 
 const CONTENT = 1_000_000;
@@ -86,7 +86,7 @@ describe('queries for the rows of a CSV version', () => {
     const { experiment_id } = await space.experiment({ dataset_id, dataset_version: 1 });
     // PostgreSQL caches the plan of a named statement from its sixth execution on.
     for (let n = 0; n < 8; n++) {
-      const results = await space.post<BulkAnswer>(`/eval/v1/experiments/${experiment_id}/results/bulk`, {
+      const results = await space.post<BulkResponse>(`/eval/v1/experiments/${experiment_id}/results/bulk`, {
         items: [{ case_id: 'c1' }, { case_id: 'nope' }],
       });
       expect(statuses(results)).toEqual([n === 0 ? 201 : 409, 400]);

@@ -27,7 +27,7 @@ export interface ProblemBody {
   errors?: { pointer?: string; parameter?: string; detail: string }[];
 }
 
-export interface BulkAnswer {
+export interface BulkResponse {
   items: {
     index: number;
     status_code: number;
@@ -99,7 +99,7 @@ export class EvaluationWorkspace {
   /** Adds results in bulk. Returns the status of each item. */
   async results(experimentId: string, items: unknown[]): Promise<number[]> {
     const path = `/eval/v1/experiments/${experimentId}/results/bulk`;
-    return statuses(await this.post<BulkAnswer>(path, { items }));
+    return statuses(await this.post<BulkResponse>(path, { items }));
   }
 
   async finalize(experimentId: string, fields: Fields = {}): Promise<Experiment> {
@@ -144,7 +144,7 @@ export const places = (answer: Answer<unknown>): (string | undefined)[] =>
   ((answer.body as Partial<ProblemBody>).errors ?? []).map((one) => one.pointer ?? one.parameter);
 
 /** Returns the status of each item of a bulk response, after checking that the items are in the order sent. */
-export function statuses(answer: Answer<BulkAnswer>): number[] {
+export function statuses(answer: Answer<BulkResponse>): number[] {
   if (answer.status !== 207) throw new Error(`no bulk response: ${JSON.stringify(answer.body)}`);
   return answer.body.items.map((item, index) => {
     if (item.index !== index) throw new Error(`item ${index} has the index ${item.index}`);

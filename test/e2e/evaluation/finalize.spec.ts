@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Answer, createTestApp, type TestApp } from '#testing';
 import {
-  type BulkAnswer,
+  type BulkResponse,
   type Dataset,
   EvaluationWorkspace,
   type Experiment,
@@ -257,7 +257,7 @@ describe('finalizing an experiment', () => {
       const { dataset_id } = await space.dataset();
       const path = `/eval/v1/datasets/${dataset_id}/records/bulk`;
       const write = (input: number) =>
-        space.post<BulkAnswer>(path, {
+        space.post<BulkResponse>(path, {
           items: ['a', 'b', 'c'].map((external_id) => ({ input, external_id })),
           on_conflict: 'update',
         });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { createTestApp, sized, type TestApp } from '#testing';
-import { type BulkAnswer, EvaluationWorkspace } from './evaluation.harness';
+import { type BulkResponse, EvaluationWorkspace } from './evaluation.harness';
 
 const RUNS = sized(200, 1_000);
 
@@ -90,7 +90,7 @@ describe('generated CSV uploads', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 6 }), async (items) => {
         const path = `/eval/v1/experiments/${experiment_id}/results/bulk`;
-        const { status, body } = await space.post<BulkAnswer>(path, { items });
+        const { status, body } = await space.post<BulkResponse>(path, { items });
         expect([207, 400]).toContain(status); // 400 for a body that is not valid JSON
         for (const { index, status_code } of status === 207 ? body.items : []) {
           const isKnown = columns.has(items[index]!.case_id ?? '');

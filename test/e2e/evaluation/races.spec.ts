@@ -1,6 +1,6 @@
 import { type Answer, type ApiClient, createTestApp, type TestApp, sized } from '#testing';
 import {
-  type BulkAnswer,
+  type BulkResponse,
   EvaluationWorkspace,
   type Experiment,
   outcome,
@@ -38,8 +38,11 @@ describe('results written through two API processes', () => {
 
   const single = (client: ApiClient, experimentId: string, fields: object): Promise<Answer<Result>> =>
     client.post<Result>(`${EXPERIMENTS}/${experimentId}/results`, { workspace_id: space.id, ...fields });
-  const bulk = (client: ApiClient, experimentId: string, items: object[]): Promise<Answer<BulkAnswer>> =>
-    client.post<BulkAnswer>(`${EXPERIMENTS}/${experimentId}/results/bulk`, { workspace_id: space.id, items });
+  const bulk = (client: ApiClient, experimentId: string, items: object[]): Promise<Answer<BulkResponse>> =>
+    client.post<BulkResponse>(`${EXPERIMENTS}/${experimentId}/results/bulk`, {
+      workspace_id: space.id,
+      items,
+    });
 
   describe('of one case', () => {
     /** Writes a case, and returns the status. */
@@ -163,7 +166,7 @@ describe('results written through two API processes', () => {
     const replace = async (round: number, n: number): Promise<void> => {
       const body = { items: itemsOf(orders[n % 3]!, n), on_conflict: 'replace', workspace_id: space.id };
       const path = `${EXPERIMENTS}/${id}/results/bulk`;
-      const answer = await clients[n % 2]!.post<BulkAnswer>(path, body);
+      const answer = await clients[n % 2]!.post<BulkResponse>(path, body);
       expect(statuses(answer).every((status) => status === 200 || (round === 0 && status === 201))).toBe(
         true,
       );

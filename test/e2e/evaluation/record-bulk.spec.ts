@@ -1,6 +1,6 @@
 import { createTestApp, type TestApp } from '#testing';
 import {
-  type BulkAnswer,
+  type BulkResponse,
   type Dataset,
   type DatasetRecord,
   EvaluationWorkspace,
@@ -29,7 +29,7 @@ describe('records in bulk', () => {
   afterAll(() => app.close());
 
   const bulk = (items: unknown, fields: Fields = {}) =>
-    space.post<BulkAnswer>(`${records}/bulk`, { items, ...fields });
+    space.post<BulkResponse>(`${records}/bulk`, { items, ...fields });
   const counted = async (): Promise<number | null> =>
     (await space.viewer.get<Page<DatasetRecord>>(`${records}?limit=0`)).body.page.total;
 
@@ -147,7 +147,7 @@ describe('records in bulk', () => {
     it('ignore other datasets and archived records', async () => {
       const other = await space.dataset();
       const path = `/eval/v1/datasets/${other.dataset_id}/records/bulk`;
-      expect(statuses(await space.post<BulkAnswer>(path, { items: [items[0]] }))).toEqual([201]);
+      expect(statuses(await space.post<BulkResponse>(path, { items: [items[0]] }))).toEqual([201]);
       await space.archive(`${records}/${present.dataset_record_id}`);
       expect(statuses(await bulk([items[0]]))).toEqual([201]);
     });

@@ -1,6 +1,6 @@
 import { createTestApp, type TestApp } from '#testing';
 import { RecordRepository } from '../../../src/evaluation/datasets/records/record.repository';
-import { type BulkAnswer, EvaluationWorkspace, outcome, places, statuses } from './evaluation.harness';
+import { type BulkResponse, EvaluationWorkspace, outcome, places, statuses } from './evaluation.harness';
 import { importRecords, jsonLines, recordsOf } from './record-transfer.fixture';
 
 /** Returns a schema that takes practically forever to validate a string. Null is valid at once. */
@@ -40,7 +40,7 @@ describe('records that are slow to validate, or large', () => {
       call.finally(() => ended.push(name));
     const items = [{ input: 'a' }, { input: null }];
     const [bulk, accepted, refused] = await Promise.all([
-      noted('hostile', space.post<BulkAnswer>(`${recordsOf(hostile)}/bulk`, { items })),
+      noted('hostile', space.post<BulkResponse>(`${recordsOf(hostile)}/bulk`, { items })),
       noted('other', other.post(recordsOf(id), { input: 'a' })),
       noted('other', other.post(recordsOf(id), { input: 1 })),
     ]);
@@ -77,7 +77,7 @@ describe('records that are slow to validate, or large', () => {
     }
     const items = ['a', 'b', 'c', 'new'].map((external_id) => ({ input: 1, external_id }));
     const writing = (on_conflict: string, some: object[] = items) =>
-      space.post<BulkAnswer>(`${recordsOf(id)}/bulk`, { items: some, on_conflict });
+      space.post<BulkResponse>(`${recordsOf(id)}/bulk`, { items: some, on_conflict });
     const skipped = await writing('skip');
     expect(statuses(skipped)).toEqual([200, 200, 413, 201]);
     expect(skipped.body.items[1]!.record!.input).toHaveLength(input.length);

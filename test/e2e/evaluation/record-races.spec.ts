@@ -1,7 +1,7 @@
 import { NO_ROLES, workspaceScope } from '#platform/scope';
 import { type Answer, type ApiClient, createTestApp, type TestApp, sized, until } from '#testing';
 import {
-  type BulkAnswer,
+  type BulkResponse,
   type Dataset,
   type DatasetRecord,
   EvaluationWorkspace,
@@ -45,8 +45,8 @@ describe('records that are created concurrently', () => {
       workspace_id: space.id,
       ...fields,
     });
-  const bulk = (client: ApiClient, datasetId: string, fields: object): Promise<Answer<BulkAnswer>> =>
-    client.post<BulkAnswer>(`/eval/v1/datasets/${datasetId}/records/bulk`, {
+  const bulk = (client: ApiClient, datasetId: string, fields: object): Promise<Answer<BulkResponse>> =>
+    client.post<BulkResponse>(`/eval/v1/datasets/${datasetId}/records/bulk`, {
       workspace_id: space.id,
       ...fields,
     });

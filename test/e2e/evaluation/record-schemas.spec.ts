@@ -1,6 +1,6 @@
 import { createTestApp, type TestApp } from '#testing';
 import {
-  type BulkAnswer,
+  type BulkResponse,
   type Dataset,
   type DatasetRecord,
   EvaluationWorkspace,
@@ -30,7 +30,7 @@ describe('records of a dataset with schemas', () => {
 
   const record = (fields?: Fields) => space.record(dataset.dataset_id, fields);
   const bulk = (items: unknown, fields: Fields = {}) =>
-    space.post<BulkAnswer>(`${records}/bulk`, { items, ...fields });
+    space.post<BulkResponse>(`${records}/bulk`, { items, ...fields });
   const patch = (id: string, fields: Fields, headers?: Record<string, string>) =>
     space.editor.patch<DatasetRecord>(`${records}/${id}`, fields, headers);
   const read = (id: string) => space.viewer.get<DatasetRecord>(`${records}/${id}`);

@@ -2,7 +2,7 @@ import { createTestApp, type TestApp, until } from '#testing';
 import { workOf } from './work.harness';
 import { RecordWordsRepository } from '../../../src/evaluation/datasets/records/record-words.repository';
 import {
-  type BulkAnswer,
+  type BulkResponse,
   type Dataset,
   type DatasetRecord,
   EvaluationWorkspace,
@@ -30,7 +30,7 @@ describe('record search', () => {
   afterAll(() => app.close());
 
   const create = (...inputs: string[]) =>
-    space.post<BulkAnswer>(`${records}/bulk`, { items: inputs.map((input) => ({ input })) });
+    space.post<BulkResponse>(`${records}/bulk`, { items: inputs.map((input) => ({ input })) });
   const matches = async (q: string): Promise<unknown[]> =>
     (await space.list<DatasetRecord>(`${records}?q=${encodeURIComponent(q)}`)).map(({ input }) => input);
   const waiting = async (): Promise<number> => {

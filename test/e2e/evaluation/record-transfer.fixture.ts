@@ -1,7 +1,7 @@
 import type { Answer, ApiClient } from '#testing';
 import type { RecordImportDto } from '../../../src/evaluation/datasets/transfer/record-transfer.dto';
 import {
-  type BulkAnswer,
+  type BulkResponse,
   type Dataset,
   type DatasetRecord,
   type EvaluationWorkspace,
@@ -53,7 +53,7 @@ export async function createDatasetWith(
   const { dataset_id } = await space.dataset();
   for (let at = 0; at < items.length; at += 100) {
     const path = `${recordsOf(dataset_id)}/bulk`;
-    const answer = await space.post<BulkAnswer>(path, { items: items.slice(at, at + 100) });
+    const answer = await space.post<BulkResponse>(path, { items: items.slice(at, at + 100) });
     expect(new Set(statuses(answer))).toEqual(new Set([201]));
   }
   return dataset_id;

@@ -1,6 +1,6 @@
 import { createTestApp, newTraceId, type TestApp } from '#testing';
 import {
-  type BulkAnswer,
+  type BulkResponse,
   type EvaluationWorkspace,
   outcome,
   places,
@@ -33,7 +33,7 @@ describe('changing the results of a running experiment', () => {
   const create = (fields: Fields, headers?: Record<string, string>) =>
     space.post<Result>(results, { case_id: 'case', ...fields }, headers);
   const bulk = (items: Fields[], on_conflict?: unknown) =>
-    space.post<BulkAnswer>(`${results}/bulk`, { items, on_conflict });
+    space.post<BulkResponse>(`${results}/bulk`, { items, on_conflict });
   const patch = ({ result_id }: Result, fields: Fields, headers?: Record<string, string>) =>
     space.editor.patch<Result>(`${results}/${result_id}`, fields, headers);
   const read = async ({ result_id }: Result): Promise<Result> =>

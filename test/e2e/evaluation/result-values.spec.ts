@@ -1,7 +1,7 @@
 import { type Answer, createTestApp, type TestApp } from '#testing';
 import { uploadVersion } from './dataset-versions.fixture';
 import {
-  type BulkAnswer,
+  type BulkResponse,
   EvaluationWorkspace,
   type Experiment,
   type Result,
@@ -26,7 +26,7 @@ describe('values that results take from their dataset', () => {
   const pathOf = ({ experiment_id }: Experiment) => `/eval/v1/experiments/${experiment_id}/results`;
   const create = (experiment: Experiment, fields: Fields) => space.post<Result>(pathOf(experiment), fields);
   const bulk = (experiment: Experiment, items: Fields[]) =>
-    space.post<BulkAnswer>(`${pathOf(experiment)}/bulk`, { items });
+    space.post<BulkResponse>(`${pathOf(experiment)}/bulk`, { items });
   const read = async ({ experiment_id, result_id }: Result): Promise<Result> =>
     (await space.viewer.get<Result>(`/eval/v1/experiments/${experiment_id}/results/${result_id}`)).body;
   const values = ({ input, expected, tags }: Result) => ({ input, expected, tags });
@@ -172,7 +172,7 @@ describe('values that results take from their dataset', () => {
         [experiment.dataset_id],
       )) as [{ count: number }];
       expect(count).toBeGreaterThan(5);
-      let answer: Answer<BulkAnswer> | undefined;
+      let answer: Answer<BulkResponse> | undefined;
       const sent = await statementsOf(app.database, async () => {
         answer = await bulk(
           experiment,

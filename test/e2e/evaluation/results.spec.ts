@@ -1,6 +1,6 @@
 import { type Answer, type ApiClient, createTestApp, type TestApp } from '#testing';
 import {
-  type BulkAnswer,
+  type BulkResponse,
   EvaluationWorkspace,
   FREE_FORM_VALUES,
   outcome,
@@ -35,7 +35,7 @@ describe('results', () => {
 
   const create = (fields: Fields) => space.post<Result>(results, { case_id: 'case', ...fields });
   const bulk = (items: unknown, fields: Fields = {}) =>
-    space.post<BulkAnswer>(`${results}/bulk`, { items, ...fields });
+    space.post<BulkResponse>(`${results}/bulk`, { items, ...fields });
   const cases = async (query = ''): Promise<string[]> =>
     (await space.list<Result>(`${results}?${query}`)).map((one) => one.case_id);
 
@@ -281,7 +281,7 @@ describe('results', () => {
           '/dataset_record_id',
         ]);
       }
-      const many = await space.post<BulkAnswer>(`${path}/bulk`, {
+      const many = await space.post<BulkResponse>(`${path}/bulk`, {
         items: [
           named(record.dataset_record_id, 'a'),
           named(record.dataset_record_id, 'b'),

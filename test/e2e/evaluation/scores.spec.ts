@@ -1,6 +1,6 @@
 import { createTestApp, type TestApp } from '#testing';
 import {
-  type BulkAnswer,
+  type BulkResponse,
   EvaluationWorkspace,
   type Experiment,
   outcome,
@@ -99,7 +99,7 @@ describe('scores in a result', () => {
     const answer = await create(scores);
     expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/scores']);
     const items = [{ case_id: 'faulty', scores }, { case_id: 'good' }];
-    expect(statuses(await space.post<BulkAnswer>(`${results}/bulk`, { items }))).toEqual([400, 201]);
+    expect(statuses(await space.post<BulkResponse>(`${results}/bulk`, { items }))).toEqual([400, 201]);
   });
 
   it('take their comment from the score, else from the metadata in a fixed order', async () => {
@@ -195,7 +195,7 @@ describe('scores in a result', () => {
         { case_id: 'unknown', scores: { s: { score: 1, scorer_id: 'scr_x' } } },
         { case_id: 'known', scores: { s: { score: 1, scorer_id: await scorer('known') } } },
       ];
-      const answer = await space.post<BulkAnswer>(`${results}/bulk`, { items });
+      const answer = await space.post<BulkResponse>(`${results}/bulk`, { items });
       expect(statuses(answer)).toEqual([404, 201]);
       expect(answer.body.items[0]!.error!.errors![0]!.pointer).toBe('/items/0/scores');
       expect((await space.viewer.get<Experiment>(`/eval/v1/experiments/${experimentId}`)).status).toBe(200);

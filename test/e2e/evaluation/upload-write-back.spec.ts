@@ -1,5 +1,5 @@
 import { createTestApp, newTraceId, type TestApp } from '#testing';
-import { type BulkAnswer, EvaluationWorkspace, type Result } from './evaluation.harness';
+import { type BulkResponse, EvaluationWorkspace, type Result } from './evaluation.harness';
 import {
   type Annotator,
   BOOLEAN,
@@ -70,7 +70,7 @@ describe('human scores of targets uploaded later', () => {
     await on.score(bySession, { session_id: 'talk', score: false });
     const { experiment_id } = await on.space.experiment();
     await on.space.result(experiment_id, { case_id: 'there already', trace_id: newTraceId() });
-    const answer = await on.space.post<BulkAnswer>(`/eval/v1/experiments/${experiment_id}/results/bulk`, {
+    const answer = await on.space.post<BulkResponse>(`/eval/v1/experiments/${experiment_id}/results/bulk`, {
       items: [
         { case_id: 'both', trace_id, session_id: 'talk' },
         { case_id: 'trace', trace_id, session_id: 'walk' },

@@ -1,6 +1,6 @@
 import { expandRoles, workspaceScope } from '#platform/auth';
 import { type Answer, createTestApp, type TestApp } from '#testing';
-import { type GivenToolDto, ToolStore } from '../../../src/mcp-servers';
+import { type DeclaredToolDto, ToolStore } from '../../../src/mcp-servers';
 import { SERVERS, ServersFixture } from './servers.fixture';
 
 const ZERO_WIDTH = '\u200b';
@@ -18,7 +18,7 @@ describe('the versions of a tool', () => {
   });
   afterAll(() => app.close());
 
-  const SEARCH: GivenToolDto = {
+  const SEARCH: DeclaredToolDto = {
     name: 'search',
     title: 'Search tickets',
     description: 'Finds tickets.\nReturns ten.',
@@ -26,7 +26,7 @@ describe('the versions of a tool', () => {
     annotations: { readOnlyHint: true },
   };
   /** Registers a server whose tool has these contents in turn. @returns the path of the tool */
-  const toolWith = async (...contents: Partial<GivenToolDto>[]): Promise<string> => {
+  const toolWith = async (...contents: Partial<DeclaredToolDto>[]): Promise<string> => {
     const [first, ...others] = contents.map((content) => ({ ...SEARCH, ...content }));
     const server = (await on.register({ tools: [first] })).headers.get('location')!;
     for (const tool of others) {
@@ -265,7 +265,7 @@ describe('the versions of a tool', () => {
 
   describe('of a server that changes its tools at each refresh', () => {
     const scope = () => workspaceScope(on.org.orgId, on.org.workspaceId, 'test', expandRoles(['editor']));
-    const replace = async ({ body }: Answer, tools: GivenToolDto[]): Promise<void> => {
+    const replace = async ({ body }: Answer, tools: DeclaredToolDto[]): Promise<void> => {
       const store = app.get(ToolStore);
       const contents = await store.contentsOf(scope(), tools);
       await app.database.transaction((tx) => store.replace(tx, scope(), body, contents));

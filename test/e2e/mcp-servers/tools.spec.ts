@@ -7,7 +7,7 @@ import {
   type TestOrganization,
 } from '#testing';
 import { expandRoles, workspaceScope } from '#platform/auth';
-import { type GivenToolDto, ServerDirectory, type ToolChanges, ToolStore } from '../../../src/mcp-servers';
+import { type DeclaredToolDto, ServerDirectory, type ToolChanges, ToolStore } from '../../../src/mcp-servers';
 
 const SERVERS = '/mcp/v1/servers';
 
@@ -35,13 +35,13 @@ describe('the tools of an MCP server', () => {
   const toolsOf = async ({ body }: Answer, query = ''): Promise<any[]> =>
     (await editor.get(`${SERVERS}/${body.server_id}/tools${query}`)).body.items;
   const scope = () => workspaceScope(org.orgId, org.workspaceId, 'test', expandRoles(['editor']));
-  const replace = async ({ body }: Answer, tools: GivenToolDto[]): Promise<ToolChanges> => {
+  const replace = async ({ body }: Answer, tools: DeclaredToolDto[]): Promise<ToolChanges> => {
     const store = app.get(ToolStore);
     const contents = await store.contentsOf(scope(), tools);
     return app.database.transaction((tx) => store.replace(tx, scope(), body, contents));
   };
 
-  const SEARCH: GivenToolDto = {
+  const SEARCH: DeclaredToolDto = {
     name: 'search',
     title: 'Search tickets',
     description: 'Finds tickets.',
@@ -49,7 +49,7 @@ describe('the tools of an MCP server', () => {
     output_schema: { type: 'object' },
     annotations: { readOnlyHint: true },
   };
-  const CLOSE: GivenToolDto = { name: 'close', input_schema: { type: 'object' } };
+  const CLOSE: DeclaredToolDto = { name: 'close', input_schema: { type: 'object' } };
 
   it.each(['input_schema', 'output_schema', 'annotations'])(
     'have at most 256 KiB of JSON in %s',

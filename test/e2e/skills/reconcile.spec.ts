@@ -156,8 +156,8 @@ describe('skills that an app declares', () => {
       spec('x', { files: [{ path: 'x', content: '', encoding: 'x' }] }),
       '/resources/3/spec/files/0/encoding',
     ],
-  ])('named %j are validated: %j', (name, spec, pointer) => {
-    const faults = step.faultsIn(name, spec as Record<string, unknown>, '/resources/3/spec');
+  ])('named %j are validated: %j', (name, declared, pointer) => {
+    const faults = step.faultsIn(name, declared as Record<string, unknown>, '/resources/3/spec');
     expect(faults).toContainEqual({ pointer, detail: expect.any(String) as string });
     expect(step.faultsIn('one', spec('x'), '/resources/3/spec')).toEqual([]);
   });

@@ -24,7 +24,7 @@ export class GateController {
   @ApiResponse({
     status: 200,
     description:
-      'The result as JSON, or as JUnit XML or Markdown according to `Accept`. A failed gate is also 200: read `passed`.',
+      'The result as JSON, or as JUnit XML or Markdown according to `Accept`. A failed gate also returns 200: read `passed`.',
     headers: { Vary: { description: '`Accept`.', schema: { type: 'string' } } },
     content: Object.fromEntries(
       GATE_MEDIA.map((media) => [

@@ -55,7 +55,7 @@ export class RecordsFromTracesDto {
   @IsTime({ required: false, nullable: true })
   until?: string | null;
 
-  /** Takes only the newest traces of the selection, at most 100. Without it, a selection of more than 100 traces is 422. */
+  /** Takes only the newest traces of the selection, at most 100. Without it, a selection of more than 100 traces returns 422. */
   @ApiProperty({ type: 'integer', minimum: 1, maximum: BULK_MAX, required: false, nullable: true })
   @IsOptional()
   @IsInt()
@@ -86,6 +86,6 @@ export class RecordFromTraceDto extends BulkRecordItemDto {
   trace_id!: string;
 }
 
-export class RecordsFromTracesAnswerDto {
+export class RecordsFromTracesResponseDto {
   items!: RecordFromTraceDto[];
 }

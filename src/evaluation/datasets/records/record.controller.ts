@@ -14,7 +14,7 @@ import { ListQueryDto, type Page } from '#platform/paging';
 import { Throws } from '#platform/problem';
 import { RecordBulkService } from './record-bulk.service';
 import {
-  BulkRecordsAnswerDto,
+  BulkRecordsResponseDto,
   BulkRecordsDto,
   CreateRecordDto,
   PatchRecordDto,
@@ -25,7 +25,7 @@ import {
   RecordVersionPageDto,
 } from './record.dto';
 import { RecordFromTracesService } from './record-from-traces.service';
-import { RecordsFromTracesAnswerDto, RecordsFromTracesDto } from './record-from-traces.dto';
+import { RecordsFromTracesResponseDto, RecordsFromTracesDto } from './record-from-traces.dto';
 import { RecordService } from './record.service';
 
 @ApiTags('Records')
@@ -58,16 +58,16 @@ export class RecordController {
   @RequireRole('editor')
   @ApiResponse({
     status: 207,
-    type: BulkRecordsAnswerDto,
+    type: BulkRecordsResponseDto,
     description:
-      'The outcome of each item, in the order sent. With `skip` and `update`, the response holds up to 16 MiB of existing records. Items beyond that are 413. Send them in another request.',
+      'The outcome of each item, in the order sent. With `skip` and `update`, the response holds up to 16 MiB of existing records. Items beyond that get 413. Send them in another request.',
   })
   async createBulk(
     @CurrentScope() scope: Scope,
     @Param('dataset_id') datasetId: string,
     @Body() dto: BulkRecordsDto,
     @RequestSignal() signal: AbortSignal,
-  ): Promise<BulkRecordsAnswerDto> {
+  ): Promise<BulkRecordsResponseDto> {
     return { items: await this.bulk.create(scope, datasetId, dto, signal) };
   }
 
@@ -77,9 +77,9 @@ export class RecordController {
   @RequireRole('editor')
   @ApiResponse({
     status: 207,
-    type: RecordsFromTracesAnswerDto,
+    type: RecordsFromTracesResponseDto,
     description:
-      'The outcome of each trace. A record gets the `input` that scorers see, the trace id as `source_ref` and `external_id`, and `root_name`, `service_name`, `session_id` and `started_at` in `metadata`. A trace without input is 400, and so is a record that violates a schema of the dataset, with pointers into the record. Traces after the first 8 MiB are 413. Send them in another request.',
+      'The outcome of each trace. A record gets the `input` that scorers see, the trace id as `source_ref` and `external_id`, and `root_name`, `service_name`, `session_id` and `started_at` in `metadata`. A trace without input gets 400, and so does a record that violates a schema of the dataset, with pointers into the record. Traces after the first 8 MiB get 413. Send them in another request.',
   })
   @Throws('conflict')
   async createFromTraces(
@@ -87,7 +87,7 @@ export class RecordController {
     @Param('dataset_id') datasetId: string,
     @Body() dto: RecordsFromTracesDto,
     @RequestSignal() signal: AbortSignal,
-  ): Promise<RecordsFromTracesAnswerDto> {
+  ): Promise<RecordsFromTracesResponseDto> {
     return { items: await this.fromTraces.create(scope, datasetId, dto, signal) };
   }
 

@@ -136,7 +136,7 @@ export class BulkRecordsDto {
   @IsOneOf(ON_CONFLICT, { required: false, default: 'error' })
   on_conflict?: OnConflict | null;
 
-  /** 1 to 100 records. Each is validated by itself, so one bad item does not affect the rest. */
+  /** 1 to 100 records. Each is validated on its own, so one bad item does not affect the rest. */
   @ApiProperty({ type: [RecordFieldsDto], minItems: 1, maxItems: BULK_MAX })
   @ItemsOf(() => RecordFieldsDto, { isSeparate: true })
   @IsArray()
@@ -251,7 +251,7 @@ export class BulkRecordItemDto {
   error?: ProblemDto;
 }
 
-export class BulkRecordsAnswerDto {
+export class BulkRecordsResponseDto {
   items!: BulkRecordItemDto[];
 }
 

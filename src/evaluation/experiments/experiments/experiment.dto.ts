@@ -140,7 +140,7 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   @Max(2_147_483_647)
   dataset_version?: number | null;
 
-  /** Backs the experiment with part of the dataset. A result outside it is 400. */
+  /** Backs the experiment with part of the dataset. A result outside it returns 400. */
   @IsOptional()
   @Nested(() => DatasetFilterDto)
   dataset_filter?: DatasetFilterDto | null;

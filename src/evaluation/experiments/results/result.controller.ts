@@ -5,7 +5,7 @@ import { created, IfMatch, type Reply, RequestSignal, versioned, type Versioned 
 import type { Page } from '#platform/paging';
 import { Throws } from '#platform/problem';
 import {
-  BulkResultsAnswerDto,
+  BulkResultsResponseDto,
   BulkResultsDto,
   CreateResultDto,
   PatchResultDto,
@@ -52,15 +52,15 @@ export class ResultController {
   @RequireRole('editor')
   @ApiResponse({
     status: 207,
-    type: BulkResultsAnswerDto,
+    type: BulkResultsResponseDto,
     description:
-      'The outcome of each item, in the order sent. Items beyond a limit are 413: send fewer at once. Together, results can take 32 MiB of values from records and 8 MiB from a CSV version, and `skip` returns up to 16 MiB of stored results.',
+      'The outcome of each item, in the order sent. Items beyond a limit get 413: send fewer at once. Together, results can take 32 MiB of values from records and 8 MiB from a CSV version, and `skip` returns up to 16 MiB of stored results.',
   })
   async createBulk(
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,
     @Body() dto: BulkResultsDto,
-  ): Promise<BulkResultsAnswerDto> {
+  ): Promise<BulkResultsResponseDto> {
     return { items: await this.results.createBulk(scope, experimentId, dto) };
   }
 

@@ -41,7 +41,7 @@ export type OnConflict = (typeof ON_CONFLICT)[number];
 const CONFLICT_DESCRIPTION =
   'How to handle a `case_id` that the experiment already has a result for. `error`: 409. `skip`: the stored result does not change, and is returned. `replace`: all its members are replaced. It keeps its `result_id`, its `version` is raised by one, and its earlier scores are removed.';
 const FROM_CASE =
-  'If left out, it is taken from the dataset record (in the version of the snapshot) or CSV case. Null is a value.';
+  'If omitted, it is taken from the dataset record (in the version of the snapshot) or CSV case. Null is a value.';
 
 /** The result of one case, to create alone or in bulk. */
 @ReadOnlyMembersOf(() => ResultDto)
@@ -70,7 +70,7 @@ export class ResultFieldsDto {
   })
   metadata?: object | null;
 
-  /** If left out, they are taken from the dataset record or CSV case. Null and `[]` mean none. */
+  /** If omitted, they are taken from the dataset record or CSV case. Null and `[]` mean none. */
   @IsOptional()
   @IsTags()
   tags?: string[] | null;
@@ -144,7 +144,7 @@ export class BulkResultsDto {
   @IsOneOf(ON_CONFLICT, { required: false, default: 'error', description: CONFLICT_DESCRIPTION })
   on_conflict?: OnConflict | null;
 
-  /** 1 to 100 results. Each is validated by itself, so one bad item does not affect the rest. */
+  /** 1 to 100 results. Each is validated on its own, so one bad item does not affect the rest. */
   @ApiProperty({ type: [ResultFieldsDto], minItems: 1, maxItems: BULK_MAX })
   @ItemsOf(() => ResultFieldsDto, { isSeparate: true })
   @IsArray()
@@ -310,7 +310,7 @@ export class BulkResultItemDto {
   error?: ProblemDto;
 }
 
-export class BulkResultsAnswerDto {
+export class BulkResultsResponseDto {
   items!: BulkResultItemDto[];
 }
 
