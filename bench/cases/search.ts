@@ -128,7 +128,7 @@ async function recall(bench: Bench, size: number): Promise<void> {
     hits += exact[at]!.filter((id) => ids.has(id)).length;
   }
   bench.line(
-    `search by pgvector in ${size} documents: finds ${((hits / QUERIES) * 10).toFixed(1)} % of the nearest 10`,
+    `search by pgvector in ${size} documents: finds ${((hits / QUERIES) * 10).toFixed(1)}% of the nearest 10`,
   );
   await pglite.close();
 }

@@ -310,7 +310,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
   },
   createScoringRule: {
     sample: {
-      summary: '10 % of the traces that contain an error',
+      summary: '10% of the traces that contain an error',
       value: {
         workspace_id: WORKSPACE_ID,
         sample_rate: 0.1,
@@ -395,9 +395,11 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
   Experiments: 'Evaluation runs over a set of cases. Finalizing an experiment freezes it.',
   Files: 'Files of any kind and size. Every version is kept.',
   Health: 'Probes for load balancers and orchestrators.',
+  Logs: 'Log records, received over OTLP/HTTP.',
   'MCP endpoint':
     'The service as a Model Context Protocol (MCP) server, for agents and their clients. It describes its own tools.',
   'MCP servers': 'Registered Model Context Protocol (MCP) servers, their versions and their tools.',
+  Metrics: 'Data points of metrics, received over OTLP/HTTP.',
   'Model gateway':
     'Calls to models by name with the OpenAI and Anthropic APIs: providers, models, keys, budgets and usage.',
   Platform: 'Management of organizations by platform principals.',

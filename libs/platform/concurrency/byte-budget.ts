@@ -44,7 +44,7 @@ export class ByteBudget {
     return this.usedByOwner.get(owner) ?? 0;
   }
 
-  /** Whether an owner has used 90 % of its share, so that its further work would probably not fit. */
+  /** Whether an owner has used 90% of its share, so that its further work would probably not fit. */
   isNearlyExhausted(owner: string): boolean {
     const { total, share = total } = this.options;
     return this.usedBy(owner) > share * 0.9;

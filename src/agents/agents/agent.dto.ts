@@ -29,17 +29,17 @@ export class CreateAgentDto extends AgentFieldsDto {
 /** A merge patch (RFC 7396). `tools`, `skills` and `required_permissions` are replaced whole, and null empties them. */
 @ReadOnlyMembersOf(() => AgentDto)
 export class PatchAgentDto extends AgentFieldsDto {
-  /** Must be the current one, because an agent cannot be moved (422). */
+  /** Must be the current workspace, because an agent cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   agent_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   name?: string;

@@ -39,12 +39,12 @@ export class CreateSessionDto extends MetadataBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => AgentSessionDto)
 export class PatchSessionDto extends MetadataPatchDto {
-  /** Must be the current one, because a session cannot be moved (422). */
+  /** Must be the current workspace, because a session cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). The same applies to `agent_id` and `prompt`. */
+  /** Must be the current value (422 `immutable_field`). The same applies to `agent_id` and `prompt`. */
   @NotNull()
   @IsString()
   session_id?: string;

@@ -44,9 +44,9 @@ export class Resources1795305600100 extends SqlMigration {
     -- and search_spelling runs then to compute its generated column.
 
     -- Normalizes a text to Unicode NFKC, in which compatible characters, such as full-width letters, are the same.
-    CREATE FUNCTION search_plain(input text)
+    CREATE FUNCTION search_plain(given text)
     RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-      SELECT CASE WHEN input IS NFKC NORMALIZED THEN input ELSE pg_catalog.normalize(input, 'NFKC') END
+      SELECT CASE WHEN given IS NFKC NORMALIZED THEN given ELSE pg_catalog.normalize(given, 'NFKC') END
     $$;
 
     -- Normalizes a name for typo-tolerant search: lower case, with single blanks instead of punctuation and between the
@@ -64,7 +64,7 @@ export class Resources1795305600100 extends SqlMigration {
     -- mark has at most 2,046 bytes. Texts are truncated after normalization, which may expand one character into 18.
     CREATE FUNCTION search_document_words(mark text, name text, description text, body text)
     RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-      WITH texts AS MATERIALIZED (
+      WITH given AS MATERIALIZED (
         SELECT pg_catalog.translate(text, ${PUNCTUATION_TO_BLANKS}) AS text, weight
         FROM (VALUES
           (pg_catalog.normalize(name, 'NFKC') || ' '
@@ -72,12 +72,12 @@ export class Resources1795305600100 extends SqlMigration {
           (pg_catalog.substr(pg_catalog.normalize(description, 'NFKC'), 1, 16384), 'B'),
           (pg_catalog.substr(CASE WHEN body IS NFKC NORMALIZED THEN body ELSE pg_catalog.normalize(body, 'NFKC') END, 1, 65536), 'C')
         ) of_document (text, weight)
-      ), vectors AS MATERIALIZED (
+      ), read AS MATERIALIZED (
         SELECT weight, pg_catalog.setweight(
           pg_catalog.to_tsvector('pg_catalog.simple'::pg_catalog.regconfig, text)
             OPERATOR(pg_catalog.||) pg_catalog.to_tsvector('pg_catalog.english'::pg_catalog.regconfig, text), weight) AS words
-        FROM texts WHERE text IS NOT NULL
-      ), short_words AS MATERIALIZED (
+        FROM given WHERE text IS NOT NULL
+      ), short AS MATERIALIZED (
         SELECT weight, ' ' || (CASE
           WHEN EXISTS (SELECT FROM pg_catalog.unnest(pg_catalog.tsvector_to_array(words)) lexeme
             WHERE pg_catalog.octet_length(lexeme) > 2000)
@@ -85,12 +85,12 @@ export class Resources1795305600100 extends SqlMigration {
             SELECT lexeme FROM pg_catalog.unnest(pg_catalog.tsvector_to_array(words)) lexeme
             WHERE pg_catalog.octet_length(lexeme) > 2000))
           ELSE words END)::text AS words
-        FROM vectors
+        FROM read
       )
       SELECT coalesce(pg_catalog.string_agg(marked, ''), '')::pg_catalog.tsvector FROM (
-        SELECT pg_catalog.replace(words, ' ''', ' ''' || mark) FROM short_words WHERE words <> ' '
+        SELECT pg_catalog.replace(words, ' ''', ' ''' || mark) FROM short WHERE words <> ' '
         UNION ALL
-        SELECT pg_catalog.replace(words, ' ''', ' ''!' || mark) FROM short_words WHERE words <> ' ' AND weight = 'A'
+        SELECT pg_catalog.replace(words, ' ''', ' ''!' || mark) FROM short WHERE words <> ' ' AND weight = 'A'
       ) both_marks (marked)
     $$;
 
@@ -100,28 +100,28 @@ export class Resources1795305600100 extends SqlMigration {
     -- are no other words. weights restricts the query to weights of setweight; by default all match.
     CREATE FUNCTION search_query(mark text, terms text[], joined text, weights text DEFAULT '')
     RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-      WITH words AS (
+      WITH read AS (
         SELECT place, at,
           pg_catalog.tsvector_to_array(pg_catalog.to_tsvector('pg_catalog.simple'::pg_catalog.regconfig, word)) AS plain,
           pg_catalog.tsvector_to_array(pg_catalog.to_tsvector('pg_catalog.english'::pg_catalog.regconfig, word)) AS stems
-        FROM pg_catalog.unnest(terms) WITH ORDINALITY t (term, place),
+        FROM pg_catalog.unnest(terms) WITH ORDINALITY given (term, place),
           LATERAL pg_catalog.unnest(pg_catalog.string_to_array(term, ' ')) WITH ORDINALITY split (word, at)
-      ), alternatives AS (
-        SELECT place, at, stems <> '{}' AS has_stem,
+      ), written AS (
+        SELECT place, at, stems <> '{}' AS means,
           '((' || (SELECT pg_catalog.string_agg('''' || mark || lexeme || ''':*' || weights, ' & ')
               FROM pg_catalog.unnest(plain) lexeme) || ')'
             || CASE WHEN stems = '{}' OR stems = plain THEN ''
               ELSE ' | (' || (SELECT pg_catalog.string_agg('''' || mark || lexeme || '''' || coalesce(':' || nullif(weights, ''), ''), ' & ')
                 FROM pg_catalog.unnest(stems) lexeme) || ')' END || ')' AS query
-        FROM words WHERE plain <> '{}'
-      ), queries AS (
-        SELECT place, pg_catalog.bool_or(has_stem) AS has_stem, pg_catalog.bool_or(pg_catalog.bool_or(has_stem)) OVER () AS any_has_stem,
+        FROM read WHERE plain <> '{}'
+      ), meant AS (
+        SELECT place, pg_catalog.bool_or(means) AS means, pg_catalog.bool_or(pg_catalog.bool_or(means)) OVER () AS any_means,
           '(' || pg_catalog.concat_ws(' | ', pg_catalog.string_agg(query, '') FILTER (WHERE at = 1),
             '(' || pg_catalog.string_agg(query, ' & ' ORDER BY at) FILTER (WHERE at > 1) || ')') || ')' AS query
-        FROM alternatives GROUP BY place
+        FROM written GROUP BY place
       )
       SELECT pg_catalog.string_agg(query, ' ' || joined || ' ' ORDER BY place)::pg_catalog.tsquery
-      FROM queries WHERE has_stem OR NOT any_has_stem
+      FROM meant WHERE means OR NOT any_means
     $$;
 
     -- One document for each resource that is not archived, written in the transaction of the resource.

@@ -147,12 +147,12 @@ export class CreateAnnotationQueueDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => AnnotationQueueDto)
 export class PatchAnnotationQueueDto extends DescribedPatchDto {
-  /** Must not change: a queue cannot be moved (422). */
+  /** Must be the current workspace, because a queue cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must not change (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   queue_id?: string;
@@ -161,12 +161,12 @@ export class PatchAnnotationQueueDto extends DescribedPatchDto {
   @IsName()
   name?: string;
 
-  /** Must not change (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsScorerIds(false)
   scorer_ids?: string[];
 
-  /** Must not change (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @Nested(() => AnnotationSourceDto)
   source?: AnnotationSourceDto;
@@ -174,7 +174,7 @@ export class PatchAnnotationQueueDto extends DescribedPatchDto {
   @IsAssignees('Replaces all assignees. Null: all annotators may work on the queue.')
   assignees?: string[] | null;
 
-  /** Must not change (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsScoresPerItem(false)
   scores_per_item?: number;

@@ -73,12 +73,12 @@ export class CreateScorerDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ScorerDto)
 export class PatchScorerDto {
-  /** Must equal the current value (422): a scorer cannot be moved. */
+  /** Must be the current workspace, because a scorer cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must equal the current value (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   scorer_id?: string;
@@ -94,7 +94,7 @@ export class PatchScorerDto {
   description?: string | null;
 
   @NotNull()
-  @IsOneOf(SCORER_KINDS, { required: false, description: 'Must equal the current value (422).' })
+  @IsOneOf(SCORER_KINDS, { required: false, description: 'Must be the current value (422).' })
   scorer_kind?: ScorerKind;
 
   @NotNull()

@@ -49,12 +49,12 @@ export class FileUploadQueryDto {
 /** A merge patch (RFC 7396). To change the content, create a version. */
 @ReadOnlyMembersOf(() => FileDto)
 export class PatchFileDto extends MetadataPatchDto {
-  /** Must be the current one, because a file cannot be moved (422). */
+  /** Must be the current workspace, because a file cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   file_id?: string;

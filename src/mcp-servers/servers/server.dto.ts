@@ -79,12 +79,12 @@ export class CreateServerDto extends ServerFieldsDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ServerDto)
 export class PatchServerDto extends DescribedPatchDto {
-  /** Must be the current one, because a server cannot be moved (422). */
+  /** Must be the current workspace, because a server cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   server_id?: string;
@@ -107,7 +107,7 @@ export class PatchServerDto extends DescribedPatchDto {
   @Nested(() => PatchServerAuthDto)
   auth?: PatchServerAuthDto | null;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsBoolean()
   is_system?: boolean;

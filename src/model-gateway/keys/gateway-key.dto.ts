@@ -65,17 +65,17 @@ export class CreateGatewayKeyDto extends KeyLimitsDto {
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => GatewayKeyDto)
 export class PatchGatewayKeyDto extends KeyLimitsDto {
-  /** Must be the current one, because a key cannot be moved (422). */
+  /** Must be the current workspace, because a key cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   key_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   service_account_id?: string;
@@ -85,7 +85,7 @@ export class PatchGatewayKeyDto extends KeyLimitsDto {
   @IsName(NAME_MAX)
   name?: string;
 
-  /** Must be the current one (422 `immutable_field`). To change the expiry, create another key. */
+  /** Must be the current value (422 `immutable_field`). To change the expiry, create another key. */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
   expires_at?: string | null;

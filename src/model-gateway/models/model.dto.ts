@@ -144,12 +144,12 @@ export class CreateModelDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ModelDto)
 export class PatchModelDto extends DescribedPatchDto {
-  /** Must be the current one, because a model cannot be moved (422). */
+  /** Must be the current workspace, because a model cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   model_id?: string;

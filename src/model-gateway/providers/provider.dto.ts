@@ -77,12 +77,12 @@ export class CreateModelProviderDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ModelProviderDto)
 export class PatchModelProviderDto extends DescribedPatchDto {
-  /** Must be the current one, because a provider cannot be moved (422). */
+  /** Must be the current workspace, because a provider cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   provider_id?: string;
@@ -91,7 +91,7 @@ export class PatchModelProviderDto extends DescribedPatchDto {
   @IsName()
   name?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsOneOf(PROVIDER_KINDS, { required: false })
   kind?: ProviderKind;

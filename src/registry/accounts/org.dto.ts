@@ -35,7 +35,7 @@ export class CreateOrgDto extends MetadataBodyDto {
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => OrgDto)
 export class PatchOrgDto extends MetadataPatchDto {
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   org_id?: string;

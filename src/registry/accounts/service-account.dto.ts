@@ -50,7 +50,7 @@ export class CreateServiceAccountDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ServiceAccountDto)
 export class PatchServiceAccountDto extends DescribedPatchDto {
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   service_account_id?: string;

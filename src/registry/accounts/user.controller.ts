@@ -11,7 +11,7 @@ import { UserService } from './user.service';
 export class UserController {
   constructor(private readonly users: UserService) {}
 
-  /** Add a person to the organization */
+  /** Add a user to the organization */
   @Post()
   @RequireRoleEverywhere('admin')
   @ApiCreatedResponse({ type: UserDto })
@@ -20,7 +20,7 @@ export class UserController {
     return created(`/registry/v1/users/${encodeURIComponent(view.user_id)}`, view, version);
   }
 
-  /** List the people of the organization */
+  /** List the users of the organization */
   @Get()
   @RequireRole('viewer')
   @ApiOkResponse({ type: UserPageDto })
@@ -28,7 +28,7 @@ export class UserController {
     return this.users.list(scope, query);
   }
 
-  /** Get a person */
+  /** Get a user */
   @Get(':user_id')
   @RequireRole('viewer')
   @ApiOkResponse({ type: UserDto })
@@ -36,7 +36,7 @@ export class UserController {
     return this.users.get(scope, userId);
   }
 
-  /** Change, suspend or reinstate a person */
+  /** Change, suspend or reinstate a user */
   @Patch(':user_id')
   @RequireRoleEverywhere('admin')
   @ApiOkResponse({ type: UserDto })

@@ -69,7 +69,7 @@ export class PatchUserDto extends MetadataPatchDto {
   @IsRoles()
   roles?: Role[] | null;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   user_id?: string;

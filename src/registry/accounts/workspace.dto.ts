@@ -22,7 +22,7 @@ export class CreateWorkspaceDto extends DescribedBodyDto {
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => WorkspaceDto)
 export class PatchWorkspaceDto extends DescribedPatchDto {
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   workspace_id?: string;

@@ -123,12 +123,12 @@ export class CreateApiDto extends ApiFieldsDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ApiDto)
 export class PatchApiDto extends DescribedPatchDto {
-  /** Must be the current one, because an API cannot be moved (422). */
+  /** Must be the current workspace, because an API cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   api_id?: string;

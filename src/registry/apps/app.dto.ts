@@ -87,17 +87,17 @@ export class CreateAppDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => AppDto)
 export class PatchAppDto extends DescribedPatchDto {
-  /** Must be the current one, because an app cannot be moved (422). */
+  /** Must be the current workspace, because an app cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   app_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   app?: string;

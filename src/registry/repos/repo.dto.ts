@@ -45,12 +45,12 @@ export class CreateRepoDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => RepoDto)
 export class PatchRepoDto extends DescribedPatchDto {
-  /** Must be the current one, because a repository cannot be moved (422). */
+  /** Must be the current workspace, because a repository cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   repo_id?: string;

@@ -18,8 +18,8 @@ import { NEAREST_MAX, VectorSearchRepository } from './vector-search.repository'
 
 /**
  * Minimum cosine with the built-in embedder. Below it, documents share hashes with the query rather than words. Measured on the
- * skills of `test/fixtures` and on short names. With 0.3, every name is found by itself and by each of its words, 86 % of names
- * are found with a missing letter, and 0.3 % of unrelated documents are found. With 0.2, it is 100 % and 1.2 %.
+ * skills of `test/fixtures` and on short names. With 0.3, every name is found by itself and by each of its words, 86% of names
+ * are found with a missing letter, and 0.3% of unrelated documents are found. With 0.2, it is 100% and 1.2%.
  */
 const BUILTIN_FLOOR = 0.3;
 

@@ -128,4 +128,8 @@ function metadataIn(value: unknown): object {
 }
 
 const fault = (member: FrontmatterMember, detail: string): SkillFault =>
-  new SkillFault(`${FRONTMATTER_NAMES[member]} in the frontmatter of ${SKILL_MD} ${detail}.`, null, member);
+  new SkillFault(
+    `\`${FRONTMATTER_NAMES[member]}\` in the frontmatter of ${SKILL_MD} ${detail}.`,
+    null,
+    member,
+  );

@@ -11,12 +11,12 @@ import { type SkillVersionRow, VERSIONED_FIELDS } from './skill.entity';
 /** A complete version. Omitted members are not copied from the previous version. */
 @ReadOnlyMembersOf(() => SkillVersionDetailDto)
 export class CreateSkillVersionDto extends SkillSpecDto {
-  /** Must be the current one (422). */
+  /** Must be the current value (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @IsOptional()
   @IsString()
   name?: string | null;

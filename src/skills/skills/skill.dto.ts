@@ -30,17 +30,17 @@ const PATCHED_FIELDS = ['description', 'instructions', 'license', 'compatibility
 export class PatchSkillDto extends PartialType(PickType(SkillSpecDto, PATCHED_FIELDS), {
   skipNullProperties: false,
 }) {
-  /** Must be the current one, because a skill cannot be moved (422). */
+  /** Must be the current workspace, because a skill cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   skill_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   name?: string;

@@ -163,7 +163,7 @@ export class CreatePublisherItemDto extends StoreItemTextsDto {
 export class CreatePublisherItemReleaseDto extends PartialType(StoreItemTextsDto, {
   skipNullProperties: false,
 }) {
-  /** Must be the current one, because an item cannot be moved (422). */
+  /** Must be the current workspace, because an item cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
@@ -178,7 +178,7 @@ export class CreatePublisherItemReleaseDto extends PartialType(StoreItemTextsDto
   @IsActions()
   actions?: Action[];
 
-  /** Must be the current one (422). To change it, replace the policy. */
+  /** Must be the current value (422). To change it, replace the policy. */
   @IsOptional()
   @Nested(() => SetStoreAudienceDto)
   audience?: SetStoreAudienceDto | null;
@@ -188,12 +188,12 @@ export class CreatePublisherItemReleaseDto extends PartialType(StoreItemTextsDto
 @ReadOnlyMembersOf(() => PublisherItemDto)
 @ValuesCheckedLater()
 export class PatchPublisherItemDto extends PartialType(StoreItemTextsDto, { skipNullProperties: false }) {
-  /** Must be the current one, because an item cannot be moved (422). */
+  /** Must be the current workspace, because an item cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current one (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   store_item_id?: string;

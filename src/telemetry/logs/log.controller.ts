@@ -16,7 +16,7 @@ export class LogController {
     private readonly logs: LogService,
   ) {}
 
-  /** Export logs (OTLP/HTTP) */
+  /** Ingest logs (OTLP/HTTP) */
   @Post()
   @ApiTags('Telemetry')
   @HttpCode(200)

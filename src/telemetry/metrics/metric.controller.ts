@@ -21,7 +21,7 @@ export class MetricController {
     private readonly metrics: MetricService,
   ) {}
 
-  /** Export metrics (OTLP/HTTP) */
+  /** Ingest metrics (OTLP/HTTP) */
   @Post()
   @ApiTags('Telemetry')
   @HttpCode(200)

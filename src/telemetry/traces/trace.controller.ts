@@ -19,7 +19,7 @@ export class TraceController {
     private readonly traces: TraceService,
   ) {}
 
-  /** Export traces (OTLP/HTTP) */
+  /** Ingest traces (OTLP/HTTP) */
   @Post()
   @ApiTags('Telemetry')
   @HttpCode(200)

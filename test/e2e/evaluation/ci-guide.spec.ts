@@ -111,7 +111,7 @@ describeGuide(PAGE, () => {
     guide.remove('stop');
     const [running] = await experiments('qa-good', 'commit-2');
     expect(running).toMatchObject({ experiment_status: 'running', expected_case_count: QUESTIONS });
-    expect(await gate(running!.experiment_id)).toContain(`of ${QUESTIONS} cases have a score; at least 100 % is required.`);
+    expect(await gate(running!.experiment_id)).toContain(`of ${QUESTIONS} cases have a score; at least 100% is required.`);
     const retried = await script('eval.sh', 'good', 'commit-2');
     expect([retried.code, retried.output]).toEqual([0, expect.stringContaining(`name="result_count" value="${QUESTIONS}"`)]);
     expect(await experiments('qa-good', 'commit-2')).toHaveLength(1);
@@ -143,6 +143,6 @@ describeGuide(PAGE, () => {
     // a worse build fails, by name of the rule
     guide.write('ask', ASK.replace('"$1" = weak', '"$1" = good'));
     const worse = await script('eval.sh', 'good', 'commit-5');
-    expect([worse.code, worse.output]).toEqual([1, expect.stringMatching(/<failure type="max_regression"[^>]*-0\.1 /)]);
+    expect([worse.code, worse.output]).toEqual([1, expect.stringMatching(/<failure type="max_regression"[^>]* 0\.1 lower /)]);
   }, 600_000); // prettier-ignore
 });

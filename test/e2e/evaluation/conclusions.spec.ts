@@ -294,7 +294,7 @@ describe('conclusions from scores', () => {
       const { checks } = await gate(experiment_id, { rules: [{ scorer: 'exact', min_mean: 1 }] });
       expect(checks.map(({ status }) => status)).toEqual(['passed', 'failed']);
       expect(checks[1]!.reason).toBe(
-        '10000 of 10001 cases have a score; at least 100 % is required. Only the first 10,000 results count.',
+        '10000 of 10001 cases have a score; at least 100% is required. Only the first 10,000 results count.',
       );
     });
 
@@ -424,7 +424,18 @@ describe('conclusions from scores', () => {
       });
       expect((await compare(space, bad)).body.baseline.experiment_id).toBe(good);
       // the promoted run itself has no baseline, and neither has another evaluation
-      expect(await gate(good, { rules })).toMatchObject({ passed: true, baseline_experiment_id: null });
+      const itself = { reason: 'This experiment is itself the promoted baseline.' };
+      const ofGood = {
+        passed: true,
+        baseline_experiment_id: null,
+        checks: [{ status: 'skipped', ...itself }],
+      };
+      expect(await gate(good, { rules })).toMatchObject(ofGood);
+      const refused = await compare(space, good);
+      expect([refused.status, refused.body.detail]).toEqual([
+        400,
+        expect.stringContaining('itself the promoted baseline'),
+      ]);
       expect(await gate(await run([0, 0], { name: 'other' }), { rules })).toMatchObject({ passed: true });
       // the experiment's own baseline comes first, and the one of the call before it
       const own = await run([0, 0], { baseline_experiment_id: bad });

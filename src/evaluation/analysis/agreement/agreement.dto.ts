@@ -48,7 +48,7 @@ export class MeasureDto {
   /** Null if the measure is undefined, for example kappa and alpha without any variation. */
   @ApiProperty({ type: 'number', nullable: true })
   value!: number | null;
-  /** 95 % confidence interval, by bootstrap over units (BCa). Null for fewer than two units. */
+  /** 95% confidence interval, by bootstrap over units (BCa). Null for fewer than two units. */
   confidence_interval!: IntervalDto | null;
 }
 

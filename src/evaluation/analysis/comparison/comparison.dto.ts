@@ -135,7 +135,7 @@ export class ScorerComparisonDto {
   /** Mean of candidate - baseline over the cases with scores on both sides; null without such cases. */
   @ApiProperty({ type: 'number', nullable: true })
   difference!: number | null;
-  /** 95 % confidence interval of the difference, by bootstrap over cases (BCa). Null for fewer than two cases. */
+  /** 95% confidence interval of the difference, by bootstrap over cases (BCa). Null for fewer than two cases. */
   confidence_interval!: IntervalDto | null;
   /** Two-sided p-value of the paired permutation test by sign flips. */
   @ApiProperty({ type: 'number', minimum: 0, maximum: 1, nullable: true })

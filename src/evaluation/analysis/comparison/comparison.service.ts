@@ -23,7 +23,13 @@ import {
   type ComparedRow,
 } from './comparison.repository';
 import type { ComparedCases } from '../computation/paired-statistics';
-import { type ExperimentPair, type ExperimentScores, ScoreReader, type SelectedScorer } from './score-reader';
+import {
+  type ExperimentPair,
+  type ExperimentScores,
+  isPromoted,
+  ScoreReader,
+  type SelectedScorer,
+} from './score-reader';
 
 interface Pair {
   candidate: ComparedExperiment;
@@ -273,7 +279,9 @@ function pairOf({ candidate, baseline }: ExperimentPair): Pair {
   if (!baseline) {
     throw problem.invalidQuery(
       parameter,
-      'is required, because neither the experiment nor its dataset has a baseline',
+      isPromoted(candidate)
+        ? 'is required, because this experiment is itself the promoted baseline of its dataset'
+        : 'is required, because neither the experiment nor its dataset has a baseline',
     );
   }
   if (baseline.experiment_id === candidate.experiment_id) {

@@ -38,6 +38,10 @@ export interface ExperimentPair {
   baseline: ComparedExperiment | null;
 }
 
+/** Tells whether an experiment is itself the promoted baseline of its dataset. It is then not compared with itself. */
+export const isPromoted = (experiment: ComparedExperiment): boolean =>
+  experiment.promoted_baseline_id === experiment.experiment_id;
+
 /** A scorer whose scores are read. */
 export interface SelectedScorer {
   scorer: string;
@@ -88,9 +92,8 @@ export class ScoreReader {
   ): Promise<ExperimentPair> {
     const candidate = await this.comparisons.find(scope, experimentId);
     if (!candidate) throw problem.notFound('experiment', experimentId);
-    const promoted = candidate.promoted_baseline_id;
-    const id =
-      baselineId ?? candidate.baseline_experiment_id ?? (promoted === experimentId ? null : promoted);
+    const promoted = isPromoted(candidate) ? null : candidate.promoted_baseline_id;
+    const id = baselineId ?? candidate.baseline_experiment_id ?? promoted;
     if (id === null) return { candidate, baseline: null };
     const baseline = await this.comparisons.find(scope, id);
     if (!baseline) throw unknownBaseline(id);

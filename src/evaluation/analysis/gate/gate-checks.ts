@@ -26,6 +26,8 @@ export interface MeasuredScorer extends GateMeasures {
 /** Facts about the request that apply to all checks. */
 export interface GateContext {
   hasBaseline: boolean;
+  /** Whether the experiment is itself the promoted baseline of its dataset. */
+  isPromoted: boolean;
   requiresBaseline: boolean;
   /** Whether the number of expected cases is known. */
   hasDataset: boolean;
@@ -127,13 +129,15 @@ class RuleChecks {
       return reason === null ? null : { status: 'failed', reason };
     }
     if (!context.hasBaseline) {
+      const fact = context.isPromoted
+        ? 'This experiment is itself the promoted baseline.'
+        : 'There is no baseline to compare with.';
       return context.requiresBaseline
         ? {
             status: 'failed',
-            reason:
-              'There is no baseline. Set `baseline_experiment_id`, or promote an experiment in `baselines` of the dataset.',
+            reason: `${fact} Set \`baseline_experiment_id\`, or promote another experiment in \`baselines\` of the dataset.`,
           }
-        : { status: 'skipped', reason: 'There is no baseline to compare with.' };
+        : { status: 'skipped', reason: fact };
     }
     if (measured.reason !== null) return { status: 'failed', reason: measured.reason };
     const { baseline, baselineExpectedCases } = measured;
@@ -173,7 +177,7 @@ class RuleChecks {
     const mean = `The mean of ${scores} is ${formatNumber(estimate, missed)}`;
     if (!confident) return `${mean}; ${required} is required.`;
     if (actual === null) return `${mean}, but ${NO_INTERVAL}; ${required} is required.`;
-    return `${mean} (at least ${formatNumber(actual, missed)} with 95 % confidence); ${required} is required.`;
+    return `${mean} (at least ${formatNumber(actual, missed)} with 95% confidence); ${required} is required.`;
   }
 
   /** Returns the reason of a check that compares with the baseline. */
@@ -198,7 +202,7 @@ class RuleChecks {
     const mean = `The mean is ${change} in the baseline`;
     if (!confident) return `${mean} (${cases}); ${allowed}.`;
     if (actual === null) return `${mean} (${cases}), but ${NO_INTERVAL}; ${allowed}.`;
-    return `${mean} (${cases}; ${formatLowest(actual, missed)} with 95 % confidence); ${allowed}.`;
+    return `${mean} (${cases}; ${formatLowest(actual, missed)} with 95% confidence); ${allowed}.`;
   }
 }
 
@@ -239,6 +243,6 @@ const formatChange = (difference: number, missed: number | null): string =>
 const formatLowest = (lowest: number, missed: number | null): string =>
   lowest === 0 ? 'not lower' : `${lowest < 0 ? 'at most' : 'at least'} ${formatChange(lowest, missed)}`;
 
-const percent = (share: number): string => `${formatNumber(100 * share, null)} %`;
+const percent = (share: number): string => `${formatNumber(100 * share, null)}%`;
 
 const pluralize = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

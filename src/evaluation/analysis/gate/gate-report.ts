@@ -25,8 +25,11 @@ const rounded = (number: number): number => Number(number.toPrecision(6));
 /** Marks a check of the lower end of an interval. */
 const CONFIDENT = ' (confident)';
 
-const titleOf = ({ scorer, kind, bound, confident }: GateCheckDto): string =>
-  `${scorer} ${kind} ${formatNumber(bound, null)}${confident ? CONFIDENT : ''}`;
+/** Names a check with the value that its rule has. The bounds of regressions have the opposite sign. */
+function titleOf({ scorer, kind, bound, confident }: GateCheckDto): string {
+  const member = kind === 'max_regression' || kind === 'max_case_regression' ? -bound : bound;
+  return `${scorer} ${kind} ${formatNumber(member, null)}${confident ? CONFIDENT : ''}`;
+}
 
 /** Formats the result as a JUnit report for CI systems: the experiment is a test suite, and each check a test case. */
 export function toJUnit(result: GateResultDto): string {
@@ -112,7 +115,8 @@ function formatComparison({ kind, status, actual, bound }: GateCheckDto): string
   const required = isUpper ? '≤' : '≥';
   if (actual === null) return `none; ${required} ${formatNumber(bound, null)} required`;
   const meets = isUpper ? actual <= bound : actual >= bound;
-  if (meets || status === 'passed') {
+  if (meets && status !== 'passed') return ''; // the reason says why the value does not count
+  if (status === 'passed') {
     return `${formatNumber(actual, null)} ${required} ${formatNumber(bound, null)}`;
   }
   return `${formatNumber(actual, bound)} ${isUpper ? '>' : '<'} ${formatNumber(bound, actual)}`;

@@ -81,7 +81,7 @@ export class GateRuleDto {
   max_case_regression?: number | null;
 
   /**
-   * Compares the lower end of the 95 % confidence interval, instead of the value itself, with `min_mean` and
+   * Compares the lower end of the 95% confidence interval, instead of the value itself, with `min_mean` and
    * `max_regression`.
    */
   @IsOptional()
@@ -155,7 +155,7 @@ export class GateCheckDto {
   /** The value itself, whether or not it is compared with the bound. */
   @ApiProperty({ type: 'number', nullable: true })
   estimate!: number | null;
-  /** 95 % confidence interval of the estimate. Null unless `confident`, and for fewer than two cases. */
+  /** 95% confidence interval of the estimate. Null unless `confident`, and for fewer than two cases. */
   confidence_interval!: IntervalDto | null;
   /** The version of the scorer. Null without scores, and for scores that name no version. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })

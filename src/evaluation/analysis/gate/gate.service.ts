@@ -6,6 +6,7 @@ import { toVersion } from '../comparison/comparison.dto';
 import {
   type ExperimentPair,
   type ExperimentScores,
+  isPromoted,
   type ScorePair,
   ScoreReader,
   type SelectedScorer,
@@ -60,6 +61,7 @@ export class GateService {
     const checks = rules.flatMap((rule, place) =>
       checksOf(rule, place, measured.scorers.get(rule.scorer)!, {
         hasBaseline: baseline !== null,
+        isPromoted: isPromoted(candidate),
         requiresBaseline: require_baseline === true,
         hasDataset: candidate.expected_case_count !== null,
       }),

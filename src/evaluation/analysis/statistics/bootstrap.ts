@@ -19,7 +19,7 @@ export interface Interval {
 }
 
 /**
- * Returns the 95 % bootstrap interval of a statistic, bias-corrected and accelerated (BCa: B. Efron, "Better bootstrap
+ * Returns the 95% bootstrap interval of a statistic, bias-corrected and accelerated (BCa: B. Efron, "Better bootstrap
  * confidence intervals", J. American Statistical Association 82, 1987; Efron and Tibshirani, "An Introduction to the
  * Bootstrap", 1993, section 14.3). Scores often lie at the ends of their scale, so their means are skewed. A plain
  * percentile interval would be off-centre; BCa corrects that at the cost of one leave-one-out pass.

@@ -46,7 +46,7 @@ describe('the normal distribution', () => {
     expect(normalQuantile(p)).toBeCloseTo(x, 10);
   });
 
-  it('has its 97.5 % quantile at 1.96', () => {
+  it('has its 97.5% quantile at 1.96', () => {
     expect(normalQuantile(0.975)).toBeCloseTo(1.959963984540054, 12);
     expect(normalQuantile(0.0001)).toBeCloseTo(-3.7190164854556804, 10);
     expect([normalCdf(-40), normalCdf(40)]).toEqual([0, 1]);
@@ -79,7 +79,7 @@ describe('drawBinomial', () => {
       probability *= ((n - k) / (k + 1)) * (p / (1 - p));
     }
     const degrees = expected.length - 1;
-    // the 99.9 % quantile of chi-square, by the approximation of Wilson and Hilferty
+    // the 99.9% quantile of chi-square, by the approximation of Wilson and Hilferty
     const bound = degrees * (1 - 2 / (9 * degrees) + 3.09 * Math.sqrt(2 / (9 * degrees))) ** 3;
     expect(chiSquare(observed.slice(0, -1), expected.slice(0, -1))).toBeLessThan(bound);
   });

@@ -57,8 +57,8 @@ describe('bootstrapInterval', () => {
 
   it('matches the enumeration of all 27 samples of three units', () => {
     // The mean of a sample of 0, 0, 1 is 0 in 8 samples, 1/3 in 12, 2/3 in 6 and 1 in 1. If ties count half, 14 of 27 are
-    // below 1/3, so the bias is 0.0464; the acceleration is 1 / (6 sqrt 6) = 0.0680. The ends are then the 5.0 % and the
-    // 99.1 % quantile. 29.6 % of the means are 0, and 3.7 % are 1.
+    // below 1/3, so the bias is 0.0464; the acceleration is 1 / (6 sqrt 6) = 0.0680. The ends are then the 5.0% and the
+    // 99.1% quantile. 29.6% of the means are 0, and 3.7 % are 1.
     near(bootstrapInterval(meanOf(of([0, 0, 1])), SEED)!, [0, 1], 1e-12);
   });
 

@@ -64,12 +64,12 @@ export class CreateDatasetDto extends DatasetMembersDto {
 /** A merge patch (RFC 7396). The schemas are replaced as a whole. */
 @ReadOnlyMembersOf(() => DatasetDto)
 export class PatchDatasetDto extends DatasetMembersDto {
-  /** Must be the current workspace: a dataset cannot be moved (422). */
+  /** Must be the current workspace, because a dataset cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current id (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   dataset_id?: string;

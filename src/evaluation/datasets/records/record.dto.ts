@@ -96,12 +96,12 @@ export class PatchRecordDto extends RecordMembersDto {
   @IsString()
   workspace_id?: string;
 
-  /** Must be the current id (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   dataset_id?: string;
 
-  /** Must be the current id (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   dataset_record_id?: string;

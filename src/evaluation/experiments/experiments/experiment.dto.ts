@@ -47,7 +47,7 @@ class ExperimentMembersDto {
   @IsString()
   baseline_experiment_id?: string | null;
 
-  /** Set both `subject_kind` and `subject_id`, or neither. */
+  /** The kind of resource that the experiment evaluates. Set both `subject_kind` and `subject_id`, or neither. */
   @IsOptional()
   @IsOneOf(SUBJECT_KINDS, { required: false, nullable: true })
   subject_kind?: SubjectKind | null;
@@ -140,7 +140,7 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   @Max(2_147_483_647)
   dataset_version?: number | null;
 
-  /** Backs the experiment with part of the dataset. A result outside it returns 400. */
+  /** Restricts the experiment to part of the dataset. A result outside it returns 400. */
   @IsOptional()
   @Nested(() => DatasetFilterDto)
   dataset_filter?: DatasetFilterDto | null;
@@ -162,7 +162,8 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   /**
    * Returns an existing experiment (200) instead of creating one (201): the running or completed one with this `run_key`, or
    * without a key the running one with the same `name`, `experiment_name` and dataset. 409 if its dataset, dataset version or
-   * filter, subject or config differ from this body. The other members of this body do not change it.
+   * filter, subject or config differ from this body. Members that you omit are not compared. The other members do not
+   * change the experiment.
    */
   @IsOptional()
   @IsBoolean()
@@ -184,7 +185,7 @@ export class SummaryPatchDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ExperimentDto)
 export class PatchExperimentDto extends ExperimentMembersDto {
-  /** Must be the current workspace: an experiment cannot be moved (422). */
+  /** Must be the current workspace, because an experiment cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
@@ -351,7 +352,7 @@ export class ExperimentDto extends StampsDto {
   /** The part of the dataset that backs the experiment; null for all of it. */
   @ApiProperty({ type: () => DatasetFilterDto, nullable: true })
   dataset_filter!: unknown;
-  /** Number of cases of the dataset that back the experiment; null without a dataset. */
+  /** Number of cases of the dataset that the experiment covers; null without a dataset. */
   @ApiProperty({ type: 'integer', minimum: 0, nullable: true })
   expected_case_count!: number | null;
   run_key!: string | null;

@@ -51,6 +51,11 @@ describe('GatewayTransport', () => {
       { status: 402 },
     ],
     [
+      'a provider whose address is not public, not as a rejected key',
+      new Problem('forbidden', 'The address is not public.'),
+      { status: 502, text: expect.stringContaining('not public') as string },
+    ],
+    [
       'a rate limit of the provider',
       problem.rateLimited('slow down', 7),
       { isRateLimited: true, retryAfterMs: 7_000 },

@@ -49,9 +49,11 @@ export class GatewayTransport {
 function outcomeOf(error: unknown): AttemptOutcome {
   if (!(error instanceof Problem)) throw error;
   const { status, detail, headers, members } = error;
-  const isBudget = members.error_code === 'insufficient_quota';
-  if (isBudget || (status < 500 && status !== 429))
-    return { status: isBudget ? 402 : status, text: refusalText(detail) };
+  const text = refusalText(detail);
+  if (members.error_code === 'insufficient_quota') return { status: 402, text };
+  // The address of the provider is not public. A 403 would mean that the judge rejected the key of this service.
+  if (status === 403) return { status: 502, text };
+  if (status < 500 && status !== 429) return { status, text };
   const seconds = Number(headers['Retry-After'] ?? NaN);
   return {
     failure: `could not be called through the gateway: ${detail.replace(/\.$/, '')}`,

@@ -38,8 +38,8 @@ export class JudgeBackends {
     const backend = await this.find(scorer);
     if (backend) return backend;
     const model = this.gatewayModelOf(scorer);
-    if (model === undefined) throw problem.unavailable(missing(judgeBackendOf(scorer.definition)));
-    throw problem.unavailable(missingModel(model), { isUpstream: true });
+    const detail = model === undefined ? missing(judgeBackendOf(scorer.definition)) : missingModel(model);
+    throw problem.unavailable(detail, { isUpstream: true });
   }
 
   /** Returns the backend of a scorer or, without one, a stand-in that builds its requests but cannot send them. */

@@ -241,13 +241,16 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
 }
 
 /** A run succeeds when at least one target has a score. */
-function outcomeOf({ scored, completed, first_error }: ResultCounts): RunOutcome {
+function outcomeOf({ scored, completed, failed, first_error }: ResultCounts): RunOutcome {
   if (scored > 0) return { run_status: 'succeeded', failure_code: null, failure_detail: null };
   return completed === 0
     ? {
         run_status: 'failed',
         failure_code: 'all_targets_failed',
-        failure_detail: `First error: ${endSentence(first_error!)} Every target failed.`,
+        failure_detail:
+          failed === 1
+            ? `The only target failed: ${first_error!}`
+            : `All ${failed} targets failed. First error: ${first_error!}`,
       }
     : {
         run_status: 'failed',
@@ -255,8 +258,6 @@ function outcomeOf({ scored, completed, first_error }: ResultCounts): RunOutcome
         failure_detail: 'The scorer abstained from every target that did not fail.',
       };
 }
-
-const endSentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
 
 /** Returns the score to write back to a target that is a result. Null for any other target, and for a failed one. */
 function writeBackOf(

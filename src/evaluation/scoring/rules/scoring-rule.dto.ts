@@ -83,17 +83,17 @@ export class CreateScoringRuleDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ScoringRuleDto)
 export class PatchScoringRuleDto {
-  /** Must not change: a rule cannot be moved (422). */
+  /** Must be the current workspace, because a rule cannot be moved (422). */
   @NotNull()
   @IsString()
   workspace_id?: string;
 
-  /** Must not change (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   rule_id?: string;
 
-  /** Must not change (422 `immutable_field`). */
+  /** Must be the current value (422 `immutable_field`). */
   @NotNull()
   @IsString()
   scorer_id?: string;

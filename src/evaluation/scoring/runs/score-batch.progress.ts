@@ -105,11 +105,14 @@ const notStarted = (waiting: number, total: number): string =>
   `${waiting} of its ${total} targets were not in a run yet. completed_count says how many were scored.`;
 
 /** A batch succeeds when at least one of its runs does. */
-const endOf = ({ has_succeeded, run_failure_code, run_failure_detail }: CountedBatch): BatchEnd =>
+const endOf = ({ total, has_succeeded, run_failure_code, run_failure_detail }: CountedBatch): BatchEnd =>
   has_succeeded
     ? { batch_status: 'succeeded', failure_code: null, failure_detail: null }
     : {
         batch_status: 'failed',
         failure_code: run_failure_code,
-        failure_detail: `${run_failure_detail} No run of the batch succeeded.`,
+        failure_detail:
+          total > TARGETS_MAX.score
+            ? `No run of the batch succeeded. Last run: ${run_failure_detail}`
+            : run_failure_detail,
       };
