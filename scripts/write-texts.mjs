@@ -80,7 +80,11 @@ const valueOf = (expression) => {
   return text.length <= 40 ? `{${text}}` : '{…}';
 };
 
-const isProse = (text) => PROSE.test(text) && /[a-z]{2}/i.test(text.replace(/\{[^}]*\}/g, ''));
+const isProse = (text) =>
+  PROSE.test(text) && /[a-z]{2}/i.test(text.replace(/\{[^}]*\}/g, '')) && !isWordList(text);
+
+/** Tells whether a text is a list of words, such as stop words. */
+const isWordList = (text) => text.split(' ').length > 30 && !/[.,;:]/.test(text);
 
 function addMessages(file) {
   const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
@@ -95,10 +99,14 @@ function addMessages(file) {
 }
 
 addDocument(JSON.parse(readFileSync('openapi.json', 'utf8')));
-const sources = ['libs', 'src']
+const sources = ['libs', 'src', 'clients', 'examples', 'scripts']
   .flatMap((folder) => readdirSync(folder, { recursive: true }).map((file) => `${folder}/${file}`))
   .filter(
-    (file) => file.endsWith('.ts') && !/\.(?:spec|fixture)\.ts$|^libs\/testing\/|\/migrations\//.test(file),
+    (file) =>
+      /\.(?:ts|mjs)$/.test(file) &&
+      !/\.(?:spec|fixture)\.ts$|^libs\/testing\/|\/migrations\/|\/node_modules\/|held-process\.ts$/.test(
+        file,
+      ),
   );
 for (const file of sources.sort()) addMessages(file);
 

@@ -45,12 +45,12 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.tasks.every('words of records', RECORD_WORDS_MS, () => this.recordWords.fill());
+    this.tasks.every('record words', RECORD_WORDS_MS, () => this.recordWords.fill());
     this.tasks.every('scoring rules', RULES_MS, () => this.rules.runDue());
     this.tasks.every('lost scoring runs', LOST_RUNS_MS, () => this.runs.requeueLostRuns());
     this.tasks.every('abandoned scoring batches', CLEAN_UP_MS, () => this.batches.deleteAbandoned());
-    this.tasks.every('old answers of judges', CLEAN_UP_MS, () => this.judges.deleteOldAnswers());
-    this.tasks.every('old limits of judges', CLEAN_UP_MS, () => this.limits.deleteOld());
-    this.tasks.every('old features of judges', CLEAN_UP_MS, () => this.features.deleteOld());
+    this.tasks.every('old judge answers', CLEAN_UP_MS, () => this.judges.deleteOldAnswers());
+    this.tasks.every('old judge limits', CLEAN_UP_MS, () => this.limits.deleteOld());
+    this.tasks.every('old judge features', CLEAN_UP_MS, () => this.features.deleteOld());
   }
 }

@@ -4,16 +4,16 @@ import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '
 /** The tables that workers clean for judges. */
 const JUDGE_TABLES = [
   {
-    task: 'old answers of judges',
+    task: 'old judge answers',
     table: 'judge_answers',
     hours: 48,
     key: 'question_sha256',
     row: { workspace_id: 'w', scorer_id: 's', scorer_version: 1, sample: 0, judgement: '{}' },
     at: 'created_at',
   },
-  { task: 'old limits of judges', table: 'judge_limits', hours: 24, key: 'judge', row: {}, at: 'updated_at' },
+  { task: 'old judge limits', table: 'judge_limits', hours: 24, key: 'judge', row: {}, at: 'updated_at' },
   {
-    task: 'old features of judges',
+    task: 'old judge features',
     table: 'judge_features',
     hours: 24,
     key: 'model',
@@ -50,13 +50,14 @@ describe('the periodic tasks of a worker', () => {
       'idempotency keys',
       'interrupted uploads',
       'lost scoring runs',
-      'old answers of judges',
-      'old features of judges',
-      'old limits of judges',
+      'old judge answers',
+      'old judge features',
+      'old judge limits',
       'partitions of log_records',
       'partitions of metric_points',
       'partitions of spans',
       'rate limits',
+      'record words',
       'retention of logs and metrics',
       'retention of traces',
       'scoring rules',
@@ -64,7 +65,6 @@ describe('the periodic tasks of a worker', () => {
       'search indexes',
       'statistics',
       'stored MCP results',
-      'words of records',
     ]);
   });
 

@@ -58,7 +58,7 @@ export class PatchAgentDto extends AgentFieldsDto {
 }
 
 export class AgentListQueryDto extends OwnedListQueryDto {
-  /** Words, or beginnings of words, in the name, the display name or the description. */
+  /** Words or word prefixes in the name, the display name or the description. */
   @IsFilter(1000)
   q?: string;
 }

@@ -187,7 +187,7 @@ export class AnnotationQueueListQueryDto extends NamedListQueryDto {
   @MaxLength(255)
   name?: string;
 
-  /** Words, or beginnings of words, in the name or description. */
+  /** Words or word prefixes in the name or description. */
   @IsOptional()
   @IsString()
   @MaxLength(1000)

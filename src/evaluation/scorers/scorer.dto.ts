@@ -115,7 +115,7 @@ export class PatchScorerDto {
 }
 
 export class ScorerListQueryDto extends NamedListQueryDto {
-  /** Words, or beginnings of words, in the name or description. */
+  /** Words or word prefixes in the name or description. */
   @IsOptional()
   @IsString()
   @MaxLength(1000)

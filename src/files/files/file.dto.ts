@@ -65,7 +65,7 @@ export class PatchFileDto extends MetadataPatchDto {
 }
 
 export class FileListQueryDto extends OwnedListQueryDto {
-  /** Words, or beginnings of words, in the name. */
+  /** Words or word prefixes in the name. */
   @IsFilter(1000)
   q?: string;
 

@@ -23,7 +23,7 @@ export const QUERY_INPUT = {
   q: {
     type: 'string',
     maxLength: 1000,
-    description: 'Words, or beginnings of words, in the name or description.',
+    description: 'Words or word prefixes in the name or description.',
   },
 } satisfies Record<string, JsonSchema>;
 

@@ -8,7 +8,7 @@ import { CHECK_TRIGGERS, type CheckRow, type CheckTrigger } from './check.types'
 
 /** Checks are never archived. They are deleted after `MCP_CHECK_RETENTION_DAYS`. */
 export class CheckListQueryDto extends OrderedListQueryDto {
-  /** Only checks that succeeded, or only those that failed. */
+  /** `true`: only checks that succeeded. `false`: only checks that failed. */
   @NotNull()
   @IsBoolean()
   @ToBoolean()

@@ -41,7 +41,7 @@ export class RegistryPageQueryDto extends RegistryVersionQueryDto {
 
 export class RegistryListQueryDto extends RegistryPageQueryDto {
   /**
-   * Words, or beginnings of words, in the title, the URL without its query, or the description. A server name from this
+   * Words or word prefixes in the title, the URL without its query, or the description. A server name from this
    * listing is also accepted.
    */
   @IsFilter(1000)

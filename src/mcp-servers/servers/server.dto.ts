@@ -122,7 +122,7 @@ export class PatchServerDto extends DescribedPatchDto {
 }
 
 export class ServerListQueryDto extends OwnedListQueryDto {
-  /** Words, or beginnings of words, in the name, the URL without its query, or the description. */
+  /** Words or word prefixes in the name, the URL without its query, or the description. */
   @IsFilter(1000)
   q?: string;
 

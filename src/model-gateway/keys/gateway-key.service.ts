@@ -188,7 +188,7 @@ export class GatewayKeyService {
       ]),
     );
     for (const id of current ?? []) ids.set(id, id);
-    const detail = 'no model in the workspace has this name or id, or the model is archived';
+    const detail = 'must be the name or the id of a model of the workspace that is not archived';
     checkFaults(
       references.flatMap((reference, at) =>
         ids.has(reference) ? [] : [{ pointer: `/models/${at}`, detail }],

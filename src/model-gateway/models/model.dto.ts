@@ -211,7 +211,7 @@ export class ModelListQueryDto extends NamedListQueryDto {
   @IsFilter()
   provider_id?: string;
 
-  /** Words, or beginnings of words, in the name or the description. */
+  /** Words or word prefixes in the name or the description. */
   @IsFilter(1000)
   q?: string;
 }

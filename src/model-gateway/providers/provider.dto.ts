@@ -128,7 +128,7 @@ export class ModelProviderListQueryDto extends NamedListQueryDto {
   @IsOneOf(PROVIDER_KINDS, { required: false })
   kind?: ProviderKind;
 
-  /** Words, or beginnings of words, in the name, the base URL, or the description. */
+  /** Words or word prefixes in the name, the base URL, or the description. */
   @IsFilter(1000)
   q?: string;
 }

@@ -79,7 +79,7 @@ export class PatchServiceAccountDto extends DescribedPatchDto {
 }
 
 export class ServiceAccountListQueryDto extends NamedListQueryDto {
-  /** Words, or beginnings of words, in the name or description. */
+  /** Words or word prefixes in the name or description. */
   @IsFilter(1000)
   q?: string;
 

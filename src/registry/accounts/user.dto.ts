@@ -76,7 +76,7 @@ export class PatchUserDto extends MetadataPatchDto {
 }
 
 export class UserListQueryDto extends ChangingListQueryDto {
-  /** Words, or beginnings of words, in the id, name or email. */
+  /** Words or word prefixes in the id, name or email. */
   @IsFilter(1000)
   q?: string;
 

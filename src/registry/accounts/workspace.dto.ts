@@ -33,7 +33,7 @@ export class PatchWorkspaceDto extends DescribedPatchDto {
 }
 
 export class WorkspaceListQueryDto extends NamedListQueryDto {
-  /** Words, or beginnings of words, in the name or description. */
+  /** Words or word prefixes in the name or description. */
   @IsFilter(1000)
   q?: string;
 

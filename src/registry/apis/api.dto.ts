@@ -176,7 +176,7 @@ export class PatchApiDto extends DescribedPatchDto {
 }
 
 export class ApiListQueryDto extends OwnedListQueryDto {
-  /** Words, or beginnings of words, in the name, the base URL, or the description. */
+  /** Words or word prefixes in the name, the base URL, or the description. */
   @IsFilter(1000)
   q?: string;
 }

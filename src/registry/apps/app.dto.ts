@@ -117,7 +117,7 @@ export class AppListQueryDto extends ListQueryDto {
   @IsFilter()
   workspace_id?: string;
 
-  /** Words, or beginnings of words, in the slug, display name or description. */
+  /** Words or word prefixes in the slug, display name or description. */
   @IsFilter(1000)
   q?: string;
 

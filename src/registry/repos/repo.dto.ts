@@ -79,7 +79,7 @@ export class RepoListQueryDto extends NamedListQueryDto {
   @IsFilter()
   workspace_id?: string;
 
-  /** Words, or beginnings of words, in the name, URL or description. */
+  /** Words or word prefixes in the name, URL or description. */
   @IsFilter(1000)
   q?: string;
 

@@ -89,7 +89,7 @@ export class RevocationService {
     const issuer = dto.issuer ?? this.ownIssuer;
     const { credential } = principal;
     const own = credential.kind === 'token' && credential.issuer === issuer && credential.jti === jti;
-    if (!own) demandAdmin(principal, 'revoke a token by its `jti`, other than the token of the request');
+    if (!own) demandAdmin(principal, 'revoke any token but your own by its `jti`');
     return {
       issuer,
       jti,

@@ -60,7 +60,7 @@ export class PatchSkillDto extends PartialType(PickType(SkillSpecDto, PATCHED_FI
 }
 
 export class SkillListQueryDto extends OwnedListQueryDto {
-  /** Words, or beginnings of words, in the name or the description. */
+  /** Words or word prefixes in the name or the description. */
   @IsFilter(1000)
   q?: string;
 }

@@ -6,7 +6,7 @@ import { StoreItemDto, StoreReleaseDto, toStoreItemDto } from '../items/store-it
 import { CATEGORIES, type Category, type StoreItemEntity } from '../items/store-item.entity';
 
 export class StoreItemListQueryDto extends OrderedListQueryDto {
-  /** Words, or beginnings of words, in the name or the tagline. */
+  /** Words or word prefixes in the name or the tagline. */
   @IsFilter(1000)
   q?: string;
 

@@ -72,7 +72,7 @@ export class Pinning {
         ? { pointer: '/artifact/version_id', detail: `is not a version of the ${nounOf(kind)}` }
         : {
             pointer: '/artifact/artifact_id',
-            detail: `no such ${nounOf(kind)} in the workspace, or it is archived`,
+            detail: 'must be in the workspace and not archived',
           },
     ]);
   }

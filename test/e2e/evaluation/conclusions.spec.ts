@@ -241,7 +241,7 @@ describe('conclusions from scores', () => {
       const rules = [{ scorer: 'exact', max_regression: 0.01 }];
       const body = await gate(candidate, { baseline_experiment_id: baseline, rules });
       expect(body.checks[0]).toMatchObject({ kind: 'max_regression', status: 'failed' });
-      expect(body.checks[0]!.reason).toContain('baseline has scores for 1 of 20 cases');
+      expect(body.checks[0]!.reason).toContain('In the baseline, 1 of 20 cases has a score');
       expect(body.baseline_coverage).toMatchObject({ result_count: 1, expected_case_count: 20 });
       const partly = { baseline_experiment_id: baseline, rules: [{ ...rules[0], min_coverage: 0 }] };
       expect((await gate(candidate, partly)).passed).toBe(true);
@@ -454,7 +454,7 @@ describe('conclusions from scores', () => {
       expect(required).toMatchObject({ passed: false, checks: [{ status: 'failed' }] });
       expect([...outcome(await compare(space, candidate))]).toEqual([400, 'invalid_query']);
       const junit = await space.viewer.post<string>(`${EXPERIMENTS}/${candidate}/gate`, { rules }, { accept: 'application/xml' });
-      expect(junit.body).toMatch(/failures="0".*skipped="1".*<skipped message="Skipped/s);
+      expect(junit.body).toMatch(/failures="0".*skipped="1".*<skipped message="There is no baseline/s);
     }); // prettier-ignore
 
     it('a run that has not completed is refused as baseline', async () => {

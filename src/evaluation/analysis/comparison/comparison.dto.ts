@@ -222,12 +222,12 @@ export class ComparisonDto {
   is_truncated!: boolean;
   totals!: ComparisonTotalsDto;
   /**
-   * The scorers compared, sorted by name. At most 100: first those in both experiments, then those with the most scores.
+   * The compared scorers, sorted by name. At most 100: first those in both experiments, then those with the most scores.
    * Null on further pages of cases, requested with `cursor` or an `offset` above 0.
    */
   @ApiProperty({ type: [ScorerComparisonDto], nullable: true })
   scorers!: ScorerComparisonDto[] | null;
-  /** Number of scorers found in either experiment (in at most 10,000 versions of each). `scorers` holds the ones compared. */
+  /** Number of scorers found in either experiment (in at most 10,000 versions of each). `scorers` has those that are compared. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   scorer_count!: number;
   cases!: ComparedCasePageDto;

@@ -130,7 +130,7 @@ function IsBaselines(): PropertyDecorator {
 }
 
 export class DatasetListQueryDto extends CreatedListQueryDto {
-  /** Words of the name or description, each matched as a prefix. */
+  /** Words or word prefixes in the name or description. */
   @NotNull()
   @IsString()
   @MaxLength(1000)

@@ -147,7 +147,7 @@ export class BulkRecordsDto {
 
 export class RecordListQueryDto extends ChangingListQueryDto {
   /**
-   * Words in input, expected or metadata, each matched as a prefix. The search covers the first 40,000 characters of the
+   * Words or word prefixes in `input`, `expected` or `metadata`. The search covers the first 40,000 characters of the
    * JSON of input and expected.
    */
   @IsOptional()

@@ -105,7 +105,7 @@ export class ExperimentCases {
     if (record_count === 0 && latest_version !== null) {
       throw invalid(
         '/dataset_version',
-        'is required, because the dataset has CSV versions, but no records that are not archived',
+        'is required, because the cases of the dataset are all in CSV versions',
       );
     }
     const count =

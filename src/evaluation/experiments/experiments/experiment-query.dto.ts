@@ -66,7 +66,7 @@ class ExperimentFiltersDto extends CreatedListQueryDto {
   @Length(1, 255)
   tag?: string;
 
-  /** Words of the names or description, each matched as a prefix. */
+  /** Words or word prefixes in the names or description. */
   @NotNull()
   @IsString()
   @MaxLength(1000)

@@ -131,7 +131,7 @@ export class CreateExperimentDto extends ExperimentMembersDto {
 
   /**
    * Pins a CSV version of the dataset. Without it, the experiment is backed by the dataset's records that are not archived.
-   * Required if the dataset has CSV versions, but no such records.
+   * Required if the cases of the dataset are all in CSV versions.
    */
   @IsOptional()
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })

@@ -55,15 +55,13 @@ export class JudgeBackends {
   }
 }
 
-const UPLOAD = 'Or call a judge yourself, and upload its scores with this scorer_id.';
-
 const missing = (name: JudgeBackendName): string =>
   name === 'llm'
     ? 'No judge is configured. Ask the operator to set JUDGE_BASE_URL, JUDGE_MODEL and, if the judge requires a key, JUDGE_API_KEY. ' +
-      'Or set `model` in the definition to `gateway:<name>`, the name of a gateway model. ' +
-      `${UPLOAD} Nothing was stored.`
+      'Alternatively, set `model` in the definition to `gateway:<name>`, or call a judge yourself and upload its scores ' +
+      'with this scorer_id. Nothing was stored.'
     : 'No classifier is configured. Ask the operator to set CLASSIFIER_BASE_URL and, if the classifier requires a key, CLASSIFIER_API_KEY. ' +
-      `${UPLOAD} Nothing was stored.`;
+      'Alternatively, call a classifier yourself and upload its scores with this scorer_id. Nothing was stored.';
 
 const missingModel = (name: string): string =>
   `The workspace has no gateway model \`${name}\`, so the scorer cannot be run. Create the model with POST /model/v1/models. Nothing was stored.`;
