@@ -41,12 +41,16 @@ export async function createApi(
   return app;
 }
 
-/** Makes an application listen at `HOST` and `PORT`. Throws a StartError if the port is in use. */
+/** Makes an application listen at `HOST` and `PORT`. Throws a StartError if that is not possible. */
 export async function listen(app: NestExpressApplication, { HOST, PORT }: Environment): Promise<void> {
   try {
     await app.listen(PORT, HOST);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    throw new StartError(`Port ${PORT} is in use. Set PORT to another port.`, { cause: error });
+    const { code, message } = error as NodeJS.ErrnoException;
+    const detail =
+      code === 'EADDRINUSE'
+        ? `Port ${PORT} is in use. Set PORT to another port.`
+        : `The API cannot be served at HOST and PORT: ${message}.`;
+    throw new StartError(detail, { cause: error });
   }
 }

@@ -8,7 +8,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type Environment, readEnvironment } from '#platform/config';
 import { startEmbeddedPostgres } from '#platform/embedded-postgres';
 import { setLogLevel } from '#platform/logging';
-import { endWith, start, stopOnSignal } from '#platform/process';
+import { endWith, start, StartError, stopOnSignal } from '#platform/process';
 import { createApi, listen } from './create-api';
 import { migrate } from './database/migrate';
 import { ensureBootstrap, ensureSecretsKey } from './standalone-files';
@@ -23,7 +23,7 @@ start(async () => {
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);
   const directory = path.resolve(environment.DATA_DIR);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await createDataDirectory(directory);
 
   let stopping = false;
   const postgres = environment.DATABASE_URL
@@ -69,6 +69,16 @@ start(async () => {
     throw error;
   }
 });
+
+async function createDataDirectory(directory: string): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new StartError(`DATA_DIR: the directory cannot be created: ${(error as Error).message}.`, {
+      cause: error,
+    });
+  }
+}
 
 function baseUrlOf(environment: Environment, app: NestExpressApplication): string {
   const { port } = app.getHttpServer().address() as AddressInfo;

@@ -32,14 +32,14 @@ const logWait = (seconds: number): void =>
  *
  * Polls for the lock, because a session that blocks on it would keep `CREATE INDEX CONCURRENTLY` waiting forever.
  *
- * @throws StartError if the database has migrations from before the baselines. The database is left unchanged.
+ * @throws StartError if the database cannot be reached, or has migrations from before the baselines. It is left unchanged.
  */
 export async function migrate(
   databaseUrl: string,
   { onWait = logWait, remedy = 'set DATABASE_URL to an empty database' }: MigrateOptions = {},
 ): Promise<void> {
   const session = new WatchedClient({ connectionString: databaseUrl });
-  await session.connect();
+  await connect(session);
   try {
     await takeLock(session, onWait);
     if (await precedesBaseline(session)) {
@@ -67,6 +67,17 @@ export async function migrate(
     await migrateQueues(session);
   } finally {
     await session.end();
+  }
+}
+
+async function connect(session: Client): Promise<void> {
+  try {
+    await session.connect();
+  } catch (error) {
+    const [first = error] = error instanceof AggregateError ? (error.errors as unknown[]) : [];
+    throw new StartError(`DATABASE_URL: the database cannot be reached: ${(first as Error).message}.`, {
+      cause: error,
+    });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { ACCESS_EXTENSION, type AccessRule, isRead, WORKSPACE_HEADER } from '#platform/auth';
-import { type ProblemCode, THROWS_PREFIX } from '#platform/problem';
+import { formatBytes, type ProblemCode, THROWS_PREFIX } from '#platform/problem';
 import {
   BODIES_EXTENSION,
   BODY_EXTENSION,
@@ -185,7 +185,7 @@ function completeOperation(operation: Operation, traits: Traits): void {
   const limit = operation[LIMIT_EXTENSION];
   operation.description = [
     operation.description,
-    limit !== undefined && `The body can have at most ${sizeOf(limit)}.`,
+    limit !== undefined && `The body can have at most ${formatBytes(limit)}.`,
     accessOf(operation, traits),
   ]
     .filter(Boolean)
@@ -201,12 +201,6 @@ function completeOperation(operation: Operation, traits: Traits): void {
     response.headers = { ...response.headers, ...responseHeaders(status, traits) };
   }
   if (traits.method === 'get') operation.responses['304'] ??= { $ref: '#/components/responses/304' };
-}
-
-/** Returns a size in KiB, or in MiB if that is a whole number. */
-function sizeOf(bytes: number): string {
-  const mebibytes = bytes / 1024 / 1024;
-  return Number.isInteger(mebibytes) ? `${mebibytes} MiB` : `${bytes / 1024} KiB`;
 }
 
 /** Returns the sentences that describe who may call an operation. */

@@ -147,7 +147,7 @@ describe('the definition of a scorer', () => {
         errors: expect.arrayContaining([
           {
             pointer: `/definition${pointer}/${misspelt}`,
-            detail: `is not a member of this body. Did you mean \`${member}\`?`,
+            detail: `is not a known member of this body. Did you mean \`${member}\`?`,
           },
         ]) as unknown,
       });
@@ -168,7 +168,7 @@ describe('the definition of a scorer', () => {
     expect(patched.body.errors).toEqual([
       {
         pointer: '/definition/checks/0/case_sensitve',
-        detail: 'is not a member of this body. Did you mean `case_sensitive`?',
+        detail: 'is not a known member of this body. Did you mean `case_sensitive`?',
       },
     ]);
   });

@@ -81,7 +81,10 @@ export class Authenticator {
   private async verifyApiKey(apiKey: string): Promise<Principal> {
     const holder = await this.directory.findKeyHolder(apiKey);
     if (!holder) {
-      throw problem.unauthenticated('invalid_api_key', 'The API key is unknown, revoked or expired.');
+      throw problem.unauthenticated(
+        'invalid_api_key',
+        'The API key is unknown, revoked or expired. Check it, or create another one.',
+      );
     }
     const { account, keyId, expiresAt } = holder;
     return checkUsable(account, buildPrincipal(account, NO_GRANT, { kind: 'api_key', keyId, expiresAt }));

@@ -34,7 +34,7 @@ export class WorkspaceGuard implements CanActivate {
       return workspaceId === undefined || this.check(principal, request);
     }
     if (workspaceId === undefined) {
-      throw problem.invalidHeader(WORKSPACE_HEADER, 'is required: send the id of the workspace');
+      throw problem.invalidHeader(WORKSPACE_HEADER, 'is required. Send the id of the workspace');
     }
     // Node joins a header that is sent more than once
     if (workspaceId.includes(','))
@@ -52,7 +52,10 @@ export class WorkspaceGuard implements CanActivate {
 
   private async find(request: ServiceRequest, principal: Member, workspaceId: string): Promise<true> {
     const workspace = await this.workspaces.find(principal.orgId, workspaceId);
-    if (!workspace) throw problem.conflict(`The workspace in ${WORKSPACE_HEADER} does not exist.`);
+    if (!workspace)
+      throw problem.conflict(
+        `The workspace in ${WORKSPACE_HEADER} does not exist. GET /registry/v1/workspaces lists yours.`,
+      );
     return enter(request, principal, workspaceId, workspace);
   }
 }

@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { Problem, problem } from '#platform/problem';
+import { formatBytes, Problem, problem } from '#platform/problem';
 import type { ContentCoding } from './content-headers';
 
 type Chunks = AsyncIterable<Buffer>;
@@ -38,7 +38,7 @@ async function* capped(chunks: Chunks, bytes: number, limit: number): Chunks {
   for await (const chunk of chunks) {
     size += chunk.length;
     if (size > bytes) {
-      const detail = `The body exceeds ${limit} bytes after decoding. Send a smaller one.`;
+      const detail = `The body exceeds ${formatBytes(limit)} after decoding. Send a smaller one.`;
       throw new Problem('compressed_payload_too_large', detail);
     }
     yield chunk;

@@ -1,5 +1,5 @@
 import type { ByteLease } from '#platform/concurrency';
-import { Problem, problem } from '#platform/problem';
+import { formatBytes, Problem, problem } from '#platform/problem';
 import { decode, encodedLimit } from './body.decoder';
 import type { ContentCoding } from './content-headers';
 import type { ServiceRequest } from './request-context';
@@ -146,7 +146,7 @@ export async function* receiveBody(
 }
 
 const tooLarge = (limit: number): Problem =>
-  new Problem('payload_too_large', `The body exceeds ${limit} bytes. Send a smaller one.`);
+  new Problem('payload_too_large', `The body exceeds ${formatBytes(limit)}. Send a smaller one.`);
 
 /** Waits for the chunks of a body, for as long as the client is allowed to take. Does not count the service's own time. */
 class Arrival {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import busboy, { type Busboy } from 'busboy';
-import { Problem, problem } from '#platform/problem';
+import { formatBytes, Problem, problem } from '#platform/problem';
 import type { SpooledRequest } from './body.decorator';
 import type { IncomingRequest } from './incoming-bytes';
 import type { SpooledFile } from './spooled-file';
@@ -114,7 +114,7 @@ async function* atMost(content: Readable, limit: number): AsyncGenerator<Buffer,
 const oneFileIn = (name: string): string => `must have exactly one file, in the part ${name}`;
 
 const tooLarge = (limit: number): Problem =>
-  new Problem('payload_too_large', `The file exceeds ${limit} bytes. Send a smaller one.`);
+  new Problem('payload_too_large', `The file exceeds ${formatBytes(limit)}. Send a smaller one.`);
 
 function noFile(name: string): never {
   throw problem.invalidFields([{ pointer: `/${name}`, detail: 'is required: a part with a filename' }]);
@@ -234,7 +234,8 @@ class FormParser {
     }
     const { fields, fieldBytes } = this.rules;
     if (name === undefined || !fields.includes(name)) return;
-    if (isTruncated) throw new Problem('payload_too_large', `${name} can have at most ${fieldBytes} bytes.`);
+    if (isTruncated)
+      throw new Problem('payload_too_large', `${name} can have at most ${formatBytes(fieldBytes)}.`);
     if (this.fields.has(name)) throw invalid('must appear only once');
     if (value.includes('\0')) throw invalid('must not contain a NUL character');
     this.fields.set(name, value);

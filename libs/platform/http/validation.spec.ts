@@ -89,7 +89,7 @@ describe('a list with a maximum length', () => {
 
   it('is rejected without validating the surplus elements', () => {
     expect(faults({ ids: ['a', 'b', 'c', 4, 'e'] }, ListsDto)).toEqual([
-      ['/ids', 'must contain no more than 3 elements'],
+      ['/ids', 'must have at most 3 elements'],
     ]);
     expect(seen).toEqual(['a', 'b', 'c']);
   });
@@ -97,10 +97,10 @@ describe('a list with a maximum length', () => {
   it('is rejected together with all other faults', () => {
     const body = { ids: [1, 'b', 'c', 'd'], parts: [{ kind: 'a' }, 'x', 'y', { kind: 1 }] };
     expect(faults(body, ListsDto)).toEqual([
-      ['/ids', 'must contain no more than 3 elements'],
-      ['/parts', 'must contain no more than 2 elements'],
+      ['/ids', 'must have at most 3 elements'],
+      ['/parts', 'must have at most 2 elements'],
       ['/parts/1', 'must be an object'],
-      ['/ids', 'each value in must be a string'],
+      ['/ids', 'each element must be a string'],
     ]);
   });
 });
@@ -124,17 +124,17 @@ class ResourceDto {
 describe('an unknown member', () => {
   it('is rejected by its name, with a suggestion', () => {
     expect(faults({ dispaly_name: 'x' }, ResourceDto)).toEqual([
-      ['/dispaly_name', 'is not a member of this body. Did you mean `display_name`?'],
+      ['/dispaly_name', 'is not a known member of this body. Did you mean `display_name`?'],
     ]);
-    expect(faults({ 'a/b~': 1 }, ResourceDto)).toEqual([['/a~1b~0', 'is not a member of this body']]);
+    expect(faults({ 'a/b~': 1 }, ResourceDto)).toEqual([['/a~1b~0', 'is not a known member of this body']]);
   });
 
   it('is rejected in an object within the body', () => {
     expect(faults({ part: { kind: 'a', other: 1 } }, ResourceDto)).toEqual([
-      ['/part/other', 'is not a member of this body'],
+      ['/part/other', 'is not a known member of this body'],
     ]);
     expect(faults({ parts: [{ kind: 'a' }, { kind: 'a', other: 1 }] })).toEqual([
-      ['/parts/1/other', 'is not a member of this body'],
+      ['/parts/1/other', 'is not a known member of this body'],
     ]);
   });
 

@@ -106,7 +106,7 @@ function truncated(
   errors: FieldError[],
 ): unknown {
   if (lengthMax === undefined || !Array.isArray(value) || value.length <= lengthMax) return value;
-  errors.push({ pointer, detail: `must contain no more than ${lengthMax} elements` });
+  errors.push({ pointer, detail: `must have at most ${lengthMax} elements` });
   return value.slice(0, lengthMax);
 }
 
@@ -138,6 +138,20 @@ export const pointerToken = (member: string): string => escapedToken(member.slic
 /** Constraints on the type of a value. When one is broken, the others add only noise. */
 const OF_TYPE = ['isString', 'isInt', 'isNumber', 'isBoolean', 'isArray', 'isObject', 'isNotNull'];
 
+/** Plainer forms of class-validator's default messages, without the name of the member. */
+const PLAIN_FORMS: (readonly [RegExp, string])[] = [
+  [/ conforming to the specified constraints$/, ''],
+  [/must be longer than or equal to (\d+) characters$/, 'must have at least $1 characters'],
+  [/must be shorter than or equal to (\d+) characters$/, 'must have at most $1 characters'],
+  [/must contain at least (\d+) elements$/, 'must have at least $1 elements'],
+  [/must contain no more than (\d+) elements$/, 'must have at most $1 elements'],
+  [/must not be less than /, 'must be at least '],
+  [/must not be greater than /, 'must be at most '],
+  [/must be an integer number$/, 'must be an integer'],
+  [/must be a boolean value$/, 'must be true or false'],
+  [/ 1 (character|element)s$/, ' 1 $1'],
+];
+
 /** Returns the faults that class-validator found, each with its JSON pointer. */
 export function fieldErrors(faults: ValidationError[], pointer = ''): FieldError[] {
   return faults.flatMap((fault) => {
@@ -154,9 +168,11 @@ function ownErrors({ constraints = {}, property, value }: ValidationError, point
   const first = OF_TYPE.find((name) => broken.includes(name));
   return (first === undefined ? broken : [first]).map((name) => ({
     pointer,
-    detail: constraints[name]!.replace(new RegExp(`^(each value in )?${property} `), '$1').replace(
-      ' conforming to the specified constraints',
-      '',
+    detail: PLAIN_FORMS.reduce(
+      (detail, [form, plain]) => detail.replace(form, plain),
+      constraints[name]!.replace(new RegExp(`^(each value in )?${property} `), (_, each) =>
+        each ? 'each element ' : '',
+      ),
     ),
   }));
 }

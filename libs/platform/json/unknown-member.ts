@@ -14,5 +14,5 @@ export function unknownDetail(member: string, members: Iterable<string>): string
   );
   const near = candidates.length > 0 ? closest(member, candidates) : undefined;
   const isSimilar = near !== undefined && distance(member, near) <= differenceMax(near);
-  return `is not a member of this body${isSimilar ? `. Did you mean \`${near}\`?` : ''}`;
+  return `is not a known member of this body${isSimilar ? `. Did you mean \`${near}\`?` : ''}`;
 }

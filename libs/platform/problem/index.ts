@@ -1,3 +1,4 @@
+export { formatBytes } from './byte-size';
 export { AUTHENTICATION_CODES, CATALOGUE, type ProblemCode } from './catalogue';
 export { Problem, problem, type FieldError, type ProblemBody, type ProblemOptions } from './problem';
 export {

@@ -78,9 +78,9 @@ export class Problem extends Error {
     const errors = this.errors!.map((one) =>
       'pointer' in one ? { ...one, pointer: pointer + one.pointer } : one,
     );
-    const place = placeOf(first);
-    const detail = this.detail.startsWith(place)
-      ? placeOf(errors[0]!) + this.detail.slice(place.length)
+    const fault = describe(first);
+    const detail = this.detail.startsWith(fault)
+      ? describe(errors[0]!) + this.detail.slice(fault.length)
       : this.detail;
     return new Problem(this.code, detail, { status: this.status, errors });
   }
@@ -102,14 +102,16 @@ export class Problem extends Error {
 /** Returns an id from a client for use in a message, or an empty text if it is not a plain id. */
 const formatId = (id: string): string => (/^[\w.:-]{1,64}$/.test(id) ? ` ${id}` : '');
 
-const placeOf = (error: FieldError): string =>
-  'pointer' in error ? error.pointer || 'the body' : error.parameter;
+const describe = (error: FieldError): string => {
+  if (!('pointer' in error)) return `${error.parameter}: ${error.detail}`;
+  return error.pointer === '' ? `The body ${error.detail}` : `${error.pointer}: ${error.detail}`;
+};
 
 const summarize = (errors: FieldError[]): string => {
   const [first] = errors;
   if (!first) return 'The request is not valid.';
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : '';
-  return `${placeOf(first)}: ${first.detail}${more}`;
+  return `${describe(first)}${more}`;
 };
 
 /** The catalogue as functions. Each creates an error for the caller to throw. */

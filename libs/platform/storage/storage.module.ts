@@ -45,7 +45,9 @@ export class StorageModule implements OnApplicationBootstrap, OnApplicationShutd
   onApplicationBootstrap(): void {
     this.storage
       .check()
-      .catch((error: unknown) => rootLogger.error({ err: error }, 'cannot reach the file storage'));
+      .catch((error: unknown) =>
+        rootLogger.error({ err: error }, 'cannot reach the file storage of STORAGE_URL'),
+      );
   }
 
   onApplicationShutdown(): void {

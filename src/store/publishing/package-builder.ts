@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { Database } from '#platform/db';
 import { canonicalJson } from '#platform/json';
-import { problem } from '#platform/problem';
+import { formatBytes, problem } from '#platform/problem';
 import {
   clashOf,
   faultOfPath,
@@ -112,7 +112,9 @@ export class PackageBuilder {
   private checkLimit(bytes: number): void {
     const limit = this.environment.FILE_LIMIT_BYTES;
     if (bytes > limit) {
-      throw problem.validationFailed(`A package can have at most ${limit} bytes. This package has more.`);
+      throw problem.validationFailed(
+        `A package can have at most ${formatBytes(limit)}. This package has more.`,
+      );
     }
   }
 }

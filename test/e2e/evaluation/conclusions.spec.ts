@@ -8,6 +8,7 @@ import {
   type Experiment,
   outcome,
   places,
+  type ProblemBody,
   type Result,
 } from './evaluation.harness';
 
@@ -432,7 +433,7 @@ describe('conclusions from scores', () => {
       };
       expect(await gate(good, { rules })).toMatchObject(ofGood);
       const refused = await compare(space, good);
-      expect([refused.status, refused.body.detail]).toEqual([
+      expect([refused.status, (refused.body as unknown as ProblemBody).detail]).toEqual([
         400,
         expect.stringContaining('itself the promoted baseline'),
       ]);

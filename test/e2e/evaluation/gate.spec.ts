@@ -5,6 +5,9 @@ import { EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.
 
 type Rule = Record<string, unknown>;
 
+const NO_SCORES =
+  "The experiment has no scores by this scorer; a mean of at least -1 is required. Check the scorer's name.";
+
 const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
 
 describe('the gate of an experiment', () => {
@@ -103,12 +106,9 @@ describe('the gate of an experiment', () => {
     });
 
     it.each<[Rule, string]>([
-      [
-        { min_mean: -1 },
-        'This scorer has no scores; a mean of at least -1 is required.',
-      ],
-      [{ min_mean: -1, confident: true }, 'This scorer has no scores; a mean of at least -1 is required.'],
-      [{ min_count: 1 }, 'This scorer has 0 scores; at least 1 is required.'],
+      [{ min_mean: -1 }, NO_SCORES],
+      [{ min_mean: -1, confident: true }, NO_SCORES],
+      [{ min_count: 1 }, 'The experiment has 0 scores by this scorer; at least 1 is required.'],
       [
         { max_regression: 1 },
         'No case has a score by this scorer in both experiments.',

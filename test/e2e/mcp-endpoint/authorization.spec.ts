@@ -46,7 +46,7 @@ describe('the authorization of the MCP endpoint', () => {
     jest.spyOn(console, 'warn').mockImplementation(); // the SDK warns that it tries again
     await expect(client.connect(transport)).rejects.toMatchObject({
       code: 'invalid_client',
-      message: 'The API key is unknown, revoked or expired.',
+      message: 'The API key is unknown, revoked or expired. Check it, or create another one.',
     });
   });
 

@@ -170,9 +170,11 @@ class RuleChecks {
     const required = `at least ${formatNumber(bound, passed ? null : actual)}`;
     const scores = pluralize(candidate.count, 'score');
     if (kind === 'min_count') {
-      return `This scorer has ${scores}; ${required} ${bound === 1 ? 'is' : 'are'} required.`;
+      return `The experiment has ${scores} by this scorer; ${required} ${bound === 1 ? 'is' : 'are'} required.`;
     }
-    if (candidate.count === 0) return `This scorer has no scores; a mean of ${required} is required.`;
+    if (candidate.count === 0) {
+      return `The experiment has no scores by this scorer; a mean of ${required} is required. Check the scorer's name.`;
+    }
     const missed = passed ? null : bound;
     const mean = `The mean of ${scores} is ${formatNumber(estimate, missed)}`;
     if (!confident) return `${mean}; ${required} is required.`;

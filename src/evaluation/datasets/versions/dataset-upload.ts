@@ -7,7 +7,7 @@ import {
   validateBody,
 } from '#platform/http';
 import { JsonInputError, parseJson } from '#platform/json';
-import { Problem, problem } from '#platform/problem';
+import { formatBytes, Problem, problem } from '#platform/problem';
 import { checkWorkspaceOfCreate, pick } from '../../../resources';
 import { CASE_PARTS, type CsvOptions } from './csv/csv.columns';
 import {
@@ -110,7 +110,7 @@ async function readJson(
   checkWorkspaceOfCreate(scope, dto.workspace_id);
   const content = Buffer.from(dto.content);
   if (content.length > CSV_MAX_BYTES) {
-    throw new Problem('payload_too_large', `content can have at most ${CSV_MAX_BYTES} bytes.`);
+    throw new Problem('payload_too_large', `content can have at most ${formatBytes(CSV_MAX_BYTES)}.`);
   }
   const file = await body.createPart();
   await file.append(content);

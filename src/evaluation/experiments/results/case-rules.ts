@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { Problem, problem } from '#platform/problem';
+import { formatBytes, Problem, problem } from '#platform/problem';
 import {
   type CaseFilter,
   type CsvCase,
@@ -219,7 +219,7 @@ export function valueLimiter(references: CaseReferences): (result: ResultFieldsD
 const tooLarge = (bytes: number): Problem =>
   new Problem(
     'payload_too_large',
-    `The values that this request takes from the dataset exceed ${bytes / 1024 / 1024} MiB. Send fewer results at once.`,
+    `The values that this request takes from the dataset exceed ${formatBytes(bytes)}. Send fewer results at once.`,
   );
 
 const invalid = (pointer: string, detail: string) => problem.invalidFields([{ pointer, detail }]);

@@ -8,10 +8,10 @@ describe('faultsOfCode', () => {
 
   it('reports unknown members, and suggests similar ones', () => {
     expect(faultsOfCode({ ...script, timeout: 1 })).toEqual([
-      { pointer: '/timeout', detail: 'is not a member of this body. Did you mean `timeout_ms`?' },
+      { pointer: '/timeout', detail: 'is not a known member of this body. Did you mean `timeout_ms`?' },
     ]);
     expect(problemsOf({ type: 'equals', value: 1, weight: 2 })).toEqual([
-      { pointer: '/checks/0/weight', detail: 'is not a member of this body' },
+      { pointer: '/checks/0/weight', detail: 'is not a known member of this body' },
     ]);
   });
 
@@ -22,7 +22,7 @@ describe('faultsOfCode', () => {
     [{}, '', 'needs source (with "language": "javascript") or checks'],
     [{ language: 'javascript' }, '', 'needs source'],
     [{ ...script, checks: [] }, '', 'has both source and checks'],
-    [{ ...script, language: 'python' }, '/language', 'must be one of javascript'],
+    [{ ...script, language: 'python' }, '/language', 'must be javascript'],
     [{ ...script, source: 1 }, '/source', 'must be a string that defines a function score'],
     [{ ...script, source: ' ' }, '/source', 'must be a string that defines a function score'],
     [{ ...script, source: `//${'é'.repeat(140_000)}` }, '/source', 'must have at most 262144 bytes'],
@@ -86,7 +86,7 @@ describe('faultsOfCode', () => {
     [{ type: 'regex', pattern: 1 }, '/pattern', 'must be a string'],
     [{ type: 'regex', pattern: '(?=a)' }, '/pattern', 'lookahead and lookbehind are not supported'],
     [{ type: 'regex', pattern: 'a', flags: 'g' }, '/pattern', 'the flag "g" is not supported'],
-    [{ type: 'regex', pattern: 'a', flags: 1 }, '/flags', 'must be a string of flags'],
+    [{ type: 'regex', pattern: 'a', flags: 1 }, '/flags', 'must be a string of the flags'],
     [{ type: 'json_schema' }, '/schema', 'is required'],
     [
       { type: 'json_schema', schema: { items: { type: 'text' } } },

@@ -144,7 +144,9 @@ export const oneOf = <const Option extends string>(
   options: readonly Option[],
 ): Value<Option> =>
   value(description, { type: 'string', enum: [...options] }, (input) =>
-    options.includes(input as Option) ? undefined : `must be one of ${options.join(', ')}`,
+    options.includes(input as Option)
+      ? undefined
+      : `must be ${options.length > 1 ? 'one of ' : ''}${options.join(', ')}`,
   );
 
 export const jsonObject = (description: string): Value<Record<string, unknown>> =>
