@@ -1,4 +1,4 @@
-// jest's runtime, with one difference: only the test file itself is loaded anew. Node loads its modules once per worker, as in
+// jest's runtime, with one difference: only the test file itself is loaded again. Node loads its modules once per worker, as in
 // a process of the service, so that the application is neither read nor compiled again for each test file, and its code
 // stays optimized. Used with jest-environment.cjs.
 const { createRequire } = require('node:module');

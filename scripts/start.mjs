@@ -5,7 +5,7 @@
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19) || (major === 22 && minor < 12) || major === 21) {
   console.error(
-    `This is Node ${process.version}. Install Node 20.19 or newer (for version 22: 22.12 or newer) from nodejs.org.`,
+    `This is Node ${process.version}. Install Node 20.19 or newer 20.x, or Node 22.12 or newer, from nodejs.org.`,
   );
   process.exit(1);
 }

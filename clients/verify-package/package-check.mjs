@@ -4,7 +4,7 @@ import { Fault, filesOf, quoted } from './archive.mjs';
 
 const MANIFEST = 'manifest.json';
 const MANIFEST_BYTES_MAX = 32 * 1024 * 1024;
-/** Of files, and thus of components. */
+/** Maximum number of files, and therefore of components. */
 const ENTRIES_MAX = 10_000;
 
 /** The members of a manifest that have only one value so far. */

@@ -83,7 +83,7 @@ const numberPoint = fc
   .tuple(fc.record(sampled, optional), number)
   .map(([fields, value]) => ({ ...fields, ...value }));
 
-/** Most of them with the right number of counts. */
+/** Most of these points have the right number of counts. */
 const histogramPoint = fc
   .tuple(
     fc.record(distribution, optional),

@@ -105,7 +105,7 @@ export class Guide {
       text: all.reduce((text, [from, to]) => text.replaceAll(from, to), block.text),
     }));
     this.env = { ...process.env, BASE_URL, API_KEY, WORKSPACE };
-    // A process group of its own, so that nothing that a page starts outlives it.
+    // A separate process group, so that nothing that a page starts outlives it.
     this.shell = spawn('bash', ['-euo', 'pipefail'], { cwd: directory, env: this.env, detached: true });
     this.shell.stdout.setEncoding('utf8');
     this.shell.stderr.setEncoding('utf8');

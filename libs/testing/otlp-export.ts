@@ -21,7 +21,7 @@ export const SPAN_START = 1_795_132_800_000_000_000n;
 export const newTraceId = (): string => randomBytes(16).toString('hex');
 export const newSpanId = (): string => randomBytes(8).toString('hex');
 
-/** Creates a root span of 5 ms in a trace of its own, with overrides. */
+/** Creates a root span of 5 ms in a new trace, with overrides. */
 export const newSpan = (overrides: Partial<TestSpan> = {}): TestSpan => ({
   traceId: newTraceId(),
   spanId: newSpanId(),

@@ -64,7 +64,7 @@ describe('pathFault', () => {
     fc.assert(fc.property(path, ([slash, rest]) => pathFault(slash + rest) === 'escape'));
   });
 
-  it('reports an encoded slash as a fault of its own', () => {
+  it('reports an encoded slash as a separate fault', () => {
     const segment = fc.stringMatching(/^[a-z]{1,8}$/);
     const slash = fc.constantFrom('%2f', '%2F', '%252F', '%25252f');
     fc.assert(

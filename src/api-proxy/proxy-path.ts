@@ -10,7 +10,7 @@ const DECODINGS_MAX = 3;
  * Upstreams and the proxies in front of them may decode a path several times. So the path is decoded until it stops changing,
  * and each form is checked: it must not have a dot segment (even with `;parameters`, a query or spaces), a backslash, a control
  * character or an empty first segment. A path that still changes after three decodings is rejected. An encoded slash is a
- * fault of its own, because an API can be registered to accept it.
+ * separate fault, because an API can be registered to accept it.
  *
  * @param path the bytes as sent, as latin1, without the query
  */

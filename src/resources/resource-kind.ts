@@ -20,7 +20,7 @@ export interface ResourceKind<Row extends ResourceRow, View> {
   type?: AuditedType;
   /** The roles that may read it, on routes without the workspace header. Defaults to `viewer`. */
   readers?: AnyOf;
-  /** The column of its own id. */
+  /** The column of the resource's id. */
   id: keyof Row & string;
   /** The column that every change increments. The ETag contains its value. */
   generation: keyof Row & string;

@@ -8,7 +8,7 @@ import { AccountChangeRepository } from './account-change.repository';
 const RECONNECT_MS = 5_000;
 
 /**
- * Listens, on a connection of its own, for accounts that other processes change, and drops their cached entries. While
+ * Listens, on a separate connection, for accounts that other processes change, and drops their cached entries. While
  * the connection is lost, only `AUTH_CACHE_SECONDS` bounds how long a change stays unseen.
  */
 @Injectable()

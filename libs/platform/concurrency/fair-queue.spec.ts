@@ -7,7 +7,7 @@ describe('FairQueue', () => {
     return items;
   }
 
-  it('lets owners take turns, each in the order of its own items', () => {
+  it('lets owners take turns, and keeps the order of the items of each owner', () => {
     const queue = new FairQueue<string>();
     for (const item of ['a1', 'a2', 'a3', 'a4']) queue.push(['a'], item);
     for (const item of ['b1', 'b2']) queue.push(['b'], item);

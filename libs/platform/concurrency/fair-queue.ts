@@ -1,4 +1,4 @@
-/** Names an owner from the whole to the part: an organization and its workspace, or one name alone. */
+/** An owner, from the largest unit to the smallest: an organization and its workspace, or a single name. */
 export type OwnerPath = readonly string[];
 
 /**

@@ -27,13 +27,13 @@ describe('SingleFlight', () => {
     return { client, answer: flights.run('key', client.signal, work) };
   };
 
-  it('runs the work once for all callers of a key, and anew for later ones', async () => {
+  it('runs the work once for all callers of a key, and again for later ones', async () => {
     const both = [flights.run('key', undefined, work), flights.run('key', undefined, work)];
     finish('done');
     expect(await Promise.all(both)).toEqual(['done', 'done']);
     const later = flights.run('key', undefined, work);
-    finish('anew');
-    expect(await later).toBe('anew');
+    finish('again');
+    expect(await later).toBe('again');
     expect(signals.map((signal) => signal.aborted)).toEqual([false, false]);
   });
 
@@ -82,8 +82,8 @@ describe('SingleFlight', () => {
     const next = caller();
     await settle();
     expect(signals).toHaveLength(2);
-    finish('anew');
-    expect(await next.answer).toBe('anew');
+    finish('again');
+    expect(await next.answer).toBe('again');
   });
 
   it('does not run the work for a caller who has already left', async () => {

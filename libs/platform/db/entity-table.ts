@@ -8,7 +8,7 @@ export type EntityClass<Row> = new () => Row;
 type ToParameter = (value: unknown) => unknown;
 
 /**
- * The table of a TypeORM entity, for hand-written statements. TypeORM builds and parses its own queries anew for each call,
+ * The table of a TypeORM entity, for hand-written statements. TypeORM builds and parses its queries again for each call,
  * which takes several times as long as a read by key.
  */
 export class EntityTable<Row extends ObjectLiteral> {

@@ -48,7 +48,7 @@ export const ItemsOf =
   (target, property) =>
     addTo(ITEMS, target, property, { type, isSeparate } satisfies Items);
 
-/** Declares which parts of a member with validators of its own are free-form. */
+/** Declares which parts of a member with its own validators are free-form. */
 export const HasOutline =
   (outline: Outline): PropertyDecorator =>
   (target, property) =>

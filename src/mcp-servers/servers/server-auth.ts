@@ -21,7 +21,7 @@ type AuthMember = 'header' | 'value' | 'token_url' | 'client_id' | 'client_secre
 interface MemberRule {
   /** The types that have the member. */
   types: readonly AuthType[];
-  /** Whether these types require the member. Secrets have a rule of their own. */
+  /** Whether these types require the member. Secrets have a separate rule. */
   isRequired: boolean;
   fault: (text: string, type: AuthType) => string | null;
 }

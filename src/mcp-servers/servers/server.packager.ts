@@ -34,7 +34,7 @@ function packagedOutline(): Outline {
 }
 
 /**
- * Packs a version of a server with the server's current tools, because tools have versions of their own. A package never
+ * Packs a version of a server with the server's current tools, because tools have their own versions. A package never
  * contains a secret, and installing it never sends one anywhere.
  */
 @Injectable()

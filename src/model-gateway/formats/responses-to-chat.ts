@@ -11,7 +11,7 @@ import {
 import { chatMessagesOfInput } from './response-items';
 import { UntranslatableError } from './untranslatable.error';
 
-/** Members that need a provider with state or with tools of its own. */
+/** Members that need a provider with state or with its own tools. */
 const UNSUPPORTED: readonly [name: string, isUnsupported: (value: unknown) => boolean, message: string][] = [
   [
     'previous_response_id',

@@ -59,7 +59,7 @@ export const comparePaths = (one: string, other: string): number =>
 
 /**
  * Returns the first path that conflicts with another path on some file system, because the paths differ only in case or
- * Unicode normalization, or because one is inside the other, which is a file. Null if there is none.
+ * Unicode normalization, or because one path is a file and a parent of the other. Null if no paths conflict.
  */
 export function clashOf(paths: readonly string[]): { index: number; detail: string } | null {
   const seen = new Map<string, string>();

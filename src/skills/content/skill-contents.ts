@@ -149,7 +149,7 @@ export class SkillContents {
 const entriesOf = (name: string, files: readonly SkillFile[]) =>
   files.map(({ path, size_bytes, crc32 }) => ({ path: `${name}/${path}`, size_bytes, crc32 }));
 
-/** Groups consecutive files up to `CHUNK_BYTES`, without empty ones. A larger file is a group of its own. */
+/** Groups consecutive files up to `CHUNK_BYTES`, without empty ones. A larger file is a separate group. */
 function groupsOf(files: readonly SkillFile[]): SkillFile[][] {
   const groups: SkillFile[][] = [];
   let bytes = Infinity;

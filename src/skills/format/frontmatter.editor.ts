@@ -108,7 +108,7 @@ export class FrontmatterEditor {
     return node;
   }
 
-  /** Writes each member on a line of its own. */
+  /** Writes each member on a separate line. */
   private metadataNode(metadata: object): YAMLMap {
     const node = new YAMLMap(this.document.schema);
     for (const [name, value] of Object.entries(metadata)) {

@@ -217,4 +217,4 @@ function toYaml(document: Document, errorDetail: string): string {
 }
 
 const NOT_EDITABLE = `The frontmatter of ${SKILL_MD} cannot be edited because of its anchors or its form. Upload the directory with a new ${SKILL_MD}.`;
-const NOT_WRITABLE = `${SKILL_MD} cannot represent these members. Upload the directory with a ${SKILL_MD} of your own.`;
+const NOT_WRITABLE = `${SKILL_MD} cannot represent these members. Upload the directory with a new ${SKILL_MD}.`;

@@ -20,7 +20,7 @@ export class ArtifactPinDto {
   version_id!: string;
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
   version_ordinal!: number;
-  /** The release that the publisher acquired the resource from. Null for a resource of its own. */
+  /** The release that the publisher acquired the resource from. Null if the publisher did not acquire the resource. */
   release_id?: string | null;
 }
 

@@ -36,7 +36,7 @@ export class DayDropper {
       });
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      rootLogger.info({ day }, `a partition of ${table} is in use; the next run drops it`);
+      rootLogger.info({ day }, `a partition of ${table} is in use; the next run will try again`);
     }
   }
 }

@@ -32,7 +32,7 @@ export interface SpanMeaning {
   agentVersion: string | null;
   /** Input messages or value: parsed if it is JSON, else the text. */
   input: OtlpValue;
-  /** Output messages or value, likewise. */
+  /** Output messages or value: parsed if it is JSON, else the text. */
   output: OtlpValue;
 }
 

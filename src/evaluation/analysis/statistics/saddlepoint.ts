@@ -6,7 +6,7 @@ const { abs, exp, expm1, log, log1p, sqrt } = Math;
 export const SADDLEPOINT_FROM = 256;
 /** Values closer than this are alike, on a scale on which the largest is 1, because sums do not distinguish them. */
 const ALIKE = 1 / 64;
-/** This many alike values form a lump; for few units, this share of them. */
+/** Number (or, for few units, share) of values at which alike values form a lump. */
 const LUMP_MAX = 256;
 const LUMP_SHARE = 1 / 8;
 /** With fewer distinct values than this, the distribution of a sum has steps. */

@@ -111,7 +111,7 @@ export class RecordWriteRepository {
   }
 
   /**
-   * Adds records to a dataset in one statement, under a revision of their own. The dataset's row is locked only while the
+   * Adds records to a dataset in one statement, under a new revision. The dataset's row is locked only while the
    * statement runs, so a worker adds the words of the records later. Returns null, and writes nothing, if the dataset does
    * not exist, is archived or has other schemas, or if a live record has one of the external ids.
    */

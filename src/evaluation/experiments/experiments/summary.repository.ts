@@ -4,7 +4,7 @@ import { raw, type Sql, sql, type Tx } from '#platform/db';
 
 /** Maximum number of results that a summary covers, in order of arrival. */
 export const SUMMARY_RESULTS_MAX = 10_000;
-/** Maximum number of scorers in a summary, by name. A result may have 100 names of its own. */
+/** Maximum number of scorers in a summary, by name. A result may have 100 names that no other result has. */
 export const SUMMARY_SCORERS_MAX = 1_000;
 /** Maximum number of means of one summary that the search by `score` covers. */
 const SEARCHABLE_MEANS_MAX = 1_000;

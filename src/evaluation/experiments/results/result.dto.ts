@@ -108,7 +108,7 @@ export class ResultFieldsDto {
   @Min(0)
   duration_ms?: number | null;
 
-  /** Shared by repeated trials of one case. Each trial has a `case_id` of its own. 400 if the experiment pins a CSV version. */
+  /** Shared by repeated trials of one case. Each trial has its own `case_id`. 400 if the experiment pins a CSV version. */
   @IsOptional()
   @IsString()
   @Length(1, 255)

@@ -24,7 +24,7 @@ export function delimitersOf(hash: KeyedHash, texts: readonly string[]): DataDel
   }
 }
 
-/** Returns a text between the delimiters, each of which is on a line of its own. */
+/** Returns a text between the delimiters, each of which is on a separate line. */
 export const dataBlock = ({ open, close }: DataDelimiters, text: string): string =>
   `${open}\n${text}\n${close}`;
 

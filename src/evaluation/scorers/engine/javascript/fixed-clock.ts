@@ -4,7 +4,7 @@ export const SANDBOX_TIME_MS = Date.UTC(2000, 0, 1);
 /**
  * Stops the clock of a realm, and sets it to UTC.
  *
- * The interpreter has no clock of its own. It takes `Date`, the time zone and the seed of `Math.random` from its host,
+ * The interpreter has no clock. It takes `Date`, the time zone and the seed of `Math.random` from its host,
  * which uses only the global `Date`. With a fixed `Date`, every run of a scorer sees the same time, time zone and random
  * numbers on every machine. Use it only in a thread that runs nothing but the sandbox. Such a thread measures deadlines
  * with `performance.now()`.
