@@ -50,7 +50,7 @@ export async function traceStats(bench: Bench): Promise<void> {
   for (const [name, groupBy] of QUERIES) {
     const labels = TRACE_LABELS.filter((label) => groupBy.includes(label));
     const stats = async () => {
-      const traces = await references.labelled(bench.scope, experimentId, labels);
+      const traces = await references.readLabels(bench.scope, experimentId, labels);
       return stored.stats(bench.scope, {
         among: { labels, traces },
         metrics: DEFAULT_METRICS,

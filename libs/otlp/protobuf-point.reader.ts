@@ -115,13 +115,13 @@ export class ProtobufPointReader {
           bucketCount();
           break;
         case 50:
-          values.packed(bucketCount);
+          values.readPacked(bucketCount);
           break;
         case 57: // explicit_bounds = 7
           explicitBound();
           break;
         case 58:
-          values.packed(explicitBound);
+          values.readPacked(explicitBound);
           break;
         case 66: // exemplars = 8
           this.exemplar(point);
@@ -221,7 +221,7 @@ export class ProtobufPointReader {
           bucketCount();
           break;
         case 18:
-          values.packed(bucketCount);
+          values.readPacked(bucketCount);
           break;
         default:
           values.skip(tag);

@@ -121,7 +121,7 @@ export class ProtobufValueReader {
   }
 
   /** Reads the numbers of a packed repeated field. */
-  packed(read: () => void): void {
+  readPacked(read: () => void): void {
     const outerEnd = this.enter();
     while (this.reader.pos < this.reader.len) {
       read();

@@ -74,7 +74,7 @@ export class ApiClient {
     const [answer] = await answered;
     sending.on('error', ignore); // the service may respond before it has read the whole body
     const answerHeaders = headersOf(answer);
-    const content = parsed(answerHeaders.get('content-type') ?? '', await textOf(answer));
+    const content = parse(answerHeaders.get('content-type') ?? '', await textOf(answer));
     const status = answer.statusCode!;
     this.observe?.({ method, url: path, status, headers: answerHeaders, body: content });
     return { status, headers: answerHeaders, body: content as Body };
@@ -111,7 +111,7 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   return text;
 }
 
-function parsed(type: string, text: string): unknown {
+function parse(type: string, text: string): unknown {
   const isJson = /[/+]json\b/.test(type);
   // an empty file is a text; an empty body has no type, or lacks its JSON
   if (text === '') return type === '' || isJson ? undefined : text;

@@ -51,7 +51,7 @@ export class TestOrganization {
 
   /** Creates a service account with these roles in the workspace, and a key. */
   async serviceAccount(...roles: Role[]): Promise<TestServiceAccount> {
-    return this.app.get(AccountChanges).within(this.orgId, async (tx) => {
+    return this.app.get(AccountChanges).run(this.orgId, async (tx) => {
       const { service_account_id: serviceAccountId } = await this.app
         .get(ServiceAccountService)
         .add(tx, this.scope, { name: newId('sva'), roles, workspace_ids: [this.workspaceId] });

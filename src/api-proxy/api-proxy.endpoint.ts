@@ -57,7 +57,7 @@ export class ApiProxyEndpoint implements Endpoint {
     try {
       const { method, headers } = request;
       if (!(FORWARDED_METHODS as readonly string[]).includes(method)) throw unsupportedMethod();
-      const principal = this.principals.cached(request) ?? (await this.principals.read(request));
+      const principal = this.principals.getCached(request) ?? (await this.principals.read(request));
       if (!this.rates.isOff('proxy')) await this.countRequest(principal, response);
       if (headers[WORKSPACE] !== undefined) await this.workspaces.checkHeader(principal, headers);
       checkUpgrade(request);
@@ -66,7 +66,8 @@ export class ApiProxyEndpoint implements Endpoint {
       const fault = pathFault(target.path);
       if (fault === 'escape') throw basePathEscaped();
       const { orgId } = principal;
-      const registered = this.apis.cached(orgId, target.apiId) ?? (await this.apis.find(orgId, target.apiId));
+      const registered =
+        this.apis.getCached(orgId, target.apiId) ?? (await this.apis.find(orgId, target.apiId));
       const api = requireAccess(registered, principal, target.apiId);
       request.context.workspaceId = api.workspace_id;
       if (fault === 'encoded_slash' && !api.allow_encoded_slash) throw basePathEscaped();

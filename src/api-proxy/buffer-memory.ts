@@ -10,9 +10,9 @@ export let garbage: unknown[] = [];
 /**
  * Makes V8 free the memory of forwarded buffers soon. V8 frees buffers when it collects new objects, but forwarding creates so
  * few objects that tens of MiB of buffers would pile up. So this function allocates objects in proportion to the forwarded
- * bytes. A process that forwards 1 GiB then takes 195 MiB instead of 220, and half the time, because it reuses the same memory.
+ * bytes. Forwarding 1 GiB then needs 195 MiB of memory instead of 220, and takes half as long, because memory is reused.
  */
-export function releaseForwarded(bytes: number): void {
+export function promptCollection(bytes: number): void {
   uncountedBytes += bytes;
   while (uncountedBytes >= STEP_BYTES) {
     uncountedBytes -= STEP_BYTES;

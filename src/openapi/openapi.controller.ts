@@ -13,6 +13,6 @@ export class OpenApiController {
 
   @Get('openapi.json')
   document(): Promise<CachedDocument> {
-    return this.source.served();
+    return this.source.cachedDocument();
   }
 }

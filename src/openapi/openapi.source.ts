@@ -20,7 +20,7 @@ export class OpenApiSource {
   }
 
   /** Returns the document in the form in which it is served. */
-  served(): Promise<CachedDocument> {
+  cachedDocument(): Promise<CachedDocument> {
     this.cached ??= this.serve().catch((error: unknown) => {
       this.cached = null;
       throw error;

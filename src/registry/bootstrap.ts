@@ -56,7 +56,7 @@ export async function bootstrap(
   const existing = await find(app, app.get(Database, { strict: false }));
   if (existing && !newKey) return { ...existing, api_key: null };
   const orgId = existing?.org_id ?? newId('org');
-  return app.get(AccountChanges, { strict: false }).within(orgId, async (tx) => {
+  return app.get(AccountChanges, { strict: false }).run(orgId, async (tx) => {
     await app.get(OrganizationRepository, { strict: false }).lockCreation(tx);
     const current = await find(app, tx);
     if (current && !newKey) return { ...current, api_key: null };

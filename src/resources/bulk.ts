@@ -42,7 +42,8 @@ export async function checkItems<Result>(
 }
 
 /** Returns the problem of an item with pointers into the bulk body. */
-export const withinItems = (error: Problem, index: number): Problem => error.within(`/items/${index}`);
+export const toItemProblem = (error: Problem, index: number): Problem =>
+  error.withPointerPrefix(`/items/${index}`);
 
 /** Returns 409 for an item that repeats a key of an earlier item in the same body. */
 export const repeatedItem = (index: number, member: string, first: number): Problem =>

@@ -1,5 +1,5 @@
 export { type AnyOf, demandRole, holdsAny } from './access/any-of';
-export { checkNotMoved, readable, within, WorkspaceAccess } from './access/workspace-access';
+export { checkNotMoved, readable, narrowScope, WorkspaceAccess } from './access/workspace-access';
 export {
   readableWorkspaces,
   whereReadable,
@@ -21,7 +21,7 @@ export {
   checkItems,
   failedItem,
   repeatedItem,
-  withinItems,
+  toItemProblem,
 } from './bulk';
 export { auditedChanges, changedColumns, checkLive, stamps, versionEtag } from './change';
 export { checkFaults } from './faults';

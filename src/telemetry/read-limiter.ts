@@ -40,8 +40,8 @@ export class ReadLimiter {
     private readonly database: Database,
     environment: Environment,
   ) {
-    const atOnce = Math.max(1, Math.floor(environment.DATABASE_POOL_SIZE * CONNECTION_SHARE));
-    this.limiter = new FairLimiter({ share: atOnce, maxWaiting: WAITING_MAX });
+    const maxConcurrent = Math.max(1, Math.floor(environment.DATABASE_POOL_SIZE * CONNECTION_SHARE));
+    this.limiter = new FairLimiter({ share: maxConcurrent, maxWaiting: WAITING_MAX });
     this.timeoutMs = environment.REQUEST_TIMEOUT_MS * READ_SHARE;
   }
 

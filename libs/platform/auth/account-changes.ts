@@ -22,7 +22,7 @@ export class AccountChanges {
    *
    * @param orgId empty for platform principals
    */
-  async within<Result>(orgId: string, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  async run<Result>(orgId: string, work: (tx: Tx) => Promise<Result>): Promise<Result> {
     const result = await this.database.transaction(async (tx) => {
       const value = await work(tx);
       await this.repository.notify(tx, orgId);

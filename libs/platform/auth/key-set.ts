@@ -48,15 +48,15 @@ export class KeySet {
    */
   async find(kid: string | undefined, algorithm: Algorithm): Promise<VerificationKey> {
     await this.ensureRead();
-    let key = this.matching(kid, algorithm);
+    let key = this.findKey(kid, algorithm);
     const reading = this.reads.pending(this.issuer);
     if (!key && kid !== undefined && this.mayReadForKid()) {
       this.unknownKidAt = this.now();
       await this.read();
-      key = this.matching(kid, algorithm);
+      key = this.findKey(kid, algorithm);
     } else if (!key && reading) {
       await reading;
-      key = this.matching(kid, algorithm);
+      key = this.findKey(kid, algorithm);
     }
     if (key) return key;
     throw problem.unauthenticated(
@@ -67,7 +67,7 @@ export class KeySet {
     );
   }
 
-  private matching(kid: string | undefined, algorithm: Algorithm): VerificationKey | undefined {
+  private findKey(kid: string | undefined, algorithm: Algorithm): VerificationKey | undefined {
     const keys = this.keys ?? [];
     if (kid === undefined) return keys.length === 1 ? keys[0] : undefined;
     const named = keys.filter((key) => key.kid === kid);
@@ -104,7 +104,7 @@ export class KeySet {
 
   private async readOnce(): Promise<void> {
     try {
-      const keys = await VerificationKey.ofSet(await this.source());
+      const keys = await VerificationKey.readSet(await this.source());
       if (!keys) throw new Error('the response is not a JWK set');
       this.keys = keys;
       this.readAt = this.now();

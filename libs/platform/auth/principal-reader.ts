@@ -26,7 +26,7 @@ export class PrincipalReader {
   }
 
   /** Returns the caller if its credential is cached, else undefined. Throws like `read`. */
-  cached(incoming: IncomingMessage): Member | undefined {
+  getCached(incoming: IncomingMessage): Member | undefined {
     const request = incoming as ServiceRequest;
     const principal = this.authenticator.getCached(bearerToken(request));
     return principal && admit(request, principal);

@@ -82,7 +82,7 @@ async function keysOf({ issuer, keys }: IssuerConfig, i: number): Promise<KeySet
   if ('uri' in keys) return new KeySet(issuer, jwksAt(keys.uri), REMOTE_RULES);
   const { set } = keys;
   const count = (set as { keys: unknown[] }).keys.length;
-  const usable = await VerificationKey.ofSet(set);
+  const usable = await VerificationKey.readSet(set);
   if (usable?.length !== count) {
     throw new StartError(
       `AUTH_ISSUERS[${i}].jwks: contains an unusable key. Use public signature keys: RSA of at least 2048 bits, ` +

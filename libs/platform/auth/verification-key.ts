@@ -23,12 +23,12 @@ export class VerificationKey {
    * requires: symmetric and private keys, keys for encryption, RSA keys under 2,048 bits, unknown or invalid keys, and the
    * keys with which organizations of a service like this one sign.
    */
-  static async ofSet(set: unknown): Promise<VerificationKey[] | null> {
+  static async readSet(set: unknown): Promise<VerificationKey[] | null> {
     const keys = typeof set === 'object' && set !== null ? (set as { keys?: unknown }).keys : undefined;
     if (!Array.isArray(keys)) return null;
-    const ofTokens = keys.filter((jwk: unknown) => !isOfOrganization(jwk));
-    if (ofTokens.length > MAX_KEYS) return null;
-    const imported = await Promise.all(ofTokens.map((jwk: unknown) => VerificationKey.of(jwk)));
+    const tokenKeys = keys.filter((jwk: unknown) => !isOfOrganization(jwk));
+    if (tokenKeys.length > MAX_KEYS) return null;
+    const imported = await Promise.all(tokenKeys.map((jwk: unknown) => VerificationKey.of(jwk)));
     return imported.filter((key) => key !== null);
   }
 

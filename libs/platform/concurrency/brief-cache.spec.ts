@@ -19,17 +19,17 @@ describe('BriefCache', () => {
   it('reads once for concurrent callers, and keeps the value, including null', async () => {
     const [cache, source] = [new BriefCache<number | null>(), new Source()];
     const values = [cache.find('a', source.read), cache.find('a', source.read)];
-    expect(cache.cached('a')).toBeUndefined();
+    expect(cache.getCached('a')).toBeUndefined();
     source.provide(null);
     expect(await Promise.all(values)).toEqual([null, null]);
-    expect([cache.cached('a'), await cache.find('a', source.read), source.reads]).toEqual([null, null, 1]);
+    expect([cache.getCached('a'), await cache.find('a', source.read), source.reads]).toEqual([null, null, 1]);
   });
 
   it('keeps only values that `isCacheable` accepts', async () => {
     const [cache, source] = [new BriefCache<number | null>((value) => value !== null), new Source()];
     const values = cache.find('a', source.read);
     source.provide(null);
-    expect([await values, cache.cached('a')]).toEqual([null, undefined]);
+    expect([await values, cache.getCached('a')]).toEqual([null, undefined]);
   });
 
   it('does not keep what was read before an invalidation, and reads again', async () => {
@@ -40,7 +40,7 @@ describe('BriefCache', () => {
     after.provide(2);
     expect(await late).toBe(2);
     before.provide(1);
-    expect([await early, cache.cached('a')]).toEqual([1, 2]);
+    expect([await early, cache.getCached('a')]).toEqual([1, 2]);
   });
 
   it('drops only the entries with a prefix', async () => {
@@ -49,7 +49,7 @@ describe('BriefCache', () => {
     source.provide(1);
     await Promise.all(values);
     cache.invalidateAll('a ');
-    expect(['a 1', 'a 2', 'b 1'].map((key) => cache.cached(key))).toEqual([undefined, undefined, 1]);
+    expect(['a 1', 'a 2', 'b 1'].map((key) => cache.getCached(key))).toEqual([undefined, undefined, 1]);
   });
 
   it('does not keep a failure', async () => {

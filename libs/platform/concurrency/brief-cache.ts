@@ -19,7 +19,7 @@ export class BriefCache<Value> {
   constructor(private readonly isCacheable: (value: Value) => boolean = () => true) {}
 
   /** Returns the cached value, or undefined. */
-  cached(key: string): Value | undefined {
+  getCached(key: string): Value | undefined {
     return this.entries.get(key)?.value;
   }
 

@@ -17,7 +17,7 @@ type Parser = (text: string) => unknown;
 
 const parserOf = (oid: number, format?: string): Parser => {
   // `json` columns hold clients' values, which are returned verbatim; `jsonb` columns hold the service's own
-  if (oid === JSON_TEXT && format !== 'binary') return (text) => RawJson.stored(text);
+  if (oid === JSON_TEXT && format !== 'binary') return (text) => RawJson.fromStored(text);
   // counts and sizes, all below 2^53
   if (oid === INT8 && format !== 'binary') return Number;
   return types.getTypeParser(oid, format as 'text') as Parser;

@@ -38,7 +38,7 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
   private built: { table: EntityTable<Row>; read: string; readSmall: string; exists: string } | undefined;
 
   private readonly reads = new Coalescer<TenantKey, Row | null>({
-    run: (keys) => this.readTogether(keys),
+    run: (keys) => this.readBatch(keys),
     max: MAX_ROWS,
   });
 
@@ -120,7 +120,7 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
   }
 
   /** Reads rows of one tenant, in the order of the keys: small rows with one statement, and large rows one at a time. */
-  private async readTogether(keys: readonly TenantKey[]): Promise<(Row | null | Promise<Row | null>)[]> {
+  private async readBatch(keys: readonly TenantKey[]): Promise<(Row | null | Promise<Row | null>)[]> {
     const { tenant, id } = keys[0]!;
     if (keys.length === 1) return [await this.readByKey(tenant, id, this.database)];
     const { table, readSmall: text } = this.statements;

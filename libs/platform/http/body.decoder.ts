@@ -24,7 +24,7 @@ export function decode(
   for (let left = codings.length - 1; left >= 0; left--) {
     // the data between two codings has a limit too, because line breaks in base64 decode to nothing
     const bytes = left === 0 ? limit : encodedLimit(limit, codings);
-    chunks = capped(DECODERS[codings[left]!](chunks), bytes, limit);
+    chunks = limitSize(DECODERS[codings[left]!](chunks), bytes, limit);
   }
   return chunks;
 }
@@ -33,7 +33,7 @@ export function decode(
 export const encodedLimit = (limit: number, codings: readonly ContentCoding[]): number =>
   codings.includes('base64') ? Math.ceil((limit * 3) / 2) : limit;
 
-async function* capped(chunks: Chunks, bytes: number, limit: number): Chunks {
+async function* limitSize(chunks: Chunks, bytes: number, limit: number): Chunks {
   let size = 0;
   for await (const chunk of chunks) {
     size += chunk.length;

@@ -72,7 +72,7 @@ export class BodyReceiver {
       checkCharset(media);
       throw new Problem('unsupported_media_type', 'Send the body as application/json.');
     }
-    const bytes = await this.bytes.decoded(request, response, rule, codings);
+    const bytes = await this.bytes.readDecoded(request, response, rule, codings);
     const lease = request.lease!;
     request.bodyReadAt = performance.now();
     if (bytes.length === 0) throw problem.invalidRequest('A JSON body is required.');

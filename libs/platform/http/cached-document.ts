@@ -12,7 +12,7 @@ const compress = promisify(gzip);
 const COMPRESSED_FROM = 1024;
 
 /** Headers that describe content. A 304 omits them (RFC 9110, section 15.4.5). */
-const OF_CONTENT: ReadonlySet<string> = new Set(['Content-Type', 'Content-Encoding']);
+const CONTENT_HEADERS: ReadonlySet<string> = new Set(['Content-Type', 'Content-Encoding']);
 
 interface Variant {
   readonly bytes: Buffer;
@@ -71,7 +71,7 @@ export class CachedDocument {
     for (const [name, value] of Object.entries(headers)) {
       // others may vary already, by Origin
       if (name === 'Vary') response.vary(value);
-      else if (!isKnown || !OF_CONTENT.has(name)) response.setHeader(name, value);
+      else if (!isKnown || !CONTENT_HEADERS.has(name)) response.setHeader(name, value);
     }
     if (isKnown) return undefined;
     response.setHeader('Content-Length', bytes.length);

@@ -22,8 +22,8 @@ interface Exchange {
 }
 
 /**
- * A connection with one request in flight. Pipelined requests wait unread: while one is being answered, at most the
- * headers of the next one are parsed, and the rest stays in the socket.
+ * A connection with one request in flight. Pipelined requests wait unread: during a request, at most the headers of
+ * the next one are parsed, and the rest stays in the socket.
  *
  * Node parses all requests that arrive in one packet at once, and queues their responses without a limit. So this class
  * replaces Node's own listener for the bytes of the socket, and passes them on in pieces that end with a header section.
@@ -59,7 +59,7 @@ export class Connection {
     return !this.wasUsed;
   }
 
-  /** A request has not been answered yet. */
+  /** A request is in flight. */
   get isBusy(): boolean {
     return this.current !== undefined;
   }
@@ -69,7 +69,7 @@ export class Connection {
     return this.current?.request.complete === false;
   }
 
-  /** Handles a parsed request once the previous one is answered. */
+  /** Handles a parsed request after the response to the previous one. */
   accept(request: IncomingMessage, response: ServerResponse): void {
     if (this.current) this.waiting.push({ request, response });
     else this.begin({ request, response });
@@ -88,7 +88,7 @@ export class Connection {
   }
 
   /** Closes the connection after the response to the current request. */
-  closeWhenAnswered(): void {
+  closeAfterResponse(): void {
     if (this.current) this.current.response.shouldKeepAlive = false;
   }
 

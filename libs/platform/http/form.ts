@@ -90,7 +90,7 @@ export async function readIncomingForm<Stored>(
   let upload: Omit<IncomingForm<Stored>, 'fields'> | undefined;
   const take: TakeFile = async (part, content, info) => {
     if (part !== name) throw malformed(oneFile);
-    upload = { stored: await store(atMost(content, fileBytes)), ...info };
+    upload = { stored: await store(limitSize(content, fileBytes)), ...info };
   };
   const limits = { files: 1, fileSize: fileBytes + 1, parts: PARTS_MAX };
   try {
@@ -102,7 +102,7 @@ export async function readIncomingForm<Stored>(
   }
 }
 
-async function* atMost(content: Readable, limit: number): AsyncGenerator<Buffer, void, undefined> {
+async function* limitSize(content: Readable, limit: number): AsyncGenerator<Buffer, void, undefined> {
   let size = 0;
   for await (const chunk of content) {
     size += (chunk as Buffer).length;

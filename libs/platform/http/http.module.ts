@@ -89,7 +89,7 @@ const setHeaders: RequestStep = (_request, response, next) => {
 };
 
 /** Returns the step that measures a request. */
-function measuring(app: NestExpressApplication): RequestStep {
+function measureStep(app: NestExpressApplication): RequestStep {
   const metrics = app.get(HttpMetrics, { strict: false });
   return (request, response, next) => {
     response.once('close', () => metrics.count(request, response));
@@ -130,7 +130,7 @@ export function mountEndpoint(
 ): void {
   const adapter = app.getHttpAdapter() as unknown as ServiceAdapter;
   const cors = corsSteps(app.get(Environment, { strict: false }));
-  const steps = [before, beginRequest as RequestStep, measuring(app), ...cors, after];
+  const steps = [before, beginRequest as RequestStep, measureStep(app), ...cors, after];
   adapter.mount(prefix, listenerOf(steps, endpoint, app.get(ProblemFilter, { strict: false })));
 }
 
@@ -139,5 +139,10 @@ export function configureHttp(app: NestExpressApplication): void {
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('query parser', 'simple');
-  app.use(requestContext, measuring(app), setHeaders, ...corsSteps(app.get(Environment, { strict: false })));
+  app.use(
+    requestContext,
+    measureStep(app),
+    setHeaders,
+    ...corsSteps(app.get(Environment, { strict: false })),
+  );
 }

@@ -23,7 +23,7 @@ export class IncomingBytes implements IncomingRequest {
   constructor(headers: IncomingHttpHeaders, received: AsyncIterable<Buffer>) {
     this.contentType = headers['content-type'] ?? '';
     this.hash = headers['idempotency-key'] === undefined ? null : createHash('sha256');
-    this.bytes = this.hashed(received);
+    this.bytes = this.hashStream(received);
   }
 
   /** Returns the SHA-256 of the body, in hexadecimal. First reads the rest that the handler has not read. */
@@ -36,7 +36,7 @@ export class IncomingBytes implements IncomingRequest {
     return this.digest;
   }
 
-  private async *hashed(received: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  private async *hashStream(received: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
     for await (const chunk of received) {
       this.hash?.update(chunk);
       yield chunk;

@@ -79,7 +79,7 @@ export class ProblemFilter implements ExceptionFilter {
     for (const [name, value] of Object.entries(failure.headers)) response.setHeader(name, value);
     const body = failure.toBody(request.context?.traceId ?? null);
     response.statusCode = failure.status;
-    for (const name of OF_SUCCESS) response.removeHeader(name);
+    for (const name of SUCCESS_HEADERS) response.removeHeader(name);
     const writer = ownWriter ?? (locals[PROBLEM_WRITER] as ProblemWriter | undefined);
     if (writer) return writer(response, body);
     const bytes = Buffer.from(JSON.stringify(body));
@@ -122,7 +122,7 @@ const internalError = (cause: unknown): Problem =>
   });
 
 /** Headers that may have been set before the request failed. */
-const OF_SUCCESS = [
+const SUCCESS_HEADERS = [
   'ETag',
   'Content-Disposition',
   'Repr-Digest',

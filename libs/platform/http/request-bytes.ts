@@ -21,11 +21,11 @@ export class RequestBytes {
   async read(request: ServiceRequest, response: ServerResponse, rule: BodyRule): Promise<Buffer> {
     const codings = rule.codings ? codingsOf(request.headers['content-encoding'], rule.codings) : [];
     checkMedia(request, rule);
-    return this.decoded(request, response, rule, codings);
+    return this.readDecoded(request, response, rule, codings);
   }
 
   /** Returns the body of a request, decoded from these codings. Throws the errors of `readBody`. */
-  decoded(
+  readDecoded(
     request: ServiceRequest,
     response: ServerResponse,
     rule: BodyRule,

@@ -77,32 +77,39 @@ export class ResponseWriter {
       await body.cancel();
       throw unreadResponses();
     }
-    if (Buffer.isBuffer(body)) return this.sent(request, response, body);
+    if (Buffer.isBuffer(body)) return this.encode(request, response, body);
     const text = toJsonText(body);
     if (canHaveETag && !response.hasHeader('ETag') && text.length <= HASHED_MAX) {
       response.setHeader('ETag', digestOf(text));
     }
     if (isKnown()) return notModified(response);
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
-    return this.sent(request, response, Buffer.from(text));
+    return this.encode(request, response, Buffer.from(text));
   }
 
   /** Returns the bytes to send, compressed if the client accepts it and it helps. */
-  private async sent(request: ServiceRequest, response: Response, body: Buffer): Promise<Buffer | undefined> {
-    const counted = this.counted(request, response, body);
-    if (!counted || !isCompressible(response, body)) return counted;
+  private async encode(
+    request: ServiceRequest,
+    response: Response,
+    body: Buffer,
+  ): Promise<Buffer | undefined> {
+    const plain = this.account(request, response, body);
+    if (!plain || !isCompressible(response, body)) return plain;
     response.vary('Accept-Encoding');
     if (request.acceptsEncodings('gzip', 'identity') !== 'gzip') return body;
     const compressed = await compress(body, { level: constants.Z_BEST_SPEED });
     if (compressed.length >= body.length) return body;
     response.setHeader('Content-Encoding', 'gzip');
-    return this.counted(request, response, compressed);
+    return this.account(request, response, compressed);
   }
 
-  /** Counts the bytes of a response until it is closed, instead of the bytes of the request's body. */
-  private counted(request: ServiceRequest, response: Response, body: Buffer): Buffer | undefined {
-    const counted = body.length <= UNCOUNTED_BYTES ? 0 : body.length;
-    const fits = (counted === 0 && !request.lease) || this.leaseOf(request, response).tryResize(counted);
+  /**
+   * Counts the bytes of a response until it is closed, instead of the bytes of the request's body. Returns the body. If
+   * it does not fit into the budget: throws 503 for a read, else aborts the response and returns undefined.
+   */
+  private account(request: ServiceRequest, response: Response, body: Buffer): Buffer | undefined {
+    const bytes = body.length <= UNCOUNTED_BYTES ? 0 : body.length;
+    const fits = (bytes === 0 && !request.lease) || this.leaseOf(request, response).tryResize(bytes);
     if (fits) {
       response.setHeader('Content-Length', body.length);
       return body;

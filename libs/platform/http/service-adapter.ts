@@ -135,7 +135,7 @@ export class ServiceAdapter extends ExpressAdapter {
     this.closed ??= this.closeServer(this.httpServer as http.Server, graceMs);
   }
 
-  /** Resolves when all requests are answered. */
+  /** Resolves when all responses have been sent. */
   override async close(): Promise<void> {
     this.stopAccepting(0);
     await this.closed;
@@ -143,7 +143,7 @@ export class ServiceAdapter extends ExpressAdapter {
 
   private async closeServer(server: http.Server, graceMs: number): Promise<void> {
     // Node closes only currently idle connections, so from now on every response ends its connection
-    for (const connection of this.connections.values()) connection.closeWhenAnswered();
+    for (const connection of this.connections.values()) connection.closeAfterResponse();
     server.prependListener('request', (_request, response) => (response.shouldKeepAlive = false));
     const idle = setInterval(() => {
       server.closeIdleConnections();
@@ -160,7 +160,7 @@ export class ServiceAdapter extends ExpressAdapter {
 
 /**
  * Returns constructors of requests and responses that have the prototypes of Express from the start. Otherwise Express sets
- * the prototypes for each request, which gives each object a hidden class of its own. V8 then looks up every property anew,
+ * the prototypes for each request, which gives each object a separate hidden class. V8 then looks up every property again,
  * which takes half of the time of a small request.
  */
 function messagesOf({ request, response }: Express): http.ServerOptions {

@@ -33,7 +33,7 @@ export class SpooledFile {
   /** @param lease grows with the file and its parts, and is released when the file is closed */
   static async create(lease = UNLIMITED.acquire(''), isPart = false): Promise<SpooledFile> {
     const file = path.join(os.tmpdir(), `spool-${randomUUID()}`);
-    return stored(async () => {
+    return translateErrors(async () => {
       const handle = await open(file, 'wx+', 0o600);
       try {
         await unlink(file);
@@ -69,7 +69,7 @@ export class SpooledFile {
     if (this.closing) throw unstored(new Error('The file is closed.'));
     if (!this.lease.tryGrow(chunk.length)) throw unstored(new Error('The spool budget is exhausted.'));
     this.hash.update(chunk);
-    await stored(async () => {
+    await translateErrors(async () => {
       for (let done = 0; done < chunk.length;) {
         done += (await this.handle.write(chunk, done, chunk.length - done, this.length + done)).bytesWritten;
       }
@@ -97,7 +97,7 @@ export class SpooledFile {
   /** Reads a part of the content. */
   async slice(at: number, bytes: number): Promise<Buffer> {
     const buffer = Buffer.allocUnsafeSlow(bytes);
-    await stored(() => this.readInto(buffer, at));
+    await translateErrors(() => this.readInto(buffer, at));
     return buffer;
   }
 
@@ -121,7 +121,7 @@ export class SpooledFile {
     for (let at = 0; at < this.length; at += bytes) {
       const length = Math.min(bytes, this.length - at);
       const buffer = into ? into.subarray(0, length) : Buffer.allocUnsafeSlow(length);
-      await stored(() => this.readInto(buffer, at));
+      await translateErrors(() => this.readInto(buffer, at));
       yield buffer;
     }
   }
@@ -153,7 +153,7 @@ const unstored = (cause: unknown): Problem =>
     },
   );
 
-async function stored<Result>(work: () => Promise<Result>): Promise<Result> {
+async function translateErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

@@ -136,7 +136,7 @@ function instantiateNested(
 export const pointerToken = (member: string): string => escapedToken(member.slice(0, 100));
 
 /** Constraints on the type of a value. When one is broken, the others add only noise. */
-const OF_TYPE = ['isString', 'isInt', 'isNumber', 'isBoolean', 'isArray', 'isObject', 'isNotNull'];
+const TYPE_CONSTRAINTS = ['isString', 'isInt', 'isNumber', 'isBoolean', 'isArray', 'isObject', 'isNotNull'];
 
 /** Plainer forms of class-validator's default messages, without the name of the member. */
 const PLAIN_FORMS: (readonly [RegExp, string])[] = [
@@ -165,7 +165,7 @@ export function fieldErrors(faults: ValidationError[], pointer = ''): FieldError
 function ownErrors({ constraints = {}, property, value }: ValidationError, pointer: string): FieldError[] {
   const broken = Object.keys(constraints);
   if (broken.length > 0 && value === undefined) return [{ pointer, detail: 'is required' }];
-  const first = OF_TYPE.find((name) => broken.includes(name));
+  const first = TYPE_CONSTRAINTS.find((name) => broken.includes(name));
   return (first === undefined ? broken : [first]).map((name) => ({
     pointer,
     detail: PLAIN_FORMS.reduce(

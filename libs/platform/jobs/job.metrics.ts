@@ -49,7 +49,8 @@ export class JobMetrics implements OnModuleInit {
     for (const outcome of JOB_OUTCOMES) this.handledCount.inc({ kind, outcome }, 0);
   }
 
-  handled({ name: kind }: JobKind, outcome: JobOutcome, seconds: number): void {
+  /** Counts a handled job, and records its duration. */
+  countHandled({ name: kind }: JobKind, outcome: JobOutcome, seconds: number): void {
     this.handledCount.inc({ kind, outcome });
     this.duration.observe({ kind }, seconds);
   }

@@ -40,7 +40,7 @@ export class JobsWorker implements OnApplicationBootstrap, BeforeApplicationShut
     this.registrar.register();
     this.started = processors.map(({ kind, instance }) => {
       this.metrics.initialize(kind);
-      instance.onHandled = (outcome, seconds) => this.metrics.handled(kind, outcome, seconds);
+      instance.onHandled = (outcome, seconds) => this.metrics.countHandled(kind, outcome, seconds);
       return prepare(kind, instance);
     });
     const running = Promise.all(this.started.map((processor) => run(processor)));

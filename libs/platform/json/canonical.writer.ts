@@ -18,7 +18,7 @@ const LONE_SURROGATE_ESCAPE = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
  * @throws TypeError for a value without a JSON form, and for a lone surrogate, as RFC 8785 requires
  */
 export function canonicalJson(value: unknown): string {
-  const text = toEcmaScriptJsonText(sorted(value));
+  const text = toEcmaScriptJsonText(sortMembers(value));
   if (text.includes('\\ud') && LONE_SURROGATE_ESCAPE.test(text)) {
     throw new TypeError('A string or member name with a lone surrogate has no canonical form.');
   }
@@ -35,19 +35,19 @@ export function sha256OfJson(value: unknown): string {
  *
  * @param hasAllDigits whether integers beyond 2^53 are written with all their digits
  */
-function sorted(value: unknown, hasAllDigits = false): unknown {
+function sortMembers(value: unknown, hasAllDigits = false): unknown {
   if (typeof value === 'number' && hasAllDigits && hasOtherDigits(value))
     return exact(BigInt(value).toString());
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
-  if (Array.isArray(value)) return value.map((element) => sorted(element, hasAllDigits));
+  if (Array.isArray(value)) return value.map((element) => sortMembers(element, hasAllDigits));
   if (value instanceof RawJson) {
-    return NUMBER.test(value.text) ? exact(value.text) : sorted(value.parseExactly(), true);
+    return NUMBER.test(value.text) ? exact(value.text) : sortMembers(value.parseExactly(), true);
   }
-  if (hasToJson(value)) return sorted(value.toJSON(), hasAllDigits);
+  if (hasToJson(value)) return sortMembers(value.toJSON(), hasAllDigits);
   const names = Object.keys(value).sort();
   return objectOf(
     names,
-    names.map((name) => sorted((value as Record<string, unknown>)[name], hasAllDigits)),
+    names.map((name) => sortMembers((value as Record<string, unknown>)[name], hasAllDigits)),
   );
 }
 

@@ -51,10 +51,10 @@ class Comparison {
 
   private compareObjects(before: Record<string, unknown>, after: Record<string, unknown>): void {
     for (const name of memberNames(before)) {
-      this.within(name, before[name], Object.hasOwn(after, name) ? after[name] : undefined);
+      this.compareAt(name, before[name], Object.hasOwn(after, name) ? after[name] : undefined);
     }
     for (const name of memberNames(after)) {
-      if (!Object.hasOwn(before, name)) this.within(name, undefined, after[name]);
+      if (!Object.hasOwn(before, name)) this.compareAt(name, undefined, after[name]);
     }
   }
 
@@ -71,11 +71,11 @@ class Comparison {
     for (let index = start; index < last; index += 1) {
       if (this.isTruncated) return;
       const [from, to] = [before, after].map((list) => (index < list.length - end ? list[index] : undefined));
-      this.within(index, from, to);
+      this.compareAt(index, from, to);
     }
   }
 
-  private within(step: string | number, before: unknown, after: unknown): void {
+  private compareAt(step: string | number, before: unknown, after: unknown): void {
     this.path.push(step);
     this.compare(before, after);
     this.path.pop();

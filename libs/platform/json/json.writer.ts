@@ -43,37 +43,37 @@ let placeholder = newPlaceholder();
  *   value, a number that is not finite, an invalid `Date`, a BigInt, a circular structure
  */
 export function toJsonText(value: unknown): string {
-  return serialized(value, exact);
+  return serialize(value, exact);
 }
 
 /** Like {@link toJsonText}, with large integers as ECMAScript writes them, which RFC 8785 requires. */
 export function toEcmaScriptJsonText(value: unknown): string {
-  return serialized(value, inRecordedOrder);
+  return serialize(value, inRecordedOrder);
 }
 
-function serialized(value: unknown, replacer: Replacer): string {
+function serialize(value: unknown, replacer: Replacer): string {
   const draft = draftOf(value);
   if (draft === undefined) throw new TypeError(`A value of type ${typeof value} has no JSON form.`);
   const { text } = draft;
-  if (!SUSPECT.test(text)) return joined(draft);
+  if (!SUSPECT.test(text)) return join(draft);
   if (text.includes('null')) checkNumbers(value, '');
   const isChanged = LARGE_INTEGER.test(text) || (isAnyOrderRecorded() && MAYBE_INDEX_NAME.test(text));
-  return joined((isChanged && draftOf(value, replacer)) || draft);
+  return join((isChanged && draftOf(value, replacer)) || draft);
 }
 
 function exact(_name: string, value: unknown): unknown {
-  return typeof value === 'number' ? withAllDigits(value) : ordered(value, exact);
+  return typeof value === 'number' ? withAllDigits(value) : orderMembers(value, exact);
 }
 
 function inRecordedOrder(_name: string, value: unknown): unknown {
-  return ordered(value, inRecordedOrder);
+  return orderMembers(value, inRecordedOrder);
 }
 
 function withAllDigits(value: number): unknown {
   return hasOtherDigits(value) ? verbatim(BigInt(value).toString()) : value;
 }
 
-function ordered(value: unknown, replacer: Replacer): unknown {
+function orderMembers(value: unknown, replacer: Replacer): unknown {
   if (typeof value !== 'object' || value === null || !hasRecordedOrder(value)) return value;
   return verbatim(textOfOrdered(value as Record<string, unknown>, replacer));
 }
@@ -95,7 +95,7 @@ function textOfOrdered(object: Record<string, unknown>, replacer: Replacer): str
 function textOfMember(value: unknown, replacer: Replacer): string | undefined {
   if (typeof value === 'string' || Number.isSafeInteger(value)) return JSON.stringify(value);
   const draft = draftOf(value, replacer);
-  return draft && joined(draft);
+  return draft && join(draft);
 }
 
 /**
@@ -122,7 +122,7 @@ function draftOf(value: unknown, replacer?: Replacer): Draft | undefined {
   throw new TypeError('A toJSON method serializes RawJson by itself, which cannot be undone.');
 }
 
-function joined({ parts, embedded }: Draft): string {
+function join({ parts, embedded }: Draft): string {
   let text = parts[0] ?? '';
   for (const [place, part] of embedded.entries()) text += part + (parts[place + 1] ?? '');
   return text;

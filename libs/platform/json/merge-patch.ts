@@ -15,17 +15,17 @@ const NONE: ReadonlySet<string> = new Set();
  *   values are kept.
  */
 export function mergePatch(target: unknown, patch: unknown, whole: readonly string[] = []): unknown {
-  return merged(target, patch, new Set(whole));
+  return merge(target, patch, new Set(whole));
 }
 
-function merged(target: unknown, patch: unknown, whole: ReadonlySet<string>): unknown {
+function merge(target: unknown, patch: unknown, whole: ReadonlySet<string>): unknown {
   if (!isObject(patch)) return patch;
   const members = membersOf(target);
   for (const [name, value] of membersOf(patch)) {
     if (value === undefined) continue;
     if (whole.has(name)) members.set(name, value);
     else if (value === null) members.delete(name);
-    else members.set(name, merged(members.get(name), value, NONE));
+    else members.set(name, merge(members.get(name), value, NONE));
   }
   return objectOf([...members.keys()], [...members.values()]);
 }

@@ -59,10 +59,10 @@ export function canonicalNumber(literal: string): string {
   if (digits === '') return '0';
   /** The place of the decimal point, counted from the first of the digits. */
   const point = BigInt(exponent) + BigInt(leading.length - fraction.length);
-  return sign! + formatted(digits, point);
+  return sign! + format(digits, point);
 }
 
-function formatted(digits: string, point: bigint): string {
+function format(digits: string, point: bigint): string {
   const count = digits.length;
   if (point > 0n && point <= 21n) {
     const at = Number(point);

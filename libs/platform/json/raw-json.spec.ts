@@ -59,6 +59,6 @@ describe('RawJson', () => {
   ])('stores %s as %s, which PostgreSQL can read, and reads it back', (text, stored) => {
     expect(storedJson(text)).toBe(stored);
     expect(new RawJson(text).toPostgres()).toBe(stored);
-    expect(RawJson.stored(stored).text).toBe(text);
+    expect(RawJson.fromStored(stored).text).toBe(text);
   });
 });

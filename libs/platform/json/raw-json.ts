@@ -29,7 +29,7 @@ export class RawJson {
   static readonly of = (text: string): RawJson => new RawJson(text);
 
   /** Returns the JSON of a stored text. Reverses `storedJson`. */
-  static stored(text: string): RawJson {
+  static fromStored(text: string): RawJson {
     return new RawJson(text.includes(STORED_NUL) ? replaced(text, STORED_NUL, NUL) : text);
   }
 

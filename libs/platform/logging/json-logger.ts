@@ -34,8 +34,12 @@ export function setLogLevel(level: string): void {
   rootLogger.level = level;
 }
 
-/** Nest's loggers of errors that stop the start. Nest throws these errors too, and the process logs them before it exits. */
-const THROWN_TOO: ReadonlySet<string | undefined> = new Set(['ExceptionHandler', 'NestApplication']);
+/**
+ * Nest's loggers of errors that stop the start. Nest also throws these errors, and the process logs them before it exits. Their
+ * low level is safe only because every call of `NestFactory` sets `abortOnError: false`. Otherwise, Nest would end the process,
+ * and the error would be logged only at the level debug.
+ */
+const RETHROWN_BY_NEST: ReadonlySet<string | undefined> = new Set(['ExceptionHandler', 'NestApplication']);
 
 /** Logs Nest's own messages as JSON lines. Messages about its start have the level debug. */
 export class JsonLogger implements LoggerService {
@@ -52,7 +56,7 @@ export class JsonLogger implements LoggerService {
     rootLogger.trace({ context }, String(message));
   }
   error(message: unknown, stack?: string, context?: string): void {
-    const level = THROWN_TOO.has(context) ? 'debug' : 'error';
+    const level = RETHROWN_BY_NEST.has(context) ? 'debug' : 'error';
     if (message instanceof Error) rootLogger[level]({ err: message, context }, message.message);
     else rootLogger[level]({ stack, context }, String(message));
   }

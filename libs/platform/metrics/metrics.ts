@@ -33,11 +33,11 @@ export class Metrics {
   readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE;
 
   counter<Label extends string>(name: string, help: string, labels: readonly Label[] = []): Counter<Label> {
-    return new Counter({ ...this.configured(name, help), labelNames: labels });
+    return new Counter({ ...this.options(name, help), labelNames: labels });
   }
 
   gauge<Label extends string>(name: string, help: string, labels: readonly Label[] = []): Gauge<Label> {
-    return new Gauge({ ...this.configured(name, help), labelNames: labels });
+    return new Gauge({ ...this.options(name, help), labelNames: labels });
   }
 
   /** @param buckets upper bounds, ascending */
@@ -47,7 +47,7 @@ export class Metrics {
     buckets: readonly number[],
     labels: readonly Label[] = [],
   ): Histogram<Label> {
-    return new Histogram({ ...this.configured(name, help), labelNames: labels, buckets: [...buckets] });
+    return new Histogram({ ...this.options(name, help), labelNames: labels, buckets: [...buckets] });
   }
 
   /** Adds gauges that are read at each scrape. */
@@ -66,7 +66,7 @@ export class Metrics {
     return this.registry.metrics();
   }
 
-  private configured(name: string, help: string) {
+  private options(name: string, help: string) {
     return { name: PREFIX + name, help, registers: [this.registry] };
   }
 }

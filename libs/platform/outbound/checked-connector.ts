@@ -17,7 +17,7 @@ const CONNECT_MS = 10_000;
 export function checkedConnector(policy: AddressPolicy, resolve: Resolve): buildConnector.connector {
   const connect = undici().buildConnector({
     timeout: CONNECT_MS,
-    lookup: checkedLookup(policy, shared(resolve)),
+    lookup: checkedLookup(policy, shareLookups(resolve)),
   });
   return (options, callback) => {
     const host = options.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -46,8 +46,8 @@ function checkedLookup(policy: AddressPolicy, resolve: Resolve): LookupFunction 
   };
 }
 
-/** Resolves a name once for all connections that wait for its addresses. */
-function shared(resolve: Resolve): Resolve {
+/** Returns a resolver that looks up a name once for all connections that wait for its addresses. */
+function shareLookups(resolve: Resolve): Resolve {
   const flights = new SingleFlight<readonly LookupAddress[]>();
   return (hostname) => flights.run(hostname, undefined, () => resolve(hostname));
 }

@@ -27,7 +27,7 @@ export function systemResolver({ servers, hostsFile = '/etc/hosts' }: ResolverOp
   const local = new FairLimiter({ share: 1, concurrency: 2, maxWaitMs: LOCAL_WAIT_MS });
   return async (hostname) => {
     const name = hostname.toLowerCase();
-    if (name.includes('.') && !(await hostNames(hostsFile)).has(name)) return queried(hostname, servers);
+    if (name.includes('.') && !(await hostNames(hostsFile)).has(name)) return query(hostname, servers);
     return local.run(name, undefined, () => dns.lookup(hostname, { all: true }));
   };
 }
@@ -39,7 +39,7 @@ async function hostNames(path: string): Promise<ReadonlySet<string>> {
 }
 
 /** Queries name servers for both kinds of addresses. A new resolver can be cancelled, and reads the current settings. */
-async function queried(hostname: string, servers?: readonly string[]): Promise<LookupAddress[]> {
+async function query(hostname: string, servers?: readonly string[]): Promise<LookupAddress[]> {
   const resolver = new dns.Resolver({ timeout: RESOLVE_MS / 4, tries: 2 });
   if (servers) resolver.setServers(servers);
   let isLate = false;

@@ -56,7 +56,7 @@ export class Problem extends Error {
   }
 
   /** Returns a copy with more members and headers. Existing ones are not replaced. */
-  extended(members: Record<string, string>, headers: Record<string, string> = {}): Problem {
+  withMembers(members: Record<string, string>, headers: Record<string, string> = {}): Problem {
     return new Problem(this.code, this.detail, {
       status: this.status,
       errors: this.errors,
@@ -72,7 +72,7 @@ export class Problem extends Error {
    *
    * @param pointer to the part
    */
-  within(pointer: string): Problem {
+  withPointerPrefix(pointer: string): Problem {
     const [first] = this.errors ?? [];
     if (!first) return this;
     const errors = this.errors!.map((one) =>

@@ -47,7 +47,7 @@ export class MemoryStore extends LimiterStore {
   }
 }
 
-/** Keeps at most `MAX_KEYS` keys, because the library has no limit of its own. */
+/** Keeps at most `MAX_KEYS` keys, because the library has no limit. */
 class BoundedMemoryLimiter extends RateLimiterMemory {
   private readonly keys = new LRUCache<string, true>({
     max: MAX_KEYS,
@@ -79,14 +79,14 @@ class OutageLog {
 
   constructor(private readonly store: string) {}
 
-  failed(err: unknown): void {
+  recordFailure(err: unknown): void {
     if (!this.isFailing) {
       rootLogger.warn({ err }, `${this.store} does not respond; counting rate limits in process memory`);
     }
     this.isFailing = true;
   }
 
-  succeeded(): void {
+  recordSuccess(): void {
     if (this.isFailing) rootLogger.info(`${this.store} responds again; rate limits are shared`);
     this.isFailing = false;
   }
@@ -110,8 +110,8 @@ export class RedisStore extends LimiterStore implements OnApplicationBootstrap, 
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
     });
-    this.client.on('error', (error) => this.log.failed(error));
-    this.client.on('ready', () => this.log.succeeded());
+    this.client.on('error', (error) => this.log.recordFailure(error));
+    this.client.on('ready', () => this.log.recordSuccess());
   }
 
   createLimiter(name: string, perMinute: number): RateLimiterAbstract {
@@ -124,7 +124,7 @@ export class RedisStore extends LimiterStore implements OnApplicationBootstrap, 
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    await this.client.connect().catch((error: unknown) => this.log.failed(error));
+    await this.client.connect().catch((error: unknown) => this.log.recordFailure(error));
   }
 
   onApplicationShutdown(): void {
@@ -150,7 +150,7 @@ export class PostgresStore extends LimiterStore implements OnApplicationBootstra
       idleTimeoutMillis: 0,
       keepAlive: true,
     });
-    this.pool.on('error', (error) => this.log.failed(error));
+    this.pool.on('error', (error) => this.log.recordFailure(error));
   }
 
   createLimiter(name: string, perMinute: number): RateLimiterAbstract {
@@ -168,7 +168,7 @@ export class PostgresStore extends LimiterStore implements OnApplicationBootstra
   async onApplicationBootstrap(): Promise<void> {
     await this.pool.connect().then(
       (client) => client.release(),
-      (error: unknown) => this.log.failed(error),
+      (error: unknown) => this.log.recordFailure(error),
     );
   }
 
@@ -192,10 +192,10 @@ export class PostgresStore extends LimiterStore implements OnApplicationBootstra
   private async query(statement: QueryConfig): Promise<QueryResult> {
     try {
       const result = await this.pool.query(statement);
-      this.log.succeeded();
+      this.log.recordSuccess();
       return result;
     } catch (error) {
-      this.log.failed(error);
+      this.log.recordFailure(error);
       throw error;
     }
   }

@@ -156,7 +156,7 @@ export class BlobStore {
 
   /** Deletes the remains of interrupted writes. Safe to run in several processes. */
   async deleteOrphans(): Promise<void> {
-    const keys = await this.blobs.abandoned(this.environment.STORAGE_ORPHAN_SECONDS, DELETED_MAX);
+    const keys = await this.blobs.findAbandoned(this.environment.STORAGE_ORPHAN_SECONDS, DELETED_MAX);
     let failures = 0;
     for (const key of keys) {
       try {
@@ -190,7 +190,7 @@ export class BlobStore {
    */
   private async deleteUnkept(key: string, written?: WrittenBlob): Promise<void> {
     try {
-      // In this order: `abandon` waits for a transaction whose end this process does not know.
+      // `abandon` comes first, because it waits for a transaction whose outcome this process does not know.
       if (!(await this.blobs.abandon(key)) && written && (await this.blobs.isKept(written, written.row)))
         return;
       await this.storage.delete(key);

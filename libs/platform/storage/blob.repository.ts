@@ -80,7 +80,7 @@ export class BlobRepository {
   }
 
   /** Abandons writes without a heartbeat, and returns objects to delete, in any order, so that none blocks the others. */
-  async abandoned(orphanSeconds: number, limit: number): Promise<string[]> {
+  async findAbandoned(orphanSeconds: number, limit: number): Promise<string[]> {
     const rows = await this.database.query<{ storage_key: string }>(
       sql`UPDATE blob_writes SET heartbeat_at = NULL
         WHERE storage_key IN (

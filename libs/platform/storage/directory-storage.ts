@@ -27,17 +27,17 @@ export class DirectoryStorage extends ObjectStorage {
 
   async write(key: string, bytes: AsyncIterable<Buffer>): Promise<void> {
     const [target, temporary] = [this.fileOf(key), this.temporaryOf(key)];
-    const handle = await stored(async () => {
+    const handle = await translateErrors(async () => {
       await mkdir(path.dirname(temporary), { recursive: true, mode: 0o700 });
       return open(temporary, 'wx', 0o600);
     });
     try {
-      for await (const chunk of bytes) await stored(() => handle.writeFile(chunk));
-      await stored(() => handle.sync());
+      for await (const chunk of bytes) await translateErrors(() => handle.writeFile(chunk));
+      await translateErrors(() => handle.sync());
     } finally {
-      await stored(() => handle.close());
+      await translateErrors(() => handle.close());
     }
-    await stored(async () => {
+    await translateErrors(async () => {
       const created = await mkdir(path.dirname(target), { recursive: true, mode: 0o700 });
       if (created !== undefined) await syncParents(path.dirname(target), created);
       await rename(temporary, target);
@@ -46,7 +46,7 @@ export class DirectoryStorage extends ObjectStorage {
   }
 
   async *read(key: string, size: number, range: ByteRange = { start: 0, end: size - 1 }, reuse = false) {
-    const handle = await stored(() => open(this.fileOf(key), 'r'));
+    const handle = await translateErrors(() => open(this.fileOf(key), 'r'));
     const buffers = [EMPTY, EMPTY];
     const chunkAt = (at: number, bytes: number): Promise<Buffer> => {
       const length = Math.min(bytes, range.end + 1 - at);
@@ -58,7 +58,7 @@ export class DirectoryStorage extends ObjectStorage {
     try {
       let isQuick = true;
       for (let at = range.start; at <= range.end;) {
-        const chunk = await stored(() => next ?? chunkAt(at, READ_BYTES));
+        const chunk = await translateErrors(() => next ?? chunkAt(at, READ_BYTES));
         at += chunk.length;
         const isFast = isQuick && at - range.start >= FAST_FROM_BYTES && at <= range.end;
         next = isFast ? chunkAt(at, FAST_READ_BYTES) : undefined;
@@ -75,14 +75,14 @@ export class DirectoryStorage extends ObjectStorage {
   }
 
   async delete(key: string): Promise<void> {
-    await stored(async () => {
+    await translateErrors(async () => {
       await rm(this.temporaryOf(key), { force: true });
       await rm(this.fileOf(key), { force: true });
     });
   }
 
   async check(): Promise<void> {
-    await stored(async () => {
+    await translateErrors(async () => {
       await mkdir(this.directory, { recursive: true, mode: 0o700 });
       await access(this.directory, constants.R_OK | constants.W_OK);
     });
@@ -124,7 +124,7 @@ async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-async function stored<Result>(work: () => Promise<Result>): Promise<Result> {
+async function translateErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

@@ -114,13 +114,13 @@ export class S3Storage extends ObjectStorage {
       ...this.targetOf(key),
       ...(!isWhole && { Range: `bytes=${start}-${end}` }),
     });
-    const { Body, ContentLength } = await stored(() => this.reading.send(command));
+    const { Body, ContentLength } = await translateErrors(() => this.reading.send(command));
     const body = Body as Readable;
     try {
       let left = end + 1 - start;
       if (ContentLength !== left) throw storageUnavailable(new Error(`The object ${key} has another size.`));
       for (const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>; ;) {
-        const next = await stored(() =>
+        const next = await translateErrors(() =>
           withDeadline(chunks.next(), this.stallMs, 'The bucket stopped sending data.'),
         );
         if (next.done) break;
@@ -135,7 +135,7 @@ export class S3Storage extends ObjectStorage {
 
   async delete(key: string): Promise<void> {
     const target = this.targetOf(key);
-    await stored(async () => {
+    await translateErrors(async () => {
       // first the uploads, so that none of them completes after its object was deleted
       for await (const { UploadId } of this.uploadsOf(target)) await this.abort({ ...target, UploadId });
       await this.writing.send(new DeleteObjectCommand(target));
@@ -143,7 +143,7 @@ export class S3Storage extends ObjectStorage {
   }
 
   async check(): Promise<void> {
-    await stored(() => this.reading.send(new HeadBucketCommand({ Bucket: this.location.bucket })));
+    await translateErrors(() => this.reading.send(new HeadBucketCommand({ Bucket: this.location.bucket })));
   }
 
   override close(): void {
@@ -164,8 +164,8 @@ export class S3Storage extends ObjectStorage {
       for await (const chunk of bytes) {
         for (let at = 0; at < chunk.length;) {
           if (filled === part.length) {
-            upload ??= await stored(() => PartedUpload.begin(this.writing, target));
-            await stored(() => upload!.add(part));
+            upload ??= await translateErrors(() => PartedUpload.begin(this.writing, target));
+            await translateErrors(() => upload!.add(part));
             filled = 0;
           }
           const copied = chunk.copy(part, filled, at);
@@ -174,7 +174,7 @@ export class S3Storage extends ObjectStorage {
         }
       }
       const last = part.subarray(0, filled);
-      await stored(async () => {
+      await translateErrors(async () => {
         if (!upload) return this.writing.send(new PutObjectCommand({ ...target, Body: last }));
         await upload.add(last);
         return upload.complete();
@@ -244,7 +244,7 @@ function* slices(chunk: Buffer): Generator<Buffer, void, undefined> {
   for (let at = 0; at < chunk.length; at += READ_BYTES) yield chunk.subarray(at, at + READ_BYTES);
 }
 
-async function stored<Result>(work: () => Promise<Result>): Promise<Result> {
+async function translateErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {

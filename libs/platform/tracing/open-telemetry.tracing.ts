@@ -80,7 +80,7 @@ export class OpenTelemetryTracing implements Tracing {
       'messaging.message.id': id,
     };
     const span = this.tracer.startSpan(`process ${kind}`, { kind: SpanKind.CONSUMER, attributes }, parent);
-    return within(trace.setSpan(parent, span), span, work);
+    return runInSpan(trace.setSpan(parent, span), span, work);
   }
 
   async stop(ms: number): Promise<void> {
@@ -98,7 +98,7 @@ function activeSpan(): Span | undefined {
   return span && isSpanContextValid(span.spanContext()) ? span : undefined;
 }
 
-async function within<Result>(scope: Context, span: Span, work: () => Promise<Result>): Promise<Result> {
+async function runInSpan<Result>(scope: Context, span: Span, work: () => Promise<Result>): Promise<Result> {
   try {
     return await context.with(scope, work);
   } catch (error) {

@@ -15,7 +15,7 @@ export class RedactingExporter implements SpanExporter {
   constructor(private readonly exporter: SpanExporter) {}
 
   export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
-    this.exporter.export(spans.map(redacted), (result) => {
+    this.exporter.export(spans.map(redact), (result) => {
       this.logChange(result);
       done(result);
     });
@@ -39,15 +39,15 @@ export class RedactingExporter implements SpanExporter {
 }
 
 /** Returns a view of the span without error texts. */
-function redacted(span: ReadableSpan): ReadableSpan {
+function redact(span: ReadableSpan): ReadableSpan {
   if (span.status.message === undefined && span.events.length === 0) return span;
   return Object.create(span, {
     status: { value: { code: span.status.code } },
-    events: { value: span.events.map(redactedEvent) },
+    events: { value: span.events.map(redactEvent) },
   }) as ReadableSpan;
 }
 
-function redactedEvent(event: TimedEvent): TimedEvent {
+function redactEvent(event: TimedEvent): TimedEvent {
   const type = event.attributes?.[EXCEPTION_TYPE];
   return { ...event, attributes: type === undefined ? {} : { [EXCEPTION_TYPE]: type } };
 }

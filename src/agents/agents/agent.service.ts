@@ -16,7 +16,7 @@ import {
   OWNED_READERS,
   type ResourceKind,
   ResourceKit,
-  within,
+  narrowScope,
 } from '../../resources';
 import { contentOf, patchedContent } from './agent-content';
 import { AgentReferences } from './agent-references';
@@ -114,7 +114,7 @@ export class AgentService extends OrgResourceService<AgentEntity, AgentDto> {
       const content = patchedContent(row, dto);
       // Unchanged references are not checked again, because their targets may have been archived since.
       const { tools = [], skills = [] } = changedColumns<AgentEntity>(row, content) ?? {};
-      await this.references.check(tx, within(scope, row.workspace_id), { tools, skills });
+      await this.references.check(tx, narrowScope(scope, row.workspace_id), { tools, skills });
       return content;
     });
   }

@@ -17,7 +17,7 @@ import type { AgentContent, AgentEntity } from '../agents/agent.entity';
 import { AgentRepository, type ComparedAgent, digestOf } from '../agents/agent.repository';
 import { AGENT } from '../agents/agent.service';
 import { AgentResolver } from './agent-resolver';
-import { faultsAmongSpecs, faultsInSpec } from './agent-spec';
+import { combinedSpecFaults, faultsInSpec } from './agent-spec';
 import { type AgentSpec, AgentSpecDto } from './agent-spec.dto';
 
 /** Reconciles the agents that an app declares. */
@@ -40,8 +40,8 @@ export class AgentReconcileStep extends OwnedReconcileStep<AgentEntity, AgentCon
     return faultsInSpec(spec, pointer);
   }
 
-  override faultsAmong(declared: readonly Declared[]): FieldError[] {
-    return faultsAmongSpecs(declared);
+  override combinedFaults(declared: readonly Declared[]): FieldError[] {
+    return combinedSpecFaults(declared);
   }
 
   protected read(tx: Tx, scope: Scope, declared: readonly Declared[]) {

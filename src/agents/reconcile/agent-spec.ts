@@ -73,7 +73,7 @@ export function faultsInSpec(spec: Record<string, unknown>, pointer: string): Fi
 }
 
 /** Returns an error for the first agent at which the references of an app exceed their limit. */
-export function faultsAmongSpecs(declared: readonly Declared[]): FieldError[] {
+export function combinedSpecFaults(declared: readonly Declared[]): FieldError[] {
   let count = 0;
   for (const { spec, pointer } of declared) {
     for (const member of ['tools', 'skills'] as const) {

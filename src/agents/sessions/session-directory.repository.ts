@@ -39,7 +39,7 @@ export interface AgentSelection {
   until?: Date | undefined;
 }
 
-const selected = (where: Where, { since, until }: AgentSelection): Where =>
+const addSelection = (where: Where, { since, until }: AgentSelection): Where =>
   where
     .add(sql`archived_at IS NULL`)
     .addIf(since, (time) => sql`last_message_minute >= ${minuteOf(sql`${time}::timestamptz`)}`)
@@ -105,7 +105,7 @@ export class SessionDirectoryRepository {
     order: Sql,
     after?: SessionRefRow,
   ): Promise<SessionRefRow[]> {
-    const where = selected(new Where(scope.key), selection).add(sql`agent_id = ids.agent_id`);
+    const where = addSelection(new Where(scope.key), selection).add(sql`agent_id = ids.agent_id`);
     if (after) {
       const time = microsecondsToTime(sql`${after.last_message_us}`);
       where.add(
@@ -127,7 +127,7 @@ export class SessionDirectoryRepository {
   }
 
   async count(scope: Scope, selection: AgentSelection): Promise<number> {
-    const where = selected(Where.estimatedByAverage(scope.key), selection).add(
+    const where = addSelection(Where.estimatedByAverage(scope.key), selection).add(
       sql`agent_id = ANY (${selection.agentIds}::text[])`,
     );
     const [row] = await this.database.query<{ count: number }>(

@@ -37,9 +37,9 @@ export class SessionDirectory {
     return new Map(sessions.map(({ session_id, last_message_at }) => [session_id, last_message_at]));
   }
 
-  /** Returns the live sessions of these agents among the given ones. */
-  sessionsAmong(scope: Scope, agentIds: readonly string[], among: readonly string[]): Promise<string[]> {
-    return this.sessions.filterByAgents(scope, agentIds, among);
+  /** Returns the live sessions of these agents among the given ids. */
+  filterByAgents(scope: Scope, agentIds: readonly string[], ids: readonly string[]): Promise<string[]> {
+    return this.sessions.filterByAgents(scope, agentIds, ids);
   }
 
   /** Returns at most `limit` live sessions of these agents, in no particular order. */

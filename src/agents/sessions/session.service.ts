@@ -14,7 +14,7 @@ import {
   type ResourceKind,
   ResourceKit,
   stamps,
-  within,
+  narrowScope,
 } from '../../resources';
 import { SessionService, type StartedListQueryDto, type TraceDto } from '../../telemetry';
 import type { AgentEntity } from '../agents/agent.entity';
@@ -93,7 +93,7 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
     signal: AbortSignal,
   ): Promise<Page<TraceDto>> {
     const { workspace_id } = readable(scope, await this.sessions.find(scope, id), SESSION.noun, id);
-    return this.traces.tracesOf(within(scope, workspace_id), id, query, signal);
+    return this.traces.tracesOf(narrowScope(scope, workspace_id), id, query, signal);
   }
 
   /**

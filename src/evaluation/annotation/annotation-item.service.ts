@@ -219,7 +219,7 @@ export class AnnotationItemService {
         if (!(error instanceof Problem)) throw error;
         throw error.code === 'not_found'
           ? problem.conflict(TARGET_DELETED)
-          : error.within(`/scores/${index}`);
+          : error.withPointerPrefix(`/scores/${index}`);
       }
     }
     return checked;

@@ -18,7 +18,7 @@ export function checkSource(source: AnnotationSourceDto): void {
     errors.push({ pointer: '', detail: `must have exactly one of ${SELECTORS.join(', ')}` });
   }
   errors.push(...conditionErrors(source));
-  if (errors.length > 0) throw problem.invalidFields(errors).within(POINTER);
+  if (errors.length > 0) throw problem.invalidFields(errors).withPointerPrefix(POINTER);
 }
 
 /** Checks the values of a source. Errors: 422 for unknown fields, operators, and values of `status`. */
@@ -30,7 +30,7 @@ export async function withinSource(check: () => Promise<void> | void): Promise<v
   try {
     await check();
   } catch (error) {
-    throw error instanceof Problem ? error.within(POINTER) : error;
+    throw error instanceof Problem ? error.withPointerPrefix(POINTER) : error;
   }
 }
 

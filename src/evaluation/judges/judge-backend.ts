@@ -6,7 +6,7 @@ export class PromptError extends Error {}
 
 /** A judge gave no usable answer. The message becomes the result's `error`. */
 export class JudgeFailure extends Error {
-  /** @param requestSha256 SHA-256 of the request if it was answered */
+  /** @param requestSha256 SHA-256 of the request if the judge answered it */
   constructor(
     message: string,
     readonly requestSha256?: string,
@@ -37,7 +37,7 @@ export interface JudgeCall {
   /** Aborted at the target's deadline, and when its score is no longer needed. */
   readonly signal: AbortSignal;
   /** Returns the time until the target's deadline, in ms. */
-  msLeft(): number;
+  remainingMs(): number;
   /** Lends the worker's slot to other targets during `waiting`. The signal ends the wait. */
   lendSlot<Result>(waiting: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
   /** Lends the slot like `lendSlot`, and stops the clock of the target's deadline, because the target only queues. */

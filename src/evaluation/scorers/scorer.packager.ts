@@ -40,7 +40,7 @@ export class ScorerPackager implements Packager {
   async pin(tx: Tx, scope: Scope, reference: ArtifactReference): Promise<PinnedArtifact | null> {
     const row = await this.scorers.lock(tx, scope, reference.artifact_id, 'share');
     if (!row || row.archived_at) return null;
-    const version = await this.scorers.findReferred(tx, scope, reference, row.scorer_version);
+    const version = await this.scorers.findByReference(tx, scope, reference, row.scorer_version);
     return (
       version && {
         kind: this.kind,

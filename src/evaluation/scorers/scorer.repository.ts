@@ -121,13 +121,13 @@ export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implemen
    *
    * @param newest the number of the newest version
    */
-  findReferred(
+  findByReference(
     tx: Tx,
     scope: Scope,
     { artifact_id, ...version }: ArtifactReference,
     newest: number,
   ): Promise<ScorerVersionRow | null> {
-    return this.versions.findReferred(tx, scope.key, artifact_id, version, newest);
+    return this.versions.findByReference(tx, scope.key, artifact_id, version, newest);
   }
 
   /** Returns the live copies of published scorers, by the publisher's ids, locked for update. */

@@ -82,8 +82,8 @@ export class TargetDirectory {
   async sessions(scope: Scope, ids: string[]): Promise<Set<string>> {
     if (ids.length === 0) return new Set();
     const stored = await this.traceStore.sessionRefs(scope, { session_ids: ids }, ids.length);
-    const ofAgents = await this.agents.lastMessages(scope, ids);
-    const sessionIds = new Set([...stored.map((session) => session.session_id), ...ofAgents.keys()]);
+    const agentSessions = await this.agents.lastMessages(scope, ids);
+    const sessionIds = new Set([...stored.map((session) => session.session_id), ...agentSessions.keys()]);
     const rest = ids.filter((id) => !sessionIds.has(id));
     for (const { session_id } of await this.results.newestOfSessions(scope, rest))
       sessionIds.add(session_id!);

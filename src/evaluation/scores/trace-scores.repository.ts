@@ -26,7 +26,7 @@ const tableOf = (conditions: readonly ScoreCondition[]) =>
 
 const IS_CURRENT = raw('s.superseded_at IS NULL');
 
-const ofSource = (source: ScoreCondition['source']): Sql =>
+const sourceFilter = (source: ScoreCondition['source']): Sql =>
   source === null ? empty : sql`AND s.source = ${source}`;
 
 /**
@@ -75,7 +75,7 @@ export class TraceScoresRepository extends TraceScores {
               SELECT s.trace_id FROM scores s
               WHERE s.workspace_id = (SELECT ${workspaceId}::text) AND s.scorer_name = condition.scorer
                 AND s.score BETWEEN condition.low AND condition.high AND s.score IS NOT NULL AND ${IS_CURRENT}
-                ${ofSource(source)}
+                ${sourceFilter(source)}
               ORDER BY s.score, s.score_id LIMIT ${limit + 1}) few
           ) f ORDER BY condition.place`,
     );
@@ -120,7 +120,7 @@ export class TraceScoresRepository extends TraceScores {
     return on.query<ScoredTrace>(
       sql`SELECT s.trace_id, s.score, s.score_id FROM scores s
         WHERE s.workspace_id = (SELECT ${workspaceId}::text) AND s.scorer_name = ${scorer} AND s.score IS NOT NULL AND ${IS_CURRENT}
-          AND s.trace_id IS NOT NULL ${ofSource(source)}${position}
+          AND s.trace_id IS NOT NULL ${sourceFilter(source)}${position}
           AND s.score_id = (
             SELECT score_id FROM (SELECT ${scorer}::text AS scorer, ${source}::text AS source) condition
             CROSS JOIN LATERAL (SELECT score, score_id FROM ${countedOf(workspaceId, 's', 'condition')} own) o
@@ -129,7 +129,7 @@ export class TraceScoresRepository extends TraceScores {
     );
   }
 
-  async ofTraces(
+  async findByTraces(
     on: SqlExecutor,
     { workspaceId }: Scope,
     traceIds: readonly string[],

@@ -138,7 +138,7 @@ function metadataOf(text: string): unknown {
   try {
     return parseFreeForm(Buffer.from(text));
   } catch (error) {
-    throw error instanceof Problem ? error.within('/metadata') : error;
+    throw error instanceof Problem ? error.withPointerPrefix('/metadata') : error;
   }
 }
 

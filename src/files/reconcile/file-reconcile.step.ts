@@ -53,12 +53,12 @@ export class FileReconcileStep extends OwnedReconcileStep<FileEntity, DeclaredFi
       bytesOf(validateBody(FileSpecDto, spec));
       return [];
     } catch (error) {
-      if (error instanceof Problem && error.errors) return [...error.within(pointer).errors!];
+      if (error instanceof Problem && error.errors) return [...error.withPointerPrefix(pointer).errors!];
       throw error;
     }
   }
 
-  override faultsAmong(declared: readonly Declared[]): FieldError[] {
+  override combinedFaults(declared: readonly Declared[]): FieldError[] {
     const excess = declared[FILES_MAX];
     return excess
       ? [{ pointer: excess.pointer, detail: `exceeds the limit of ${FILES_MAX} files per app` }]

@@ -31,14 +31,14 @@ export class SessionHandles {
 
   /** Returns the workspace of a handle. Errors: 400 for a handle that is expired, altered or another principal's. */
   open(principal: Member, handle: string): string {
-    const [expires, workspaceId] = this.unsealed(principal, handle).split(' ');
+    const [expires, workspaceId] = this.unseal(principal, handle).split(' ');
     if (Number(expires) <= Date.now() || workspaceId === undefined) {
       throw problem.invalidRequest('The session_handle has expired. Call mcp__initialise for a new one.');
     }
     return workspaceId;
   }
 
-  private unsealed(principal: Member, handle: string): string {
+  private unseal(principal: Member, handle: string): string {
     try {
       return this.box.open(handle, useOf(principal));
     } catch (error) {

@@ -38,7 +38,7 @@ export class SessionService {
    */
   async open(caller: Caller, named: string | undefined): Promise<Session> {
     const workspaceId = named ?? caller.workspaceId ?? (await this.onlyWorkspace(caller));
-    await this.within(caller, workspaceId, 'Omit workspace_id to see which workspaces you can use.');
+    await this.enterWorkspace(caller, workspaceId, 'Omit workspace_id to see which workspaces you can use.');
     const { session_handle, expires_at } = this.handles.create(caller.principal, workspaceId);
     return {
       session_handle,
@@ -50,7 +50,7 @@ export class SessionService {
 
   /** Enters the workspace of a call. Errors: 400 if the call names none, 404 if the caller has no access to it. */
   async enter(caller: Caller, choice: WorkspaceChoice): Promise<EnteredWorkspace> {
-    return this.within(caller, this.chooseWorkspace(caller, choice));
+    return this.enterWorkspace(caller, this.chooseWorkspace(caller, choice));
   }
 
   /**
@@ -81,7 +81,7 @@ export class SessionService {
     );
   }
 
-  private async within(
+  private async enterWorkspace(
     { principal, requestId }: Caller,
     workspaceId: string,
     hint = 'Call mcp__initialise to get a workspace that you can use.',

@@ -73,7 +73,7 @@ export class CheckScheduler implements OnApplicationBootstrap {
     if (free === 0) return true;
     const { MCP_CHECK_INTERVAL_SECONDS: seconds } = this.environment;
     const due = await this.checks.claimDue(free, SHARE, busy, seconds);
-    const live = await this.workspaces.liveAmong(due.map(({ workspace_id }) => workspace_id));
+    const live = await this.workspaces.filterLive(due.map(({ workspace_id }) => workspace_id));
     for (const server of due) if (live.has(server.workspace_id)) this.start(server);
     return due.length > 0;
   }

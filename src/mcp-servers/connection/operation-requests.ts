@@ -32,10 +32,10 @@ export class OperationRequests {
     }
     const response = await this.fetcher(input, { ...init, headers });
     this.options.onResponse();
-    return this.limited(response);
+    return this.limitResponse(response);
   };
 
-  private limited(response: Response): Response {
+  private limitResponse(response: Response): Response {
     const { status, statusText, headers, url, body } = response;
     if (!body) return response;
     const scan = this.options.limits.scanner(headers.get('content-type'));

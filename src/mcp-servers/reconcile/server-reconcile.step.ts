@@ -27,7 +27,7 @@ import { auditedServerChanges, SERVER } from '../servers/server.service';
 import { hasChanges, type Listing, type ToolChanges, ToolStore } from '../servers/tool-store';
 import {
   type DeclaredServer,
-  faultsAmongSpecs,
+  combinedSpecFaults,
   readDeclared,
   ServerSpecDto,
   specFaults,
@@ -58,8 +58,8 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     return specFaults(spec, pointer);
   }
 
-  override faultsAmong(declared: readonly Declared[]): FieldError[] {
-    return faultsAmongSpecs(declared);
+  override combinedFaults(declared: readonly Declared[]): FieldError[] {
+    return combinedSpecFaults(declared);
   }
 
   /** Also archives the system servers named `registry` in all workspaces of the organization. */

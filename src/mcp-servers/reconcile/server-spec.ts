@@ -58,7 +58,7 @@ export function specFaults(spec: Record<string, unknown>, pointer: string): Fiel
       ...toolFaults(tools ?? [], `${pointer}/tools`),
     ];
   } catch (error) {
-    if (error instanceof Problem) return error.within(pointer).errors ?? [];
+    if (error instanceof Problem) return error.withPointerPrefix(pointer).errors ?? [];
     throw error;
   }
 }
@@ -86,7 +86,7 @@ export function readDeclared({ name, spec }: Declared): DeclaredServer {
 const TOOLS_MAX = 10_000;
 
 /** Returns the errors of validated declarations that exceed a limit together. */
-export function faultsAmongSpecs(declared: readonly Declared[]): FieldError[] {
+export function combinedSpecFaults(declared: readonly Declared[]): FieldError[] {
   let count = 0;
   for (const { spec, pointer } of declared) {
     count += (spec as unknown as ServerSpecDto).tools?.length ?? 0;

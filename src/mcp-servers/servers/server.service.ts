@@ -23,7 +23,7 @@ import {
   type ResourceAction,
   type ResourceKind,
   ResourceKit,
-  within,
+  narrowScope,
 } from '../../resources';
 import {
   authColumns,
@@ -182,7 +182,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
       const patch = hasNewTools ? { ...columns, updated_at: new Date() } : columns;
       const changed = await this.write(tx, scope, row, patch, 'update');
       if (isRegistry(changed) !== isRegistry(row)) {
-        await this.tools.reindex(tx, within(scope, row.workspace_id), [changed]);
+        await this.tools.reindex(tx, narrowScope(scope, row.workspace_id), [changed]);
       }
       return this.versioned(changed);
     });
@@ -250,7 +250,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
         throw problem.conflict('The server was changed while it listed its tools. Try again.');
       }
       await this.checkOpen(tx, scope, row);
-      const changes = await this.tools.replace(tx, within(scope, row.workspace_id), row, tools);
+      const changes = await this.tools.replace(tx, narrowScope(scope, row.workspace_id), row, tools);
       await this.servers.markListed(tx, scope, id);
       if (hasChanges(changes)) {
         const entry = { action: 'update', type: 'mcp_server', id, workspaceId: row.workspace_id } as const;
@@ -284,7 +284,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
   /** Restores the tools that were archived with the server. Its secret stays deleted. */
   protected override async onRestore(tx: Tx, scope: OrgScope, row: ServerEntity) {
     const server = { ...row, archived_at: row.archived_at! };
-    await this.tools.restoreOf(tx, within(scope, row.workspace_id), [server]);
+    await this.tools.restoreOf(tx, narrowScope(scope, row.workspace_id), [server]);
     return {};
   }
 
@@ -307,7 +307,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     if (row.tools_listed_at) {
       throw problem.conflict('This server lists its tools itself. Remove `tools` from the body.');
     }
-    return hasChanges(await this.tools.replace(tx, within(scope, row.workspace_id), row, tools));
+    return hasChanges(await this.tools.replace(tx, narrowScope(scope, row.workspace_id), row, tools));
   }
 
   private newRow(scope: OrgScope, dto: CreateServerDto): ServerEntity {

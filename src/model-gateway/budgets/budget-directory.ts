@@ -15,8 +15,8 @@ export class BudgetDirectory {
   }
 
   /** Returns the same as `find` synchronously, or undefined if it is not cached. */
-  cached(workspaceId: string): number | null | undefined {
-    return this.cache.cached(workspaceId);
+  getCached(workspaceId: string): number | null | undefined {
+    return this.cache.getCached(workspaceId);
   }
 
   /** Removes the changed budget of a workspace from the cache. */

@@ -15,7 +15,7 @@ export class CallLimits {
   /** Returns the limits of a caller that is a gateway key, or null. */
   async limitsOf({ serviceAccountId }: Caller): Promise<KeyLimits | null> {
     if (serviceAccountId === null) return null;
-    const cached = this.keys.cached(serviceAccountId);
+    const cached = this.keys.getCached(serviceAccountId);
     return cached === undefined ? this.keys.find(serviceAccountId) : cached;
   }
 

@@ -70,7 +70,7 @@ export class GatewayEndpoint implements Endpoint {
     request.route = { path: `/model/v1${WIRE_PATHS[format]}` };
     if (request.method !== 'POST') throw methodNotAllowed();
     const { headers } = request;
-    const principal = this.principals.cached(request) ?? (await this.principals.read(request));
+    const principal = this.principals.getCached(request) ?? (await this.principals.read(request));
     if (!this.rates.isOff('proxy')) await this.countRequest(principal, response);
     if (headers[WORKSPACE] !== undefined) await this.workspaces.checkHeader(principal, headers);
     if (!CALLING_ROLES.some((role) => hasSomewhere(principal, role))) throw missingRole();

@@ -109,7 +109,7 @@ export class GatewayService {
   /** Returns the requested model. Errors: 404, 400 for a name that several models have, 403, 409. */
   private async find(principal: Member, name: string, limits: KeyLimits | null): Promise<CalledModel> {
     const { orgId } = principal;
-    const all = this.models.cached(orgId, name) ?? (await this.models.find(orgId, name));
+    const all = this.models.getCached(orgId, name) ?? (await this.models.find(orgId, name));
     const visible = all.filter(({ workspace_id }) => rolesIn(principal, workspace_id).size > 0);
     const callable = visible.filter(({ workspace_id }) => mayCall(principal, workspace_id));
     if (visible.length > 0 && callable.length === 0) {

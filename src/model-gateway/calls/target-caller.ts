@@ -133,7 +133,7 @@ export class TargetCaller {
 
   private async plainOf(call: Call, target: CalledTarget, attempt: Attempt): Promise<PlainAnswer> {
     const { name, kind } = target.provider;
-    const bytes = await this.within(call, target, attempt, async () =>
+    const bytes = await this.runAttempt(call, target, attempt, async () =>
       this.client.whole(await this.requestOf(call, target, attempt), call.lease),
     );
     attempt.release();
@@ -158,7 +158,7 @@ export class TargetCaller {
       request: format === 'responses' ? body.toString() : '',
       keepsContent: model.capture_content && model.record_spans,
     });
-    return this.within(call, target, attempt, async () => {
+    return this.runAttempt(call, target, attempt, async () => {
       const response = await this.client.stream(await this.requestOf(call, target, attempt));
       if (!/^text\/event-stream\b/i.test(response.contentType)) throw await this.unstreamedFailure(response);
       const rest = shapedParts(response, shape, attempt);
@@ -169,7 +169,7 @@ export class TargetCaller {
   }
 
   /** Runs one attempt within its timeout, and turns its errors into call failures. */
-  private async within<Result>(
+  private async runAttempt<Result>(
     { signal, model }: Call,
     { provider }: CalledTarget,
     attempt: Attempt,

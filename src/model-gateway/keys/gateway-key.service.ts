@@ -59,7 +59,7 @@ export class GatewayKeyService {
   create(scope: OrgScope, dto: CreateGatewayKeyDto): Promise<Versioned<NewGatewayKeyDto>> {
     const { workspace_id } = dto;
     const expiresAt = this.accounts.expiryOf(dto.expires_at);
-    return this.changes.within(scope.orgId, async (tx) => {
+    return this.changes.run(scope.orgId, async (tx) => {
       await this.kit.access.enter(tx, scope, workspace_id, ['admin']);
       const model_ids = await this.modelIds(tx, workspace_id, dto.models ?? null);
       const { key, ...apiKey } = await this.accounts.create(tx, scope, workspace_id, dto.name, expiresAt);
@@ -108,7 +108,7 @@ export class GatewayKeyService {
     dto: PatchGatewayKeyDto,
     ifMatch?: string,
   ): Promise<Versioned<GatewayKeyDto>> {
-    return this.changes.within(scope.orgId, async (tx) => {
+    return this.changes.run(scope.orgId, async (tx) => {
       const row = await this.lock(tx, scope, keyId);
       const models = dto.models && (await this.modelIds(tx, row.workspace_id, dto.models, row.model_ids));
       checkIfMatch(ifMatch, etagOf(row));
@@ -136,7 +136,7 @@ export class GatewayKeyService {
 
   /** Revokes a key, and archives its service account. Idempotent. Errors: 404, 403. */
   revoke(scope: OrgScope, keyId: string): Promise<GatewayKeyDto> {
-    return this.changes.within(scope.orgId, async (tx) => {
+    return this.changes.run(scope.orgId, async (tx) => {
       const row = await this.lock(tx, scope, keyId);
       await this.accounts.revokeKey(tx, scope, row.service_account_id, keyId);
       if (row.revoked_at) return toGatewayKeyDto(row);

@@ -24,8 +24,8 @@ export class KeyDirectory {
   }
 
   /** Returns the same as `find` synchronously, or undefined if it is not cached. */
-  cached(serviceAccountId: string): KeyLimits | null | undefined {
-    return this.cache.cached(serviceAccountId);
+  getCached(serviceAccountId: string): KeyLimits | null | undefined {
+    return this.cache.getCached(serviceAccountId);
   }
 
   /** Removes the changed limits of a service account from the cache. */

@@ -48,8 +48,8 @@ export class ModelDirectory {
   }
 
   /** Returns the same as `find` synchronously, or undefined if it is not cached. */
-  cached(orgId: string, nameOrId: string): readonly CalledModel[] | undefined {
-    return this.cache.cached(keyOf(orgId, nameOrId));
+  getCached(orgId: string, nameOrId: string): readonly CalledModel[] | undefined {
+    return this.cache.getCached(keyOf(orgId, nameOrId));
   }
 
   /** Returns the live model of a workspace with this name or id, or undefined. */

@@ -85,7 +85,7 @@ export class Budgets {
 
   private async budgetsOf({ model, limits }: Spending): Promise<Budget[]> {
     const { workspace_id } = model;
-    const cached = this.directory.cached(workspace_id);
+    const cached = this.directory.getCached(workspace_id);
     const workspaceBudget = cached === undefined ? await this.directory.find(workspace_id) : cached;
     const all: [subject: string | null, usd: number | null, noun: string][] = [
       [model.model_id, model.monthly_budget_usd, `the model ${model.name}`],
@@ -113,7 +113,7 @@ function exhaustedProblem({ noun, usd }: Budget): Problem {
   const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
   const seconds = Math.ceil((next - now.getTime()) / 1000);
   const detail = `The monthly budget of ${noun} (${usd} US dollars) is spent. Ask an admin to raise it, or wait until next month (UTC).`;
-  return problem.rateLimited(detail, seconds).extended({ error_code: 'insufficient_quota' }, NO_RETRY);
+  return problem.rateLimited(detail, seconds).withMembers({ error_code: 'insufficient_quota' }, NO_RETRY);
 }
 
 function unpriced(targets: readonly CalledTarget[], { noun }: Budget): Problem {

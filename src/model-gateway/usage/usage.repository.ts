@@ -59,7 +59,7 @@ export class UsageRepository {
     );
     const order = [...(groups.includes('day') ? ['grouped.day'] : []), 'cost_usd DESC', 'call_count DESC'];
     return this.database.query<ModelUsageDto>(
-      sql`SELECT ${raw(selected)} FROM (${this.grouped(scope, query, range, columns)}) grouped
+      sql`SELECT ${raw(selected)} FROM (${this.groupQuery(scope, query, range, columns)}) grouped
         ORDER BY ${raw([...order, ...columns.map((column) => `grouped.${column}`)].join(', '))}
         LIMIT ${limit} OFFSET ${offset}`,
     );
@@ -74,13 +74,13 @@ export class UsageRepository {
   ): Promise<{ sums: ModelUsageTotalDto; groupCount: number }> {
     const columns = groups.flatMap((group) => GROUPS[group].columns);
     const [row] = await this.database.query<ModelUsageTotalDto & { group_count: number }>(
-      sql`SELECT count(*) AS group_count, ${SUMS} FROM (${this.grouped(scope, query, range, columns)}) grouped`,
+      sql`SELECT count(*) AS group_count, ${SUMS} FROM (${this.groupQuery(scope, query, range, columns)}) grouped`,
     );
     const { group_count: groupCount, ...sums } = row!;
     return { sums, groupCount };
   }
 
-  private grouped(
+  private groupQuery(
     scope: OrgScope,
     query: ModelUsageQueryDto,
     { since, until }: UsageRange,

@@ -29,7 +29,7 @@ export abstract class AccountService<Row extends ResourceRow & OrgRow, View> ext
   }
 
   protected override begin<Result>(scope: OrgScope, work: (tx: Tx) => Promise<Result>): Promise<Result> {
-    return this.changes.within(scope.orgId, work);
+    return this.changes.run(scope.orgId, work);
   }
 
   protected async admit(

@@ -35,7 +35,7 @@ export class ApiKeyService {
    */
   async create(scope: OrgScope, serviceAccountId: string, dto: CreateApiKeyDto): Promise<NewApiKeyDto> {
     const expiresAt = expiryOf(dto.expires_at);
-    return this.changes.within(scope.orgId, async (tx) => {
+    return this.changes.run(scope.orgId, async (tx) => {
       const account = await this.serviceAccounts.lockManaged(tx, scope, serviceAccountId);
       checkLive(account, 'service account');
       await this.serviceAccounts.checkHoldsAll(tx, scope, account);
@@ -84,7 +84,7 @@ export class ApiKeyService {
    * workspace that the service account can access.
    */
   revoke(scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {
-    return this.changes.within(scope.orgId, (tx) => this.revokeWithin(tx, scope, serviceAccountId, keyId));
+    return this.changes.run(scope.orgId, (tx) => this.revokeWithin(tx, scope, serviceAccountId, keyId));
   }
 
   /** Revokes a key within a transaction of `AccountChanges`. See `revoke`. */

@@ -45,7 +45,7 @@ export class MemberService {
     principalId: string,
     dto: PutMemberDto,
   ): Promise<{ member: MemberDto; isNew: boolean }> {
-    return this.changes.within(scope.orgId, async (tx) => {
+    return this.changes.run(scope.orgId, async (tx) => {
       const workspace = await this.workspaces.lockManaged(tx, scope, workspaceId);
       await this.checkPrincipal(tx, scope, principalId);
       checkLive(workspace, 'workspace');
@@ -65,7 +65,7 @@ export class MemberService {
 
   /** Removes a member. Errors: 404 for a principal that is not a member, and those of `put`. */
   remove(scope: OrgScope, workspaceId: string, principalId: string): Promise<void> {
-    return this.changes.within(scope.orgId, async (tx) => {
+    return this.changes.run(scope.orgId, async (tx) => {
       const workspace = await this.workspaces.lockManaged(tx, scope, workspaceId);
       const row = requireMember(await this.members.find(scope, workspaceId, principalId, tx), principalId);
       checkLive(workspace, 'workspace');

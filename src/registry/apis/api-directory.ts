@@ -37,11 +37,11 @@ export class ApiDirectory {
 
   /** Returns an API of an organization, archived or not, without an access check. Returns null if it does not exist. */
   async find(orgId: string, apiId: string): Promise<ApiTarget | null> {
-    return this.cached(orgId, apiId) ?? this.load(orgId, apiId);
+    return this.getCached(orgId, apiId) ?? this.load(orgId, apiId);
   }
 
   /** Returns an API synchronously if it is cached. */
-  cached(orgId: string, apiId: string): ApiTarget | undefined {
+  getCached(orgId: string, apiId: string): ApiTarget | undefined {
     const target = this.targets.get(apiId);
     return target?.org_id === orgId ? target : undefined;
   }

@@ -46,7 +46,7 @@ export function specFaults(spec: Record<string, unknown>, pointer: string): Fiel
       ...headersFaultsTogether(headers ?? {}, secretHeaderOf(auth), `${pointer}/headers`),
     ];
   } catch (error) {
-    if (error instanceof Problem) return error.within(pointer).errors ?? [];
+    if (error instanceof Problem) return error.withPointerPrefix(pointer).errors ?? [];
     throw error;
   }
 }

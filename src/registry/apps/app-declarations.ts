@@ -175,7 +175,7 @@ export class AppDeclarations {
       faults.push(...(this.steps.of(kind).faultsIn(name, spec, `${pointer}/spec`) as Faults));
       declared.get(kind)!.push({ name, spec, pointer });
     }
-    if (faults.length === 0) faults.push(...this.faultsAmong(declared));
+    if (faults.length === 0) faults.push(...this.combinedFaults(declared));
     return { declared, faults: faults.slice(0, FAULTS_MAX) };
   }
 
@@ -194,8 +194,8 @@ export class AppDeclarations {
     }
   }
 
-  private faultsAmong(declared: ReadonlyMap<DeclaredKind, Declared[]>): Faults {
-    return [...declared].flatMap(([kind, ofKind]) => this.steps.of(kind).faultsAmong(ofKind)) as Faults;
+  private combinedFaults(declared: ReadonlyMap<DeclaredKind, Declared[]>): Faults {
+    return [...declared].flatMap(([kind, ofKind]) => this.steps.of(kind).combinedFaults(ofKind)) as Faults;
   }
 }
 

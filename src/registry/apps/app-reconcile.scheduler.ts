@@ -42,7 +42,7 @@ export class AppReconcileScheduler implements OnApplicationBootstrap {
     for (;;) {
       const due = await this.apps.claimDue(BATCH, this.environment.RECONCILE_INTERVAL_SECONDS);
       if (due.length === 0) return;
-      const liveWorkspaces = await this.workspaces.liveAmong(due.map(({ workspace_id }) => workspace_id));
+      const liveWorkspaces = await this.workspaces.filterLive(due.map(({ workspace_id }) => workspace_id));
       for (const app of due) {
         if (this.shutdown.stopping.aborted) return;
         if (liveWorkspaces.has(app.workspace_id)) await this.reconcile(app);

@@ -13,7 +13,7 @@ import {
   ReconcilePlan,
   ReconcileError,
   ReconcileSteps,
-  within,
+  narrowScope,
   WorkspaceAccess,
 } from '../../resources';
 import type { AppPlanDto, ReconcileResultDto } from './app.dto';
@@ -48,7 +48,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
 
   /** Fails the start of the application if the step of a kind is missing. */
   onApplicationBootstrap(): void {
-    this.steps.inOrder();
+    this.steps.list();
   }
 
   /**
@@ -70,7 +70,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
         started = undefined; // The transaction may be a retry.
         const row = await this.lockForReconcile(tx, scope, location.app_id);
         started = row;
-        const counts = await this.apply(tx, within(scope, row.workspace_id), row);
+        const counts = await this.apply(tx, narrowScope(scope, row.workspace_id), row);
         await this.recordSuccess(tx, scope, row, counts);
         const reconciled = { app: row.app, live_count: counts.live };
         return { workspaceId: row.workspace_id, reconciled };
@@ -107,7 +107,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
     row: AppEntity,
   ): Promise<ReconcilePlan & { live: number }> {
     const plan = new ReconcilePlan();
-    const { live } = await this.apply(tx, within(scope, row.workspace_id), row, plan);
+    const { live } = await this.apply(tx, narrowScope(scope, row.workspace_id), row, plan);
     return Object.assign(plan, { live });
   }
 
@@ -130,7 +130,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
     const { declared, faults } = await this.declarations.read(scope, row.resources);
     if (faults.length > 0) throw new ReconcileError(faults);
     const counts: Counts = { created: 0, updated: 0, restored: 0, archived: 0, live: 0 };
-    for (const step of this.steps.inOrder()) {
+    for (const step of this.steps.list()) {
       const app = { appId: row.app_id, app: row.app };
       const done = await step.apply(tx, scope, app, declared.get(step.kind) ?? [], plan);
       counts.created += done.created.length;
@@ -187,7 +187,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
     row: AppEntity,
     { faults }: ReconcileError,
   ): Promise<void> {
-    const workspace = within(scope, row.workspace_id);
+    const workspace = narrowScope(scope, row.workspace_id);
     for (const [kind, names] of await this.declarations.faultyNames(scope, row.resources, faults)) {
       const { rows } = this.steps.of(kind);
       await rows.resetFailed(tx, workspace, row.app_id, names);

@@ -14,7 +14,7 @@ import {
   type ResourceKind,
   ResourceKit,
   stamps,
-  within,
+  narrowScope,
 } from '../../resources';
 import { type AppDto, type AppListQueryDto, type CreateAppDto, type PatchAppDto, toAppDto } from './app.dto';
 import type { AppEntity, ReleasedResource } from './app.entity';
@@ -140,8 +140,8 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
   /** Releases the app's resources, which become `unmanaged`. */
   protected override async onArchive(tx: Tx, scope: OrgScope, row: AppEntity): Promise<Partial<AppEntity>> {
     const released: ReleasedResource[] = [];
-    for (const step of this.steps.inOrder()) {
-      const resources = await step.rows.release(tx, within(scope, row.workspace_id), row.app_id);
+    for (const step of this.steps.list()) {
+      const resources = await step.rows.release(tx, narrowScope(scope, row.workspace_id), row.app_id);
       released.push(...resources.map((one) => ({ ...one, kind: step.kind })));
     }
     await this.recordOwner(tx, scope, row, released, { before: row.app, after: null });
@@ -151,10 +151,10 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
   /** Takes back the resources that the archived app released, if they are live and still unmanaged. */
   protected override async onRestore(tx: Tx, scope: OrgScope, row: AppEntity): Promise<Partial<AppEntity>> {
     const adopted: ReleasedResource[] = [];
-    for (const step of this.steps.inOrder()) {
+    for (const step of this.steps.list()) {
       const released = (row.released ?? []).filter(({ kind }) => kind === step.kind);
       const app = { appId: row.app_id, app: row.app };
-      const ids = new Set(await step.rows.adopt(tx, within(scope, row.workspace_id), app, released));
+      const ids = new Set(await step.rows.adopt(tx, narrowScope(scope, row.workspace_id), app, released));
       adopted.push(...released.filter(({ id }) => ids.has(id)));
     }
     await this.recordOwner(tx, scope, row, adopted, { before: null, after: row.app });
@@ -182,7 +182,7 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
     row: AppEntity,
     resources: readonly unknown[],
   ): Promise<void> {
-    const workspace = within(scope, row.workspace_id);
+    const workspace = narrowScope(scope, row.workspace_id);
     for (const [kind, names] of await this.declarations.changedNames(scope, row.resources, resources)) {
       if (names.length === 0) continue;
       await this.steps.of(kind).rows.mark(tx, workspace, row.app_id, names, 'pending');

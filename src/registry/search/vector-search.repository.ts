@@ -42,9 +42,9 @@ export class VectorSearchRepository {
     floor: number,
   ): Promise<Ranking> {
     const isIndexed = await this.isIndexed(on, scope, reach, query.identity);
-    const near = isIndexed ? await this.byIndex(on, scope, reach, query) : [];
+    const near = isIndexed ? await this.searchIndex(on, scope, reach, query) : [];
     // Fewer rows mean that the index scan ended early.
-    const compared = near.length > NEAREST_MAX ? near : await this.byAll(on, scope, reach, query);
+    const compared = near.length > NEAREST_MAX ? near : await this.compareAll(on, scope, reach, query);
     const documents = compared.filter(({ score }) => score > floor);
     return {
       documents: documents.slice(0, NEAREST_MAX),
@@ -68,7 +68,7 @@ export class VectorSearchRepository {
     return row!.is_indexed && row!.count > this.comparedMax;
   }
 
-  private byAll(
+  private compareAll(
     on: SqlExecutor,
     scope: OrgScope,
     reach: SearchReach,
@@ -82,7 +82,7 @@ export class VectorSearchRepository {
     );
   }
 
-  private async byIndex(
+  private async searchIndex(
     on: SqlExecutor,
     scope: OrgScope,
     reach: SearchReach,

@@ -24,7 +24,9 @@ export function readKeyExchange(request: ServiceRequest): KeyExchange {
     const rejection = problem.invalidFields([
       { pointer: '/grant_type', detail: 'must be client_credentials' },
     ]);
-    throw dto.grant_type === undefined ? rejection : rejection.extended({ error: 'unsupported_grant_type' });
+    throw dto.grant_type === undefined
+      ? rejection
+      : rejection.withMembers({ error: 'unsupported_grant_type' });
   }
   const [apiKey] = keys;
   if (apiKey === undefined || keys.length > 1) {

@@ -14,9 +14,9 @@ const NOT_IN_DESCRIPTIONS = /[^\x20\x21\x23-\x5b\x5d-\x7e]/g;
 export function oauthError(error: unknown, authorization = ''): unknown {
   if (!(error instanceof Problem)) return error;
   const description = { error_description: error.detail.replace(NOT_IN_DESCRIPTIONS, "'") };
-  if (error.status === 400) return error.extended({ error: 'invalid_request', ...description });
+  if (error.status === 400) return error.withMembers({ error: 'invalid_request', ...description });
   if (error.status !== 401) return error;
-  return error.extended(
+  return error.withMembers(
     { error: 'invalid_client', ...description },
     { 'WWW-Authenticate': challengeOf(authorization) },
   );

@@ -43,10 +43,10 @@ export class RevocationService {
     }
     const revocation =
       dto.token === undefined
-        ? this.byId(principal, dto.jti ?? '', dto)
-        : await this.byToken(principal, dto.token);
+        ? this.revocationOfId(principal, dto.jti ?? '', dto)
+        : await this.revocationOfToken(principal, dto.token);
     const orgId = revocation.orgId ?? '';
-    await this.changes.within(orgId, async (tx) => {
+    await this.changes.run(orgId, async (tx) => {
       await this.revocations.add(tx, revocation);
       await this.audit.record(
         tx,
@@ -63,7 +63,7 @@ export class RevocationService {
     return { issuer: revocation.issuer, jti: revocation.jti, expires_at: revocation.expiresAt };
   }
 
-  private async byToken(principal: Principal, text: string): Promise<Revocation> {
+  private async revocationOfToken(principal: Principal, text: string): Promise<Revocation> {
     const token = await this.read(text);
     const own = token.type === principal.type && token.id === principal.id && token.orgId === principal.orgId;
     if (!own) {
@@ -85,7 +85,7 @@ export class RevocationService {
     };
   }
 
-  private byId(principal: Principal, jti: string, dto: RevokeTokenDto): Revocation {
+  private revocationOfId(principal: Principal, jti: string, dto: RevokeTokenDto): Revocation {
     const issuer = dto.issuer ?? this.ownIssuer;
     const { credential } = principal;
     const own = credential.kind === 'token' && credential.issuer === issuer && credential.jti === jti;

@@ -17,14 +17,14 @@ export class WorkspaceAccessRepository {
   }
 
   /** Returns the given workspaces that are live, in organizations that are neither archived nor suspended. */
-  async liveAmong(
+  async filterLive(
     workspaceIds: readonly string[],
     on: SqlExecutor = this.database,
   ): Promise<ReadonlySet<string>> {
     const statement = sql`SELECT w.workspace_id FROM workspaces w JOIN organizations o USING (org_id)
       WHERE w.workspace_id = ANY (${[...new Set(workspaceIds)]}::text[]) AND w.archived_at IS NULL
         AND o.archived_at IS NULL AND o.status = 'active'`;
-    const rows = await on.query<{ workspace_id: string }>(prepared('workspace.live-among', statement));
+    const rows = await on.query<{ workspace_id: string }>(prepared('workspace.filter-live', statement));
     return new Set(rows.map((row) => row.workspace_id));
   }
 }

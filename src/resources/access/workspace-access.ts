@@ -31,7 +31,7 @@ export class WorkspaceAccess {
     if (!workspace) throw unknownWorkspace();
     demandRole(scope, named, anyOf);
     checkOpen(workspace);
-    return within(scope, named);
+    return narrowScope(scope, named);
   }
 
   /**
@@ -82,8 +82,8 @@ export function checkNotMoved(row: Placed, named: string | undefined): void {
   }
 }
 
-/** Returns the caller's scope within a workspace that they have entered. */
-export const within = (scope: OrgScope, workspaceId: string): Scope =>
+/** Narrows the scope of a caller to a workspace that they have entered. */
+export const narrowScope = (scope: OrgScope, workspaceId: string): Scope =>
   workspaceScope(scope.orgId, workspaceId, scope.principalId, scope.rolesIn(workspaceId), scope.requestId);
 
 function checkOpen({ archived }: { archived: boolean }): void {

@@ -41,7 +41,7 @@ export class PublishedTable<Row extends { version_ordinal: number }, VersionRow>
     );
     if (!row) return null;
     const newest = row.version_ordinal;
-    const pinned = await this.versions.findReferred(tx, scope.orgKey, artifact_id, version, newest);
+    const pinned = await this.versions.findByReference(tx, scope.orgKey, artifact_id, version, newest);
     return pinned && { row, version: pinned };
   }
 

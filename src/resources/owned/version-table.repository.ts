@@ -90,7 +90,7 @@ export class VersionTable<Row> {
    *
    * @param newest the number of the version to use if the reference has neither id nor number
    */
-  async findReferred(
+  async findByReference(
     on: SqlExecutor,
     tenant: TenantKey,
     id: string,

@@ -64,7 +64,7 @@ export abstract class OwnedReconcileStep<
 
   abstract faultsIn(name: string, spec: Record<string, unknown>, pointer: string): FieldError[];
 
-  faultsAmong(_declared: readonly Declared[]): FieldError[] {
+  combinedFaults(_declared: readonly Declared[]): FieldError[] {
     return [];
   }
 

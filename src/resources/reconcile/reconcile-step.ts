@@ -69,7 +69,7 @@ export interface ReconcileStep {
    *
    * @param declared all resources of the kind that the app declares
    */
-  faultsAmong(declared: readonly Declared[]): FieldError[];
+  combinedFaults(declared: readonly Declared[]): FieldError[];
 
   /**
    * Makes the app's resources match its declarations, in the transaction of the reconcile: creates missing resources,
@@ -107,7 +107,7 @@ export class ReconcileSteps {
   }
 
   /** Returns the steps in the order of a reconcile. */
-  inOrder(): ReconcileStep[] {
+  list(): ReconcileStep[] {
     return DECLARED_KINDS.map((kind) => this.of(kind));
   }
 }

@@ -3,7 +3,7 @@ import type { OrgScope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
 import { JsonBodies, mediaTypeOf, type SpooledRequest, type Versioned } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
-import { within } from '../../resources';
+import { narrowScope } from '../../resources';
 import { type ReadJson, readUpload, ZIP_MEDIA } from '../upload/skill-upload';
 import type { SkillUploadQueryDto } from './skill.dto';
 import { CreateSkillDto, type SkillDto } from './skill.dto';
@@ -68,7 +68,7 @@ export class SkillUploadService {
   ): Promise<Result> {
     const media = mediaTypeOf({ headers: { 'content-type': contentType } }) ?? '';
     // The workspace is not known yet, because it is in the body.
-    const owner = within(scope, '');
+    const owner = narrowScope(scope, '');
     const readJson: ReadJson = (bytes, type) => this.bodies.read(owner, signal, bytes, type);
     return this.limiter.run(owner, signal, async () => {
       try {

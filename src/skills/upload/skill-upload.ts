@@ -101,7 +101,7 @@ export async function readUpload(
   readJson: ReadJson,
 ): Promise<SkillUpload> {
   const workspaceId = query.workspace_id;
-  if (media === ZIP_MEDIA) return ofDirectory(workspaceId, await readZip(await request.file.read()));
+  if (media === ZIP_MEDIA) return uploadOf(workspaceId, await readZip(await request.file.read()));
   if (workspaceId !== undefined) {
     throw problem.invalidQuery(
       'workspace_id',
@@ -125,7 +125,7 @@ async function readForm(request: SpooledRequest): Promise<SkillUpload> {
     files.length === 1 && isArchive(first)
       ? await readZip(first.content)
       : files.map(({ filename, content }) => ({ path: withoutDots(filename), content }));
-  return ofDirectory(fields.workspace_id, uploaded);
+  return uploadOf(fields.workspace_id, uploaded);
 }
 
 /** Returns whether a file is an archive, by its name or by its media type and first bytes. */
@@ -140,7 +140,7 @@ async function readZip(zip: Buffer): Promise<UploadedFile[]> {
   }
 }
 
-function ofDirectory(workspaceId: string | undefined, files: readonly UploadedFile[]): SkillUpload {
+function uploadOf(workspaceId: string | undefined, files: readonly UploadedFile[]): SkillUpload {
   try {
     const content = contentOfDirectory(files);
     return { workspaceId, name: content.members.name, contentFor: () => content };

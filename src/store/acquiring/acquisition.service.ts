@@ -6,7 +6,7 @@ import { newId } from '#platform/ids';
 import { RawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { readable, ResourceKit, stamps, within } from '../../resources';
+import { readable, ResourceKit, stamps, narrowScope } from '../../resources';
 import { CatalogueService, checkOffered } from '../catalogue/catalogue.service';
 import type { ReleaseRow, StoreItemEntity } from '../items/store-item.entity';
 import {
@@ -77,7 +77,7 @@ export class AcquisitionService {
       const item = await this.catalogue.find(scope, itemId);
       const release = await this.offeredRelease(item, release_id ?? undefined);
       const target = { orgId: item.org_id, itemId, release };
-      return this.installer.withStagedContent(within(scope, workspace_id), target, signal, (staged) =>
+      return this.installer.withStagedContent(narrowScope(scope, workspace_id), target, signal, (staged) =>
         this.kit.database.transaction(async (tx) => {
           const workspace = await this.kit.access.enter(tx, scope, workspace_id, ['editor']);
           const row = newAcquisition(scope, workspace_id, item, release);
@@ -115,7 +115,7 @@ export class AcquisitionService {
         const isCurrent =
           release_id == null &&
           row.release_id === release.release_id &&
-          (await this.installer.hasAllCopies(tx, within(scope, row.workspace_id), release));
+          (await this.installer.hasAllCopies(tx, narrowScope(scope, row.workspace_id), release));
         return { row, item, release, isCurrent };
       });
       if (isCurrent) {
@@ -124,16 +124,20 @@ export class AcquisitionService {
         return { ...toAcquisitionDto(row, item.release_id), changes: changesOf(copies, unchanged) };
       }
       const target = { orgId: item.org_id, itemId: item.store_item_id, release };
-      return this.installer.withStagedContent(within(scope, row.workspace_id), target, signal, (staged) =>
-        this.kit.database.transaction(async (tx) => {
-          const before = await this.lockWritable(tx, scope, id);
-          const workspace = within(scope, before.workspace_id);
-          const copies = await this.installer.install(tx, workspace, target, staged, signal);
-          await this.checkStillOffered(tx, scope, item.store_item_id, release);
-          const written = await this.writeUpgrade(tx, scope, before, release, copies);
-          const changes = changesOf(before.copies.parse() as AcquiredCopyDto[], copies);
-          return { ...toAcquisitionDto(written, item.release_id), changes };
-        }),
+      return this.installer.withStagedContent(
+        narrowScope(scope, row.workspace_id),
+        target,
+        signal,
+        (staged) =>
+          this.kit.database.transaction(async (tx) => {
+            const before = await this.lockWritable(tx, scope, id);
+            const workspace = narrowScope(scope, before.workspace_id);
+            const copies = await this.installer.install(tx, workspace, target, staged, signal);
+            await this.checkStillOffered(tx, scope, item.store_item_id, release);
+            const written = await this.writeUpgrade(tx, scope, before, release, copies);
+            const changes = changesOf(before.copies.parse() as AcquiredCopyDto[], copies);
+            return { ...toAcquisitionDto(written, item.release_id), changes };
+          }),
       );
     });
   }

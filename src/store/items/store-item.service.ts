@@ -200,8 +200,8 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     return { is_public, org_ids: [...new Set(org_ids)] };
   }
 
-  /** Runs the last step of publishing in one transaction. */
-  within<Result>(scope: OrgScope, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  /** Runs a step of publishing in one transaction. */
+  runInTransaction<Result>(scope: OrgScope, work: (tx: Tx) => Promise<Result>): Promise<Result> {
     return this.transaction(scope, work);
   }
 

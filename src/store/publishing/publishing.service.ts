@@ -8,7 +8,7 @@ import { RawJson } from '#platform/json';
 import { problem } from '#platform/problem';
 import { BlobStore, type WrittenBlob } from '#platform/storage';
 import { OrgSigningService } from '../../registry';
-import { checkNotMoved, stamps, within, WorkspaceAccess } from '../../resources';
+import { checkNotMoved, stamps, narrowScope, WorkspaceAccess } from '../../resources';
 import type {
   CreatePublisherItemDto,
   CreatePublisherItemReleaseDto,
@@ -72,7 +72,7 @@ export class PublishingService {
     const { workspace_id, artifact, actions, audience } = dto;
     const owner = { orgId: scope.orgId, workspaceId: workspace_id };
     return this.limiter.run(owner, signal, async () => {
-      const pinned = await this.items.within(scope, async (tx) => {
+      const pinned = await this.items.runInTransaction(scope, async (tx) => {
         const workspace = await this.access.enter(tx, scope, workspace_id, ['publisher']);
         checkValues(dto);
         await this.signing.check(scope, tx);
@@ -116,13 +116,13 @@ export class PublishingService {
     signal: AbortSignal,
   ): Promise<Versioned<PublisherItemDto>> {
     return this.limiter.run(scope.orgId, signal, async () => {
-      const { workspace, nodes } = await this.items.within(scope, async (tx) => {
+      const { workspace, nodes } = await this.items.runInTransaction(scope, async (tx) => {
         const item = await this.items.lockForRelease(tx, scope, id);
         await this.access.holdOpen(tx, scope, item.workspace_id);
         checkSame(item, dto);
         checkValues(dto);
         await this.signing.check(scope, tx);
-        const placed = within(scope, item.workspace_id);
+        const placed = narrowScope(scope, item.workspace_id);
         const { artifact_kind: kind, artifact_id } = item;
         const { version_id = null } = dto.artifact ?? {};
         return {
@@ -154,7 +154,7 @@ export class PublishingService {
     return this.builder.build(workspace, nodes, async (built) => {
       const blob = await this.blobs.write(workspace, untilAborted(signal, packArchive(built.entries)));
       return this.blobs.keepOrDiscard([blob], () =>
-        this.items.within(workspace, (tx) => work(tx, { nodes, built, blob })),
+        this.items.runInTransaction(workspace, (tx) => work(tx, { nodes, built, blob })),
       );
     });
   }

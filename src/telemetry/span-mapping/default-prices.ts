@@ -98,19 +98,19 @@ function cachedPriceOf({ model, provider, apiUrl }: PricedModel): Price | null {
  */
 function lookUp({ model, provider, apiUrl }: PricedModel): Price | null {
   const { calcPrice } = library();
-  const providerEntry = provider == null ? ofUrl(apiUrl) : ofName(provider);
+  const providerEntry = provider == null ? findByUrl(apiUrl) : findByName(provider);
   const match =
     (providerEntry && calcPrice({}, model, { providerId: providerEntry.id })) ??
     (providerEntry && !model.includes('/') ? null : calcPrice({}, model, { providerId: 'litellm' }));
   return match && priceOf(withOnlyModel(match.provider, match.model), match.model);
 }
 
-const ofName = (provider: string): Provider | undefined =>
+const findByName = (provider: string): Provider | undefined =>
   provider === '' || provider.length > MAX_PROVIDER_LENGTH
     ? undefined
     : library().findProvider({ providerId: provider });
 
-const ofUrl = (apiUrl: string | null | undefined): Provider | undefined =>
+const findByUrl = (apiUrl: string | null | undefined): Provider | undefined =>
   apiUrl == null ? undefined : library().findProvider({ providerApiUrl: apiUrl });
 
 /** Returns a provider with a single model, because matching a name against all models takes longer than pricing. */

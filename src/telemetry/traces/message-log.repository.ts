@@ -40,7 +40,7 @@ export class MessageLogRepository {
    * Reads the records of traces in their order, up to `maxBytes`. Records are stored by the day of their arrival. The search
    * starts one day before the trace's day, because records may arrive before the first span, which is exported when it ends.
    */
-  async ofTraces(
+  async findByTraces(
     { workspaceId }: Scope,
     traces: readonly LocatedTrace[],
     maxBytes: number,

@@ -84,17 +84,17 @@ export async function mergeRecords(lists: readonly (readonly SpanRecord[])[]): P
   const traces = new Map<string, Map<string, SpanRecord>>();
   for (const records of lists) {
     let traceId: string | undefined;
-    let ofTrace = new Map<string, SpanRecord>();
+    let traceSpans = new Map<string, SpanRecord>();
     for (const record of records) {
       if (slice.isOver()) await slice.yield();
       const { span, workspaceId } = record;
       if (span.traceId !== traceId) {
         traceId = span.traceId;
         const key = traceKey(workspaceId, traceId);
-        ofTrace = traces.get(key) ?? new Map<string, SpanRecord>();
-        traces.set(key, ofTrace);
+        traceSpans = traces.get(key) ?? new Map<string, SpanRecord>();
+        traces.set(key, traceSpans);
       }
-      if (!ofTrace.has(span.spanId)) ofTrace.set(span.spanId, record);
+      if (!traceSpans.has(span.spanId)) traceSpans.set(span.spanId, record);
     }
   }
   return [...traces]

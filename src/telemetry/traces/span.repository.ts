@@ -106,7 +106,7 @@ const RESPONSE_SIZE = `500 + 6 * (octet_length(s.name) + coalesce(octet_length(s
       WHERE o.workspace_id = s.workspace_id AND o.source_id = s.source_id), 0)`;
 
 /** Statements with this condition are never prepared: only a plan that knows the day reads a single partition. */
-const ofTrace = ({ workspaceId }: Scope, { day, trace_no }: TraceLocation): Sql =>
+const whereTrace = ({ workspaceId }: Scope, { day, trace_no }: TraceLocation): Sql =>
   sql`s.workspace_id = ${workspaceId} AND s.day = ${day}::date AND s.trace_no = ${trace_no}`;
 
 const SORTS: Record<string, SortKey> = { started_at: { expression: 's.started_at', type: 'timestamptz' } };
@@ -192,7 +192,7 @@ export class SpanRepository {
     const stored = await this.database.query<SourcedSpan>(
       sql`SELECT ${HEAD}, ${MEANING}, s.attributes, coalesce(s.events, '[]') AS events,
           coalesce(s.links, '[]') AS links, s.source_id
-        FROM spans s WHERE ${ofTrace(scope, trace)} AND s.span_id = ANY(${ids}::bigint[])`,
+        FROM spans s WHERE ${whereTrace(scope, trace)} AND s.span_id = ANY(${ids}::bigint[])`,
     );
     const joined = await new SourceReadRepository(this.database).join(scope, stored);
     const rows = new Map(joined.map((span) => [String(bitsOf(span.span_id)), span]));
@@ -206,7 +206,7 @@ export class SpanRepository {
    * Reads spans of traces: trace by trace, each by start, with content up to `maxBytes` in this order. Reads no content that
    * exceeds the limit. Days are both joined and listed, so that PostgreSQL plans only for their partitions.
    */
-  async ofTraces(
+  async findByTraces(
     { workspaceId }: Scope,
     traces: readonly LocatedTrace[],
     { limit, maxBytes, callsOnly = false, fromEnd = false }: SpanReading,
@@ -256,4 +256,4 @@ export class SpanRepository {
 }
 
 const firstSpans = (scope: Scope, trace: TraceLocation, limit: number): Sql =>
-  sql`SELECT * FROM spans s WHERE ${ofTrace(scope, trace)} ORDER BY started_at, span_id LIMIT ${limit}`;
+  sql`SELECT * FROM spans s WHERE ${whereTrace(scope, trace)} ORDER BY started_at, span_id LIMIT ${limit}`;

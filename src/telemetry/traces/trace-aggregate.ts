@@ -142,9 +142,9 @@ function usageOf({ usage }: TraceAggregate, record: SpanRecord): ModelUsage | nu
   const { model, inputTokens, outputTokens } = fields;
   if ((model ?? inputTokens ?? outputTokens ?? costUsd) === null) return null;
   const key = model ?? '';
-  let ofModel = usage.get(key);
-  if (!ofModel) usage.set(key, (ofModel = { model: key, ...noUsageLevels() }));
-  return ofModel;
+  let modelUsage = usage.get(key);
+  if (!modelUsage) usage.set(key, (modelUsage = { model: key, ...noUsageLevels() }));
+  return modelUsage;
 }
 
 const noUsage = (): Usage => ({ inputTokens: null, outputTokens: null, costUsd: null });
@@ -155,9 +155,9 @@ function addUsage(to: UsageLevels | null, record: SpanRecord): void {
   if (!to) return;
   if (!record.repeatsUsage && isUnpriced(record)) to.unpricedCount += 1;
   const [usage, combine] = record.repeatsUsage ? [to.steps, Math.max] : [to.calls, sum];
-  usage.inputTokens = combined(usage.inputTokens, record.fields.inputTokens, combine);
-  usage.outputTokens = combined(usage.outputTokens, record.fields.outputTokens, combine);
-  usage.costUsd = combined(usage.costUsd, record.costUsd, combine);
+  usage.inputTokens = combineKnown(usage.inputTokens, record.fields.inputTokens, combine);
+  usage.outputTokens = combineKnown(usage.outputTokens, record.fields.outputTokens, combine);
+  usage.costUsd = combineKnown(usage.costUsd, record.costUsd, combine);
 }
 
 const isUnpriced = ({ fields, costUsd }: SpanRecord): boolean =>
@@ -165,7 +165,8 @@ const isUnpriced = ({ fields, costUsd }: SpanRecord): boolean =>
 
 const sum = (one: number, other: number): number => one + other;
 
-const combined = (
+/** Combines two values. If one of them is null, returns the other. */
+const combineKnown = (
   one: number | null,
   other: number | null,
   combine: (one: number, other: number) => number,

@@ -129,7 +129,7 @@ export class TraceFeedRepository {
     const where = new Where(scope.key)
       .add(sql`(arrived_at, trace_id) > (${microsecondsToTime(sql`${after.arrived_us}`)}, ${after.trace_id})`)
       .add(sql`arrived_at < ${microsecondsToTime(sql`${before_us}`)}`);
-    const [target, ofTarget] =
+    const [target, isTarget] =
       grain === 'trace'
         ? [raw('t.trace_id'), raw('t.trace_id = p.trace_id')]
         : [sql`CASE WHEN ${IS_LAST_OF_SESSION} THEN t.session_id END`, raw('t.session_id = p.target_id')];
@@ -139,16 +139,16 @@ export class TraceFeedRepository {
          FROM (SELECT * FROM traces WHERE ${where.sql} ORDER BY arrived_at, trace_id LIMIT ${limit}) t
        )
        SELECT p.trace_id, p.session_id, ${timeToMicroseconds(raw('p.arrived_at'))} AS arrived_us, p.target_id,
-         p.target_id IS NOT NULL${andMeets(filters, ofTarget)} AS is_met
+         p.target_id IS NOT NULL${andMeets(filters, isTarget)} AS is_met
        FROM p ORDER BY p.arrived_at, p.trace_id`,
     );
   }
 }
 
 /** Returns the condition as a scalar subquery, so that filters are checked only for the rows of the page, each by an index. */
-const andMeets = (filters: readonly TraceFilter[], ofTarget: Sql): Sql =>
+const andMeets = (filters: readonly TraceFilter[], isTarget: Sql): Sql =>
   filters.length === 0
     ? empty
     : sql` AND coalesce((SELECT true FROM (
-       SELECT ${FILTERED_COLUMNS} FROM traces t WHERE t.workspace_id = p.workspace_id AND ${ofTarget} OFFSET 0
+       SELECT ${FILTERED_COLUMNS} FROM traces t WHERE t.workspace_id = p.workspace_id AND ${isTarget} OFFSET 0
      ) f WHERE ${join(filters.map(traceCondition), ') AND (', '(', ')')} LIMIT 1), false)`;

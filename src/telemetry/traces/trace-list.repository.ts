@@ -74,14 +74,14 @@ export class TraceListRepository {
     const { model, session_id } = query;
     if (scored) request.superset = tracesOf(scope, scored);
     else if (model !== undefined && session_id === undefined && (await this.isRare(scope, model))) {
-      request.superset = ofModel(scope, model);
+      request.superset = tracesOfModel(scope, model);
       request.query = { ...query, model: undefined };
     }
-    if (sort.by === 'started_at') return this.byStart(request);
-    return this.byMeasure(request, sort.by);
+    if (sort.by === 'started_at') return this.listByStart(request);
+    return this.listByMeasure(request, sort.by);
   }
 
-  private async byStart({ scope, query, superset, keep }: ListRequest): Promise<RowPage<TraceSummary>> {
+  private async listByStart({ scope, query, superset, keep }: ListRequest): Promise<RowPage<TraceSummary>> {
     const where = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
     const spec = { ...LIST, where, ...(keep && { keep }) };
     if (superset) return scanPage(this.database, { ...spec, ...checksOf(query), table: superset }, query);
@@ -102,7 +102,7 @@ export class TraceListRepository {
    * Reads the traces in the order of an index on the measure, and traces without the measure last. If another index finds few
    * traces, sorts these instead, because a scan in the order of the measure might meet them late.
    */
-  private async byMeasure(
+  private async listByMeasure(
     request: ListRequest,
     by: keyof typeof SORT_MEASURES,
   ): Promise<RowPage<TraceSummary>> {
@@ -139,7 +139,7 @@ export class TraceListRepository {
 
   /** Counts the list in the order of starts, where the index that serves its filters counts fastest. */
   private async count(request: ListRequest): Promise<number | null> {
-    return (await this.byStart({ ...request, query: { ...request.query, ...COUNT_ONLY } })).page.total;
+    return (await this.listByStart({ ...request, query: { ...request.query, ...COUNT_ONLY } })).page.total;
   }
 
   private scoreFilter(scope: Scope, conditions: readonly ScoreCondition[]): ScanSpec['keep'] {
@@ -182,7 +182,7 @@ export class TraceListRepository {
 }
 
 /** Returns a table of the traces of a model. OFFSET keeps PostgreSQL from joining the whole tables. */
-const ofModel = ({ workspaceId }: Scope, model: string): Sql => sql`(SELECT t.* FROM trace_models m
+const tracesOfModel = ({ workspaceId }: Scope, model: string): Sql => sql`(SELECT t.* FROM trace_models m
     CROSS JOIN LATERAL (
       SELECT * FROM traces o WHERE o.workspace_id = m.workspace_id AND o.trace_id = m.trace_id OFFSET 0) t
     WHERE m.workspace_id = ${workspaceId} AND m.model = ${model})`;

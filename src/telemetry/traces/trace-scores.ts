@@ -91,7 +91,7 @@ export abstract class TraceScores {
   abstract listByScore(on: SqlExecutor, scope: Scope, order: ScoreOrder): Promise<ScoredTrace[]>;
 
   /** Returns the newest scores of each trace, at most TRACE_SCORES_MAX, newest first. */
-  abstract ofTraces(
+  abstract findByTraces(
     on: SqlExecutor,
     scope: Scope,
     traceIds: readonly string[],

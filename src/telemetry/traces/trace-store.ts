@@ -104,7 +104,7 @@ export class TraceStore {
       const { rows, page } = await lists.list(scope, query);
       const ids = rows.map(({ trace_id }) => trace_id);
       const scores =
-        ids.length > 0 ? await this.scores.ofTraces(on, scope, ids) : new Map<string, TraceScore[]>();
+        ids.length > 0 ? await this.scores.findByTraces(on, scope, ids) : new Map<string, TraceScore[]>();
       return { rows, page, scores };
     });
   }
@@ -115,7 +115,7 @@ export class TraceStore {
       const [trace] = await traces.findMany(scope, [traceId], limits.contentBytes);
       const location = await traces.findLocation(scope, traceId);
       if (!trace || !location) return undefined;
-      const scores = await this.scores.ofTraces(on, scope, [traceId]);
+      const scores = await this.scores.findByTraces(on, scope, [traceId]);
       return {
         trace,
         scores: scores.get(traceId) ?? [],
@@ -158,9 +158,9 @@ export class TraceStore {
    */
   readBatch(scope: Scope, request: BatchRequest, limits: BatchLimits): Promise<TraceBatch> {
     return this.read(scope, HINTS.ids, async ({ logs, spans, traces }) => {
-      const { traceIds, ofSessions, withSpansOfSessions } = request;
+      const { traceIds, sessionsOf, withSpansOfSessions } = request;
       const rows = traceIds.length > 0 ? await traces.findBatch(scope, traceIds, limits.maxBytes) : [];
-      const sessionIds = [...new Set(ofSessions(rows))];
+      const sessionIds = [...new Set(sessionsOf(rows))];
       const sessions = await completeSessions(traces, scope, sessionIds, limits);
       const sessionRows = withSpansOfSessions ? [...sessions.values()].flat() : [];
       const ids = [...new Set([...rows, ...sessionRows].map(({ trace_id }) => trace_id))];
@@ -175,7 +175,7 @@ export class TraceStore {
   /** Reads the first traces of a session, by start. The first ones include content, up to `maxBytes` in total. */
   sessionTraces(scope: Scope, sessionId: string, limit: number, maxBytes: number): Promise<TraceRow[]> {
     return this.read(scope, HINTS.again, ({ traces }) =>
-      traces.ofSessions(scope, [sessionId], limit, maxBytes),
+      traces.findBySessions(scope, [sessionId], limit, maxBytes),
     );
   }
 
@@ -240,7 +240,7 @@ async function completeSessions(
 ): Promise<Map<string, TraceRow[]>> {
   const bySession = new Map(sessionIds.map((id) => [id, [] as TraceRow[]]));
   if (sessionIds.length === 0) return bySession;
-  for (const trace of await traces.ofSessions(scope, sessionIds, sessionTraces + 1, bytes)) {
+  for (const trace of await traces.findBySessions(scope, sessionIds, sessionTraces + 1, bytes)) {
     bySession.get(trace.session_id!)!.push(trace);
   }
   const isComplete = (trace: TraceRow): boolean =>
@@ -281,10 +281,10 @@ async function spansOf(
   reading: SpanReading,
 ): Promise<{ spans: TraceSpan[]; incomplete: ReadonlySet<string> }> {
   if (traces.length === 0) return { spans: [], incomplete: new Set() };
-  const spans = await withContent(await repositories.spans.ofTraces(scope, traces, reading));
+  const spans = await withContent(await repositories.spans.findByTraces(scope, traces, reading));
   const lacking = tracesWithoutMessages(spans, traces);
   if (lacking.length === 0) return { spans, incomplete: new Set() };
-  const { events, isComplete } = await repositories.logs.ofTraces(scope, lacking, reading.maxBytes);
+  const { events, isComplete } = await repositories.logs.findByTraces(scope, lacking, reading.maxBytes);
   const incomplete = new Set(isComplete ? [] : lacking.map(({ trace_id }) => trace_id));
   return { spans: withLoggedContent(spans, events), incomplete };
 }

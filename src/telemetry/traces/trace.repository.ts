@@ -151,7 +151,7 @@ export class TraceRepository {
    *
    * @param limit maximum number of traces of each session
    */
-  async ofSessions(
+  async findBySessions(
     { workspaceId }: Scope,
     sessionIds: readonly string[],
     limit: number,

@@ -56,7 +56,7 @@ export interface SpanReading {
 export interface BatchRequest {
   traceIds: readonly string[];
   /** Returns the sessions to read, which may depend on the traces. */
-  ofSessions: (traces: readonly TraceRow[]) => string[];
+  sessionsOf: (traces: readonly TraceRow[]) => string[];
   /** Whether to also read the spans of the sessions' traces. */
   withSpansOfSessions: boolean;
 }

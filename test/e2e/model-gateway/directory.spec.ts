@@ -43,10 +43,10 @@ describe('the directories of the model gateway', () => {
       ],
     });
     expect(models.apiKeyOf(model!.targets[0]!.provider)).toBe('key');
-    expect(models.cached(orgId, 'called')).toHaveLength(1);
+    expect(models.getCached(orgId, 'called')).toHaveLength(1);
     expect(await models.find(orgId, body.model_id as string)).toEqual([model]);
     expect(await models.find(orgId, 'unknown')).toEqual([]);
-    expect(models.cached(orgId, 'unknown')).toBeUndefined();
+    expect(models.getCached(orgId, 'unknown')).toBeUndefined();
     expect(await models.find((await GatewayFixture.create(app)).org.orgId, body.model_id as string)).toEqual(
       [],
     );
@@ -87,7 +87,7 @@ describe('the directories of the model gateway', () => {
     await on.admin.patch(`${KEYS}/${body.key_id}`, { models: null, monthly_budget_usd: 2 });
     expect(await keys.find(account)).toMatchObject({ model_ids: null, monthly_budget_usd: 2 });
     expect(await keys.find('sva_other')).toBeNull();
-    expect([keys.cached('sva_other'), keys.cached('sva_another')]).toEqual([null, undefined]);
+    expect([keys.getCached('sva_other'), keys.getCached('sva_another')]).toEqual([null, undefined]);
   });
 
   it('return the budgets of workspaces, and see changes at once', async () => {
@@ -95,7 +95,7 @@ describe('the directories of the model gateway', () => {
     const { workspaceId } = on.org;
     const path = `/model/v1/budgets/${workspaceId}`;
     expect(await budgets.find(workspaceId)).toBeNull();
-    expect(budgets.cached(workspaceId)).toBeNull();
+    expect(budgets.getCached(workspaceId)).toBeNull();
     await on.admin.put(path, { monthly_budget_usd: 12.5 });
     expect(await budgets.find(workspaceId)).toBe(12.5);
     await on.admin.put(path, { monthly_budget_usd: null });

@@ -11,7 +11,7 @@ import {
   Packagers,
   slugOf,
   type UnpackedFile,
-  within,
+  narrowScope,
 } from '../../../src/resources';
 
 /** A component with its bytes. */
@@ -52,7 +52,7 @@ export class PackagesFixture {
 
   static async of(app: TestApp): Promise<PackagesFixture> {
     const org = await newOrganization(app);
-    const scope = within(org.scope, org.workspaceId);
+    const scope = narrowScope(org.scope, org.workspaceId);
     return new PackagesFixture(app, org, scope, await org.member('editor'), await org.member('admin'));
   }
 

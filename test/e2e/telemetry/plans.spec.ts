@@ -104,7 +104,7 @@ describe('reading among many traces', () => {
   it('reads the first and the last spans of a trace in order, and stops at the limit', async () => {
     for (const fromEnd of [false, true]) {
       const nodes = await expectIndexes(
-        (on) => spans(on).ofTraces(scope, [bigTrace], { limit: 100, maxBytes: 1_000_000, fromEnd }),
+        (on) => spans(on).findByTraces(scope, [bigTrace], { limit: 100, maxBytes: 1_000_000, fromEnd }),
         'spans_today_trace_no_started_at_span_id_idx',
       );
       const [innermost] = nodes.filter((node) => node['Node Type'] === 'Limit').slice(-1);
@@ -128,7 +128,7 @@ describe('reading among many traces', () => {
   it('selects traces by session and by start', async () => {
     const since = new Date('2026-11-20T01:00:00Z');
     const inSession = await expectIndexes(
-      (on) => traces(on).ofSessions(scope, ['ses_7', 'ses_8'], 100, 1_000_000),
+      (on) => traces(on).findBySessions(scope, ['ses_7', 'ses_8'], 100, 1_000_000),
       'traces_by_session',
     );
     const [ofEach] = inSession.filter((node) => node['Node Type'] === 'Limit');

@@ -135,7 +135,7 @@ describe.each(['with', 'without'])('a workspace %s statistics', (statistics) => 
 
   it('finds the messages of a trace by their own index in each partition', async () => {
     const trace = { trace_id: `${'0'.repeat(29)}064`, day: dayOf(0), trace_no: 1, span_count: 1 };
-    const plans = await plansOf((on) => new MessageLogRepository(on).ofTraces(scope, [trace], 1_000_000));
+    const plans = await plansOf((on) => new MessageLogRepository(on).findByTraces(scope, [trace], 1_000_000));
     expect(plans.flat().map((node) => node['Node Type'])).not.toContain('Seq Scan');
     expect(indexesOf(plans.flat())).toEqual(['log_records workspace_id_trace_id_logged_at_log_n_idx1']);
   });

@@ -69,7 +69,7 @@ const ratings = (scope: Scope, { scorerId, version }: RaterSelection, from: Sql)
   SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.score AS common_score, s.label,
          ARRAY[s.scorer_version] AS versions, s.source = 'hosted' AS is_hosted, s.target_kind = 'result' AS is_of_result
   FROM ${from}
-  WHERE s.workspace_id = ${scope.workspaceId} AND s.scorer_id = ${scorerId} ${ofVersion('s', version)}
+  WHERE s.workspace_id = ${scope.workspaceId} AND s.scorer_id = ${scorerId} ${versionFilter('s', version)}
     AND s.source IN ('client', 'hosted') AND s.superseded_at IS NULL
     AND (s.score IS NOT NULL OR s.label IS NOT NULL)`;
 
@@ -82,14 +82,14 @@ const annotations = (scope: Scope, { scorerId, version }: RaterSelection, from: 
   SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.label, s.created_by || ' ' || coalesce(s.author, '') AS annotator,
          s.scorer_version AS version
   FROM ${from}
-  WHERE s.workspace_id = ${scope.workspaceId} AND s.scorer_id = ${scorerId} ${ofVersion('s', version)}
+  WHERE s.workspace_id = ${scope.workspaceId} AND s.scorer_id = ${scorerId} ${versionFilter('s', version)}
     AND s.source = 'human' AND s.superseded_at IS NULL AND s.output_sha256 = (
       SELECT newest.output_sha256 FROM scores newest
-      WHERE newest.workspace_id = ${scope.workspaceId} AND newest.scorer_id = ${scorerId} ${ofVersion('newest', version)}
+      WHERE newest.workspace_id = ${scope.workspaceId} AND newest.scorer_id = ${scorerId} ${versionFilter('newest', version)}
         AND newest.source = 'human' AND newest.superseded_at IS NULL
       ORDER BY newest.score_id DESC LIMIT 1)`;
 
-const ofVersion = (alias: string, version: number | null): Sql =>
+const versionFilter = (alias: string, version: number | null): Sql =>
   version === null ? empty : sql`AND ${raw(alias)}.scorer_version = ${version}`;
 
 /** Selects the units of ratings, newest first, with the number of ratings searched. */
@@ -136,7 +136,7 @@ export class AgreementRepository {
    *
    * @param experimentId excludes the scores of other experiments' results; null excludes none
    */
-  byOthers(
+  findByOthers(
     scope: Scope,
     by: RaterSelection,
     units: readonly Unit[],
@@ -156,7 +156,11 @@ export class AgreementRepository {
    * Returns the annotators' combined rating of each unit, from the newest 100,000 annotations. PostgreSQL combines them,
    * because a unit may have a hundred annotations.
    */
-  async byAnnotators(scope: Scope, by: RaterSelection, units: readonly Unit[]): Promise<LimitedList<Rating>> {
+  async findByAnnotators(
+    scope: Scope,
+    by: RaterSelection,
+    units: readonly Unit[],
+  ): Promise<LimitedList<Rating>> {
     const rows = await this.database.query<
       Omit<Rating, 'score'> & { mean: string | null; is_truncated: boolean }
     >(sql`

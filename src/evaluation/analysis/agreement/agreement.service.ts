@@ -92,7 +92,7 @@ export class AgreementService {
     const base =
       experimentId === null
         ? await this.ratedUnits(scope, sides)
-        : limited(await this.ratings.unitsOf(scope, experimentId));
+        : toLimitedList(await this.ratings.unitsOf(scope, experimentId));
     const [own, other] = await Promise.all(
       sides.map((side) => this.ratingsBy(scope, side, base.items, experimentId)),
     );
@@ -111,9 +111,9 @@ export class AgreementService {
     units: readonly Unit[],
     experimentId: string | null,
   ): Promise<{ ratings: Map<string, Rating>; isTruncated: boolean }> {
-    const others = await this.ratings.byOthers(scope, side, units, experimentId);
+    const others = await this.ratings.findByOthers(scope, side, units, experimentId);
     const { items, isTruncated } = side.isHuman
-      ? await this.ratings.byAnnotators(scope, side, units)
+      ? await this.ratings.findByAnnotators(scope, side, units)
       : { items: [], isTruncated: false };
     const ratings = new Map([...others, ...items].map((rating) => [unitKey(rating), rating]));
     return { ratings, isTruncated };
@@ -156,9 +156,9 @@ export class AgreementService {
 
   private async newest(scope: Scope, side: Side): Promise<LimitedList<Unit>> {
     const others = await this.ratings.newest(scope, side, 'others');
-    if (!side.isHuman) return limited(others.items, others.isTruncated);
+    if (!side.isHuman) return toLimitedList(others.items, others.isTruncated);
     const human = await this.ratings.newest(scope, side, 'people');
-    return limited(mergeNewest(human.items, others.items), human.isTruncated || others.isTruncated);
+    return toLimitedList(mergeNewest(human.items, others.items), human.isTruncated || others.isTruncated);
   }
 }
 
@@ -186,7 +186,7 @@ const distinct = <One extends Unit>(units: readonly One[]): One[] => [
 ];
 
 /** Returns the first `UNITS_MAX` units without repetitions. */
-const limited = (units: readonly Unit[], isTruncated = false): LimitedList<Unit> => ({
+const toLimitedList = (units: readonly Unit[], isTruncated = false): LimitedList<Unit> => ({
   items: distinct(units.slice(0, UNITS_MAX)),
   isTruncated: isTruncated || units.length > UNITS_MAX,
 });

@@ -1,5 +1,5 @@
 import { sumOf } from './numeric';
-import { ofCounts, ofTotals, type ResampledStatistic } from './resampled-statistic';
+import { countsStatistic, totalsStatistic, type ResampledStatistic } from './resampled-statistic';
 
 /** A relative variation below this is due to rounding. */
 const ROUNDING = 1e-12;
@@ -97,7 +97,7 @@ function weightedKappa(
   const ownColumns = new Float64Array(categories);
   const own = sum(sizes, ownRows, ownColumns);
   const left = sumOf(sizes) - 1;
-  return ofCounts(sizes, {
+  return countsStatistic(sizes, {
     steps: steps + cells.length,
     of(counts, units) {
       rows.fill(0);
@@ -105,7 +105,7 @@ function weightedKappa(
       const observed = sum(counts, rows, columns);
       return kappa(observed, units, expected(rows, columns, units));
     },
-    without(group) {
+    leaveOut(group) {
       const [row, column] = [rowOf[group]!, columnOf[group]!];
       ownRows[row]!--;
       ownColumns[column]!--;
@@ -169,14 +169,14 @@ export function nominalAlphaOf(units: readonly (readonly (string | number)[])[])
   const totals = new Float64Array(categories);
   const ownTotals = new Float64Array(categories);
   const own = sum(sizes, ownTotals);
-  return ofCounts(sizes, {
+  return countsStatistic(sizes, {
     steps: present.length + categories,
     of(counts) {
       totals.fill(0);
       const observed = sum(counts, totals);
       return alpha(observed, totals);
     },
-    without(group) {
+    leaveOut(group) {
       add(group, -1, ownTotals);
       const value = alpha(own - disagreements[group]!, ownTotals);
       add(group, 1, ownTotals);
@@ -242,7 +242,7 @@ export function intervalAlphaOf(units: readonly (readonly number[])[]): Resample
     if (isAlike) continue;
     observed[unit] = (2 * values.length * squares[unit]! - 2 * sums[unit]! ** 2) / (values.length - 1);
   }
-  return ofTotals([observed, counts, sums, squares], ([disagreement, count, total, square]) => {
+  return totalsStatistic([observed, counts, sums, squares], ([disagreement, count, total, square]) => {
     const expected = 2 * count! * square! - 2 * total! * total!;
     return expected <= ROUNDING * count! * square! ? NaN : 1 - ((count! - 1) * disagreement!) / expected;
   });

@@ -2,7 +2,7 @@ import { cohensKappaOf, intervalAlphaOf, nominalAlphaOf } from './agreement-coef
 import { bootstrapInterval } from './bootstrap';
 import { permutationsOf, signFlipTest } from './permutation';
 import { seedOf } from './random';
-import { meanOf, ofCounts, type ResampledStatistic } from './resampled-statistic';
+import { meanOf, countsStatistic, type ResampledStatistic } from './resampled-statistic';
 
 const SEED = seedOf('a test');
 const of = (...values: number[]): Float64Array => Float64Array.from(values);
@@ -59,9 +59,9 @@ describe('bootstrapInterval', () => {
           draws++;
           return counts[0]!;
         },
-        without: (group: number) => (group === 0 ? 9 : 10),
+        leaveOut: (group: number) => (group === 0 ? 9 : 10),
       };
-      const resampled = ofCounts(of(10, 10), statistic);
+      const resampled = countsStatistic(of(10, 10), statistic);
       draws = 0;
       bootstrapInterval(resampled, SEED);
       return draws;

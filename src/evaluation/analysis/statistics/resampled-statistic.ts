@@ -29,11 +29,11 @@ export interface CountsStatistic {
   /** The cost of `of`, in draws of single units. */
   steps: number;
   /** Returns the statistic of all units except one of this group. */
-  without(group: number): number;
+  leaveOut(group: number): number;
 }
 
 /** Creates a statistic from a function of counts. @param sizes number of units in each group, at least 1 */
-export function ofCounts(sizes: Float64Array, statistic: CountsStatistic): ResampledStatistic {
+export function countsStatistic(sizes: Float64Array, statistic: CountsStatistic): ResampledStatistic {
   const units = sumOf(sizes);
   const resampler = new Resampler(sizes, units);
   const counts = new Float64Array(sizes.length);
@@ -48,7 +48,7 @@ export function ofCounts(sizes: Float64Array, statistic: CountsStatistic): Resam
     },
     *leaveOneOut() {
       for (let group = 0; group < sizes.length; group++) {
-        yield { value: statistic.without(group), units: sizes[group]! };
+        yield { value: statistic.leaveOut(group), units: sizes[group]! };
       }
     },
   };
@@ -61,7 +61,7 @@ export function ofCounts(sizes: Float64Array, statistic: CountsStatistic): Resam
  * @param columns columns of the same length, with one number per unit
  * @param distribution returns the distribution if it is known without drawing resamples
  */
-export const ofTotals = (
+export const totalsStatistic = (
   columns: readonly Float64Array[],
   statistic: (totals: Float64Array, units: number) => number,
   distribution: () => BootstrapDistribution | null = () => null,
@@ -69,7 +69,7 @@ export const ofTotals = (
 
 /** Returns the arithmetic mean of independent units. */
 export const meanOf = (values: Float64Array): ResampledStatistic =>
-  ofTotals(
+  totalsStatistic(
     [values],
     (totals, units) => totals[0]! / units,
     () => meanDistribution(values),
@@ -82,7 +82,7 @@ export const meanOf = (values: Float64Array): ResampledStatistic =>
 export const clusteredMeanOf = (sums: Float64Array, sizes: Float64Array): ResampledStatistic =>
   sizes.every((size) => size === 1)
     ? meanOf(sums)
-    : ofTotals([sums, sizes], (totals) => totals[0]! / totals[1]!);
+    : totalsStatistic([sums, sizes], (totals) => totals[0]! / totals[1]!);
 
 /** Returns the mean of |a - b|, on the scale of the values. */
 export const meanAbsoluteErrorOf = (a: Float64Array, b: Float64Array): ResampledStatistic =>
@@ -131,7 +131,7 @@ class TotalsStatistic implements ResampledStatistic {
   *leaveOneOut(): Iterable<{ value: number; units: number }> {
     const { resampler, columns, totals } = this.groups;
     for (let group = 0; group < resampler.sizes.length; group++) {
-      for (let i = 0; i < totals.length; i++) totals[i] = this.whole[i]! - columns[i]!.ofGroup[group]!;
+      for (let i = 0; i < totals.length; i++) totals[i] = this.whole[i]! - columns[i]!.groupValues[group]!;
       yield { value: this.statistic(totals, this.units - 1), units: resampler.sizes[group]! };
     }
   }
@@ -160,7 +160,7 @@ function groupsOf(columns: readonly Float64Array[]): Groups {
     const all = own.values === units ? own : numberValues(numbers);
     numbers.set(all.numbers);
     groups = all.values;
-    // every unit is already a group of its own
+    // every unit is already a separate group
     if (groups === units) break;
   }
   const first = new Int32Array(groups);
@@ -171,9 +171,9 @@ function groupsOf(columns: readonly Float64Array[]): Groups {
   }
   const resampler = new Resampler(sizes, units);
   const sampled = columns.map((column) => {
-    const ofGroup = new Float64Array(groups);
-    for (let group = 0; group < groups; group++) ofGroup[group] = column[first[group]!]!;
-    return resampler.column(ofGroup);
+    const groupValues = new Float64Array(groups);
+    for (let group = 0; group < groups; group++) groupValues[group] = column[first[group]!]!;
+    return resampler.column(groupValues);
   });
   return { resampler, columns: sampled, totals: new Float64Array(columns.length) };
 }

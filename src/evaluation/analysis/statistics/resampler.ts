@@ -5,7 +5,7 @@ const TOGETHER_FROM = 32;
 /** One random byte draws a unit of a block. */
 const BLOCK_MAX = 256;
 /** Units drawn per fill of random words. */
-const AT_ONCE = 4 * BLOCK_MAX;
+const UNITS_PER_FILL = 4 * BLOCK_MAX;
 /** The measured cost of a binomial draw, in draws of single units. */
 const BINOMIAL_COST = 32;
 
@@ -58,7 +58,7 @@ export class Resampler {
     const { single } = this;
     this.draw(random, (block, drawn) => {
       if (block.group >= 0) counts[block.group]! += drawn;
-      else this.within(random, block, drawn, (unit) => counts[single[unit]!]!++);
+      else this.drawUnits(random, block, drawn, (unit) => counts[single[unit]!]!++);
     });
   }
 
@@ -68,12 +68,12 @@ export class Resampler {
     const { words } = this;
     this.draw(random, ({ size, offset, group }, drawn) => {
       if (group >= 0) {
-        for (let i = 0; i < columns.length; i++) totals[i]! += drawn * columns[i]!.ofGroup[group]!;
+        for (let i = 0; i < columns.length; i++) totals[i]! += drawn * columns[i]!.groupValues[group]!;
         return;
       }
       const mask = size - 1;
-      for (let left = drawn; left > 0; left -= AT_ONCE) {
-        const now = left < AT_ONCE ? left : AT_ONCE;
+      for (let left = drawn; left > 0; left -= UNITS_PER_FILL) {
+        const now = left < UNITS_PER_FILL ? left : UNITS_PER_FILL;
         random.fill(words, (now + 3) >> 2);
         for (let i = 0; i < columns.length; i++) {
           totals[i]! += blockSum(columns[i]!.single, offset, mask, words, now);
@@ -86,7 +86,7 @@ export class Resampler {
    * Returns the sum of one column over each of many new samples. Goes block by block, and draws two units at once from a
    * table of the sums of pairs: 999 samples of 10,000 distinct units take 40 ms, and 60 to 90 ms one by one.
    */
-  drawSums(random: Xoshiro128, { ofGroup, single }: SampledColumn, samples: number): Float64Array {
+  drawSums(random: Xoshiro128, { groupValues, single }: SampledColumn, samples: number): Float64Array {
     const sums = new Float64Array(samples);
     const left = new Int32Array(samples).fill(this.total);
     const pairs = new Float64Array(BLOCK_MAX * BLOCK_MAX);
@@ -95,7 +95,7 @@ export class Resampler {
       const share = size / units;
       units -= size;
       if (group >= 0) {
-        addTogether(random, sums, { left, share, value: ofGroup[group]! });
+        addTogether(random, sums, { left, share, value: groupValues[group]! });
       } else {
         addInPairs(random, sums, { left, share, values: single.subarray(offset, offset + size), pairs });
       }
@@ -103,12 +103,12 @@ export class Resampler {
     return sums;
   }
 
-  /** Prepares a column for drawing. @param ofGroup one value per group */
-  column(ofGroup: Float64Array): SampledColumn {
+  /** Prepares a column for drawing. @param groupValues one value per group */
+  column(groupValues: Float64Array): SampledColumn {
     // a loop is faster than `Float64Array.from` with a function
     const single = new Float64Array(this.single.length);
-    for (let i = 0; i < single.length; i++) single[i] = ofGroup[this.single[i]!]!;
-    return { ofGroup, single };
+    for (let i = 0; i < single.length; i++) single[i] = groupValues[this.single[i]!]!;
+    return { groupValues, single };
   }
 
   /** Draws the number of a new sample's units in each block. */
@@ -124,15 +124,15 @@ export class Resampler {
     }
   }
 
-  private within(
+  private drawUnits(
     random: Xoshiro128,
     { size, offset }: Block,
     drawn: number,
     take: (unit: number) => void,
   ): void {
     const { words } = this;
-    for (let left = drawn; left > 0; left -= AT_ONCE) {
-      const now = left < AT_ONCE ? left : AT_ONCE;
+    for (let left = drawn; left > 0; left -= UNITS_PER_FILL) {
+      const now = left < UNITS_PER_FILL ? left : UNITS_PER_FILL;
       random.fill(words, (now + 3) >> 2);
       for (let i = 0; i < now; i++) take(offset + ((words[i >> 2]! >>> ((i & 3) * 8)) & (size - 1)));
     }
@@ -140,7 +140,7 @@ export class Resampler {
 }
 
 export interface SampledColumn {
-  ofGroup: Float64Array;
+  groupValues: Float64Array;
   /** The same values for each unit drawn singly. */
   single: Float64Array;
 }
@@ -198,8 +198,8 @@ function addInPairs(
     const drawn = drawBinomial(random, left[sample]!, share);
     left[sample]! -= drawn;
     let sum = 0;
-    for (let more = drawn; more > 0; more -= AT_ONCE) {
-      const now = more < AT_ONCE ? more : AT_ONCE;
+    for (let more = drawn; more > 0; more -= UNITS_PER_FILL) {
+      const now = more < UNITS_PER_FILL ? more : UNITS_PER_FILL;
       const whole = now >> 2;
       random.fill(words, (now + 3) >> 2);
       for (let i = 0; i < whole; i++) {

@@ -2,7 +2,7 @@ import { bootstrapInterval } from './bootstrap';
 import { sumOf } from './numeric';
 import { signFlipTest } from './permutation';
 import { seedOf, Xoshiro128 } from './random';
-import { meanOf, ofTotals } from './resampled-statistic';
+import { meanOf, totalsStatistic } from './resampled-statistic';
 import { meanDistribution, signFlipTail } from './saddlepoint';
 
 const SEED = seedOf('a test');
@@ -71,7 +71,7 @@ describe('meanDistribution', () => {
 
   it('approximates the acceleration and the interval of drawn resamples', () => {
     const values = spread(1_500).map((one) => one ** 3);
-    const drawn = ofTotals([values], ([sum], units) => sum! / units);
+    const drawn = totalsStatistic([values], ([sum], units) => sum! / units);
     expect(drawn.distribution!()).toBeNull();
     const standardError = Math.sqrt(values.reduce((sum, one) => sum + (one - drawn.estimate) ** 2, 0)) / 1_500;
     const interval = bootstrapInterval(meanOf(values), SEED)!;

@@ -9,7 +9,7 @@ import {
 } from './agreement-coefficients';
 import { signFlipTest } from './permutation';
 import { seedOf } from './random';
-import { clusteredMeanOf, meanAbsoluteErrorOf, meanOf, ofTotals } from './resampled-statistic';
+import { clusteredMeanOf, meanAbsoluteErrorOf, meanOf, totalsStatistic } from './resampled-statistic';
 
 const SEED = seedOf('a test');
 const times = (count: number, value: number): number[] => new Array<number>(count).fill(value);
@@ -41,7 +41,7 @@ describe('bootstrapInterval', () => {
 
   it('matches scipy for a variance on the spatial data', () => {
     const values = of(SPATIAL);
-    const variance = ofTotals(
+    const variance = totalsStatistic(
       [values, values.map((value) => value * value)],
       ([sum, squares], units) => squares! / units - (sum! / units) ** 2,
     );

@@ -90,10 +90,10 @@ export class DatasetPackager implements Packager {
       if (version_ordinal !== null && version_ordinal !== revision) return null;
       const csv =
         latest_version === null ? null : await this.versions.find(scope, dataset_id, latest_version, tx);
-      return this.pinned({ dataset, csv, hasRecords: true }, wholeId, revision);
+      return this.toPinned({ dataset, csv, hasRecords: true }, wholeId, revision);
     }
     const csv = await this.findCsv(tx, scope, reference);
-    return csv && this.pinned({ dataset, csv, hasRecords: false }, csv.version_id, csv.version);
+    return csv && this.toPinned({ dataset, csv, hasRecords: false }, csv.version_id, csv.version);
   }
 
   /** Returns the files of a package. Errors: 422 for more records than a package can hold. */
@@ -157,7 +157,7 @@ export class DatasetPackager implements Packager {
     return csv && (ordinal ?? csv.version) === csv.version ? csv : null;
   }
 
-  private pinned(content: PinnedDataset, versionId: string, ordinal: number): PinnedArtifact {
+  private toPinned(content: PinnedDataset, versionId: string, ordinal: number): PinnedArtifact {
     const { dataset_id, name, acquired_from } = content.dataset;
     return {
       kind: this.kind,

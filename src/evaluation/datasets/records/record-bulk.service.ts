@@ -12,7 +12,7 @@ import {
   checkWorkspaceOfCreate,
   failedItem,
   repeatedItem,
-  withinItems,
+  toItemProblem,
 } from '../../../resources';
 import { contentOf, newRow, nextRow, type RecordContent, sameContent } from './record-content';
 import {
@@ -78,8 +78,8 @@ export class RecordBulkService {
   ): Promise<BulkRecordItemDto[]> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     const checked = await checkItems(dto.items, (item) => contentOf(validateBody(RecordFieldsDto, item)));
-    const contents = checked.map((one, index) => (one instanceof Problem ? withinItems(one, index) : one));
-    return this.write(scope, datasetId, { dto, contents, place: withinItems }, signal);
+    const contents = checked.map((one, index) => (one instanceof Problem ? toItemProblem(one, index) : one));
+    return this.write(scope, datasetId, { dto, contents, place: toItemProblem }, signal);
   }
 
   /**

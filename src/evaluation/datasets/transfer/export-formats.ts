@@ -85,12 +85,13 @@ const QUOTE = 34;
 function* quotedPieces(cell: string): Generator<Buffer> {
   const bytes = Buffer.from(cell);
   yield Buffer.from('"');
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield doubled(bytes.subarray(at, at + PIECE_BYTES));
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES)
+    yield escapeQuotes(bytes.subarray(at, at + PIECE_BYTES));
   yield Buffer.from('"');
 }
 
 /** Returns text with its quotes doubled. */
-function doubled(bytes: Buffer): Buffer {
+function escapeQuotes(bytes: Buffer): Buffer {
   const result = Buffer.allocUnsafe(2 * bytes.length);
   let length = 0;
   for (const byte of bytes) {

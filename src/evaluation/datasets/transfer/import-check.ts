@@ -66,7 +66,7 @@ function readLine({ line, value, fault }: ImportLine): ReadLine {
   if (fault) return { line, content: null, fault };
   const content = checkItem(() => contentOf(validateBody(RecordFieldsDto, value, '', 'ignore')));
   return content instanceof Problem
-    ? { line, content: null, fault: content.within(pointerOf(line)) }
+    ? { line, content: null, fault: content.withPointerPrefix(pointerOf(line)) }
     : { line, content, fault: null };
 }
 

@@ -54,7 +54,7 @@ export class ImportSources {
     signal: AbortSignal,
   ): Promise<ImportRequest> {
     const media = mediaTypeOf({ headers: { 'content-type': body.contentType } });
-    if (media === JSON_MEDIA) return this.ofVersion(scope, datasetId, body.file, query, signal);
+    if (media === JSON_MEDIA) return this.readVersionImport(scope, datasetId, body.file, query, signal);
     if (query.workspace_id !== undefined && query.workspace_id !== scope.workspaceId) {
       throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
     }
@@ -91,7 +91,7 @@ export class ImportSources {
     );
   }
 
-  private async ofVersion(
+  private async readVersionImport(
     scope: Scope,
     datasetId: string,
     body: SpooledFile,

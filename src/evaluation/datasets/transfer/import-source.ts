@@ -130,6 +130,6 @@ function tooManyBlank(line: number): Problem {
 
 /** Returns the problem of a line. Replaces the mention of the body in the parser's message with the line. */
 function faultOf({ pointer, detail }: JsonInputError, line: number): Problem {
-  const ofLine = detail.replace(/^The body/, 'The line').replace(/ at line \d+, column/, ' at column');
-  return problem.invalidFields([{ pointer: pointerOf(line, pointer), detail: ofLine }]);
+  const lineDetail = detail.replace(/^The body/, 'The line').replace(/ at line \d+, column/, ' at column');
+  return problem.invalidFields([{ pointer: pointerOf(line, pointer), detail: lineDetail }]);
 }

@@ -65,7 +65,7 @@ export class DatasetContent {
    *
    * @param rows row numbers, ascending
    */
-  async ofRows(
+  async readRows(
     on: SqlExecutor,
     scope: Scope,
     version: DatasetVersionRow,

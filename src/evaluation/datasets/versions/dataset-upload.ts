@@ -37,9 +37,9 @@ export interface CsvUpload {
   file: SpooledFile;
   options: CsvOptions;
   /** Returns the 400 for a fault in the file. */
-  ofFile: (detail: string) => Problem;
+  fileProblem: (detail: string) => Problem;
   /** Returns the 400 for a fault in the options. @param pointer into the options, as in `LayoutFault` */
-  ofOptions: (pointer: string, detail: string) => Problem;
+  optionsProblem: (pointer: string, detail: string) => Problem;
 }
 
 /** Parses and validates a version that is sent as JSON. */
@@ -72,15 +72,15 @@ function readText(scope: Scope, { file }: SpooledRequest, query: CsvTextOptionsD
   if (workspace_id !== undefined && workspace_id !== scope.workspaceId) {
     throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
   }
-  const ofOptions = (pointer: string, detail: string): Problem => {
+  const optionsProblem = (pointer: string, detail: string): Problem => {
     const [, parameter = '', ...within] = pointer.split('/');
     return problem.invalidQuery(parameter, within.length > 0 ? `/${within.join('/')} ${detail}` : detail);
   };
   return {
     file,
-    options: optionsOf({ case_id_column, mapping: mappingOf(mapping, ofOptions) }),
-    ofFile: (detail) => ofMember('', detail),
-    ofOptions,
+    options: optionsOf({ case_id_column, mapping: mappingOf(mapping, optionsProblem) }),
+    fileProblem: (detail) => memberProblem('', detail),
+    optionsProblem,
   };
 }
 
@@ -95,9 +95,9 @@ async function readForm(scope: Scope, request: SpooledRequest): Promise<CsvUploa
   if (workspace_id !== undefined) checkWorkspaceOfCreate(scope, workspace_id);
   return {
     file,
-    options: optionsOf({ case_id_column, mapping: mappingOf(mapping, ofMember) }),
-    ofFile: (detail) => ofMember('/file', detail),
-    ofOptions: ofMember,
+    options: optionsOf({ case_id_column, mapping: mappingOf(mapping, memberProblem) }),
+    fileProblem: (detail) => memberProblem('/file', detail),
+    optionsProblem: memberProblem,
   };
 }
 
@@ -118,24 +118,25 @@ async function readJson(
   return {
     file,
     options: optionsOf(dto),
-    ofFile: (detail) => ofMember('/content', detail),
-    ofOptions: ofMember,
+    fileProblem: (detail) => memberProblem('/content', detail),
+    optionsProblem: memberProblem,
   };
 }
 
-type OfOptions = CsvUpload['ofOptions'];
+type ToOptionsProblem = CsvUpload['optionsProblem'];
 
-const ofMember = (pointer: string, detail: string): Problem => problem.invalidFields([{ pointer, detail }]);
+const memberProblem = (pointer: string, detail: string): Problem =>
+  problem.invalidFields([{ pointer, detail }]);
 
 /** Parses a mapping that was sent as text. */
-function mappingOf(text: string | undefined, problemOf: OfOptions): CsvMappingDto | null {
+function mappingOf(text: string | undefined, problemOf: ToOptionsProblem): CsvMappingDto | null {
   if (text === undefined) return null;
   let value: unknown;
   try {
     value = parseJson(Buffer.from(text));
   } catch (error) {
     if (!(error instanceof JsonInputError)) throw error;
-    throw problemOf(`/mapping${error.pointer}`, ofText(error.detail));
+    throw problemOf(`/mapping${error.pointer}`, detailOfText(error.detail));
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw problemOf('/mapping', 'must be a JSON object');
@@ -150,7 +151,7 @@ function mappingOf(text: string | undefined, problemOf: OfOptions): CsvMappingDt
 }
 
 /** Removes the mention of the body from a parser's message, because the text is a form field or a parameter. */
-const ofText = (detail: string): string =>
+const detailOfText = (detail: string): string =>
   detail.startsWith('The body')
     ? `must be JSON: ${detail.replace('The body is not JSON: ', '').replace('The body', 'it')}`
     : detail;

@@ -202,8 +202,8 @@ async function readContent(upload: CsvUpload, caseBytes: number): Promise<CsvCon
   try {
     return await readCsv(upload.file, upload.options, caseBytes);
   } catch (error) {
-    if (error instanceof CsvFault) throw upload.ofFile(`line ${error.line} ${error.detail}`);
-    if (error instanceof LayoutFault) throw upload.ofOptions(error.pointer, error.detail);
+    if (error instanceof CsvFault) throw upload.fileProblem(`line ${error.line} ${error.detail}`);
+    if (error instanceof LayoutFault) throw upload.optionsProblem(error.pointer, error.detail);
     throw error;
   }
 }

@@ -116,8 +116,8 @@ export class CaseRules {
     );
     if (rows.size === 0) return new Map();
     const version = await this.versions.find(scope, dataset_id!, dataset_version!, tx);
-    const inOrder = [...rows].sort((a, b) => a - b);
-    const cases = await this.content.ofRows(tx, scope, version!, inOrder, CSV_BYTES_MAX);
+    const sortedRows = [...rows].sort((a, b) => a - b);
+    const cases = await this.content.readRows(tx, scope, version!, sortedRows, CSV_BYTES_MAX);
     return new Map(cases.map((one) => [one.row, one]));
   }
 }

@@ -92,8 +92,8 @@ export class ResultListRepository {
         return counted.page.total;
       };
       return sort.by === 'score'
-        ? this.byScore(on, scope, experimentId, { conditions, sort, query, total })
-        : this.byDuration(on, scope, experimentId, { conditions, query, total });
+        ? this.listByScore(on, scope, experimentId, { conditions, sort, query, total })
+        : this.listByDuration(on, scope, experimentId, { conditions, query, total });
     });
   }
 
@@ -151,7 +151,7 @@ export class ResultListRepository {
   }
 
   /** Reads the results with a score in the order of an index over scores, and then those without. */
-  private byScore(
+  private listByScore(
     on: SqlExecutor,
     scope: Scope,
     experimentId: string,
@@ -189,7 +189,7 @@ export class ResultListRepository {
   }
 
   /** Reads the results with a duration in the order of an index over durations, and then those without. */
-  private byDuration(
+  private listByDuration(
     on: SqlExecutor,
     scope: Scope,
     experimentId: string,

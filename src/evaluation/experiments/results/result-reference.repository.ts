@@ -55,13 +55,13 @@ export class ResultReferenceRepository {
    * Returns the newest results of an experiment in a range, optionally only those of some traces. Reads in the order of the
    * key, because without statistics the planner would sort all results.
    */
-  ofExperiment(
+  newestOfExperiment(
     scope: Scope,
     experimentId: string,
     limit: number,
     { traceIds, ...range }: ResultRange & { traceIds?: readonly string[] | undefined } = {},
   ): Promise<ExperimentResult[]> {
-    const from = ofExperiment(scope, experimentId, traceIds, range);
+    const from = resultsOf(scope, experimentId, traceIds, range);
     return this.database.transaction(async (tx) => {
       if (!traceIds) await followIndexes(tx);
       return tx.query<ExperimentResult>(
@@ -73,7 +73,7 @@ export class ResultReferenceRepository {
   /** Counts the results of an experiment, optionally only those of some traces. */
   async countOfExperiment(scope: Scope, experimentId: string, traceIds?: readonly string[]): Promise<number> {
     const [row] = await this.database.query<{ count: number }>(
-      sql`SELECT count(*) AS count FROM ${ofExperiment(scope, experimentId, traceIds)}`,
+      sql`SELECT count(*) AS count FROM ${resultsOf(scope, experimentId, traceIds)}`,
     );
     return row!.count;
   }
@@ -148,7 +148,7 @@ export class ResultReferenceRepository {
 }
 
 /** Selects the results of an experiment. With `traceIds`, results are looked up by their trace (LATERAL, OFFSET 0). */
-function ofExperiment(
+function resultsOf(
   scope: Scope,
   experimentId: string,
   traceIds: readonly string[] | undefined,

@@ -85,7 +85,7 @@ export class ResultRepository {
    * This is the hot path of the service: one statement for up to 100 rows. One JSON parameter was as fast for PostgreSQL
    * as `unnest` of arrays or a list of VALUES, and the cheapest to build. Rows are sorted by `case_id`, because two requests
    * that write the same cases in different orders would deadlock. `is_scored` reads a table of the scores, because a
-   * statement of its own would cost a sixth of the throughput.
+   * separate statement would cost a sixth of the throughput.
    */
   writeMany(
     tx: Tx,
@@ -140,7 +140,7 @@ export class ResultRepository {
   }
 
   /** Returns an experiment's results by their `case_id`, up to the one that reaches `maxBytes`. */
-  async ofCases(
+  async findByCases(
     tx: Tx,
     scope: Scope,
     experimentId: string,

@@ -17,7 +17,7 @@ import { isDataError, Problem, problem } from '#platform/problem';
 import type { ExperimentState } from '../experiments/experiment.entity';
 import { ExperimentRepository } from '../experiments/experiment.repository';
 import { checkRunning } from '../experiments/experiment.service';
-import { checkItems, checkWorkspaceOfCreate, failedItem, withinItems } from '../../../resources';
+import { checkItems, checkWorkspaceOfCreate, failedItem, toItemProblem } from '../../../resources';
 import { CaseRules, checkScorers } from './case-rules';
 import {
   type BulkResultItemDto,
@@ -148,7 +148,7 @@ export class ResultService {
       );
       return [
         written,
-        await this.results.ofCases(tx, scope, experimentId, cases, SKIPPED_BYTES_MAX),
+        await this.results.findByCases(tx, scope, experimentId, cases, SKIPPED_BYTES_MAX),
       ] as const;
     });
     return results.map((result, index) => {
@@ -175,7 +175,7 @@ export class ResultService {
     const outcomes = await this.database.transaction((tx) => this.write(tx, scope, experimentId, dto, items));
     return outcomes.map((outcome, index) =>
       outcome instanceof Problem
-        ? failedItem(index, withinItems(outcome, index))
+        ? failedItem(index, toItemProblem(outcome, index))
         : {
             index,
             status_code: outcome.status,
@@ -264,7 +264,7 @@ export class ResultService {
     if (results.length === 0) return planned as Problem[];
     const written = await this.store(tx, scope, experimentId, results, onConflict);
     const rest = results.flatMap(({ row }) => (written.has(row.case_id) ? [] : row.case_id));
-    const outcomeOfRest = await this.existing(tx, scope, experimentId, rest, onConflict);
+    const outcomeOfRest = await this.readExisting(tx, scope, experimentId, rest, onConflict);
     return planned.map((one) =>
       one instanceof Problem ? one : (written.get(one.row.case_id) ?? outcomeOfRest(one.row.case_id)),
     );
@@ -319,7 +319,7 @@ export class ResultService {
   }
 
   /** Returns the outcome of each case that already has a result and was not replaced. */
-  private async existing(
+  private async readExisting(
     tx: Tx,
     scope: Scope,
     experimentId: string,
@@ -330,7 +330,7 @@ export class ResultService {
       const ids = await this.results.idsOfCases(tx, scope, experimentId, caseIds);
       return (caseId) => caseTaken(ids.get(caseId));
     }
-    const rows = await this.results.ofCases(tx, scope, experimentId, caseIds, SKIPPED_BYTES_MAX);
+    const rows = await this.results.findByCases(tx, scope, experimentId, caseIds, SKIPPED_BYTES_MAX);
     return (caseId) => {
       const row = rows.get(caseId);
       return row ? { status: 200, row } : skippedTooLarge();

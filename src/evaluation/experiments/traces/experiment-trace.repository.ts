@@ -77,7 +77,7 @@ export class ExperimentTraceRepository {
    * Returns the traces that an experiment's results reference, with these labels, as a JSON list of
    * `{"trace_id", "case_id": [], "tag": []}`. Labels are those of the newest result that references the trace.
    */
-  async labelled(scope: Scope, experimentId: string, labels: readonly TraceLabel[]): Promise<RawJson> {
+  async readLabels(scope: Scope, experimentId: string, labels: readonly TraceLabel[]): Promise<RawJson> {
     const columns = raw(labels.map((label) => LABEL_COLUMNS[label]).join(''));
     const [row] = await this.database.query<{ traces: RawJson }>(
       sql`SELECT coalesce(json_agg(n), '[]') AS traces FROM (

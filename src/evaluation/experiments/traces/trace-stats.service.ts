@@ -33,7 +33,7 @@ export class TraceStatsService {
     checkStatsValues(dto);
     const fields = new Set([...query.groupBy, ...query.filters.map(({ field }) => field)]);
     const labels = TRACE_LABELS.filter((label) => fields.has(label));
-    const among = { labels, traces: await this.references.labelled(scope, experimentId, labels) };
+    const among = { labels, traces: await this.references.readLabels(scope, experimentId, labels) };
     const { rows, isTruncated, tracesFound } = await this.store
       .withSignal(signal)
       .stats(scope, { ...query, among });

@@ -15,9 +15,10 @@ const REFUSAL_MAX = 300;
 const WARNINGS_MS = 60_000;
 
 /** A judge's answer to a request, or its refusal. */
-export type Reply = { value: unknown } | Refused;
+export type Reply = { value: unknown } | RefusedReply;
 
-interface Refused {
+/** The reply to a refused request. */
+interface RefusedReply {
   refusal: Refusal;
   /** The message for the scorer's author. */
   error: string;
@@ -89,15 +90,15 @@ export class JudgeEndpoint {
       if (failures >= FAILURES_MAX) {
         throw new JudgeFailure(`The judge ${outcome.failure}. Gave up after ${attempt} attempts.`);
       }
-      if (wait >= call.msLeft()) {
+      if (wait >= call.remainingMs()) {
         throw new JudgeFailure(`The judge ${outcome.failure}. There was no time left for a retry.`);
       }
       await call.lendSlot((signal) => pause(wait, signal));
     }
   }
 
-  private handleRefusal({ status, text }: { status: number; text: string }): Refused {
-    const reply = toRefused(this.backend, status, readRefusal(text));
+  private handleRefusal({ status, text }: { status: number; text: string }): RefusedReply {
+    const reply = replyOfRefusal(this.backend, status, readRefusal(text));
     if (!reply.isRequestFault) this.warn(`refused a request with ${status}`);
     return reply;
   }
@@ -137,7 +138,7 @@ function kindOf(outcome: AttemptOutcome): RequestOutcome {
 /** The settings with the API keys of the judges. */
 const API_KEYS: Record<JudgeBackendName, string> = { llm: 'JUDGE_API_KEY', classifier: 'CLASSIFIER_API_KEY' };
 
-function toRefused(backend: JudgeBackendName, status: number, refusal: Refusal): Refused {
+function replyOfRefusal(backend: JudgeBackendName, status: number, refusal: Refusal): RefusedReply {
   if (status === 401 || status === 403) {
     const error = `The judge rejected the API key of this service (${status}). Ask the operator to check ${API_KEYS[backend]}.`;
     return { refusal, error, isRequestFault: false };

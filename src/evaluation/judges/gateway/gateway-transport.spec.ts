@@ -47,7 +47,7 @@ describe('GatewayTransport', () => {
     ['a refused request', problem.invalidRequest('no'), { status: 400 }],
     [
       'a spent budget, which is not retried',
-      problem.rateLimited('spent', 9).extended({ error_code: 'insufficient_quota' }),
+      problem.rateLimited('spent', 9).withMembers({ error_code: 'insufficient_quota' }),
       { status: 402 },
     ],
     [

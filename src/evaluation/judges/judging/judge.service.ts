@@ -103,7 +103,7 @@ export class JudgeService {
     const call: JudgeCall = {
       owner,
       signal: either.signal,
-      msLeft: () => deadline.left(),
+      remainingMs: () => deadline.remainingMs(),
       lendSlot: (waiting) => lendSlot(either.signal, waiting),
       queue: (waiting) => deadline.pausedFor(() => lendSlot(either.signal, waiting)),
       hasStarted: false,
@@ -200,13 +200,13 @@ class TargetDeadline {
   }
 
   /** Returns the time left, in ms. */
-  left(): number {
+  remainingMs(): number {
     return this.timer ? this.leftMs - (performance.now() - this.runsSince) : this.leftMs;
   }
 
   /** Stops the clock during `waiting`. */
   async pausedFor<Result>(waiting: () => Promise<Result>): Promise<Result> {
-    this.leftMs = this.left();
+    this.leftMs = this.remainingMs();
     this.end();
     try {
       return await waiting();

@@ -29,7 +29,7 @@ export interface Verdict {
  * agree. A number has no confidence.
  */
 export function verdictOf(output: Output, judgements: readonly Judgement[]): Verdict {
-  const value = combined(output, judgements);
+  const value = combine(output, judgements);
   const score = scoreOf(output, value, judgements);
   const probabilities = meanProbabilities(judgements);
   const agreeing = judgements.filter((one) => isSame(valueOf(output, one), value));
@@ -65,21 +65,21 @@ const isRecord = (value: Combined): value is Record<string, Value> => typeof val
 
 const isVoted = ({ type }: Output): boolean => type === 'choice' || type === 'boolean';
 
-function combined(output: Output, judgements: readonly Judgement[]): Combined {
+function combine(output: Output, judgements: readonly Judgement[]): Combined {
   if (output.type !== 'questions') {
-    return combinedOne(
+    return combineValues(
       output,
       judgements.map((one) => valueOf(output, one) as Value),
     );
   }
   const answers = output.questions.map(({ key, output: own }) => {
     const values = judgements.map((one) => one.answers![key]!);
-    return [key, combinedOne(own, values)] as const;
+    return [key, combineValues(own, values)] as const;
   });
   return Object.fromEntries(answers);
 }
 
-function combinedOne(output: SingleOutput, values: readonly Value[]): Value {
+function combineValues(output: SingleOutput, values: readonly Value[]): Value {
   if (output.type === 'numeric') return meanOf(values as number[]);
   const order: Value[] = output.type === 'choice' ? output.choices.map(({ value }) => value) : [true, false];
   const votes = (of: Value): number => values.filter((value) => value === of).length;

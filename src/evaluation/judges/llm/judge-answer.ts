@@ -54,7 +54,7 @@ export class UnreadableAnswer extends Error {}
  * @throws UnreadableAnswer for an answer of another form, out of bounds or with an unknown choice
  */
 export function readAnswerText(output: Output, text: string): ReadAnswer {
-  const value = parsed(withoutWrapping(text));
+  const value = parse(withoutWrapping(text));
   if (!isJsonObject(value)) throw new UnreadableAnswer('it is not a JSON object');
   const member = memberOf(output);
   try {
@@ -81,7 +81,7 @@ function withoutThoughts(text: string): string {
   return end < 0 ? text : text.slice(end + '</think>'.length).trim();
 }
 
-function parsed(text: string): unknown {
+function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

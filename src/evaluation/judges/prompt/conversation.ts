@@ -9,7 +9,7 @@ type JsonObject = Record<string, unknown>;
 /** A trace as a scorer sees it. All members may be missing. */
 export interface ConversationTrace {
   trace_id?: unknown;
-  /** Of the root span, like `output`. */
+  /** The input of the root span. `output` is its output. */
   input?: unknown;
   output?: unknown;
   spans?: unknown;
@@ -46,7 +46,7 @@ export class Conversation {
     const root = rootExchange(trace, spans);
     const rootCounts: Counts = new Map();
     turn.addInput(root.input, rootCounts);
-    for (const { isOutput, messages, counts } of inOrder(exchangesOf(spans))) {
+    for (const { isOutput, messages, counts } of orderExchanges(exchangesOf(spans))) {
       if (isOutput) turn.addOutput(messages, counts);
       else turn.addInput(messages, counts);
     }
@@ -170,7 +170,7 @@ function exchangesOf(spans: readonly JsonObject[]): Exchange[] {
 }
 
 /** Orders inputs by the start of their spans, and outputs by the end. */
-function inOrder(
+function orderExchanges(
   exchanges: readonly Exchange[],
 ): { isOutput: boolean; messages: SessionMessage[]; counts: Counts }[] {
   return exchanges

@@ -17,8 +17,8 @@ const DATA_MIN = 2 * CUT_MARK_BYTES;
  * @throws PromptError if the prompt leaves too few bytes for the data, or the template is invalid (older releases accepted some)
  */
 export function judgePrompt(template: string, subject: ScoringSubject, maxBytes: number): PromptPiece[] {
-  const pieces = expandPrompt(parsed(template), subject, Math.max(0, maxBytes));
-  const sizeOf = memoized((text) => Buffer.byteLength(text));
+  const pieces = expandPrompt(parse(template), subject, Math.max(0, maxBytes));
+  const sizeOf = memoize((text) => Buffer.byteLength(text));
   const sizes = pieces.flatMap((piece) => ('data' in piece ? sizeOf(piece.data) : []));
   const templateBytes = pieces.reduce(
     (sum, piece) => sum + ('text' in piece ? Buffer.byteLength(piece.text) : 0),
@@ -28,12 +28,12 @@ export function judgePrompt(template: string, subject: ScoringSubject, maxBytes:
   if (templateBytes > maxBytes || share < DATA_MIN) {
     throw new PromptError('The prompt is too long: it leaves no tokens for the data.');
   }
-  const cut = memoized((text) => cutMiddle(text, share));
+  const cut = memoize((text) => cutMiddle(text, share));
   return pieces.map((piece) => ('data' in piece ? { data: cut(piece.data) } : piece));
 }
 
 /** Caches the result of `work` per text, because a prompt may contain the same long text a thousand times. */
-function memoized<Result>(work: (text: string) => Result): (text: string) => Result {
+function memoize<Result>(work: (text: string) => Result): (text: string) => Result {
   const cache = new Map<string, Result>();
   return (text) => {
     if (!cache.has(text)) cache.set(text, work(text));
@@ -41,7 +41,7 @@ function memoized<Result>(work: (text: string) => Result): (text: string) => Res
   };
 }
 
-function parsed(template: string): ReturnType<typeof parsePrompt> {
+function parse(template: string): ReturnType<typeof parsePrompt> {
   try {
     return parsePrompt(template);
   } catch (error) {

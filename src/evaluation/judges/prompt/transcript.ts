@@ -42,8 +42,8 @@ export function sessionTranscript(session: JsonObject, target?: unknown): string
   const entries = [
     ...turns.flatMap((turn) => {
       if (lastTurnOf.get(turn.traceId) !== turn) return turn.entries.flat();
-      const ofTrace = turns.filter(({ traceId }) => traceId === turn.traceId);
-      return withCalls(turn, ofTrace, spansOf.get(turn.traceId));
+      const traceTurns = turns.filter(({ traceId }) => traceId === turn.traceId);
+      return withCalls(turn, traceTurns, spansOf.get(turn.traceId));
     }),
     ...tracesWithoutMessages.flatMap(({ trace_id }) => callsOf(spansOf.get(trace_id))),
   ];
@@ -89,13 +89,13 @@ function turnsOf(messages: readonly SessionMessage[], names: ToolNames): Turn[] 
  * Inserts the tool calls that only the spans of a trace have, before the answer of its last turn. If the messages have a
  * result of a tool that no span names, they are assumed to have the results of all tools.
  */
-function withCalls({ isAnswered, entries }: Turn, ofTrace: readonly Turn[], spans: unknown): Entry[] {
+function withCalls({ isAnswered, entries }: Turn, traceTurns: readonly Turn[], spans: unknown): Entry[] {
   const called = callsOf(spans);
-  const ofSpans = new Set(called.map(({ tool }) => tool));
-  const named = ofTrace.flatMap((turn) => turn.entries.flat()).filter(({ tool }) => tool !== undefined);
+  const spanTools = new Set(called.map(({ tool }) => tool));
+  const named = traceTurns.flatMap((turn) => turn.entries.flat()).filter(({ tool }) => tool !== undefined);
   const tools = new Set(named.map(({ tool }) => tool));
   const answered = new Set(named.filter(({ isAnswer }) => isAnswer).map(({ tool }) => tool));
-  const areAllAnswered = [...answered].some((tool) => !ofSpans.has(tool));
+  const areAllAnswered = [...answered].some((tool) => !spanTools.has(tool));
   const missing = called.filter(({ tool, isAnswer }) =>
     isAnswer ? !areAllAnswered && !answered.has(tool) : !tools.has(tool),
   );

@@ -132,7 +132,7 @@ export class ScoreBatchService {
     for (let after = -1; ; after = page.at(-1)!.ordinal) {
       page = await this.batches.targetsAfter(tx, scope, id, after, PAGE);
       if (page.length === 0) return;
-      const takenIds = await this.runs.takenAmong(tx, scope, scorer, grain, page);
+      const takenIds = await this.runs.findTaken(tx, scope, scorer, grain, page);
       const dropped = page.filter((target) => takenIds.has(targetIdOf(target)));
       await this.batches.removeTargets(tx, scope, id, dropped);
     }
@@ -166,7 +166,7 @@ export class ScoreBatchService {
         `The batch has ${batch.batch_status}. Only queued and running batches can be cancelled.`,
       );
     }
-    // In transactions of their own, because the end of a run locks first the run and then its batch.
+    // In separate transactions, because the end of a run locks first the run and then its batch.
     const openRuns = await this.batches.openRuns(scope, id);
     await Promise.all(openRuns.map((runId) => this.runs.end(scope, runId)));
     return this.get(scope, id);

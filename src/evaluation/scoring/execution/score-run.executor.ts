@@ -177,7 +177,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
         const scored = { target, scoreId: newId('score'), item, writeBack };
         const store = () => results.add([run.org_id, run.workspace_id], scored);
         if (await retry(store, job.retry)) {
-          this.metrics.scored(scorer.scorer_kind, item);
+          this.metrics.countScored(scorer.scorer_kind, item);
           return;
         }
         // The target already has a result, or the run has ended. The cost is counted anyway.

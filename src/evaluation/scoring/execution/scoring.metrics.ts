@@ -50,7 +50,7 @@ export class ScoringMetrics implements OnModuleInit {
   }
 
   /** Counts the stored result of a target. */
-  scored(scorer_kind: ScorerKind, { error, score, elapsed_ms }: ScoredItem): void {
+  countScored(scorer_kind: ScorerKind, { error, score, elapsed_ms }: ScoredItem): void {
     const outcome = error !== undefined ? 'failed' : score === undefined ? 'abstained' : 'scored';
     this.targets.inc({ scorer_kind, outcome });
     this.duration.observe({ scorer_kind }, elapsed_ms / 1000);

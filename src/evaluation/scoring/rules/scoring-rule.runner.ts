@@ -127,7 +127,7 @@ export class ScoringRuleRunner {
     const { grain, rule_id } = rule;
     return this.database.transaction(async (tx) => {
       const takenIds =
-        targets.length > 0 ? await this.runs.takenAmong(tx, scope, scorer, grain, targets) : new Set();
+        targets.length > 0 ? await this.runs.findTaken(tx, scope, scorer, grain, targets) : new Set();
       const remaining = targets
         .filter((target) => !takenIds.has(targetIdOf(target)))
         .map((target, ordinal) => ({ ...target, ordinal }));

@@ -66,7 +66,7 @@ export class ScoringRuleScheduler {
     }));
     const ready = await this.arrivals.nonEmptyRanges(ranges);
     if (ready.length === 0) return [];
-    const live = await this.workspaces.liveAmong(ready.map(({ workspace_id }) => workspace_id));
+    const live = await this.workspaces.filterLive(ready.map(({ workspace_id }) => workspace_id));
     const due = ready.filter(({ workspace_id }) => live.has(workspace_id));
     const leased = await this.rules.lease(
       due.map(({ rule }) => rule.rule_id),

@@ -125,7 +125,7 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
   }
 
   async getOf(scope: Scope, scorerId: string, id: string): Promise<Versioned<ScoringRuleDto>> {
-    return this.versioned(ofScorer(await this.find(scope, id), scorerId));
+    return this.versioned(checkScorer(await this.find(scope, id), scorerId));
   }
 
   /**
@@ -144,7 +144,7 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
     const scorer = await this.scorerService.find(scope, scorerId);
     const { now_us } = await this.arrivals.clock();
     return this.transaction(scope, async (tx) => {
-      const row = ofScorer(await this.lock(tx, scope, id, 'update'), scorerId);
+      const row = checkScorer(await this.lock(tx, scope, id, 'update'), scorerId);
       checkIfMatch(ifMatch, row.generation);
       checkRunnable(scorer);
       await this.checkChange(tx, scope, row, dto, ifMatch);
@@ -168,7 +168,7 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
     id: string,
     ifMatch?: string,
   ): Promise<Versioned<ScoringRuleDto>> {
-    ofScorer(await this.find(scope, id), scorerId);
+    checkScorer(await this.find(scope, id), scorerId);
     return this.archive(scope, id, ifMatch);
   }
 
@@ -182,7 +182,7 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
     id: string,
     ifMatch?: string,
   ): Promise<Versioned<ScoringRuleDto>> {
-    ofScorer(await this.find(scope, id), scorerId);
+    checkScorer(await this.find(scope, id), scorerId);
     const { now_us } = await this.arrivals.clock();
     return this.restore(scope, id, ifMatch, startingAt(now_us));
   }
@@ -236,7 +236,8 @@ function checkFilters(dto: Pick<CreateScoringRuleDto, 'filters'>): void {
   if (errors.length > 0) throw problem.invalidFields(errors);
 }
 
-function ofScorer(row: ScoringRuleEntity, scorerId: string): ScoringRuleEntity {
+/** Returns a rule if it belongs to this scorer. Errors: 404. */
+function checkScorer(row: ScoringRuleEntity, scorerId: string): ScoringRuleEntity {
   if (row.scorer_id !== scorerId) throw problem.notFound(RULE.noun, row.rule_id);
   return row;
 }

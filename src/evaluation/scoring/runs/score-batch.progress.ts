@@ -64,7 +64,7 @@ export class ScoreBatchProgress {
     if (!batch || batch.batch_status === 'succeeded' || batch.batch_status === 'failed') return;
     const { score_batch_id, max_cost_usd, open_runs } = batch;
     const costUsd = batch.cost_usd ?? 0;
-    const live = await this.workspaces.liveAmong([scope.workspaceId], tx);
+    const live = await this.workspaces.filterLive([scope.workspaceId], tx);
     if (!live.has(scope.workspaceId)) {
       await this.cancel(tx, scope, batch, 'The batch was cancelled because its workspace is not active.');
       return;

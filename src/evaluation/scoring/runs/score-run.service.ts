@@ -57,7 +57,7 @@ export class ScoreRunService {
   ): Promise<ScoreRunRow | null> {
     return this.database.transaction(async (tx) => {
       if (unscoredOnly && targets.length > 0) {
-        const takenIds = await this.takenAmong(tx, scope, scorer, settings.grain, targets);
+        const takenIds = await this.findTaken(tx, scope, scorer, settings.grain, targets);
         if (takenIds.size > 0) return null;
       }
       const run = newRun(scope, scorer, targets.length, settings);
@@ -83,7 +83,7 @@ export class ScoreRunService {
    * Returns the ids of the targets that this scorer version has scored, or that are in an open run. Other callers for the
    * same scorer version wait until the transaction ends, so that they see the targets that it takes.
    */
-  async takenAmong(
+  async findTaken(
     tx: Tx,
     scope: Scope,
     scorer: PinnedScorer,

@@ -51,8 +51,11 @@ export class ChunkReader {
     return { traces: byId(traces), results };
   }
 
-  /** Reads traces and results, and small sessions and traces ahead, so that a target needs few reads of its own, or none. */
-  async readTogether(
+  /**
+   * Reads the traces and results of targets, and small sessions and spans ahead, so that a target needs few or no further
+   * reads.
+   */
+  async prepareChunk(
     scope: Scope,
     grain: Grain,
     targets: readonly ScoringTarget[],
@@ -66,7 +69,7 @@ export class ChunkReader {
     if (traceIds.length === 0 && sessionsOf([]).length === 0) {
       return { traces: new Map(), results, prefetched: NOTHING_PREFETCHED };
     }
-    const request = { traceIds, ofSessions: sessionsOf, withSpansOfSessions: grain === 'session' };
+    const request = { traceIds, sessionsOf, withSpansOfSessions: grain === 'session' };
     const shares = Math.max(MIN_TARGETS, targets.length);
     const { traces, sessions, spans } = await this.traces.readBatch(scope, request, {
       maxBytes: SUBJECT_MAX,
@@ -74,12 +77,12 @@ export class ChunkReader {
       spans: PER_TARGET.spans * shares,
       bytes: PER_TARGET.bytes * shares,
     });
-    const agentSessions = await this.sessions.agentSessionsAmong(scope, [...new Set(sessionsOf(traces))]);
+    const agentSessions = await this.sessions.filterAgentSessions(scope, [...new Set(sessionsOf(traces))]);
     return { traces: byId(traces), results, prefetched: { sessions, spans, agentSessions } };
   }
 
   /** Returns the trace and the result of a target. Reads content that did not fit into its chunk, but fits into a subject. */
-  async ofTarget(
+  async readTarget(
     scope: Scope,
     { trace_id, result_experiment_id, result_id }: ScoringTarget,
     { traces, results }: ChunkContent,

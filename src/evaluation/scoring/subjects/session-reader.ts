@@ -50,8 +50,8 @@ export class SessionReader {
     private readonly sessions: SessionDirectory,
   ) {}
 
-  /** Returns those of these sessions that are agents' sessions. */
-  async agentSessionsAmong(scope: Scope, sessionIds: readonly string[]): Promise<ReadonlySet<string>> {
+  /** Returns which of these sessions are agents' sessions. */
+  async filterAgentSessions(scope: Scope, sessionIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (sessionIds.length === 0) return new Set();
     return new Set((await this.sessions.lastMessages(scope, sessionIds)).keys());
   }
@@ -76,14 +76,14 @@ export class SessionReader {
     const stored = agentSession?.messages.map(withoutNulls) ?? [];
     // An agent's session starts with its prompt, even if no further messages are stored.
     const isAnswered = stored.some(({ role }) => role === 'assistant');
-    const ofTraces =
+    const traceMessages =
       isAnswered || agentSession?.isWhole === false
         ? undefined
         : await this.messagesOf(scope, firstTraces, budget, prefetched);
-    const isOfTraces = ofTraces !== undefined && ofTraces.messages.length > 0;
+    const isOfTraces = traceMessages !== undefined && traceMessages.messages.length > 0;
     return {
       sessionId,
-      messages: (isOfTraces ? ofTraces.messages : stored).map(withJsonText),
+      messages: (isOfTraces ? traceMessages.messages : stored).map(withJsonText),
       isAgentSession: agentSession !== null && !isOfTraces,
       traces,
       traceCount:
@@ -91,7 +91,9 @@ export class SessionReader {
           ? await this.traces.countSelectedTraces(scope, { session_ids: [sessionId] })
           : traces.length,
       readCount: firstTraces.length,
-      hasMore: ofTraces ? firstTraces.length < allTraces.length || ofTraces.isCut : !agentSession!.isWhole,
+      hasMore: traceMessages
+        ? firstTraces.length < allTraces.length || traceMessages.isCut
+        : !agentSession!.isWhole,
     };
   }
 
@@ -148,8 +150,8 @@ export class SessionReader {
       prefetchedCalls(incomplete, prefetched, budget) ?? (await this.readCalls(scope, incomplete, budget));
     const callsOf = new Map<string, TraceSpan[]>();
     for (const call of calls) {
-      const ofTrace = callsOf.get(call.trace_id);
-      if (ofTrace) ofTrace.push(call);
+      const traceCalls = callsOf.get(call.trace_id);
+      if (traceCalls) traceCalls.push(call);
       else callsOf.set(call.trace_id, [call]);
     }
     const conversation = new Conversation();

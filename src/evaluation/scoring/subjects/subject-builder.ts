@@ -84,7 +84,7 @@ export class SubjectBuilder {
     chunkSize: number,
   ): AsyncGenerator<PreparedTarget, undefined> {
     const read = (at: number): Promise<PreparedContent> =>
-      retry(() => this.chunks.readTogether(scope, grain, targets.slice(at, at + chunkSize)), policy);
+      retry(() => this.chunks.prepareChunk(scope, grain, targets.slice(at, at + chunkSize)), policy);
     let ahead: Promise<PreparedContent> | undefined;
     for (let at = 0; at < targets.length; at += chunkSize) {
       const chunk = targets.slice(at, at + chunkSize);
@@ -106,7 +106,7 @@ export class SubjectBuilder {
       const chunk = targets.slice(at, at + chunkSize);
       const read = await this.chunks.readChunk(scope, chunk);
       for (const target of chunk) {
-        const { trace, result } = await this.chunks.ofTarget(scope, target, read);
+        const { trace, result } = await this.chunks.readTarget(scope, target, read);
         const isRead = !result || result.size <= SUBJECT_MAX;
         const content = isRead ? await this.contentOf(scope, trace, undefined, result) : undefined;
         const fits = content && sizeOf([content.input, content.output]) <= SUBJECT_MAX;
@@ -122,7 +122,7 @@ export class SubjectBuilder {
     target: ScoringTarget,
     content: PreparedContent,
   ): Promise<SubjectOrError> {
-    const { trace, result } = await this.chunks.ofTarget(scope, target, content);
+    const { trace, result } = await this.chunks.readTarget(scope, target, content);
     if (result && result.size > SUBJECT_MAX) return tooLarge('The result of the target');
     const { prefetched } = content;
     return grain === 'trace'

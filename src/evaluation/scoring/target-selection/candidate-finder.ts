@@ -49,8 +49,8 @@ export class CandidateFinder {
     const traces = this.traces.withSignal(signal);
     const { agentIds, experimentId, grain, traceIds, since, until, filters } = selection;
     if (experimentId !== undefined) {
-      const ofExperiment = { ...selection, experimentId };
-      return new ResultCandidates(traces, this.agents, this.results, scope, ofExperiment, walks);
+      const experimentSelection = { ...selection, experimentId };
+      return new ResultCandidates(traces, this.agents, this.results, scope, experimentSelection, walks);
     }
     const sessions = await this.selectedSessions(scope, selection);
     if (agentIds && !sessions) {
@@ -79,7 +79,7 @@ export class CandidateFinder {
   ): Promise<string[] | undefined> {
     if (!agentIds) return sessionIds;
     const narrowed = intersection(sessionIds, traceIds && (await this.sessionsOfTraces(scope, traceIds)));
-    if (narrowed) return this.agents.sessionsAmong(scope, agentIds, narrowed);
+    if (narrowed) return this.agents.filterByAgents(scope, agentIds, narrowed);
     const some = await this.agents.someSessions(scope, agentIds, AGENT_SESSIONS_LISTED + 1);
     return some.length <= AGENT_SESSIONS_LISTED ? some : undefined;
   }

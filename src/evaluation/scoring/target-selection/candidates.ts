@@ -149,8 +149,10 @@ export class AgentSessions implements Candidates {
   /** Merges the sessions by message with those by trace. The first occurrence of a session is its newest. */
   async *pages(targetCount: number): AsyncGenerator<TargetRef[]> {
     const seen = new Set<string>();
-    const byMessage = new SessionCursor(this.selection.filters ? noPages() : this.byMessage(targetCount));
-    const byTrace = new SessionCursor(this.byTrace(targetCount));
+    const byMessage = new SessionCursor(
+      this.selection.filters ? noPages() : this.pagesByMessage(targetCount),
+    );
+    const byTrace = new SessionCursor(this.pagesByTrace(targetCount));
     for (let size = Math.min(targetCount, PAGE_MAX); ; size = Math.min(size * 2, PAGE_MAX)) {
       const page: TargetRef[] = [];
       while (page.length < size) {
@@ -184,7 +186,7 @@ export class AgentSessions implements Candidates {
     return !this.selection.since && !this.selection.until && !this.selection.filters;
   }
 
-  private async *byMessage(targetCount: number): AsyncGenerator<DatedPage, undefined> {
+  private async *pagesByMessage(targetCount: number): AsyncGenerator<DatedPage, undefined> {
     let last: SessionRef | undefined;
     for (const size of pageSizes(targetCount)) {
       const refs = await this.agents.newestSessions(this.scope, this.selection, size, last);
@@ -195,13 +197,13 @@ export class AgentSessions implements Candidates {
     }
   }
 
-  private async *byTrace(targetCount: number): AsyncGenerator<DatedPage, undefined> {
+  private async *pagesByTrace(targetCount: number): AsyncGenerator<DatedPage, undefined> {
     const { agentIds, since, until, filters } = this.selection;
     for await (const refs of tracePages(this.traces, this.scope, { since, until, filters }, targetCount)) {
       const ids = [...new Set(refs.flatMap(({ session_id }) => session_id ?? []))];
-      const ofAgents = new Set(await this.agents.sessionsAmong(this.scope, agentIds, ids));
+      const agentSessions = new Set(await this.agents.filterByAgents(this.scope, agentIds, ids));
       const sessions = refs.flatMap(({ session_id, started_at }) =>
-        session_id !== null && ofAgents.has(session_id) ? { session_id, at: started_at } : [],
+        session_id !== null && agentSessions.has(session_id) ? { session_id, at: started_at } : [],
       );
       yield { sessions, reached: refs.at(-1)?.started_at };
     }

@@ -37,9 +37,9 @@ export class ResultCandidates implements Candidates {
       for (let isDone = false; !isDone;) {
         const size = sizes.next().value;
         const bounds = { ...range, below, traceIds };
-        const results = await this.results.ofExperiment(this.scope, experimentId, size, bounds);
+        const results = await this.results.newestOfExperiment(this.scope, experimentId, size, bounds);
         below = results.at(-1)?.result_id;
-        yield (await this.selected(await this.locate(results))).map(toTarget);
+        yield (await this.select(await this.locate(results))).map(toTarget);
         isDone = results.length < size;
       }
     }
@@ -71,15 +71,16 @@ export class ResultCandidates implements Candidates {
     });
   }
 
-  private async selected(results: readonly LocatedResult[]): Promise<LocatedResult[]> {
+  /** Returns the results that the selection includes. */
+  private async select(results: readonly LocatedResult[]): Promise<LocatedResult[]> {
     const { sessionIds, agentIds, since, until } = this.selection;
     const inTime = results.filter(({ at }) => isWithin(at, { since, until }));
     const named = sessionIds && new Set(sessionIds);
-    const ofSessions = named ? inTime.filter(({ session }) => named.has(session!)) : inTime;
-    if (!agentIds) return ofSessions;
-    const sessions = [...new Set(ofSessions.flatMap(({ session }) => session ?? []))];
-    const ofAgents = new Set(await this.agents.sessionsAmong(this.scope, agentIds, sessions));
-    return ofSessions.filter(({ session }) => ofAgents.has(session!));
+    const selected = named ? inTime.filter(({ session }) => named.has(session!)) : inTime;
+    if (!agentIds) return selected;
+    const sessions = [...new Set(selected.flatMap(({ session }) => session ?? []))];
+    const agentSessions = new Set(await this.agents.filterByAgents(this.scope, agentIds, sessions));
+    return selected.filter(({ session }) => agentSessions.has(session!));
   }
 }
 

@@ -34,7 +34,7 @@ export class JsonMetadata {
    */
   membersOf(cell: string): string {
     if (cell.trim() === '') return '';
-    const value = parsed(cell);
+    const value = parse(cell);
     if (!isJsonObject(value)) throw new CellFault('has metadata that is not a JSON object');
     const duplicate = this.others.find((column) => Object.hasOwn(value, column));
     if (duplicate !== undefined) {
@@ -49,7 +49,7 @@ export class JsonMetadata {
 /** Numbers keep their digits. */
 const FREE_FORM: Outline = { kind: 'whole', isFreeForm: true };
 
-function parsed(cell: string): unknown {
+function parse(cell: string): unknown {
   try {
     return parseJson(Buffer.from(cell), FREE_FORM);
   } catch (error) {

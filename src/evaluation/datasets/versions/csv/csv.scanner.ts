@@ -258,12 +258,12 @@ export class CsvScanner {
     const end = Math.min(bytes.length, limit);
     if (bytes[0] !== QUOTE) return bytes.toString('utf8', 0, end);
     const text = bytes.toString('utf8', 1, end - 1);
-    return text.includes('"') ? undoubled(bytes.subarray(1, end - 1)) : text;
+    return text.includes('"') ? unescapeQuotes(bytes.subarray(1, end - 1)) : text;
   }
 }
 
 /** Returns the text between quotes, with each doubled quote as one. `replaceAll` takes seconds for millions of them. */
-function undoubled(bytes: Buffer): string {
+function unescapeQuotes(bytes: Buffer): string {
   const result = Buffer.allocUnsafe(bytes.length);
   let length = 0;
   for (let at = 0; at < bytes.length; at++) {

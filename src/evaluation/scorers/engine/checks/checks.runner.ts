@@ -56,7 +56,7 @@ export class ChecksRunner {
   score(definition: ChecksDefinition, subject: ScoringSubject): ScoreOutcome {
     const aggregate = definition.aggregate ?? 'all';
     const verdicts: { name: string; verdict: Verdict }[] = [];
-    for (const { name, check } of named(definition.checks)) {
+    for (const { name, check } of nameChecks(definition.checks)) {
       try {
         verdicts.push({ name, verdict: this.check(check, subject) });
       } catch (error) {
@@ -68,7 +68,7 @@ export class ChecksRunner {
       }
     }
     return {
-      score: aggregated(
+      score: aggregateVerdicts(
         aggregate,
         verdicts.map(({ verdict }) => verdict),
       ),
@@ -94,18 +94,18 @@ export class ChecksRunner {
   private check(check: Check, subject: ScoringSubject): Verdict {
     switch (check.type) {
       case 'tool_called':
-        return negated(check, checkToolCalled(check, new TraceReader(subject)));
+        return negate(check, checkToolCalled(check, new TraceReader(subject)));
       case 'tool_order':
-        return negated(check, checkToolOrder(check, new TraceReader(subject)));
+        return negate(check, checkToolOrder(check, new TraceReader(subject)));
       case 'max_steps':
-        return negated(check, checkMaxSteps(check, new TraceReader(subject)));
+        return negate(check, checkMaxSteps(check, new TraceReader(subject)));
       case 'max_duration_ms':
-        return negated(check, checkMaxDuration(check, new TraceReader(subject)));
+        return negate(check, checkMaxDuration(check, new TraceReader(subject)));
       case 'max_cost_usd':
-        return negated(check, checkMaxCost(check, new TraceReader(subject)));
+        return negate(check, checkMaxCost(check, new TraceReader(subject)));
       default: {
         const read = readValue(check, subject);
-        return 'failed' in read ? read.failed : negated(check, this.checkValue(check, read.value, subject));
+        return 'failed' in read ? read.failed : negate(check, this.checkValue(check, read.value, subject));
       }
     }
   }
@@ -137,14 +137,14 @@ export class ChecksRunner {
   }
 }
 
-function negated(check: Check, verdict: Verdict): Verdict {
+function negate(check: Check, verdict: Verdict): Verdict {
   if (!check.negate) return verdict;
   const grade = verdict.grade === undefined ? undefined : 1 - verdict.grade;
   return { ...verdict, passed: !verdict.passed, grade };
 }
 
 /** Adds names to checks. A check without a name is named by its type, with a number from the second of its type on. */
-function named(checks: Check[]): { name: string; check: Check }[] {
+function nameChecks(checks: Check[]): { name: string; check: Check }[] {
   const names = new Set(checks.map(({ name }) => name));
   return checks.map((check) => {
     let name = check.name;
@@ -157,7 +157,7 @@ function named(checks: Check[]): { name: string; check: Check }[] {
   });
 }
 
-function aggregated(aggregate: Aggregate, verdicts: Verdict[]): number {
+function aggregateVerdicts(aggregate: Aggregate, verdicts: Verdict[]): number {
   switch (aggregate) {
     case 'all':
       return Number(verdicts.every(({ passed }) => passed));
