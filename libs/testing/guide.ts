@@ -1,5 +1,4 @@
 import { type ChildProcessWithoutNullStreams, execFile, spawn, spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import {
   mkdirSync,
   mkdtempSync,
@@ -25,15 +24,15 @@ interface Block {
   /** The name of the file that the block contains, if it is a file. */
   name: string | undefined;
   text: string;
-  /** Whether the block is a sample of what the block directly before it prints. */
+  /** Whether the block is a sample of the output of the block directly before it. */
   isSample: boolean;
 }
 
 export interface GuideOptions {
-  /** Further texts of the page to replace, such as addresses. */
+  /** More texts of the page to replace, such as addresses. */
   replacements?: Record<string, string>;
-  /** The workspace of the reader. Default: a new one. */
-  workspaceId?: string;
+  /** The workspace of the reader. */
+  workspaceId: string;
 }
 
 /** The end of a script: its exit code, and everything that it printed. */
@@ -81,7 +80,7 @@ export function describeGuide(page: string, tests: () => void): void {
  * - A block with a file name (` ```js feedback.mjs `) is written to that file.
  * - `sh` blocks without a name run in one shell, in order, so that later blocks see the variables and functions of earlier
  *   ones. The shell stops at the first command that fails.
- * - A `json` or `text` block directly after it is a sample of what it prints, and is compared: see `matchesSample`.
+ * - A `json` or `text` block directly after such a block is a sample of its output, and is compared: see `matchesSample`.
  * - Other blocks do not run.
  *
  * The working directory looks like a checkout of a running service, with `.data/bootstrap.json`. `BASE_URL`, `API_KEY` and
@@ -91,7 +90,6 @@ export class Guide {
   private readonly blocks: Block[];
   private readonly env: NodeJS.ProcessEnv;
   private readonly shell: ChildProcessWithoutNullStreams;
-  private at = 0;
 
   private constructor(
     page: string,
@@ -112,13 +110,12 @@ export class Guide {
   }
 
   /** Opens a page, and writes its files. */
-  static async open(page: string, service: StandaloneService, options: GuideOptions = {}): Promise<Guide> {
-    const workspace_id = options.workspaceId ?? (await newWorkspace(service.bootstrap));
+  static open(page: string, service: StandaloneService, options: GuideOptions): Guide {
     const directory = mkdtempSync(path.join(os.tmpdir(), 'guide-'));
     for (const name of readdirSync('.').filter((one) => one !== '.data' && one !== '.git'))
       symlinkSync(path.resolve(name), path.join(directory, name));
     mkdirSync(path.join(directory, '.data'));
-    const bootstrap = { ...service.bootstrap, workspace_id };
+    const bootstrap = { ...service.bootstrap, workspace_id: options.workspaceId };
     writeFileSync(path.join(directory, '.data/bootstrap.json'), JSON.stringify(bootstrap));
     const guide = new Guide(page, directory, bootstrap, options.replacements ?? {});
     for (const [name, text] of guide.files) guide.write(name, text);
@@ -143,34 +140,20 @@ export class Guide {
     rmSync(this.pathOf(name));
   }
 
-  /**
-   * Runs the next shell blocks, one by default. Throws if a command fails, if a block prints something else than its sample,
-   * and at the end of the page.
-   *
-   * @returns the output of the last of them
-   */
-  async next(count = 1): Promise<string> {
-    for (; count > 1; count--) await this.next();
-    while (this.at < this.blocks.length && !isRun(this.blocks[this.at]!)) this.at += 1;
-    const block = this.blocks[this.at++];
-    if (!block) throw new Error('The page has no further shell block.');
-    const printed = await this.runInShell(block.text);
-    const sample = this.blocks[this.at];
-    if (sample?.isSample && !matchesSample(sample, printed))
-      throw new Error(`This block:\n${block.text}\nprints:\n${printed}\ninstead of:\n${sample.text}`);
-    return printed;
+  /** Runs the shell blocks, in order. Throws if a command fails, or if a block prints anything other than its sample. */
+  async runBlocks(): Promise<void> {
+    for (const [index, block] of this.blocks.entries()) {
+      if (!isRun(block)) continue;
+      const printed = await this.runInShell(block.text, index);
+      const sample = this.blocks[index + 1];
+      if (sample?.isSample && !matchesSample(sample, printed))
+        throw new Error(`This block:\n${block.text}\nprints:\n${printed}\ninstead of:\n${sample.text}`);
+    }
   }
 
-  /** Runs the remaining shell blocks. @returns the output of each */
-  async rest(): Promise<string[]> {
-    const printed: string[] = [];
-    while (this.blocks.slice(this.at).some(isRun)) printed.push(await this.next());
-    return printed;
-  }
-
-  /** Runs commands in the shell of the page, as a reader would between two blocks. @returns their output */
-  runInShell(commands: string): Promise<string> {
-    const file = this.pathOf(`.block-${this.at}.sh`);
+  /** Runs the commands of a block in the shell of the page. @returns their output */
+  private runInShell(commands: string, index: number): Promise<string> {
+    const file = this.pathOf(`.block-${index}.sh`);
     writeFileSync(file, commands);
     return new Promise((resolve, reject) => {
       const { stdin, stdout, stderr } = this.shell;
@@ -221,7 +204,7 @@ export class Guide {
     try {
       process.kill(-this.shell.pid!, 'SIGKILL');
     } catch {
-      // the shell has ended, and left nothing
+      // the shell has ended, and so has everything that it started
     }
     rmSync(this.directory, { recursive: true });
   }
@@ -230,21 +213,10 @@ export class Guide {
 const isRun = ({ language, name }: Omit<Block, 'isSample'>): boolean =>
   language === 'sh' && name === undefined;
 
-/** Creates a workspace. Returns its id. */
-async function newWorkspace({ base_url, api_key }: Bootstrap): Promise<string> {
-  const response = await fetch(`${base_url}/registry/v1/workspaces`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${api_key}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ name: `guide-${randomBytes(4).toString('hex')}` }),
-  });
-  const { workspace_id } = (await response.json()) as { workspace_id: string };
-  return workspace_id;
-}
-
 /**
- * Returns whether a sample shows what was printed. `…` in a sample stands for any text, alone on a line for any lines, as a
- * JSON string for any value, and at the end of a JSON array for further elements. Members that a JSON sample does not show
- * are ignored.
+ * Returns whether an output matches a sample. In a sample, `…` stands for any text, alone on a line for any lines, as a JSON
+ * string for any value, and at the end of a JSON array for more elements. Members that a JSON sample does not show are
+ * ignored.
  */
 export function matchesSample(
   { language, text }: Pick<Block, 'language' | 'text'>,

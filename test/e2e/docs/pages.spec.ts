@@ -50,12 +50,12 @@ describeGuide('the pages', () => {
   it.each(PAGES)(
     '%s runs as written, and prints its samples',
     async (page) => {
-      const guide = await Guide.open(page, service, {
+      const guide = Guide.open(page, service, {
         replacements: { '127.0.0.1:9100': providerAddress },
         workspaceId: service.bootstrap.workspace_id,
       });
       try {
-        await guide.rest();
+        await guide.runBlocks();
       } finally {
         guide.close();
       }

@@ -27,7 +27,7 @@ describeGuide(PAGE, () => {
     judge = await TestJudge.listen();
     judge.reply = agree;
     service = await StandaloneService.start({ env: judge.env });
-    guide = await Guide.open(PAGE, service, { workspaceId: service.bootstrap.workspace_id });
+    guide = Guide.open(PAGE, service, { workspaceId: service.bootstrap.workspace_id });
     const rows = Array.from(
       { length: QUESTIONS },
       (_, i) => `q${i + 1},What is 2 times ${i + 1}?,${2 * (i + 1)}\n`,
