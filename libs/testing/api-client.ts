@@ -81,7 +81,7 @@ export class ApiClient {
   }
 }
 
-/** Keeps the connections of all clients of a process, for a shorter time than the service does. */
+/** Keeps the connections of all clients in a process alive, for a shorter time than the service does. */
 const AGENT = new Agent({ keepAlive: true, timeout: 4_000 });
 
 const ignore = (): void => undefined;
@@ -113,7 +113,7 @@ async function textOf(answer: IncomingMessage): Promise<string> {
 
 function parse(type: string, text: string): unknown {
   const isJson = /[/+]json\b/.test(type);
-  // an empty file is a text; an empty body has no type, or lacks its JSON
+  // a file can be an empty text; otherwise there is no body
   if (text === '') return type === '' || isJson ? undefined : text;
   return isJson ? JSON.parse(text) : text;
 }

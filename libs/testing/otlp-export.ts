@@ -64,7 +64,7 @@ function jsonValue(value: TestAttributes[string]): object {
   return Number.isInteger(value) ? { intValue: String(value) } : { doubleValue: value };
 }
 
-/** The same in protobuf. */
+/** An ExportTraceServiceRequest in protobuf. */
 export function protobufExport(spans: readonly TestSpan[], resource: TestAttributes = SERVICE): Buffer {
   const scope = message(1, bytes(1, SCOPE.name), bytes(2, SCOPE.version));
   const scopeSpans = message(2, scope, ...spans.map(protobufSpan));

@@ -68,7 +68,7 @@ function warn(text: string): void {
   process.stderr.write(`\nWARNING (Redis): ${text}\n`);
 }
 
-/** A Redis for one test. It loses its data in a restart. */
+/** A Redis server for one test. A restart loses its data. */
 export interface OwnRedis extends TestRedis {
   /** Ends the server, and starts an empty one at the same address. */
   restart(): Promise<void>;

@@ -2,10 +2,10 @@ import net from 'node:net';
 
 /** PostgreSQL's message `ReadyForQuery`, outside a transaction. */
 const READY = Buffer.from('5a0000000549', 'hex');
-/** PostgreSQL's `ErrorResponse` of a server that shuts down. */
+/** PostgreSQL's `ErrorResponse` from a server that is shutting down. */
 const SHUTTING_DOWN = errorResponse('SFATAL', 'VFATAL', 'C57P01', 'Mterminating connection');
 
-/** A proxy to a server, whose connections can be cut to test the clients. */
+/** A proxy that can cut the connections to a server, to test its clients. */
 export class TcpProxy {
   private readonly sockets = new Set<net.Socket>();
   private open = true;
@@ -41,8 +41,8 @@ export class TcpProxy {
   }
 
   /**
-   * From now on, ends each connection to PostgreSQL as soon as it is ready, like a server that shuts down: in one packet, the
-   * client reads that the connection is ready and that it has ended.
+   * From now on, ends each connection to PostgreSQL as soon as it is ready, like a server that is shutting down: the client
+   * receives in one packet that the connection is ready and that it has ended.
    */
   endWhenReady(): void {
     this.open = true;

@@ -20,7 +20,7 @@ export interface TestAppOptions {
   env?: Record<string, string>;
   /** More entries of `AUTH_ISSUERS`, in addition to the test's own issuer. */
   issuers?: Record<string, unknown>[];
-  /** An existing database, which is kept: for a second process on the same data. */
+  /** An existing database, which `close` does not drop. For a second process on the same data. */
   databaseUrl?: string;
   /** The issuer of another app, to share it. */
   issuer?: TestIssuer;

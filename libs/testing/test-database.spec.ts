@@ -37,7 +37,7 @@ describe('the server at TEST_DATABASE_URL', () => {
     process.env = { ...environment };
   });
 
-  it('gets prepared copies, and loses the databases of killed runs and no others', async () => {
+  it('provides prepared copies, and drops only the databases of killed runs', async () => {
     const database = await createTestDatabase();
     process.env.TEST_DATABASE_URL = database.url;
     await query(database.url, 'CREATE DATABASE registry_test_0dead0ff_left_over');

@@ -29,9 +29,9 @@ export interface TestDatabaseServer {
 }
 
 /**
- * Provides the PostgreSQL server of a test run: the server of `TEST_DATABASE_URL`, whose role must be allowed to create
- * databases, or else an ephemeral server, which disappears after the run even if the run is killed. On a server of
- * `TEST_DATABASE_URL`, removes the databases of killed runs. Call it once, before the workers start.
+ * Provides the PostgreSQL server of a test run: the server at `TEST_DATABASE_URL`, whose role must be allowed to create
+ * databases, or else an ephemeral server, which disappears after the run even if the run is killed. At `TEST_DATABASE_URL`,
+ * it removes the databases of killed runs. Call it once, before the workers start.
  *
  * @param prepareTemplate prepares an empty database as the template of all test files, and leaves no connection open
  */

@@ -4,7 +4,7 @@ import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTPayload, 
 export interface TokenOverrides {
   /** Overrides members of the header; undefined removes one. */
   header?: Record<string, unknown>;
-  /** Signs instead of the issuer's own key. */
+  /** The key to sign with, instead of the issuer's. */
   key?: CryptoKey;
 }
 

@@ -7,7 +7,7 @@ export type Sizes = Readonly<Record<string, number>>;
 export interface Attack<Of extends Sizes = Sizes> {
   /** The name in the benchmark, such as `unread-documents`. */
   readonly name: string;
-  /** The title of its test, such as "pages of large records that nobody reads". */
+  /** Its title at the end of the name of its test, such as "pages of large records that nobody reads". */
   readonly title: string;
   /** The sizes in `npm test`, in the benchmark, and in `npm run test:heavy`. */
   readonly sizes: Readonly<Record<'usual' | 'bench' | 'heavy', Of>>;

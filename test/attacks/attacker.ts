@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** Time in milliseconds after which a request counts as timed out. Longer than any limit of the service. */
 const TIMEOUT_MS = 180_000;
-/** Maximum number of bytes of a response that are kept. */
+/** Maximum number of bytes of a response that an attacker keeps. */
 const KEPT_BYTES = 64 * 1024;
 
 /** A service, and a caller of it. */
@@ -84,7 +84,7 @@ export class Attacker {
     return new Connection(this, bytes, reads);
   }
 
-  /** Opens connections, 100 in 50 ms, keeps them open for `ms`, and closes them. */
+  /** Opens connections, 100 every 50 ms, keeps them open for `ms`, and closes them. */
   async hold(connections: number, ms: number, open: () => Connection): Promise<Connection[]> {
     const opened: Connection[] = [];
     for (let n = 0; n < connections; n++) {
@@ -198,7 +198,7 @@ export class Connection {
       this.count++;
       this.attacker.count(status!);
     }
-    // may be the beginning of a status line, but is too short for a whole one
+    // may contain the beginning of a status line, but is too short for a whole one
     this.tail = text.slice(-12);
   }
 }
@@ -210,7 +210,7 @@ function labelOf({ status, text }: Received): string {
   return code ? `${status} ${code}` : String(status);
 }
 
-/** Whether a response is one that the service must not send, because it is not documented. */
+/** Returns whether a label stands for a response that the service must not send, because it is not documented. */
 export const isUndocumented = (label: string): boolean =>
   !/^(2|3|4)\d\d( |$)|^503( service_overloaded| service_unavailable| storage_unavailable)?$|^504( |$)|^closed$/.test(
     label,

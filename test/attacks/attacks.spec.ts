@@ -9,7 +9,7 @@ const isHeavy = sized(0, 1) === 1;
 const TIMEOUT_MS = sized(180_000, 600_000);
 
 /** The service keeps working for another organization and the operator while one caller attacks it. */
-describe('others are served, and memory stays within its budget, during', () => {
+describe('an attack by one caller', () => {
   const suite = new SuiteService();
   afterAll(() => suite.close());
 
@@ -20,13 +20,13 @@ describe('others are served, and memory stays within its budget, during', () => 
 
   const others = ATTACKS.filter((attack) => attack !== keyedSearches);
   it.each(others.map((attack) => [attack.title, attack] as const))(
-    '%s',
+    'does not affect others, and keeps memory within its budget: %s',
     (_, attack) => expectNoHarm(attack),
     TIMEOUT_MS,
   );
 
   it(
-    `${keyedSearches.title}, of which no response is stored`,
+    `does not affect others, keeps memory within its budget, and stores no responses: ${keyedSearches.title}`,
     async () => {
       await suite.get();
       const before = await storedKeys(suite.databaseUrl);

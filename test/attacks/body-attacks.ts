@@ -4,9 +4,9 @@ import { attack } from './attack';
 import type { Attacker } from './attacker';
 import { BODY_BYTES, filled, MIB, newDataset, newExperiment } from './prepared';
 
-/** Time between two of the last bytes of a slow body, in milliseconds. The service rejects bodies that stall for 10 s. */
+/** Time between the last bytes of a slow body, in milliseconds. The service rejects bodies that stall for 10 s. */
 const DRIP_MS = 5_000;
-/** Last bytes of a slow body, which are sent one by one. */
+/** Number of bytes at the end of a slow body, which are sent one by one. */
 const WITHHELD = 100;
 
 /** Calls `send` this many times at once, with 0, 1, 2, … */
@@ -99,7 +99,7 @@ export const abortedRequests = attack({
       attacker.send('POST', path, {
         headers: { 'content-type': 'application/json', 'content-length': String(body.length) },
         write: (request) => {
-          // some during the body, some while the service works, one after another
+          // some while they send the body, others while the service processes it, at different times
           request.write(n % 3 ? body.subarray(0, (body.length * (n % 10)) / 10) : body);
           setTimeout(() => request.destroy(), 10 * (n % 50));
         },
@@ -180,7 +180,7 @@ const bodyHead = ({ headers }: Attacker, path: string, length: number): string =
 
 export const mcpMessages = attack({
   name: 'mcp-messages',
-  title: 'MCP messages of many values, which take long to validate',
+  title: 'MCP messages with many values, which take long to validate',
   sizes: { usual: { requests: 30 }, bench: { requests: 120 }, heavy: { requests: 360 } },
   async run(attacker, { requests }) {
     const member = (n: number): string => `"m${n}":1,`;

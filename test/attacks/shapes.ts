@@ -3,11 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Attacker } from './attacker';
 import { filled, MIB } from './prepared';
 
-/** An operation, as a request. */
+/** A request to an operation. */
 export interface Target {
   method: string;
   path: string;
-  /** Media type of its body; undefined if it takes none. */
+  /** Media type of its body; undefined if the operation accepts no body. */
   type?: string;
 }
 
@@ -105,5 +105,5 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
     ),
 };
 
-/** Sizes of bodies, up to above the maximum. */
+/** Sizes of bodies, in bytes. The last one exceeds the maximum. */
 export const SHAPE_BYTES = [64 * 1024, MIB, 11 * MIB];

@@ -4,9 +4,9 @@ import { isUndocumented } from './attacker';
 
 const MIB = 1024 * 1024;
 const HEAP_MIB = 1024;
-/** By default, about a quarter of the heap limit. */
+/** The default of the memory budget: about a quarter of the heap limit. */
 const BUDGET_MIB = HEAP_MIB / 4;
-/** Resident memory of the process without its budget. */
+/** Resident memory of the process in addition to its budget. */
 const BASE_MIB = 512;
 
 /** A small heap, so that an attack that exceeds its budget is noticed early. */

@@ -14,7 +14,7 @@ const SCHEMAS = [
   { $defs: { a: { allOf: [{}, DEPENDENT] } }, allOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/a' }] },
 ];
 
-/** A schema with many patterns, which is slow to validate a text. */
+/** A schema with many patterns, which make the validation of a long text slow. */
 const COSTLY_INPUT = {
   allOf: Array.from({ length: 20 }, (_, n) => ({ pattern: `(a?b?){${10 + n}}$` })),
 };

@@ -53,7 +53,7 @@ describe('an evaluation whose client crashes', () => {
     return { child, ended: once(child, 'exit') };
   }
 
-  it('repeatedly during uploads has each case once after it resumes', async () => {
+  it('has each case once after repeated crashes during uploads', async () => {
     for (const share of CRASHES) {
       // the client is killed while calls are in flight
       const { child, ended } = await startClient(share * CASES + AHEAD);

@@ -1,8 +1,8 @@
 /**
  * A program that sends many spans or log records with the official exporter, in batches, four at a time, even while the
- * server is down. A batch that is not accepted is sent again until it is; every tenth batch that was not accepted at first
- * is abandoned instead. Each record has a number, from 1, as the id of the span or the body of the log record, from which
- * a test knows which records must be stored.
+ * server is down. It retries a batch until the server accepts it, but abandons every tenth batch whose first attempt fails.
+ * Each record has a number, from 1: the id of the span, or the body of the log record. By these numbers, a test knows which
+ * records must be stored.
  *
  * Arguments: `traces` or `logs`, the exporter's configuration as JSON, and the number of records. Prints a line for each
  * batch: `acked` or `abandoned`, the number of its first record, its length, and when sending it began and ended (Unix ms).

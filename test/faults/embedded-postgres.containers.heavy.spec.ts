@@ -49,7 +49,7 @@ describeWithContainers('embedded PostgreSQL', () => {
     await first.stop();
   });
 
-  it('rejects a container while the other process is paused, which looks dead', async () => {
+  it('rejects a container while the other process is paused and looks dead', async () => {
     const first = new NodeWithServer(dataDir);
     const url = await first.url();
     process.kill(first.pid, 'SIGSTOP');

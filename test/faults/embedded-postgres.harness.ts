@@ -33,10 +33,10 @@ export async function query(url: string, text: string): Promise<unknown[]> {
   }
 }
 
-/** Runs a command like in a container that mounts the directory: with separate processes and shared memory. */
+/** Runs a command as in a container that mounts the directory: with separate processes and shared memory. */
 export const CONTAINER = ['unshare', '--pid', '--ipc', '--fork', '--kill-child', '--mount-proc'];
 
-/** Runs a command like root in a container with Docker's defaults, which may not inspect other users' processes. */
+/** Runs a command as root in a container with Docker's defaults, which cannot inspect other users' processes. */
 export const WITHOUT_PTRACE = ['setpriv', '--bounding-set=-sys_ptrace', '--inh-caps=-sys_ptrace'];
 
 /** Runs a suite that needs containers. If this user cannot create any, warns that the suite has not run. */

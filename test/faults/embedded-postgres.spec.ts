@@ -38,7 +38,7 @@ describe('embedded PostgreSQL', () => {
     rmSync(home, { recursive: true });
   });
 
-  /** Starts a process of the server's user. PostgreSQL itself would take its pid for a running server. */
+  /** Starts a process as the server's user. PostgreSQL alone would mistake its pid for a running server. */
   async function processOfServersUser(command: string): Promise<string> {
     const { uid, gid } = statSync(path.join(dataDir, 'cluster'));
     const child = spawn('sh', ['-c', command], { uid, gid, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] });
@@ -71,7 +71,7 @@ describe('embedded PostgreSQL', () => {
     });
   });
 
-  it('runs as an unprivileged user, without a superuser role, also below a directory closed to others', async () => {
+  it('runs as an unprivileged user, without a superuser role, even below a directory closed to others', async () => {
     expect(statSync(home).mode & 0o777).toBe(0o700);
     await withServer(dataDir, async (url) => {
       const own = process.getuid?.();

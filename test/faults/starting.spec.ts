@@ -65,7 +65,7 @@ describe('a process that starts', () => {
   }
 
   it.each(ENTRIES.slice(0, sized(2, ENTRIES.length)))(
-    'as %s ends immediately on SIGTERM while it waits for a migration',
+    'ends immediately on SIGTERM while it waits for a migration: %s',
     async (entry) => {
       const child = await startWaiting(entry);
       const exited = once(child, 'exit');

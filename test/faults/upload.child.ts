@@ -1,10 +1,9 @@
 /**
- * A typical client of an evaluation: creates or resumes an experiment, lists the completed cases, uploads the results of
- * the others in bulk with several concurrent calls, and finalizes the experiment. Tests kill it and start it again, in
- * which case it does the same.
+ * A typical client of an evaluation. It creates or resumes an experiment, lists the completed cases, uploads the results of
+ * the other cases in bulk with several concurrent calls, and finalizes the experiment. Tests kill it and start it again.
  *
- * Environment: `BASE_URL`, `TOKEN`, `WORKSPACE_ID`, `CASES` (their number), and optionally `STOP_AT`, the number of cases
- * after which it sends no more and waits to be killed, including those that an earlier process sent.
+ * Environment: `BASE_URL`, `TOKEN`, `WORKSPACE_ID`, `CASES` (their number), and optionally `STOP_AT`: the number of cases,
+ * including the cases of earlier processes, after which it sends no more and waits to be killed.
  */
 const { BASE_URL = '', TOKEN = '', WORKSPACE_ID = '', CASES = '0', STOP_AT = 'Infinity' } = process.env;
 const PER_CALL = 10;
