@@ -29,7 +29,7 @@ describe('the page on authentication', () => {
     expect(token.roles.filter((role) => (ROLES as readonly string[]).includes(role))).toEqual(['evaluator']);
   });
 
-  it('names every code of a failed authentication', () => {
+  it('lists every authentication error code', () => {
     expect(AUTHENTICATION_CODES.filter((code) => !page.includes(`\`${code}\``))).toEqual([]);
   });
 });

@@ -9,14 +9,14 @@ import {
 } from './resources.fixture';
 
 /**
- * JSON-RPC and calls of models have their own rules; the latter forward unknown members. `test/e2e/mcp-endpoint/` and
- * `test/e2e/model-gateway/` test these rules.
+ * JSON-RPC messages and model calls have their own rules, which `test/e2e/mcp-endpoint/` and `test/e2e/model-gateway/` test.
+ * Model calls forward unknown members.
  */
 const OTHERS = /^\/mcp$|^\/model\/v1\/(chat\/completions|responses|embeddings|messages)$/;
 const OPERATIONS = documentedOperations().filter(({ path }) => !OTHERS.test(path));
 /** Operations whose JSON body is an object without additional members. */
 const WRITES = OPERATIONS.filter(({ body }) => body?.additionalProperties === false);
-/** Operations with If-Match, without restores: a restore of a live resource returns it unchanged, whatever the ETag. */
+/** Operations that accept If-Match, except restores: restoring a live resource returns it unchanged, whatever the ETag. */
 const CONDITIONAL = OPERATIONS.filter(({ takesIfMatch, path }) => takesIfMatch && !path.endsWith('/restore'));
 
 type Body = Record<string, unknown>;
@@ -132,7 +132,7 @@ describe('every write operation of openapi.json', () => {
   });
 
   it.each(WRITES.map((one) => [one.id, one] as const))(
-    '%s rejects an unknown member and names it',
+    'rejects an unknown member and names it: %s',
     async (_, operation) => {
       const body = { ...(sampleOf(operation.body!) as Body), unheard_of: 1 };
       const answer = await send(operation, body);
@@ -146,7 +146,7 @@ describe('every write operation of openapi.json', () => {
     },
   );
 
-  it('closes every object of a body that has members, except the tools of MCP servers', () => {
+  it('has only closed objects in its body, except the tools of MCP servers', () => {
     const { components } = committedDocument<{ components: { schemas: Record<string, Schema> } }>();
     const schemas = new Map(Object.entries(components.schemas).map(([name, schema]) => [schema, name]));
     const seen = new Set<Schema>();
@@ -162,14 +162,14 @@ describe('every write operation of openapi.json', () => {
     expect(WRITES.flatMap(({ body }) => open(body!))).toEqual(['DeclaredTool']);
   });
 
-  it.each(WRITES.map((one) => [one.id, one] as const))('%s accepts a gzipped body', async (_, operation) => {
+  it.each(WRITES.map((one) => [one.id, one] as const))('accepts a gzipped body: %s', async (_, operation) => {
     const body = { ...(sampleOf(operation.body!) as Body), unheard_of: 1 };
     const answer = await send(operation, gzipSync(JSON.stringify(body)), { 'content-encoding': 'gzip' });
     expectInvalid(answer, body, '/unheard_of');
   });
 
   it.each(WRITES.map((one) => [one.id, one] as const))(
-    '%s rejects members of a wrong type',
+    'rejects members of a wrong type: %s',
     async (_, operation) => {
       const typed = Object.entries(operation.body!.properties!).flatMap(([name, schema]) => {
         const wrong = wrongTypeOf(schema);
@@ -184,7 +184,7 @@ describe('every write operation of openapi.json', () => {
   );
 
   it.each(WRITES.map((one) => [one.id, one] as const))(
-    '%s rejects a body that is not a JSON object',
+    'rejects a body that is not a JSON object: %s',
     async (_, operation) => {
       for (const body of ['{"a": ', '[]', '"text"', 'null', '7']) {
         expectInvalid(await send(operation, body), body, '');
@@ -193,7 +193,7 @@ describe('every write operation of openapi.json', () => {
   );
 
   it.each(FREE_FORM.map((one) => [one.id, one] as const))(
-    '%s rejects values that no free-form member can contain, and names them',
+    'rejects values that no free-form member can contain, and points to them: %s',
     async (_, operation) => {
       for (const name of freeFormIn(operation)) {
         const body = JSON.stringify({ ...(sampleOf(operation.body!) as Body), [name]: '@' });
@@ -206,7 +206,7 @@ describe('every write operation of openapi.json', () => {
   );
 
   it.each(CONDITIONAL.map((one) => [one.id, one] as const))(
-    '%s rejects a stale If-Match',
+    'rejects a stale If-Match: %s',
     async (_, operation) => {
       const body = operation.body ? sampleOf(operation.body) : undefined;
       const answer = await send(operation, body, { 'if-match': '"0"' });

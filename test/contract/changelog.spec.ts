@@ -31,14 +31,14 @@ function parseChangelog(text: string): Release[] {
   const releases = headings.map((heading) => {
     const [, date, from, to] = HEADING.exec(heading) ?? [];
     if (!date || !from || !to) throw new Error(`Not a release: ${heading}`);
-    if (!isDay(date)) throw new Error(`Not a day: ${heading}`);
+    if (!isDay(date)) throw new Error(`Not a date: ${heading}`);
     const release = { date, from: versionOf(from), to: versionOf(to) };
     if (compare(release.from, release.to) > 0) throw new Error(`The range runs backwards: ${heading}`);
     return release;
   });
   releases.slice(1).forEach((older, i) => {
     const newer = releases[i]!;
-    if (newer.date <= older.date) throw new Error(`${newer.date} stands before ${older.date}.`);
+    if (newer.date <= older.date) throw new Error(`${newer.date} is listed before ${older.date}.`);
     if (compare(newer.from, older.to) < 0) throw new Error(`The versions of ${newer.date} run backwards.`);
   });
   return releases;
@@ -77,14 +77,14 @@ describe('the changelog', () => {
   it.each([
     ['has no release', '# Changelog\n'],
     ['has another heading among the releases', `${GOOD}\n## Unreleased\n`],
-    ['has a heading without its space', `${GOOD}\n##2026-11-01 — API 0.0.1 to 0.0.1\n`],
-    ['has a date that is no day', GOOD.replace('2026-11-20', '2026-11-31')],
-    ['has a date of another form', GOOD.replace('2026-11-20', '20 November 2026')],
+    ['has a heading without the space after ##', `${GOOD}\n##2026-11-01 — API 0.0.1 to 0.0.1\n`],
+    ['has an invalid date', GOOD.replace('2026-11-20', '2026-11-31')],
+    ['has a date in another format', GOOD.replace('2026-11-20', '20 November 2026')],
     ['has a version with two numbers', GOOD.replace('0.7.18 to', '0.7 to')],
     ['has a version with a leading zero', GOOD.replace('0.9.11', '0.09.11')],
     ['has a range that runs backwards', GOOD.replace('0.1.0 to 0.7.18', '0.7.18 to 0.1.0')],
     ['has an older release first', GOOD.replace('2026-12-01', '2026-11-19')],
-    ['has two releases of one day', GOOD.replace('2026-12-01', '2026-11-20')],
+    ['has two releases on one day', GOOD.replace('2026-12-01', '2026-11-20')],
     ['has a newer release that covers older versions', GOOD.replace('0.7.18 to 0.9.11', '0.7.17 to 0.9.11')],
   ])('is rejected if it %s', (_, text) => {
     expect(text).not.toBe(GOOD);

@@ -4,7 +4,7 @@ import { ENVIRONMENT_VARIABLES } from '#platform/config';
 
 const read = (file: string): string => readFileSync(path.resolve(file), 'utf8');
 
-/** The variables that have a row on the page, each with the cell of its default. */
+/** The variables that have a row on the page, each with its default as written there. */
 const rows = [
   ...read('docs/reference/configuration.md').matchAll(/^\| `([A-Z][A-Z0-9_]+)` +\| (.*?) +\|/gm),
 ].map(([, name, cell]) => [name!, cell!] as const);

@@ -9,7 +9,7 @@ const PAGES = readdirSync('docs', { recursive: true, encoding: 'utf8' })
 const GUIDES = PAGES.filter((page) => page.startsWith('docs/guides/') || page === 'docs/start-here.md');
 const WRITTEN = [...PAGES, 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 
-/** The only way in which pages find the service. */
+/** The set-up block of all guides that call the service. */
 const SET_UP = `\`\`\`sh
 BASE_URL=$(jq -r .base_url .data/bootstrap.json)
 API_KEY=$(jq -r .api_key .data/bootstrap.json)
@@ -75,7 +75,7 @@ describe.each(PAGES)('%s', (page) => {
     expect([...linked, 'docs/README.md']).toContain(page);
   });
 
-  it('says first who it is for', () => {
+  it('begins by saying who it is for', () => {
     const [title, lead] = textOf(page).split('\n\n') as [string, string];
     expect(title).toMatch(/^# \S/);
     if (page !== 'docs/README.md') expect(lead).toMatch(/^For /);
@@ -88,7 +88,7 @@ describe.each(PAGES)('%s', (page) => {
     expect(unnamed.map(([, lead, name]) => [name, lead])).toEqual([]);
   });
 
-  it('uses no block that is neither run nor read', () => {
+  it('has code blocks only in known languages', () => {
     const languages = [...textOf(page).matchAll(/^```(\S*)(?: (\S+))?\n/gm)].map(([, language, name]) => ({
       language: language!,
       name,
@@ -103,7 +103,7 @@ describe.each(PAGES)('%s', (page) => {
 });
 
 describe.each(GUIDES)('%s', (page) => {
-  it('finds the service in the same way as all guides, if it has commands for it', () => {
+  it('has the same set-up block as all guides, if it calls the service', () => {
     const text = textOf(page);
     if (/\bapi .*\$BASE_URL|curl .*\$BASE_URL/.test(text)) expect(text).toContain(SET_UP);
   });

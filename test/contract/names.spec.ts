@@ -7,7 +7,7 @@ interface Document {
   components: { schemas: Record<string, object> };
 }
 
-/** The verbs with which the operations of a method begin. */
+/** The verbs that the operation ids of each method begin with. */
 const VERBS: Record<string, RegExp> = {
   GET: /^(get|list|export|compare|forward)[A-Z]/,
   HEAD: /^forward[A-Z]/,
@@ -64,7 +64,7 @@ describe('an operation id', () => {
     ['RecordController', 'createBulk', 'createRecordsBulk'],
     ['ScorerController', 'listVersions', 'listScorerVersions'],
     ['HealthController', 'live', 'getLiveness'],
-  ])('of %s.%s is %s', (controller, handler, id) => {
+  ])('is derived from the controller and the handler: %s.%s is %s', (controller, handler, id) => {
     expect(operationIdOf(controller, handler)).toBe(id);
   });
 });
@@ -80,7 +80,7 @@ describe('a schema name', () => {
       },
     }) as const;
 
-  it('loses its suffix, also in references', () => {
+  it('loses its suffix, in references too', () => {
     expect(withPlainSchemaNames(document('PageDto', 'ProblemDto')).components?.schemas).toEqual({
       Page: { $ref: '#/components/schemas/Page' },
       ProblemDetails: { $ref: '#/components/schemas/ProblemDetails' },

@@ -31,7 +31,7 @@ describe('the OpenAPI document', () => {
   });
   afterAll(() => app.close());
 
-  it('is the committed openapi.json (npm run openapi writes it)', () => {
+  it('equals the committed openapi.json (npm run openapi writes it)', () => {
     expect(JSON.parse(readFileSync('openapi.json', 'utf8'))).toEqual(document);
   });
 
@@ -43,7 +43,7 @@ describe('the OpenAPI document', () => {
     expect(status).toBe(0);
   });
 
-  it('is titled and versioned as specified, with one server and one bearer scheme', () => {
+  it('has the specified title and version, one server and one bearer scheme', () => {
     expect(document.openapi).toMatch(/^3\.1\./);
     expect(document.info).toMatchObject({ title: 'public API', version: 'current' });
     expect(document.servers).toHaveLength(1);
@@ -55,8 +55,10 @@ describe('the OpenAPI document', () => {
   it('gives every operation a name, a summary, a tag and typed responses', () => {
     const ids = operations.map(([, operation]) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
-    const untold = operations.filter(([, one]) => !one.summary || !one.tags?.length).map(([label]) => label);
-    expect(untold).toEqual([]);
+    const incomplete = operations
+      .filter(([, one]) => !one.summary || !one.tags?.length)
+      .map(([label]) => label);
+    expect(incomplete).toEqual([]);
     const untyped = operations.flatMap(([label, { responses }]) =>
       Object.entries(responses)
         .filter(([status]) => /^2/.test(status) && status !== '204')

@@ -14,7 +14,7 @@ import { chat, FakeProvider, json, message, modelOf } from '../e2e/model-gateway
 
 /**
  * Calls every operation of the OpenAPI document until it has returned each of its 2xx statuses. The clients check each
- * response against the document; the last test detects an added operation that is not called here.
+ * response against the document. The last test fails if an operation is not called here.
  */
 describe('every operation', () => {
   let app: TestApp;
@@ -44,14 +44,14 @@ describe('every operation', () => {
     await expectAll([by.post(`${path}/restore`)], 200);
   };
 
-  it('of health and keys responds as documented', async () => {
+  it('responds as documented: health checks and public keys', async () => {
     await expectAll(
       ['/health/live', '/health/ready', '/.well-known/jwks.json'].map((path) => app.api().get(path)),
       200,
     );
   });
 
-  it('of the MCP endpoint responds as documented', async () => {
+  it('responds as documented: the MCP endpoint', async () => {
     const documents = [
       'oauth-authorization-server',
       'oauth-protected-resource',
@@ -68,7 +68,7 @@ describe('every operation', () => {
     await expectAll([admin.post('/mcp', message, { accept: 'text/html' })], 406);
   });
 
-  it('of search responds as documented', async () => {
+  it('responds as documented: search', async () => {
     const bodies = ['keyword', 'vector', 'hybrid'].map((mode) => ({ mode, query: 'agents', limit: 1 }));
     await expectAll(
       bodies.map((body) => admin.post('/registry/v1/search', body)),
@@ -76,7 +76,7 @@ describe('every operation', () => {
     );
   });
 
-  it('of organizations and people responds as documented', async () => {
+  it('responds as documented: organizations and users', async () => {
     await expectAll([admin.get('/registry/v1/me'), admin.get('/registry/v1/org')], 200);
     await expectAll([admin.patch('/registry/v1/org', { name: 'Acme' })], 200);
     const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
@@ -98,7 +98,7 @@ describe('every operation', () => {
     await expectAll([admin.patch('/registry/v1/users/ada', { display_name: 'Ada L.' })], 200);
   });
 
-  it('of workspaces and their members responds as documented', async () => {
+  it('responds as documented: workspaces and their members', async () => {
     const made = await admin.post('/registry/v1/workspaces', { name: 'second' });
     expect(made.status).toBe(201);
     const path = `/registry/v1/workspaces/${made.body.workspace_id}`;
@@ -113,7 +113,7 @@ describe('every operation', () => {
     await archiveAndRestore(admin, path);
   });
 
-  it('of MCP servers and apps responds as documented', async () => {
+  it('responds as documented: MCP servers and apps', async () => {
     const url = 'https://mcp.example.invalid/mcp';
     const tools = [{ name: 'search', input_schema: { type: 'object' } }];
     const made = await admin.post('/mcp/v1/servers', { workspace_id, name: 'tickets', url, tools });
@@ -172,7 +172,7 @@ describe('every operation', () => {
     await archiveAndRestore(admin, appPath);
   });
 
-  it('of registered APIs responds as documented', async () => {
+  it('responds as documented: registered APIs', async () => {
     const made = await admin.post('/registry/v1/apis', {
       workspace_id,
       name: 'orders',
@@ -191,7 +191,7 @@ describe('every operation', () => {
     await archiveAndRestore(admin, path);
   });
 
-  it('of the model gateway responds as documented', async () => {
+  it('responds as documented: the model gateway', async () => {
     const made = await admin.post('/model/v1/providers', {
       workspace_id,
       name: 'openai',
@@ -231,7 +231,7 @@ describe('every operation', () => {
     await expectAll([admin.post(`${keyPath!}/revoke`)], 200);
   });
 
-  it('of calls of models responds as documented', async () => {
+  it('responds as documented: model calls', async () => {
     const provider = await FakeProvider.listen();
     try {
       const base = '/model/v1';
@@ -257,7 +257,7 @@ describe('every operation', () => {
     }
   });
 
-  it('of service accounts, keys and tokens responds as documented', async () => {
+  it('responds as documented: service accounts, API keys and tokens', async () => {
     const made = await admin.post('/registry/v1/service-accounts', {
       name: 'ci',
       roles: ['evaluator'],
@@ -281,7 +281,7 @@ describe('every operation', () => {
     await archiveAndRestore(admin, path);
   });
 
-  it('of signing keys responds as documented', async () => {
+  it('responds as documented: signing keys', async () => {
     const made = await admin.post('/registry/v1/org/signing-keys', { name: 'releases' });
     expect(made.status).toBe(201);
     const path = made.headers.get('location')!;
@@ -289,7 +289,7 @@ describe('every operation', () => {
     await expectAll([admin.post(`${path}/revoke`)], 200);
   });
 
-  it('of repositories and the audit log responds as documented', async () => {
+  it('responds as documented: repositories and the audit log', async () => {
     const body = { workspace_id, url: 'git@github.com:acme/agents.git' };
     const made = await admin.post('/registry/v1/repos', body);
     expect(made.status).toBe(201);
@@ -301,7 +301,7 @@ describe('every operation', () => {
     await expectAll([admin.get('/registry/v1/audit-log')], 200);
   });
 
-  it('of agents and their sessions responds as documented', async () => {
+  it('responds as documented: agents and their sessions', async () => {
     const made = await admin.post('/agent/v1/agents', { workspace_id, name: 'planner', model: 'gpt-5' });
     expect(made.status).toBe(201);
     const path = made.headers.get('location')!;
@@ -328,7 +328,7 @@ describe('every operation', () => {
     await archiveAndRestore(admin, path);
   });
 
-  it('of datasets and records responds as documented', async () => {
+  it('responds as documented: datasets and records', async () => {
     const made = await evaluator.post('/eval/v1/datasets', { workspace_id, name: 'cases' });
     expect(made.status).toBe(201);
     const path = made.headers.get('location')!;
@@ -383,7 +383,7 @@ describe('every operation', () => {
     await archiveAndRestore(evaluator, path);
   });
 
-  it('of skills responds as documented', async () => {
+  it('responds as documented: skills', async () => {
     const members = { description: 'Adds.', instructions: '# How' };
     const made = await admin.post('/skill/v1/skills', { workspace_id, name: 'sums', ...members });
     expect(made.status).toBe(201);
@@ -402,7 +402,7 @@ describe('every operation', () => {
     await archiveAndRestore(admin, path);
   });
 
-  it('of files responds as documented', async () => {
+  it('responds as documented: files', async () => {
     const type = { 'content-type': 'text/csv' };
     const query = new URLSearchParams({ workspace_id, name: 'cases.csv' });
     const made = await admin.post(`/file/v1/files?${query.toString()}`, Buffer.from('id\n1\n'), type);
@@ -427,7 +427,7 @@ describe('every operation', () => {
     await archiveAndRestore(admin, path);
   });
 
-  it('of experiments, results, traces, scorers and scoring responds as documented', async () => {
+  it('responds as documented: experiments, results, traces, scorers and scoring', async () => {
     const experiment = await evaluator.post('/eval/v1/experiments', {
       workspace_id,
       name: 'sums',
@@ -554,7 +554,7 @@ describe('every operation', () => {
     const selection = { experiment_id: experimentId };
     await expectAll([evaluator.post(`${path}/score`, { ...selection, mode: 'test' })], 200);
     await expectAll([evaluator.post(`${path}/score`, { ...selection, mode: 'preview' })], 200);
-    await scoreWhatArrives(path);
+    await scoreByRule(path);
     const run = await evaluator.post(`${path}/score`, selection);
     expect(run.status).toBe(202);
     const runPath = run.headers.get('location')!;
@@ -575,7 +575,7 @@ describe('every operation', () => {
     await expectAll([evaluator.post(`${path}/cancel`)], 200);
   }
 
-  async function scoreWhatArrives(scorerPath: string): Promise<void> {
+  async function scoreByRule(scorerPath: string): Promise<void> {
     const rule = await evaluator.post(`${scorerPath}/rules`, {
       workspace_id,
       sample_rate: 0.1,
@@ -681,7 +681,7 @@ describe('every operation', () => {
     await expectAll([evaluator.get(`${agreement}?reference_scorer_id=${second.body.scorer_id}`)], 200);
   }
 
-  it('of the API proxy responds as documented', async () => {
+  it('responds as documented: the API proxy', async () => {
     const upstream = await Upstream.listen();
     try {
       const path = `${await register(admin, workspace_id, { base_url: upstream.url })}/v1/orders`;
@@ -709,7 +709,7 @@ describe('every operation', () => {
     }
   });
 
-  it('of the store responds as documented', async () => {
+  it('responds as documented: the store', async () => {
     const skill = { workspace_id, name: 'published', description: 'd', instructions: 'i' };
     const { body } = await admin.post('/skill/v1/skills', skill);
     const made = await admin.post('/store/v1/publisher/items', {
@@ -728,10 +728,10 @@ describe('every operation', () => {
     await expectAll([admin.post(`${own}/releases`, { version_label: '2' })], 201);
     const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
     await expectAll([app.api(await app.issuer.issueToken(claims)).post(`${item}/review`)], 200);
-    const beside = { workspace_id: await organization.newWorkspace() };
-    const acquired = await admin.post(`${item}/acquire`, beside);
+    const buyer = { workspace_id: await organization.newWorkspace() };
+    const acquired = await admin.post(`${item}/acquire`, buyer);
     expect(acquired.status).toBe(201);
-    await expectAll([admin.post(`${item}/acquire`, beside)], 200);
+    await expectAll([admin.post(`${item}/acquire`, buyer)], 200);
     const acquisition = acquired.headers.get('location')!;
     await expectAll(
       [
@@ -752,7 +752,7 @@ describe('every operation', () => {
     await expectAll([admin.post(`${own}/withdraw`)], 200);
   });
 
-  it('has returned each of its documented 2xx statuses', () => {
+  it('returns each of its documented 2xx statuses', () => {
     const documented = app.contract.operations.flatMap(({ method, path, responses }) =>
       [...responses.keys()]
         .filter((status) => status.startsWith('2'))

@@ -1,7 +1,7 @@
 import { type Answer } from '#testing';
 import { type DocumentedOperation, documentedOperations, Resources } from './resources.fixture';
 
-/** The PATCH operations of the service's own resources, without those of the API proxy. */
+/** Every PATCH operation except the one that the API proxy forwards. */
 const PATCHES = documentedOperations().filter(
   ({ method, path }) => method === 'PATCH' && !path.startsWith('/api/'),
 );
@@ -63,14 +63,14 @@ describe('a PATCH that changes nothing', () => {
   }
 
   it.each(PATCHES.map((one) => [one.id, one] as const))(
-    'with an empty body writes nothing: %s',
+    'writes nothing with an empty body: %s',
     async (_, operation) => {
       await expectNothingWritten(operation, await stateOf(operation), {});
     },
   );
 
   it.each(PATCHES.map((one) => [one.id, one] as const))(
-    'with the resource as read writes nothing: %s',
+    'writes nothing with the resource as read: %s',
     async (_, operation) => {
       const before = await stateOf(operation);
       await expectNothingWritten(operation, before, before.resource);
@@ -89,7 +89,7 @@ describe('a PATCH that changes nothing', () => {
       });
       expect(answer.headers.get('etag')).not.toBe(before.etag);
       const after = await stateOf(operation);
-      // Store items have no times
+      // store items have no `updated_at`
       if ('updated_at' in before.resource) {
         expect(after.resource.updated_at).not.toBe(before.resource.updated_at);
       }

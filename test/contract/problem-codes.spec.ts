@@ -31,7 +31,7 @@ describe('the codes of an operation', () => {
     expect(faults).toEqual([]);
   });
 
-  it('are the 18 of a failed authentication if the operation requires a token', () => {
+  it('include all 18 authentication error codes if the operation requires a token', () => {
     const others = OPERATIONS.filter(({ id, statuses }) => {
       const codes = documentedCodes(id)['401'];
       return statuses.includes('401') && id !== 'exchangeToken' && codes?.length !== 18;
@@ -82,11 +82,11 @@ describe('the codes of an operation', () => {
       },
     ],
     ['updateAgent', { 422: 'immutable_field' }],
-  ])('%s begin with those that the specification names', (id, first) => {
+  ])('begin with the codes that the specification names: %s', (id, first) => {
     expect(firstCodesOf(id)).toMatchObject(first);
   });
 
-  describe('are returned:', () => {
+  describe('in a response', () => {
     let resources: Resources;
 
     beforeAll(async () => {
@@ -106,7 +106,7 @@ describe('the codes of an operation', () => {
       return resources.callerOf(operation).request(operation.method, path, { body, headers });
     };
 
-    it('every code of requests for a score run', async () => {
+    it('are documented for each fault of a request for a scoring run', async () => {
       const run = { trace_ids: ['0'.repeat(31) + '1'], mode: 'preview' };
       const large = gzipSync(JSON.stringify({ ...run, trace_ids: ['x'.repeat(9 * 1024 * 1024)] }));
       const sent: [code: string, Promise<Answer>][] = [
@@ -135,7 +135,7 @@ describe('the codes of an operation', () => {
     );
 
     it.each(PATCHES.map(({ id, path }) => [id, /\{(\w+)\}$/.exec(path)![1]!]))(
-      'immutable_field by %s, for another %s',
+      'include immutable_field if %s gets another %s',
       async (id, member) => {
         expect(documentedCodes(id)['422']).toContain('immutable_field');
         const { status, body } = await send(id, { [member]: 'other' });
@@ -162,7 +162,7 @@ describe('the codes of an operation', () => {
       ['immutable_field', 'createSkillVersion', { name: 'other', description: 'd', instructions: 'i' }],
       ['not_found', 'createExperiment', { name: 'n', dataset_id: 'ds_unknown' }],
       ['not_found', 'createScore', { scorer_id: 'scr_unknown', trace_id: '0'.repeat(31) + '1', score: true }],
-    ])('%s by %s', async (code, id, body) => {
+    ])('include %s from %s', async (code, id, body) => {
       const { workspaceId: workspace_id } = resources;
       const isChild = id === 'createSkillVersion';
       const answer = await send(id, { ...(!isChild && { workspace_id }), ...(body as object) });

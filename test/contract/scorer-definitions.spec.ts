@@ -50,7 +50,7 @@ const DEFINITIONS: [kind: string, definition: object][] = [
   ['llm_judge', { backend: 'classifier', output: CHOICE }],
 ];
 
-/** An object with a form within a definition, and a function that returns a definition with another object in its place. */
+/** An object in a definition, the name of its schema (its form), and a function that puts another object in its place. */
 interface Formed {
   pointer: string;
   form: string;
@@ -58,7 +58,7 @@ interface Formed {
   around: (value: unknown) => object;
 }
 
-/** Returns the alternative of a schema that matches the members of a value and their enumerations. */
+/** Returns the name of the alternative of a schema that matches the members and enumerated values of an object. */
 function formOf(schema: Schema, value: object): string | undefined {
   const alternatives = schema.$ref ? [schema] : [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])];
   return alternatives.map(named).find((name) => {
@@ -74,7 +74,7 @@ function formOf(schema: Schema, value: object): string | undefined {
   });
 }
 
-/** Returns the objects that have a form. Free-form members have none. */
+/** Returns the objects within a value that have a form. Free-form members have none. */
 function formsIn(schema: Schema, value: unknown, pointer: string, around: Formed['around']): Formed[] {
   if (Array.isArray(value)) {
     const items: unknown[] = value;
@@ -128,7 +128,7 @@ describe('the definition of a scorer', () => {
   const create = (scorer_kind: string, definition: object) =>
     evaluator.post('/eval/v1/scorers', { workspace_id, name: 'n', scorer_kind, definition });
 
-  it('is tested in all its forms, all of which are closed in the document', () => {
+  it('is tested in all its forms, which are all closed in the document', () => {
     const forms = [...reachable(DEFINITION)].sort();
     expect(forms.length).toBeGreaterThan(20);
     expect([...new Set(FORMS.map(({ form }) => form))].sort()).toEqual(forms);

@@ -23,7 +23,7 @@ const filesIn = (folder: string, ending: RegExp): string[] =>
     .filter((file) => ending.test(file))
     .map((file) => `${folder}/${file}`);
 
-/** The text of a file in one line per sentence or comment, without what wraps it. */
+/** The text of a file, with wrapped comments joined into one line. */
 const flowing = (file: string): string =>
   readFileSync(file, 'utf8').replace(/\n\s*(?:\*|\/\/) ?(?=\S)/g, ' ');
 
