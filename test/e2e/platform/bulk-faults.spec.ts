@@ -11,7 +11,7 @@ describe('items of a bulk call', () => {
   });
   afterAll(() => app.close());
 
-  /** The text of an invalid item, and the pointer of its fault within the item. */
+  /** Each fault, with a value that has it, as JSON text, and the pointer of the fault within the value. */
   const INVALID_ITEMS: [string, string, string][] = [
     ['half a surrogate pair', '["\\ud800"]', '/0'],
     ['a number that is not finite', '{"a":[1,1e400]}', '/a/1'],
@@ -39,7 +39,7 @@ describe('items of a bulk call', () => {
     expect((await json.api.get(`${dataset}/records?limit=0`)).body.page.total).toBe(99);
   });
 
-  it('of an experiment fail individually, also for typed members', async () => {
+  it('fail individually in an experiment, in typed members too', async () => {
     const created = await json.send('POST', '/eval/v1/experiments', { name: '"bulk"' });
     const path = `/eval/v1/experiments/${created.body.experiment_id}/results/bulk`;
     const items = [

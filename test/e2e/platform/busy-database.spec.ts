@@ -1,6 +1,6 @@
 import { createTestApp, newOrganization } from '#testing';
 
-/** Of two connections, one is reserved for authentication. */
+/** One of the two connections is reserved for authentication. */
 describe('an exhausted connection pool', () => {
   it('returns 503 with Retry-After until a connection is free', async () => {
     const app = await createTestApp({

@@ -76,7 +76,7 @@ describe('the encoding of a response', () => {
     expect([headers['content-encoding'], headers.vary]).toEqual([undefined, undefined]);
   });
 
-  it('does not change the ETag, which can be sent back, even weakened by a proxy', async () => {
+  it('does not change the ETag, which is valid in conditions even if a proxy weakens it', async () => {
     const path = await newDataset('x'.repeat(5_000));
     const gzip = { 'accept-encoding': 'gzip' };
     const { headers } = await send(path, gzip);

@@ -78,7 +78,7 @@ describe('connections', () => {
   };
   const get = (path: string, token = '', headers = ''): string =>
     `GET ${path} HTTP/1.1\r\nHost: x\r\n${token && `Authorization: Bearer ${token}\r\n`}${headers}\r\n`;
-  /** Returns what the service has sent once it matches the pattern or the connection is closed. */
+  /** Returns the received text once it matches the pattern or the connection is closed. */
   const responseText = async (socket: net.Socket, pattern: RegExp): Promise<string> => {
     let text = '';
     socket.setEncoding('latin1').on('data', (part: string) => (text += part));
@@ -236,7 +236,7 @@ describe('connections', () => {
     expect([statuses[0], statuses.at(-1)]).toEqual([200, 503]);
   });
 
-  it('that stream are not aborted when the memory of their organization is exhausted', async () => {
+  it('keep streaming when the memory of their organization is exhausted', async () => {
     const organization = await newOrganization(app);
     const editor = (await organization.as('editor')).in(organization.workspaceId);
     const { workspaceId: workspace_id } = organization;
@@ -338,7 +338,7 @@ describe('connections', () => {
     });
   });
 
-  it('of a caller with many requests get 503 while the event loop is delayed', async () => {
+  it('get 503 while the event loop is delayed, if their caller has many requests in flight', async () => {
     const late = await createTestApp({
       areas: [TestModule],
       databaseUrl: app.databaseUrl,
@@ -371,7 +371,7 @@ describe('connections', () => {
     }
   });
 
-  it('without a credential use at most half of the requests in flight', async () => {
+  it('use at most half of the in-flight limit without a credential', async () => {
     const organization = await newOrganization(app);
     const viewer = await organization.as('viewer');
     expect((await viewer.get('/registry/v1/me')).status).toBe(200);

@@ -31,7 +31,7 @@ describe('a public document', () => {
     return { status: answer.statusCode, headers: answer.headers, bytes: await buffer(answer) };
   }
 
-  it.each(DOCUMENTS)('at %s has its type, its length and an ETag that revalidates it', async (path, type) => {
+  it.each(DOCUMENTS)('has its type, its length and an ETag that revalidates it: %s', async (path, type) => {
     const first = await read(path);
     expect([first.status, first.headers['content-type']]).toEqual([200, type]);
     expect(first.headers['content-length']).toBe(String(first.bytes.length));
@@ -54,7 +54,7 @@ describe('a public document', () => {
   });
 
   it.each(DOCUMENTS.filter(([path]) => !SMALL.test(path)))(
-    'at %s is compressed for clients that accept it',
+    'is compressed for clients that accept it: %s',
     async (path) => {
       const plain = await read(path);
       const gzip = await read(path, { 'accept-encoding': 'br, gzip' });
@@ -75,7 +75,7 @@ describe('a public document', () => {
     },
   );
 
-  it('of the documentation page keeps its content security policy', async () => {
+  it('keeps the content security policy of the documentation page', async () => {
     const page = await read('/docs');
     expect(page.headers['content-security-policy']).toContain("script-src 'self'");
     const revalidated = await read('/docs', { 'if-none-match': page.headers.etag! });
@@ -85,7 +85,7 @@ describe('a public document', () => {
     ]);
   });
 
-  it('of the signing keys is cacheable, and changes with the keys', async () => {
+  it('is cacheable for the signing keys, and changes with them', async () => {
     const path = '/.well-known/jwks.json';
     const before = await read(path);
     expect(before.headers['cache-control']).toBe('public, max-age=300');

@@ -51,7 +51,7 @@ describe('free-form members', () => {
       expect(await json.text(own)).toContain(`"metadata":${merged.slice(0, -1)},"added":${OTHER}}`);
     });
 
-    it('are changed if the values differ only beyond the precision of a double', async () => {
+    it('change even if the values differ only beyond the precision of a double', async () => {
       const created = await json.send('POST', `${dataset}/records`, { input: '{"id":9007199254740993}' });
       const own = `${dataset}/records/${created.body.dataset_record_id}`;
       const changed = await json.send('PATCH', own, { input: '{"id":9007199254740992}' });
@@ -69,7 +69,7 @@ describe('free-form members', () => {
       expect(await json.text(`${copy}/records`)).toContain(STORED);
     });
 
-    it('are found by the words and the metadata of the record', async () => {
+    it('are found by their words, even next to a NUL character', async () => {
       const own = await json.dataset();
       await json.send('POST', `${own}/records`, { input: '["caterpillar\\u0000butterfly"]' });
       for (const q of ['caterpillar', 'butterfly']) {
@@ -99,7 +99,7 @@ describe('free-form members', () => {
     });
   });
 
-  it('of datasets and experiments are found by exact metadata', async () => {
+  it('are found by exact metadata in datasets and experiments', async () => {
     const dataset = await json.dataset({ metadata: EXACT });
     const experiment = await json.send('POST', '/eval/v1/experiments', { name: '"m"', metadata: EXACT });
     expect(experiment.status).toBe(201);
@@ -115,7 +115,7 @@ describe('free-form members', () => {
     expect(await json.text(dataset)).toContain(`"metadata":${EXACT}`);
   });
 
-  it('of experiments and results are returned unchanged after finalizing and by a comparison', async () => {
+  it('are returned unchanged in experiments and results, even after finalization', async () => {
     const body = { name: '"e"', config: EXACT, context_manifest: EXACT, metadata: EXACT };
     const created = await json.send('POST', '/eval/v1/experiments', body);
     expect([created.status, created.body.errors]).toEqual([201, undefined]);
@@ -144,7 +144,7 @@ describe('free-form members', () => {
     expect(await json.text(`/eval/v1/experiments?name=e`)).toContain(`"config":${EXACT}`);
   });
 
-  it('of a config are found by their exact digits, in any form', async () => {
+  it('are found by the exact digits of a config, in any notation', async () => {
     const config = '{"id":9007199254740995,"t":1.0,"deep":{"ns":1795459000000000001},"nul":"a\\u0000"}';
     const created = await json.send('POST', '/eval/v1/experiments', { name: '"config"', config });
     expect(created.status).toBe(201);
@@ -155,7 +155,7 @@ describe('free-form members', () => {
     expect(await count('id:9007199254740996')).toBe(0);
   });
 
-  it('of messages of a session are returned as sent, including tool calls', async () => {
+  it('are returned as sent in session messages, including tool calls', async () => {
     const agent = await json.send('POST', '/agent/v1/agents', { name: '"exact"', metadata: EXACT });
     expect([agent.status, agent.body.errors]).toEqual([201, undefined]);
     expect(await json.text(`/agent/v1/agents/${agent.body.agent_id}`)).toContain(`"metadata":${EXACT}`);
@@ -170,7 +170,7 @@ describe('free-form members', () => {
     );
   });
 
-  it('of tools and files are returned as sent', async () => {
+  it('are returned as sent in tools and files', async () => {
     const tools = `[{"name":"t","inputSchema":${EXACT}}]`;
     const server = await json.send('POST', '/mcp/v1/servers', {
       name: '"exact"',
@@ -195,7 +195,7 @@ describe('free-form members', () => {
     expect(await json.text(`/file/v1/files/${body.file_id}`)).toContain(`"metadata":${EXACT}`);
   });
 
-  it('of an app are reconciled once, and stay as sent', async () => {
+  it('are reconciled once in an app, and stay as sent', async () => {
     const spec = `{"url":"https://mcp.example.com/","metadata":${EXACT},"tools":[{"name":"t","inputSchema":${EXACT}}]}`;
     const agent = `{"metadata":${EXACT},"max_step_count":5.0}`;
     const resources = `[{"kind":"mcp_server","name":"declared","spec":${spec}},{"kind":"agent","name":"declared","spec":${agent}}]`;
@@ -217,7 +217,7 @@ describe('free-form members', () => {
     ]);
   });
 
-  it('of scores by people are returned as sent', async () => {
+  it('are returned as sent in human scores', async () => {
     const definition = '{"rubric":"Good?","output":{"type":"boolean"}}';
     const scorer = await json.send('POST', '/eval/v1/scorers', {
       name: '"people"',
@@ -247,7 +247,7 @@ describe('free-form members', () => {
     );
   });
 
-  it('are passed to scripts with their NUL characters, and to checks with their texts', async () => {
+  it('are passed to scripts with their NUL characters', async () => {
     const experiment = await json.send('POST', '/eval/v1/experiments', { name: '"scripts"' });
     const { experiment_id } = experiment.body;
     const output = '{"id":9007199254740993,"nul":"a\\u0000b"}';
@@ -273,7 +273,7 @@ describe('free-form members', () => {
     ['a number that is not finite', { input: '{"n":-1e400}' }, '/input/n'],
     ['half of a surrogate pair in a member name', { input: '{"\\ud800":1}' }, '/input'],
     ['65 levels', { metadata: `{"a":${'['.repeat(63)}${']'.repeat(63)}}` }, '/metadata/a'],
-  ])('must not contain %s', async (_, members, pointer) => {
+  ])('are rejected with %s', async (_, members, pointer) => {
     const { status, body } = await json.send('POST', `${await json.dataset()}/records`, members);
     expect([status, body.errors?.[0].pointer.startsWith(pointer)]).toEqual([400, true]);
   });

@@ -84,17 +84,17 @@ describe('every request', () => {
 
   describe('with a body', () => {
     const cases: [string, string | Buffer, RegExp][] = [
-      ['that is not JSON', '{"name": ', /JSON/],
-      ['that is empty', '', /./],
-      ['that is not an object', '[]', /object/],
-      ['nested 10,000 deep', `{"metadata":${'['.repeat(10_000)}${']'.repeat(10_000)}}`, /64/],
-      ['with a NUL character', '{"name":"a\\u0000b"}', /NUL/],
-      ['with a lone surrogate', '{"name":"\\ud800"}', /surrogate/],
-      ['that is not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /UTF-8/],
-      ['with a number that no double can represent', '{"metadata":{"n":1e999}}', /number/i],
-      ['with an integer that is invalid in a typed member', '{"tags":[9007199254740993]}', /integer/i],
+      ['invalid JSON', '{"name": ', /JSON/],
+      ['an empty body', '', /./],
+      ['an array', '[]', /object/],
+      ['10,000 levels', `{"metadata":${'['.repeat(10_000)}${']'.repeat(10_000)}}`, /64/],
+      ['a NUL character', '{"name":"a\\u0000b"}', /NUL/],
+      ['a lone surrogate', '{"name":"\\ud800"}', /surrogate/],
+      ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /UTF-8/],
+      ['a number that no double can represent', '{"metadata":{"n":1e999}}', /number/i],
+      ['an integer that is invalid in a typed member', '{"tags":[9007199254740993]}', /integer/i],
     ];
-    it.each(cases)('%s returns 400 and stores nothing', async (_, body, detail) => {
+    it.each(cases)('returns 400 and stores nothing for %s', async (_, body, detail) => {
       const before = (await editor.get('/eval/v1/datasets?limit=0')).body.page.total as number;
       const answer = await create(body);
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
@@ -102,7 +102,7 @@ describe('every request', () => {
       expect((await editor.get('/eval/v1/datasets?limit=0')).body.page.total).toBe(before);
     });
 
-    it('of another media type or encoding returns 415', async () => {
+    it('returns 415 for another media type, encoding or charset', async () => {
       const media = await create('name=x', { 'content-type': 'application/x-www-form-urlencoded' });
       expect([media.status, media.body.code]).toEqual([415, 'unsupported_media_type']);
       const encoding = await create('{}', { 'content-encoding': 'br' });
@@ -121,7 +121,7 @@ describe('every request', () => {
       expect([rejected.status, rejected.body.code]).toEqual([413, 'compressed_payload_too_large']);
     });
 
-    it('above the limit returns a readable 413, with or without a declared length', async () => {
+    it('returns a readable 413 above the limit, with or without a declared length', async () => {
       const large = JSON.stringify({ ...dataset('large'), description: 'x'.repeat(300_000) });
       const announced = await create(large);
       expect([announced.status, announced.body.code]).toEqual([413, 'payload_too_large']);
@@ -162,7 +162,7 @@ describe('every request', () => {
       expect(pointers).toEqual(expect.arrayContaining(['/workspace_id', '/name', '/tags']));
     });
 
-    it('that stalls returns 408', async () => {
+    it('returns 408 if the body stalls', async () => {
       const answer = await raw(
         `POST /eval/v1/datasets HTTP/1.1\r\nHost: x\r\n${await rawHeaders(editor)}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
       );
@@ -230,7 +230,7 @@ describe('every request', () => {
       ['too many words', `q=${'word '.repeat(33)}`],
       ['a repeated parameter', 'q=a&q=b'],
       ['include_archived=yes', 'include_archived=yes'],
-    ])('with %s returns 400 invalid_query', async (_, query) => {
+    ])('returns 400 invalid_query for %s', async (_, query) => {
       const { status, body } = await editor.get(`/eval/v1/datasets?${query}`);
       expect([status, body.code]).toEqual([400, 'invalid_query']);
     });
@@ -239,7 +239,7 @@ describe('every request', () => {
       ['POST', '/eval/v1/experiments/search', {}],
       ['GET', '/eval/v1/datasets/ds_1', undefined],
       ['POST', '/eval/v1/datasets', { name: 'not created' }],
-    ])('returns 400 for a parameter of %s %s, which has none', async (method, path, body) => {
+    ])('returns 400 for any parameter of %s %s', async (method, path, body) => {
       const sent = body && { workspace_id: workspaceId, ...body };
       const answer = await editor.request(method, `${path}?limit=1`, { body: sent });
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_query']);
@@ -249,11 +249,11 @@ describe('every request', () => {
       expect((await editor.get('/eval/v1/datasets?q=not+created')).body.items).toEqual([]);
     });
 
-    it('of probes accepts any parameter', async () => {
+    it('accepts any parameter for probes', async () => {
       expect((await editor.get('/health/live?probe=1')).status).toBe(200);
     });
 
-    it('returns 404 for an unknown id in a query, and names it', async () => {
+    it('returns 404 for an unknown id in a query, and names the parameter', async () => {
       const experiment = await editor.post('/eval/v1/experiments', {
         workspace_id: workspaceId,
         name: 'one',
@@ -292,10 +292,10 @@ describe('every request', () => {
     });
 
     it.each([
-      ['an enumerated filter', 'experiment_status', 'finished'],
-      ['sort', 'sort', 'size'],
-      ['sort, not of this list', 'sort', '-started_at'],
-    ])('returns 422 for an unknown value of %s', async (_, parameter, value) => {
+      ['an unknown value of an enumerated filter', 'experiment_status', 'finished'],
+      ['an unknown sort order', 'sort', 'size'],
+      ['a sort order of another list', 'sort', '-started_at'],
+    ])('returns 422 for %s', async (_, parameter, value) => {
       const { status, body } = await editor.get(`/eval/v1/experiments?${parameter}=${value}`);
       expect([status, body.code]).toEqual([422, 'validation_failed']);
       expect(body.errors[0].parameter).toBe(parameter);
@@ -324,7 +324,7 @@ describe('every request', () => {
     });
   });
 
-  it('for a small list returns an ETag, unlike for a large list', async () => {
+  it('returns an ETag for a small list, but not for a large list', async () => {
     for (let i = 0; i < 20; i++) {
       const created = await create({ ...dataset(`large ${i}`), metadata: { text: 'x'.repeat(15_000) } });
       expect(created.status).toBe(201);
@@ -402,12 +402,12 @@ describe('every request', () => {
     }
   });
 
-  it('for health requires no token', async () => {
+  it('requires no token for health checks', async () => {
     expect((await app.api().get('/health/live')).body).toEqual({ status: 'ok' });
     expect((await app.api().get('/health/ready')).body).toEqual({ status: 'ok' });
   });
 
-  it('that takes too long returns 504', async () => {
+  it('returns 504 if it takes too long', async () => {
     const organization = await newOrganization(app);
     const { workspaceId } = organization;
     const dataset = { workspace_id: workspaceId, name: 'locked' };

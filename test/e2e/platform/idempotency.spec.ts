@@ -69,10 +69,10 @@ describe('a request with an Idempotency-Key', () => {
     expect((await add(`${EXPERIMENTS}/${'x'.repeat(8_000)}/results`)).status).toBe(404);
   });
 
-  describe('from a caller who has lost access to the workspace', () => {
+  describe('from a caller whose access has changed', () => {
     const tokenWith = (userId: string, claims: Record<string, unknown>) => org.tokenOf(userId, claims);
 
-    it('returns 403 for every kind of response that names the workspace', async () => {
+    it('returns 403 for every kind of response that names an inaccessible workspace', async () => {
       const other = await org.newWorkspace();
       const user = newId('usr');
       const admin = app.api(await tokenWith(user, { roles: ['admin'] }));

@@ -38,7 +38,7 @@ describe('concurrent reads by key', () => {
 
   const scope = () => workspaceScope(organization.orgId, organization.workspaceId, 'test', new Set());
 
-  /** Runs work like in a request of the organization. */
+  /** Runs work as in a request from the organization. */
   const inRequest = <Result>(work: () => Promise<Result>): Promise<Result> =>
     new Promise((resolve, reject) =>
       runRequest(() => {
@@ -55,7 +55,7 @@ describe('concurrent reads by key', () => {
     expect(rows[0]).not.toBe(rows[4]);
   });
 
-  it('find nothing of another workspace', async () => {
+  it('find nothing in another workspace', async () => {
     const datasets = app.get(DatasetRepository);
     const other = workspaceScope(organization.orgId, await organization.newWorkspace(), 'test', new Set());
     const rows = await Promise.all([

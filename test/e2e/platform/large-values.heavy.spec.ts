@@ -51,20 +51,20 @@ describe('many bodies of 10 MiB at once', () => {
     repeated(`{"workspace_id":"${workspace_id}","input":${start}`, part, `${end}}`);
 
   it.each<[string, () => string, string, number[]]>([
-    ['of members in another order', record('"1":0,"0":0,', '{', '"2":0}'), 'records', [413]],
-    ['of empty objects', record('{},', '[', '0]'), 'records', [413]],
-    ['of small objects', record('{"id":1,"v":0.5},', '[', '0]'), 'records', [201]],
-    ['of text', record('x', '"', '"'), 'records', [201]],
-    ['that are truncated', () => repeated('[', '{},', ''), 'experiments', [413]],
-    ['of numbers that are truncated', () => repeated('[', '0.5,', ''), 'experiments', [400]],
+    ['members in another order', record('"1":0,"0":0,', '{', '"2":0}'), 'records', [413]],
+    ['empty objects', record('{},', '[', '0]'), 'records', [413]],
+    ['small objects', record('{"id":1,"v":0.5},', '[', '0]'), 'records', [201]],
+    ['text', record('x', '"', '"'), 'records', [201]],
+    ['truncated objects', () => repeated('[', '{},', ''), 'experiments', [413]],
+    ['truncated numbers', () => repeated('[', '0.5,', ''), 'experiments', [400]],
     [
-      'of unknown members',
+      'unknown members',
       () => `{${Array.from({ length: 800_000 }, (_, n) => `"k${n}":0`).join(',')}}`,
       'experiments',
       [400],
     ],
   ])(
-    '%s get responses, and do not affect others',
+    'get responses, and do not affect others: %s',
     async (_, body, target, statuses) => {
       const dataset = await editor.post('/eval/v1/datasets', { workspace_id, name: `d ${Math.random()}` });
       const route =

@@ -51,7 +51,7 @@ describe('large values', () => {
     return (await fetch(app.url + path, { headers })).text();
   };
 
-  it('of records are stored as sent, compared and changed like small ones', async () => {
+  it('are stored as sent, compared and changed in records, like small values', async () => {
     const records = `${await newDataset()}/records`;
     const input = indexed(SIZE);
     const created = await editor.post(
@@ -68,7 +68,7 @@ describe('large values', () => {
     expect(await textOf(record)).toContain(`"input":${indexed(SIZE, 1)}`);
   });
 
-  it('of records must match a newer schema only when they change', async () => {
+  it('must match a newer schema of records only when they change', async () => {
     const dataset = await newDataset();
     const text = (name: string): string => `{"${name}":1,"text":"${'x'.repeat(SIZE)}"}`;
     const { body } = await editor.post(
@@ -87,7 +87,7 @@ describe('large values', () => {
     expect((await editor.patch(record, withText({}, { input: text('b') }))).status).toBe(200);
   });
 
-  it('of bulk items are validated one by one', async () => {
+  it('are validated one by one in bulk items', async () => {
     const records = `${await newDataset()}/records`;
     const part = objects(SIZE / 4);
     const items = [`{"input":${part}}`, `{"input":1,"metadata":${part}}`, `{"expected":${part}}`, '7'];
@@ -104,7 +104,7 @@ describe('large values', () => {
     ]);
   });
 
-  it('of experiments are stored, found by their scalars, changed and finalized', async () => {
+  it('are stored, found by their scalars, changed and finalized in experiments', async () => {
     const config = (name: string): string => `{"model":{"name":"${name}"},"rest":${objects(SIZE)}}`;
     const find = async (name: string): Promise<number> => {
       const query = new URLSearchParams({ config: `model.name:${name}` }).toString();
@@ -132,7 +132,7 @@ describe('large values', () => {
     expect([final.status, final.body.summary.scores]).toEqual([200, { s: { mean: 1, count: 1 } }]);
   });
 
-  it('of MCP servers and apps are stored, compared and reconciled', async () => {
+  it('are stored, compared and reconciled in MCP servers and apps', async () => {
     const tools = (count: number): string =>
       `[${Array.from({ length: count }, (_, n) => `{"name":"t${n}","more":1,"inputSchema":{"enum":${objects(SIZE / 10)}}}`).join(',')}]`;
     const url = 'https://mcp.example.com/';
@@ -170,7 +170,7 @@ describe('large values', () => {
     ]);
   });
 
-  it('of uploads as JSON are read', async () => {
+  it('are read from uploads as JSON', async () => {
     const content = 'x'.repeat(SIZE);
     const skill = await editor.post('/skill/v1/skills', {
       workspace_id,
@@ -214,7 +214,7 @@ describe('large values', () => {
       [400, '/k0', 100],
     ],
     ['has too many values', `{"definition":{"a":${objects(SIZE)}}}`, [413, '', 0]],
-  ])('do not delay the requests of others if the body %s', async (_, body, [status, pointer, count]) => {
+  ])('do not delay other callers if the body %s', async (_, body, [status, pointer, count]) => {
     const attacks = Array.from({ length: 4 }, () => editor.post('/eval/v1/scorers', body));
     const others = [];
     for (let turn = 0; turn < 10; turn++) others.push((await other.get('/eval/v1/datasets')).status);

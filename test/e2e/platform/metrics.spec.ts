@@ -24,7 +24,7 @@ describe('GET /metrics', () => {
 
   const base = (): string => `http://127.0.0.1:${app.get(MetricsServer).port}`;
 
-  it('is in the Prometheus format, with process metrics, on its own port', async () => {
+  it('returns the Prometheus format, with process metrics, on a separate port', async () => {
     const answer = await fetch(`${base()}/metrics`);
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
@@ -50,7 +50,7 @@ describe('GET /metrics', () => {
     }
   });
 
-  it('is the only route of that port', async () => {
+  it('is the only route on its port', async () => {
     expect((await fetch(`${base()}/`)).status).toBe(404);
     const posted = await fetch(`${base()}/metrics`, { method: 'POST', body: 'a' });
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);

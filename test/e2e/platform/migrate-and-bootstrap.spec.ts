@@ -71,7 +71,7 @@ describe('the migrate and bootstrap processes', () => {
     expect((await run('bootstrap', env, '--newkey')).code).toBe(1);
   });
 
-  describe('bootstrapping the first organization', () => {
+  describe('for the first organization', () => {
     let env: Record<string, string>;
     let first: Bootstrapped;
 
@@ -86,12 +86,12 @@ describe('the migrate and bootstrap processes', () => {
       first = await bootstrap();
     });
 
-    it('creates it once, and prints its key once', async () => {
+    it('create it once, and print its key once', async () => {
       expect(first.api_key).toMatch(/^rsk_/);
       expect(await bootstrap()).toEqual({ ...first, api_key: null });
     });
 
-    it('creates another key on request, with the same rights', async () => {
+    it('create another key on request, with the same rights', async () => {
       const again = await bootstrap('--new-key');
       expect({ ...again, api_key: first.api_key }).toEqual(first);
       expect(again.api_key).not.toBe(first.api_key);

@@ -20,7 +20,7 @@ describe('a path', () => {
     '/docs/assets/swagger-ui.css',
     '/.well-known/jwks.json',
     '/health/live',
-  ])('%s exists only in this case', async (path) => {
+  ])('exists only in this case: %s', async (path) => {
     expect((await editor.get(path)).status).toBe(200);
     const first = path.search(/[a-z]/);
     const others = [

@@ -141,7 +141,7 @@ describe('rate limits', () => {
     expect(statusesOf(answers)).toEqual([200, 200, 200, 429]);
   });
 
-  it('apply after the account, and before the workspace, the role and the body', async () => {
+  it('are checked after the account, and before the workspace, the role and the body', async () => {
     const viewer = await org.member('viewer');
     const missing = await viewer.get(DATASETS);
     const denied = await viewer.in(org.workspaceId).post(DATASETS, '{');
@@ -184,7 +184,7 @@ describe('rate limits', () => {
   });
 });
 
-describe('without settings', () => {
+describe('rate limits without settings', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await createTestApp({

@@ -47,7 +47,7 @@ describe('the migration of scores into one table', () => {
       )
     ).rows;
 
-  it('keeps the scores of people, with their history', async () => {
+  it('keeps human scores, with their history', async () => {
     const of = {
       scorer_name: 'person',
       scorer_version: 1,
@@ -71,7 +71,7 @@ describe('the migration of scores into one table', () => {
     ]);
   }); // prettier-ignore
 
-  it('creates scores of uploaded results with new ids, which sort by time', async () => {
+  it('creates scores for uploaded results, with new ids that sort by time', async () => {
     const of = { target_kind: 'result', is_superseded: false, superseded_by: null, score_id: expect.stringMatching(/^score_0[0-9a-z]{25}$/) as string };
     const rows = await scoresOf('client');
     expect(rows).toEqual([

@@ -39,7 +39,7 @@ describe('a POST that only reads', () => {
   const send = (path: string, text: string | Uint8Array, headers?: Record<string, string>) =>
     viewer.post(path.replace(':experiment', experiment), text, headers);
 
-  it.each(SELECTIONS)('to %s accepts a body of at most %d bytes', async (path, limit) => {
+  it.each(SELECTIONS)('accepts a body within its limit: %s, %d bytes', async (path, limit) => {
     const text = JSON.stringify(bodyOf(path));
     expect((await send(path, text.padEnd(limit))).status).toBe(200);
     const large = await send(path, text.padEnd(limit + 1));
@@ -49,7 +49,7 @@ describe('a POST that only reads', () => {
     expect([bomb.status, bomb.body.code]).toEqual([413, 'compressed_payload_too_large']);
   });
 
-  it.each(SELECTIONS)('to %s ignores any Idempotency-Key', async (path) => {
+  it.each(SELECTIONS)('ignores any Idempotency-Key: %s', async (path) => {
     const text = JSON.stringify(bodyOf(path));
     for (const key of ['one', 'one', 'k'.repeat(256)]) {
       const answer = await send(path, text, { 'idempotency-key': key });
@@ -60,7 +60,7 @@ describe('a POST that only reads', () => {
   });
 
   it.each(['/registry/v1/tokens', '/registry/v1/tokens/revoke'])(
-    'has the same small limit as a POST to %s: 16 KiB',
+    'has a larger limit than a POST to %s, which accepts 16 KiB',
     async (path) => {
       const large = await viewer.post(path, '{}'.padEnd(16 * KIB + 1));
       expect([large.status, large.body.code]).toEqual([413, 'payload_too_large']);

@@ -20,7 +20,7 @@ describe('statistics of tables that have grown', () => {
    * @param analysis a statement of PL/pgSQL that runs when the table is analyzed
    */
   async function createTable(name: string, rows: number, analysis?: string): Promise<void> {
-    // without autovacuum, which would be faster
+    // without autovacuum, which would analyze the table first
     await app.database.query(`CREATE TABLE ${name} (n int) WITH (autovacuum_analyze_threshold = 100000000)`);
     const define = (statement: string) =>
       app.database.query(
@@ -67,7 +67,7 @@ describe('statistics of tables that have grown', () => {
     expect(await new StatisticsRepository(app.database).analyzeOutgrown()).toBeNull();
   });
 
-  it('are collected of other tables even if one fails, in the order of their growth', async () => {
+  it('are collected for other tables even if one fails, in the order of their growth', async () => {
     await createTable('failing', 40_000, 'RAISE division_by_zero');
     await createTable('larger', 20_000);
     await createTable('smaller', 10_000);
@@ -80,7 +80,7 @@ describe('statistics of tables that have grown', () => {
     await app.database.query('DROP TABLE failing');
   });
 
-  it('are not required of a table that was dropped', async () => {
+  it('are not required for a table that was dropped', async () => {
     await createTable('vanishing', 5_000);
     await untilReported('vanishing');
     const { runWithoutTimeout } = app.database;

@@ -37,7 +37,7 @@ describe('a trace endpoint', () => {
 
   const warnings = () => api.lines.filter(({ msg }) => msg === UNSENT);
 
-  it('that rejects traces is logged once, and once more when it recovers', async () => {
+  it('is logged once if it rejects traces, and once more when it recovers', async () => {
     endpoint.status = 400;
     await start();
     for (let sent = 1; sent <= 3; sent += 1) {
@@ -53,7 +53,7 @@ describe('a trace endpoint', () => {
     expect(await api.stop()).toBe(0);
   });
 
-  it('that is unreachable does not affect requests', async () => {
+  it('does not affect requests if it is unreachable', async () => {
     await endpoint.close();
     await start({ OTEL_EXPORTER_OTLP_TIMEOUT: '200' });
     await sendRequests();
@@ -63,7 +63,7 @@ describe('a trace endpoint', () => {
     expect(warnings()).toHaveLength(1);
   });
 
-  it('that hangs does not delay responses or the shutdown, and uses a limited amount of memory', async () => {
+  it('delays neither responses nor the shutdown if it hangs, and takes a limited amount of memory', async () => {
     let release: (status: number) => void = () => undefined;
     endpoint.status = new Promise((resolve) => (release = resolve));
     const never = '600000';
@@ -86,7 +86,7 @@ describe('a trace endpoint', () => {
     await sendRequests();
     expect(inFlight).toBeLessThanOrEqual(8);
     expect(await api.stop()).toBe(0);
-    // the first batch, the queue, and the spans after it was sent
+    // the first batch, the queued spans, and the spans that followed
     expect(endpoint.spans.length).toBeLessThanOrEqual(8 * 3);
   });
 

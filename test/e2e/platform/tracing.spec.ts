@@ -72,7 +72,7 @@ describe('the traces of the service itself', () => {
     }
   }
 
-  it('have a span for each request by route, and for its statements', async () => {
+  it('have a span for each request, named by its route, and spans for its statements', async () => {
     const { body } = await client.post(EXPERIMENTS, { workspace_id: org.workspaceId, name: 'traced' });
     const traceId = newTraceId();
     const path = `${EXPERIMENTS}/${body.experiment_id}`;
@@ -140,7 +140,7 @@ describe('the traces of the service itself', () => {
     expect(await api.line(({ trace_id }) => trace_id === traceId)).toMatchObject({ msg: 'request' });
   });
 
-  it('have the id in problems and the log, even without a client trace', async () => {
+  it('have their id in problems and the log, even without a client trace', async () => {
     const { body } = await client.get(`${EXPERIMENTS}/exp_none`);
     expect(await serverSpan(body.trace_id)).toMatchObject({ parentSpanId: null });
     expect(await api.line(({ trace_id }) => trace_id === body.trace_id)).toMatchObject({ status: 404 });
@@ -203,7 +203,7 @@ describe('the traces of the service itself', () => {
     const traceId = newTraceId();
     const traceparent = newTraceparent(traceId);
     const body = jsonExport([newSpan()]);
-    // the last ones lack a part of the path
+    // exporters send to these paths if their base URL is wrong
     const missing = ['/v1/traces', '/v1/traces?x=1', '/api/v1/logs', '/V1/Metrics/'];
     for (const path of [
       '/telemetry/v1/traces',
@@ -234,7 +234,7 @@ describe('the traces of the service itself', () => {
     );
     expect(code).toBe(0);
     expect(other.exports).toEqual([]);
-    // the API, which does nothing without the SDK, is loaded by prom-client
+    // prom-client loads the API package, which does nothing without the SDK
     expect(errors).toMatch(/^loaded: (@opentelemetry\/api)?\n$/);
   });
 

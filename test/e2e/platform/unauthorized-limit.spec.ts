@@ -79,14 +79,14 @@ describe('requests that end in 401', () => {
     expect((await app.api('x.y.z').get(ME, from(address))).status).toBe(429);
   });
 
-  it('are counted without requests that have a valid credential', async () => {
+  it('do not include requests with a valid credential', async () => {
     const address = newAddress();
     const viewer = app.api(await org.token('viewer'));
     await sendInTurn(LIMIT * 2, () => viewer.get(ME, from(address)));
     expect(statusesOf(await exhaust(address))).toEqual([401, 401, 401, 401]);
   });
 
-  it('are counted for an IPv6 network as one address, and for an IPv4-mapped address as IPv4', async () => {
+  it('are counted together for an IPv6 network, and as IPv4 for an IPv4-mapped address', async () => {
     const network = await sendInTurn(LIMIT + 1, (index) =>
       app.api('x.y.z').get(ME, from(`2001:db8:0:1:${index}::1`)),
     );
@@ -105,7 +105,7 @@ describe('requests that end in 401', () => {
     expect(statusesOf(answers).at(-1)).toBe(429);
   });
 
-  it('are counted without X-Forwarded-For if the sender is not trusted', async () => {
+  it('are counted for the address of the connection if the sender of X-Forwarded-For is not trusted', async () => {
     const { databaseUrl, issuer, env } = app;
     const direct = await createTestApp({
       databaseUrl,

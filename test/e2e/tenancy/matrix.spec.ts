@@ -72,13 +72,13 @@ describe('data of another tenant', () => {
       ['a viewer of another organization', app.api(await ours.token('viewer')), own, false],
       ['an admin of another workspace', app.api(body.key as string), ofColleague, true],
       ['a platform principal', app.api(await app.issuer.issueToken(claims)), own, false],
-      ['nobody', app.api(), own, false],
+      ['an anonymous caller', app.api(), own, false],
     ];
     outsiders = clients.flatMap(([name, client, theirOwn, isColleague]) =>
       [
         { name: `${name}, within their own workspace`, client: client.in(theirOwn.workspace_id!) },
         { name: `${name}, within this workspace`, client: client.in(theirs.workspaceId) },
-        { name: `${name}, within none`, client },
+        { name: `${name}, within no workspace`, client },
       ].map((one) => ({ ...one, own: theirOwn, isColleague, isPlatform: name.includes('platform') })),
     );
     // every caller within this workspace, the owner within all, and the colleague also within their own workspace

@@ -5,7 +5,7 @@ const message = (method: string, params: object) => ({ jsonrpc: '2.0', id: 1, me
 
 const call = (name: string, args: object) => message('tools/call', { name, arguments: args });
 
-/** Returns calls of every tool with ids of the tenant. Store items are missing: they belong to the organization. */
+/** Returns calls to every tool with ids of the tenant, except store items, because they belong to the organization. */
 const toolCalls = (theirs: Ids): [tool: string, args: object][] => [
   ['search_registry', { query: theirs.marker }],
   ['list_agents', {}],

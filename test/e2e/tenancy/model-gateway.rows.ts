@@ -1,10 +1,10 @@
 import type { Ids } from './population';
 import { filteredBy, inWorkspace, NOTHING, ofWorkspace, OWN, type Row } from './row.fixture';
 
-/** The id and the name of the tenant's model. */
+/** Returns the id and the name of the tenant's model. */
 const modelsOf = ({ model_id, marker }: Ids): string[] => [model_id!, `${marker}-model`];
 
-/** Returns calls of the tenant's model, by its id and by its name, plain and streamed. */
+/** Returns calls to the tenant's model, by its id and by its name, plain and streamed. */
 const calls =
   (body: object): NonNullable<Row['bodies']> =>
   (theirs) =>
@@ -15,7 +15,7 @@ const calls =
 
 const target = ({ provider_id }: Ids): object => ({ provider_id, upstream_model: 'x' });
 
-/** Providers, models, keys, budgets and usage of the model gateway, and calls of models. */
+/** Providers, models, keys, budgets and usage of the model gateway, and model calls. */
 export const MODEL_GATEWAY_ROWS: Readonly<Record<string, Row>> = {
   'POST /model/v1/providers': { bodies: inWorkspace({ name: 'x', kind: 'openai' }) },
   'GET /model/v1/providers': {

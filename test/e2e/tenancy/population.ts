@@ -166,7 +166,7 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
     expectStatus(await by.put(budget, { monthly_budget_usd: 5 }), budget, 200);
     // fails because the host does not exist, and is counted
     const call = { model: ids.model_id, messages: [{ role: 'user', content: text('question') }] };
-    expectStatus(await by.post('/model/v1/chat/completions', call), 'the call of a model', 503);
+    expectStatus(await by.post('/model/v1/chat/completions', call), 'the model call', 503);
   }
 }
 
@@ -181,7 +181,7 @@ export const unknownIds = (ids: Ids): Ids =>
     ]),
   );
 
-/** Returns whether a path parameter does not identify a tenant. */
+/** Returns whether a path parameter has the same values in every tenant. */
 export const isNeutral = (name: string): boolean => name.startsWith('version') || name === 'path';
 
 /** Returns different last characters of an id, in its alphabet. */

@@ -10,7 +10,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'GET /registry/v1/me': OWN,
   'GET /registry/v1/org': OWN,
   'PATCH /registry/v1/org': { level: 'own', bodies: () => [{}] },
-  // published keys are public, so those of the population are revoked
+  // published keys are public, so the population revokes its key
   'POST /registry/v1/org/signing-keys': { level: 'own', bodies: () => [{ name: 1 }] },
   'GET /registry/v1/org/signing-keys': ORGANIZATION,
   'GET /registry/v1/org/signing-keys/{kid}': ORGANIZATION,
@@ -74,7 +74,7 @@ export const REGISTRY_ROWS: Readonly<Record<string, Row>> = {
   'POST /registry/v1/repos/{repo_id}/archive': NOTHING,
   'POST /registry/v1/repos/{repo_id}/restore': NOTHING,
   'GET /registry/v1/audit-log': {
-    // the caller's own tool calls are logged, including those of the rows of the MCP endpoint
+    // filtered, because the rows of the MCP endpoint add the caller's own tool calls to the log
     queries: (theirs) => [
       'action=create',
       'action=create&limit=0',

@@ -1,6 +1,6 @@
 import type { Ids } from './population';
 
-/** The requests with which an operation is tried on another tenant's data. */
+/** The requests that try an operation on another tenant's data. */
 export interface Row {
   /**
    * The bodies to send, each of which refers to the tenant's data in a different way. If the path contains the tenant's ids

@@ -2,7 +2,7 @@ import { filteredBy, inWorkspace, NOTHING, ORGANIZATION, type Row, words } from 
 
 const TEXTS = { name: 'x', category: 'other', license: 'x', actions: ['install'] };
 
-/** An organization's items are visible in all of its workspaces. The tenant's items admit no other organization. */
+/** An organization's items are visible in all its workspaces. The tenant offers its items to no other organization. */
 export const STORE_ROWS: Readonly<Record<string, Row>> = {
   'GET /store/v1/publisher/items': { level: 'organization', queries: () => ['', 'limit=0'] },
   'POST /store/v1/publisher/items': {
