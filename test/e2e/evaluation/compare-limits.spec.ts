@@ -59,7 +59,7 @@ describe('a comparison of large experiments', () => {
   it('prefers shared scorers over more frequent ones', async () => {
     const own = (side: string, from: number) =>
       Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`${side} ${from + i}`, 1]));
-    // Each side has 300 scorers of its own with two cases each. One scorer with a single case is shared.
+    // Each side alone has 300 scorers with two cases each. One scorer with a single case is shared.
     const results = (side: string, shared: number) => [
       ...[0, 100, 200, 0, 100, 200].map((from, i) => ({ case_id: `${i}`, scores: own(side, from) })),
       { case_id: 'both', scores: { shared } },

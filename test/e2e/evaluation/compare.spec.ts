@@ -25,7 +25,7 @@ describe('comparing an experiment with its baseline', () => {
   });
   afterAll(() => app.close());
 
-  describe('computes', () => {
+  describe('with shared cases', () => {
     // by hand: exact differs by -1, +1 and 0, tone by +0.25 and 0 of the cases that both have scores of
     const candidateResults = [
       { case_id: 'q1', input: 'one', output: 'c1', scores: { exact: false, tone: 0.75 }, duration_ms: 12 },
@@ -51,7 +51,7 @@ describe('comparing an experiment with its baseline', () => {
       });
     });
 
-    it('both means, the difference of shared cases, and how many became better or worse', async () => {
+    it('computes both means, the difference of shared cases, and how many became better or worse', async () => {
       const { status, body } = await compare(space, candidate); // its own baseline
       expect(status).toBe(200);
       expect(body).toMatchObject({
@@ -111,7 +111,7 @@ describe('comparing an experiment with its baseline', () => {
       });
     });
 
-    it('no comparison of a scorer that only one side has', async () => {
+    it('computes no difference for a scorer that only one side has', async () => {
       const { body } = await compare(space, candidate);
       const nothing = { difference: null, confidence_interval: null, p_value: null, cases: 0, missing: 5 };
       expect(byScorer(body, 'own')).toMatchObject({
@@ -127,7 +127,7 @@ describe('comparing an experiment with its baseline', () => {
       });
     });
 
-    it('the cases, the worst regression first, with both outputs and scores', async () => {
+    it('lists the cases, the worst regression first, with both outputs and scores', async () => {
       const { body } = await compare(space, candidate);
       // the means of both scorers' differences: q1 (-1 + 0.25) / 2, q3 0, q2 (1 + 0) / 2
       const { items, page } = body.cases;
@@ -167,7 +167,7 @@ describe('comparing an experiment with its baseline', () => {
       expect(items[4]).toMatchObject({ candidate: [{ error: 'timed out' }], baseline: [] });
     });
 
-    it('cases by one scorer, filtered by outcome', async () => {
+    it('lists the cases by one scorer, filtered by outcome', async () => {
       const keys = async (query: Record<string, string>) =>
         (await compared(space, candidate, baseline, query)).cases.items.map((one) => one.key);
       expect(await keys({ scorer: 'exact' })).toEqual(['q1', 'q3', 'q2', 'q4', 'q5']);
@@ -179,7 +179,7 @@ describe('comparing an experiment with its baseline', () => {
       expect(await keys({ only: 'unchanged' })).toEqual(['q3']);
     });
 
-    it('repeatable figures that equal the summaries of frozen experiments', async () => {
+    it('is repeatable, and has the means of the summaries of frozen experiments', async () => {
       const running = (await compare(space, candidate)).body;
       expect((await compare(space, candidate)).body).toEqual(running);
       const { body: base } = await space.viewer.get<Experiment>(`${EXPERIMENTS}/${baseline}`);
@@ -192,7 +192,7 @@ describe('comparing an experiment with its baseline', () => {
           expect([scorer, byScorer(frozen, scorer)[side]]).toMatchObject([scorer, summed]);
         }
       }
-      // from what the process keeps of frozen ones, and after an archiving, which changes no result
+      // the process caches comparisons of frozen experiments, and archiving changes no result
       await space.archive(`${EXPERIMENTS}/${candidate}`);
       expect((await compare(space, candidate)).body).toEqual(frozen);
     }); // prettier-ignore
@@ -204,19 +204,19 @@ describe('comparing an experiment with its baseline', () => {
     const raised = await from(low.map((score, i) => score + 0.25 + (i % 3) / 8));
     const baseline = await from(low);
     const better = byScorer(await compared(space, raised, baseline), 's');
-    expect(better.p_value).toBe(2 / 1024); // of 2^10 assignments of signs, all or none
+    expect(better.p_value).toBe(2 / 1024); // of the 2^10 sign assignments, only all-positive and all-negative are as extreme
     expect([better.verdict, better.improved]).toEqual(['improved', 10]);
     expect(better.confidence_interval!.lower).toBeGreaterThan(0);
     const worse = byScorer(await compared(space, baseline, raised), 's');
     expect([worse.verdict, worse.regressed, worse.p_value]).toEqual(['regressed', 10, better.p_value]);
 
-    // seven up and one down by a half: 2 (1 + 8) of 2^8 assignments are as far from none
+    // seven cases gain 0.5 and one loses 0.5: 2 × (1 + 8) of the 2^8 sign assignments are as extreme
     const unsure = byScorer(
       await compared(space, await from([...times(7, 0.5), 0]), await from([...times(7, 0), 0.5])),
       's',
     );
     expect([unsure.difference, unsure.p_value, unsure.verdict]).toEqual([0.375, 18 / 256, 'inconclusive']);
-    // five cases can never show anything, however clear they look
+    // five cases are too few for a verdict, however clear their difference is
     const few = byScorer(await compared(space, await from(times(5, 1)), await from(times(5, 0))), 's');
     expect([few.difference, few.p_value, few.verdict]).toEqual([1, 2 / 32, 'inconclusive']);
     expect(few.confidence_interval).toEqual({ lower: 1, upper: 1 });

@@ -26,8 +26,8 @@ describe('datasets', () => {
   const names = async (query: string): Promise<string[]> =>
     (await space.list<Dataset>(`${DATASETS}?${query}`)).map((one) => one.name);
 
-  describe('creating one', () => {
-    it('returns 201 with the dataset, its Location and its ETag', async () => {
+  describe('on creation', () => {
+    it('return 201 with the dataset, its Location and its ETag', async () => {
       const fields = {
         name: 'capitals',
         description: 'Capitals of countries',
@@ -59,7 +59,7 @@ describe('datasets', () => {
       expect(JSON.stringify(read.body)).toBe(JSON.stringify(body));
     });
 
-    it('needs only a name', async () => {
+    it('need only a name', async () => {
       const bare = { description: null, metadata: {}, tags: [], input_schema: null, expected_schema: null };
       expect(await space.dataset({ name: 'bare' })).toMatchObject(bare);
       expect(await space.dataset({ name: 'nulls', ...bare, metadata: null, tags: null })).toMatchObject(bare);
@@ -79,14 +79,14 @@ describe('datasets', () => {
       ['a schema that is not an object', { input_schema: 'string' }, '/input_schema'],
       ['no workspace', { workspace_id: undefined }, '/workspace_id'],
       ['another workspace than its header', { workspace_id: 'wsp_x' }, '/workspace_id'],
-    ])('with %s is 400 with a pointer', async (_, fields, pointer) => {
+    ])('return 400 with a pointer for %s', async (_, fields, pointer) => {
       const answer = await space.post(DATASETS, { name: 'faulty', ...fields });
       expect(outcome(answer)).toEqual([400, 'invalid_request']);
       expect(places(answer)).toContain(pointer);
       expect(await names('')).toEqual([]);
     });
 
-    it('stores duplicate tags once, and so does a PATCH', async () => {
+    it('store duplicate tags once, also on PATCH', async () => {
       const dataset = await space.dataset({ name: 'tagged', tags: ['b', 'a', 'b'] });
       expect(dataset.tags).toEqual(['b', 'a']);
       const { body } = await space.editor.patch(`${DATASETS}/${dataset.dataset_id}`, {
@@ -95,7 +95,7 @@ describe('datasets', () => {
       expect(body.tags).toEqual(['c', 'a']);
     });
 
-    it('accepts values at the limits, and ignores read-only members', async () => {
+    it('accept values at the limits, and ignore read-only members', async () => {
       const answer = await space.post(DATASETS, {
         name: '😀'.repeat(255),
         metadata: { x: 'x'.repeat(16 * 1024 - 8) },
@@ -106,14 +106,14 @@ describe('datasets', () => {
       expect(answer.body).toMatchObject({ record_count: 0 });
     });
 
-    it('rejects a very long list of tags quickly', async () => {
+    it('reject a very long list of tags quickly', async () => {
       const tags = Array.from({ length: 200_000 }, (_, i) => `t${i}`);
       expect(outcome(await space.post(DATASETS, { name: 'tags', tags }))).toEqual([400, 'invalid_request']);
     }, 20_000);
   });
 
   describe('with the same name', () => {
-    it('are 409 on create and on rename within a workspace', async () => {
+    it('return 409 on creation and on rename within a workspace', async () => {
       await space.dataset({ name: 'taken' });
       expect(outcome(await space.post(DATASETS, { name: 'taken' }))).toEqual([409, 'conflict']);
       const other = await space.dataset({ name: 'Taken' });
@@ -179,7 +179,7 @@ describe('datasets', () => {
       expect(await names('sort=-name')).toEqual(['b', 'a', 'C']);
     });
 
-    it('omit archived ones by default, and are counted', async () => {
+    it('omit archived datasets by default, and are counted', async () => {
       await space.dataset({ name: 'kept' });
       const archived = await space.dataset({ name: 'gone' });
       await space.archive(`${DATASETS}/${archived.dataset_id}`);
@@ -205,15 +205,15 @@ describe('datasets', () => {
     });
 
     it.each(['named=x', 'tag=', `tag=${'x'.repeat(256)}`, `q=${'x'.repeat(1001)}`, 'q=%00', 'tag=a%00'])(
-      'are 400 invalid_query with ?%s',
+      'return 400 invalid_query for ?%s',
       async (query) => {
         expect(outcome(await space.viewer.get(`${DATASETS}?${query}`))).toEqual([400, 'invalid_query']);
       },
     );
   });
 
-  describe('changing one', () => {
-    it('is a merge patch: null clears, metadata is merged, schemas are replaced', async () => {
+  describe('on PATCH', () => {
+    it('apply a merge patch: null clears, metadata is merged, schemas are replaced', async () => {
       const before = await space.dataset({
         description: 'old',
         tags: ['a'],
@@ -246,7 +246,7 @@ describe('datasets', () => {
       expect(cleared.body).toMatchObject({ description: null, tags: [], metadata: {}, input_schema: null });
     });
 
-    it('ignores read-only members', async () => {
+    it('ignore read-only members', async () => {
       const before = await space.dataset({ name: 'read', record_count: 7 });
       const path = `${DATASETS}/${before.dataset_id}`;
       const sent = { ...before, created_at: '2020-01-01T00:00:00.000Z', description: 'changed' };
@@ -260,7 +260,7 @@ describe('datasets', () => {
       ['metadata that grows over 16 KiB', { metadata: { b: 'x'.repeat(9_000) } }, 400, 'invalid_request'],
       ['another workspace', { workspace_id: 'wsp_elsewhere' }, 422, 'validation_failed'],
       ['another id', { dataset_id: 'ds_other' }, 422, 'immutable_field'],
-    ])('to %s is rejected and changes nothing', async (_, patch, status, code) => {
+    ])('are unchanged after a rejected PATCH with %s', async (_, patch, status, code) => {
       const before = await space.dataset({ metadata: { a: 'x'.repeat(9_000) } });
       const path = `${DATASETS}/${before.dataset_id}`;
       const refused = await space.editor.patch(path, { description: 'changed', ...patch });
@@ -269,8 +269,8 @@ describe('datasets', () => {
     });
   });
 
-  describe('archiving one', () => {
-    it('rejects writes to it and its records, but not reads', async () => {
+  describe('on archiving', () => {
+    it('reject writes to an archived dataset and its records, but not reads', async () => {
       const { dataset_id } = await space.dataset();
       const path = `${DATASETS}/${dataset_id}`;
       const { dataset_record_id } = await space.record(dataset_id);
@@ -289,7 +289,7 @@ describe('datasets', () => {
       }
     });
 
-    it('is allowed for evaluators, changing for editors, and reading for viewers', async () => {
+    it('can be archived by evaluators, changed by editors and read by viewers', async () => {
       const { dataset_id } = await space.dataset();
       const path = `${DATASETS}/${dataset_id}`;
       const runtime = await space.organization.as('runtime');
@@ -311,7 +311,7 @@ describe('datasets', () => {
     ['archiving', (caller, id) => caller.post(`${DATASETS}/${id}/archive`)],
   ];
 
-  it.each(operations)('%s an unknown or foreign dataset is 404', async (_, attempt) => {
+  it.each(operations)('return 404 if they are unknown or foreign: %s', async (_, attempt) => {
     const { dataset_id } = await space.dataset();
     const experiment = await space.experiment();
     const evaluator = await space.organization.as('evaluator');

@@ -7,7 +7,7 @@ export const GIB = 1024 ** 3;
 
 export const base64 = (bytes: Buffer | string): Buffer => Buffer.from(Buffer.from(bytes).toString('base64'));
 
-/** How a body is written in a `Content-Encoding`. */
+/** Encodes a JSON body, by `Content-Encoding`. */
 export const ENCODED: Record<string, (json: string) => Buffer> = {
   gzip: (json) => gzipSync(json),
   base64: (json) => base64(json),
@@ -15,7 +15,7 @@ export const ENCODED: Record<string, (json: string) => Buffer> = {
   'base64, gzip': (json) => gzipSync(base64(json)),
 };
 
-/** gzip of one byte, again and again, made without ever holding what it stands for. */
+/** Returns the gzip of a repeated byte, created without the decoded data in memory. */
 export async function bombOf(bytes: number, filler = 0): Promise<Buffer> {
   const gzip = createGzip({ level: 1 });
   const pieces: Buffer[] = [];
@@ -31,11 +31,11 @@ export async function bombOf(bytes: number, filler = 0): Promise<Buffer> {
 export interface SlowAnswer {
   status: number;
   code: string;
-  /** Bytes of the body that were sent when it was answered. */
+  /** Bytes of the body that were sent before the response. */
   sent: number;
 }
 
-/** Sends a body in pieces, without its length, and no more of it than the service asks for. */
+/** Sends a body in pieces, without `Content-Length`, until the service responds. */
 export async function sendInPieces(
   caller: { baseUrl: string; token: string; workspaceId: string },
   path: string,
@@ -53,14 +53,14 @@ export async function sendInPieces(
       'content-encoding': encoding,
     },
   });
-  request.on('error', () => undefined); // of what was still being sent when it was answered
+  request.on('error', () => undefined); // the service may respond and close the connection before the last piece
   const answered = once(request, 'response') as Promise<[http.IncomingMessage]>;
   let isAnswered = false;
   void answered.then(() => (isAnswered = true));
   let sent = 0;
   for (; sent < body.length && !isAnswered; sent += pieceBytes) {
     request.write(body.subarray(sent, sent + pieceBytes));
-    // time for the service to read it, and to answer
+    // gives the service time to read the piece and to respond
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   request.end();
@@ -70,7 +70,7 @@ export async function sendInPieces(
   return { status: answer.statusCode!, code, sent: Math.min(sent, body.length) };
 }
 
-/** Sends a body with headers that a client library would not send so. @param encodings one header line each. */
+/** Sends a body with headers that a client library would not send. @param encodings one header line each */
 export async function sendWithLines(
   client: ApiClient,
   token: string,

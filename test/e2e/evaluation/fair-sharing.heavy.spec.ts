@@ -1,2 +1,2 @@
-// The same attacks, larger and more numerous.
+// Runs the same tests with larger and more attacks.
 import './fair-sharing.spec';

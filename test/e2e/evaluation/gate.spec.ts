@@ -35,7 +35,7 @@ describe('the gate of an experiment', () => {
     return answer.body.checks[0]!;
   };
 
-  describe('checks', () => {
+  describe('with a baseline', () => {
     let candidate: string;
     let baseline: string;
 
@@ -61,7 +61,7 @@ describe('the gate of an experiment', () => {
       [{ max_regression: 0.16, confident: true }, true, -0.16],
       [{ max_regression: 0.15, confident: true }, false, -0.16],
       [{ min_count: 50, confident: true }, true, 50],
-    ])('%j, which passes: %s', async (rule, passed, actual) => {
+    ])('checks %j, which passes: %s', async (rule, passed, actual) => {
       const checked = await check(candidate, rule, baseline);
       expect(checked).toMatchObject({ scorer: 's', rule: 0, status: passed ? 'passed' : 'failed' });
       expect(checked.actual).toBeCloseTo(actual, 12);
@@ -71,14 +71,14 @@ describe('the gate of an experiment', () => {
       expect(checked.confident).toBe(rule.confident === true && kind !== 'min_count');
     }); // prettier-ignore
 
-    it('against the same interval that the comparison has', async () => {
+    it('uses the confidence interval of the comparison', async () => {
       const checked = await check(candidate, { max_regression: 1, confident: true }, baseline);
       const { confidence_interval } = byScorer(await compared(space, candidate, baseline), 's');
       expect(checked.confidence_interval).toEqual(confidence_interval);
       expect(checked.estimate).toBeCloseTo(-0.06, 12);
     });
 
-    it('every bound of every rule, and fails if one fails', async () => {
+    it('checks every bound of every rule, and fails if one fails', async () => {
       const rules = [
         { scorer: 's', min_mean: 0.9, max_regression: 0.1, min_count: 10, confident: null },
         { scorer: 's', min_mean: 0.99 },
@@ -113,7 +113,7 @@ describe('the gate of an experiment', () => {
         { max_regression: 1 },
         'No case has a score by this scorer in both experiments.',
       ],
-    ])('a scorer without scores as a failure: %j', async (rule, reason) => {
+    ])('fails for a scorer without scores: %j', async (rule, reason) => {
       const checked = await check(candidate, { scorer: 'misspelt', ...rule }, baseline);
       expect(checked).toMatchObject({ status: 'failed', reason, actual: rule.min_count === undefined ? null : 0 });
     }); // prettier-ignore
@@ -167,7 +167,7 @@ describe('the gate of an experiment', () => {
     expect(alone.body).toMatchObject({ passed: true, is_truncated: false, ...own });
   });
 
-  describe('rejects', () => {
+  describe('with an invalid request', () => {
     let candidate: string;
     beforeAll(async () => {
       candidate = await experimentOf(space, scored('s', [1]));
@@ -191,20 +191,20 @@ describe('the gate of an experiment', () => {
       [{ rules: [{ scorer: 's', min_coverage: 1.5 }] }, '/rules/0/min_coverage'],
       [{ rules: [{ scorer: 's', max_regressed_cases: -1 }] }, '/rules/0/max_regressed_cases'],
       [{ rules: [{ scorer: 's', max_case_regression: -1 }] }, '/rules/0/max_case_regression'],
-    ])('%j, and the error names the member (400)', async (body, pointer) => {
+    ])('rejects %j, and names the member (400)', async (body, pointer) => {
       const answer = await send(candidate, body, { accept: 'application/xml' });
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', pointer]);
       expect(answer.headers.get('content-type')).toBe('application/problem+json');
     }); // prettier-ignore
 
-    it('more than 100 rules (400)', async () => {
+    it('rejects more than 100 rules (400)', async () => {
       const rules = times(101, { scorer: 's', min_mean: 0 });
       const answer = await send(candidate, { rules });
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/rules']);
       expect((await send(candidate, { rules: rules.slice(1) })).body.checks).toHaveLength(100);
     });
 
-    it('unknown experiments, experiments of others, and an experiment as its own baseline', async () => {
+    it('rejects unknown and foreign experiments, and an experiment as its own baseline', async () => {
       const rules = [{ scorer: 's', min_mean: 0 }];
       for (const id of UNKNOWN_IDS) {
         expect(outcome(await send(encodeURIComponent(id), { rules }))).toEqual([404, 'not_found']);

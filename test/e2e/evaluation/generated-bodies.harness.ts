@@ -6,13 +6,13 @@ import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
 import { bodiesOf, optionsOf } from './generated-media';
 import { generatedJson, GeneratedValues, type Known, type Schema, type Schemas } from './generated-values';
 
-/** Bodies of a round. */
+/** Number of bodies in a round. */
 const BODIES = sized(100, 1_000);
-/** Successes and refusals that each operation must have: with fewer, only the first check would be tested. */
+/** Minimum number of successes and of rejections per operation. With fewer, only the first checks would be tested. */
 const OUTCOMES_MIN = sized(3, 20);
-/** Further rounds are sent until the outcomes are reached; an operation that needs this many never reaches them. */
+/** Maximum number of rounds. An operation that has not reached both minimums by then never will. */
 const ROUNDS_MAX = 20;
-/** Requests in flight. */
+/** Maximum number of requests in flight. */
 const AT_ONCE = 8;
 
 interface MediaType {
@@ -46,7 +46,7 @@ export interface BodyOperation {
   options: Parameter[];
 }
 
-/** The operations of evaluation in a document that take a body. */
+/** Returns the operations of evaluation that have a body. */
 export const bodyOperations = ({ paths }: Document): BodyOperation[] =>
   Object.entries(paths)
     .filter(([path]) => path.startsWith('/eval/v1/'))
@@ -66,7 +66,7 @@ export const bodyOperations = ({ paths }: Document): BodyOperation[] =>
       ),
     );
 
-/** A body, and the media type that it is sent as. */
+/** A body, its media type and the query of its request. */
 interface Generated {
   media: string;
   body: unknown;
@@ -76,7 +76,7 @@ interface Generated {
 /** Ids for paths, by the names of their parameters. */
 type Objects = Record<string, string>;
 
-/** Sends operations generated bodies: valid ones by their schema, and damaged ones. */
+/** Sends generated bodies to operations: some are valid, and some are damaged. */
 export class GeneratedBodies {
   private constructor(
     readonly app: TestApp,
@@ -94,12 +94,12 @@ export class GeneratedBodies {
   }
 
   /**
-   * Sends bodies until some of each media type have succeeded and some were refused. Each must be answered as documented
-   * and below 500, and what is created must read back as it was answered.
+   * Sends bodies until some of each media type have succeeded and some were rejected. Each response must be documented and
+   * below 500, and created objects must read back unchanged.
    */
   async drive(operation: BodyOperation): Promise<void> {
     const objects = await this.objects();
-    // a scorer has few rules, so that only operations on a rule get one
+    // a scorer can have only a few rules, so only operations on a rule get one
     if (operation.path.includes('{rule_id}')) objects.rule_id = await this.rule(objects.scorer_id!);
     const seed = fc.readConfigureGlobal().seed ?? Date.now();
     const generator = this.bodiesOf(operation, objects, await this.wholesOf(operation, objects));
@@ -117,7 +117,7 @@ export class GeneratedBodies {
             else outcomes.succeeded += 1;
             if (answer.status < 300) missing.delete(generated.media);
             check(answer);
-            // one of ten, because it takes as long as all the rest
+            // every tenth, because reading back takes as long as everything else
             if (index % 10 === 0) await this.readBack(answer);
             if (hasFrozen(answer)) objects.experiment_id = (await this.space.experiment()).experiment_id;
             if (isScoredItem(answer))
@@ -204,7 +204,7 @@ export class GeneratedBodies {
     return (await this.space.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body.scorer_id;
   }
 
-  /** An annotation queue with an item for ten people. */
+  /** Creates an annotation queue with one item, for ten people. */
   private async queue(scorerId: string, traceId: string): Promise<{ queue_id: string; item_id: string }> {
     const path = '/eval/v1/annotation-queues';
     const fields = {
@@ -225,7 +225,7 @@ export class GeneratedBodies {
     return rule.body.rule_id;
   }
 
-  /** Well-formed texts for an operation by media type: an import gets the output of an export. */
+  /** Returns well-formed texts for an operation, by media type. An import gets the output of an export. */
   private async wholesOf({ path }: BodyOperation, objects: Objects): Promise<Record<string, string[]>> {
     if (!path.endsWith('/records/import')) return {};
     const exported = async (format: string): Promise<string> => {
@@ -336,18 +336,18 @@ const KNOWN_OF: Record<string, (objects: Objects) => Known> = {
 /** Members that a later request may change. */
 const LATER = { updated_at: undefined, superseded_at: undefined, superseded_by_score_id: undefined };
 
-/** Expects no status of 500 or more, in the answer or its items. */
+/** Expects no status of 500 or more, in the response or its items. */
 function check({ status, body }: Answer): void {
   const items = status === 207 ? (body as { items: { status_code: number }[] }).items : [];
-  // an expect() for each answer would take longer than the request
+  // an expect() for each response would take longer than the request
   const failures = [status, ...items.map((item) => item.status_code)].filter((one) => !(one < 500));
   if (failures.length > 0) expect(failures).toEqual([]);
 }
 
-/** Whether an item of an annotation queue has the scores of the people it is for, and must be replaced. */
+/** Returns whether an annotation item has all its scores, and must be replaced. */
 const isScoredItem = ({ status, body }: Answer): boolean =>
   status === 200 && (body as { is_completed?: boolean } | undefined)?.is_completed === true;
 
-/** Whether the experiment takes no more changes and must be replaced. */
+/** Returns whether the experiment is frozen, and must be replaced. */
 const hasFrozen = ({ status, body }: Answer): boolean =>
   status === 200 && (body as Partial<Experiment> | undefined)?.finalized_at != null;

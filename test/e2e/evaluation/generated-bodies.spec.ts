@@ -2,12 +2,12 @@ import { committedDocument } from '#testing';
 import { OpenApiSource } from '../../../src/openapi';
 import { bodyOperations, type Document, GeneratedBodies } from './generated-bodies.harness';
 
-/** Experiments have a file of their own, which runs beside this one. */
+/** `generated-experiments.spec.ts` tests the operations on experiments, in parallel. */
 const OPERATIONS = bodyOperations(committedDocument<Document>()).filter(
   ({ path }) => !path.startsWith('/eval/v1/experiments'),
 );
 
-describe('operations with a body, except those of experiments', () => {
+describe('operations with a body, except on experiments', () => {
   let bodies: GeneratedBodies;
 
   beforeAll(async () => {
@@ -24,7 +24,7 @@ describe('operations with a body, except those of experiments', () => {
   });
 
   it.each(OPERATIONS.map((operation) => [operation.operationId, operation] as const))(
-    '%s answers generated bodies as documented, and never with a 500',
+    'respond to generated bodies as documented, and never with 500: %s',
     (_, operation) => bodies.drive(operation),
     300_000,
   );

@@ -5,7 +5,7 @@ const OPERATIONS = bodyOperations(committedDocument<Document>()).filter(({ path 
   path.startsWith('/eval/v1/experiments'),
 );
 
-describe('operations of experiments with a body', () => {
+describe('operations on experiments with a body', () => {
   let bodies: GeneratedBodies;
 
   beforeAll(async () => {
@@ -14,7 +14,7 @@ describe('operations of experiments with a body', () => {
   afterAll(() => bodies.close());
 
   it.each(OPERATIONS.map((operation) => [operation.operationId, operation] as const))(
-    '%s answers generated bodies as documented, and never with a 500',
+    'respond to generated bodies as documented, and never with 500: %s',
     (_, operation) => bodies.drive(operation),
     300_000,
   );

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { ANYTHING, type GeneratedValues, type Schema } from './generated-values';
 
-/** Characters of an option: Node refuses request heads above 16 KiB before routing. */
+/** Maximum length of an option in characters, because Node rejects request heads above 16 KiB before routing. */
 const OPTION_MAX = 500;
 
-/** Options that are texts: in the query, or as fields of a form. */
+/** Generates options as texts, for the query or as fields of a form. */
 export const optionsOf = (
   options: Record<string, Schema>,
   values: GeneratedValues,
@@ -20,7 +20,7 @@ export const optionsOf = (
       }),
     );
 
-/** A well-formed text, or one with a piece removed, repeated or replaced. */
+/** Generates a well-formed text, or a copy of it with a piece removed, repeated or replaced. */
 function torn(whole: string): fc.Arbitrary<string> {
   const cut = fc.tuple(
     fc.nat(whole.length),
@@ -77,11 +77,11 @@ export function bodiesOf(
   }
 }
 
-/** The fields of a form beside its file. */
+/** Returns the fields of a form, except its file. */
 const fieldsOf = ({ properties = {} }: Schema): Record<string, Schema> =>
   Object.fromEntries(Object.entries(properties).filter(([name]) => name !== 'file'));
 
-/** Rows that are well-formed, and ones that are not. */
+/** A CSV cell, well-formed or not. */
 const cell = fc.oneof(
   fc.constantFrom('a', 'b', '', '"q,""q"', '"', 'é😀', '=1+1', '\u0000', '1'),
   fc.string({ maxLength: 6 }),

@@ -71,7 +71,7 @@ describe('lists with generated queries', () => {
   afterAll(() => app.close());
 
   it.each(LISTS.map((list) => [list.path, list] as const))(
-    '%s answers as documented, and never with a 500',
+    'respond as documented, and never with 500: %s',
     async (_, { path, parameters }) => {
       const filled = path.replace(/\{(\w+)\}/g, (__, name: string) => {
         const id = objects[name];

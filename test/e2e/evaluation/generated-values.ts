@@ -19,10 +19,10 @@ export interface Schema {
 
 export type Schemas = Record<string, Schema>;
 
-/** Fitting values by member name: above all ids, which no schema gives. */
+/** Valid values by member name. Mainly ids, which cannot be derived from a schema. */
 export type Known = Record<string, readonly unknown[]>;
 
-/** Begins a string that stands for a number in the spelling after it, which JavaScript would change. */
+/** Prefix of a string that stands for a number, followed by a spelling that JavaScript would change. */
 const NUMBER_MARK = '\ue000number ';
 
 /** Returns a generated value as JSON. */
@@ -72,7 +72,7 @@ export class GeneratedValues {
     private readonly known: Known,
   ) {}
 
-  /** Mostly values that match a schema. */
+  /** Generates values, most of which match a schema. */
   of(schema: Schema, name = '', depth = 0): fc.Arbitrary<unknown> {
     const knownValues = this.known[name];
     const fitting = this.fitting(this.resolved(schema), depth);
@@ -128,7 +128,7 @@ export class GeneratedValues {
     }
   }
 
-  /** An object with all required members in 19 of 20 cases, and sometimes with an unknown one. */
+  /** Generates objects. 18 of 20 have all required members, and 1 of 20 has an unknown member. */
   private object(
     { properties, required = [], additionalProperties }: Schema,
     depth: number,
@@ -149,7 +149,7 @@ export class GeneratedValues {
     );
   }
 
-  /** An example, with the ids that are known in it and names of all kinds, as it is or changed in up to three places. */
+  /** Generates copies of an example with known ids and names, unchanged or changed in up to three places. */
   mutated(example: unknown): fc.Arbitrary<unknown> {
     const mutation = fc.record({ place: fc.nat(), how: fc.constantFrom(...HOWS), value: ANYTHING });
     return fc
@@ -157,7 +157,7 @@ export class GeneratedValues {
       .map(([chosen, mutations]) => mutations.reduce(mutate, this.withKnown(example, chosen)));
   }
 
-  /** A copy of an example that refers to existing objects. */
+  /** Returns a copy of an example that refers to existing objects. */
   private withKnown(example: unknown, chosen: number, name = ''): unknown {
     const knownValues = this.known[name] ?? [];
     if (/_ids?$/.test(name) && knownValues.length > 0) return structuredClone(knownValues[0]);
@@ -196,7 +196,7 @@ function mutate(root: unknown, { place, how, value }: Mutation): unknown {
   return JSON.parse(JSON.stringify(holder.root ?? null)) as unknown;
 }
 
-/** All values within one, each as its holder and key. */
+/** Returns all nested values, each as its parent and key. */
 function placesOf(value: object): [parent: object, key: string][] {
   return Object.entries(value).flatMap(([key, one]: [string, unknown]) => [
     [value, key] as [object, string],

@@ -1,4 +1,4 @@
-// The generated requests again, many more of them.
+// Runs the same tests with many more generated requests.
 import './generated-bodies.spec';
 import './generated-experiments.spec';
 import './generated-queries.spec';

@@ -8,8 +8,8 @@ import { type Plan, plansWithin, scansOf, vacuum } from './plans.harness';
 
 const traceId = (n: number): string => String(n).padStart(32, '0');
 
-/** Uploads and scores stay quick as scores and results pile up. */
-describe('with many results and human scores', () => {
+/** Uploads and scores stay fast as scores and results accumulate. */
+describe('human-score write-back with many results and scores', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let experimentId: string;
@@ -59,13 +59,13 @@ describe('with many results and human scores', () => {
 
   const expectLookups = (plans: Plan[], indexes: string[]): void => {
     const scans = scansOf(plans);
-    // the few experiments and scorers of a test are read at once, whatever indexes they have
+    // PostgreSQL reads the few experiments of a test sequentially, whatever indexes they have
     const whole = scans.filter((node) => node['Node Type'] === 'Seq Scan');
     expect(whole.map((node) => node['Relation Name']).filter((name) => name !== 'experiments')).toEqual([]);
     expect(scans.map((node) => node['Index Name'])).toEqual(expect.arrayContaining(indexes));
   };
 
-  it('an upload reads only the scores of its targets', async () => {
+  it('reads only the scores of the uploaded targets', async () => {
     const results = app.get(ResultRepository);
     const row = {
       result_id: 'res_x',
@@ -83,7 +83,7 @@ describe('with many results and human scores', () => {
     expectLookups(plans, ['scores_of_people']);
   });
 
-  it('earlier scores are found by the targets of new results', async () => {
+  it('finds earlier scores by the targets of new results', async () => {
     const results = Array.from({ length: 100 }, (_, n) => ({
       result_id: `res_${traceId(n).slice(6)}`,
       trace_id: traceId(n),
@@ -95,7 +95,7 @@ describe('with many results and human scores', () => {
     expectLookups(plans, ['scores_of_people']);
   });
 
-  it.each(['trace', 'session'] as const)('a score of a %s finds its results', async (kind) => {
+  it.each(['trace', 'session'] as const)('finds the results of a scored %s', async (kind) => {
     const writeBack = app.get(ScoreWriteBackRepository);
     const score = {
       ...{ scorerId: 'scr_1', name: 'n', outputSha256: 'o', minAnnotations: 1 },

@@ -6,17 +6,17 @@ type Attributes = Record<string, unknown>;
 interface Event {
   name: string;
   attributes?: Attributes;
-  /** Of a log record. */
+  /** The body of a log record. */
   body?: unknown;
 }
 
-/** A step of an agent as an instrumentation sends it. */
+/** A step of an agent, as an instrumentation sends it. */
 interface Step {
   name: string;
   attributes?: Attributes;
   events?: Event[];
   logs?: Event[];
-  /** Whether the name of a log record's event is in its field, and not an attribute. */
+  /** Whether log records have their event name in the field `eventName`, not in an attribute. */
   hasEventNames?: boolean;
 }
 
@@ -32,7 +32,7 @@ export const ANSWER = 'Rainy.';
 const RULE = 'Be brief.';
 const ARGUMENTS = { city: 'Paris' };
 
-/** What a judge reads of the agent, whatever sends it. */
+/** The transcript that a judge reads, which is the same for all instrumentations. */
 export const TRANSCRIPT = `[system]
   ${RULE}
 
@@ -82,7 +82,7 @@ const FUNCTION_CALL = {
   function: { name: 'get_weather', arguments: JSON.stringify(ARGUMENTS) },
 };
 
-/** One event for each message, as the conventions had it up to version 1.36. */
+/** One event for each message, as in the semantic conventions up to version 1.36. */
 const ASKED_EVENTS: Event[] = [
   { name: 'gen_ai.system.message', body: { content: RULE } },
   { name: 'gen_ai.user.message', body: { content: QUESTION } },
@@ -110,7 +110,7 @@ const CHOICES: Event[][] = [
   ],
 ];
 
-/** The events as events of a span, whose attributes hold nothing but texts. */
+/** Returns the events as span events, whose attributes contain only strings. */
 const asSpanEvents = (events: Event[]): Event[] =>
   events.map(({ name, body }) => ({
     name,
@@ -122,7 +122,7 @@ const asSpanEvents = (events: Event[]): Event[] =>
     ),
   }));
 
-/** Flattens a value into attributes, each step of a list in a member of this name. */
+/** Flattens a value into attributes. `item` has the name of the member that wraps each item, by the name of the list. */
 function flattened(name: string, value: unknown, item: Record<string, string> = {}): Attributes {
   if (Array.isArray(value)) {
     const inner = item[name.split('.').at(-1)!];
@@ -144,7 +144,7 @@ const OPENAI_TOLD = [
   { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
 ];
 
-/** OpenLLMetry's messages have the name and arguments of a call beside its id. */
+/** Returns messages as OpenLLMetry sends them, with the name and arguments of a call next to its id. */
 const withFlatCalls = (messages: object[]): object[] =>
   messages.map((message) =>
     'tool_calls' in message
@@ -343,7 +343,7 @@ export interface SentAt {
   startedAt?: number;
   /** Attributes of the root span. Undefined removes one. */
   root?: Attributes;
-  /** The span that the log records name: by default the one that they are about. */
+  /** The span that the log records refer to. Default: the span that they describe. */
   loggedUnder?: 'root' | 'none';
 }
 

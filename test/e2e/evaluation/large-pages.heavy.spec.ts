@@ -1,2 +1,2 @@
-// The same test for every list.
+// Runs the same test for every list.
 import './large-pages.spec';

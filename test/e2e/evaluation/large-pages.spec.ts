@@ -70,7 +70,7 @@ describe('a list of large items', () => {
   ];
 
   it.each(LISTS.slice(0, sized(1, LISTS.length)))(
-    'of %s ends pages early, and loses none',
+    'ends pages early, and loses no item: %s',
     async (_, make) => {
       const path = await make();
       const list = async (query: string) =>

@@ -1,2 +1,2 @@
-// The same races, more often.
+// Runs the same races more often.
 import './races.spec';

@@ -44,7 +44,7 @@ describe('results written through two API processes', () => {
       items,
     });
 
-  describe('of one case', () => {
+  describe('for the same case', () => {
     /** Writes a case, and returns the status. */
     type Writer = (
       client: ApiClient,
@@ -64,7 +64,7 @@ describe('results written through two API processes', () => {
       ['both alone', alone, alone],
       ['both in bulk', inBulk, inBulk],
       ['one alone and one in bulk', alone, inBulk],
-    ])('are 201 once and 409 once if two are written at the same time, %s', async (_, first, second) => {
+    ])('get 201 once and 409 once if two are written at the same time, %s', async (_, first, second) => {
       const { experiment_id: id } = await space.experiment();
       for (let round = 0; round < ROUNDS; round++) {
         const case_id = `case ${round}`;
@@ -100,7 +100,7 @@ describe('results written through two API processes', () => {
         throw new Error(`${id} was not frozen for ${name} within ${CALLS_MAX} calls`);
       };
       const finalizer = async (client: ApiClient): Promise<Answer<Experiment>> => {
-        // At a different time of the writing in each round.
+        // Finalizes at a different time during the writes in each round.
         for (let wait = 0; wait < index % 6; wait++) await client.get(`${EXPERIMENTS}/${id}`);
         return client.patch<Experiment>(`${EXPERIMENTS}/${id}`, { experiment_status: 'completed' });
       };
@@ -198,7 +198,7 @@ describe('results written through two API processes', () => {
     );
   });
 
-  it('are in the summary or 409 if they are replaced while the experiment is finalized', async () => {
+  it('are in the summary, or get 409, if they are replaced while the experiment is finalized', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { experiment_id: id } = await space.experiment();
       await single(clients[0]!, id, { case_id: 'case', scores: { s: 0 } });

@@ -1,2 +1,2 @@
-// The same tests with both formats.
+// Runs the same tests with both formats.
 import './record-export.spec';

@@ -4,7 +4,7 @@ interface Executor {
   query(statement: string, values: unknown[]): Promise<unknown>;
 }
 
-/** Inserts the rows of the scores of an experiment's results, for results that a test has inserted by SQL. */
+/** Inserts the score rows of an experiment's results, if a test has inserted these results by SQL. */
 export const fillResultScores = async (on: Executor, experimentId: string): Promise<void> => {
   await on.query(
     `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_name, source, target_kind, trace_id,

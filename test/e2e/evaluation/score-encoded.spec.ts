@@ -41,8 +41,8 @@ describe('a request to score with an encoded body', () => {
   /** Returns the request padded to this many bytes of JSON. */
   const padded = (bytes: number): string => json + ' '.repeat(bytes - json.length);
 
-  describe('is the same as a plain one', () => {
-    it.each(Object.keys(ENCODED))('in %s', async (encoding) => {
+  describe('with a valid encoding', () => {
+    it.each(Object.keys(ENCODED))('equals the plain request in %s', async (encoding) => {
       const expected = await on.score(scorer, plain);
       expect(expected.status).toBe(200);
       const answer = await send(ENCODED[encoding]!(json), encoding);
@@ -51,7 +51,7 @@ describe('a request to score with an encoded body', () => {
       expect([run.status, run.body.total, run.body.run_status]).toEqual([202, 1, 'queued']);
     });
 
-    it('without Content-Length, in pieces of any size', async () => {
+    it('needs no Content-Length, and may arrive in pieces of any size', async () => {
       const token = await on.organization.token('evaluator');
       const caller = { baseUrl: app.url, token, workspaceId: on.workspaceId };
       for (const [encoding, encode] of Object.entries(ENCODED)) {
@@ -60,7 +60,7 @@ describe('a request to score with an encoded body', () => {
       }
     });
 
-    it('with its codings in any spelling', async () => {
+    it('may spell its codings in different ways', async () => {
       const { gzip, base64: inBase64, 'gzip, base64': both } = ENCODED;
       for (const [encoding, encode] of [
         ['GZip', gzip],
@@ -79,14 +79,14 @@ describe('a request to score with an encoded body', () => {
       expect(await sendWithLines(on.evaluator, token, path, lines.reverse(), both!(json))).toBe(400);
     });
 
-    it('with the lines of the base64 command and of MIME', async () => {
+    it('may contain the line breaks of the base64 command and of MIME', async () => {
       const text = base64(json).toString();
       for (const lines of [`${text}\n`, text.replace(/.{76}/g, '$&\n'), text.replace(/.{64}/g, '$&\r\n')]) {
         expect((await send(lines, 'base64')).status).toBe(200);
       }
     });
 
-    it('up to the limit after decoding', async () => {
+    it('may have the maximum size after decoding', async () => {
       const full = padded(LIMIT);
       expect((await on.evaluator.post(path, full)).status).toBe(200);
       for (const [encoding, encode] of Object.entries(ENCODED)) {
@@ -100,7 +100,7 @@ describe('a request to score with an encoded body', () => {
       }
     });
 
-    it('for its Idempotency-Key, whatever the encoding', async () => {
+    it('is replayed for its Idempotency-Key, whatever the encoding', async () => {
       const run = json.replace('preview', 'score');
       const key = { 'idempotency-key': 'encoded' };
       const first = await send(ENCODED.gzip!(run), 'gzip', key);
@@ -118,7 +118,7 @@ describe('a request to score with an encoded body', () => {
   });
 
   it.each(['br', 'deflate', 'gzip, gzip', 'x-gzip, gzip', 'gzip, base64, gzip', 'base64url', 'gzip; q=1'])(
-    'in %s returns 415, and lists the supported codings',
+    'returns 415 in %s, and lists the supported codings',
     async (encoding) => {
       const answer = await send(gzipSync(json), encoding);
       expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_content_encoding']);
@@ -126,7 +126,7 @@ describe('a request to score with an encoded body', () => {
     },
   );
 
-  it('in base64 returns 415 for operations that do not support it', async () => {
+  it('returns 415 in base64 for operations that do not support it', async () => {
     const body = base64(JSON.stringify({ workspace_id: on.workspaceId, name: 'a' }));
     const answer = await on.evaluator.post('/eval/v1/datasets', body, { 'content-encoding': 'base64' });
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_content_encoding']);
@@ -168,7 +168,7 @@ describe('a request to score with an encoded body', () => {
     ['base64 with a space', 'base64', 400, 'invalid_base64', (text) => ` ${base64(text).toString()}`],
     ['base64 of plain text', 'gzip, base64', 400, 'invalid_request', (text) => base64(text)],
     ['gzip of plain text', 'base64, gzip', 400, 'invalid_base64', (text) => gzipSync(text)],
-  ])('of %s, declared as %s, returns %i', async (_, encoding, status, code, bodyOf) => {
+  ])('is rejected for %s, declared as %s, with %i', async (_, encoding, status, code, bodyOf) => {
     const body = bodyOf(json);
     const bytes = typeof body === 'string' ? Buffer.from(body, 'latin1') : body;
     const answer = await send(bytes, encoding);
@@ -176,7 +176,7 @@ describe('a request to score with an encoded body', () => {
     expect(answer.body.detail).not.toBe('');
   });
 
-  it('that is too large before decoding returns 413, with or without Content-Length', async () => {
+  it('returns 413 if it is too large before decoding, with or without Content-Length', async () => {
     const token = await on.organization.token('evaluator');
     const caller = { baseUrl: app.url, token, workspaceId: on.workspaceId };
     for (const [encoding, limit] of [
@@ -195,7 +195,7 @@ describe('a request to score with an encoded body', () => {
     });
   });
 
-  it('of another media type returns 415, whatever its coding', async () => {
+  it('returns 415 for another media type, whatever the coding', async () => {
     const answer = await send(gzipSync(json), 'gzip', { 'content-type': 'text/plain' });
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
   });
@@ -220,7 +220,7 @@ describe('a request to score with an encoded body', () => {
       'conflict',
       async () => `Authorization: Bearer ${await (await newOrganization(app)).token('owner')}\r\n`,
     ],
-  ])('%s is rejected before its body arrives', async (_, status, code, authorization) => {
+  ])('is rejected before its body arrives: %s', async (_, status, code, authorization) => {
     const { hostname, port } = new URL(app.url);
     const socket = connect(Number(port), hostname);
     socket.write(

@@ -14,8 +14,8 @@ const CODE = {
   definition: { language: 'javascript', source: 'function score() { return 1; }' },
 };
 
-/** Each test is a row of the specification's tables of errors and limits of evaluation, and names it. */
-describe('the errors and limits of evaluation, as they are specified:', () => {
+/** Each test quotes a row of the specification's tables of the errors and limits of evaluation. */
+describe('the evaluation API', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let other: EvaluationWorkspace;
@@ -33,16 +33,16 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
     return answer.body.scorer_id as string;
   };
 
-  describe('400, validation failure:', () => {
+  describe('with an invalid request', () => {
     const REFUSED = [400, 'invalid_request'];
 
-    it('"bad trace_id"', async () => {
+    it('returns 400 for "bad trace_id"', async () => {
       const { experiment_id } = await space.experiment();
       const answer = await post(`${EXPERIMENTS}/${experiment_id}/results`, { case_id: 'c', trace_id: 'x' });
       expect([...outcome(answer), places(answer)]).toEqual([...REFUSED, ['/trace_id']]);
     });
 
-    it('"missing dataset_record_id on a record-backed run"', async () => {
+    it('returns 400 for "missing dataset_record_id on a record-backed run"', async () => {
       const { dataset_id } = await space.dataset();
       const { experiment_id } = await space.experiment({ dataset_id });
       const answer = await post(`${EXPERIMENTS}/${experiment_id}/results`, { case_id: 'c' });
@@ -50,14 +50,14 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
       expect(await space.results(experiment_id, [{ case_id: 'c' }])).toEqual([400]);
     });
 
-    it('"half-set subject pair"', async () => {
+    it('returns 400 for "half-set subject pair"', async () => {
       const { experiment_id } = await space.experiment();
       expect(outcome(await post(EXPERIMENTS, { name: 'n', subject_kind: 'agent' }))).toEqual(REFUSED);
       const patched = await space.editor.patch(`${EXPERIMENTS}/${experiment_id}`, { subject_id: 's' });
       expect(outcome(patched)).toEqual(REFUSED);
     });
 
-    it('"invalid scorer definition or selector"', async () => {
+    it('returns 400 for "invalid scorer definition or selector"', async () => {
       const definition = { language: 'javascript', source: 'no program' };
       expect(outcome(await post(SCORERS, { name: 'n', scorer_kind: 'code', definition }))).toEqual(REFUSED);
       const path = `${SCORERS}/${await scorer()}/score`;
@@ -67,7 +67,7 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
     });
   });
 
-  it('403: "scoring or archiving without the required role"', async () => {
+  it('returns 403 for "scoring or archiving without the required role"', async () => {
     const { dataset_id } = await space.dataset();
     const { dataset_record_id } = await space.record(dataset_id);
     const { experiment_id } = await space.experiment();
@@ -83,7 +83,7 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
     }
   });
 
-  it('404: "object missing, not visible to the caller, or a child requested under the wrong parent"', async () => {
+  it('returns 404 for "object missing, not visible to the caller, or a child requested under the wrong parent"', async () => {
     const make = async (of: EvaluationWorkspace) => {
       const { dataset_id } = await of.dataset();
       const { experiment_id } = await of.experiment();
@@ -107,18 +107,21 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
     ).toBe(200);
   });
 
-  describe('409:', () => {
+  describe('with a conflict', () => {
     const REFUSED = [409, 'conflict'];
 
-    it.each(['completed', 'failed'])('"writing to a %s experiment"', async (experiment_status) => {
-      const { experiment_id } = await space.experiment();
-      await space.finalize(experiment_id, { experiment_status });
-      expect(outcome(await post(`${EXPERIMENTS}/${experiment_id}/results`, { case_id: 'c' }))).toEqual(
-        REFUSED,
-      );
-    });
+    it.each(['completed', 'failed'])(
+      'returns 409 for "writing to a %s experiment"',
+      async (experiment_status) => {
+        const { experiment_id } = await space.experiment();
+        await space.finalize(experiment_id, { experiment_status });
+        expect(outcome(await post(`${EXPERIMENTS}/${experiment_id}/results`, { case_id: 'c' }))).toEqual(
+          REFUSED,
+        );
+      },
+    );
 
-    it('"duplicate case_id or name"', async () => {
+    it('returns 409 for "duplicate case_id or name"', async () => {
       const { experiment_id } = await space.experiment();
       await space.result(experiment_id, { case_id: 'c' });
       expect(outcome(await post(`${EXPERIMENTS}/${experiment_id}/results`, { case_id: 'c' }))).toEqual(
@@ -130,7 +133,7 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
       expect(outcome(await post(SCORERS, { name: 'once', ...CODE }))).toEqual(REFUSED);
     });
 
-    it('"unknown workspace"', async () => {
+    it('returns 409 for "unknown workspace"', async () => {
       const workspace_id = 'wsp_00000000000000000000000000';
       const elsewhere = space.editor.in(workspace_id);
       expect(outcome(await elsewhere.get(DATASETS))).toEqual(REFUSED);
@@ -138,7 +141,7 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
     });
   });
 
-  it('412: "stale If-Match on a scorer edit"', async () => {
+  it('returns 412 for "stale If-Match on a scorer edit"', async () => {
     const id = await scorer();
     const edit = (etag: string) =>
       space.editor.patch(`${SCORERS}/${id}`, { description: etag }, { 'if-match': etag });
@@ -146,7 +149,7 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
     expect(outcome(await edit('"1"'))).toEqual([412, 'precondition_failed']);
   });
 
-  it('422: "unknown enumerated value, or moving a dataset or experiment to another workspace"', async () => {
+  it('returns 422 for "unknown enumerated value, or moving a dataset or experiment to another workspace"', async () => {
     const { dataset_id } = await space.dataset();
     const { experiment_id } = await space.experiment();
     const workspace_id = other.id;
@@ -160,8 +163,8 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
     for (const answer of answers) expect(outcome(answer)).toEqual([422, 'validation_failed']);
   });
 
-  describe('503:', () => {
-    it('"traces temporarily unreadable"', async () => {
+  describe('without a dependency', () => {
+    it('returns 503 for "traces temporarily unreadable"', async () => {
       const { experiment_id } = await space.experiment();
       const trace_id = newTraceId();
       await space.result(experiment_id, { trace_id });
@@ -183,7 +186,7 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
       for (const answer of answers) expect(outcome(answer)).toEqual([503, 'service_unavailable']);
     });
 
-    it('"no judge backend configured for hosted scoring"', async () => {
+    it('returns 503 for "no judge backend configured for hosted scoring"', async () => {
       const definition = { prompt: 'Kind?', output: { type: 'boolean' } };
       const id = await scorer({ scorer_kind: 'llm_judge', definition });
       const exporter = new RawExporter(app.url, await space.organization.token('runtime'), space.id);
@@ -195,14 +198,14 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
     });
   });
 
-  it('207: "bulk create; read each item\'s status_code"', async () => {
+  it('returns 207 for "bulk create; read each item\'s status_code"', async () => {
     const { experiment_id } = await space.experiment();
     const items = [{ case_id: 'a' }, { case_id: 'b', trace_id: 'x' }, { case_id: 'a' }];
     expect(await space.results(experiment_id, items)).toEqual([201, 400, 409]);
   });
 
-  describe('limits:', () => {
-    it('"items per bulk create (records or results): 100"', async () => {
+  describe('at its limits', () => {
+    it('allows "items per bulk create (records or results): 100"', async () => {
       const { dataset_id } = await space.dataset();
       const { experiment_id } = await space.experiment();
       const places = [
@@ -218,20 +221,20 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
       }
     });
 
-    it('"case_id length: up to 255 characters, unique per experiment"', async () => {
+    it('allows "case_id length: up to 255 characters, unique per experiment"', async () => {
       const { experiment_id } = await space.experiment();
       const ids = ['é'.repeat(255), 'c'.repeat(256), '', 'é'.repeat(255)];
       expect(await space.results(experiment_id, ids.map((case_id) => ({ case_id })))).toEqual([201, 400, 400, 409]); // prettier-ignore
     });
 
-    it('"trace_id on a result: 32 lowercase hex characters, not all zeros"', async () => {
+    it('requires "trace_id on a result: 32 lowercase hex characters, not all zeros"', async () => {
       const { experiment_id } = await space.experiment();
       const traceIds = ['a'.repeat(32), 'A'.repeat(32), 'a'.repeat(31), '0'.repeat(32), `${'0'.repeat(31)}1`];
       const items = traceIds.map((trace_id, n) => ({ case_id: `${n}`, trace_id }));
       expect(await space.results(experiment_id, items)).toEqual([201, 400, 400, 400, 201]);
     });
 
-    it('"score comment taken from score metadata: 2,000 characters"', async () => {
+    it('cuts "score comment taken from score metadata: 2,000 characters"', async () => {
       const { experiment_id } = await space.experiment();
       const long = 'x'.repeat(2_001);
       const members = ['comment', 'rationale', 'reasoning', 'reason'];
@@ -244,7 +247,7 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
       }
     });
 
-    it('"hosted scoring: 100 sessions per run; 5 in preview or test mode; default concurrency 4"', async () => {
+    it('allows "hosted scoring: 100 sessions per run; 5 in preview or test mode; default concurrency 4"', async () => {
       const on = await ScoringFixture.create(app);
       const scored = await on.scorer(script('function score() { return 1; }'));
       const experiment = await on.experiment();
@@ -270,7 +273,7 @@ describe('the errors and limits of evaluation, as they are specified:', () => {
       expect(body.concurrency).toBe(4);
     });
 
-    it('"client wait for each trace to become queryable before a result is uploaded": it is once its export is answered', async () => {
+    it('requires no "client wait for each trace to become queryable before a result is uploaded"', async () => {
       const { experiment_id } = await space.experiment();
       const exporter = new RawExporter(app.url, await space.organization.token('runtime'), space.id);
       for (let round = 0; round < 10; round++) {

@@ -14,7 +14,7 @@ type Fields = Record<string, unknown>;
 
 const DEFINITION = { language: 'javascript', source: 'function score() { return 1; }' };
 
-/** The rows of the table of routes, with what each operation answers where all is well. */
+/** The rows of the table of routes, with the success status of each operation. */
 const ROUTES: Record<string, [operation: string, status: number][]> = {
   Datasets: [
     ['POST /datasets', 201],
@@ -68,8 +68,8 @@ const ROWS = Object.entries(ROUTES).flatMap(([resource, operations]) =>
   operations.map(([operation, status]): [string, string, number] => [resource, operation, status]),
 );
 
-/** Each test is a row of the specification's tables on the routes of evaluation, and names it. */
-describe('the routes of evaluation, as they are specified:', () => {
+/** Each test quotes a row of the specification's tables of the routes of evaluation. */
+describe('the routes of evaluation', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let names = 0;
@@ -80,7 +80,7 @@ describe('the routes of evaluation, as they are specified:', () => {
   });
   afterAll(() => app.close());
 
-  /** A body with which each operation that takes one does what it is for. */
+  /** Returns a body with which the operation succeeds; undefined if it has no body. */
   const bodyOf = (operation: string, ids: Record<string, string>): Fields | undefined => {
     const workspace_id = space.id;
     const bodies: Record<string, Fields> = {
@@ -97,7 +97,7 @@ describe('the routes of evaluation, as they are specified:', () => {
     return bodies[operation] ?? (operation.startsWith('PATCH') ? { description: 'changed' } : undefined);
   };
 
-  /** Things of each kind, for one operation to work on. */
+  /** Creates one object of each kind, as the targets of an operation. */
   async function objects(operation: string): Promise<Record<string, string>> {
     const { dataset_id } = await space.dataset();
     const { experiment_id } = await space.experiment();
@@ -123,12 +123,12 @@ describe('the routes of evaluation, as they are specified:', () => {
     return caller.request(method, `/eval/v1${path}`, { body: bodyOf(operation, ids) });
   };
 
-  it.each(ROWS)('"%s: %s" answers %i', async (_, operation, status) => {
+  it.each(ROWS)('include "%s: %s", which returns %i', async (_, operation, status) => {
     const answer = await send(space.evaluator, operation, await objects(operation));
     expect([answer.status, answer.body]).toEqual([status, expect.anything()]);
   });
 
-  it('"Every request carries Authorization: Bearer <ACCESS_TOKEN> and the header X-Service-Workspace-Id"', async () => {
+  it('follow "Every request carries Authorization: Bearer <ACCESS_TOKEN> and the header X-Service-Workspace-Id"', async () => {
     const owner = await space.organization.member('owner');
     const ids = { '{id}': 'x', '{rid}': 'x', '{tid}': 'x', '{n}': '1' };
     for (const [, operation] of ROWS) {
@@ -142,7 +142,7 @@ describe('the routes of evaluation, as they are specified:', () => {
     }
   });
 
-  it('"Create bodies must contain workspace_id", of the workspace that the header names', async () => {
+  it('follow "Create bodies must contain workspace_id", which must equal the header', async () => {
     const creates = ROWS.filter(([, operation, status]) => status === 201 || /\/bulk$/.test(operation));
     expect(creates).toHaveLength(7);
     for (const [, operation] of creates) {
@@ -157,7 +157,7 @@ describe('the routes of evaluation, as they are specified:', () => {
     }
   });
 
-  it('"The update verb is PATCH"', async () => {
+  it('follow "The update verb is PATCH"', async () => {
     const patched = ROWS.filter(([, operation]) => operation.startsWith('PATCH'));
     expect(patched).toHaveLength(4);
     for (const [, operation] of patched) {
@@ -170,15 +170,15 @@ describe('the routes of evaluation, as they are specified:', () => {
     }
   });
 
-  describe('list filters:', () => {
-    /** A list narrowed by a filter has the one that meets it, and not the other. */
+  describe('with list filters', () => {
+    /** Expects that a filtered list contains only the matching item. */
     const finds = async <Item extends object>(path: string, query: string, own: Item): Promise<void> => {
       const key = Object.keys(own)[0] as keyof Item;
       const items = await space.list<Item>(`${path}?${query}`);
       expect([query, items.map((item) => item[key])]).toEqual([query, [own[key]]]);
     };
 
-    it('"experiments: dataset_id, subject_kind, subject_id, experiment_status, baseline_experiment_id, config=key:value, sort=-created_at"', async () => {
+    it('support "experiments: dataset_id, subject_kind, subject_id, experiment_status, baseline_experiment_id, config=key:value, sort=-created_at"', async () => {
       const fresh = await EvaluationWorkspace.open(app);
       const [dataset, baseline] = [await fresh.dataset(), await fresh.experiment()];
       const { dataset_id } = dataset;
@@ -203,7 +203,7 @@ describe('the routes of evaluation, as they are specified:', () => {
       expect(oldestFirst.map((item) => item.experiment_id)).toEqual([...newestFirst].reverse());
     });
 
-    it('"results: case_id, dataset_record_id, session_id"', async () => {
+    it('support "results: case_id, dataset_record_id, session_id"', async () => {
       const { dataset_id } = await space.dataset();
       const [record, other] = [await space.record(dataset_id), await space.record(dataset_id)];
       const { experiment_id } = await space.experiment({ dataset_id });
@@ -216,7 +216,7 @@ describe('the routes of evaluation, as they are specified:', () => {
       }
     });
 
-    it('"records: q, label, category, source_kind, source_ref"', async () => {
+    it('support "records: q, label, category, source_kind, source_ref"', async () => {
       const { dataset_id } = await space.dataset();
       const own = { label: 'l', category: 'c', source_kind: 'trace', source_ref: 'r' };
       const one = await space.record(dataset_id, { input: 'the quick fox', ...own });
@@ -229,8 +229,8 @@ describe('the routes of evaluation, as they are specified:', () => {
     });
   });
 
-  describe('rules:', () => {
-    it('1. "Lists have a page size, default 50 and maximum 500"', async () => {
+  describe('with numbered rules', () => {
+    it('follow rule 1, "Lists have a page size, default 50 and maximum 500"', async () => {
       const { dataset_id } = await space.dataset();
       const path = `/eval/v1/datasets/${dataset_id}/records`;
       for (let sent = 0; sent < 600; sent += 100) {
@@ -247,7 +247,7 @@ describe('the routes of evaluation, as they are specified:', () => {
       expect(outcome(await space.viewer.get(`${path}?limit=501`))).toEqual([400, 'invalid_query']);
     });
 
-    it('2. "A bulk create answers 207; each item carries its own status_code"', async () => {
+    it('follow rule 2, "A bulk create answers 207; each item carries its own status_code"', async () => {
       const { experiment_id } = await space.experiment();
       expect(await space.results(experiment_id, [{ case_id: 'a' }, {}, { case_id: 'a' }])).toEqual([
         201, 400, 409,
@@ -259,7 +259,7 @@ describe('the routes of evaluation, as they are specified:', () => {
       expect([answer.status, items.map((item) => item.status_code)]).toEqual([207, [201, 400]]);
     });
 
-    it('3. "A scorer edit takes an If-Match condition; a stale one gives 412"', async () => {
+    it('follow rule 3, "A scorer edit takes an If-Match condition; a stale one gives 412"', async () => {
       const { '{id}': id } = await objects('PATCH /scorers/{id}');
       const edit = (description: string, etag: string) =>
         space.editor.patch(`/eval/v1/scorers/${id}`, { description }, { 'if-match': etag });
@@ -268,7 +268,7 @@ describe('the routes of evaluation, as they are specified:', () => {
       expect((await space.viewer.get(`/eval/v1/scorers/${id}`)).body.description).toBe('first');
     });
 
-    it('4. "A dataset or experiment cannot be moved to another workspace (422)"', async () => {
+    it('follow rule 4, "A dataset or experiment cannot be moved to another workspace (422)"', async () => {
       const { dataset_id } = await space.dataset();
       const { experiment_id } = await space.experiment();
       const workspace_id = await space.organization.newWorkspace();

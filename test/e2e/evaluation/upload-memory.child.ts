@@ -1,5 +1,5 @@
 /**
- * Runs the API in a process of its own, which measures its memory. It reads its configuration from the environment. It sends
+ * Runs the API in a separate process, which measures its memory. It reads its configuration from the environment. It sends
  * its port once it listens. It replies to each message with the memory that it used since the previous message.
  */
 import type { AddressInfo } from 'node:net';

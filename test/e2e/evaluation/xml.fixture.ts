@@ -1,4 +1,4 @@
-/** An element of an XML document, as it is read. */
+/** An element of a parsed XML document. */
 export interface XmlElement {
   name: string;
   attributes: Record<string, string>;
@@ -12,11 +12,11 @@ const NAME = /^[A-Za-z_][\w.-]*/;
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /**
- * Reads a document of elements, attributes and text by the rules of XML 1.0 (Fifth Edition), and refuses whatever is not
- * well-formed: a reader that mends what it gets would show nothing.
+ * Parses a document of elements, attributes and text by the rules of XML 1.0 (Fifth Edition). Throws if it is not
+ * well-formed, because a lenient parser would hide faults.
  */
 export function parseXml(document: string): XmlElement {
-  if (!CHARS.test(document)) throw new Error('holds a character that XML cannot');
+  if (!CHARS.test(document)) throw new Error('contains a character that XML does not allow');
   const head = /^<\?xml version="1\.0" encoding="UTF-8"\?>\n/.exec(document)?.[0];
   if (head === undefined) throw new Error('has no XML declaration');
   const reader = { at: head.length };
@@ -36,7 +36,7 @@ export function parseXml(document: string): XmlElement {
       const number = /^#(\d+);$/.exec(reference)?.[1];
       const entity = number ? String.fromCodePoint(Number(number)) : ENTITIES[reference.replace(/;$/, '')];
       if (entity === undefined || !reference.endsWith(';') || !CHARS.test(entity)) {
-        throw new Error(`&${reference} is no reference`);
+        throw new Error(`&${reference} is not a reference`);
       }
       return entity;
     });
@@ -50,7 +50,7 @@ export function parseXml(document: string): XmlElement {
       expectNext('="');
       const end = document.indexOf('"', reader.at);
       if (end < 0 || attribute in own.attributes) throw new Error(`the attribute ${attribute} is malformed`);
-      // a reader makes spaces of line ends and tabs that are not references (section 3.3.3)
+      // a parser replaces literal line breaks and tabs with spaces (section 3.3.3)
       own.attributes[attribute] = resolved(document.slice(reader.at, end).replace(/[\t\n\r]/g, ' '));
       reader.at = end + 1;
     }
@@ -72,6 +72,6 @@ export function parseXml(document: string): XmlElement {
     return own;
   };
   const root = element();
-  if (document.slice(reader.at).trim() !== '') throw new Error('goes on after its root');
+  if (document.slice(reader.at).trim() !== '') throw new Error('has content after its root');
   return root;
 }
