@@ -1,2 +1,2 @@
-// The same with the queue in Redis as well.
+// Runs the same tests with the queue in Redis as well.
 import './job-traces.spec';

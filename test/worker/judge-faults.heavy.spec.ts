@@ -1,2 +1,2 @@
-// The same faults, for a minute.
+// Runs the same tests with an outage of a minute.
 import './judge-faults.spec';

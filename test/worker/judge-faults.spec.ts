@@ -74,17 +74,17 @@ describe('a judge', () => {
 
   it.each<[string, JudgeReply, RegExp]>([
     [
-      'that always closes the connection',
+      'always closes the connection',
       'closes',
       /^The judge closed the connection .*\. Gave up after 6 attempts/,
     ],
     [
-      'that never returns JSON',
+      'never returns JSON',
       { status: 200, body: 'no' },
       /^The judge did not return JSON\. Gave up after 6 attempts/,
     ],
-    ['that always returns 502', { status: 502 }, /^The judge returned 502\. Gave up after 6 attempts/],
-  ])('%s fails the target after six attempts', async (_, trouble, error) => {
+    ['always returns 502', { status: 502 }, /^The judge returned 502\. Gave up after 6 attempts/],
+  ])('fails the target after six attempts if it %s', async (_, trouble, error) => {
     shortenBackOff();
     judge.reply = () => trouble;
     const { run, results } = await scored(1);
@@ -99,7 +99,7 @@ describe('a judge', () => {
     expect(judge.requests).toHaveLength(2);
   });
 
-  it('that is unreachable fails the targets', async () => {
+  it('fails the targets if it is unreachable', async () => {
     const stoppedJudge = await TestJudge.listen();
     const { env } = stoppedJudge;
     await stoppedJudge.close();
@@ -135,7 +135,7 @@ describe('a judge', () => {
     expect(results[0].error).toBe('The judge returned 429. There was no time left for a retry.');
   });
 
-  it('that accepts four requests at a time gets about as many from all workers together', async () => {
+  it('gets about as many concurrent requests from all workers together as it accepts', async () => {
     let inFlight = 0;
     let refused = 0;
     judge.reply = async () => {
@@ -159,7 +159,7 @@ describe('a judge', () => {
     expect(refused).toBeLessThan(80);
   }, 120_000);
 
-  it('that accepts one request at a time does not use up the time of waiting targets', async () => {
+  it('does not use up the time of waiting targets if it accepts one request at a time', async () => {
     const slow = await createTestApp({ env: { ...judge.env, JUDGE_TARGET_SECONDS: '4' } });
     const worker = await createTestWorker(slow);
     let inFlight = 0;
@@ -192,7 +192,7 @@ describe('a judge', () => {
     expect(judge.requests).toHaveLength(1);
   });
 
-  it('that fails in every way in turn leaves every target with a score or an error', async () => {
+  it('leaves every target with a score or an error, even if it fails in every way in turn', async () => {
     shortenBackOff();
     const begun = performance.now();
     const ways: ((request: TestJudgeRequest) => JudgeReply)[] = [

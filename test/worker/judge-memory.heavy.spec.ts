@@ -14,7 +14,7 @@ describe('targets that wait for their judge', () => {
   beforeAll(async () => {
     judge = await TestJudge.listen();
     app = await createTestApp({ env: { ...judge.env, JUDGE_CONTEXT_TOKENS: '10000' } });
-    // Too small for the subjects of all of these targets.
+    // The heap is too small for the subjects of all these targets.
     worker = await WorkerProcess.start(app, {
       NODE_OPTIONS: '--max-old-space-size=220',
       WORKER_CONCURRENCY: '2',

@@ -1,2 +1,2 @@
-// The same with leases that expire by themselves.
+// Runs the same tests with leases that expire by themselves.
 import './recovery.spec';

@@ -98,7 +98,7 @@ describe('scoring the sessions of agents', () => {
     expect(ids(await scored({ session_ids: [sessions[1]!] }))).toEqual([sessions[1]]);
   });
 
-  it('selects by the time of their messages and traces', async () => {
+  it('selects sessions by the time of their messages and traces', async () => {
     const agent = await makeAgent();
     const session = await begin(agent);
     const span = newSpan({ traceId: newTraceId(), attributes: { 'session.id': session } });
@@ -129,7 +129,7 @@ describe('scoring the sessions of agents', () => {
     expect(result!.answers).toMatchObject({ output: 'said 1200', count: 1000, is_truncated: true });
   });
 
-  it('truncates large messages, and marks them as truncated', async () => {
+  it('omits large messages, and marks the session as truncated', async () => {
     const agent = await makeAgent();
     const session = await begin(agent);
     await say(session, 'assistant', 'small');
@@ -141,7 +141,7 @@ describe('scoring the sessions of agents', () => {
     expect(refused!.error).toMatch(/The last message of the session exceeds 8 MiB/);
   });
 
-  it('does not see agents of other workspaces', async () => {
+  it('rejects agents and sessions of other workspaces', async () => {
     const elsewhere = await org.newWorkspace();
     const editor = await org.member('editor');
     const { body: agent } = await editor.post('/agent/v1/agents', { workspace_id: elsewhere, name: 'a' });

@@ -64,7 +64,7 @@ describe('MCP servers that an app declares', () => {
     expect(await on.everything()).toEqual(before);
   });
 
-  it('drift with every change except that of the secret', async () => {
+  it('drift with every change except a new secret', async () => {
     const slug = await on.reconciled(server('a', { auth: { type: 'bearer' } }));
     const [one] = await on.serversOf(slug);
     const path = `${SERVERS}/${one.server_id}`;

@@ -187,7 +187,7 @@ export async function newModel(admin: ApiClient, workspaceId: string, body: obje
   return (answer.body as { model_id: string }).model_id;
 }
 
-/** Registers a model with one provider of its own. Returns the name that clients call. */
+/** Registers a model with a new provider. Returns the name that clients call. */
 export async function modelOf(
   admin: ApiClient,
   workspaceId: string,

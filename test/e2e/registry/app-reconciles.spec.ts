@@ -363,14 +363,14 @@ describe('a reconcile of an app', () => {
   });
 
   it('takes its resources back when the app is restored', async () => {
-    const slug = await on.reconciled(server('kept'), server('gone'), server('made-anew'), skill('s'));
+    const slug = await on.reconciled(server('kept'), server('gone'), server('recreated'), skill('s'));
     const { app_id } = await on.read(slug);
     const before = Object.fromEntries((await on.serversOf(slug)).map((one) => [one.name, one]));
     await on.admin.post(`${APPS}/${slug}/archive`);
     await on.editor.patch(`${SERVERS}/${before.kept.server_id}`, { name: 'renamed' });
-    for (const name of ['gone', 'made-anew'])
+    for (const name of ['gone', 'recreated'])
       await on.admin.post(`${SERVERS}/${before[name].server_id}/archive`);
-    const body = { workspace_id: on.org.workspaceId, name: 'made-anew', url: 'https://x.example/' };
+    const body = { workspace_id: on.org.workspaceId, name: 'recreated', url: 'https://x.example/' };
     const { body: other } = await on.editor.post(SERVERS, body);
 
     const restored = await on.admin.post(`${APPS}/${slug}/restore`);

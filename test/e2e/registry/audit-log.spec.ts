@@ -58,7 +58,7 @@ describe('the audit log', () => {
     const id = workspace.workspace_id as string;
     await owner.patch(`/registry/v1/workspaces/${id}`, {
       name: 'second',
-      description: 'not told',
+      description: 'not recorded',
       metadata: { token: 'hush' },
     });
     await owner.patch(`/registry/v1/workspaces/${id}`, { name: 'second' });
@@ -88,7 +88,7 @@ describe('the audit log', () => {
     expect(new Date(entries[0]!.created_at).getTime()).toBeGreaterThanOrEqual(started - 1000);
   });
 
-  it('has no entries of refused or rolled back requests', async () => {
+  it('has no entries for rejected or rolled-back requests', async () => {
     await owner.post('/registry/v1/workspaces', { name: 'taken' });
     const before = await entriesOf();
     expect((await owner.post('/registry/v1/workspaces', { name: 'taken' })).status).toBe(409);

@@ -4,7 +4,7 @@ import { newModel, newProvider } from '../model-gateway/provider.fixture';
 import { EmbeddingsServer } from './embeddings.server';
 import { names, register } from './search.fixture';
 
-describe('search with embeddings of a model of the gateway', () => {
+describe('search with embeddings from a gateway model', () => {
   let server: EmbeddingsServer;
   let prepared: TestApp;
   let app: TestApp;
@@ -17,7 +17,7 @@ describe('search with embeddings of a model of the gateway', () => {
     await server.close();
   });
 
-  it('finds documents of the same meaning, and records its usage', async () => {
+  it('finds documents with the same meaning, and records its usage', async () => {
     server = await EmbeddingsServer.listen();
     prepared = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
     const org = await newOrganization(prepared);

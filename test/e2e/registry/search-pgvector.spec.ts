@@ -151,7 +151,8 @@ describe('vector search with pgvector', () => {
   it('finds all documents of a small organization', async () => {
     const { documents, total } = await rank('org_small', 'agent');
     expect([documents.length, total]).toEqual([40, 40]);
-    searches.comparedMax = 10; // as if it were large: the index finds too few of its own, and all are compared
+    // the index finds too few documents of the organization, so the search compares all of its documents
+    searches.comparedMax = 10;
     expect((await rank('org_small', 'agent')).documents).toEqual(documents);
     expect(usedIndex()).toBe(true);
     searches.comparedMax = 100;

@@ -53,7 +53,7 @@ describe('a resource from the store', () => {
     },
   }; // prettier-ignore
 
-  it.each(Object.keys(MADE))('of kind %s is copied without ids and secrets, and does not change', async (kind) => {
+  it.each(Object.keys(MADE))('is copied without ids and secrets, and does not change: %s', async (kind) => {
     const { path, make } = MADE[kind]!;
     const id = await make();
     const item = await publisher.publish(kind, id);

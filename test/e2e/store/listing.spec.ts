@@ -121,7 +121,7 @@ describe('the listing of an organization', () => {
     expect(new Set(body.items.map((item) => item.publisher_org_id))).toEqual(new Set([org.id]));
   });
 
-  it('has a rate limit of its own, which its headers show', async () => {
+  it('has a separate rate limit, which its headers show', async () => {
     const by = await org.org.member('viewer');
     const { headers } = await by.get(PUBLISHER);
     expect(headers.get('ratelimit-policy')).toBe('"store_listing";q=120;w=60');

@@ -1,7 +1,7 @@
 /**
- * A program that is instrumented with OpenTelemetry, like a user's: records an agent run of three spans, exports
- * it and prints the trace id. A process of its own, because the exporters load their transport by a dynamic import,
- * which jest's loader does not know.
+ * A program that is instrumented with OpenTelemetry, like a user's. It records an agent run of three spans, exports it and
+ * prints the trace id. It runs in a separate process, because the exporters load their transport with a dynamic import, which
+ * Jest does not support.
  *
  * Arguments: `proto` or `http` (JSON), and the exporter's configuration as JSON. If it is empty, the environment applies.
  */

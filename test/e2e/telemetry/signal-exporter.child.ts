@@ -1,6 +1,6 @@
 /**
- * A program that is instrumented with OpenTelemetry, like a user's: records logs or metrics, exports them and ends. A
- * process of its own, because the exporters load their transport by a dynamic import, which jest's loader does not know.
+ * A program that is instrumented with OpenTelemetry, like a user's. It records logs or metrics, exports them and ends. It
+ * runs in a separate process, because the exporters load their transport with a dynamic import, which Jest does not support.
  *
  * Arguments: `logs` or `metrics`; `proto` or `http` (JSON); and the exporter's configuration as JSON. If it is empty, the
  * environment applies.

@@ -15,7 +15,7 @@ import { JSON_MEDIA, RawExporter } from './otlp.harness';
 import { SIGNALS, type TestSignal } from './signals.harness';
 
 const DAYS = { TRACE_RETENTION_DAYS: '5', LOG_RETENTION_DAYS: '10' };
-/** The retention in days. Metrics have no setting of their own. */
+/** The retention in days. Metrics have no separate setting. */
 const KEPT = { logs: 10, metrics: 5 };
 
 describe('expired logs and metrics', () => {
