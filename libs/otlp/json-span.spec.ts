@@ -186,7 +186,7 @@ describe('an attribute value in JSON', () => {
   });
 
   it.each(['intValue', 'doubleValue', 'startTimeUnixNano'])(
-    '%s of millions of digits is read at once',
+    'is read in linear time if %s has millions of digits',
     (field) => {
       const value = field === 'startTimeUnixNano' ? undefined : { [field]: '@' };
       const span = { ...IDS, attributes: [{ key: 'key', value }], startTimeUnixNano: value ? '1' : '@' };
@@ -239,7 +239,7 @@ describe('an attribute value in JSON', () => {
     }
   });
 
-  it('is rejected in another shape that is nested 10,000 levels deep', () => {
+  it('cannot be in a body of 10,000 nested lists, which is rejected', () => {
     expect(detailOf('['.repeat(10_000) + ']'.repeat(10_000))).toMatch(/must be an object/);
     expect(detailOf(`{"resourceSpans":${'['.repeat(10_000)}${']'.repeat(10_000)}}`)).toMatch(
       /must be an object/,

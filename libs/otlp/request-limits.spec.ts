@@ -52,7 +52,7 @@ const LARGE_SPANS: Record<OtlpEncoding, (count: number) => Buffer> = {
   },
 };
 
-describe.each<OtlpEncoding>(['protobuf', 'json'])('the limits of a request in %s', (encoding) => {
+describe.each<OtlpEncoding>(['protobuf', 'json'])('the decoder of %s requests', (encoding) => {
   const traces = (request: object, limits = LIMITS) =>
     REQUEST_DECODERS.traces.decode(ENCODERS.traces[encoding](request), encoding, limits);
 
@@ -126,7 +126,7 @@ describe.each<OtlpEncoding>(['protobuf', 'json'])('the limits of a request in %s
     });
   });
 
-  it('limits the attributes of log records, data points and exemplars, of which the last two have no counts', () => {
+  it('limits the attributes of log records, data points and exemplars, and counts those that it drops from log records', () => {
     const logs = REQUEST_DECODERS.logs.decode(
       ENCODERS.logs[encoding]({
         resourceLogs: [{ scopeLogs: [{ logRecords: [{ attributes: keys(5), droppedAttributesCount: 1 }] }] }],
@@ -211,7 +211,7 @@ describe('a request that a worker thread decodes', () => {
     startTimeUnixNano: fc.bigInt(0n, 2n ** 64n - 1n).map(String),
   });
 
-  it('equals one that is decoded at once, and shares its resources and scopes', () => {
+  it('equals one that is decoded in a single step, and shares its resources and scopes', () => {
     const request = requests(
       ['resourceSpans', 'scopeSpans', 'spans'],
       span.map((one) => ({ ...one, ...IDS })),

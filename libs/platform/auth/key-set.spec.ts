@@ -129,7 +129,7 @@ describe("an issuer's keys", () => {
     },
   );
 
-  it('are chosen by kid; without one only if there is a single key', async () => {
+  it('are chosen by kid, which may be missing if there is a single key', async () => {
     const one = new Issuer([await keyOf('a')]);
     await expect(one.set.find(undefined, 'ES256')).resolves.toMatchObject({ kid: 'a' });
     const two = new Issuer([await keyOf('a'), await keyOf('b')]);

@@ -212,7 +212,7 @@ describe('GroupCommit', () => {
     expect(groups).toEqual([['A', 'B', 'BAD', 'D', 'E'], ['A', 'B', 'BAD'], ['A', 'B'], ['BAD'], ['D', 'E']]);
   });
 
-  it('leaves aborted items out of the halves', async () => {
+  it('does not write aborted items again after it splits a group', async () => {
     const { groups, waiting, add, occupy, proceed } = store();
     await occupy();
     const client = new AbortController();

@@ -238,7 +238,7 @@ describe('a large body', () => {
     expect(second).toMatchObject(['invalid_request', /surrogate/, [{ pointer: '/input/a/0' }]].map(matching));
   });
 
-  it('that is not JSON is rejected as a whole, even after an item that cannot be read', async () => {
+  it('is rejected as a whole if it is not JSON, even after an item that cannot be read', async () => {
     for (const text of ['{"items":[{"input":1e400},{]}', '{"items":[{"input":"\\ud800"},{}]']) {
       await expect(parse(text, BodyDto)).rejects.toMatchObject({
         detail: expect.stringMatching(/^The body is not JSON/) as string,

@@ -16,7 +16,7 @@ function rejection(body: string | Buffer): JsonInputError {
 }
 
 describe('parseJson', () => {
-  describe('parses JSON (RFC 8259)', () => {
+  describe('with valid JSON (RFC 8259)', () => {
     it.each(['null', 'true', 'false', '0', '-1.5e-7', '"a"', '[]', '{}', ' [1 ,\t{"a" :\r\n[ ] } ] '])(
       'reads %j as JSON.parse does',
       (text) => {
@@ -45,7 +45,7 @@ describe('parseJson', () => {
     });
   });
 
-  describe('rejects invalid UTF-8 and invalid JSON', () => {
+  describe('with invalid UTF-8 or invalid JSON', () => {
     it.each([
       ['an overlong NUL', [0x22, 0xc0, 0x80, 0x22]],
       ['a surrogate in UTF-8', [0x22, 0xed, 0xa0, 0x80, 0x22]],
@@ -93,7 +93,7 @@ describe('parseJson', () => {
       });
     });
 
-    it('does not repeat long parts of the body', () => {
+    it('does not repeat long parts of the body in the error', () => {
       const long = 'secret'.repeat(1_000);
       for (const text of [
         `{"a":"${long}`,
@@ -108,7 +108,7 @@ describe('parseJson', () => {
     });
   });
 
-  describe('rejects nesting over 64 levels', () => {
+  describe('with deep nesting', () => {
     it('accepts 64 levels and rejects 65 with a pointer', () => {
       expect(parse(nested(64))).toEqual(JSON.parse(nested(64)));
       expect(rejection(nested(65))).toMatchObject({
@@ -129,7 +129,7 @@ describe('parseJson', () => {
     });
   });
 
-  describe('rejects characters that cannot be stored', () => {
+  describe('with characters that cannot be stored', () => {
     it.each([
       ['{"a":["x","b\\u0000"]}', '/a/1', 'The string contains a NUL'],
       ['{"a":{"b\\u0000":1}}', '/a', 'A member name of this object contains a NUL'],
@@ -151,7 +151,7 @@ describe('parseJson', () => {
     });
   });
 
-  describe('rejects numbers that would change', () => {
+  describe('with numbers', () => {
     it.each([
       ['{"n":[1,1e400]}', '/n/1', 'too large'],
       ['-1e309', '', 'too large'],
@@ -164,7 +164,7 @@ describe('parseJson', () => {
       ['1e-400', '', 'too close to zero'],
       ['-0.0001e-330', '', 'too close to zero'],
       [`0.${'0'.repeat(400)}1`, '', 'too close to zero'],
-    ])('rejects %s', (text, pointer, detail) => {
+    ])('rejects %s, which a double would change', (text, pointer, detail) => {
       expect(rejection(text)).toMatchObject({ pointer, detail: expect.stringContaining(detail) as string });
     });
 
@@ -193,21 +193,21 @@ describe('parseJson', () => {
     });
   });
 
-  describe('reports the position', () => {
-    it('with escaped names in the pointer (RFC 6901)', () => {
+  describe('with a fault in the body', () => {
+    it('escapes names in the pointer (RFC 6901)', () => {
       expect(rejection('{"a/b":{"m~n":{"":[1e999]}}}').pointer).toBe('/a~1b/m~0n//0');
     });
 
-    it('of an enclosing value if the pointer would be very long', () => {
+    it('points to an enclosing value if the pointer would be very long', () => {
       expect(rejection(`{"a":{"${'x'.repeat(600)}":[1e999]}}`).pointer).toBe('/a');
     });
 
-    it('of the first of several faults', () => {
+    it('reports the first of several faults', () => {
       expect(rejection('{"a":"\\u0000","b":1e999').pointer).toBe('/a');
     });
   });
 
-  describe('keeps the order of members', () => {
+  describe('with member names that look like array indexes', () => {
     it.each([
       '{"b":1,"1":2}',
       '{"2":1,"1":2}',
@@ -215,24 +215,24 @@ describe('parseJson', () => {
       '{"4294967294":1,"4294967293":2}',
       '{"b":1,"007":2,"4294967295":3,"1":4}',
       '{"b":{},"1":{"c":[],"0":{"b":null,"1":"\\""}}}',
-    ])('of %s', (text) => {
+    ])('keeps the order of %s', (text) => {
       expect(toJsonText(parse(text))).toBe(text);
     });
 
-    it('of names with escapes or followed by whitespace', () => {
+    it('keeps the order of names with escapes or followed by whitespace', () => {
       expect(toJsonText(parse('{"b":1,"\\u0031\\u0030":2}'))).toBe('{"b":1,"10":2}');
       expect(toJsonText(parse('{"b":1,"1\\u0030":2}'))).toBe('{"b":1,"10":2}');
       expect(toJsonText(parse('{"b":1,"1"\n\t :2}'))).toBe('{"b":1,"1":2}');
     });
 
-    it('in memberNames, while the object is an ordinary one', () => {
+    it('returns an ordinary object, and memberNames returns its names in order', () => {
       const value = parse('{"b":1,"1":2}') as Record<string, unknown>;
       expect(memberNames(value)).toEqual(['b', '1']);
       expect(value).toStrictEqual({ b: 1, 1: 2 });
       expect(Reflect.getPrototypeOf(value)).toBe(Object.prototype);
     });
 
-    it('after members were added and removed', () => {
+    it('keeps the order after members are added and removed', () => {
       const value = parse('{"b":1,"1":2,"c":3}') as Record<string, unknown>;
       delete value['b'];
       expect(memberNames(value)).toEqual(['1', 'c']);
@@ -244,9 +244,9 @@ describe('parseJson', () => {
     });
   });
 
-  describe('treats __proto__ and constructor as data', () => {
+  describe('with members named __proto__ and constructor', () => {
     // The second spelling takes the exact pass.
-    it.each(['', '"1":0,'])('and pollutes nothing (%j)', (first) => {
+    it.each(['', '"1":0,'])('treats them as data, and pollutes nothing (%j)', (first) => {
       const text = `{"b":0,${first}"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}`;
       const value = parse(text) as Record<string, unknown>;
       expect(Object.keys(value)).toEqual(expect.arrayContaining(['__proto__', 'constructor']));

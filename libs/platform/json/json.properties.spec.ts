@@ -121,7 +121,7 @@ function outcome(parse: () => unknown, rejection: new (...args: never[]) => Erro
   }
 }
 
-describe('JSON in and out', () => {
+describe('any JSON', () => {
   it('is returned equal, with members in their original order', () => {
     fc.assert(
       fc.property(node, spellings, (tree, choices) => {
@@ -168,7 +168,7 @@ describe('JSON in and out', () => {
     ...['"1":', '"\\u0031":', '"__proto__":', 'tru', '\u2028', '日', '[['],
   );
 
-  it('only fails with a JsonInputError, and is accepted if JSON.parse accepts it, for mangled texts', () => {
+  it('fails only with a JsonInputError if it is mangled, and is accepted if JSON.parse accepts it', () => {
     const mangled = fc
       .tuple(
         node,
@@ -204,7 +204,7 @@ describe('JSON in and out', () => {
     );
   });
 
-  it('only fails with a JsonInputError for truncated or changed bytes', () => {
+  it('fails only with a JsonInputError if its bytes are truncated or changed', () => {
     const broken = fc
       .tuple(node, spellings, fc.nat(), fc.nat(), fc.nat(255), fc.boolean())
       .map(([tree, choices, place, end, byte, isCut]) => {

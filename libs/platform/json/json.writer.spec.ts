@@ -31,7 +31,7 @@ describe('toJsonText', () => {
     );
   });
 
-  it('inserts stored JSON beside and inside objects with a recorded order', () => {
+  it('inserts stored JSON next to and inside objects with a recorded order', () => {
     const value = parse('{"b":{"y":0,"5":{"z":0,"1":"null"}},"1":[]}') as Record<string, unknown>;
     value['raw'] = new RawJson('{"b": 1, "1": 2}');
     value['absent'] = undefined;

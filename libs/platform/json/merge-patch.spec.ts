@@ -20,7 +20,7 @@ describe('mergePatch (RFC 7396)', () => {
     ['{"e":null}', '{"a":1}', '{"e":null,"a":1}'],
     ['[1,2]', '{"a":"b","c":null}', '{"a":"b"}'],
     ['{}', '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
-  ])('appendix A: %s patched by %s', (target, patch, result) => {
+  ])('follows appendix A: %s patched by %s', (target, patch, result) => {
     expect(toJsonText(mergePatch(parse(target), parse(patch)))).toBe(result);
   });
 

@@ -8,7 +8,7 @@ const literal = fc
 
 describe('a number', () => {
   it.each(['1.0', '-0', '1e5', '1E+2', '0.10', '9007199254740993', '1152921504606847000', '1e-400', '1e-07'])(
-    'in the spelling %s is not kept by a double',
+    'is not kept by a double if it is written as %s',
     (text) => expect(isKeptByDouble(text)).toBe(false),
   );
 
@@ -21,9 +21,9 @@ describe('a number', () => {
     '1152921504606846976',
     '9007199254740992',
     '0.30000000000000004',
-  ])('in the spelling %s is kept by a double', (text) => expect(isKeptByDouble(text)).toBe(true));
+  ])('is kept by a double if it is written as %s', (text) => expect(isKeptByDouble(text)).toBe(true));
 
-  it('that is kept by a double is written as it was sent', () => {
+  it('keeps its original spelling if it is kept by a double', () => {
     fc.assert(
       fc.property(literal, (text) => {
         if (isKeptByDouble(text)) expect(toJsonText(Number(text))).toBe(text);

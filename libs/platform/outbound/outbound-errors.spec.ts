@@ -40,11 +40,11 @@ describe('outboundFailure', () => {
     ['an unknown code', withCode('ERR_ASSERTION')],
     ['no error', undefined],
     ['a text', 'ECONNREFUSED'],
-  ])('is null for %s', (_, error) => {
+  ])('returns null for %s', (_, error) => {
     expect(outboundFailure(error)).toBeNull();
   });
 
-  it('ends for an error that is its own cause', () => {
+  it('returns null for an error that is its own cause', () => {
     const error = new Error('loop');
     error.cause = error;
     expect(outboundFailure(error)).toBeNull();

@@ -51,7 +51,7 @@ describe('OutboundHttp', () => {
       (error: unknown) => outboundFailure(error),
     );
 
-  describe('checks addresses', () => {
+  describe('with address checks', () => {
     it.each([
       ['decimal', 'http://2130706433'],
       ['octal', 'http://0177.0.0.1'],
@@ -107,11 +107,14 @@ describe('OutboundHttp', () => {
       },
     );
 
-    it.each(['http://user@127.0.0.1/', 'http://:secret@127.0.0.1/'])('rejects %s', async (url) => {
-      const error = await fetcher()(url).catch((caught: unknown) => caught);
-      expect(outboundFailure(error)).toBe('blocked_address');
-      expect(String(error)).not.toContain('secret');
-    });
+    it.each(['http://user@127.0.0.1/', 'http://:secret@127.0.0.1/'])(
+      'rejects the credentials in %s',
+      async (url) => {
+        const error = await fetcher()(url).catch((caught: unknown) => caught);
+        expect(outboundFailure(error)).toBe('blocked_address');
+        expect(String(error)).not.toContain('secret');
+      },
+    );
 
     it('rejects a name that resolves to a private address, and does not show the address', async () => {
       const http = client([], () => Promise.resolve([ipv4('10.11.12.13')]));
@@ -218,7 +221,7 @@ describe('OutboundHttp', () => {
     expect(hits).toBe(0);
   });
 
-  describe('limits sizes', () => {
+  describe('with a size limit', () => {
     /** Sends chunks until the client disconnects, and resolves to the bytes that were sent. */
     const flood = (response: ServerResponse, chunk: Buffer, onClose: (bytes: number) => void): void => {
       let sent = 0;
@@ -288,17 +291,17 @@ describe('OutboundHttp', () => {
     });
   });
 
-  describe('has one deadline', () => {
+  describe('with a deadline', () => {
     it.each<[string, RequestListener]>([
       ['that never answers', () => undefined],
       ['that never ends its body', (_request, response) => response.write('x')],
-    ])('for a server %s', async (_, listener) => {
+    ])('times out for a server %s', async (_, listener) => {
       const url = await serve(listener);
       const call = fetcher(MIB, AbortSignal.timeout(200));
       expect(await failureOf(call(url).then((response) => response.text()))).toBe('timeout');
     });
 
-    it('besides the signal of a request', async () => {
+    it('is also aborted by the signal of a request', async () => {
       const url = await serve(() => undefined);
       const request = new AbortController();
       const call = fetcher()(url, { signal: request.signal });
@@ -306,7 +309,7 @@ describe('OutboundHttp', () => {
       await expect(call).rejects.toThrow('left');
     });
 
-    it('for a name server that never answers', async () => {
+    it('times out for a name server that never answers', async () => {
       const http = client(ALLOWED, () => new Promise(() => undefined));
       const call = http.fetcher({ signal: AbortSignal.timeout(200), maxBytes: 1 });
       expect(await failureOf(call('http://slow.example/'))).toBe('timeout');

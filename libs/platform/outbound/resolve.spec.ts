@@ -103,7 +103,7 @@ describe('systemResolver', () => {
     expect(await resolve('v4.example.com')).toEqual([{ address: '192.0.2.7', family: 4 }]);
   });
 
-  it('resolves a name without delay while the name servers of others hang', async () => {
+  it('resolves a name without delay while the name servers of other names hang', async () => {
     const ended: string[] = [];
     const ends = (name: string) => failureOf(name).then((failure) => ended.push(`${name} ${failure}`));
     const hanging = Array.from({ length: 10 }, (_, i) => ends(`hang${i}.example`));

@@ -18,7 +18,7 @@ describe('the address of a client', () => {
     ['fe80::1%eth0', 'fe80::/64'],
     ['::1', '::/64'],
     [undefined, 'unknown'],
-  ])('%s is counted as %s', (address, counted) => {
+  ])('is counted for a peer at %s as %s', (address, counted) => {
     expect(find(address)).toBe(counted);
   });
 
@@ -36,12 +36,12 @@ describe('the address of a client', () => {
     ['2001:db8::1', '2001:db8::/64'],
     ['[2001:db8::1]:443', '2001:db8::/64'],
     ['[2001:db8::1]', '2001:db8::/64'],
-  ])('behind trusted proxies that send %s is %s', (forwarded, client) => {
+  ])('is found in "%s" from trusted proxies as %s', (forwarded, client) => {
     expect(find('::ffff:10.0.0.1', forwarded, '10.0.0.0/8')).toBe(client);
   });
 
   it.each(['', 'unknown', '1', '0x7f.1', '198.51.100.1, nobody', 'fe80::zz'])(
-    'is that of the proxy if the proxy sends "%s"',
+    'is the proxy\'s own if the proxy sends "%s"',
     (forwarded) => {
       expect(find('10.0.0.1', forwarded, '10.0.0.1,fd00::/8')).toBe('10.0.0.1');
     },

@@ -36,7 +36,7 @@ describe('roles', () => {
     ['runtime', ['runtime']],
     ['admin', ROLES.filter((role) => role !== 'owner')],
     ['owner', [...ROLES]],
-  ])('%s expands to %s', (role, all) => {
+  ])('expand from %s to %s', (role, all) => {
     expect(sorted(expandRoles([role]))).toEqual(all);
     expect(reduceRoles(all)).toEqual([role]);
   });

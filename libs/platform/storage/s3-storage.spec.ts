@@ -85,7 +85,7 @@ describeWithS3('a bucket that fails', (createBucket) => {
     });
   });
 
-  it('throws the error of the source, even if the bucket fails too', async () => {
+  it('throws the error of the source instead of its own', async () => {
     const key = newKey();
     const failure = new Error('the client has gone');
     proxy.fail('error', (request) => request.startsWith('DELETE'));
@@ -97,7 +97,7 @@ describeWithS3('a bucket that fails', (createBucket) => {
     expect(await uploads()).toEqual([]);
   });
 
-  it('lets an organization wait for its own slow uploads, and not for those of others', async () => {
+  it('lets an organization wait only for its own slow uploads', async () => {
     const [slow, other] = [`org_${randomUUID()}`, `org_${randomUUID()}`];
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -132,7 +132,7 @@ describeWithS3('a bucket that fails', (createBucket) => {
     expect(await objects()).toEqual([]);
   });
 
-  describe('while reading', () => {
+  describe('while it is read', () => {
     const bytes = randomBytes(2 * MIB);
     const key = newKey();
     const isGet = (request: string): boolean => request.startsWith('GET');
@@ -141,7 +141,7 @@ describeWithS3('a bucket that fails', (createBucket) => {
     afterAll(() => storage.delete(key));
 
     it.each<Fault>(['error', 'slow down', 'reset', 'truncate', 'hang', 'stall'])(
-      'never ends as complete after `%s`',
+      'never completes a read after `%s`',
       async (fault) => {
         const from = fault === 'hang' || fault === 'stall' ? impatient() : storage;
         proxy.fail(fault, isGet);

@@ -32,7 +32,7 @@ describeStorages('a storage', (create) => {
   }
 
   it.each([0, 1, READ_BYTES - 1, READ_BYTES, READ_BYTES + 1, 5 * MIB, 6 * MIB, 11 * MIB])(
-    'returns the same %d bytes',
+    'returns the %d bytes that were written',
     async (size) => {
       const bytes = randomBytes(size);
       const key = await written(bytes);
