@@ -29,7 +29,7 @@ describe('an answer', () => {
     ['chat', 'openai', '<html>', 'did not return a JSON object'],
     ['chat', 'openai', '[]', 'did not return a JSON object'],
     ['chat', 'openai', '', 'did not return a JSON object'],
-  ] as const)('for %s from a provider of kind %s cannot be %j', (format, kind, answer, fault) => {
+  ] as const)('is rejected for %s from a provider of kind %s if it is %j', (format, kind, answer, fault) => {
     expect(shaped(answer, format, kind)).toEqual({ fault });
   });
 
@@ -60,7 +60,7 @@ describe('an answer', () => {
     });
   });
 
-  it.each(['chat', 'responses', 'embeddings'] as const)('for %s may have members of any types', (format) => {
+  it.each(['chat', 'responses', 'embeddings'] as const)('may have members of any types for %s', (format) => {
     for (const value of [null, 7, 'x', [null], { a: 1 }]) {
       const answer = { id: value, model: value, usage: value, choices: [value], output: [value], data: [] };
       expect(factsOf(answer, format).usage.outputTokens).toBeNull();
@@ -70,7 +70,7 @@ describe('an answer', () => {
     }
   });
 
-  it.each([-1, 1.5, 1e10, '12', 1e300, null])('with %j tokens has unknown usage', (tokens) => {
+  it.each([-1, 1.5, 1e10, '12', 1e300, null])('has unknown usage if its token counts are %j', (tokens) => {
     const usage = { prompt_tokens: tokens, completion_tokens: tokens };
     expect(factsOf(chat({}, { usage }), 'chat').usage).toMatchObject({
       inputTokens: null,
@@ -78,7 +78,7 @@ describe('an answer', () => {
     });
   });
 
-  it('with 100,000 levels is passed on unchanged, but cannot be translated', () => {
+  it('is passed on unchanged if it has 100,000 levels, but cannot be translated', () => {
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     const own = `{"choices":[{"message":{"content":"Hi","tool_calls":[{"id":"1","function":{"arguments":{"a":${deep}}}}]}}]}`;
     expect(shaped(own, 'chat')).toMatchObject({ text: own, facts: { text: 'Hi' } });
@@ -86,7 +86,7 @@ describe('an answer', () => {
     expect(shaped(called, 'messages')).toEqual({ fault: 'returned JSON that is nested too deeply' });
   });
 
-  it('with __proto__ members changes no prototype', () => {
+  it('changes no prototype if it has __proto__ members', () => {
     const text = '{"__proto__":{"choices":[]},"choices":[{"message":{"__proto__":{"content":"x"}}}]}';
     expect(shaped(text, 'chat')).toMatchObject({ text, facts: { text: '' } });
     expect(({} as { choices?: unknown }).choices).toBeUndefined();

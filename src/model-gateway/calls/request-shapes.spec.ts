@@ -3,12 +3,12 @@ import { inspect, messagesOf, shape } from './request-shapes';
 const DEEP = '['.repeat(100_000) + ']'.repeat(100_000);
 
 describe('a request', () => {
-  it.each([-1, 1.5, 1e300, '9', null, 2_000_000_000])('with max_tokens %j has no limit', (limit) => {
+  it.each([-1, 1.5, 1e300, '9', null, 2_000_000_000])('has no limit if max_tokens is %j', (limit) => {
     const body = JSON.stringify({ model: 'm', max_tokens: limit });
     expect(inspect(body)).toMatchObject({ facts: { maxTokens: null } });
   });
 
-  it('with 100,000 levels is passed on unchanged, but cannot be translated', () => {
+  it('is passed on unchanged if it has 100,000 levels, but cannot be translated', () => {
     const text = `{"model":"m","messages":[{"role":"user","content":"Hi"}],"metadata":${DEEP}}`;
     expect(inspect(text)).toMatchObject({ facts: { model: 'm' } });
     const native = { format: 'chat', kind: 'openai', model: 'u', isStream: false } as const;

@@ -28,7 +28,7 @@ describe('spans of calls', () => {
 
   const span = (name: string): JsonObject => ({ name });
 
-  it('that end together become one export per workspace', async () => {
+  it('are exported together, once per workspace, if their calls end together', async () => {
     await Promise.all([
       writer.add('org', 'one', span('a')),
       writer.add('org', 'two', span('b')),
@@ -40,7 +40,7 @@ describe('spans of calls', () => {
     ]);
   });
 
-  it('become several exports if there are many or large ones', async () => {
+  it('are split into several exports if they are many or large', async () => {
     const large = span('x'.repeat(3 * 1024 * 1024));
     await Promise.all([large, large, span('a'), large].map((one) => writer.add('org', 'one', one)));
     expect(exported.map(({ spans }) => spans.length)).toEqual([1, 2, 1]);
@@ -49,7 +49,7 @@ describe('spans of calls', () => {
     expect(exported.map(({ spans }) => spans.length)).toEqual([500, 1]);
   });
 
-  it('that cannot be stored delay neither their calls nor later ones', async () => {
+  it('do not delay calls or later spans if they cannot be stored', async () => {
     failures = 1;
     await writer.add('org', 'one', span('lost'));
     // synchronously, before any other task runs

@@ -125,7 +125,7 @@ describe('a translated answer', () => {
     expect(flood).toThrow(/more than 16777216 characters/);
   });
 
-  it('that breaks off cannot be ended', () => {
+  it('cannot be ended if it breaks off', () => {
     const broken = shape();
     pushed(broken, delta({ content: 'half' }), '[DONE]');
     expect(() => broken.end()).toThrow(StreamFailure);

@@ -172,7 +172,7 @@ describe('toMessagesRequest', () => {
     ]);
   });
 
-  it('passes on members of Anthropic’s own', () => {
+  it('passes on Anthropic’s own members', () => {
     const cache = { type: 'ephemeral' };
     const translated = request({
       messages: [{ role: 'system', content: [{ type: 'text', text: 'Long', cache_control: cache }] }, hello],

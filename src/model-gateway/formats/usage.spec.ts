@@ -11,7 +11,7 @@ const UNKNOWN = { inputTokens: null, outputTokens: null, cachedInputTokens: null
 const READERS = [usageOfChat, usageOfResponses, usageOfMessages, usageOfEmbeddings];
 
 describe('usage', () => {
-  it('of a chat completion includes cache tokens', () => {
+  it('includes the cache tokens of a chat completion', () => {
     expect(
       usageOfChat({
         usage: {
@@ -24,7 +24,7 @@ describe('usage', () => {
     ).toEqual({ inputTokens: 2006, outputTokens: 300, cachedInputTokens: 1920, cacheWriteTokens: 10 });
   });
 
-  it('of a Response includes cache tokens', () => {
+  it('includes the cache tokens of a Response', () => {
     expect(
       usageOfResponses({
         usage: { input_tokens: 75, output_tokens: 1186, input_tokens_details: { cached_tokens: 64 } },
@@ -32,7 +32,7 @@ describe('usage', () => {
     ).toEqual({ inputTokens: 75, outputTokens: 1186, cachedInputTokens: 64, cacheWriteTokens: null });
   });
 
-  it('of a message is the sum of the tokens that Anthropic counts separately', () => {
+  it('is the sum of the tokens that Anthropic counts separately for a message', () => {
     expect(
       usageOfMessages({
         usage: {
@@ -50,7 +50,7 @@ describe('usage', () => {
     });
   });
 
-  it('of embeddings has no output', () => {
+  it('has no output tokens for embeddings', () => {
     expect(usageOfEmbeddings({ usage: { prompt_tokens: 8, total_tokens: 8 } })).toEqual({
       ...UNKNOWN,
       inputTokens: 8,

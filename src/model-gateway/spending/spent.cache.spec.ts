@@ -41,7 +41,7 @@ describe('the spending of a subject', () => {
     expect([...(await cache.of(['a']))]).toEqual([['a', 5]]);
   });
 
-  it('of another month does not count', async () => {
+  it('excludes the spending of other months', async () => {
     const cache = cacheOn(() => Promise.resolve([]));
     cache.update([{ subject: 'a', month: '2020-01-01', spent_usd: 9 }]);
     expect([...(await cache.of(['a']))]).toEqual([['a', 0]]);

@@ -32,12 +32,12 @@ describe('usage', () => {
     writer = new UsageWriter(repository, new SpentCache(repository));
   });
 
-  it('of calls that end together becomes one row', async () => {
+  it('becomes one row for calls that end together', async () => {
     await Promise.all([writer.add(CALL), writer.add(CALL), writer.add({ ...CALL, isFailed: true })]);
     expect(added).toEqual([[expect.objectContaining({ call_count: 3, failed_count: 1, cost_usd: 3 })]]);
   });
 
-  it('of a call that ends just as the previous group is done is also written', async () => {
+  it('is also written for a call that ends just as the previous group is done', async () => {
     await writer.add(CALL);
     // synchronously, before any other task runs
     await writer.add(CALL);
