@@ -175,8 +175,8 @@ describe('signFlipTail', () => {
     Float64Array.from({ length: count }, (_, i) => (i < positive ? size(i) : -size(i)));
 
   it.each<[string, 'drawn' | 'approximated', (random: Xoshiro128) => Float64Array]>([
-    ['1 up to a millionth', 'drawn', (r) => signed(279, 156, (i) => 1 - 1e-6 * (r.uniform() + (i < 156 ? 2 : 0)))],
-    ['1 up to a millionth, a quarter of them 0', 'drawn', (r) => signed(400, 218, (i) => (i % 4 ? 1 : 0) + 1e-6 * r.uniform())],
+    ['of size 1 up to a millionth', 'drawn', (r) => signed(279, 156, (i) => 1 - 1e-6 * (r.uniform() + (i < 156 ? 2 : 0)))],
+    ['of size 1 up to a millionth, a quarter of them 0', 'drawn', (r) => signed(400, 218, (i) => (i % 4 ? 1 : 0) + 1e-6 * r.uniform())],
     ['of three levels up to a millionth', 'drawn', (r) => signed(300, 168, (i) => 0.5 * (1 + (i % 3)) + 1e-6 * r.uniform())],
     ['on few levels, with some between', 'drawn', (r) => signed(400, 220, (i) => (i % 20 ? 1 + (i % 2) : r.uniform() / 4))],
     ['on 17 levels', 'approximated', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()))],
@@ -186,7 +186,7 @@ describe('signFlipTail', () => {
     ['skewed', 'approximated', (r) => Float64Array.from({ length: 2_000 }, () => Math.exp(0.4 * bell(r)) - 1.06)],
     ['heavy-tailed', 'approximated', (r) => signed(800, 430, () => (1 - r.uniform()) ** -0.2)],
     ['in 20 clusters', 'approximated', (r) => signed(500, 276, (i) => ((i * 7) % 20) / 20 + 0.004 * r.uniform())],
-  ])('matches random signs of differences %s', (_, way, make) => {
+  ])('matches 100,000 random choices of signs for differences %s', (_, way, make) => {
     const random = new Xoshiro128(seedOf('differences'));
     const differences = make(random);
     const truth = bruteForce(differences, random);

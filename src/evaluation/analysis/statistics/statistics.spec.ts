@@ -153,7 +153,7 @@ describe('cohensKappaOf and quadraticKappaOf', () => {
     [[[11, 3, 1], [2, 7, 4], [0, 1, 9]], 274 / 483, 0.7321248741188319],
     [[[10, 0], [0, 10]], 1, 1],
     [[[0, 10], [10, 0]], -1, -1],
-  ])('for the table %j return %d and %d', (counts, kappa, weighted) => {
+  ])('map the table %j to %d and %d', (counts, kappa, weighted) => {
     const cells = table(...counts);
     expect(cohensKappaOf(cells, counts.length).estimate).toBeCloseTo(kappa, 14);
     expect(quadraticKappaOf(cells, [...counts.keys()]).estimate).toBeCloseTo(weighted, 14);
@@ -165,7 +165,7 @@ describe('cohensKappaOf and quadraticKappaOf', () => {
     expect(bootstrapInterval(kappa, SEED)).toBeNull();
   });
 
-  it('matches the interval of scipy', () => {
+  it('match the interval of scipy', () => {
     const interval = bootstrapInterval(cohensKappaOf(table([20, 5], [10, 15]), 2), SEED);
     near(interval!, [0.1334, 0.6377], 0.015);
   });
@@ -200,7 +200,7 @@ describe('nominalAlphaOf and intervalAlphaOf', () => {
     expect(intervalAlphaOf(binary).estimate).toBeCloseTo(nominalAlphaOf(binary).estimate, 12);
   });
 
-  it('matches the interval of scipy', () => {
+  it('match the interval of scipy', () => {
     const a = [0.1, 0.4, 0.5, 0.9, 0.3, 0.7, 0.2, 0.8, 0.6, 0.55, 0.35, 0.95];
     const b = [0.2, 0.35, 0.6, 0.7, 0.3, 0.9, 0.1, 0.85, 0.4, 0.5, 0.45, 0.8];
     const alpha = intervalAlphaOf(a.map((one, i) => [one, b[i]!]));
@@ -217,13 +217,13 @@ describe('nominalAlphaOf and intervalAlphaOf', () => {
   });
 });
 
-describe('for any differences', () => {
+describe('the statistics of any differences', () => {
   const score = fc.integer({ min: -20, max: 20 }).map((tenths) => tenths / 10);
   const differences = fc.array(score, { minLength: 2, maxLength: 80 });
   const runs = { numRuns: 60 };
   const interval = (values: number[]): Interval => bootstrapInterval(meanOf(of(values)), SEED)!;
 
-  it('the same seed gives the same results', () =>
+  it('are the same for the same seed', () =>
     fc.assert(
       fc.property(differences, (values) => {
         expect(interval(values)).toEqual(interval(values));
@@ -232,7 +232,7 @@ describe('for any differences', () => {
       runs,
     ));
 
-  it('swapping the sides mirrors the results', () =>
+  it('are mirrored if the sides are swapped', () =>
     fc.assert(
       fc.property(differences, (values) => {
         const there = interval(values);
@@ -243,7 +243,7 @@ describe('for any differences', () => {
       runs,
     ));
 
-  it('the interval lies within the range of the differences, and contains the mean of symmetric ones', () =>
+  it('have an interval within the range of symmetric differences that contains their mean', () =>
     fc.assert(
       fc.property(differences, (values) => {
         const alike = [...values, ...values.map((value) => -value)];
@@ -257,7 +257,7 @@ describe('for any differences', () => {
       runs,
     ));
 
-  it('shifting or scaling them shifts or scales the interval', () =>
+  it('have an interval that is shifted and scaled with the differences', () =>
     fc.assert(
       fc.property(differences, (values) => {
         const { lower, upper } = interval(values);

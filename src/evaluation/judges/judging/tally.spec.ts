@@ -70,7 +70,7 @@ describe('verdictOf', () => {
     expect([verdict.score, verdict.confidence, verdict.reasoning]).toEqual([0.75, undefined, '["good",1]']);
   });
 
-  it('takes the reasoning of a sample that agrees, else of the nearest one', () => {
+  it('takes the reasoning of a sample that agrees, or else of the nearest one', () => {
     const [a, b, c] = [1, 4, 5].map((value) => judgement({ value, score: value, reasoning: `${value}` }));
     expect(verdictOf({ type: 'numeric', min: 0, max: 5 }, [a!, b!, c!]).reasoning).toBe('4');
     const samples = ['good', 'good', '__proto__'].map((choice, index) =>

@@ -82,7 +82,7 @@ describe('withoutRefusedFeature', () => {
     expect(withoutRefusedFeature(ALL_FEATURES, { message, parameter, code }, false)?.isServerWide).toBe(isServerWide);
   }); // prettier-ignore
 
-  it('goes by the parameter of the refusal if there is one', () => {
+  it('finds the feature by the parameter of the refusal if there is one', () => {
     const refusal = { message: 'Unsupported: grammar, logprobs', parameter: 'messages', code: '' };
     expect(withoutRefusedFeature(ALL_FEATURES, refusal, false)).toBeUndefined();
   });

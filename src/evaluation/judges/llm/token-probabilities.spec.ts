@@ -38,7 +38,7 @@ describe('probabilitiesOf', () => {
     ['choices are named __proto__ and constructor', choiceOf('__proto__', 'constructor'), [['{"choice":"'], ['__', 0.9, { con: 0.1 }], ['proto__"}']], JSON.parse('{"__proto__":0.9,"constructor":0.1}')],
     ['choices need escapes', choiceOf('a"b', 'a\\'), [['{"choice":"a'], ['\\"b', 0.9, { '\\\\': 0.1 }], ['"}']], { 'a"b': 0.9, 'a\\': 0.1 }],
     ['a token is empty', GOOD_BAD, [['{"choice":"'], ['', 1, {}], ['good', 0.9, { bad: 0.1 }], ['"}']], { good: 0.9, bad: 0.1 }],
-  ])('returns them if %s', (_, output, tokens, expected) => {
+  ])('returns probabilities if %s', (_, output, tokens, expected) => {
     const actual = probabilities(output, tokens)!;
     expect(Object.keys(actual).sort()).toEqual(Object.keys(expected).sort());
     for (const [value, of] of Object.entries(expected)) expect(actual[value]).toBeCloseTo(of, 10);

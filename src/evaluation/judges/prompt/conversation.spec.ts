@@ -16,7 +16,7 @@ const messagesOfTraces = (traces: ConversationTrace[]): SessionMessage[] => {
 const contents = (traces: ConversationTrace[]) =>
   messagesOfTraces(traces).map(({ role, content, trace_id }) => [trace_id, role, content]);
 
-describe('Conversation, for traces with only a root span', () => {
+describe('Conversation of traces with only a root span', () => {
   it('takes one turn from each trace, even if inputs repeat the conversation', () => {
     const first = [
       { role: 'system', content: 'be kind' },

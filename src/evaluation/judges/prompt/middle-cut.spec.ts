@@ -63,7 +63,7 @@ describe('fairShare', () => {
     [[10, 1_000, 2_000], 110, 50],
     [[10, 10], 20, Infinity],
     [[0, 1], -5, -3],
-  ])('for %j in %i bytes is %d', (sizes, total, share) => {
+  ])('gives texts of the sizes %j in %i bytes a share of %d', (sizes, total, share) => {
     expect(fairShare(sizes, total)).toBe(share);
   });
 });

@@ -43,7 +43,7 @@ describe('sessionTranscript', () => {
       { role: 'assistant', content: json([{ type: 'tool_call', name: 'search', arguments: { q: 1 } }]) },
       { role: 'tool', content: [{ type: 'tool_call_response', id: 'search', response: 'found' }] },
     ]],
-  ])('takes tool calls from messages in the format of %s, and not from spans as well', (_, format) => {
+  ])('takes tool calls only from messages in the format of %s, although spans have them too', (_, format) => {
     const messages = format.map((message) => ({ ...message, trace_id: 't' }));
     expect(entries({ messages, traces: [{ trace_id: 't', spans: [search] }] })).toEqual([
       '[assistant calls search]\n  {"q":1}',

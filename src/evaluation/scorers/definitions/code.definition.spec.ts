@@ -41,7 +41,7 @@ describe('faultsOfCode', () => {
       'must have at most 131072 characters',
     ],
     [{ checks: [{ type: 'equals' }], aggregate: 'sum' }, '/aggregate', 'must be one of all, any, mean'],
-  ])('%.60j is refused at %s', (definition, pointer, detail) => {
+  ])('refuses the invalid definition %#, and points to the fault', (definition, pointer, detail) => {
     expect(faultsOfCode(definition)).toContainEqual({
       pointer,
       detail: expect.stringContaining(detail),
@@ -64,7 +64,7 @@ describe('faultsOfCode', () => {
     [{ type: 'max_steps', max: 0, count: 'tool' }],
     [{ type: 'max_duration_ms', max: 1.5 }],
     [{ type: 'max_cost_usd', max: 0 }],
-  ])('%j is a check', (check) => {
+  ])('accepts the check %j', (check) => {
     expect(problemsOf(check)).toEqual([]);
   });
 
@@ -112,7 +112,7 @@ describe('faultsOfCode', () => {
     [{ type: 'max_steps', max: 1.5 }, '/max', 'must be an integer from 0'],
     [{ type: 'max_duration_ms', max: -1 }, '/max', 'must be a number of 0 or more'],
     [{ type: 'max_cost_usd', max: '1' }, '/max', 'must be a number of 0 or more'],
-  ])('%j is refused at %s', (check, pointer, detail) => {
+  ])('refuses the check %j at "%s"', (check, pointer, detail) => {
     const at = faultsOfCode({ checks: [{ type: 'equals' }, check] });
     expect(at).toContainEqual({ pointer: `/checks/1${pointer}`, detail: expect.stringContaining(detail) });
   });

@@ -19,7 +19,7 @@ describe('paths', () => {
     ['output.x-y', 3],
     ["output['']", 4],
     ["output['\\u0061 b']", 1],
-  ])('%s selects its value', (path, expected) => {
+  ])('select a value: %s', (path, expected) => {
     expect(at(path)).toEqual({ exists: true, value: expected });
   });
 
@@ -34,7 +34,7 @@ describe('paths', () => {
     'output.__proto__',
     'output.constructor.prototype',
     'output.items.length',
-  ])('%s selects nothing', (path) => {
+  ])('select nothing: %s', (path) => {
     expect(at(path)).toEqual({ exists: false, value: undefined });
   });
 
@@ -49,11 +49,11 @@ describe('paths', () => {
     'output[?(@.a)]',
     'output[0:1]',
     'a b',
-  ])('%j is refused as a path', (path) => {
+  ])('are refused if they are invalid: %j', (path) => {
     expect(() => parsePath(path)).toThrow(SyntaxError);
   });
 
-  it('refuses a path above 500 characters', () => {
+  it('are refused above 500 characters', () => {
     expect(() => parsePath(`output${'.a'.repeat(300)}`)).toThrow('at most 500 characters');
   });
 });

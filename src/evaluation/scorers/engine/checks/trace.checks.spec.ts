@@ -23,7 +23,7 @@ const tool = (started: number, name: string, args?: unknown): unknown =>
   });
 const chat = (started: number): unknown => span(started, { 'gen_ai.operation.name': 'chat' });
 
-describe('checks of traces', () => {
+describe('a trace check', () => {
   function outcome(check: Check, subject: Partial<ScoringSubject>): ScoreOutcome {
     const empty = { input: null, output: null, expected: null, metadata: null, session: null };
     return runChecks({ checks: [check], aggregate: 'all' }, { ...empty, ...subject });
@@ -39,7 +39,7 @@ describe('checks of traces', () => {
     tool(300, 'search', { q: 'more' }),
   ];
 
-  describe('tool_called', () => {
+  describe('of type tool_called', () => {
     it('counts the calls of each tool', () => {
       expect(outcome({ type: 'tool_called', tools: ['search', 'book'] }, { trace })).toMatchObject({
         score: 1,
@@ -77,7 +77,7 @@ describe('checks of traces', () => {
     });
   });
 
-  describe('tool_order', () => {
+  describe('of type tool_order', () => {
     it('orders calls by the start of their spans, not by their position in the list', () => {
       expect(scoreOf({ type: 'tool_order', tools: ['search', 'book'] }, trace)).toBe(1);
       expect(scoreOf({ type: 'tool_order', tools: ['search', 'book', 'search'] }, trace)).toBe(1);
@@ -85,7 +85,7 @@ describe('checks of traces', () => {
       expect(scoreOf({ type: 'tool_order', tools: ['search', 'search', 'book'] }, trace)).toBe(0);
     });
 
-    it('can require exactly these calls', () => {
+    it('can require exactly the listed calls', () => {
       expect(scoreOf({ type: 'tool_order', tools: ['search', 'book'], mode: 'exact' }, trace)).toBe(0);
       expect(scoreOf({ type: 'tool_order', tools: ['search', 'book', 'search'], mode: 'exact' }, trace)).toBe(
         1,
@@ -112,8 +112,8 @@ describe('checks of traces', () => {
     });
   });
 
-  describe('max_steps', () => {
-    it('counts calls of models and tools', () => {
+  describe('of type max_steps', () => {
+    it('counts calls to models and tools', () => {
       expect(outcome({ type: 'max_steps', max: 4 }, { trace })).toMatchObject({
         score: 1,
         answers: { max_steps: 4 },
@@ -123,13 +123,13 @@ describe('checks of traces', () => {
       expect(scoreOf({ type: 'max_steps', max: 0, count: 'model' }, trace)).toBe(0);
     });
 
-    it('counts every span without model or tool calls', () => {
+    it('counts every span if none is a call to a model or tool', () => {
       expect(scoreOf({ type: 'max_steps', max: 2 }, [span(0, {}), span(1, {}), span(2, {})])).toBe(0);
       expect(scoreOf({ type: 'max_steps', max: 3 }, [span(0, {}), span(1, {}), span(2, {})])).toBe(1);
     });
   });
 
-  describe('max_duration_ms', () => {
+  describe('of type max_duration_ms', () => {
     it('uses the duration of the trace, or else the time from the first start to the last end', () => {
       expect(scoreOf({ type: 'max_duration_ms', max: 100 }, { spans: trace, duration_ms: 90 })).toBe(1);
       expect(outcome({ type: 'max_duration_ms', max: 499 }, { trace })).toMatchObject({
@@ -141,7 +141,7 @@ describe('checks of traces', () => {
     });
   });
 
-  describe('max_cost_usd', () => {
+  describe('of type max_cost_usd', () => {
     it('uses the cost of the trace, or else the sum of its spans', () => {
       expect(scoreOf({ type: 'max_cost_usd', max: 0.5 }, { spans: [], cost_usd: 0.5 })).toBe(1);
       const spans = [span(0, { 'gen_ai.usage.cost': 0.2 }), span(1, { 'llm.cost.total': 0.4 }), span(2, {})];
@@ -176,11 +176,11 @@ describe('checks of traces', () => {
       { spans: [{ name: 'a', cost_usd: 0.1 }], cost_usd: null },
       'the cost of the trace is unknown',
     ],
-  ])('%j is an error, not a failure, if the trace lacks the data', (check, trace, problem) => {
+  ])('is an error, not a failure, if the trace lacks the data: %j', (check, trace, problem) => {
     expect(outcome(check, { trace })).toEqual({ error: expect.stringContaining(problem) });
   });
 
-  describe('a truncated trace', () => {
+  describe('on a truncated trace', () => {
     const seen = [chat(10), tool(100, 'search', { q: 1 }), tool(200, 'book'), tool(300, 'search')];
     const cut = { spans: seen, span_count: 1_500, is_truncated: true, duration_ms: 500, cost_usd: 2 };
     const undecided = { error: expect.stringContaining('too large to be shown to a scorer in full') };
@@ -200,7 +200,7 @@ describe('checks of traces', () => {
       [{ type: 'max_cost_usd', max: 2 }, 1],
       [{ type: 'equals', path: 'trace.span_count', value: 1_500 }, 1],
       [{ type: 'equals', path: 'trace.spans[0].name', value: 'span' }, 1],
-    ])('decides %j if the missing parts cannot change the score', (check, score) => {
+    ])('has a score if the missing parts cannot change it: %j', (check, score) => {
       expect(scoreOf(check, cut)).toBe(score);
     });
 
@@ -220,7 +220,7 @@ describe('checks of traces', () => {
       { type: 'equals', path: 'trace.spans[1200].name', value: 'span' },
       { type: 'regex', path: 'trace', pattern: 'rm' },
       { type: 'contains', expected_path: 'trace.spans' },
-    ])('is an error for %j if the missing parts could change the score', (check) => {
+    ])('is an error if the missing parts could change the score: %j', (check) => {
       expect(outcome(check, { trace: cut, output: 'x' })).toEqual(undecided);
     });
 
@@ -229,7 +229,7 @@ describe('checks of traces', () => {
       expect(outcome({ type: 'max_steps', max: 2 }, { trace: { ...cut, spans } })).toEqual(undecided);
     });
 
-    it('decides by the sum of its spans only if the sum already exceeds the limit', () => {
+    it('uses the sum of the spans only if it already exceeds the limit', () => {
       const spans = [span(0, { 'gen_ai.usage.cost': 0.5 })];
       const untold = { ...cut, spans, duration_ms: undefined, cost_usd: undefined };
       expect(scoreOf({ type: 'max_cost_usd', max: 0.4 }, untold)).toBe(0);
@@ -241,7 +241,7 @@ describe('checks of traces', () => {
       );
     });
 
-    it('is complete if all spans are there, even without other parts', () => {
+    it('uses the spans if all of them are there, even without other parts', () => {
       const whole = { ...cut, span_count: 4, input: null };
       expect(scoreOf({ type: 'tool_called', tool: 'rm', max: 0 }, whole)).toBe(1);
       expect(scoreOf({ type: 'max_steps', max: 4 }, whole)).toBe(1);
@@ -250,7 +250,7 @@ describe('checks of traces', () => {
       );
     });
 
-    it('is incomplete if a span lacks its attributes', () => {
+    it('is an error if it needs the attributes of a span that lacks them', () => {
       const bare = { ...(span(50, {}) as object), is_truncated: true };
       const trace = { ...cut, span_count: 5, spans: [...seen, bare] };
       expect(outcome({ type: 'tool_called', tool: 'rm', max: 0 }, { trace })).toEqual(undecided);
@@ -260,7 +260,7 @@ describe('checks of traces', () => {
       expect(scoreOf({ type: 'equals', path: 'trace.spans[4].name', value: 'span' }, trace)).toBe(1);
     });
 
-    it('has the same effect as a session that lacks traces', () => {
+    it('decides as it does on a session that lacks traces', () => {
       const one = { spans: seen, span_count: 4, is_truncated: false, duration_ms: 10, cost_usd: 1 };
       const session = { traces: [one], trace_count: 101, messages: [], is_truncated: true };
       const rm: Check = { type: 'tool_called', tool: 'rm', max: 0 };

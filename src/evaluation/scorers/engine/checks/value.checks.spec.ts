@@ -6,7 +6,7 @@ import { ChecksRunner } from './checks.runner';
 const runChecks = (definition: ChecksDefinition, subject: ScoringSubject): ScoreOutcome =>
   new ChecksRunner().score(definition, subject);
 
-describe('checks of values', () => {
+describe('a value check', () => {
   function outcome(check: Check, subject: Partial<ScoringSubject>): ScoreOutcome {
     const empty = { input: null, output: null, expected: null, metadata: null, trace: null, session: null };
     return runChecks({ checks: [check], aggregate: 'all' }, { ...empty, ...subject });
@@ -17,7 +17,7 @@ describe('checks of values', () => {
     return (result as { score: number }).score === 1;
   }
 
-  describe('equals', () => {
+  describe('of type equals', () => {
     it.each<[unknown, unknown, boolean]>([
       ['a', 'a', true],
       ['a', 'A', false],
@@ -31,7 +31,7 @@ describe('checks of values', () => {
       [JSON.parse('{"__proto__": 1}'), {}, false],
       ['', '', true],
       [false, false, true],
-    ])('%j and %j: %s', (output, value, expected) => {
+    ])('compares %j with %j: %s', (output, value, expected) => {
       expect(passes({ type: 'equals', value }, { output })).toBe(expected);
       expect(
         passes({ type: 'equals', path: 'output', expected_path: 'expected' }, { output, expected: value }),
@@ -65,7 +65,7 @@ describe('checks of values', () => {
     expect(passes({ ...check, negate: true }, { output: { answer: 1 } })).toBe(false);
   });
 
-  describe('contains', () => {
+  describe('of type contains', () => {
     it.each<[unknown, unknown, boolean]>([
       ['the answer is 42', '42', true],
       ['the answer is 42', 42, true],
@@ -78,7 +78,7 @@ describe('checks of values', () => {
       [123, '2', true],
       [null, 'null', false],
       ['[object Object]', {}, false],
-    ])('%j contains %j: %s', (output, value, expected) => {
+    ])('searches %j for %j: %s', (output, value, expected) => {
       expect(passes({ type: 'contains', value }, { output })).toBe(expected);
     });
 
@@ -94,7 +94,7 @@ describe('checks of values', () => {
     });
   });
 
-  describe('regex', () => {
+  describe('of type regex', () => {
     it('matches anywhere in the text, supports flags, and matches other values as JSON', () => {
       expect(passes({ type: 'regex', pattern: '\\d{3}-\\d{4}' }, { output: 'call 555-1234 now' })).toBe(true);
       expect(passes({ type: 'regex', pattern: '^yes$', flags: 'i' }, { output: 'YES' })).toBe(true);
@@ -111,7 +111,7 @@ describe('checks of values', () => {
     });
   });
 
-  describe('json_schema', () => {
+  describe('of type json_schema', () => {
     const schema = { type: 'object', required: ['answer'], properties: { answer: { type: 'integer' } } };
 
     it('validates the value, or the JSON in a text', () => {
@@ -151,7 +151,7 @@ describe('checks of values', () => {
     });
   });
 
-  describe('levenshtein', () => {
+  describe('of type levenshtein', () => {
     it('passes at the threshold or above, and returns the similarity as its answer', () => {
       const check: Check = { type: 'levenshtein', expected_path: 'expected', threshold: 0.75 };
       expect(outcome(check, { output: 'abcd', expected: 'abce' })).toMatchObject({
@@ -200,7 +200,7 @@ describe('checks of values', () => {
     });
   });
 
-  describe('numeric_range', () => {
+  describe('of type numeric_range', () => {
     it.each<[unknown, boolean]>([
       [1, true],
       [5, true],
@@ -214,7 +214,7 @@ describe('checks of values', () => {
       [true, false],
       [null, false],
       [[3], false],
-    ])('%j is between 1 and 5: %s', (output, expected) => {
+    ])('checks whether %j is between 1 and 5: %s', (output, expected) => {
       expect(passes({ type: 'numeric_range', min: 1, max: 5 }, { output })).toBe(expected);
     });
 

@@ -1,7 +1,7 @@
 import { TestEngine } from './code-engine.fixture';
 import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
 
-describe('scripts', () => {
+describe('a script', () => {
   let engine: TestEngine;
   beforeAll(() => (engine = new TestEngine()));
   afterAll(() => engine.close());
@@ -25,7 +25,7 @@ describe('scripts', () => {
     return (outcome as { error: string }).error;
   }
 
-  describe('the result', () => {
+  describe('with a result', () => {
     it.each([
       ['0.5', 0.5],
       ['-3', -3],
@@ -33,11 +33,11 @@ describe('scripts', () => {
       ['false', 0],
       ['null', null],
       ['({score: true}).score', 1],
-    ])('can be %s, for the score %s', async (expression, score) => {
+    ])('can return %s for the score %s', async (expression, score) => {
       expect(await returning(expression)).toEqual({ score });
     });
 
-    it('can have a label, reasoning and answers, and drops other members', async () => {
+    it('can add a label, reasoning and answers, but no other members', async () => {
       const source = `const score = ({output}) =>
         ({ score: output.length > 2, label: 'long', reasoning: 'counted', answers: { n: output.length }, other: 1 });`;
       expect(await run(source, { output: 'abc' })).toEqual({
@@ -68,23 +68,23 @@ describe('scripts', () => {
       ],
       ['Promise.resolve(1)', 'score returned a promise'],
       ['import("fs")', 'score returned a promise'],
-    ])('is an error if it is %s', async (expression, problem) => {
+    ])('fails if the result is %s', async (expression, problem) => {
       expect(await returning(expression)).toEqual({ error: expect.stringContaining(problem) });
     });
 
-    it('is an error if the function is async', async () => {
+    it('fails if the function is async', async () => {
       expect(await errorOf('async function score() { return 1; }')).toContain('score returned a promise');
     });
 
-    it('is an error if it is too large', async () => {
+    it('fails if the result is too large', async () => {
       expect(await returning('({score: 1, reasoning: "x".repeat(70000)})')).toEqual({
         error: expect.stringMatching(/the result has 700\d\d characters as JSON; at most 65536/),
       });
     });
   });
 
-  describe('the environment', () => {
-    it('has all six members of the subject, which scripts can change', async () => {
+  describe('in its environment', () => {
+    it('has all six members of the subject, and can change them', async () => {
       const subject = {
         input: { q: 'é€😀\u0000"' },
         output: ['a', 1, null, true],
@@ -117,7 +117,7 @@ describe('scripts', () => {
       });
     });
 
-    it('reports a subject that cannot be written as JSON', async () => {
+    it('fails for a subject that cannot be written as JSON', async () => {
       const cycle: Record<string, unknown> = {};
       cycle.self = cycle;
       expect(await errorOf('function score() { return 1; }', { input: cycle })).toContain(
@@ -125,7 +125,7 @@ describe('scripts', () => {
       );
     });
 
-    it('reports a subject that exceeds its memory, and scores the next', async () => {
+    it('fails for a subject that exceeds its memory, and scores the next', async () => {
       const source = 'const score = ({output}) => output.length';
       expect(await engine.script(source, { output: 'x'.repeat(8_000_000) }, { memoryMb: 8 })).toEqual({
         error: 'the scorer needs more than 8 MB of memory (memory_mb)',
@@ -142,7 +142,7 @@ describe('scripts', () => {
       expect(await run(source)).toEqual({ score: 3, answers: { similarity: 0.75, empty: 1, exact: 2 } });
     });
 
-    it('refuses edit distances of texts above 20,000 characters', async () => {
+    it('gets no edit distance of texts above 20,000 characters', async () => {
       expect(await errorOf('const score = () => levenshtein("a".repeat(20001), "b")')).toContain(
         'levenshtein compares strings of at most 20000 characters',
       );
@@ -151,14 +151,14 @@ describe('scripts', () => {
       );
     });
 
-    it('discards console output', async () => {
+    it('can write to a console that discards its output', async () => {
       expect(await run('function score() { console.log("x"); console.error({}); return 1; }')).toEqual({
         score: 1,
       });
     });
   });
 
-  describe('errors', () => {
+  describe('with an error', () => {
     it.each([
       ['function score() {\n  null.x;\n}', "TypeError: cannot read property 'x' of null (line 2, column 7)"],
       [
@@ -172,11 +172,11 @@ describe('scripts', () => {
       ['function score() { throw "a text" }', 'a text'],
       ['function score() { throw {code: 7} }', 'threw {"code":7}'],
       ['function score() { throw undefined }', 'undefined'],
-    ])('report %j with its position', async (source, message) => {
+    ])('reports the error of %j, with its position if it has one', async (source, message) => {
       expect(await errorOf(source)).toContain(message);
     });
 
-    it('truncate a long message', async () => {
+    it('reports a truncated message if it is long', async () => {
       const error = await errorOf('function score() { throw new Error("x".repeat(3000000)) }');
       expect(error.length).toBe(2_000);
       expect(error).toMatch(/^Error: x+…$/);
@@ -188,33 +188,33 @@ describe('scripts', () => {
       ['a symbol', 'Symbol("s")'],
       ['a cycle', '(() => { const a = {}; a.a = a; return a })()'],
       ['null', 'null'],
-    ])('can be %s', async (_, thrown) => {
+    ])('can throw %s', async (_, thrown) => {
       await errorOf(`function score() { throw ${thrown} }`);
       expect(await returning('1')).toEqual({ score: 1 });
     });
   });
 
-  describe('validation', () => {
+  describe('in validation', () => {
     const faults = (source: string): Promise<string[]> => engine.faults({ language: 'javascript', source });
 
-    it('accepts any source that defines score', async () => {
+    it('is accepted if it defines score', async () => {
       expect(await faults('const score = () => 1')).toEqual([]);
       expect(await faults('function score() { throw 1 }')).toEqual([]);
     });
 
-    it('reports the line of a syntax error', async () => {
+    it('is rejected with the line of a syntax error', async () => {
       expect(await faults('function score() {\n  return 1;\n}}')).toEqual([
         expect.stringMatching(/^\/source SyntaxError: .*line 3/),
       ]);
     });
 
-    it('requires a function score', async () => {
+    it('is rejected without a function score', async () => {
       expect(await faults('const scorer = () => 1')).toEqual([
         '/source the source defines no function score',
       ]);
     });
 
-    it('stops at the time limit', async () => {
+    it('is stopped at the time limit', async () => {
       expect(await faults('while (true) {}')).toEqual([
         expect.stringMatching(/^\/source .*did not finish within 1000 ms/),
       ]);

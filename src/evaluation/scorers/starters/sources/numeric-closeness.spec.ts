@@ -25,7 +25,7 @@ describe('numeric closeness', () => {
     ['1e999', 1, 0],
     ['Infinity', 1, 0],
     ['0x10', 16, 0],
-  ])('of %j to %j is %d', async (output, expected, score) => {
+  ])('scores %j, with %j expected, as %d', async (output, expected, score) => {
     expect(await runner.score({ output, expected })).toBeCloseTo(score, 12);
   });
 

@@ -165,7 +165,7 @@ describe('tool order', () => {
     [['a'], ['a', 'a'], 0.5],
     [['a', 'a'], ['a'], 1],
     [[], ['a'], 0],
-  ])('of the calls %j, with %j expected, is %d', async (made, expected, score) => {
+  ])('scores the calls %j, with %j expected, as %d', async (made, expected, score) => {
     const trace = traceOf(...made.map((name, index) => call(name, {}, index)));
     expect(await runner.score({ expected, trace })).toBeCloseTo(score, 12);
   });
