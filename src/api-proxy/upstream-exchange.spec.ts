@@ -64,7 +64,7 @@ describe('exchange', () => {
     ['a header', 200, 'a\x01', 'Their Reason'],
     ['a status', 1_000, 'a', 'Their Reason'],
   ])(
-    'returns 503 without anything from the upstream for %s that Node refuses to send',
+    'returns 503, and nothing from the upstream, for %s that Node refuses to send',
     async (_, status, value, reason) => {
       const dispatch = (handler: Handler): void => {
         handler.onConnect(nothing);
@@ -82,7 +82,7 @@ describe('exchange', () => {
     },
   );
 
-  it('aborts once connected if the client disconnected while connecting', async () => {
+  it('aborts as soon as it is connected if the client has already disconnected', async () => {
     let connected!: Handler;
     const dispatch = (handler: Handler): void => void (connected = handler);
     await withExchange(dispatch, async (url, outcome, response) => {

@@ -14,7 +14,7 @@ describe('unifiedDiff', () => {
     ['a\r\nb', 'a\nb', ['@@ -1,2 +1,2 @@', '-a\\u{000D}', '+a', ' b']],
     ['a\nb', 'a\nb\u200b', ['@@ -1,2 +1,2 @@', ' a', '-b', '+b\\u{200B}']],
     ['a\u{e0041}\nb', 'a\u{e0041}\nc', ['@@ -1,2 +1,2 @@', ' a\\u{E0041}', '-b', '+c']],
-  ])('of %j and %j', (before, after, expected) => {
+  ])('compares %j with %j', (before, after, expected) => {
     expect(unifiedDiff(before, after)).toEqual(expected);
   });
 
@@ -29,7 +29,7 @@ describe('unifiedDiff', () => {
     ]);
   });
 
-  it('keeps lines that moved as little as possible', () => {
+  it('shows as few lines as possible as moved', () => {
     expect(unifiedDiff(lines('x', 'a', 'b', 'c', 'y'), lines('y', 'a', 'b', 'c', 'x'))).toEqual([
       '@@ -1,5 +1,5 @@',
       ...['-x', '+y', ' a', ' b', ' c', '-y', '+x'],

@@ -29,7 +29,7 @@ describe('a highlight', () => {
     expect(html).toBe(`<mark>${'😀'.repeat(499)}</mark>`);
   });
 
-  it('has one stand-in for each punctuation mark, and no line break among them', () => {
+  it('has a different stand-in for each punctuation mark, and no whitespace among them', () => {
     const [punctuation, standIns] = HIGHLIGHT_PUNCTUATION;
     expect(new Set(standIns).size).toBe(punctuation.length);
     expect(standIns).not.toMatch(/\s/);

@@ -16,34 +16,34 @@ describe('the built-in embedder', () => {
     ).toEqual(GOLDEN);
   });
 
-  it('makes vectors of length 1, and none of texts without words', () => {
+  it('makes vectors of length 1, and no vectors for texts without words', () => {
     const vector = embedBuiltin('an agent that plans routes')!;
     expect(vector).toHaveLength(BUILTIN_DIMENSIONS);
     expect(vector.reduce((sum, value) => sum + value * value, 0)).toBeCloseTo(1, 6);
     expect(['', ' \n', '— !? 😀'].map((text) => embedBuiltin(text))).toEqual([null, null, null]);
   });
 
-  it('has texts near each other that share words, or words that are written alike', () => {
+  it('places texts near each other if they share words or have words of similar spelling', () => {
     expect(cosine('plans routes', 'PLANS ROUTES')).toBeCloseTo(1, 6);
     expect(cosine('route planner', 'planner of routes')).toBeGreaterThan(0.5);
     expect(cosine('invoice', 'invoce')).toBeGreaterThan(0.2);
     expect(Math.abs(cosine('weather forecast', 'invoice agent'))).toBeLessThan(0.2);
   });
 
-  it('counts the first line, a name, as much as all the rest', () => {
+  it('gives the first line, a name, as much weight as the rest', () => {
     const rest = Array.from({ length: 900 }, (_, n) => `word${n * n}`).join(' ');
     expect(cosine('barometer', `barometer\n${rest}`)).toBeGreaterThan(0.6);
     expect(cosine('barometer', `other ${rest}\nbarometer`)).toBeGreaterThan(0.6);
     expect(cosine('barometer', '—\nbarometer')).toBeCloseTo(1, 6);
   });
 
-  it('takes long texts in their length', () => {
+  it('embeds texts of a million characters', () => {
     expect(embedBuiltin('x'.repeat(1_000_000))).not.toBeNull();
   });
 });
 
 describe('vectors', () => {
-  it('are brought to length 1, however long they were, in seven digits', () => {
+  it('are normalized from any length to length 1, with seven digits', () => {
     expect(normalized([3, 4])).toEqual(Float64Array.of(0.6, 0.8));
     expect(normalized([3e307, 4e307])).toEqual(Float64Array.of(0.6, 0.8));
     expect(normalized([3e-320, 4e-320])).toEqual(Float64Array.of(0.6, 0.8));

@@ -123,7 +123,7 @@ describe('the allowed tools', () => {
     ['', []],
     ['a) b', ['a)', 'b']],
     ['Bash(git', ['Bash(git']],
-  ])('in %j are %j', (list, tools) => {
+  ])('are read from %j as %j', (list, tools) => {
     expect(toolsOf(list)).toEqual(tools);
   });
 

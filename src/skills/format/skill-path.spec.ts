@@ -92,7 +92,7 @@ describe('the path of a file in a skill', () => {
     [['SKILL.md', 'a/b'], ''],
     [['ab/x', 'a/x'], ''],
     [[], ''],
-  ])('in %j has the common directory %j', (paths, directory) => {
+  ])('shares with the others in %j the directory %j', (paths, directory) => {
     expect(commonDirectory(paths)).toBe(directory);
   });
 });

@@ -120,7 +120,7 @@ describe('the archive of a package', () => {
   });
 });
 
-describe('an archive and other tools', () => {
+describe('an archive in the standard format', () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'archive-'));
   const file = path.join(directory, 'package.tar.gz');
   beforeAll(async () => writeFileSync(file, await packed(...SAMPLES)));
@@ -159,7 +159,7 @@ describe('an archive and other tools', () => {
   });
 });
 
-describe('reading an archive', () => {
+describe('the reader of an archive', () => {
   const file = rawEntry({ name: 'a.txt', content: 'content of a' });
 
   it('skips contents that are not read, and throws when they are read later', async () => {
@@ -178,7 +178,7 @@ describe('reading an archive', () => {
     await expect(bytesOf(seen[0]!.content)).rejects.toThrow('must be read before the next file');
   });
 
-  it('ends the source when the reader stops early', async () => {
+  it('ends the source when its consumer stops early', async () => {
     const archive = await packed(entry('a', Buffer.alloc(10_000_000)));
     let isClosed = false;
     const source = async function* (): AsyncGenerator<Buffer, void, undefined> {

@@ -43,7 +43,7 @@ describe('the cost', () => {
     ['__proto__', null],
     ['constructor', null],
     [null, null],
-  ])('of a million input and a million output tokens of %j is %j dollars', (model, dollars) => {
+  ])('is, for a million input and a million output tokens of %j, %j dollars', (model, dollars) => {
     expect(costOf(model, tokens(1e6, 1e6), PRICES)).toBe(dollars);
   });
 
@@ -83,7 +83,7 @@ describe('the cost', () => {
   });
 });
 
-describe('without an entry in MODEL_PRICES', () => {
+describe('the cost without an entry in MODEL_PRICES', () => {
   const on = new Date('2025-11-01T12:00:00Z');
   const prices = new ModelPrices(readEnvironment({}));
   const call = (
@@ -111,9 +111,12 @@ describe('without an entry in MODEL_PRICES', () => {
     ['us.anthropic.claude-sonnet-4-20250514-v1:0', 'aws.bedrock', 'aws'],
     ['gemini-2.5-pro', 'gcp.gemini', 'google'],
     ['mistral-large-latest', 'mistral_ai', 'mistral'],
-  ])('a call of %s by %s costs what the library says', (model, provider, providerId, name = model) => {
-    expect(prices.costOf(call(model, provider), on)).toBeCloseTo(library(usage, name, providerId), 12);
-  });
+  ])(
+    'is the price in the library for the model %s of the provider %s',
+    (model, provider, providerId, name = model) => {
+      expect(prices.costOf(call(model, provider), on)).toBeCloseTo(library(usage, name, providerId), 12);
+    },
+  );
 
   it.each([
     ['own-model', null],
@@ -122,11 +125,11 @@ describe('without an entry in MODEL_PRICES', () => {
     ['llama3.1', 'Ollama'],
     ['', ''],
     ['__proto__', 'constructor'],
-  ])('a call of %s by %s has no cost', (model, provider) => {
+  ])('is unknown for the model %s of the provider %s', (model, provider) => {
     expect(prices.costOf(call(model, provider), on)).toBeNull();
   });
 
-  it('the URL of an API implies the provider', () => {
+  it('depends on the provider that the URL of the API implies', () => {
     const apiUrl = 'https://api.anthropic.com/v1';
     expect(prices.costOf({ model: 'gpt-4o', apiUrl, ...tokens(1, 1) }, on)).toBeNull();
     expect(
@@ -134,7 +137,7 @@ describe('without an entry in MODEL_PRICES', () => {
     ).toBeCloseTo(library(usage, 'gpt-4o'), 12);
   });
 
-  it('cached input, reasoning and long inputs have the prices of the library', () => {
+  it('includes cached input, reasoning and long inputs at the prices in the library', () => {
     const cached = { cachedInputTokens: 4e4, cacheWriteTokens: 1e4 };
     const model = 'claude-sonnet-4-20250514';
     const parts = { ...usage, cache_read_tokens: 4e4, cache_write_tokens: 1e4 };
@@ -156,7 +159,7 @@ describe('without an entry in MODEL_PRICES', () => {
     );
   });
 
-  it('token counts of parts that exceed the total do not cause an error', () => {
+  it('tolerates parts that have more tokens than the total', () => {
     const cached = { ...tokens(1e4, 1e5), cachedInputTokens: 4e4 };
     expect(prices.costOf(call('gpt-4o', null, cached), on)).toBeCloseTo(
       library({ input_tokens: 5e4, output_tokens: 1e5, cache_read_tokens: 4e4 }, 'gpt-4o'),
@@ -171,7 +174,7 @@ describe('without an entry in MODEL_PRICES', () => {
     ).toBeNull();
   });
 
-  it('the price is the one that is valid at the time of the call', () => {
+  it('uses the price that is valid at the time of the call', () => {
     const at = (day: string): number =>
       calcPrice(long, model, { providerId: 'anthropic', timestamp: new Date(day) })!.total_price;
     const [model, long] = ['claude-opus-4-6', { input_tokens: 3e5, output_tokens: 1e5 }];
@@ -182,14 +185,14 @@ describe('without an entry in MODEL_PRICES', () => {
     expect(costs[0]).not.toBe(costs[1]);
   });
 
-  it('no request leaves the process', () => {
+  it('is computed without network requests', () => {
     const fetched = jest.spyOn(globalThis, 'fetch').mockRejectedValue(new Error('no network'));
     prices.costOf(call('gpt-4.1', 'openai'), on);
     prices.costOf(call('never-heard-of', 'openai'), on);
     expect(fetched).not.toHaveBeenCalled();
   });
 
-  it('an entry takes precedence', () => {
+  it('is not used for a model that has an entry', () => {
     const own = new ModelPrices(readEnvironment({ MODEL_PRICES: JSON.stringify({ 'gpt-4o': price(1, 1) }) }));
     expect(own.costOf(call('gpt-4o-2024-08-06', 'openai'), on)).toBeCloseTo(0.2, 10);
     expect(own.costOf(call('gpt-4o-mini', 'openai'), on)).toBeCloseTo(library(usage, 'gpt-4o-mini'), 12);
