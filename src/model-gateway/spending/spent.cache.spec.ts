@@ -73,7 +73,7 @@ describe('a budget', () => {
   const spending = (maxTokens: number): Spending => ({ model, requestBytes: 4, maxTokens, limits: null });
   const newBudgets = (): { budgets: Budgets; spent: SpentCache } => {
     const spent = cacheOn(() => Promise.resolve([]));
-    const directory = { cached: () => null } as unknown as BudgetDirectory;
+    const directory = { getCached: () => null } as unknown as BudgetDirectory;
     return { budgets: new Budgets(directory, spent, { table: {} } as ModelPrices), spent };
   };
 

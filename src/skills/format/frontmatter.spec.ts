@@ -29,11 +29,11 @@ describe('the frontmatter of a SKILL.md', () => {
     ['an ordered mapping', 'metadata: {x: !!omap [a: 1]}\n', /metadata that JSON cannot represent/],
     ['pairs', 'metadata: {x: !!pairs [a: 1]}\n', /metadata that JSON cannot represent/],
     ['a license that is a set', 'license: !!set {a}\n', /license that JSON cannot represent/],
-    ['a license that is an integer', 'license: 2\n', /license .* must be a string. Put it in quotes/],
-    ['a license that is a fraction', 'license: 2.0\n', /license .* must be a string. Put it in quotes/],
-    ['a license with an exponent', 'license: 1e3\n', /license .* must be a string. Put it in quotes/],
-    ['a license that is hexadecimal', 'license: 0x10\n', /license .* must be a string. Put it in quotes/],
-    ['a license that is not a number', 'license: .nan\n', /license .* must be a string. Put it in quotes/],
+    ['a license that is an integer', 'license: 2\n', /`license` .* must be a string. Put it in quotes/],
+    ['a license that is a fraction', 'license: 2.0\n', /`license` .* must be a string. Put it in quotes/],
+    ['a license with an exponent', 'license: 1e3\n', /`license` .* must be a string. Put it in quotes/],
+    ['a license that is hexadecimal', 'license: 0x10\n', /`license` .* must be a string. Put it in quotes/],
+    ['a license that is not a number', 'license: .nan\n', /`license` .* must be a string. Put it in quotes/],
     ['tools that are fractions', 'allowed-tools: [1.0]\n', /list of strings/],
   ])('is rejected with %s', (_, frontmatter, message) => {
     expect(() => read(frontmatter)).toThrow(message);
