@@ -218,8 +218,8 @@ describe('the scores behind an agreement', () => {
     expect((await agreement(few, many)).units).toBe(1);
   });
 
-  describe('cannot be requested', () => {
-    it('for unknown scorers and experiments, or for scorers of other workspaces (404)', async () => {
+  describe('with an invalid request', () => {
+    it('return 404 for unknown scorers and experiments, and for scorers of other workspaces', async () => {
       const [a, b] = [await code(), await on.scorer(BOOLEAN)];
       for (const id of UNKNOWN_IDS) {
         const path = `/eval/v1/scorers/${encodeURIComponent(id)}/agreement?reference_scorer_id=${b.scorer_id}`;
@@ -238,7 +238,7 @@ describe('the scores behind an agreement', () => {
       expect(outcome(await (await space.sibling()).get(path))).toEqual([404, 'not_found']);
     });
 
-    it('without a reference, with the scorer as its own reference, or with invalid values (400)', async () => {
+    it('return 400 without a reference, with the scorer as its own reference, and with invalid values', async () => {
       const [a, b] = [await code(), await on.scorer(BOOLEAN)];
       const reference = { reference_scorer_id: b.scorer_id };
       const cases: [Record<string, string>, string][] = [

@@ -234,7 +234,7 @@ describe('the agreement of two scorers', () => {
     });
   });
 
-  describe('of choices with scores', () => {
+  describe('for choices with scores', () => {
     const LABELS = ['curt', 'kind', 'rude'];
     const COUNTS = [[11, 3, 1], [2, 7, 4], [0, 1, 9]]; // prettier-ignore
     const PAIRS = COUNTS.flatMap((row, i) =>
@@ -287,13 +287,13 @@ describe('the agreement of two scorers', () => {
       ['the two score a choice differently', () => fixture.judge(choicesOf([1, 2, 3])), () => fixture.judge(choicesOf([1, 2, 4]))],
       ['a label is not one of the choices', () => code(), () => fixture.judge({ type: 'choice', choices: choicesOf([1, 2]).choices.slice(0, 2) })],
       ['neither has choices', () => code(), () => on.scorer(BOOLEAN)],
-    ])('has no weighted kappa where %s', async (_, first, second) => {
+    ])('has no weighted kappa if %s', async (_, first, second) => {
       const [one, other] = [await first(), await second()];
       await experimentOf(space, labeledResults(one, other));
       expect(await kappaOf(one, other)).toEqual({ scores: null, kappa: null });
     }); // prettier-ignore
 
-    it('has no weighted kappa where all choices have the same score', async () => {
+    it('has no weighted kappa if all choices have the same score', async () => {
       const [judge, person] = [
         await fixture.judge(choicesOf([1, 1, 1])),
         await fixture.judge(choicesOf([1, 1, 1])),

@@ -10,7 +10,7 @@ const FEW = 2_000;
 /** Selects the items of the queue $1 that one person has scored. */
 const SCORED = `(SELECT item_id FROM annotation_items WHERE queue_id = $1 ORDER BY item_id LIMIT ${DONE})`;
 
-describe('an annotation queue of 10,000 items that the statistics do not know', () => {
+describe('an annotation queue of 10,000 items that the table statistics do not include', () => {
   let app: TestApp;
   let on: AnnotationFixture;
   let queue: Queue;
@@ -90,7 +90,7 @@ describe('an annotation queue of 10,000 items that the statistics do not know', 
 
   it.each(requests)('reads few rows for %s', (_, ask) => expectFewRows(ask));
 
-  it('reads each place once for a person who has scored all items that are left', async () => {
+  it('reads each item once for a person who has scored all remaining items', async () => {
     await app.database.query(
       `UPDATE annotation_annotators SET last_item_id = (SELECT max(item_id) FROM annotation_items WHERE queue_id = $1)
        WHERE queue_id = $1 AND principal_id = $2`,

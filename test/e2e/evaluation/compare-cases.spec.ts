@@ -18,8 +18,8 @@ describe('the cases of a comparison', () => {
   });
   afterAll(() => app.close());
 
-  describe('are listed in pages', () => {
-    it('by cursor and by offset, without gaps or repeats', async () => {
+  describe('in pages', () => {
+    it('are listed by cursor and by offset, without gaps or repeats', async () => {
       // Many differences are tied, and some cases have no difference.
       const count = 57;
       const candidate = await experimentOf(
@@ -54,7 +54,7 @@ describe('the cases of a comparison', () => {
       expect(none.scorers).toHaveLength(1);
     }); // prettier-ignore
 
-    it('with statistics on the first page only', async () => {
+    it('have statistics on the first page only', async () => {
       const candidate = await experimentOf(space, scored('s', [1, 0, 1, 0]));
       const baseline = await experimentOf(space, scored('s', [0, 1, 0, 0]));
       const first = await compared(space, candidate, baseline, { limit: '2', offset: '0' });
@@ -73,7 +73,7 @@ describe('the cases of a comparison', () => {
       }
     });
 
-    it('even if keys contain line breaks', async () => {
+    it('are listed even if keys contain line breaks', async () => {
       const results = (score: number) =>
         ['a\nb', 'a\n\nc', '\n', '😀'].map((case_id) => ({ case_id, scores: { s: score } }));
       const candidate = await experimentOf(space, results(1));
@@ -83,7 +83,7 @@ describe('the cases of a comparison', () => {
       expect(seen).toEqual(['\n', 'a\n\nc', 'a\nb', '😀']);
     });
 
-    it('that end early when results are large, without skipping a case', async () => {
+    it('end a page early when results are large, and skip none', async () => {
       const large = 'x'.repeat(1.25 * 1024 * 1024);
       const results = (score: number) =>
         ['1', '2', '3', '4'].map((case_id) => ({ case_id, output: large, scores: { s: score } }));
@@ -101,7 +101,7 @@ describe('the cases of a comparison', () => {
       for (const size of sizes) expect(size).toBeLessThan(PAGE_BYTES + 2 * 1.375 * 1024 * 1024);
     });
 
-    it('with as many trials of each case as fit', async () => {
+    it('include as many trials of each case as fit', async () => {
       const large = 'x'.repeat(1024 * 1024);
       const { experiment_id: candidate } = await space.experiment();
       for (let i = 0; i < 7; i++) {
@@ -120,7 +120,7 @@ describe('the cases of a comparison', () => {
     });
   });
 
-  describe('are not returned', () => {
+  describe('with an invalid request', () => {
     let candidate: string;
     let baseline: string;
 
@@ -129,7 +129,7 @@ describe('the cases of a comparison', () => {
       candidate = await experimentOf(space, scored('s', [0, 1]));
     });
 
-    it('for experiments and baselines that are unknown or in other workspaces (404)', async () => {
+    it('return 404 for experiments and baselines that are unknown or in other workspaces', async () => {
       for (const id of UNKNOWN_IDS) {
         const path = await space.viewer.get(`${EXPERIMENTS}/${encodeURIComponent(id)}/compare`);
         expect(outcome(path)).toEqual([404, 'not_found']);
@@ -163,14 +163,14 @@ describe('the cases of a comparison', () => {
       [{ scorer_version: '1' }, 'scorer_version'],
       [{ scorer: 's', scorer_version: '0' }, 'scorer_version'],
       [{ baseline: 'exp_1' }, 'baseline'],
-    ])('for %j, and the error names the parameter (400)', async (query, parameter) => {
+    ])('return 400 for %j, and name the parameter', async (query, parameter) => {
       const required: Record<string, string> =
         parameter === 'baseline_experiment_id' ? {} : { baseline_experiment_id: baseline };
       const answer = await compare(space, candidate, { ...required, ...query });
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_query', parameter]);
     });
 
-    it('for an experiment as its own baseline, a cursor of another sort order (400), or unknown values (422)', async () => {
+    it('return 400 for an experiment as its own baseline or a cursor of another sort order, and 422 for unknown values', async () => {
       expect(outcome(await compare(space, candidate, { baseline_experiment_id: candidate }))).toEqual([
         400,
         'invalid_query',
@@ -192,7 +192,7 @@ describe('the cases of a comparison', () => {
       }
     });
 
-    it('for a cursor of another scorer or other filters (400)', async () => {
+    it('return 400 for a cursor of another scorer or other filters', async () => {
       const scores = (s: number, t: number) => ({ s, t, 'a\nb': t });
       const results = (shift: number) =>
         [1, 2, 3, 4].map((i) => ({ case_id: `${i}`, scores: scores(i * shift, (5 - i) * shift) }));
@@ -221,7 +221,7 @@ describe('the cases of a comparison', () => {
       }
     }); // prettier-ignore
 
-    it('to callers without read access (401, 403)', async () => {
+    it('return 401 or 403 to callers without read access', async () => {
       const path = `${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;
       expect(outcome(await (await space.organization.as('runtime')).get(path))).toEqual([
         403,

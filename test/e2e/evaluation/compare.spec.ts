@@ -13,7 +13,7 @@ import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
 
 const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
 
-describe('comparing an experiment with its baseline', () => {
+describe('the comparison of an experiment with its baseline', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -25,7 +25,7 @@ describe('comparing an experiment with its baseline', () => {
   });
   afterAll(() => app.close());
 
-  describe('with shared cases', () => {
+  describe('on shared cases', () => {
     // by hand: exact differs by -1, +1 and 0, tone by +0.25 and 0 of the cases that both have scores of
     const candidateResults = [
       { case_id: 'q1', input: 'one', output: 'c1', scores: { exact: false, tone: 0.75 }, duration_ms: 12 },
@@ -224,7 +224,7 @@ describe('comparing an experiment with its baseline', () => {
     expect([one.difference, one.p_value, one.confidence_interval]).toEqual([1, 1, null]);
   });
 
-  it('gives the mirror image with swapped sides', async () => {
+  it('is mirrored if the sides are swapped', async () => {
     const scores = (seed: number) =>
       Array.from({ length: 40 }, (_, i) => ({ case_id: `${i}`, scores: { s: ((i * seed) % 23) / 23 } }));
     const a = await experimentOf(space, scores(7));

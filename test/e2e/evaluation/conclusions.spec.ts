@@ -17,7 +17,7 @@ type Fields = Record<string, unknown>;
 const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
 
 /** Each test is named after the wrong conclusion that it prevents. */
-describe('conclusions from scores', () => {
+describe('an evaluation', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -46,7 +46,7 @@ describe('conclusions from scores', () => {
   const casesOf = (scores: unknown[], fields: (i: number) => Fields = () => ({})): Fields[] =>
     scores.map((score, i) => ({ case_id: `c${i + 1}`, scores: { exact: score }, ...fields(i) }));
 
-  describe('two versions of a scorer are not compared as one', () => {
+  describe('with two versions of a scorer', () => {
     const scoredBy = (version: number | null, scores: number[]): Fields[] =>
       scores.map((score, i) => ({
         case_id: `c${i + 1}`,
@@ -56,7 +56,7 @@ describe('conclusions from scores', () => {
     const better = [...times(10, 1)];
     const rules = [{ scorer: 'exact', min_mean: 0, max_regression: 0.1 }];
 
-    it('identical outputs, scored by a stricter version, do not look like a regression', async () => {
+    it('does not report a regression for identical outputs that a stricter version scored', async () => {
       const baseline = await completed(space, scoredBy(1, better));
       const candidate = await completed(space, scoredBy(2, worse));
       const comparison = byScorer(await compared(space, candidate, baseline), 'exact');
@@ -83,7 +83,7 @@ describe('conclusions from scores', () => {
       });
     });
 
-    it('unless the caller allows it', async () => {
+    it('compares the versions if the caller allows it', async () => {
       const baseline = await completed(space, scoredBy(1, better));
       const candidate = await completed(space, scoredBy(2, worse));
       const query = { allow_version_mismatch: 'true' };
@@ -93,7 +93,7 @@ describe('conclusions from scores', () => {
       expect((await gate(candidate, allowed)).checks[1]).toMatchObject({ status: 'failed', actual: -1 });
     });
 
-    it('scores with a version are not compared with scores without one', async () => {
+    it('does not compare scores that have a version with scores that have none', async () => {
       const baseline = await completed(space, scoredBy(null, better));
       const candidate = await completed(space, scoredBy(1, better));
       const comparison = byScorer(await compared(space, candidate, baseline), 'exact');
@@ -102,7 +102,7 @@ describe('conclusions from scores', () => {
       expect(plain).toMatchObject({ verdict: 'improved', candidate: { scorer_version: null }, reason: null });
     }); // prettier-ignore
 
-    it('half an experiment scored again is not compared with the other half', async () => {
+    it('does not compare an experiment that mixes versions, unless one version is selected', async () => {
       const baseline = await completed(space, scoredBy(1, better));
       const mixed = [...scoredBy(2, worse).slice(0, 5), ...scoredBy(1, better).slice(5)];
       const candidate = await experimentOf(space, mixed);
@@ -124,8 +124,8 @@ describe('conclusions from scores', () => {
     }); // prettier-ignore
   });
 
-  describe('two scorers that had one name are not compared as one', () => {
-    it('a scorer that took over the name of an archived one', async () => {
+  describe('with two scorers of one name', () => {
+    it('does not compare a scorer with the archived one whose name it took over', async () => {
       const scorerOf = async (): Promise<string> => {
         const answer = await space.post<{ scorer_id: string }>('/eval/v1/scorers', {
           name: 'exact',
@@ -150,7 +150,7 @@ describe('conclusions from scores', () => {
     });
   });
 
-  describe('row numbers of two files are not compared as cases', () => {
+  describe('with two CSV versions', () => {
     const versions = async (header: string, first: string[], second: string[]): Promise<Fields[]> => {
       const { dataset_id } = await space.dataset();
       for (const rows of [first, second])
@@ -158,7 +158,7 @@ describe('conclusions from scores', () => {
       return [1, 2].map((dataset_version) => ({ dataset_id, dataset_version }));
     };
 
-    it('a question at the top does not hide a regression', async () => {
+    it('does not compare row numbers as cases, so that a new first row hides no regression', async () => {
       const [one, two] = await versions('input,expected', ['a,1', 'b,2'], ['new,0', 'a,1', 'b,2']);
       const baseline = await completed(space, casesOfRows([1, 0]), one);
       const candidate = await completed(space, casesOfRows([1, 0, 1]), two);
@@ -172,7 +172,7 @@ describe('conclusions from scores', () => {
       expect(byScorer(await compared(space, same, baseline), 'exact')).toMatchObject({ improved: 1, regressed: 1 });
     }); // prettier-ignore
 
-    it('unless a column has ids', async () => {
+    it('compares cases by their ids if a column has ids', async () => {
       const [one, two] = await versions('id,input', ['a,1', 'b,2'], ['new,0', 'a,1', 'b,2']);
       const of = (scores: Record<string, number>): Fields[] =>
         Object.entries(scores).map(([case_id, exact]) => ({ case_id, scores: { exact } }));
@@ -186,7 +186,7 @@ describe('conclusions from scores', () => {
       scores.map((exact, i) => ({ case_id: `${i + 1}`, scores: { exact } }));
   });
 
-  it('an experiment that failed does not pass a gate', async () => {
+  it('does not pass a gate if its experiment failed', async () => {
     const id = await experimentOf(space, casesOf([1, 1]));
     await space.editor.patch(`${EXPERIMENTS}/${id}`, { experiment_status: 'failed' });
     const rules = [{ scorer: 'exact', min_mean: 0 }];
@@ -194,8 +194,8 @@ describe('conclusions from scores', () => {
     expect(outcome(answer)).toEqual([409, 'conflict']);
   });
 
-  describe('a gate does not pass on 3 of 200 cases', () => {
-    it('by default, every case of the dataset needs a score', async () => {
+  describe('with a gate', () => {
+    it('requires a score for every case of the dataset by default', async () => {
       const csv = await csvOf(200);
       const candidate = await completed(space, casesOf([1, 1, 1]), csv);
       const body = await gate(candidate, { rules: [{ scorer: 'exact', min_mean: 0.9 }] });
@@ -217,7 +217,7 @@ describe('conclusions from scores', () => {
       expect(summary.coverage).toEqual(body.coverage);
     });
 
-    it('errors do not count as covered, nulls on purpose do', async () => {
+    it('counts intended nulls as covered, but not errors', async () => {
       const csv = await csvOf(4);
       const results = casesOf([1, null, null], (i) => (i === 2 ? { error: 'timed out' } : {}));
       const candidate = await completed(space, results, csv);
@@ -235,7 +235,7 @@ describe('conclusions from scores', () => {
       });
     }); // prettier-ignore
 
-    it('a baseline with few scores does not hide regressions', async () => {
+    it('fails if too few cases of its baseline have a score to show a regression', async () => {
       const csv = await csvOf(20);
       const baseline = await completed(space, casesOf([1]), csv);
       const candidate = await completed(space, casesOf([1, ...times(19, 0)]), csv);
@@ -248,7 +248,7 @@ describe('conclusions from scores', () => {
       expect((await gate(candidate, partly)).passed).toBe(true);
     });
 
-    it('results for records that were added later do not stand in for missing cases', async () => {
+    it('does not count results for records that were added later in place of missing cases', async () => {
       const { dataset_id } = await space.dataset();
       const [first] = [await space.record(dataset_id), await space.record(dataset_id)];
       const { experiment_id } = await space.experiment({ dataset_id });
@@ -264,7 +264,7 @@ describe('conclusions from scores', () => {
       expect(body.checks[1]).toMatchObject({ kind: 'min_coverage', status: 'failed', actual: 0.5 });
     });
 
-    it('trials of one case do not stand in for others', async () => {
+    it('does not count trials of one case in place of other cases', async () => {
       const { dataset_id } = await space.dataset();
       const [{ dataset_record_id }] = [await space.record(dataset_id), await space.record(dataset_id)];
       const trials = [1, 2].map((i) => ({ case_id: `t${i}`, dataset_record_id, scores: { exact: 1 } }));
@@ -274,7 +274,7 @@ describe('conclusions from scores', () => {
       expect(body.checks[1]!.reason).toContain('1 of 2 cases');
     });
 
-    it('and count as one case without a dataset, in gate and summary alike', async () => {
+    it('counts trials as one case without a dataset, both in the gate and in the summary', async () => {
       const trials = [1, 2, 3].map((i) => ({ case_id: `t${i}`, trial_group: 'a', scores: { exact: 1 } }));
       const id = await experimentOf(space, trials);
       const { coverage } = await gate(id, { rules: [{ scorer: 'exact', min_count: 3, min_coverage: 1 }] });
@@ -283,7 +283,7 @@ describe('conclusions from scores', () => {
       expect(summary!.coverage).toEqual(coverage);
     });
 
-    it('above 10,000 results, it says that the others were not read', async () => {
+    it('reports that results after the first 10,000 do not count', async () => {
       const { dataset_id } = await space.dataset();
       const ids = Array.from({ length: 10_001 }, (_, i) => `c${i + 1}`);
       await uploadVersion(space, dataset_id, `id,input\n${ids.map((id) => `${id},x\n`).join('')}`);
@@ -299,7 +299,7 @@ describe('conclusions from scores', () => {
       );
     });
 
-    it('one hard break fails a build that the mean would not', async () => {
+    it('can fail for one bad regression that the mean hides', async () => {
       const results = (scores: number[]) =>
         scores.map((s, i) => ({ case_id: `c${i}`, scores: { exact: s } }));
       const baseline = await completed(space, results(times(50, 0.8)));
@@ -319,8 +319,8 @@ describe('conclusions from scores', () => {
     });
   });
 
-  describe('a red build does not turn green on retry', () => {
-    it('a retried job resumes its experiment, completed or not, and makes no second one', async () => {
+  describe('that is retried', () => {
+    it('resumes its experiment, completed or not, and creates no second one', async () => {
       const csv = await csvOf(1);
       const fields = { ...csv, run_key: 'commit 1', config: { model: 'm' }, resume: true };
       const first = await create(fields);
@@ -336,14 +336,14 @@ describe('conclusions from scores', () => {
       expect(other.status).toBe(201);
     }); // prettier-ignore
 
-    it('a known key without resume is refused with the id of the experiment', async () => {
+    it('returns 409 with the id of the experiment for a known key without resume', async () => {
       const first = await create({ run_key: 'k' });
       const second = await create({ run_key: 'k' });
       expect(outcome(second)).toEqual([409, 'conflict']);
       expect((second.body as unknown as { detail: string }).detail).toContain(first.body.experiment_id);
     });
 
-    it('two jobs with one key at once make one experiment', async () => {
+    it('creates one experiment for concurrent jobs with the same key', async () => {
       const answers = await Promise.all(times(8, 0).map(() => create({ run_key: 'k', resume: true })));
       expect(new Set(answers.map((answer) => answer.body.experiment_id)).size).toBe(1);
       expect(answers.map((answer) => answer.status).sort()).toEqual([...times(7, 200), 201]);
@@ -355,7 +355,7 @@ describe('conclusions from scores', () => {
       ['dataset_id', { dataset_id: null, dataset_version: null }],
       ['dataset_version', { dataset_version: 2 }],
       ['dataset_filter', { dataset_filter: { case_ids: ['c1'] } }],
-    ])('another %s is not continued as the same run', async (member, change) => {
+    ])('does not resume a run with another %s', async (member, change) => {
       const csv = await csvOf(2);
       await uploadVersion(space, csv.dataset_id as string, 'id,input\nc1,x\n');
       const fields = { ...csv, run_key: 'k', config: { model: 'm' }, resume: true };
@@ -367,13 +367,13 @@ describe('conclusions from scores', () => {
       expect(detail).toContain(experiment_id);
     });
 
-    it('a config with its members in another order is the same', async () => {
+    it('resumes a run with the members of its config in another order', async () => {
       const first = await create({ run_key: 'k', resume: true, config: { a: 1, b: { c: [2], d: null } } });
       const same = await create({ run_key: 'k', resume: true, config: { b: { d: null, c: [2] }, a: 1 } });
       expect([same.status, same.body.experiment_id]).toEqual([200, first.body.experiment_id]);
     });
 
-    it('a failed or archived experiment releases its key, and takes it back only if it is free', async () => {
+    it('releases the key of a failed or archived experiment, which takes it back only if it is free', async () => {
       const failed = await create({ run_key: 'k' });
       await space.finalize(failed.body.experiment_id, { experiment_status: 'failed' });
       const second = await create({ run_key: 'k', resume: true });
@@ -387,7 +387,7 @@ describe('conclusions from scores', () => {
       expect((await space.evaluator.post(`${path}/restore`)).status).toBe(200);
     });
 
-    it('a run key never changes', async () => {
+    it('never changes its run key', async () => {
       const { experiment_id, run_key } = (await create({ run_key: 'k' })).body;
       const path = `${EXPERIMENTS}/${experiment_id}`;
       expect((await space.editor.patch(path, { run_key, tags: ['t'] })).status).toBe(200);
@@ -396,7 +396,7 @@ describe('conclusions from scores', () => {
       expect(await space.list(`${EXPERIMENTS}?run_key=other`)).toEqual([]);
     });
 
-    it('without a key, only the running experiment is resumed, and not with another config', async () => {
+    it('resumes only a running experiment with the same config if it has no key', async () => {
       const { experiment_id } = (await create({ config: { a: 1 } })).body;
       expect((await create({ resume: true })).body.experiment_id).toBe(experiment_id);
       expect(outcome(await create({ resume: true, config: { a: 2 } }))).toEqual([409, 'conflict']);
@@ -405,12 +405,12 @@ describe('conclusions from scores', () => {
     });
   });
 
-  describe('the baseline is the promoted run', () => {
+  describe('with a promoted baseline', () => {
     const promote = (dataset: { dataset_id: string }, baselines: Fields | null) =>
       space.editor.patch<Dataset>(`/eval/v1/datasets/${dataset.dataset_id}`, { baselines });
     const rules = [{ scorer: 'exact', max_regression: 0, min_coverage: 0 }];
 
-    it('of the dataset and the name of the evaluation, and never the run itself', async () => {
+    it('is compared with the run promoted for its dataset and name, unless it is that run', async () => {
       const csv = (await csvOf(2)) as { dataset_id: string };
       const run = (scores: number[], fields: Fields = {}) =>
         completed(space, casesOf(scores), { name: 'qa', ...csv, ...fields });
@@ -447,7 +447,7 @@ describe('conclusions from scores', () => {
       expect((await gate(bad, { rules })).checks[0]!.status).toBe('skipped');
     });
 
-    it('without any, a gate can be told to fail, and a comparison is refused', async () => {
+    it('can require a baseline in its gate, and cannot be compared without one', async () => {
       const candidate = await completed(space, casesOf([1]));
       const skipped = await gate(candidate, { rules });
       expect(skipped).toMatchObject({ passed: true, checks: [{ status: 'skipped', actual: null }] });
@@ -458,7 +458,7 @@ describe('conclusions from scores', () => {
       expect(junit.body).toMatch(/failures="0".*skipped="1".*<skipped message="There is no baseline/s);
     }); // prettier-ignore
 
-    it('a run that has not completed is refused as baseline', async () => {
+    it('rejects a run that has not completed as its baseline', async () => {
       const csv = (await csvOf(1)) as { dataset_id: string };
       const candidate = await completed(space, casesOf([1]), { name: 'qa', ...csv });
       const running = await experimentOf(space, casesOf([1]), { name: 'qa', ...csv });
@@ -470,7 +470,7 @@ describe('conclusions from scores', () => {
       expect(outcome(await promote(csv, { qa: running }))).toEqual([409, 'conflict']);
     }); // prettier-ignore
 
-    it('only a run of this dataset and name can be promoted', async () => {
+    it('accepts only a run of its dataset and name as its promoted baseline', async () => {
       const csv = (await csvOf(1)) as { dataset_id: string };
       const own = await completed(space, casesOf([1]), { name: 'qa', ...csv });
       const elsewhere = await completed(space, casesOf([1]), { name: 'qa' });
@@ -491,8 +491,8 @@ describe('conclusions from scores', () => {
     });
   });
 
-  describe('part of a dataset', () => {
-    it('is what an experiment covers: results outside it are refused, and nothing else is expected', async () => {
+  describe('of part of a dataset', () => {
+    it('covers only that part: it rejects results outside it, and expects no other cases', async () => {
       const { dataset_id } = await space.dataset();
       const easy = await space.record(dataset_id, { tags: ['easy', 'x'], label: 'l' });
       const hard = await space.record(dataset_id, { tags: ['hard', 'x'], category: 'c' });
@@ -509,7 +509,7 @@ describe('conclusions from scores', () => {
       expect(await make({ tags: ['x'] })).toMatchObject({ expected_case_count: 2 });
     }); // prettier-ignore
 
-    it('of a CSV version is selected by tags and case ids', async () => {
+    it('selects cases of a CSV version by tags and case ids', async () => {
       const { dataset_id } = await space.dataset();
       await uploadVersion(space, dataset_id, 'id,input,kind\nc1,x,easy\nc2,y,"hard,x"\nc3,z,hard\n', {
         mapping: JSON.stringify({ input: ['input'], tags: ['kind'] }),
@@ -537,14 +537,14 @@ describe('conclusions from scores', () => {
       [{ dataset_filter: { case_ids: ['c1'] } }, 400, '/dataset_filter/case_ids'],
       [{ dataset_filter: { lable: 'x' } }, 400, '/dataset_filter/lable'],
       [{ dataset_id: null, dataset_filter: { tags: ['x'] } }, 400, '/dataset_filter'],
-    ])('that cannot be is refused: %j', async (fields, status, pointer) => {
+    ])('rejects a part that cannot be selected: %j', async (fields, status, pointer) => {
       const { dataset_id } = await space.dataset();
       await space.record(dataset_id, { tags: ['x'] });
       const answer = await create({ dataset_id, ...fields });
       expect([answer.status, ...places(answer)]).toEqual([status, pointer]);
     });
 
-    it('needs a version where a dataset has only CSV files, at creation and not at the first result', async () => {
+    it('requires a version at creation if its dataset has only CSV files', async () => {
       const { dataset_id } = await csvOf(2);
       const answer = await create({ dataset_id });
       expect([answer.status, ...places(answer)]).toEqual([400, '/dataset_version']);
@@ -553,7 +553,7 @@ describe('conclusions from scores', () => {
     });
   });
 
-  it('a patched score replaces all others of its name', async () => {
+  it('replaces all scores of a name with a patched score', async () => {
     const { experiment_id } = await space.experiment();
     const score = { score: 1, scorer_version: 3 };
     const result = await space.result(experiment_id, { case_id: 'c1', scores: { exact: score } });
@@ -564,7 +564,7 @@ describe('conclusions from scores', () => {
     expect(checks[0]).toMatchObject({ status: 'failed', actual: 0, scorer_version: null });
   });
 
-  it('a replaced result is not judged by the scores of its earlier version', async () => {
+  it('does not use the scores of a replaced version of a result', async () => {
     const { experiment_id } = await space.experiment();
     const path = `${EXPERIMENTS}/${experiment_id}/results`;
     const first = await space.result(experiment_id, {

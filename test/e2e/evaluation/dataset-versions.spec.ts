@@ -42,8 +42,8 @@ describe('a CSV version of a dataset', () => {
     return { answer, bytes: Buffer.from(await answer.arrayBuffer()) };
   }
 
-  describe('creation', () => {
-    it('stores the file as a numbered version', async () => {
+  describe('on creation', () => {
+    it('stores the file, and gets a number', async () => {
       const id = await newDataset();
       const answer = await upload(space.editor, id, FILE);
       expect(answer.status).toBe(201);
@@ -110,7 +110,7 @@ describe('a CSV version of a dataset', () => {
       });
     });
 
-    it('happens once per content and mapping', async () => {
+    it('is created once per content and mapping', async () => {
       const id = await newDataset();
       const first = await upload(space.editor, id, FILE);
       const again = await upload(space.editor, id, FILE);
@@ -146,7 +146,7 @@ describe('a CSV version of a dataset', () => {
       expect([sentBack.status, sentBack.body]).toEqual([200, read]);
     });
 
-    it('happens once per Idempotency-Key', async () => {
+    it('is created once per Idempotency-Key', async () => {
       const id = await newDataset();
       const send = (content: string, options = {}) =>
         upload(space.editor, id, content, options, 'text', { 'idempotency-key': 'upload-1' });
@@ -162,7 +162,7 @@ describe('a CSV version of a dataset', () => {
       expect(outcome(await send(FILE, { case_id_column: 'question' }))).toEqual([422, 'validation_failed']);
     });
 
-    it('happens once when many clients send the file at the same time', async () => {
+    it('is created once when many clients send the file at the same time', async () => {
       const id = await newDataset();
       const file = fileOf(300_000);
       const answers = await Promise.all(Array.from({ length: 8 }, () => upload(space.editor, id, file)));
@@ -172,7 +172,7 @@ describe('a CSV version of a dataset', () => {
       expect(await orphans(app)).toBe(0);
     });
 
-    it('numbers versions without gaps when many are sent at once', async () => {
+    it('is numbered without gaps when many are sent at once', async () => {
       const id = await newDataset();
       const files = Array.from({ length: 8 }, (_, index) => `a\n${index}\n`);
       const answers = await Promise.all(files.map((file) => upload(space.editor, id, file)));
@@ -184,7 +184,7 @@ describe('a CSV version of a dataset', () => {
     });
   });
 
-  describe('download', () => {
+  describe('on download', () => {
     const files: [string, Buffer][] = [
       ['a byte order mark and CRLF', Buffer.from('\ufeffa,b\r\n1,"2\r\n"\r\n')],
       ['no line break at the end', Buffer.from('a\n1')],

@@ -150,7 +150,7 @@ describe('experiments in a list', () => {
     ['config=a:%00', 400, 'invalid_query'],
     [Array.from({ length: 21 }, (_, i) => `config=k${i}:v`).join('&'), 400, 'invalid_query'],
     ['dataset_id=a&dataset_id=b', 400, 'invalid_query'],
-  ])('?%s is %i', async (query, status, code) => {
+  ])('reject the query ?%s with %i', async (query, status, code) => {
     expect(outcome(await space.viewer.get(`${EXPERIMENTS}?${query}`))).toEqual([status, code]);
   });
 });

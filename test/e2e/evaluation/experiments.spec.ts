@@ -32,8 +32,8 @@ describe('experiments', () => {
   const matches = async (query: string): Promise<string[]> =>
     (await space.list<Experiment>(`${EXPERIMENTS}?${query}`)).map((one) => one.experiment_name);
 
-  describe('creating one', () => {
-    it('returns 201 with the experiment, its Location and its ETag', async () => {
+  describe('on creation', () => {
+    it('return 201 with the experiment, its Location and its ETag', async () => {
       const { dataset_id } = await space.dataset();
       const baseline = await space.experiment();
       const fields = {
@@ -75,7 +75,7 @@ describe('experiments', () => {
       expect([read.headers.get('etag'), JSON.stringify(read.body)]).toEqual(['"1"', JSON.stringify(body)]);
     });
 
-    it('needs only a name, which is the default display name', async () => {
+    it('need only a name, which is the default display name', async () => {
       const bare = { description: null, config: {}, tags: [], metadata: {}, context_manifest: null };
       const refers = { dataset_id: null, baseline_experiment_id: null, subject_kind: null, subject_id: null };
       const first = await create({});
@@ -86,7 +86,7 @@ describe('experiments', () => {
       expect(second.body.experiment_id).not.toBe(first.body.experiment_id);
     });
 
-    it('stores context_manifest and config verbatim', async () => {
+    it('store context_manifest and config verbatim', async () => {
       for (const value of FREE_FORM_VALUES) {
         const { body } = await create({ context_manifest: value, config: { z: value, a: value } });
         const read = await space.viewer.get<Experiment>(`${EXPERIMENTS}/${body.experiment_id}`);
@@ -115,19 +115,19 @@ describe('experiments', () => {
       ['a resume that is not a boolean', { resume: 'yes' }, '/resume'],
       ['another workspace than its header', { workspace_id: 'wsp_x' }, '/workspace_id'],
       ['no workspace', { workspace_id: undefined }, '/workspace_id'],
-    ])('with %s is 400 with a pointer', async (_, fields, pointer) => {
+    ])('return 400 with a pointer for %s', async (_, fields, pointer) => {
       const answer = await create(fields);
       expect(outcome(answer)).toEqual([400, 'invalid_request']);
       expect(places(answer)).toContain(pointer);
       expect(await matches('')).toEqual([]);
     });
 
-    it('with an unknown subject_kind is 422', async () => {
+    it('return 422 for an unknown subject_kind', async () => {
       const answer = await create({ subject_kind: 'model', subject_id: 'x' });
       expect([...outcome(answer), ...places(answer)]).toEqual([422, 'validation_failed', '/subject_kind']);
     });
 
-    it('with an unknown reference is 404 and names it', async () => {
+    it('return 404 for an unknown reference, and name it', async () => {
       const elsewhere = await EvaluationWorkspace.open(app);
       const foreign = (await elsewhere.dataset()).dataset_id;
       const own = (await space.dataset()).dataset_id;
@@ -151,7 +151,7 @@ describe('experiments', () => {
       expect(await matches('')).toEqual([]);
     });
 
-    it('with more live records than a snapshot can have is 400', async () => {
+    it('return 400 for a dataset with more live records than a snapshot can have', async () => {
       const { dataset_id } = await space.dataset();
       const fill = (count: number) =>
         app.database.query('UPDATE datasets SET record_count = $1 WHERE dataset_id = $2', [
@@ -165,7 +165,7 @@ describe('experiments', () => {
       expect((await create({ dataset_id })).status).toBe(201);
     });
 
-    it('with a large config is quick', async () => {
+    it('accept a large config quickly', async () => {
       const config = { ['k'.repeat(100_000)]: Object.fromEntries(entries(100_000)), model: 'm' };
       expect((await create({ config })).status).toBe(201);
       expect((await create({ config: Object.fromEntries(entries(100_000)) })).status).toBe(201);
@@ -174,8 +174,8 @@ describe('experiments', () => {
     }, 20_000);
   });
 
-  describe('resuming', () => {
-    it('returns the running experiment of the same name, display name and dataset', async () => {
+  describe('with resume', () => {
+    it('return the running experiment of the same name, display name and dataset', async () => {
       const { dataset_id } = await space.dataset();
       const key = { name: 'n', experiment_name: 'e', dataset_id };
       const first = await create({ ...key, description: 'first' });
@@ -192,7 +192,7 @@ describe('experiments', () => {
       expect((await create({ ...key, resume: false })).status).toBe(201);
     });
 
-    it('creates a new one if the others are frozen, archived or foreign', async () => {
+    it('create a new one if the others are frozen, archived or foreign', async () => {
       const frozen = await space.experiment({ name: 'n' });
       await space.finalize(frozen.experiment_id);
       const archived = await space.experiment({ name: 'n' });
@@ -205,13 +205,13 @@ describe('experiments', () => {
       expect((await create({ name: 'n', experiment_name: 'n', resume: true })).body).toEqual(made.body);
     });
 
-    it('returns the newest of several', async () => {
+    it('return the newest of several', async () => {
       await space.experiment({ name: 'n' });
       const newest = await space.experiment({ name: 'n' });
       expect((await create({ name: 'n', resume: true })).body).toEqual(newest);
     });
 
-    it('creates one experiment for concurrent clients', async () => {
+    it('create one experiment for concurrent clients', async () => {
       const { dataset_id } = await space.dataset();
       const answers = await Promise.all(
         Array.from({ length: 8 }, () => create({ name: 'at once', dataset_id, resume: true })),
@@ -220,7 +220,7 @@ describe('experiments', () => {
       expect(new Set(answers.map((one) => one.body.experiment_id)).size).toBe(1);
     });
 
-    it('works even if the dataset has outgrown a snapshot', async () => {
+    it('return the running one even if the dataset has outgrown a snapshot', async () => {
       const { dataset_id } = await space.dataset();
       const running = await space.experiment({ name: 'n', dataset_id });
       const grown = 'UPDATE datasets SET record_count = 10001 WHERE dataset_id = $1';
@@ -230,8 +230,8 @@ describe('experiments', () => {
     });
   });
 
-  describe('changing a running one', () => {
-    it('is a merge patch, but replaces config and context_manifest as a whole', async () => {
+  describe('on PATCH', () => {
+    it('apply a merge patch, but replace config and context_manifest as a whole', async () => {
       const before = await space.experiment({
         description: 'old',
         config: { keep: 1 },
@@ -260,14 +260,14 @@ describe('experiments', () => {
       expect((await space.viewer.get(`${EXPERIMENTS}/${before.experiment_id}`)).body).toEqual(cleared.body);
     });
 
-    it('rejects an array instead of an object', async () => {
+    it('reject an array instead of an object', async () => {
       const { experiment_id } = await space.experiment();
       const fields = { summary: [{ metrics: { cases: 1 } }] };
       const answer = await space.editor.patch(`${EXPERIMENTS}/${experiment_id}`, fields);
       expect([...outcome(answer), places(answer)]).toEqual([400, 'invalid_request', ['/summary']]);
     });
 
-    it('accepts metrics in either place, and keeps the spelling of their names', async () => {
+    it('accept metrics in either place, and keep the spelling of their names', async () => {
       const { experiment_id: id } = await space.experiment();
       const snake = { cases: 3, successful_cases: 2, failed_cases: 1, duration_ms: 12.5 };
       expect((await patch(id, { metrics: snake })).body.summary).toEqual({ metrics: snake });
@@ -280,7 +280,7 @@ describe('experiments', () => {
       expect((await patch(id, { summary: 'x' })).status).toBe(400);
     });
 
-    it('requires both halves of the subject or neither', async () => {
+    it('require both halves of the subject or neither', async () => {
       const { experiment_id: id } = await space.experiment();
       expect(places(await patch(id, { subject_kind: 'agent' }))).toEqual(['/subject_id']);
       expect((await patch(id, { subject_kind: 'agent', subject_id: 'a' })).status).toBe(200);
@@ -290,7 +290,7 @@ describe('experiments', () => {
       expect((await patch(id, { subject_kind: 'model', subject_id: 'x' })).status).toBe(422);
     });
 
-    it('is 422 with another workspace or dataset', async () => {
+    it('return 422 for another workspace or dataset', async () => {
       const { dataset_id } = await space.dataset();
       const { experiment_id: id } = await space.experiment({ dataset_id });
       const same = { workspace_id: space.id, experiment_id: id, dataset_id, dataset_version: null };
@@ -313,7 +313,7 @@ describe('experiments', () => {
       ['a status that is not a string', { experiment_status: 1 }, 400],
       ['an unknown status', { experiment_status: 'done' }, 422],
       ['an unknown baseline', { baseline_experiment_id: 'exp_x' }, 404],
-    ])('to %s is rejected and changes nothing', async (_, fields, status) => {
+    ])('are unchanged after a rejected PATCH with %s', async (_, fields, status) => {
       const before = await space.experiment();
       expect((await patch(before.experiment_id, { description: 'x', ...fields })).status).toBe(status);
       const { body } = await space.viewer.get(`${EXPERIMENTS}/${before.experiment_id}`);
@@ -321,8 +321,8 @@ describe('experiments', () => {
     });
   });
 
-  describe('archiving one', () => {
-    it('makes it read-only, and can be repeated', async () => {
+  describe('on archiving', () => {
+    it('become read-only, and can be archived again', async () => {
       const before = await space.experiment();
       const path = `${EXPERIMENTS}/${before.experiment_id}`;
       const result = await space.result(before.experiment_id);
@@ -341,7 +341,7 @@ describe('experiments', () => {
       expect(await space.list(`${path}/results`)).toEqual([result]);
     });
 
-    it('is allowed for evaluators, writing for editors, and reading for viewers', async () => {
+    it('can be archived by evaluators, changed by editors and read by viewers', async () => {
       const { experiment_id } = await space.experiment();
       const path = `${EXPERIMENTS}/${experiment_id}`;
       const refused: Answer<unknown>[] = [
@@ -359,7 +359,7 @@ describe('experiments', () => {
     ['changing', (caller, id) => caller.patch(`${EXPERIMENTS}/${id}`, { name: 'stolen' })],
     ['archiving', (caller, id) => caller.post(`${EXPERIMENTS}/${id}/archive`)],
   ];
-  it.each(operations)('%s an unknown or foreign experiment is 404', async (_, attempt) => {
+  it.each(operations)('return 404 for %s an unknown or foreign one', async (_, attempt) => {
     const { experiment_id: id } = await space.experiment();
     const evaluator = await space.organization.as('evaluator');
     const attempts: [ApiClient, string][] = [

@@ -16,7 +16,7 @@ function fanOut(): object {
   return { $defs: Object.fromEntries(defs) as object, ...name(0) };
 }
 
-describe('while one organization causes expensive work, others are served', () => {
+describe('an organization that causes expensive work', () => {
   let app: TestApp;
 
   beforeAll(async () => {
@@ -38,7 +38,7 @@ describe('while one organization causes expensive work, others are served', () =
     ['line feeds', Buffer.alloc(sized(4, 32) * MIB, '\n')],
     ['CR LF', Buffer.alloc(sized(4, 32) * MIB, '\r\n')],
     ['spaces', Buffer.alloc(sized(4, 32) * MIB, '    \n')],
-  ])('an import of only %s is 400', async (_, file) => {
+  ])('gets 400 for an import of only %s, while others are served', async (_, file) => {
     const [attacker, other] = [await EvaluationWorkspace.open(app), await EvaluationWorkspace.open(app)];
     const { dataset_id } = await attacker.dataset();
     const { dataset_id: otherId } = await other.dataset();
@@ -51,7 +51,7 @@ describe('while one organization causes expensive work, others are served', () =
     }
   });
 
-  it('a large record is unchanged in exports of both formats', async () => {
+  it('gets a large record unchanged in exports of both formats, while others are served', async () => {
     const [attacker, other] = [await EvaluationWorkspace.open(app), await EvaluationWorkspace.open(app)];
     const { dataset_id } = await attacker.dataset({ input_schema: { type: 'array' } });
     const input = [...new Array<string>(sized(300_000, 3_000_000)).fill(''), '𝒳', { '1': 1, '0': 0 }];
@@ -81,7 +81,7 @@ describe('while one organization causes expensive work, others are served', () =
     expect(places(refused)).toEqual(['/lines/1', '/lines/2/input']);
   });
 
-  it('blank lines between records are skipped', async () => {
+  it('can import blank lines between records, which are skipped', async () => {
     const space = await EvaluationWorkspace.open(app);
     const { dataset_id } = await space.dataset();
     const answer = await importRecords(
@@ -97,7 +97,7 @@ describe('while one organization causes expensive work, others are served', () =
     ['one header and CR LF', (bytes: number) => `input\r\n${'\r\n'.repeat(bytes / 2)}`],
     ['a byte order mark and line feeds', (bytes: number) => `\uFEFF${'\n'.repeat(bytes)}`],
     ['a quoted cell of line feeds', (bytes: number) => `input\n"${'\n'.repeat(bytes)}"\n`],
-  ])('a CSV file of %s is 400', async (_, textOf) => {
+  ])('gets 400 for a CSV file of %s, while others are served', async (_, textOf) => {
     const [attacker, other] = [await EvaluationWorkspace.open(app), await EvaluationWorkspace.open(app)];
     const { dataset_id } = await attacker.dataset();
     const { dataset_id: otherId } = await other.dataset();
@@ -112,7 +112,7 @@ describe('while one organization causes expensive work, others are served', () =
     }
   });
 
-  it('imports and uploads that wait for their dataset leave a slot to others', async () => {
+  it('leaves a slot to others when its imports and uploads wait for their dataset', async () => {
     const [attacker, other] = [await EvaluationWorkspace.open(app), await EvaluationWorkspace.open(app)];
     const { dataset_id } = await attacker.dataset();
     const { dataset_id: otherId } = await other.dataset();
@@ -135,7 +135,7 @@ describe('while one organization causes expensive work, others are served', () =
     expect(statuses).toEqual([200, 201, 200, 201, 200, 201, 200, 201]);
   });
 
-  it('test runs of endless loops leave a thread to others', async () => {
+  it('leaves a thread to others when its test runs are endless loops', async () => {
     const runs = sized(6, 30);
     const loops = await Promise.all(
       Array.from({ length: sized(3, 10) }, async () => {
@@ -161,7 +161,7 @@ describe('while one organization causes expensive work, others are served', () =
     }
   });
 
-  it('a test run of endless loops is 504 if nothing is scored in time', async () => {
+  it('gets 504 for a test run of endless loops if nothing is scored in time', async () => {
     const hasty = await app.another({ TEST_SCORING_TIMEOUT_MS: '4000' });
     try {
       const on = await organization();
@@ -211,7 +211,7 @@ describe('while one organization causes expensive work, others are served', () =
       'dependencies',
       ({ dependentRequired }: { dependentRequired: object }) => ({ dependencies: dependentRequired }),
     ],
-  ])('a schema with thousands of names in %s is 400', async (_, schemaOf) => {
+  ])('gets 400 for a schema with thousands of names in %s, while others are served', async (_, schemaOf) => {
     const names = Array.from({ length: 500 }, (_, n) => `name${n}`);
     const lists = { dependentRequired: Object.fromEntries(names.slice(0, 5).map((name) => [name, names])) };
     const [attacker, other] = [await EvaluationWorkspace.open(app), await EvaluationWorkspace.open(app)];
@@ -231,7 +231,7 @@ describe('while one organization causes expensive work, others are served', () =
     }
   });
 
-  it('records that cannot be validated in time are 400 or 504', async () => {
+  it('gets 400 or 504 for records that cannot be validated in time, while others are served', async () => {
     const [attacker, other] = [await EvaluationWorkspace.open(app), await EvaluationWorkspace.open(app)];
     const { dataset_id } = await attacker.dataset({ input_schema: fanOut() });
     const { dataset_id: otherId } = await other.dataset({ input_schema: { type: 'number' } });

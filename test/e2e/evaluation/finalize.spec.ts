@@ -30,7 +30,7 @@ const EMPTY_SUMMARY = {
   is_scorers_truncated: false,
 };
 
-describe('finalizing an experiment', () => {
+describe('on finalization,', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 

@@ -6,7 +6,7 @@ import { parseXml, type XmlElement } from './xml.fixture';
 
 type Rule = Record<string, unknown>;
 
-describe('the outcome of a gate is returned', () => {
+describe('the outcome of a gate', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -51,7 +51,7 @@ describe('the outcome of a gate is returned', () => {
     ...element.children.flatMap((child) => all(child, name)),
   ];
 
-  it.each(['application/xml', 'text/xml', 'application/junit+xml'])('as JUnit in %s', async (accept) => {
+  it.each(['application/xml', 'text/xml', 'application/junit+xml'])('is returned as JUnit in %s', async (accept) => {
       const answer = await send(candidate, { rules }, { accept });
       expect([answer.status, answer.headers.get('content-type')]).toEqual([200, `${accept}; charset=utf-8`]);
       expect(answer.headers.get('vary')).toContain('Accept');
@@ -71,7 +71,7 @@ describe('the outcome of a gate is returned', () => {
       });
     }); // prettier-ignore
 
-  it('as Markdown, with each bound and rounded scores', async () => {
+  it('is returned as Markdown with each bound and rounded scores', async () => {
     const scores = [0.1, 0.2, 0.6 + Number.EPSILON];
     const noisy = await experimentOf(
       space,
@@ -100,7 +100,7 @@ describe('the outcome of a gate is returned', () => {
     expect(rows[5]).toContain('The mean of 3 scores is 0.4999999999; at least 0.5 is required.');
   });
 
-  it('as a Markdown table with escaped names', async () => {
+  it('is returned as a Markdown table with escaped names', async () => {
     const answer = await send(candidate, { rules }, { accept: 'text/markdown' });
     expect(answer.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
     const text = answer.body as unknown as string;
@@ -137,7 +137,7 @@ describe('the outcome of a gate is returned', () => {
     ['text/markdown;q=0, */*;q=0.1', 'application/json'],
     ['application/xml;q=0', 'application/json'],
     ['TEXT/MARKDOWN', 'text/markdown'],
-  ])('for Accept: "%s" as %s', async (accept, media) => {
+  ])('is returned for the Accept header "%s" as %s', async (accept, media) => {
     const answer = await send(candidate, { rules: rules.slice(0, 1) }, { accept });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, `${media}; charset=utf-8`]);
   });

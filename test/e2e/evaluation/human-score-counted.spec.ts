@@ -32,7 +32,7 @@ describe('the human scores of a result', () => {
     expect(await scoresOf(app, result.result_id)).toEqual([own, human(scorer, 2.5)]);
   });
 
-  it('of a newer version replace scores of older versions, which remain stored', async () => {
+  it('are combined under the newest version of the scorer, while rows of older versions remain stored', async () => {
     const scorer = await on.scorer(STARS);
     const result = await on.newResult();
     await on.score(scorer, { result_id: result.result_id, score: 1 });
@@ -106,7 +106,7 @@ describe('the human scores of a result', () => {
     },
   );
 
-  it('of a frozen result count once as many people have scored as the scorer requires', async () => {
+  it('count as soon as enough people have scored, even if the result is frozen', async () => {
     const scorer = await on.scorer(STARS, {}, { min_annotations: 2 });
     const result = await on.newResult();
     await on.space.finalize(result.experiment_id);

@@ -2,7 +2,7 @@ import { createTestApp, newTraceId, type TestApp } from '#testing';
 import { outcome, places, UNKNOWN_IDS } from './evaluation.harness';
 import { BOOLEAN, HumanScoresFixture, SCORES, STARS, SURVEY, TONE } from './human-scores.fixture';
 
-describe('a human score is rejected', () => {
+describe('a human score', () => {
   let app: TestApp;
   let on: HumanScoresFixture;
 
@@ -22,7 +22,7 @@ describe('a human score is rejected', () => {
     return [...outcome(answer), ...places(answer)];
   };
 
-  it('without the annotator role (403)', async () => {
+  it('returns 403 without the role annotator', async () => {
     const scorer = await on.scorer();
     const { result_id } = await newResult();
     const body = { workspace_id: on.space.id, scorer_id: scorer.scorer_id, result_id, score: true };
@@ -36,7 +36,7 @@ describe('a human score is rejected', () => {
     expect(outcome(await runtime.get(SCORES))).toEqual([403, 'access_denied']);
   });
 
-  it('but accepted from an annotator, who can only read and score', async () => {
+  it('is accepted from an annotator, who can only read and score', async () => {
     const scorer = await on.scorer();
     const { result_id } = await newResult();
     const annotator = await on.space.organization.as('annotator');
@@ -76,7 +76,7 @@ describe('a human score is rejected', () => {
     ['version 0', { scorer_version: 0, score: true }, ['/scorer_version']],
     ['a comment that is not text', { score: true, comment: 1 }, ['/comment']],
     ['metadata over 16 KiB', { score: true, metadata: { a: 'x'.repeat(17_000) } }, ['/metadata']],
-  ])('for %s (400)', async (_, fields, pointers) => {
+  ])('returns 400 for %s', async (_, fields, pointers) => {
     expect(await outcomeOf(fields)).toEqual([400, 'invalid_request', ...pointers]);
   });
 
@@ -108,18 +108,18 @@ describe('a human score is rejected', () => {
       { answers: { tone: 'kind', right: 1, stars: 9 } },
       ['/answers/right', '/answers/stars'],
     ],
-  ])('for %s (400)', async (_, output, answered, pointers) => {
+  ])('returns 400 for %s', async (_, output, answered, pointers) => {
     expect(await outcomeOf(answered, output)).toEqual([400, 'invalid_request', ...pointers]);
   });
 
   it.each<[string, object, Record<string, unknown>, string]>([
     ['choice', TONE, { label: 'Kind' }, '/label'],
     ['choice of a question', SURVEY, { answers: { tone: '', right: true, stars: 1 } }, '/answers/tone'],
-  ])('for an unknown %s (422)', async (_, output, answered, pointer) => {
+  ])('returns 422 for an unknown %s', async (_, output, answered, pointer) => {
     expect(await outcomeOf(answered, output)).toEqual([422, 'validation_failed', pointer]);
   });
 
-  it('as a run, because the service cannot run a human scorer (400)', async () => {
+  it('cannot be created by a run, because the service cannot run a human scorer (400)', async () => {
     const human = await on.scorer();
     const trace_id = await on.exportTrace();
     for (const mode of ['score', 'test', 'preview']) {
@@ -131,7 +131,7 @@ describe('a human score is rejected', () => {
     }
   });
 
-  it('for an archived scorer (409), after all other checks', async () => {
+  it('returns 409 for an archived scorer, after 400 and 404 and before 422', async () => {
     const scorer = await on.scorer(TONE);
     const { result_id } = await newResult();
     await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
@@ -143,7 +143,7 @@ describe('a human score is rejected', () => {
     expect(await outcomeFor({ result_id: 'res_x' })).toEqual([404, 'not_found']);
   });
 
-  it('for a result that was replaced since it was read (409)', async () => {
+  it('returns 409 for a result that was replaced since it was read', async () => {
     const scorer = await on.scorer();
     const { experiment_id } = await on.space.experiment();
     const { result_id, version } = await on.space.result(experiment_id, { case_id: 'c', output: 'first' });
@@ -158,7 +158,7 @@ describe('a human score is rejected', () => {
     expect(places(await on.post(ofTrace))).toEqual(['/result_version']);
   });
 
-  it('for unknown targets and targets of other organizations, which the error names (404)', async () => {
+  it('returns 404 for unknown targets and targets of other organizations, and names them', async () => {
     const stranger = await HumanScoresFixture.open(app);
     const foreign = await stranger.scorer();
     const foreignResult = await stranger.space.result((await stranger.space.experiment()).experiment_id, {

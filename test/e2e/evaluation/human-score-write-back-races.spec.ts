@@ -39,7 +39,7 @@ describe('concurrent human scores', () => {
   const read = async (experimentId: string): Promise<Experiment> =>
     (await on.space.viewer.get<Experiment>(`${EXPERIMENTS}/${experimentId}`)).body;
 
-  it('by many people all count', async () => {
+  it('are all counted, even if many people score at once', async () => {
     const scorer = await on.scorer(STARS);
     const trace_id = newTraceId();
     const results = [await newResult({ trace_id }), await newResult({ trace_id })];

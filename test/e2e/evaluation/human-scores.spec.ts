@@ -24,7 +24,7 @@ describe('a human score', () => {
 
   const newResult = (fields?: Record<string, unknown>) => on.newResult(fields);
 
-  describe('is stored', () => {
+  describe('on creation', () => {
     it.each<[string, object, Record<string, unknown>, number, Record<string, unknown>]>([
       ['true', BOOLEAN, { score: true }, 1, {}],
       ['false', BOOLEAN, { score: false }, 0, {}],
@@ -38,7 +38,7 @@ describe('a human score', () => {
         2 / 3,
         { answers: { tone: 'rude', right: true, stars: 2 } },
       ],
-    ])('with %s, and read back unchanged', async (_, output, answered, score, stored) => {
+    ])('is stored with %s, and read back unchanged', async (_, output, answered, score, stored) => {
       const result = await newResult();
       const scorer = await on.scorer(output);
       const posted = await on.post({
@@ -88,7 +88,7 @@ describe('a human score', () => {
       expect(again.status).toBe(304);
     });
 
-    it('with the trace and session of its target', async () => {
+    it('has the trace and session of its target', async () => {
       const scorer = await on.scorer();
       const trace_id = await on.exportTrace('talk');
       const result = await newResult({ trace_id, session_id: 'talk' });
@@ -113,7 +113,7 @@ describe('a human score', () => {
       });
     });
 
-    it('for a trace or session without spans if a result names it', async () => {
+    it('is accepted for a trace or session without spans if a result names it', async () => {
       const scorer = await on.scorer();
       const trace_id = newTraceId();
       await newResult({ trace_id, session_id: 'unheard of' });
@@ -121,7 +121,7 @@ describe('a human score', () => {
       await on.score(scorer, { session_id: 'unheard of', score: true });
     });
 
-    it('with a comment cut to 2,000 characters, without splitting a character', async () => {
+    it('has its comment cut to 2,000 characters, without splitting a character', async () => {
       const scorer = await on.scorer();
       const { result_id } = await newResult();
       const { comment } = await on.score(scorer, {
@@ -132,7 +132,7 @@ describe('a human score', () => {
       expect(comment).toBe(`x${'😀'.repeat(999)}`);
     });
 
-    it('with the scorer version that the person saw', async () => {
+    it('has the scorer version that the person saw', async () => {
       const scorer = await on.scorer(BOOLEAN);
       const { result_id } = await newResult();
       const definition = { rubric: 'How many stars?', output: STARS };
@@ -143,7 +143,7 @@ describe('a human score', () => {
       expect(second).toMatchObject({ scorer_version: 2, score: 4, supersedes_score_id: first.score_id });
     });
 
-    it('once per Idempotency-Key', async () => {
+    it('is stored once per Idempotency-Key', async () => {
       const scorer = await on.scorer();
       const { result_id } = await newResult();
       const body = { workspace_id: on.space.id, scorer_id: scorer.scorer_id, result_id, score: true };
@@ -207,8 +207,8 @@ describe('a human score', () => {
     });
   });
 
-  describe('is listed', () => {
-    it('by scorer, trace, session, result, experiment and person, and by combinations of these', async () => {
+  describe('in a list', () => {
+    it('is found by scorer, trace, session, result, experiment and person, and by combinations of these', async () => {
       const [one, two] = [await on.scorer(), await on.scorer()];
       const bob = await on.annotator();
       const trace_id = await on.exportTrace('talk');
@@ -238,7 +238,7 @@ describe('a human score', () => {
       for (const [query, ids] of cases) expect([query, await on.listIds(query)]).toEqual([query, ids]);
     });
 
-    it('in pages, with or without a filter', async () => {
+    it('is on exactly one page, with or without a filter', async () => {
       const scorer = await on.scorer(STARS);
       const { result_id, experiment_id } = await newResult();
       const people = await Promise.all([1, 2, 3, 4, 5].map(() => on.annotator()));
@@ -257,7 +257,7 @@ describe('a human score', () => {
       }
     });
 
-    it('only in its own workspace, and only by known parameters', async () => {
+    it('is found only in its own workspace, and only by known parameters', async () => {
       const scorer = await on.scorer();
       const { result_id, experiment_id } = await newResult({ session_id: 'talk' });
       const { score_id } = await on.score(scorer, { result_id, score: true });

@@ -50,7 +50,7 @@ describe('a very large trace', () => {
     return spans[0]!.traceId;
   }
 
-  describe('has span pages of a bounded size', () => {
+  describe('in pages of spans', () => {
     interface SpanPage {
       names: string[];
       bytes: number;
@@ -77,7 +77,7 @@ describe('a very large trace', () => {
     const named = (count: number): string[] => Array.from({ length: count }, (_, index) => `step ${index}`);
     const namesOf = (spanPages: SpanPage[]): string[] => spanPages.flatMap(({ names }) => names);
 
-    it('if many small spans share a large resource, in either order', async () => {
+    it('has pages of a bounded size if many small spans share a large resource, in either order', async () => {
       const traceId = await send(spansOf(70), { 'service.name': 'shop', blob: 'x'.repeat(MIB) });
       const spanPages = await pages(traceId);
       expect(namesOf(spanPages)).toEqual(named(70));
@@ -86,7 +86,7 @@ describe('a very large trace', () => {
       expect(namesOf(await pages(traceId, '&sort=-started_at'))).toEqual(named(70).reverse());
     });
 
-    it('if the spans are large, even after an offset', async () => {
+    it('has pages of a bounded size if the spans are large, even after an offset', async () => {
       const spans = spansOf(36, { blob: 'x'.repeat(MIB) });
       for (let start = 0; start < spans.length; start += 12) await send(spans.slice(start, start + 12));
       const spanPages = await pages(spans[0]!.traceId, '&offset=2');
@@ -95,7 +95,7 @@ describe('a very large trace', () => {
       for (const { bytes } of spanPages) expect(bytes).toBeLessThan(4 * MIB);
     });
 
-    it('that contain at least one span, however large', async () => {
+    it('has at least one span on each page, however large the span is', async () => {
       // The limit assumes that JSON escapes each character with six.
       const spans = spansOf(2).map((span) => ({ ...span, name: span.name + 'n'.repeat(6 * MIB) }));
       const spanPages = await pages(await send(spans));
@@ -106,7 +106,7 @@ describe('a very large trace', () => {
     });
   });
 
-  describe('is read only as far as a scorer sees it', () => {
+  describe('as the subject of a scorer', () => {
     /** Returns the subject that a scorer sees, and the size of the JSON that was read from the database, in bytes. */
     async function preview(selection: object): Promise<{ subject: any; read: number }> {
       const scorer = await client.post('/eval/v1/scorers', {
@@ -141,7 +141,7 @@ describe('a very large trace', () => {
       return { subject: answer.body.results[0].preview_request.subject, read };
     }
 
-    it('with the names of all spans, but without their resource', async () => {
+    it('is read only up to a limit, with the names of all spans but without their resource', async () => {
       const spans = spansOf(24, { blob: 'x'.repeat(MIB) });
       const resource = { 'service.name': 'shop', blob: 'y'.repeat(2 * MIB) };
       for (let start = 0; start < spans.length; start += 12) {
@@ -158,7 +158,7 @@ describe('a very large trace', () => {
       expect(trace.spans[7]).toMatchObject({ attributes: {}, events: [], links: [] });
     });
 
-    it('with as many span names as fit', async () => {
+    it('is read with as many span names as fit', async () => {
       const traceId = newTraceId();
       const named = Array.from({ length: 12 }, (_, index) =>
         newSpan({ traceId, name: `${index} ${'n'.repeat(MIB)}`, start: SPAN_START + BigInt(index) }),
@@ -169,7 +169,7 @@ describe('a very large trace', () => {
       expect(JSON.stringify(subject).length).toBeLessThan(8 * MIB);
     });
 
-    it('with the traces of its session', async () => {
+    it('is read only up to a limit if it belongs to a session', async () => {
       const session = newTraceId();
       for (let start = 0; start < 4; start++) {
         await send(

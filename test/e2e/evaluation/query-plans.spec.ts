@@ -14,7 +14,7 @@ import { watchStatements } from './work.harness';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
-describe('on filled tables', () => {
+describe('queries on filled tables', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let datasetId: string;
@@ -101,7 +101,7 @@ describe('on filled tables', () => {
     ['the first page', ''],
     ['a deep page', 'offset=3500&limit=100'],
     ['the oldest results', 'sort=created_at&limit=500'],
-  ])('a list of results reads %s in key order without sorting', async (_, query) => {
+  ])('read %s of a list of results in key order without sorting', async (_, query) => {
     const plans = await plansOf(`${results}?${query}`);
     expect(plans.flatMap(nodesOf).map((node) => node['Node Type'])).not.toContain('Sort');
     expect(new Set(scansOf(plans).flatMap((node) => node['Index Name'] ?? []))).toEqual(
@@ -110,7 +110,7 @@ describe('on filled tables', () => {
     expect(plans.flatMap(nodesOf).map((node) => node['Node Type'])).not.toContain('Seq Scan');
   });
 
-  it('a list of results starts at its cursor', async () => {
+  it('start a list of results at its cursor', async () => {
     const deep = await space.viewer.get<Page<unknown>>(`${results}?offset=3500&limit=1`);
     const [first, second] = await plansOf(`${results}?limit=100&cursor=${deep.body.page.next_cursor}`);
     const rows = [first!, second!].find((plan) => JSON.stringify(plan).includes('result_id <'))!;
@@ -118,7 +118,7 @@ describe('on filled tables', () => {
     expect(JSON.stringify(rows)).toMatch(/"Index Cond":"[^"]*result_id < /);
   });
 
-  it('lists are counted with index-only scans', async () => {
+  it('count lists with index-only scans', async () => {
     // The total of all records is stored in their dataset.
     for (const path of [results, `${records}?include_archived=true`, EXPERIMENTS, '/eval/v1/datasets']) {
       const [counted] = (await plansOf(path)).filter((plan) => plan['Node Type'] === 'Aggregate');
@@ -145,7 +145,7 @@ describe('on filled tables', () => {
     return Promise.all(reads.map(([text, values]) => planOf(app.database, text, values)));
   }
 
-  it('a comparison and an agreement scan no whole table', async () => {
+  it('scan no whole table for a comparison and an agreement', async () => {
     const filled = async (fields = {}): Promise<string> => {
       const { experiment_id } = await space.experiment(fields);
       await space.results(experiment_id, [{ case_id: 'case 1', trace_id: '1'.repeat(32), scores: { s: 0 } }]);
@@ -202,7 +202,7 @@ describe('on filled tables', () => {
     ...['label=x&min_score=3', 'scorer_kind=human'].map(of('scores')),
     ...['', 'sort=created_at', 'offset=400'].map(of('versions')),
   ];
-  it.each(filters)('the list of %s?%s scans no whole table', async (list, query) => {
+  it.each(filters)('scan no whole table for the list of %s?%s', async (list, query) => {
     const scores = '/eval/v1/scores';
     const datasets = '/eval/v1/datasets';
     const base = { results, resultsOfSmall, records, scores, experiments: EXPERIMENTS, datasets, versions }[

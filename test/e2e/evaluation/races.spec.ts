@@ -122,7 +122,7 @@ describe('results written through two API processes', () => {
     }
   }, 180_000);
 
-  it('are in the summary of the only one of a hundred concurrent finalizations that succeeds', async () => {
+  it('are in the one summary that a hundred concurrent finalizations create', async () => {
     const { experiment_id: id } = await space.experiment();
     let acknowledged = 0;
     /** Returns the outcome of the rejected write. */

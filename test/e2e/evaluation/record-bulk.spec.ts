@@ -73,11 +73,11 @@ describe('records in bulk', () => {
   });
 
   it.each<[string, unknown]>([
-    ['none', []],
-    ['101', Array.from({ length: 101 }, (_, input) => ({ input }))],
-    ['no array', { 0: { input: 1 } }],
+    ['an empty array', []],
+    ['101 records', Array.from({ length: 101 }, (_, input) => ({ input }))],
+    ['an object instead of an array', { 0: { input: 1 } }],
     ['no items member', undefined],
-  ])('with %s are 400 as a whole', async (_, items) => {
+  ])('return 400 as a whole for %s', async (_, items) => {
     const answer = await bulk(items);
     expect([...outcome(answer), ...new Set(places(answer))]).toEqual([400, 'invalid_request', '/items']);
     expect(await counted()).toBe(0);
@@ -106,7 +106,7 @@ describe('records in bulk', () => {
     const current = async () =>
       (await space.viewer.get<DatasetRecord>(`${records}/${present.dataset_record_id}`)).body;
 
-    it('are 409 by default', async () => {
+    it('return 409 by default', async () => {
       for (const fields of [{}, { on_conflict: 'error' }]) {
         const answer = await bulk([items[0]], fields);
         expect(statuses(answer)).toEqual([409]);
@@ -152,7 +152,7 @@ describe('records in bulk', () => {
       expect(statuses(await bulk([items[0]]))).toEqual([201]);
     });
 
-    it('are 422 as a whole with an unknown on_conflict', async () => {
+    it('return 422 as a whole for an unknown on_conflict', async () => {
       const answer = await bulk(items, { on_conflict: 'replace' });
       expect([...outcome(answer), ...places(answer)]).toEqual([422, 'validation_failed', '/on_conflict']);
       expect((await bulk(items, { on_conflict: 1 })).status).toBe(400);

@@ -84,7 +84,7 @@ describe('invalid imports', () => {
     ['no header', 'csv', '', '/lines/1', /header row/],
   ];
   it.each(faults)(
-    'with %s in %s are rejected as a whole, and name the line',
+    'are rejected as a whole for %s in %s, and name the line',
     async (what, format, text, pointer, detail) => {
       const id = (await space.dataset()).dataset_id;
       const bytes = what.includes('UTF-8') ? Buffer.from(text, 'latin1') : text;
@@ -161,7 +161,7 @@ describe('invalid imports', () => {
     expect((await datasetOf(space, id)).record_count).toBe(2);
   });
 
-  it('are 409 for a repeated external_id, and name both lines', async () => {
+  it('return 409 for a repeated external_id, and name both lines', async () => {
     const id = (await space.dataset()).dataset_id;
     const file = jsonLines([{ input: 1, external_id: 'a' }, { input: 2 }, { input: 3, external_id: 'a' }]);
     for (const query of ['', 'on_conflict=skip', 'on_conflict=update']) {
@@ -189,7 +189,7 @@ describe('invalid imports', () => {
     expect((await space.viewer.get(`${recordsOf(id)}/export`)).status).toBe(200);
   });
 
-  it('are 400 for more than 100,000 records', async () => {
+  it('return 400 for more than 100,000 records', async () => {
     const id = (await space.dataset()).dataset_id;
     const answer = await importRecords(space.editor, id, '{"input":1}\n'.repeat(100_001));
     expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/lines/100001']);
@@ -247,7 +247,7 @@ describe('invalid imports', () => {
     expect(outcome(await importRecords(space.editor, id, body, query, media))).toEqual([status, code]);
   });
 
-  it('are 400 for a record that is too large, and name the line', async () => {
+  it('return 400 for a record that is too large, and name the line', async () => {
     const id = (await space.dataset()).dataset_id;
     const long = `{"input":1}\n{"input":"${'x'.repeat(21 * 1024 * 1024)}"}\n{"input":2}\n`;
     const answer = await importRecords(space.editor, id, long);
@@ -262,7 +262,7 @@ describe('invalid imports', () => {
     expect([...outcome(cell), ...places(cell)]).toEqual([400, 'invalid_request', '/lines/3']);
   });
 
-  it('are 404 for an unknown version, and 422 for an unknown on_conflict', async () => {
+  it('return 404 for an unknown version, and 422 for an unknown on_conflict', async () => {
     const id = (await space.dataset()).dataset_id;
     const path = `${recordsOf(id)}/import`;
     const unknown = await space.post(path, { dataset_version: 1, on_conflict: 'merge' });

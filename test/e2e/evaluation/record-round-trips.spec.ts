@@ -260,7 +260,7 @@ describe('exported records', () => {
     ['format=csv&format=csv', 400, 'invalid_query'],
     ['q=x', 400, 'invalid_query'],
     ['limit=1', 400, 'invalid_query'],
-  ])('with ?%s are rejected: %i', async (query, status, code) => {
+  ])('reject the query ?%s with %i', async (query, status, code) => {
     const { dataset_id } = await space.dataset();
     expect(outcome(await space.viewer.get(`${recordsOf(dataset_id)}/export?${query}`))).toEqual([
       status,

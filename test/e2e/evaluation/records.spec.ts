@@ -44,8 +44,8 @@ describe('records', () => {
   const versionsOf = async (id: string): Promise<number[]> =>
     (await space.list<RecordVersion>(`${records}/${id}/versions`)).map((one) => one.version);
 
-  describe('creating one', () => {
-    it('returns 201 with the record, its Location and its ETag', async () => {
+  describe('on creation', () => {
+    it('return 201 with the record, its Location and its ETag', async () => {
       const fields = {
         input: { question: 'Capital of Peru?', n: 1 },
         expected: 'Lima',
@@ -80,7 +80,7 @@ describe('records', () => {
       ]);
     });
 
-    it('needs only an input, which can be null', async () => {
+    it('need only an input, which can be null', async () => {
       const rest = { expected: null, metadata: {}, tags: [], label: null, category: null };
       const sources = { source_kind: 'manual', source_ref: null, external_id: null };
       expect(await record({ input: null })).toMatchObject({ input: null, ...rest, ...sources });
@@ -88,7 +88,7 @@ describe('records', () => {
       expect(await record({ input: 1, ...nulls })).toMatchObject({ input: 1, ...rest, ...sources });
     });
 
-    it('stores input and expected verbatim, alone and in bulk', async () => {
+    it('store input and expected verbatim, alone and in bulk', async () => {
       const sent = FREE_FORM_VALUES.map((value) => ({ input: value, expected: value }));
       for (const one of sent) await record(one);
       expect(statuses(await bulk(sent))).toEqual(sent.map(() => 201));
@@ -110,19 +110,19 @@ describe('records', () => {
       ['an external_id that is not a string', { external_id: 5 }, '/external_id'],
       ['another workspace than its header', { workspace_id: 'wsp_x' }, '/workspace_id'],
       ['no workspace', { workspace_id: undefined }, '/workspace_id'],
-    ])('with %s is 400 with a pointer', async (_, fields, pointer) => {
+    ])('return 400 with a pointer for %s', async (_, fields, pointer) => {
       const answer = await space.post(records, { input: 1, ...fields });
       expect(outcome(answer)).toEqual([400, 'invalid_request']);
       expect(places(answer)).toContain(pointer);
       expect(await inputs()).toEqual([]);
     });
 
-    it('with an unknown source_kind is 422', async () => {
+    it('return 422 for an unknown source_kind', async () => {
       const answer = await space.post(records, { input: 1, source_kind: 'guess' });
       expect([...outcome(answer), ...places(answer)]).toEqual([422, 'validation_failed', '/source_kind']);
     });
 
-    it('with the external_id of a live record is 409', async () => {
+    it('return 409 for the external_id of a live record', async () => {
       const answers = await Promise.all(
         Array.from({ length: 4 }, () => space.post<DatasetRecord>(records, { input: 1, external_id: 'a' })),
       );
@@ -238,13 +238,13 @@ describe('records', () => {
       ['?sort=label', 422, 'validation_failed'],
       ['?label=a&label=b', 400, 'invalid_query'],
       ['?external_id=%00', 400, 'invalid_query'],
-    ])('%s is %i', async (query, status, code) => {
+    ])('reject the query %s with %i', async (query, status, code) => {
       expect(outcome(await space.viewer.get(records + query))).toEqual([status, code]);
     });
   });
 
-  describe('changing one', () => {
-    it('creates a version, and keeps the earlier ones', async () => {
+  describe('on PATCH', () => {
+    it('get a new version, and keep the earlier ones', async () => {
       const first = await record({ input: { a: null, b: 1 }, expected: 'x', label: 'l', metadata: { a: 1 } });
       const id = first.dataset_record_id;
       const second = await patch(id, { input: { b: null }, expected: null, metadata: { a: null, b: 2 } });
@@ -269,7 +269,7 @@ describe('records', () => {
       expect(page.body.items[0]).toMatchObject({ version: 2, ...changed, created_by: space.editorId });
     });
 
-    it('creates a version for reordered members, but none without a change', async () => {
+    it('get a version for reordered members, but none without a change', async () => {
       const { dataset_record_id: id, ...before } = await record({
         input: { a: 1, b: 2 },
         metadata: { x: 1 },
@@ -286,7 +286,7 @@ describe('records', () => {
       expect([reordered.body.version, JSON.stringify(reordered.body.input)]).toEqual([2, '{"b":2,"a":1}']);
     });
 
-    it('succeeds for only one of several clients that read the same version', async () => {
+    it('accept only one of several changes with the same If-Match', async () => {
       const { dataset_record_id: id } = await record();
       const edit = (input: number) => patch(id, { input }, { 'if-match': '"1"' });
       expect(statusesOf(await Promise.all([edit(1), edit(2), edit(3)]))).toEqual([200, 412, 412]);
@@ -303,7 +303,7 @@ describe('records', () => {
       ['another workspace', { workspace_id: 'wsp_elsewhere' }, 422, '/workspace_id'],
       ['another dataset', { dataset_id: 'ds_other' }, 422, '/dataset_id'],
       ['another id', { dataset_record_id: 'rec_other' }, 422, '/dataset_record_id'],
-    ])('to %s is rejected and changes nothing', async (_, fields, status, pointer) => {
+    ])('are unchanged after a rejected PATCH with %s', async (_, fields, status, pointer) => {
       const before = await record({ metadata: { a: 'x'.repeat(9_000) } });
       const answer = await patch(before.dataset_record_id, { input: 'changed', ...fields });
       expect([answer.status, ...places(answer)]).toEqual([status, pointer]);
@@ -311,8 +311,8 @@ describe('records', () => {
     });
   });
 
-  describe('archiving one', () => {
-    it('makes it read-only and removes it from lists', async () => {
+  describe('on archiving', () => {
+    it('become read-only, and disappear from lists', async () => {
       const before = await record({ input: 'gone' });
       const path = `${records}/${before.dataset_record_id}`;
       const first = await space.evaluator.post<DatasetRecord>(`${path}/archive`);
@@ -326,14 +326,14 @@ describe('records', () => {
       expect(await inputs()).toEqual([]);
     });
 
-    it('changes its ETag', async () => {
+    it('change their ETag', async () => {
       const { dataset_record_id: id } = await record();
       await space.archive(`${records}/${id}`);
       const again = await space.viewer.get<DatasetRecord>(`${records}/${id}`, { 'if-none-match': '"1"' });
       expect([again.status, again.body?.archived_at]).toEqual([200, expect.stringMatching(TIME)]);
     });
 
-    it('is allowed for evaluators, writing for editors, and reading for viewers', async () => {
+    it('can be archived by evaluators, changed by editors and read by viewers', async () => {
       const { dataset_record_id: id } = await record();
       const refused: Answer<unknown>[] = [
         await space.editor.post(`${records}/${id}/archive`),
@@ -353,7 +353,7 @@ describe('records', () => {
     ['listing the versions of', (caller, path) => caller.get(`${path}/versions`)],
     ['reading a version of', (caller, path) => caller.get(`${path}/versions/1`)],
   ];
-  it.each(operations)('%s a foreign record, or one under another dataset, is 404', async (_, attempt) => {
+  it.each(operations)('return 404 for %s a foreign one, or one under another dataset', async (_, attempt) => {
     const { dataset_record_id: id } = await record();
     const other = await space.dataset();
     const evaluator = await space.organization.as('evaluator');

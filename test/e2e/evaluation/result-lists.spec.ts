@@ -103,7 +103,7 @@ describe('result lists', () => {
     'score=exact:gte:NaN',
     'has_error=yes',
     'tag=',
-  ])('are 400 with ?%s, so that a misspelt filter does not return everything', async (query) => {
+  ])('return 400 for ?%s, so that a misspelt filter does not return everything', async (query) => {
     expect(outcome(await space.viewer.get(`${results}?${query}`))).toEqual([400, 'invalid_query']);
     expect(outcome(await space.viewer.get(`${results}/export?${query}`))).toEqual([400, 'invalid_query']);
   });

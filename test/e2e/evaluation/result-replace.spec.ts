@@ -12,7 +12,7 @@ import { scoresOf } from './result-scores.fixture';
 
 type Fields = Record<string, unknown>;
 
-describe('changing the results of a running experiment', () => {
+describe('the results of a running experiment', () => {
   let app: TestApp;
   let on: HumanScoresFixture;
   let space: EvaluationWorkspace;
@@ -45,7 +45,7 @@ describe('changing the results of a running experiment', () => {
   });
 
   describe('with on_conflict', () => {
-    it('replace stores the result of a retry, and nothing of the first one remains', async () => {
+    it('are replaced by the result of a retry with "replace", and nothing of the first one remains', async () => {
       const first = await create({
         ...{ input: 'i', expected: 'e', error: 'timeout', tags: ['flaky'], metadata: { try: 1 } },
         ...{
@@ -74,7 +74,7 @@ describe('changing the results of a running experiment', () => {
       expect(summary!.scores).toEqual({});
     });
 
-    it('skip keeps and returns the stored result', async () => {
+    it('are kept and returned with "skip"', async () => {
       const first = await create({ output: 'first', input: 'i' });
       const again = await create({ output: 'second', on_conflict: 'skip' });
       expect([again.status, again.body]).toEqual([200, first.body]);
@@ -88,7 +88,7 @@ describe('changing the results of a running experiment', () => {
     });
 
     it.each(['error', 'skip', 'replace'])(
-      '%s stores only the first of two items with the same case',
+      'contain only the first of two items of the same case with "%s"',
       async (how) => {
         const twice = [
           { case_id: 'twice', output: 1 },
@@ -100,7 +100,7 @@ describe('changing the results of a running experiment', () => {
       },
     );
 
-    it('an unknown value is 422 if the experiment is not frozen', async () => {
+    it('return 422 for an unknown value if the experiment is not frozen', async () => {
       expect(outcome(await create({ on_conflict: 'update' }))).toEqual([422, 'validation_failed']);
       expect(outcome(await bulk([{ case_id: 'a' }], 'update'))).toEqual([422, 'validation_failed']);
       expect((await create({ on_conflict: null })).status).toBe(201);
@@ -110,7 +110,7 @@ describe('changing the results of a running experiment', () => {
       }
     });
 
-    it('skip is 413 for stored results beyond 16 MiB, so that responses are bounded', async () => {
+    it('return 413 with "skip" for stored results beyond 16 MiB, so that responses are bounded', async () => {
       const output = 'x'.repeat(9 * 1024 * 1024);
       for (const case_id of ['a', 'b', 'c']) await create({ case_id, output });
       const items = ['a', 'b', 'c'].map((case_id) => ({ case_id }));
@@ -118,7 +118,7 @@ describe('changing the results of a running experiment', () => {
     });
   });
 
-  it('a human score for an earlier version does not count for the new one', async () => {
+  it('do not count a human score for an earlier version', async () => {
     const scorer = await on.scorer(STARS);
     const other = await on.scorer(BOOLEAN);
     const [trace_id, next] = [newTraceId(), newTraceId()];
@@ -141,8 +141,8 @@ describe('changing the results of a running experiment', () => {
     expect((await read(made.body)).scores).toEqual({ [other.name]: 0, [scorer.name]: 4 });
   });
 
-  describe('by PATCH', () => {
-    it('adds scores that were computed later, and keeps other scores', async () => {
+  describe('on PATCH', () => {
+    it('get scores that were computed later, and keep other scores', async () => {
       const details = { score: 0, comment: 'old', metadata: { z: [1] } };
       const { body } = await create({ scores: { exact: details, kept: { score: 1, label: 'l' } } });
       const patched = await patch(body, {
@@ -161,7 +161,7 @@ describe('changing the results of a running experiment', () => {
       ]);
     });
 
-    it('replaces tags, merges metadata, and clears them with null', async () => {
+    it('replace tags, merge metadata, and clear both with null', async () => {
       const { body } = await create({ tags: ['a'], metadata: { x: 1, y: { z: 1 } } });
       const patched = await patch(body, { tags: ['b'], metadata: { x: null, y: { w: 2 } } });
       expect(patched.body).toMatchObject({ tags: ['b'], metadata: { y: { z: 1, w: 2 } } });
@@ -175,7 +175,7 @@ describe('changing the results of a running experiment', () => {
       ]);
     });
 
-    it('writes nothing if nothing changes, for example if a client sends back a result', async () => {
+    it('are not written if nothing changes, for example if a client sends back a result', async () => {
       const { body } = await create({
         scores: { s: { score: 0.5, label: 'l' } },
         tags: ['a'],
@@ -196,7 +196,7 @@ describe('changing the results of a running experiment', () => {
       expect(outcome(await patch(body, { tags: ['c'] }, { 'if-match': etag }))[0]).toBe(412);
     });
 
-    it('rejects a score that was computed for a version that has been replaced', async () => {
+    it('reject a score that was computed for a version that has been replaced', async () => {
       const { body } = await create({ output: 'first' });
       await create({ output: 'second', on_conflict: 'replace' });
       const late = await patch(body, { version: 1, scores: { exact: 1 } });
@@ -206,7 +206,7 @@ describe('changing the results of a running experiment', () => {
       expect((await patch(body, { version: 2, scores: { exact: 1 } })).body.scores).toEqual({ exact: 1 });
     });
 
-    it('is rejected for a frozen experiment, an unknown result, and unknown scorers', async () => {
+    it('return an error for a frozen experiment, an unknown result and unknown scorers', async () => {
       const { body } = await create({});
       const other = { ...body, result_id: 'res_x' };
       expect(outcome(await patch(other, { tags: [] }))).toEqual([404, 'not_found']);
@@ -230,7 +230,7 @@ describe('changing the results of a running experiment', () => {
       expect(outcome(await patch(body, { tags: ['x'] }))).toEqual([409, 'conflict']);
     });
 
-    it('is rejected if the result would have more than 100 scores', async () => {
+    it('cannot have more than 100 scores each', async () => {
       const many = (from: number, to: number) =>
         Object.fromEntries(Array.from({ length: to - from }, (_, n) => [`s${from + n}`, 1]));
       const { body } = await create({ scores: many(0, 60) });

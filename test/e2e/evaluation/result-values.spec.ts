@@ -11,7 +11,7 @@ import { statementsOf } from './work.harness';
 
 type Fields = Record<string, unknown>;
 
-describe('values that results take from their dataset', () => {
+describe('dataset values in results', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
 
@@ -41,7 +41,7 @@ describe('values that results take from their dataset', () => {
   };
 
   describe('from records', () => {
-    it('are those of the snapshot, not of a later edit', async () => {
+    it('come from the snapshot, not from a later edit', async () => {
       const { dataset_id } = await space.dataset();
       const content = { input: { z: 1, a: [null] }, expected: 'Paris', tags: ['geo', 'fr'] };
       const record = await space.record(dataset_id, content);
@@ -93,7 +93,7 @@ describe('values that results take from their dataset', () => {
       }
     });
 
-    it('come from an expected case only if the snapshot has its record', async () => {
+    it('belong to an expected case only if the snapshot has its record', async () => {
       const { dataset_id } = await space.dataset();
       const at = (id: string) => `/eval/v1/datasets/${dataset_id}/records/${id}`;
       const [live, archived, later] = [
@@ -124,7 +124,7 @@ describe('values that results take from their dataset', () => {
       expect(await isExpected(free)).toEqual({ x: false });
     });
 
-    it('are limited to 32 MiB per request, and items beyond are 413', async () => {
+    it('are limited to 32 MiB per request, and further items return 413', async () => {
       const { dataset_id } = await space.dataset();
       const { dataset_record_id } = await space.record(dataset_id, { input: 'x'.repeat(9 * 1024 * 1024) });
       const experiment = await space.experiment({ dataset_id });
@@ -186,7 +186,7 @@ describe('values that results take from their dataset', () => {
       expect(inputs).toEqual(rowNumbers.map((n) => rows[n]!.slice(rows[n]!.indexOf(',') + 1)));
     });
 
-    it('are limited to 8 MiB per request, and items beyond are 413', async () => {
+    it('are limited to 8 MiB per request, and further items return 413', async () => {
       const rows = Array.from({ length: 6 }, (_, n) => `r${n},${String(n).repeat(3 * 1024 * 1024)}`);
       const experiment = await pinned(`id,input\n${rows.join('\n')}\n`);
       const items = rows.map((_, n) => ({ case_id: `r${n}` }));

@@ -39,8 +39,8 @@ describe('results', () => {
   const cases = async (query = ''): Promise<string[]> =>
     (await space.list<Result>(`${results}?${query}`)).map((one) => one.case_id);
 
-  describe('creating one', () => {
-    it('returns 201 with the result and its Location', async () => {
+  describe('on creation', () => {
+    it('return 201 with the result and its Location', async () => {
       const fields = {
         case_id: 'capital of Peru',
         input: { q: 'Capital?', context: { z: 1, a: null } },
@@ -82,7 +82,7 @@ describe('results', () => {
       );
     });
 
-    it('needs only a case_id', async () => {
+    it('need only a case_id', async () => {
       const nothing = { input: null, expected: null, output: null, error: null, trace_id: null };
       const more = { session_id: null, duration_ms: null, trial_group: null, trial_index: null };
       const bare = { ...nothing, ...more, dataset_record_id: null };
@@ -92,7 +92,7 @@ describe('results', () => {
       expect((await create({ case_id: 'nulls', ...nulls })).body).toMatchObject(defaults);
     });
 
-    it('stores free-form values verbatim, alone and in bulk', async () => {
+    it('store free-form values verbatim, alone and in bulk', async () => {
       const sent = FREE_FORM_VALUES.map((value, i) => ({
         ...{ case_id: `alone ${i}`, input: value, expected: value, output: value, error: value },
         metadata: { z: value, a: value },
@@ -136,7 +136,7 @@ describe('results', () => {
       ['trial 1.5', { trial_index: 1.5 }, '/trial_index'],
       ['another workspace than its header', { workspace_id: 'wsp_x' }, '/workspace_id'],
       ['no workspace', { workspace_id: undefined }, '/workspace_id'],
-    ])('with %s is 400 with a pointer, alone and in bulk', async (_, fields, pointer) => {
+    ])('return 400 with a pointer for %s, alone and in bulk', async (_, fields, pointer) => {
       const answer = await create(fields);
       expect(outcome(answer)).toEqual([400, 'invalid_request']);
       expect(places(answer)).toContain(pointer);
@@ -147,7 +147,7 @@ describe('results', () => {
       expect(await cases()).toEqual(['good']);
     });
 
-    it('accepts values at the limits', async () => {
+    it('accept values at the limits', async () => {
       const id = '😀'.repeat(255);
       const fields = { case_id: id, session_id: 'x'.repeat(255), duration_ms: 0, trial_index: 0 };
       expect((await create({ ...fields, trace_id: `${'0'.repeat(31)}1` })).status).toBe(201);
@@ -157,7 +157,7 @@ describe('results', () => {
   });
 
   describe('of the same case', () => {
-    it('are 409 the second time: alone, in bulk and within one call', async () => {
+    it('return 409 the second time: alone, in bulk and within one call', async () => {
       const first = await create({ output: 'first' });
       expect(first.status).toBe(201);
       const second = await create({ output: 'second' });
@@ -210,7 +210,7 @@ describe('results', () => {
   });
 
   describe('in bulk', () => {
-    it('get outcomes in the order sent, and are listed in it', async () => {
+    it('get outcomes in the order sent, and are listed in that order', async () => {
       const items = Array.from({ length: 100 }, (_, i) => ({ case_id: `${(i * 37) % 100}`, output: i }));
       const answer = await bulk(items);
       expect(statuses(answer)).toEqual(items.map(() => 201));
@@ -223,11 +223,11 @@ describe('results', () => {
     });
 
     it.each<[string, unknown]>([
-      ['none', []],
-      ['101', Array.from({ length: 101 }, (_, i) => ({ case_id: `${i}` }))],
-      ['no array', 'items'],
+      ['an empty array', []],
+      ['101 results', Array.from({ length: 101 }, (_, i) => ({ case_id: `${i}` }))],
+      ['a string instead of an array', 'items'],
       ['no items member', undefined],
-    ])('with %s are 400 as a whole', async (_, items) => {
+    ])('return 400 as a whole for %s', async (_, items) => {
       const answer = await bulk(items);
       expect([...outcome(answer), ...new Set(places(answer))]).toEqual([400, 'invalid_request', '/items']);
       expect(await cases()).toEqual([]);
@@ -345,12 +345,12 @@ describe('results', () => {
       expect(body.page).toMatchObject({ limit: 1, offset: 4, total: 5, next_cursor: null });
     });
 
-    it('?sort=case_id is 422', async () => {
+    it('return 422 for ?sort=case_id', async () => {
       expect(outcome(await space.viewer.get(`${results}?sort=case_id`))).toEqual([422, 'validation_failed']);
     });
 
     it.each(['has_error=x', 'case_id=a&case_id=b', 'session_id=%00', 'include=all'])(
-      '?%s is 400 invalid_query',
+      'return 400 invalid_query for ?%s',
       async (query) => {
         expect(outcome(await space.viewer.get(`${results}?${query}`))).toEqual([400, 'invalid_query']);
       },
@@ -383,7 +383,7 @@ describe('results', () => {
     expect(await cases()).toEqual([]);
   });
 
-  it('are 404 under another experiment, workspace or organization', async () => {
+  it('return 404 under another experiment, workspace or organization', async () => {
     const { result_id: id } = await space.result(experimentId);
     const other = (await space.experiment()).experiment_id;
     const stranger = (await EvaluationWorkspace.open(app)).editor;

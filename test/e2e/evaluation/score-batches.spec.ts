@@ -38,8 +38,8 @@ describe('a request for a batch', () => {
   const list = async (query = ''): Promise<any[]> =>
     (await on.evaluator.get(`/eval/v1/score-batches${query}`)).body.items;
 
-  describe('is accepted', () => {
-    it('with 202, the batch, its address and its first runs', async () => {
+  describe('that is accepted', () => {
+    it('returns 202 with the batch, its address and its first runs', async () => {
       await fill(950);
       const scorer = await on.scorer();
       const answer = await on.batch(scorer, { since: SINCE, concurrency: 8 });
@@ -79,7 +79,7 @@ describe('a request for a batch', () => {
       expect(await waiting()).toBe(650);
     });
 
-    it('without targets, as a batch that has succeeded', async () => {
+    it('creates a batch that has succeeded if there are no targets', async () => {
       const traceId = await on.trace();
       const scorer = await on.scorer();
       await on.batch(scorer, { trace_ids: [traceId] });
@@ -91,7 +91,7 @@ describe('a request for a batch', () => {
       expect(again.body.finished_at).not.toBeNull();
     });
 
-    it('once per Idempotency-Key, with the same response', async () => {
+    it('creates one batch per Idempotency-Key, with the same response', async () => {
       await fill(150);
       const scorer = await on.scorer();
       const send = () => on.batch(scorer, { since: SINCE }, on.evaluator, { 'Idempotency-Key': 'batch-1' });
@@ -102,7 +102,7 @@ describe('a request for a batch', () => {
       expect((await on.evaluator.get('/eval/v1/score-runs')).body.items).toHaveLength(2);
     });
 
-    it('with the newest targets up to the limit, each once', async () => {
+    it('selects the newest targets up to the limit, each once', async () => {
       await fill(300);
       const scorer = await on.scorer();
       const { body } = await on.batch(scorer, { since: SINCE, limit: 120 });
@@ -119,7 +119,7 @@ describe('a request for a batch', () => {
       expect(ids(targets)).toEqual(ids(newest));
     });
 
-    it('for all results of an experiment, and is listed by experiment, scorer and status', async () => {
+    it('selects all results of an experiment, and creates a batch that is found by experiment, scorer and status', async () => {
       const experiment = await on.experiment();
       await on.results(
         experiment,
@@ -139,7 +139,7 @@ describe('a request for a batch', () => {
       expect(await list('?batch_status=failed')).toEqual([]);
     });
 
-    it('with unscored_only, once per target, for concurrent requests', async () => {
+    it('selects each target once with unscored_only, even for concurrent requests', async () => {
       await fill(500);
       const scorer = await on.scorer();
       const body = { since: SINCE, unscored_only: true };
@@ -154,8 +154,8 @@ describe('a request for a batch', () => {
     });
   });
 
-  describe('is rejected', () => {
-    it('for more than 100,000 targets, with their number, and stores nothing', async () => {
+  describe('that is rejected', () => {
+    it('returns 422 with the count for more than 100,000 targets, and stores nothing', async () => {
       await fill(100_001);
       const scorer = await on.scorer();
       for (const selection of [{ since: SINCE }, { filters: ALL }, { since: SINCE, unscored_only: true }]) {
@@ -173,25 +173,25 @@ describe('a request for a batch', () => {
       });
     }, 120_000);
 
-    it('for an archived scorer', async () => {
+    it('returns 409 for an archived scorer', async () => {
       const scorer = await on.scorer();
       await on.evaluator.post(`/eval/v1/scorers/${scorer.scorer_id}/archive`);
       const answer = await on.batch(scorer, { since: SINCE });
       expect([answer.status, answer.body.code]).toEqual([409, 'conflict']);
     });
 
-    it('for a human scorer', async () => {
+    it('returns 400 for a human scorer', async () => {
       const answer = await on.batch(await on.scorer(HUMAN), { since: SINCE });
       expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
     });
 
-    it('without a judge backend', async () => {
+    it('returns 503 without a judge backend', async () => {
       const answer = await on.batch(await on.scorer(JUDGE), { since: SINCE });
       expect([answer.status, answer.body.code]).toEqual([503, 'service_unavailable']);
       expect(await list()).toEqual([]);
     });
 
-    it('for the scorer, the targets or the batch of another organization', async () => {
+    it('returns 404 for the scorer, the targets or the batch of another organization', async () => {
       const other = await ScoringFixture.create(app);
       const theirs = await on.scorer();
       const traceId = await on.trace();
@@ -210,14 +210,14 @@ describe('a request for a batch', () => {
       expect(await on.readBatch(body)).toMatchObject({ batch_status: 'queued' });
     });
 
-    it('without a selector, with mode, and with a limit of 0', async () => {
+    it('returns 400 without a selector, with mode, and with a limit of 0', async () => {
       const scorer = await on.scorer();
       for (const body of [{}, { filters: [] }, { since: SINCE, mode: 'test' }, { since: SINCE, limit: 0 }]) {
         expect((await on.batch(scorer, body)).status).toBe(400);
       }
     });
 
-    it('if 20 batches of the workspace are open', async () => {
+    it('returns 409 if 20 batches of the workspace are open', async () => {
       const scorer = await on.scorer();
       const traceId = await on.trace();
       const ask = () => on.batch(scorer, { trace_ids: [traceId] });
@@ -231,13 +231,13 @@ describe('a request for a batch', () => {
       expect((await ask()).status).toBe(202);
     });
 
-    it('for a viewer', async () => {
+    it('returns 403 to a viewer', async () => {
       const viewer = await on.organization.as('viewer');
       expect((await on.batch(await on.scorer(), { since: SINCE }, viewer)).status).toBe(403);
     });
   });
 
-  it('is invisible if it was lost in a crash, and is deleted', async () => {
+  it('creates a batch that is invisible if a crash interrupted it, and is later deleted', async () => {
     await fill(5);
     const scorer = await on.scorer();
     const { body } = await on.batch(scorer, { since: SINCE, limit: 2 });
@@ -270,7 +270,7 @@ describe('a request for a batch', () => {
     expect(left).toEqual([{ score_batch_id: 'batch_selecting' }]);
   });
 
-  describe('or a run, with filters', () => {
+  describe('or a run with filters', () => {
     const scored = async (body: object): Promise<string[]> => {
       const answer = await on.score(await on.scorer(), { mode: 'preview', ...body });
       expect([answer.status, answer.body.detail]).toEqual([200, undefined]);

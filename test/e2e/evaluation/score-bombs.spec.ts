@@ -76,7 +76,7 @@ describe('a compression bomb', () => {
   };
 
   it.each(['gzip', 'gzip, base64', 'base64, gzip'])(
-    'in %s is rejected early, and takes no memory',
+    'is rejected early in %s, and takes no memory',
     async (encoding) => {
       const bomb = bombs[encoding]!;
       const grown = await growth(async () => {
@@ -89,7 +89,7 @@ describe('a compression bomb', () => {
     },
   );
 
-  it('sent many times at once is rejected each time, and takes no more memory than was sent', async () => {
+  it('is rejected even if sent many times at once, and takes no more memory than was sent', async () => {
     const body = bombs.gzip!.subarray(0, LIMIT / 32);
     const grown = await growth(async () => {
       const answers = await Promise.all(Array.from({ length: 100 }, () => post('gzip', body)));
@@ -99,12 +99,12 @@ describe('a compression bomb', () => {
     expect(grown).toBeLessThan(100);
   }, 60_000);
 
-  it('within another bomb is not decoded', async () => {
+  it('is not decoded within another bomb', async () => {
     const answer = await post('gzip, gzip', gzipSync(bombs.gzip!.subarray(0, MIB)));
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_content_encoding']);
   });
 
-  it('that never ends takes no more memory than was sent', async () => {
+  it('takes no more memory than was sent if it never ends', async () => {
     const body = large(LIMIT, await on.trace());
     const grown = await growth(async () => {
       const stop = new AbortController();

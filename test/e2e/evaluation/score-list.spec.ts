@@ -200,7 +200,7 @@ describe('the scores of a workspace', () => {
       expect(all.filter((one) => one.superseded_at === null)).toEqual([current]);
     }, 120_000);
 
-    it('of an older version remain current, but traces are sorted by the scores of the newest version', async () => {
+    it('remain current for an older version, but traces are sorted by the scores of the newest version', async () => {
       const { on, space } = fixture;
       const judge = await fixture.code('function score() { return 0.2 }');
       const [both, one] = [await on.exportTrace(), await on.exportTrace()];
@@ -250,7 +250,7 @@ describe('the scores of a workspace', () => {
       expect(await listed('scorer_name=s')).toHaveLength(1);
     });
 
-    it('can name a scorer by its name, and then have its id but no version', async () => {
+    it('can name a scorer, and then have its id but no version', async () => {
       const judge = await fixture.judge({ type: 'numeric', min: 0, max: 10 });
       const trace_id = await fixture.on.exportTrace();
       expect(await score({ scorer_name: judge.name, trace_id, score: 7 })).toMatchObject({
@@ -324,7 +324,7 @@ describe('the scores of a workspace', () => {
       ]);
     });
 
-    it('are rejected for traces and sessions of another organization as for unknown ones (404)', async () => {
+    it('are rejected for traces and sessions of another organization like for unknown ones (404)', async () => {
       const stranger = await AgreementFixture.open(app);
       const trace_id = await stranger.on.exportTrace('theirs');
       for (const target of [{ trace_id }, { session_id: 'theirs' }, { trace_id: newTraceId() }]) {
@@ -473,7 +473,7 @@ describe('the scores of a workspace', () => {
       expect(await outcomeOf({ ...tone, comment: 'Really.' })).toEqual([400, 'invalid_request', '/label']);
     }); // prettier-ignore
 
-    it('all remain current without an author, but only one remains current per author', async () => {
+    it('all remain current without an author, but only one per author does', async () => {
       const trace_id = await fixture.on.exportTrace();
       const thumb = (fields: Fields) => score({ scorer_name: 'thumbs', trace_id, ...fields }, runtime);
       await Promise.all(Array.from({ length: 5 }, () => thumb({ score: true })));

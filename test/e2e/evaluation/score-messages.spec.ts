@@ -153,7 +153,7 @@ describe('the messages of an agent', () => {
     ]);
   });
 
-  it('of a session reach the judge of one of its traces', async () => {
+  it('reach the judge of a trace if they belong to its session', async () => {
     const at = Date.now();
     await sendAgent(on, AGENT, { sessionId: 'chat', startedAt: at });
     const trace_ids = [await on.trace({ sessionId: 'chat', startedAt: at + 1000, input: 'And now?' })];
@@ -224,7 +224,7 @@ describe('the messages of an agent', () => {
     ]);
   });
 
-  it('of the last call are the output of a trace that is too large to read completely', async () => {
+  it('provide the output of the last call, even for a trace that is too large to read completely', async () => {
     const call = (n: number) => ({
       name: 'chat',
       attributes: {

@@ -19,8 +19,8 @@ describe('a request to score', () => {
   const runsOf = async (): Promise<any[]> => (await on.evaluator.get('/eval/v1/score-runs')).body.items;
   const errorPointers = (answer: any): string[] => answer.body.errors.map((error: any) => error.pointer);
 
-  describe('is accepted', () => {
-    it('with 202, the queued run and its address', async () => {
+  describe('that is accepted', () => {
+    it('returns 202 with the queued run and its address', async () => {
       const scorer = await on.scorer();
       const traceId = await on.trace();
       const answer = await on.score(scorer, { trace_ids: [traceId] });
@@ -53,13 +53,13 @@ describe('a request to score', () => {
       [null, 4],
       [7, 7],
       [33, 32],
-    ])('with a concurrency of %s as %s', async (concurrency, effective) => {
+    ])('treats a concurrency of %s as %s', async (concurrency, effective) => {
       const scorer = await on.scorer();
       const answer = await on.score(scorer, { trace_ids: [await on.trace()], concurrency });
       expect(answer.body.concurrency).toBe(effective);
     });
 
-    it('with unscored_only, once per target, for concurrent requests', async () => {
+    it('selects each target once with unscored_only, even for concurrent requests', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment();
       const made = await on.results(
@@ -78,7 +78,7 @@ describe('a request to score', () => {
       expect(targets.map((one) => one.trace_id).sort()).toEqual(made.map((one) => one.trace_id).sort());
     });
 
-    it('with unscored_only and no limit, as one run, for concurrent requests', async () => {
+    it('selects all targets in one run with unscored_only and no limit, even for concurrent requests', async () => {
       const scorer = await on.scorer();
       for (let n = 0; n < 3; n++) await on.trace();
       const body = { since: '2025-01-01T00:00:00Z', unscored_only: true };
@@ -87,7 +87,7 @@ describe('a request to score', () => {
       expect(totals).toEqual([...Array<number>(11).fill(0), 3]);
     });
 
-    it('once per Idempotency-Key', async () => {
+    it('creates one run per Idempotency-Key', async () => {
       const scorer = await on.scorer();
       const path = `/eval/v1/scorers/${scorer.scorer_id}/score`;
       const body = { trace_ids: [await on.trace()] };
@@ -100,8 +100,8 @@ describe('a request to score', () => {
     });
   });
 
-  describe('is rejected', () => {
-    it('for every role below evaluator', async () => {
+  describe('that is rejected', () => {
+    it('returns 403 for every role below evaluator', async () => {
       const scorer = await on.scorer();
       const body = { trace_ids: [await on.trace()] };
       for (const role of ['viewer', 'editor', 'runtime'] as const) {
@@ -111,7 +111,7 @@ describe('a request to score', () => {
       }
     });
 
-    it('with any method but POST', async () => {
+    it('returns 405 for any method but POST', async () => {
       const scorer = await on.scorer();
       const answer = await on.evaluator.get(`/eval/v1/scorers/${scorer.scorer_id}/score`);
       expect(answer.status).toBe(405);
@@ -122,7 +122,7 @@ describe('a request to score', () => {
       ['no members', {}],
       ['only options', { mode: 'score', concurrency: 2, limit: 3, grain: 'trace', unscored_only: true }],
       ['only null selectors', { trace_ids: null, since: null }],
-    ])('if it has %s', async (_, body) => {
+    ])('returns 400 if it has %s', async (_, body) => {
       const answer = await on.score(await on.scorer(), body);
       expect(answer.status).toBe(400);
       expect(answer.body.code).toBe('invalid_request');
@@ -134,7 +134,7 @@ describe('a request to score', () => {
     it.each<[string, object]>([
       ['/trace_id', { trace_id: [], since: '2025-01-01T00:00:00Z' }],
       ['/filter', { filter: {}, since: '2025-01-01T00:00:00Z' }],
-    ])('with the unknown member %s', async (pointer, body) => {
+    ])('returns 400 for the unknown member %s', async (pointer, body) => {
       const answer = await on.score(await on.scorer(), body);
       expect(answer.status).toBe(400);
       expect(errorPointers(answer)).toEqual([pointer]);
@@ -155,13 +155,13 @@ describe('a request to score', () => {
       ['/until', { until: '2025-01-01T00:00:00' }],
       ['/unscored_only', { unscored_only: 'yes' }],
       ['/mode', { mode: 1 }],
-    ])('with an invalid %s in %j', async (pointer, body) => {
+    ])('returns 400 for an invalid %s in %j', async (pointer, body) => {
       const answer = await on.score(await on.scorer(), { since: '2025-01-01T00:00:00Z', ...body });
       expect(answer.status).toBe(400);
       expect(errorPointers(answer)).toContain(pointer);
     });
 
-    it('if since is after until', async () => {
+    it('returns 400 if since is after until', async () => {
       const answer = await on.score(await on.scorer(), {
         since: '2025-01-02T00:00:00Z',
         until: '2025-01-01T23:59:59Z',
@@ -170,7 +170,7 @@ describe('a request to score', () => {
       expect(errorPointers(answer)).toEqual(['/since']);
     });
 
-    it('if the grain contradicts the ids', async () => {
+    it('returns 400 if the grain contradicts the ids', async () => {
       const scorer = await on.scorer();
       for (const body of [
         { grain: 'session', trace_ids: [newTraceId()] },
@@ -186,33 +186,33 @@ describe('a request to score', () => {
     it.each([
       ['mode', 'dry_run'],
       ['grain', 'span'],
-    ])('with an unknown %s (422)', async (member, value) => {
+    ])('returns 422 for an unknown %s', async (member, value) => {
       const answer = await on.score(await on.scorer(), { trace_ids: [await on.trace()], [member]: value });
       expect(answer.status).toBe(422);
       expect(answer.body.code).toBe('validation_failed');
       expect(errorPointers(answer)).toEqual([`/${member}`]);
     });
 
-    it('for an unknown or foreign scorer', async () => {
+    it('returns 404 for an unknown or foreign scorer', async () => {
       const body = { trace_ids: [await on.trace()] };
       expect((await on.score({ scorer_id: 'scr_x' }, body)).status).toBe(404);
       const other = await ScoringFixture.create(app);
       expect((await on.score(await other.scorer(), body)).status).toBe(404);
     });
 
-    it('for an archived scorer', async () => {
+    it('returns 409 for an archived scorer', async () => {
       const scorer = await on.scorer();
       await on.evaluator.post(`/eval/v1/scorers/${scorer.scorer_id}/archive`);
       expect((await on.score(scorer, { trace_ids: [await on.trace()] })).status).toBe(409);
     });
 
-    it('for a human scorer', async () => {
+    it('returns 400 for a human scorer', async () => {
       const answer = await on.score(await on.scorer(HUMAN), { trace_ids: [await on.trace()] });
       expect(answer.status).toBe(400);
       expect(answer.body.code).toBe('invalid_request');
     });
 
-    it.each(['score', 'test'])('in mode %s for a judge without a backend', async (mode) => {
+    it.each(['score', 'test'])('returns 503 in mode %s for a judge without a backend', async (mode) => {
       const answer = await on.score(await on.scorer(JUDGE), { mode, trace_ids: [await on.trace()] });
       expect(answer.status).toBe(503);
       expect(answer.body.code).toBe('service_unavailable');
@@ -226,7 +226,7 @@ describe('a request to score', () => {
       expect(await runsOf()).toEqual([]);
     });
 
-    it('with each unknown id named', async () => {
+    it('returns 404, and names each unknown id', async () => {
       const scorer = await on.scorer();
       const [existing, unknown] = [await on.trace({ sessionId: 's1' }), newTraceId()];
       const other = await ScoringFixture.create(app);
@@ -258,13 +258,13 @@ describe('a request to score', () => {
       ['a limit over the cap', { limit: 101 }],
       ['a limit of 0', { limit: 0 }],
       ['an unknown mode', { mode: 'dry_run' }],
-    ])('for an unknown experiment, even with %s', async (_, body) => {
+    ])('returns 404 for an unknown experiment, even with %s', async (_, body) => {
       const answer = await on.score(await on.scorer(), { experiment_id: 'exp_x', ...body });
       expect(answer.status).toBe(404);
       expect(errorPointers(answer)).toEqual(['/experiment_id']);
     });
 
-    it('with a limit of 0, because it selects nothing', async () => {
+    it('returns 400 for a limit of 0, because it selects nothing', async () => {
       const answer = await on.score(await on.scorer(), { trace_ids: [await on.trace()], limit: 0 });
       expect(answer.status).toBe(400);
       expect(answer.body.errors).toEqual([
@@ -272,7 +272,7 @@ describe('a request to score', () => {
       ]);
     });
 
-    it('if it can never select a target', async () => {
+    it('returns 400 if it can never select a target', async () => {
       const at = '2025-01-01T00:00:00Z';
       const scorer = await on.scorer();
       for (const [pointer, body] of [
@@ -291,14 +291,14 @@ describe('a request to score', () => {
       ['score', 101, 100],
       ['test', 6, 5],
       ['preview', 6, 5],
-    ])('with a limit over the cap of mode %s', async (mode, limit, cap) => {
+    ])('returns 422 for a limit over the cap of mode %s', async (mode, limit, cap) => {
       const answer = await on.score(await on.scorer(), { mode, limit, trace_ids: [await on.trace()] });
       expect(answer.status).toBe(422);
       expect(answer.body.code).toBe('validation_failed');
       expect(answer.body.detail).toContain(String(cap));
     });
 
-    it('if the selection exceeds the cap, with the count', async () => {
+    it('returns 422 with the count if the selection exceeds the cap', async () => {
       const scorer = await on.scorer();
       const experiment = await on.experiment();
       await on.results(
@@ -316,7 +316,7 @@ describe('a request to score', () => {
       expect((await on.score(scorer, { ...body, limit: 100 })).body.total).toBe(100);
     });
 
-    it('if the selection by time exceeds the cap, with the count', async () => {
+    it('returns 422 with the count if the selection by time exceeds the cap', async () => {
       const scorer = await on.scorer();
       for (let at = 0; at < 6; at++) await on.trace({ sessionId: `s${at}` });
       const body = { mode: 'preview', since: '2025-01-01T00:00:00Z' };

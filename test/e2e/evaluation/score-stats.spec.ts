@@ -135,7 +135,7 @@ describe('statistics of scores', () => {
     expect(listed.body.items).toEqual([expect.objectContaining({ agent_version: '2', service_name: 'a' })]);
   });
 
-  it('of one scorer and source read no scores by other scorers', async () => {
+  it('read no scores by other scorers if limited to one scorer and source', async () => {
     await app.database.query(
       `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_name, source, target_kind, trace_id, score, created_at, created_by)
        SELECT 'score_' || lpad(n::text, 26, '0'), $1, 'scr_' || name, name, 'human', 'trace', md5($1 || n), 1, now(), 'test'
@@ -150,7 +150,7 @@ describe('statistics of scores', () => {
     expect(Math.max(...work.map((one) => one.rows))).toBeLessThan(100);
   });
 
-  it('of traces exclude scores of results that name the traces', async () => {
+  it('separate the scores of a trace from the scores of results that name it', async () => {
     const trace_id = await trace('shop', 'gpt-4o');
     await score({ scorer_name: 'right', trace_id, score: 1 });
     const { experiment_id } = await space.experiment();

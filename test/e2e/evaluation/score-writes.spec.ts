@@ -13,7 +13,7 @@ const FEW = 100;
 describe.each([
   ['a table that was never analyzed', false],
   ['statistics that do not include the workspace', true],
-])('with %s', (_, isAnalyzed) => {
+])('score writes with %s', (_, isAnalyzed) => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let scorerId: string;
@@ -65,7 +65,7 @@ describe.each([
     ['a person', {}],
     ['an end user', { source: 'end_user', author: 'user' }],
     ['a client, without a scorer', { scorer_id: undefined, scorer_name: 'free' }],
-  ])('a score by %s reads only the scores of its target', async (_who, fields) => {
+  ])('read only the scores of the target for a score by %s', async (_who, fields) => {
     await score({ trace_id: traceId, ...fields });
     let superseded: string | null = null;
     const rows = await maxRowsOf(async () => {
@@ -77,13 +77,13 @@ describe.each([
     expect(rows).toBeLessThan(FEW);
   });
 
-  it('a score that is written back to a result reads only the scores of the result', async () => {
+  it('read only the scores of the result for a score that is written back to it', async () => {
     const { experiment_id } = await space.experiment();
     const { result_id } = await space.result(experiment_id, {});
     expect(await maxRowsOf(() => score({ result_id }))).toBeLessThan(FEW);
   });
 
-  it('a result that is uploaded, replaced or patched reads only the scores of its trace', async () => {
+  it('read only the scores of its trace for a result that is uploaded, replaced or patched', async () => {
     const { experiment_id } = await space.experiment();
     const results = `/eval/v1/experiments/${experiment_id}/results`;
     const upload = (on_conflict: string) => () =>
@@ -96,7 +96,7 @@ describe.each([
     expect(await maxRowsOf(patched)).toBeLessThan(FEW);
   });
 
-  it('a hosted score reads only the score that it supersedes', async () => {
+  it('read only the superseded score for a hosted score', async () => {
     const [trace] = await app.database.query<{ trace_id: string }>(
       `SELECT trace_id FROM scores WHERE workspace_id = $1 AND source = 'hosted' ORDER BY score_id DESC LIMIT 1`,
       [space.id],

@@ -124,7 +124,7 @@ describe('definitions of scorers', () => {
     }
   };
 
-  it.each(SAMPLES)('%s of kind %s is valid in openapi.json and in the service', async (schema, kind, sample) => {
+  it.each(SAMPLES)('are valid in openapi.json and in the service: %s of kind %s', async (schema, kind, sample) => {
     const validate = schemas[schema]!;
     let accepted = 0;
     let rejected = 0;

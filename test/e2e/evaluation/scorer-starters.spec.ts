@@ -139,7 +139,7 @@ describe('scorer starters', () => {
     const code = SCORER_STARTERS.filter((starter) => starter.scorer_kind === 'code').map(
       (one) => one.starter_id,
     );
-    it.each(code)('%s scores its examples as documented', async (id) => {
+    it.each(code)('score their examples as documented: %s', async (id) => {
       const starter = starters.get(id)!;
       const { scorer_id } = await createFrom(starter);
       for (const { subject, result, answer } of [starter.example, starter.failing_example]) {
@@ -184,7 +184,7 @@ describe('scorer starters', () => {
 
     const judges = SCORER_STARTERS.filter((starter) => starter.scorer_kind === 'llm_judge');
     it.each(judges.map((one) => one.starter_id))(
-      '%s is a valid definition with a complete prompt and working answers',
+      'have a valid definition with a complete prompt and working answers: %s',
       async (id) => {
         const starter = starters.get(id)!;
         const { scorer_id, grain } = await createFrom(starter);
@@ -224,7 +224,7 @@ describe('scorer starters', () => {
     );
   });
 
-  it('of kind human accept their example answers', async () => {
+  it('accept their example answers if they are of kind human', async () => {
     const starter = starters.get('thumbs')!;
     const scorer = await createFrom(starter);
     for (const { subject, answer, result } of [starter.example, starter.failing_example]) {

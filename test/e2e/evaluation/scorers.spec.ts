@@ -147,7 +147,7 @@ describe('scorers', () => {
       { rubric: 'x', output: { type: 'questions', questions: [{ key: 'a', question: 'b', output: {} }] } },
       '/definition/output/questions/0/output/type',
     ],
-  ])('of kind %s are rejected with the definition %j', async (scorer_kind, definition, pointer) => {
+  ])('are rejected with an invalid definition of kind %s: %j', async (scorer_kind, definition, pointer) => {
     const answer = await create({ scorer_kind, definition });
     expect(answer.status).toBe(400);
     expect(answer.body.code).toBe('invalid_request');

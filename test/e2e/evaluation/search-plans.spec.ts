@@ -73,7 +73,7 @@ describe('a search in a large workspace', () => {
     [EXPERIMENTS, { name: 'name 40' }, 'experiments_by_name'],
     [EXPERIMENTS, { subject_id: 's40' }, 'experiments_subject'],
   ];
-  it.each(narrow)('of %s by %j finds few rows with an index', async (path, body, index) => {
+  it.each(narrow)('finds few rows of %s by %j with an index', async (path, body, index) => {
     for (const plan of await plansOf(path, body)) expect([...indexesOf([plan])]).toContain(index);
   });
 
@@ -90,7 +90,7 @@ describe('a search in a large workspace', () => {
     [EXPERIMENTS, { config: ['all:1'] }],
   ];
   it.each(wide)(
-    'of %s by %j, which matches many rows, reads its page in order without sorting',
+    'reads a page of %s by %j in order without sorting, although many rows match',
     async (path, body) => {
       const plans = await plansOf(path, body);
       const page = plans.find((plan) => !nodesOf(plan).some((node) => node['Node Type'] === 'Aggregate'))!;
@@ -99,7 +99,7 @@ describe('a search in a large workspace', () => {
     },
   );
 
-  it.each([DATASETS, EXPERIMENTS])('of %s by time starts at the requested time', async (path) => {
+  it.each([DATASETS, EXPERIMENTS])('starts at the requested time in %s', async (path) => {
     const bounds = { created_after: year(1.9), created_before: year(1.89) };
     for (const body of [
       bounds,

@@ -63,24 +63,27 @@ describe('an invalid search or list', () => {
     [EXPERIMENTS, { experiment_status: ['running'] }, 400, '/experiment_status'],
     [EXPERIMENTS, { subject_kind: 'model' }, 422, '/subject_kind'],
   ];
-  it.each(invalidSearches)('of %s with %j is %i with a pointer', async (path, body, status, place) => {
-    const answer = await search(space, path, body);
-    const code = status === 422 ? 'validation_failed' : 'invalid_request';
-    expect([...outcome(answer), ...places(answer)]).toEqual([status, code, place]);
-  });
+  it.each(invalidSearches)(
+    'is rejected at %s for %j with %i and a pointer',
+    async (path, body, status, place) => {
+      const answer = await search(space, path, body);
+      const code = status === 422 ? 'validation_failed' : 'invalid_request';
+      expect([...outcome(answer), ...places(answer)]).toEqual([status, code, place]);
+    },
+  );
 
   it.each([
     ['created_after=2025-01-02T00:00:00Z&created_before=2025-01-01T00:00:00Z', 'created_before'],
     ['created_after=2025-01-02', 'created_after'],
     ['created_after=2025-01-02T00:00:00Z&created_after=2025-01-02T00:00:00Z', 'created_after'],
-  ])('of a list with ?%s is 400 invalid_query', async (query, place) => {
+  ])('returns 400 invalid_query for a list with ?%s', async (query, place) => {
     for (const path of [DATASETS, EXPERIMENTS]) {
       const answer = await space.viewer.get(`${path}?${query}`);
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_query', place]);
     }
   });
 
-  it('with too much metadata is 400', async () => {
+  it('returns 400 for too much metadata', async () => {
     for (const path of [DATASETS, EXPERIMENTS]) {
       const answer = await search(space, path, { metadata: { x: 'x'.repeat(16 * 1024) } });
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/metadata']);

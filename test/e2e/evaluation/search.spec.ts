@@ -78,7 +78,7 @@ describe('search', () => {
       expect(await datasets({ tags: ['b'], tag: 'c', q: 'sums', name: 'one' })).toEqual([]);
     });
 
-    it('by metadata matches every given member', async () => {
+    it('matches every member of the given metadata', async () => {
       const metadata = {
         team: 'search',
         priority: 3,
@@ -127,7 +127,7 @@ describe('search', () => {
         expect([filter, await datasets({ metadata: filter })]).toEqual([filter, []]);
     });
 
-    it('by metadata reflects changes', async () => {
+    it('reflects changes to metadata', async () => {
       const { dataset_id } = await space.dataset({ name: 'd', metadata: { stage: 'draft', keep: 1 } });
       await space.editor.patch(`${DATASETS}/${dataset_id}`, { metadata: { stage: 'final' } });
       expect(await datasets({ metadata: { stage: 'draft' } })).toEqual([]);
@@ -137,7 +137,7 @@ describe('search', () => {
     it.each([
       ['datasets', DATASETS],
       ['experiments', EXPERIMENTS],
-    ])('of %s by time includes the start and excludes the end', async (table, path) => {
+    ])('includes the start and excludes the end of a time range: %s', async (table, path) => {
       const times = {
         early: '2025-03-01T10:00:00.000Z',
         middle: '2025-03-01T10:00:00.500Z',
@@ -271,7 +271,7 @@ describe('search', () => {
       expect(items(answer)).toHaveLength(1);
     });
 
-    it('by score finds frozen experiments by the mean in their summary, with inclusive bounds', async () => {
+    it('finds frozen experiments by the mean in their summary, with inclusive bounds', async () => {
       const run = async (experiment_name: string, scores: Fields[], status: string | null = 'completed') => {
         const { experiment_id: id } = await space.experiment({ experiment_name });
         await space.results(
@@ -300,7 +300,7 @@ describe('search', () => {
       expect((await search(space, EXPERIMENTS, { ...both, limit: 0 })).body.page.total).toBe(1);
     });
 
-    it('by metadata matches every given member', async () => {
+    it('matches every member of the given metadata', async () => {
       await space.experiment({
         experiment_name: 'held',
         metadata: { commit: { id: 'abc', dirty: false }, n: [1, 2] },

@@ -13,7 +13,7 @@ type Fields = Record<string, unknown>;
 
 const AGENT: TestAttributes = { 'gen_ai.operation.name': 'invoke_agent' };
 
-describe('trace stats in groups', () => {
+describe('trace stats', () => {
   let app: TestApp;
   let on: TracedExperiment;
 

@@ -16,7 +16,7 @@ describe('trace stats queries', () => {
   });
   afterAll(() => app.close());
 
-  describe('filtered', () => {
+  describe('with filters', () => {
     beforeEach(async () => {
       await on.trace(
         { name: 'one', end: SPAN_START + 10n * MS, result: { case_id: 'c1', tags: ['x', 'y'] } },
@@ -91,11 +91,14 @@ describe('trace stats queries', () => {
       [[['started_at', 'gte', '2026-11-20T00:00:00.005Z']], 'c2 c3'],
       [[['started_at', 'lte', '2026-11-20T01:00:00.005+01:00']], 'c1 c2'],
       [[['started_at', 'eq', '2026-11-20T00:00:00.010Z']], 'c3'],
-    ] as [[string, string, unknown][], string][])('by %j match %s', async (filters, expected) => {
-      expect(await chosen(...filters)).toBe(expected);
-    });
+    ] as [[string, string, unknown][], string][])(
+      'apply %j, which matches "%s"',
+      async (filters, expected) => {
+        expect(await chosen(...filters)).toBe(expected);
+      },
+    );
 
-    it('by model cover whole traces unless grouped by model', async () => {
+    it('cover whole traces with a filter by model, unless grouped by model', async () => {
       const filters = [{ field: 'model', op: 'eq', value: 'b' }];
       expect(await on.values(['input_tokens.sum', 'count.count'], filters)).toEqual({
         'input_tokens.sum': 108,
@@ -108,7 +111,7 @@ describe('trace stats queries', () => {
     });
   });
 
-  describe('invalid queries', () => {
+  describe('that are invalid', () => {
     const filter = (field: unknown, op: unknown, value: unknown) => ({ filters: [{ field, op, value }] });
     const many = <Item>(count: number, item: Item) => Array.from({ length: count }, () => item);
 
@@ -149,7 +152,7 @@ describe('trace stats queries', () => {
       ['an unknown operator', filter('model', 'like', 'x'), 422, '/filters/0/op'],
       ['an unknown status', filter('status', 'in', ['ok', 'failed']), 422, '/filters/0/value'],
       ['a filter by the count', filter('count', 'gte', 1), 422, '/filters/0/field'],
-    ])('with %s are rejected', async (_, body, status, pointer) => {
+    ])('are rejected with %s', async (_, body, status, pointer) => {
       const answer = await on.ask(body);
       const code = status === 400 ? 'invalid_request' : 'validation_failed';
       expect([...outcome(answer), places(answer)[0]]).toEqual([status, code, pointer]);
@@ -172,7 +175,7 @@ describe('trace stats queries', () => {
     });
   });
 
-  it('are 503 if the store does not respond in time', async () => {
+  it('return 503 if the store does not respond in time', async () => {
     await on.lasting(10);
     const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
     const viewer = hasty.api(await on.space.organization.token('viewer')).in(on.space.id);

@@ -42,8 +42,8 @@ describe('trace stats of an experiment', () => {
     }
   });
 
-  describe('the aggregation', () => {
-    it('has exact percentiles, interpolated by definition 7 of Hyndman and Fan', async () => {
+  describe('in aggregations', () => {
+    it('have exact percentiles, interpolated by definition 7 of Hyndman and Fan', async () => {
       for (const ms of [40, 15, 50, 35, 20]) await on.lasting(ms);
       // Computed by hand: the rank is 1 + 4p, so p90 is at 4.6, six tenths of the way from 40 to 50.
       expect(
@@ -61,7 +61,7 @@ describe('trace stats of an experiment', () => {
       expect(await on.values(four, filters)).toEqual({ 'duration_ms.p75': 36.25, 'duration_ms.p50': 27.5 });
     });
 
-    it('has exact sums, means, extremes and counts', async () => {
+    it('have exact sums, means, extremes and counts', async () => {
       for (const dollars of [0.1, 0.2, 0.3]) await on.lasting(1, { attributes: cost(dollars) });
       await on.lasting(1, { attributes: usage('m', 10, 4) });
       await on.lasting(1, { attributes: { 'gen_ai.usage.input_tokens': 3 } });
@@ -89,13 +89,13 @@ describe('trace stats of an experiment', () => {
       });
     });
 
-    it('is exact for very small costs', async () => {
+    it('are exact for very small costs', async () => {
       for (const dollars of [5e-324, 0, 0]) await on.lasting(1, { attributes: cost(dollars) });
       const smallest = { 'cost_usd.sum': 5e-324, 'cost_usd.avg': 0, 'cost_usd.max': 5e-324 };
       expect(await on.values(Object.keys(smallest))).toEqual(smallest);
     });
 
-    it('has nulls and zeros, or no groups, if there are no traces', async () => {
+    it('have nulls and zeros, or no groups, if there are no traces', async () => {
       await on.space.result(on.id);
       const query = { metrics: metrics('count.count', 'duration_ms.p95', 'cost_usd.sum', 'cost_usd.count') };
       expect(await on.stats(query)).toEqual({
@@ -117,8 +117,8 @@ describe('trace stats of an experiment', () => {
     });
   });
 
-  describe('coverage', () => {
-    it('counts each trace once that results reference and that has arrived', async () => {
+  describe('with coverage', () => {
+    it('count each trace once if results reference it and it has arrived', async () => {
       const id = await on.lasting(10, { result: { tags: ['old'], case_id: 'first' } });
       await on.space.result(on.id, { trace_id: id, tags: ['new'], case_id: 'second' });
       await on.space.result(on.id, { trace_id: newTraceId() });
@@ -132,14 +132,14 @@ describe('trace stats of an experiment', () => {
       expect(coverage).toEqual({ results: 4, with_trace: 3, traces_found: 1 });
     });
 
-    it('does not depend on filters', async () => {
+    it('count the same traces whatever the filters', async () => {
       await on.lasting(10);
       const filters = [{ field: 'duration_ms', op: 'gte', value: 11 }];
       const { rows: found, coverage } = await on.stats({ metrics: metrics('count.count'), filters });
       expect([found[0]!.values, coverage.traces_found]).toEqual([{ 'count.count': 0 }, 1]);
     });
 
-    it('counts no traces of other experiments, workspaces or organizations', async () => {
+    it('count no traces of other experiments, workspaces or organizations', async () => {
       const id = await on.lasting(10, { attributes: usage('theirs', 1, 1) });
       const another = await EvaluationWorkspace.open(app);
       const { experiment_id } = await another.experiment();

@@ -62,8 +62,8 @@ describe('experiment traces', () => {
   const pathOf = (experiment: string, rest = ''): string =>
     `/eval/v1/experiments/${experiment}/traces${rest}`;
 
-  describe('the trace list', () => {
-    it('shows each trace with its totals and its result, newest result first', async () => {
+  describe('in the trace list', () => {
+    it('have their totals and their result, newest result first', async () => {
       const experiment = await newExperiment();
       const ids = await send(
         { name: 'first', attributes: { 'session.id': 'ses_1', 'gen_ai.usage.output_tokens': 9 } },
@@ -94,7 +94,7 @@ describe('experiment traces', () => {
       expect(oldestFirst.body.items.map((item: any) => item.root_name)).toEqual(['first', 'second']);
     });
 
-    it('shows a trace once, with its newest result', async () => {
+    it('appear once, with their newest result', async () => {
       const experiment = await newExperiment();
       const [id] = await send({});
       await addResults(experiment, [id!]);
@@ -104,7 +104,7 @@ describe('experiment traces', () => {
       expect(body.items).toEqual([expect.objectContaining({ trace_id: id, result_id: newer.result_id })]);
     });
 
-    it('contains only traces that have arrived', async () => {
+    it('appear only if they have arrived', async () => {
       const experiment = await newExperiment();
       const absent = newTraceId();
       const [present] = await send({});
@@ -116,14 +116,14 @@ describe('experiment traces', () => {
       expect([after.page.total, after.items.length]).toEqual([2, 2]);
     });
 
-    it('contains only traces that results reference', async () => {
+    it('appear only if results reference them', async () => {
       const [experiment, other] = [await newExperiment(), await newExperiment()];
       const [theirs] = await send({}, {});
       await addResults(other, [theirs!]);
       expect((await client.get(pathOf(experiment))).body).toMatchObject({ items: [], page: { total: 0 } });
     });
 
-    it('pages without gaps or duplicates if most traces have not arrived', async () => {
+    it('are paged without gaps or duplicates if most have not arrived', async () => {
       const experiment = await newExperiment();
       const all = Array.from({ length: 350 }, newTraceId);
       // The middle has none at all, so a page must continue after its first read.
@@ -148,7 +148,7 @@ describe('experiment traces', () => {
       expect([none.items, none.page.total]).toEqual([[], present.length]);
     });
 
-    it('rejects unknown parameters', async () => {
+    it('reject unknown parameters', async () => {
       const experiment = await newExperiment();
       for (const query of ['?cursor=nonsense', '?limit=501', '?session_id=x', '?cursor=a&offset=1']) {
         const { status, body } = await client.get(pathOf(experiment, query));
@@ -161,7 +161,7 @@ describe('experiment traces', () => {
     });
   });
 
-  describe('one trace and its spans', () => {
+  describe('with their spans', () => {
     const ROUTES = ['', '/spans'];
 
     it('are readable before a result references the trace', async () => {
@@ -186,7 +186,7 @@ describe('experiment traces', () => {
       expect((await client.get(pathOf(experiment, `/${id}/spans`))).body.page.total).toBe(1);
     });
 
-    it('are 404 for a trace of another experiment', async () => {
+    it('return 404 for a trace of another experiment', async () => {
       const [experiment, other] = [await newExperiment(), await newExperiment()];
       const [id] = await send({});
       await addResults(other, [id!]);
@@ -199,7 +199,7 @@ describe('experiment traces', () => {
       expect((await client.get(pathOf(experiment, `/${id}`))).body.result_id).toBe(own.result_id);
     });
 
-    it('are 404 for invalid ids and unknown experiments', async () => {
+    it('return 404 for invalid ids and unknown experiments', async () => {
       const experiment = await newExperiment();
       const [id] = await send({});
       const ids = ['nonsense', '0'.repeat(32), id!.toUpperCase(), `${id}00`, newTraceId()];
@@ -239,34 +239,37 @@ describe('experiment traces', () => {
     });
   });
 
-  it.each(['traces', 'results'])('are 503 with Retry-After if %s cannot be read in time', async (table) => {
-    const experiment = await newExperiment();
-    const [id] = await send({});
-    await addResults(experiment, [id!]);
-    const paths = [pathOf(experiment), pathOf(experiment, `/${id}`), pathOf(experiment, `/${id}/spans`)];
-    const figures = pathOf(experiment, '/stats/query');
-    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
-    const caller = hasty.api(await organization.token('editor')).in(organization.workspaceId);
-    expect((await caller.get(paths[0]!)).status).toBe(200);
-    const database = new Client({ connectionString: app.databaseUrl });
-    await database.connect();
-    await database.query('BEGIN');
-    await database.query(`LOCK TABLE ${table}`);
-    const answers = await Promise.all([...paths.map((path) => caller.get(path)), caller.post(figures)]);
-    await database.query('ROLLBACK');
-    await database.end();
-    for (const { status, body, headers } of answers) {
-      expect([status, body.code]).toEqual([503, 'service_unavailable']);
-      expect(headers.get('retry-after')).toMatch(/^\d+$/);
-      expect(body.detail).toMatch(/could not be read in time\. (Ask|Read|Narrow|Try)/);
-    }
-    // They are readable again.
-    let status = 0;
-    for (let attempt = 0; attempt < 50 && status !== 200; attempt++) {
-      ({ status } = await caller.get(paths[0]!));
-      if (status !== 200) await delay(100);
-    }
-    await hasty.close();
-    expect(status).toBe(200);
-  });
+  it.each(['traces', 'results'])(
+    'return 503 with Retry-After if %s cannot be read in time',
+    async (table) => {
+      const experiment = await newExperiment();
+      const [id] = await send({});
+      await addResults(experiment, [id!]);
+      const paths = [pathOf(experiment), pathOf(experiment, `/${id}`), pathOf(experiment, `/${id}/spans`)];
+      const figures = pathOf(experiment, '/stats/query');
+      const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
+      const caller = hasty.api(await organization.token('editor')).in(organization.workspaceId);
+      expect((await caller.get(paths[0]!)).status).toBe(200);
+      const database = new Client({ connectionString: app.databaseUrl });
+      await database.connect();
+      await database.query('BEGIN');
+      await database.query(`LOCK TABLE ${table}`);
+      const answers = await Promise.all([...paths.map((path) => caller.get(path)), caller.post(figures)]);
+      await database.query('ROLLBACK');
+      await database.end();
+      for (const { status, body, headers } of answers) {
+        expect([status, body.code]).toEqual([503, 'service_unavailable']);
+        expect(headers.get('retry-after')).toMatch(/^\d+$/);
+        expect(body.detail).toMatch(/could not be read in time\. (Ask|Read|Narrow|Try)/);
+      }
+      // They are readable again.
+      let status = 0;
+      for (let attempt = 0; attempt < 50 && status !== 200; attempt++) {
+        ({ status } = await caller.get(paths[0]!));
+        if (status !== 200) await delay(100);
+      }
+      await hasty.close();
+      expect(status).toBe(200);
+    },
+  );
 });

@@ -37,7 +37,7 @@ describe('human scores of targets uploaded later', () => {
   const patch = (scorer: Scorer, fields: object) =>
     on.space.editor.patch(`/eval/v1/scorers/${scorer.scorer_id}`, fields);
 
-  it('are in its answer, in the result, in the summary and in the list of the experiment’s scores', async () => {
+  it('are in the response to the upload, in the result and in the summary', async () => {
     const scorer = await on.scorer(TONE);
     const first = await on.score(scorer, { trace_id, label: 'kind', comment: 'warm' });
     const second = await on.score(scorer, { session_id: 'talk', label: 'kind' }, bob);
@@ -97,7 +97,7 @@ describe('human scores of targets uploaded later', () => {
       if (result) expect(await on.result(result)).toMatchObject(result);
   });
 
-  it('count each person’s latest, once min_annotations have scored', async () => {
+  it('count the latest score of each person, once min_annotations people have scored', async () => {
     const scorer = await on.scorer(STARS, {}, { min_annotations: 3 });
     await on.score(scorer, { trace_id, score: 5 });
     await on.score(scorer, { trace_id, score: 1 });
@@ -136,7 +136,7 @@ describe('human scores of targets uploaded later', () => {
     expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1.5 });
   });
 
-  it('of an archived scorer are not written back', async () => {
+  it('are not written back if their scorer is archived', async () => {
     const scorer = await on.scorer();
     await on.score(scorer, { trace_id, score: true });
     await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
@@ -177,7 +177,7 @@ describe('human scores of targets uploaded later', () => {
     });
   });
 
-  describe('are the same as for a result that existed before:', () => {
+  describe('in the uploaded result', () => {
     type Step = (scorer: Scorer) => Promise<unknown>;
     const say =
       (by: () => Annotator, value: unknown, fields: object = {}): Step =>
@@ -190,19 +190,19 @@ describe('human scores of targets uploaded later', () => {
     const [byAnn, byBob, byEve] = [() => ann, () => bob, () => eve];
 
     it.each<[string, Step[]]>([
-      ['of one person', [say(byAnn, 4)]],
-      ['of versions with the same output', [say(byAnn, 4), change(STARS, { rubric: 'Really?' }), say(byBob, 1)]],
-      ['of versions with another output', [say(byAnn, 4), change(BOOLEAN), say(byBob, true), say(byEve, false)]],
-      ['of an older version at last', [say(byAnn, 4), change(BOOLEAN), say(byBob, true), say(byEve, 2, { scorer_version: 1 })]],
-      ['of an older version alone', [change(BOOLEAN), say(byBob, 2, { scorer_version: 1 })]],
-      ['of a version too few have scored', [say(byAnn, 4), change(BOOLEAN, { min_annotations: 2 }), say(byBob, true)]],
-      ['of an output that came back', [say(byAnn, 4), change(BOOLEAN), say(byBob, true), change(STARS), say(byEve, 1)]],
-      ['of a person by two outputs', [say(byAnn, 4), change(BOOLEAN), say(byAnn, true), say(byBob, 3, { scorer_version: 1 })]],
-      ['of a person who said it otherwise', [say(byAnn, 4), change(BOOLEAN, { min_annotations: 2 }), say(byAnn, true), say(byBob, 3, { scorer_version: 1 })]],
-      ['enough of them for the version of the last', [change(STARS, { min_annotations: 3 }), say(byBob, 2), say(byAnn, 4, { scorer_version: 1 })]],
-      ['of a scorer that is called otherwise since', [(scorer) => patch(scorer, { name: `${scorer.name} once` }), say(byAnn, 4)]],
-      ['decimals as they read', [say(byAnn, 1.1), say(byBob, 1.2), say(byEve, 1.3)]],
-    ])('%s', async (_, steps) => {
+      ['one score', [say(byAnn, 4)]],
+      ['versions with the same output', [say(byAnn, 4), change(STARS, { rubric: 'Really?' }), say(byBob, 1)]],
+      ['versions with another output', [say(byAnn, 4), change(BOOLEAN), say(byBob, true), say(byEve, false)]],
+      ['a last score for an older version', [say(byAnn, 4), change(BOOLEAN), say(byBob, true), say(byEve, 2, { scorer_version: 1 })]],
+      ['only a score for an older version', [change(BOOLEAN), say(byBob, 2, { scorer_version: 1 })]],
+      ['too few scores for the newer version', [say(byAnn, 4), change(BOOLEAN, { min_annotations: 2 }), say(byBob, true)]],
+      ['a change of the output and back', [say(byAnn, 4), change(BOOLEAN), say(byBob, true), change(STARS), say(byEve, 1)]],
+      ['two outputs by one person', [say(byAnn, 4), change(BOOLEAN), say(byAnn, true), say(byBob, 3, { scorer_version: 1 })]],
+      ['two outputs by one person, and too few scores for the newer one', [say(byAnn, 4), change(BOOLEAN, { min_annotations: 2 }), say(byAnn, true), say(byBob, 3, { scorer_version: 1 })]],
+      ['enough scores only for the version of the last score', [change(STARS, { min_annotations: 3 }), say(byBob, 2), say(byAnn, 4, { scorer_version: 1 })]],
+      ['a scorer that was renamed', [(scorer) => patch(scorer, { name: `${scorer.name} once` }), say(byAnn, 4)]],
+      ['decimal scores', [say(byAnn, 1.1), say(byBob, 1.2), say(byEve, 1.3)]],
+    ])('are the same as for a result that existed before: %s', async (_, steps) => {
       const scorer = await on.scorer(STARS);
       const before = await upload();
       for (const step of steps) await step(scorer);
