@@ -70,7 +70,7 @@ describe('the `proxy` rate limit', () => {
   });
 });
 
-it('every problem has Proxy-Status, even one from a step before the proxy', async () => {
+it('adds Proxy-Status to every problem, even one from a step before the proxy', async () => {
   const outcomes: unknown[] = [];
   for (let sent = 0; sent < 3; sent++) {
     const { status, headers } = await app
@@ -86,7 +86,7 @@ it('every problem has Proxy-Status, even one from a step before the proxy', asyn
   ]);
 });
 
-it('the upstream receives the client address that TRUSTED_PROXIES report, not one that a client claims', async () => {
+it('sends the upstream the client address that TRUSTED_PROXIES report, not one that a client claims', async () => {
   const agent = await newAgent();
   await agent.get(`${path}/x`, { 'x-forwarded-for': '192.0.2.66, 203.0.113.7' });
   expect(upstream.last.headers['x-forwarded-for']).toBe('203.0.113.7');
@@ -94,7 +94,7 @@ it('the upstream receives the client address that TRUSTED_PROXIES report, not on
   expect(upstream.last.headers['x-forwarded-for']).toBe('2001:db8::1:2:3');
 });
 
-it('a client that stops sending gets 408, and the upstream request is aborted', async () => {
+it('returns 408 to a client that stops sending, and aborts the upstream request', async () => {
   let isAborted = false;
   upstream.isEarly = true;
   upstream.answer = (request) => request.on('error', () => (isAborted = true)).resume();

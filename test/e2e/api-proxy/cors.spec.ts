@@ -87,11 +87,14 @@ describe('a page from an origin in CORS_ORIGINS', () => {
   });
 });
 
-it.each(['GET', 'OPTIONS'])('a page from another origin may not read the response to %s', async (method) => {
-  const [status, headers] = await sendFromPage(method, 'https://evil.example', [
-    `Authorization: Bearer ${key}`,
-  ]);
-  expect(status).toBe(200);
-  expect(headers.has('access-control-allow-origin')).toBe(false);
-  expect(headers.get('vary')).toBe('Origin, Accept-Language');
-});
+it.each(['GET', 'OPTIONS'])(
+  'does not let a page from another origin read the response to %s',
+  async (method) => {
+    const [status, headers] = await sendFromPage(method, 'https://evil.example', [
+      `Authorization: Bearer ${key}`,
+    ]);
+    expect(status).toBe(200);
+    expect(headers.has('access-control-allow-origin')).toBe(false);
+    expect(headers.get('vary')).toBe('Origin, Accept-Language');
+  },
+);

@@ -350,17 +350,17 @@ describe('a request that a registered API does not allow', () => {
 });
 
 describe('a caller', () => {
-  it.each(['runtime', 'editor', 'admin'] as const)('with the role %s may use an API', async (role) => {
+  it.each(['runtime', 'editor', 'admin'] as const)('may use an API if it has the role %s', async (role) => {
     const path = await api();
     expect((await (await org.member(role)).get(`${path}/x`)).status).toBe(200);
   });
 
-  it('with the role viewer may not use an API', async () => {
+  it('may not use an API if it has only the role viewer', async () => {
     const answer = await (await org.member('viewer')).get(`${await api()}/x`);
     expect([answer.status, answer.body.code]).toEqual([403, 'access_denied']);
   });
 
-  it('from another organization or workspace gets 404', async () => {
+  it('gets 404 for an API of another organization or workspace', async () => {
     const path = await api();
     const stranger = await (await newOrganization(app)).member('owner');
     const elsewhere = await org.newWorkspace();
@@ -373,13 +373,13 @@ describe('a caller', () => {
     expect(upstream.received).toEqual([]);
   });
 
-  it('without a credential gets 401 with a challenge', async () => {
+  it('gets 401 with a challenge if it sends no credential', async () => {
     const answer = await app.api().get(`${await api()}/x`);
     expect([answer.status, answer.body.code]).toEqual([401, 'token_missing']);
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
   });
 
-  it('that names a workspace out of reach gets 403', async () => {
+  it('gets 403 if it names a workspace out of reach', async () => {
     const answer = await agent.get(`${await api()}/x`, { 'x-service-workspace-id': 'wsp_unknown' });
     expect([answer.status, answer.body.code]).toEqual([403, 'access_denied']);
   });

@@ -83,7 +83,7 @@ describe('a forwarded request', () => {
     expect(upstream.last.method).toBe('HEAD');
   });
 
-  it('without a path goes to the base URL itself', async () => {
+  it('goes to the base URL itself if it has no path', async () => {
     const path = await api();
     await send(path);
     expect(upstream.last.url).toBe('/base');
@@ -278,7 +278,7 @@ describe('a forwarded response', () => {
     expect(answer.headers).not.toHaveProperty('x-content-type-options');
   });
 
-  it.each([204, 304, 205])('with status %i has no body', async (status) => {
+  it.each([204, 304, 205])('has no body if its status is %i', async (status) => {
     upstream.answer = (_request, response) => response.writeHead(status, { etag: '"1"' }).end();
     const answer = await send(`${await api()}/x`);
     expect([answer.statusCode, answer.text, answer.headers.etag]).toEqual([status, '', '"1"']);
@@ -360,7 +360,7 @@ describe('a forwarded response', () => {
     sending.destroy();
   });
 
-  it('without framing ends when the upstream closes the connection', async () => {
+  it('ends when the upstream closes the connection if it has no framing', async () => {
     const raw = await rawServer((socket) =>
       socket.end('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nuntil closed'),
     );

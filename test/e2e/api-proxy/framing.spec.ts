@@ -62,25 +62,25 @@ async function forwardedResponse(bytes: string, method = 'GET', version = '1.1')
 
 const CHUNKS = '4\r\nbody\r\n0\r\n';
 
-describe('a response of an upstream', () => {
+describe('an upstream response', () => {
   it.each([
     ['ASCII', 'Short And Stout', 'Short And Stout'],
     ['no characters', '', ''],
     ['UTF-8 of latin1', 'Tr\xc3\xa8s bien', 'Tr\xe8s bien'],
     ['other UTF-8', '\xe5\xa5\xbd', 'OK'],
     ['bytes that are not UTF-8', 'Tr\xe8s bien', 'OK'],
-  ])('with a reason phrase of %s is forwarded', async (_, sent, received) => {
+  ])('is forwarded with a reason phrase of %s', async (_, sent, received) => {
     const answer = await forwardedResponse(`HTTP/1.1 200 ${sent}\r\nContent-Length: 2\r\n\r\nok`);
     expect(answer.split('\r\n')[0]).toBe(`HTTP/1.1 200 ${received}`);
     expect(answer).toMatch(/\r\n\r\nok$/);
   });
 
   it.each([
-    ['to a HEAD', 'Transfer-Encoding: chunked', '', 'HEAD', '1.1'],
-    ['of a known length', 'Content-Length: 4', 'body', 'GET', '1.1'],
-    ['for a client of HTTP/1.0', 'Transfer-Encoding: chunked', `${CHUNKS}\r\n`, 'GET', '1.0'],
+    ['answers a HEAD request', 'Transfer-Encoding: chunked', '', 'HEAD', '1.1'],
+    ['has a known length', 'Content-Length: 4', 'body', 'GET', '1.1'],
+    ['goes to an HTTP/1.0 client', 'Transfer-Encoding: chunked', `${CHUNKS}\r\n`, 'GET', '1.0'],
   ])(
-    '%s loses its Trailer header, because no trailers can follow',
+    'loses its Trailer header if it %s, because no trailers can follow',
     async (_, framing, body, method, version) => {
       const head = `HTTP/1.1 200 OK\r\nTrailer: X-Sum\r\n${framing}\r\n\r\n`;
       const answer = await forwardedResponse(head + body, method, version);
@@ -89,7 +89,7 @@ describe('a response of an upstream', () => {
     },
   );
 
-  it.each([204, 304])('with status %i loses its Trailer header', async (status) => {
+  it.each([204, 304])('loses its Trailer header if its status is %i', async (status) => {
     const answer = await forwardedResponse(`HTTP/1.1 ${status} X\r\nTrailer: X-Sum\r\n\r\n`);
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} X\r\n`));
     expect(answer).not.toMatch(/^trailer:/im);
@@ -110,7 +110,7 @@ describe('a response of an upstream', () => {
     expect(answer).not.toContain('X-Second');
   });
 
-  it('with status 204 has no body, whatever its Content-Length', async () => {
+  it('has no body with status 204, whatever its Content-Length', async () => {
     const answer = await forwardedResponse('HTTP/1.1 204 X\r\nContent-Length: 5\r\n\r\nextra');
     expect(answer).toMatch(/^HTTP\/1\.1 204 X\r\n/);
     expect(answer).not.toContain('extra');
@@ -171,7 +171,7 @@ describe('a response before the end of the request body', () => {
   });
 });
 
-it('a request in a forwarding loop is rejected', async () => {
+it('rejects a request in a forwarding loop', async () => {
   const via = Array.from({ length: 3 }, () => '1.1 agent-registry');
   const answer = await exchange(`GET ${path}/x HTTP/1.1`, [`Via: ${via.join(', ')}`, 'Connection: close']);
   expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*proxy_loop_detected[^]*"code":"invalid_request"/);

@@ -105,15 +105,15 @@ const ESCAPES: [string, string][] = [
   ['spaces before dots', '%20../t2'],
 ];
 
-describe('a path that could leave the base path returns 400 base_path_escaped', () => {
-  it.each(ESCAPES)('%s: %s', async (_, escape) => {
+describe('a path that could leave the base path', () => {
+  it.each(ESCAPES)('returns 400 base_path_escaped for %s: %s', async (_, escape) => {
     expect(await sendRaw(`${path}/${escape}`)).toEqual([400, 'base_path_escaped']);
     expect(await sendRaw(`${withSlashes}/${escape}`)).toEqual([400, 'base_path_escaped']);
     expect(upstream.received).toEqual([]);
   });
 
   it.each(['a%2fb', 'a%2Fb', 'a%252fb', 'a%25252fb', 'a%c0%afb'])(
-    'with an encoded slash: %s',
+    'returns 400 base_path_escaped for encoded slashes, unless the API allows them: %s',
     async (slash) => {
       expect(await sendRaw(`${path}/${slash}`)).toEqual([400, 'base_path_escaped']);
       expect(upstream.received).toEqual([]);
@@ -122,17 +122,17 @@ describe('a path that could leave the base path returns 400 base_path_escaped', 
     },
   );
 
-  it('before the API is looked up, so that the response reveals nothing about it', async () => {
+  it('returns 400 before the API is looked up, so that the response reveals nothing about it', async () => {
     expect(await sendRaw('/api/v1/apis/api_unknown/../x')).toEqual([400, 'base_path_escaped']);
     expect(await sendRaw('/api/v1/apis/../apis/x')).toEqual([404, 'not_found']);
   });
 
-  it('after authentication', async () => {
+  it('returns 401 instead if the API key is invalid', async () => {
     expect(await sendRaw(`${path}/../x`, [], 'rsk_wrong')).toEqual([401, 'invalid_api_key']);
   });
 });
 
-describe('any other path is forwarded byte for byte', () => {
+describe('any other path', () => {
   it.each([
     '%252541',
     'a',
@@ -154,27 +154,27 @@ describe('any other path is forwarded byte for byte', () => {
     "!$&'()*,=:@~",
     'a|b^c`d{e}',
     'x'.repeat(8000),
-  ])('%s', async (rest) => {
+  ])('is forwarded byte for byte: %s', async (rest) => {
     expect((await sendRaw(`${path}/${rest}`))[0]).toBe(200);
     expect(upstream.last.url).toBe(`/tenants/t1/${rest}`);
   });
 
-  it('and so is any query', async () => {
+  it('is forwarded byte for byte with any query', async () => {
     const query = '?a=../..%2f..\\&%00&&=;#'.replace('#', '');
     expect((await sendRaw(`${path}/x${query}`))[0]).toBe(200);
     expect(upstream.last.url).toBe(`/tenants/t1/x${query}`);
   });
 });
 
-describe('a malformed request', () => {
-  it('in absolute form is forwarded by its path, and its authority has no effect', async () => {
+describe('an unusual or malformed request', () => {
+  it('is forwarded by its path if its target is in absolute form, and its authority has no effect', async () => {
     expect((await sendRaw(`http://evil.example${path}/x`))[0]).toBe(200);
     expect(upstream.last.url).toBe('/tenants/t1/x');
     expect(upstream.last.headers['x-forwarded-host']).toBe('h');
     expect(await sendRaw(`http://evil.example${path}/../x`)).toEqual([400, 'base_path_escaped']);
   });
 
-  it('in authority or asterisk form reaches no upstream', async () => {
+  it('reaches no upstream if its target is in authority or asterisk form', async () => {
     expect((await sendRaw('*'))[0]).toBeGreaterThanOrEqual(400);
     const connect = await rawExchange(
       app,
@@ -195,18 +195,18 @@ describe('a malformed request', () => {
     ['a folded header', ['X-A: 1', ' Content-Length: 5']],
     ['a NUL in a header', ['X-A: a\0b']],
     ['a bare CR in a header', ['X-A: a\rX-B: b']],
-  ])('with %s returns 400, and nothing is forwarded', async (_, headers) => {
+  ])('returns 400 for %s, and is not forwarded', async (_, headers) => {
     expect((await sendRaw(`${path}/x`, headers))[0]).toBe(400);
     expect(upstream.received).toEqual([]);
   });
 
-  it('with a fragment returns 400', async () => {
+  it('returns 400 for a fragment', async () => {
     expect(await sendRaw(`${path}/x#y`)).toEqual([400, 'invalid_request']);
     expect(upstream.received).toEqual([]);
   });
 
   it.each(['a b', 'a\tb', 'a\0b', '\xe4', '\xc0\xae\xc0\xae/t2'])(
-    'with raw %j in its target returns 400',
+    'returns 400 for raw %j in its target',
     async (rest) => {
       expect((await sendRaw(`${path}/${rest}`))[0]).toBe(400);
       expect(upstream.received).toEqual([]);
@@ -224,12 +224,15 @@ describe('a malformed request', () => {
 });
 
 describe('an upgrade', () => {
-  it.each(['websocket', 'WebSocket', 'tcp', 'h2c, websocket'])('to %s returns 400', async (upgrade) => {
-    expect(await sendRaw(`${path}/x`, [`Upgrade: ${upgrade}`])).toEqual([400, 'invalid_request']);
-    expect(upstream.received).toEqual([]);
-  });
+  it.each(['websocket', 'WebSocket', 'tcp', 'h2c, websocket'])(
+    'returns 400 if it is to %s',
+    async (upgrade) => {
+      expect(await sendRaw(`${path}/x`, [`Upgrade: ${upgrade}`])).toEqual([400, 'invalid_request']);
+      expect(upstream.received).toEqual([]);
+    },
+  );
 
-  it('to HTTP/2 is ignored, because clients work without it', async () => {
+  it('is ignored if it is to HTTP/2, because clients work without it', async () => {
     expect(
       (await sendRaw(`${path}/x`, ['Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA']))[0],
     ).toBe(200);
@@ -238,7 +241,7 @@ describe('an upgrade', () => {
   });
 });
 
-it.each(['TRACE', 'PROPFIND', 'QUERY', 'M-SEARCH'])('%s is never forwarded', async (method) => {
+it.each(['TRACE', 'PROPFIND', 'QUERY', 'M-SEARCH'])('never forwards %s', async (method) => {
   const head = [
     `${method} ${path}/x HTTP/1.1`,
     'Host: h',

@@ -207,7 +207,7 @@ describe('the span of a call', () => {
 describe('a budget', () => {
   const spend = (name: string): Promise<unknown> => client.chat.completions.create({ model: name, messages });
 
-  it('of a model stops its calls with 429, which clients do not retry', async () => {
+  it('stops the calls of its model with 429, which clients do not retry', async () => {
     const name = await model({ monthly_budget_usd: COST });
     await spend(name);
     const refused = await app.api(account.key).post('/model/v1/chat/completions', { model: name, messages });
@@ -218,7 +218,7 @@ describe('a budget', () => {
     expect(provider.calls).toHaveLength(1);
   });
 
-  it('of a workspace stops the calls of all its models', async () => {
+  it('stops the calls of all models of its workspace', async () => {
     await admin.put(`/model/v1/budgets/${org.workspaceId}`, { monthly_budget_usd: COST });
     await spend(await model());
     await expect(spend(await model())).rejects.toMatchObject({ status: 429, code: 'insufficient_quota' });

@@ -306,7 +306,7 @@ describe('a failing provider', () => {
     [500, 503, 'service_unavailable', null],
     [413, 413, 'payload_too_large', null],
     [422, 400, 'invalid_request', null],
-  ])('that returns %i causes %i %s with X-Should-Retry %s', async (status, expected, code, shouldRetry) => {
+  ])('returns %i, which causes %i %s with X-Should-Retry %s', async (status, expected, code, shouldRetry) => {
     provider.answer = (_call, response) =>
       json(response, { error: { message: 'sk-of-the-provider is wrong' } }, status);
     const refused = await app.api(key).post('/model/v1/chat/completions', { model: await model(), messages });
@@ -315,7 +315,7 @@ describe('a failing provider', () => {
     expect(JSON.stringify(refused.body)).not.toContain('sk-of-the-provider');
   });
 
-  it('that is too slow causes 504, and its request is aborted', async () => {
+  it('causes 504 if it is too slow, and its request is aborted', async () => {
     provider.answer = () => undefined;
     const late = await app
       .api(key)
@@ -324,7 +324,7 @@ describe('a failing provider', () => {
     await until(() => provider.aborted === 1);
   });
 
-  it('at an address that is not public causes 403', async () => {
+  it('causes 403 if its address is not public', async () => {
     const name = await modelOf(admin, org.workspaceId, 'http://10.0.0.1/v1');
     const refused = await app.api(key).post('/model/v1/chat/completions', { model: name, messages });
     expect([refused.status, refused.body.code]).toEqual([403, 'forbidden']);
@@ -370,7 +370,7 @@ describe('a request', () => {
     ['a model that is not a string', '{"model":1}', 400],
     ['a stream that is not a boolean', '{"model":"x","stream":"yes"}', 400],
     ['an unknown model', '{"model":"unknown"}', 404],
-  ])('with %s gets an error that clients understand', async (_, body, status) => {
+  ])('gets an error that clients understand for %s', async (_, body, status) => {
     const refused = await app
       .api(key)
       .post('/model/v1/chat/completions', body, { 'content-type': 'application/json' });
@@ -378,7 +378,7 @@ describe('a request', () => {
     expect(refused.body.error).toMatchObject({ message: refused.body.detail, type: 'invalid_request_error' });
   });
 
-  it('without a credential gets 401 with an error that clients understand', async () => {
+  it('gets 401 with an error that clients understand for an invalid key', async () => {
     const anonymous = new OpenAI({ baseURL: `${app.url}/model/v1`, apiKey: 'rsk_wrong', maxRetries: 0 });
     await expect(anonymous.chat.completions.create({ model: 'x', messages })).rejects.toMatchObject({
       status: 401,
@@ -387,7 +387,7 @@ describe('a request', () => {
     });
   });
 
-  it('from a viewer gets 403, and a model of another organization 404', async () => {
+  it('gets 403 from a viewer, and 404 for a model of another organization', async () => {
     const name = await model();
     const viewer = await (
       await org.member('viewer')

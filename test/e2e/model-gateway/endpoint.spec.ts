@@ -53,7 +53,7 @@ const request = () => ({ model: name, max_tokens: 9, messages: [{ role: 'user', 
 const codeOf = ({ status, body }: Answer): unknown[] => [status, body?.code];
 
 describe('the paths that call models', () => {
-  it.each(PATHS)('%s supports only POST', async (path) => {
+  it.each(PATHS)('support only POST: %s', async (path) => {
     for (const method of ['get', 'put', 'patch', 'delete'] as const) {
       const refused = await caller[method](path);
       expect([...codeOf(refused), refused.headers.get('allow')]).toEqual([405, 'method_not_allowed', 'POST']);

@@ -122,7 +122,7 @@ describe('responses', () => {
     expect(provider.calls).toEqual([]);
   });
 
-  it('that break off end with an error', async () => {
+  it('end with an error if they break off', async () => {
     provider.answer = (_call, response) => {
       begin(response);
       send(response, { type: 'response.output_text.delta', delta: 'Hel' }, 'response.output_text.delta');

@@ -139,8 +139,8 @@ const expectUnavailable = ({ status, body }: Answer, detail: RegExp): void => {
   expect(body.detail).toMatch(detail);
 };
 
-describe('a response of a provider', () => {
-  it('that does not end is read up to 64 MiB', async () => {
+describe('a provider response', () => {
+  it('is read up to 64 MiB if it does not end', async () => {
     let sent = { bytes: 0 };
     provider.answer = (_call, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -154,7 +154,7 @@ describe('a response of a provider', () => {
   });
 
   it.each([false, true])(
-    'that is an error and does not end is read up to 64 KiB (stream: %s)',
+    'is read up to 64 KiB if it is an error that does not end (stream: %s)',
     async (stream) => {
       let sent = { bytes: 0 };
       provider.answer = (_call, response) => {
@@ -168,7 +168,7 @@ describe('a response of a provider', () => {
     },
   );
 
-  it('with 100,000 levels is passed on, and causes no internal error if it must be translated', async () => {
+  it('is passed on with 100,000 levels, and causes no internal error if it must be translated', async () => {
     const text = `{"choices":[{"message":{"content":"Hi","extra":${DEEP}}}]}`;
     provider.answer = (_call, response) => void response.end(text);
     const body = (name: string): string => JSON.stringify({ model: name, messages });
@@ -187,7 +187,7 @@ describe('a response of a provider', () => {
     expect(await usage()).toMatchObject({ call_count: 3 });
   });
 
-  it('with __proto__ members keeps them, and changes no prototype', async () => {
+  it('keeps its __proto__ members, and changes no prototype', async () => {
     const text =
       '{"__proto__":{"polluted":1},"choices":[{"__proto__":{"polluted":1},"message":{"content":"Hi"}}],"usage":{"__proto__":{"prompt_tokens":5}}}';
     provider.answer = (_call, response) => void response.end(text);
@@ -199,19 +199,19 @@ describe('a response of a provider', () => {
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
-  it('with headers over 16 KiB is rejected', async () => {
+  it('is rejected if its headers are over 16 KiB', async () => {
     provider.answer = (_call, response) => json(response, {}, 200, { 'x-long': 'x'.repeat(17 * 1024) });
     expectUnavailable(await ask(await model()), /returned too many bytes/);
   });
 
-  it('that redirects to a cloud metadata service is not followed', async () => {
+  it('is not followed if it redirects to a cloud metadata service', async () => {
     provider.answer = (_call, response) =>
       json(response, {}, 307, { location: 'http://169.254.169.254/latest/meta-data/' });
     expectUnavailable(await ask(await model()), /returned status 307/);
     expect(provider.calls).toHaveLength(1);
   });
 
-  it('in gzip, which was not requested, is not decoded', async () => {
+  it('is not decoded if it is in gzip, which was not requested', async () => {
     const body = gzipSync(Buffer.alloc(10 * MIB, ' '));
     provider.answer = (_call, response) =>
       void response
@@ -220,7 +220,7 @@ describe('a response of a provider', () => {
     expectUnavailable(await ask(await model()), /did not return a JSON object/);
   });
 
-  it('with a Retry-After of a year is passed on at once', async () => {
+  it('is passed on at once if its Retry-After is a year', async () => {
     provider.answer = (_call, response) => json(response, {}, 429, { 'retry-after': '31536000' });
     const startedAt = performance.now();
     const answer = await ask(await model({ retries: 3 }));
@@ -232,17 +232,20 @@ describe('a response of a provider', () => {
   it.each([
     ['of 60 KiB', 60 * 1024],
     ['of 1 MiB', MIB],
-  ])('with an error %s that repeats the API key is shortened, and the key is removed', async (_, size) => {
-    const reply = { error: { message: `${SECRET} is wrong ${'x'.repeat(size)}` } };
-    provider.answer = (_call, response) => json(response, reply, 500);
-    const answer = await ask(await model());
-    expectUnavailable(answer, /returned status 500/);
-    const text = JSON.stringify(answer.body);
-    expect(text).not.toContain(SECRET);
-    expect(text.length).toBeLessThan(5_000);
-  });
+  ])(
+    'is shortened if it is an error %s that repeats the API key, and the key is removed',
+    async (_, size) => {
+      const reply = { error: { message: `${SECRET} is wrong ${'x'.repeat(size)}` } };
+      provider.answer = (_call, response) => json(response, reply, 500);
+      const answer = await ask(await model());
+      expectUnavailable(answer, /returned status 500/);
+      const text = JSON.stringify(answer.body);
+      expect(text).not.toContain(SECRET);
+      expect(text.length).toBeLessThan(5_000);
+    },
+  );
 
-  it('with status 200 that is an HTML page causes 503, plain and streamed', async () => {
+  it('causes 503 if it is an HTML page with status 200, plain and streamed', async () => {
     provider.answer = (_call, response) =>
       void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>');
     const name = await model();
@@ -250,7 +253,7 @@ describe('a response of a provider', () => {
     expectUnavailable(await ask(name, { stream: true }), /did not return an event stream/);
   });
 
-  it('that ends after its headers causes 503', async () => {
+  it('causes 503 if it ends after its headers', async () => {
     provider.answer = (_call, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
       response.flushHeaders();
@@ -264,16 +267,19 @@ describe('a response of a provider', () => {
     ['huge', Number.MAX_SAFE_INTEGER],
     ['text', '12'],
     ['broken', 1.5],
-  ])('with usage that is %s gets an estimate, and later calls are still counted', async (_, tokens) => {
-    const name = await model();
-    provider.answer = chat('Hello', { prompt_tokens: tokens, completion_tokens: tokens });
-    for (let call = 0; call < 3; call++) expect((await ask(name)).status).toBe(200);
-    const { call_count, input_tokens, output_tokens } = await usage();
-    expect(call_count).toBe(3);
-    expect([input_tokens > 0, input_tokens < 1_000, output_tokens < 1_000]).toEqual([true, true, true]);
-  });
+  ])(
+    'is counted with an estimate if its usage is %s, and later calls are still counted',
+    async (_, tokens) => {
+      const name = await model();
+      provider.answer = chat('Hello', { prompt_tokens: tokens, completion_tokens: tokens });
+      for (let call = 0; call < 3; call++) expect((await ask(name)).status).toBe(200);
+      const { call_count, input_tokens, output_tokens } = await usage();
+      expect(call_count).toBe(3);
+      expect([input_tokens > 0, input_tokens < 1_000, output_tokens < 1_000]).toEqual([true, true, true]);
+    },
+  );
 
-  it('from a host that has moved to a private address is not requested', async () => {
+  it('is not requested from a host that has moved to a private address', async () => {
     const addresses = ['127.0.0.1', '10.0.0.1'];
     await withResolver(
       () => Promise.resolve([{ address: addresses.shift() ?? '10.0.0.1', family: 4 }]),
@@ -288,7 +294,7 @@ describe('a response of a provider', () => {
     );
   });
 
-  it('from a host whose name server hangs causes 504 after timeout_ms, plain and streamed', async () => {
+  it('causes 504 after timeout_ms if the name server of its host hangs, plain and streamed', async () => {
     let end: (error: Error) => void = () => undefined;
     const hanging = new Promise<never>((_resolve, reject) => (end = reject));
     hanging.catch(() => undefined);
@@ -304,7 +310,7 @@ describe('a response of a provider', () => {
     // well before the connect timeout
   }, 9_000);
 
-  it('that arrives byte by byte without an end causes 504 after timeout_ms', async () => {
+  it('causes 504 after timeout_ms if it arrives byte by byte without an end', async () => {
     provider.answer = (_call, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       const timer = setInterval(() => response.write(' '), 50);
@@ -316,7 +322,7 @@ describe('a response of a provider', () => {
 });
 
 describe('a stream', () => {
-  it('with an endless event is read up to 4 MiB', async () => {
+  it('is read up to 4 MiB if an event does not end', async () => {
     let sent = { bytes: 0 };
     provider.answer = (_call, response) => {
       begin(response);
@@ -328,7 +334,7 @@ describe('a stream', () => {
     expect(sent.bytes).toBeLessThan(16 * MIB);
   });
 
-  it('that the client does not read is not read from the provider', async () => {
+  it('is not read from the provider while the client does not read it', async () => {
     let sent = { bytes: 0 };
     provider.answer = (_call, response) => {
       begin(response);
@@ -353,7 +359,7 @@ describe('a stream', () => {
     await until(async () => (await usage()).call_count === 1);
   });
 
-  it('of millions of comments is read, and the process stays responsive', async () => {
+  it('is read even if it has millions of comments, and the process stays responsive', async () => {
     provider.answer = async (_call, response) => {
       begin(response);
       const comments = Buffer.from(':\n\n'.repeat(20_000));
@@ -367,7 +373,7 @@ describe('a stream', () => {
     expect([status, text.includes('at last'), text.length < 1_000]).toEqual([200, true, true]);
   });
 
-  it('of one comment with millions of lines is read up to 4 MiB', async () => {
+  it('is read up to 4 MiB if one comment has millions of lines', async () => {
     let sent = { bytes: 0 };
     provider.answer = (_call, response) => {
       begin(response);
@@ -377,7 +383,7 @@ describe('a stream', () => {
     expect(sent.bytes).toBeLessThan(16 * MIB);
   });
 
-  it('whose events are not JSON causes 503 at its start, and ends with an error later', async () => {
+  it('causes 503 if its first event is not JSON, and ends with an error if a later one is not', async () => {
     const name = await model();
     provider.answer = (_call, response) => {
       begin(response);
@@ -392,7 +398,7 @@ describe('a stream', () => {
     expect(await received(name)).toContain('not a JSON object');
   });
 
-  it('whose errors repeat the API key never reveals it, at its start or later', async () => {
+  it('never reveals the API key if its errors repeat it, at its start or later', async () => {
     const name = await model();
     const error = { type: `t-${SECRET}`, message: `${SECRET} is wrong ${'x'.repeat(60_000)}` };
     provider.answer = (_call, response) => {
@@ -418,7 +424,7 @@ describe('a stream', () => {
     }
   });
 
-  it('without an event for timeout_ms ends with an error', async () => {
+  it('ends with an error after timeout_ms without an event', async () => {
     provider.answer = (_call, response) => {
       begin(response);
       send(response, contentChunk('Hel'));
@@ -477,7 +483,7 @@ describe('a stream', () => {
 });
 
 describe('a request', () => {
-  it('over BODY_LIMIT_BYTES returns 413', async () => {
+  it('returns 413 over BODY_LIMIT_BYTES', async () => {
     const body = JSON.stringify({
       model: 'x',
       messages: [{ role: 'user', content: 'x'.repeat(BODY_LIMIT) }],
@@ -486,7 +492,7 @@ describe('a request', () => {
     expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([413, 'payload_too_large']);
   });
 
-  it('that is a gzip bomb returns 413', async () => {
+  it('returns 413 if it is a gzip bomb', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * MIB, ' '));
     const { status, text } = await sendRaw(COMPLETIONS, bomb, { 'content-encoding': 'gzip' });
     expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([
@@ -496,7 +502,7 @@ describe('a request', () => {
     expect(provider.calls).toEqual([]);
   });
 
-  it('with 10 MiB of messages is translated in threads, and the process stays responsive', async () => {
+  it('is translated in threads if it has 10 MiB of messages, and the process stays responsive', async () => {
     const name = await model({ kind: 'anthropic' });
     provider.answer = (_call, response) => json(response, message([{ type: 'text', text: 'Hi' }]));
     const many = Array.from({ length: 100_000 }, (_, at) => ({
@@ -513,7 +519,7 @@ describe('a request', () => {
     run.mockRestore();
   });
 
-  it('with 100,000 levels is passed on, and returns 400 if it must be translated', async () => {
+  it('is passed on with 100,000 levels, and returns 400 if it must be translated', async () => {
     const text = (name: string): string =>
       `{"model":"${name}","messages":[{"role":"tool","tool_call_id":"1","content":${DEEP}},{"role":"user","content":[null]}]}`;
     const own = await sendRaw(COMPLETIONS, text(await model({ capture_content: true })));
@@ -526,19 +532,19 @@ describe('a request', () => {
   it.each([
     ['a model name of 256 characters', { model: 'm'.repeat(256) }, '/model'],
     ['a stream that is a string', { model: 'm', stream: 'true' }, '/stream'],
-  ])('with %s returns 400', async (_, body, pointer) => {
+  ])('returns 400 for %s', async (_, body, pointer) => {
     const answer = await app.api(key).post(COMPLETIONS, { messages, ...body });
     expect([answer.status, pointersIn(answer)]).toEqual([400, [pointer]]);
   });
 
-  it('for embeddings with `stream` is not streamed', async () => {
+  it('is not streamed if it is for embeddings, even with `stream`', async () => {
     provider.answer = (_call, response) => json(response, { object: 'list', data: [] });
     const body = { model: await model(), input: 'x', stream: true };
     const answer = await app.api(key).post('/model/v1/embeddings', body);
     expect([answer.status, answer.body]).toEqual([200, { object: 'list', data: [] }]);
   });
 
-  it('with an unknown model name of 255 characters returns 404', async () => {
+  it('returns 404 for an unknown model name of 255 characters', async () => {
     expect((await app.api(key).post(COMPLETIONS, { messages, model: 'm'.repeat(255) })).status).toBe(404);
   });
 });

@@ -142,7 +142,7 @@ describe('models', () => {
     expect([back.status, pointersIn(back)]).toEqual([400, ['/targets/0/provider_id']]);
   });
 
-  it('with the strategy single have one target', async () => {
+  it('have one target with the strategy single, and cannot have an unknown strategy', async () => {
     const two = [target(), target({ upstream_model: 'other' })];
     const path = pathOf(await on.model({ targets: [target()] }));
     const refused = [

@@ -57,7 +57,7 @@ describe('model providers', () => {
     ['openai', 'https://llm.example.com', 'https://llm.example.com/v1'],
     ['openai', 'https://llm.example.com/', 'https://llm.example.com/v1'],
     ['openai', 'http://llm.example.com:8000/openai/', 'http://llm.example.com:8000/openai'],
-  ])('of kind %s store the base URL %j as %s', async (kind, sent, base_url) => {
+  ])('have kind %s and store the base URL %j as %s', async (kind, sent, base_url) => {
     const made = await on.provide({ kind, base_url: sent });
     expect(made).toMatchObject({ status: 201, body: { kind, base_url } });
     const patched = await on.admin.patch(pathOf(made), { base_url: sent ?? base_url });

@@ -69,7 +69,7 @@ describe('a call', () => {
   }
 
   it.each([-1_000_000_000, 1e300, 0.5])(
-    'whose max_tokens is %d leaves no reservation',
+    'leaves no reservation if its max_tokens is %d',
     async (max_tokens) => {
       const name = await model();
       expect((await ask(name, { max_tokens })).status).toBe(200);
@@ -91,7 +91,7 @@ describe('a call', () => {
     expect(await total()).toMatchObject({ call_count: 1, failed_count: stream ? 0 : 1 });
   });
 
-  it('without text in its content is recorded, with its span', async () => {
+  it('is recorded with its span even if its content has no text', async () => {
     const name = await model({ capture_content: true });
     const odd = [null, 7, { role: 'user', content: [null, 7] }, { role: 'user', content: {} }];
     expect((await ask(name, { messages: odd })).status).toBe(200);
@@ -127,7 +127,7 @@ describe('a call', () => {
   it.each([
     ['before the provider responds', () => undefined],
     ['after the headers of the provider', begin],
-  ] as const)('whose client disconnects %s is recorded', async (_, answer) => {
+  ] as const)('is recorded if its client disconnects %s', async (_, answer) => {
     const name = await model();
     provider.answer = (_call, response) => answer(response);
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -147,7 +147,7 @@ describe('a call', () => {
     await until(() => provider.aborted === 2);
   });
 
-  it('whose stream breaks off is recorded once', async () => {
+  it('is recorded once if its stream breaks off', async () => {
     const name = await model();
     provider.answer = (_call, response) => {
       begin(response);
@@ -161,7 +161,7 @@ describe('a call', () => {
     await until(async () => (await reservedOf(name)) === 0);
   });
 
-  it('whose client disconnects before Anthropic reports the output is charged for the received part', async () => {
+  it('is charged for the received part if its client disconnects before Anthropic reports the output', async () => {
     const name = await model({ kind: 'anthropic' });
     provider.answer = (_call, response) => {
       begin(response);
@@ -179,7 +179,7 @@ describe('a call', () => {
     expect(await total()).toMatchObject({ input_tokens: 7, output_tokens: 500 });
   });
 
-  it('with other headers of its format does not get the cached response', async () => {
+  it('does not get a response that was cached for other headers of its format', async () => {
     const name = await model({ cache_ttl_seconds: 60 });
     const by = app.api(key);
     const body = { model: name, messages };
@@ -191,7 +191,7 @@ describe('a call', () => {
     expect(again.headers.get('cache-status')).toMatch(/hit/);
   });
 
-  it('that is running when the process stops is recorded, even if its client disconnects then', async () => {
+  it('is recorded if it is running when the process stops, even if its client disconnects then', async () => {
     const name = await model({ ...BUDGET, monthly_budget_usd: null });
     provider.answer = (_call, response) => {
       begin(response);
@@ -208,7 +208,7 @@ describe('a call', () => {
     expect(body.items).toHaveLength(2);
   });
 
-  it('whose response cannot be read counts the tokens that the provider received', async () => {
+  it('counts the tokens that the provider received if its response cannot be read', async () => {
     const name = await model();
     const full = () => Promise.reject(problem.overloaded('The threads are busy.'));
     jest.spyOn(app.get(Shaper), 'answer').mockImplementationOnce(full);
@@ -218,7 +218,7 @@ describe('a call', () => {
     expect(await reservedOf(name)).toBe(0);
   });
 
-  it('whose cached response cannot be read leaves no reservation', async () => {
+  it('leaves no reservation if its cached response cannot be read', async () => {
     const name = await model({ cache_ttl_seconds: 60 });
     expect((await ask(name)).status).toBe(200);
     const full = () => Promise.reject(problem.overloaded('The threads are busy.'));
@@ -240,7 +240,7 @@ describe('a call', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  it('that fails is recorded with its error', async () => {
+  it('is recorded with its error if it fails', async () => {
     const name = await model();
     provider.answer = (_call, response) => json(response, { error: { message: 'no' } }, 400);
     expect((await ask(name)).status).toBe(400);

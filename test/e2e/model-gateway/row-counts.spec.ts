@@ -15,7 +15,7 @@ const EACH = 12;
 const COPY = `'copy_' || lpad(n::text, 26, '0')`;
 
 /** Queries read few more rows than they return, even right after tables were loaded and before they are analyzed. */
-describe('on freshly loaded tables', () => {
+describe('queries on freshly loaded tables', () => {
   let app: TestApp;
   let on: GatewayFixture;
   let reader: ApiClient;
@@ -106,7 +106,7 @@ describe('on freshly loaded tables', () => {
     ['model_providers', PROVIDERS],
     ['models', MODELS],
     ['gateway_keys', KEYS],
-  ])('the list of %s reads few more rows than it returns or counts', async (table, path) => {
+  ])('read few more rows than the list of %s returns or counts', async (table, path) => {
     const { workspaceId } = on.org;
     for (const query of [
       '',
@@ -125,7 +125,7 @@ describe('on freshly loaded tables', () => {
     }
   });
 
-  it('a call looks up its model by name and by id', async () => {
+  it('look up the model of a call by name and by id', async () => {
     const { model_id, name } = created(await on.model()).body as Record<string, string>;
     const directory = app.get(ModelDirectory);
     for (const one of [name!, model_id!]) {
@@ -142,7 +142,7 @@ describe('on freshly loaded tables', () => {
     }
   });
 
-  it('the usage reads only the days that it sums up', async () => {
+  it('read only the days that the usage sums up', async () => {
     for (const query of ['', 'group_by=day,model,provider&', `workspace_id=${on.org.workspaceId}&`]) {
       const works = await worksOf('model_usage', `/model/v1/usage?${query}limit=${LIMIT}`, LIMIT);
       expectLight(works, OWN * EACH);

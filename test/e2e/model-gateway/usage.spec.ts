@@ -150,7 +150,7 @@ describe('model usage', () => {
     ['since=2026-02-01T00:30:00%2B01:00&until=2026-02-01', 2],
     ['since=2026-02-01&until=2026-02-01', 0],
     ['', 0],
-  ])('in the range %j costs %d', async (query, cost) => {
+  ])('is limited to the range %j, which costs %d', async (query, cost) => {
     expect((await read(query)).body.total.cost_usd).toBe(cost);
   });
 
