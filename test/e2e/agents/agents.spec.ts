@@ -113,8 +113,8 @@ describe('agents', () => {
     expect([same.status, same.body.description]).toEqual([200, 'd']);
   });
 
-  describe('and their versions', () => {
-    it('are stored with each change', async () => {
+  describe('with versions', () => {
+    it('store a version with each change', async () => {
       const { body: agent } = await create({ instructions: 'one', metadata: { a: 1, b: 2 } });
       const path = `${AGENTS}/${agent.agent_id}`;
       await editor.patch(path, { instructions: 'two', metadata: { a: null } });
@@ -144,7 +144,7 @@ describe('agents', () => {
       }
     });
 
-    it('are created one at a time by concurrent writers, and a stale If-Match returns 412', async () => {
+    it('store one version at a time for concurrent writers, and return 412 for a stale If-Match', async () => {
       const { body: agent } = await create();
       const path = `${AGENTS}/${agent.agent_id}`;
       const answers = await Promise.all(
@@ -158,10 +158,10 @@ describe('agents', () => {
     });
   });
 
-  describe('with unknown references', () => {
+  describe('with references', () => {
     it.each([
-      ['a server', { tools: [{ server_id: 'mcps_none', tool_name: 'search' }] }, '/tools/0'],
-      ['a skill', { skills: [{ skill_id: 'skl_none' }] }, '/skills/0'],
+      ['an unknown server', { tools: [{ server_id: 'mcps_none', tool_name: 'search' }] }, '/tools/0'],
+      ['an unknown skill', { skills: [{ skill_id: 'skl_none' }] }, '/skills/0'],
     ])('return 400 for %s', async (_, members, pointer) => {
       const answer = await create(members);
       expect([answer.status, answer.body.errors?.[0]?.pointer]).toEqual([400, pointer]);

@@ -14,7 +14,7 @@ import {
 
 const LIMIT = 4096;
 
-describe('an upload is rejected', () => {
+describe('a rejected upload', () => {
   let app: TestApp;
   let callers: FileCallers;
 
@@ -42,12 +42,12 @@ describe('an upload is rejected', () => {
     ['metadata that is not an object', { metadata: '[1]' }, 'metadata'],
     ['a number that is not finite', { metadata: '{"a": 1e400}' }, 'metadata'],
     ['an empty workspace', { workspace_id: '' }, 'workspace_id'],
-  ])('with a query that has %s', async (_, query, parameter) => {
+  ])('returns 400 for a query that has %s', async (_, query, parameter) => {
     const answer = await callers.upload('x', query as Record<string, string>);
     expect(outcomeOf(answer)).toEqual([400, 'invalid_query', [parameter]]);
   });
 
-  it('without a workspace in the query, before its bytes are read', async () => {
+  it('returns 400 without a workspace in the query, before its bytes are read', async () => {
     const { received, socket } = await respondedBeforeTheBody(`${FILES}?name=x`);
     expect(received.toString()).toMatch(/^HTTP\/1.1 400 [^]*"parameter":"workspace_id"/);
     socket.destroy();
@@ -65,7 +65,7 @@ describe('an upload is rejected', () => {
     ],
     ['two names', [1, 2].map((n) => ({ name: 'name', content: `${n}` })), '/name'],
     ['two workspaces', [{ name: 'workspace_id', content: 'wsp_x' }], '/workspace_id'],
-  ])('with a form with %s, before or after the file', async (_, more, pointer) => {
+  ])('returns 400 for a form with %s, before or after the file', async (_, more, pointer) => {
     const [workspace, file] = callers.form('content') as [Part, Part];
     for (const parts of [
       [workspace, ...more, file],
@@ -75,7 +75,7 @@ describe('an upload is rejected', () => {
     }
   });
 
-  it('if the caller may not write in the workspace, before its bytes are stored', async () => {
+  it('returns 400 or 403 if the caller may not write in the workspace, before its bytes are stored', async () => {
     const write = jest.spyOn(app.get(ObjectStorage), 'write');
     const stranger = await newOrganization(app);
     const viewer = await callers.org.member('viewer');
@@ -91,17 +91,17 @@ describe('an upload is rejected', () => {
     write.mockRestore();
   });
 
-  it('with a filename that is not a valid name', async () => {
+  it('returns 400 for a filename that is not a valid name', async () => {
     const answer = await callers.uploadForm(callers.form('x', [], 'x'.repeat(256)));
     expect(outcomeOf(answer)).toEqual([400, 'invalid_request', ['/name']]);
   });
 
-  it('with both a form and a query', async () => {
+  it('returns 400 with both a form and a query', async () => {
     const answer = await callers.uploadForm(callers.form('x'), callers.pathOf());
     expect(outcomeOf(answer)).toEqual([400, 'invalid_query', ['workspace_id']]);
   });
 
-  it('if its form lacks the workspace or the file, or has a plain field as the file', async () => {
+  it('returns 400 if its form lacks the workspace or the file, or has a plain field as the file', async () => {
     const [workspace, file] = callers.form('x') as [Part, Part];
     expect(outcomeOf(await callers.uploadForm([file]))).toEqual([400, 'invalid_request', ['/workspace_id']]);
     expect(outcomeOf(await callers.uploadForm([workspace]))).toEqual([400, 'invalid_request', ['/file']]);
@@ -135,13 +135,13 @@ describe('an upload is rejected', () => {
       'multipart/form-data; boundary=other',
     ],
   ];
-  it.each(malformed)('with a malformed form: %s', async (_, bodyOf, type = FORM_TYPE) => {
+  it.each(malformed)('returns 400 for a malformed form: %s', async (_, bodyOf, type = FORM_TYPE) => {
     const body = bodyOf(callers.form('content') as [Part, Part]);
     const answer = await callers.editor.post(FILES, body, { 'content-type': type });
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
   });
 
-  it('with a Content-Encoding', async () => {
+  it('returns 415 with a Content-Encoding', async () => {
     const answer = await callers.upload(gzipSync('x'), {}, { 'content-encoding': 'gzip' });
     expect(answer).toMatchObject({ status: 415, body: { code: 'unsupported_content_encoding' } });
     expect(answer.headers.get('accept-encoding')).toBe('identity');
@@ -153,7 +153,7 @@ describe('an upload is rejected', () => {
     expect(ofForm.status).toBe(415);
   });
 
-  it('over the limit, with and without a Content-Length', async () => {
+  it('returns 413 over the limit, with and without a Content-Length', async () => {
     const large = Buffer.alloc(LIMIT + 1, 'x');
     const chunked = { 'transfer-encoding': 'chunked' };
     const answers = [
@@ -175,7 +175,7 @@ describe('an upload is rejected', () => {
     );
   });
 
-  it('as a version of an unknown file, before its bytes are read', async () => {
+  it('returns 404 as a version of an unknown file, before its bytes are read', async () => {
     const theirs = await FileCallers.of(app);
     const { path } = await theirs.created('theirs');
     for (const of of [path, `${FILES}/file_unknown`]) {
@@ -197,12 +197,12 @@ describe('an upload is rejected', () => {
   }
 });
 
-describe('an upload is accepted', () => {
+describe('a large upload', () => {
   let app: TestApp;
   beforeAll(async () => (app = await createTestApp({ env: { FILE_LIMIT_BYTES: String(LIMIT) } })));
   afterAll(() => app.close());
 
-  it('up to the limit, with and without a Content-Length', async () => {
+  it('is accepted up to the limit, with and without a Content-Length', async () => {
     const callers = await FileCallers.of(app);
     const largest = Buffer.alloc(LIMIT, 'x');
     const chunked = { 'transfer-encoding': 'chunked' };

@@ -201,11 +201,11 @@ describe('call_mcp_tool', () => {
     await until(() => remote.aborted > 0);
   });
 
-  describe('a large result', () => {
+  describe('with a large result', () => {
     const large = async (text: string, count: number): Promise<any> =>
       (await call('repeat', { text, count })).structuredContent;
 
-    it('is returned in parts', async () => {
+    it('returns it in parts', async () => {
       const result = await large('häé€😀', 50_000);
       expect(result).toMatchObject({ content: [], structured_content: null, is_error: false });
       expect(result.result_id).toMatch(/^mcpr_/);
@@ -223,7 +223,7 @@ describe('call_mcp_tool', () => {
       expect([text === 'häé€😀'.repeat(50_000), parts]).toEqual([true, Math.ceil(result.size_bytes / PAGE)]);
     });
 
-    it('can be read through another API process', async () => {
+    it('lets the caller read it through another API process', async () => {
       const { result_id } = await large('x', 100_000);
       const second = await app.another();
       const token = await org.tokenOf('usr_reader', { roles: ['runtime'] });
@@ -242,7 +242,7 @@ describe('call_mcp_tool', () => {
       await second.close();
     });
 
-    it('cannot be read in another workspace', async () => {
+    it('does not let the caller read it in another workspace', async () => {
       const { result_id } = await large('x', 100_000);
       const otherWorkspace = await org.newWorkspace();
       expect((await on.problem('read_result', { result_id, workspace_id: otherWorkspace })).code).toBe(
@@ -251,7 +251,7 @@ describe('call_mcp_tool', () => {
       expect((await on.result('read_result', { result_id })).size_bytes).toBe(100_000);
     });
 
-    it('cannot be read by a principal of another type with the same id', async () => {
+    it('does not let a principal of another type with the same id read it', async () => {
       const { result_id } = await large('x', 100_000);
       const [row] = await app.database.query<{ principal_id: string; principal_type: string }>(
         `SELECT principal_id, principal_type FROM mcp_stored_results WHERE result_id = '${result_id}'`,
@@ -263,7 +263,7 @@ describe('call_mcp_tool', () => {
       expect((await on.problem('read_result', { result_id })).code).toBe('not_found');
     });
 
-    it('can be read for an hour, and is then deleted', async () => {
+    it('keeps it for an hour, and then deletes it', async () => {
       const { result_id } = await large('x', 100_000);
       const age = (minutes: number) =>
         app.database.query(

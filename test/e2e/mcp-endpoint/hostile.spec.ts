@@ -49,7 +49,7 @@ describe('hostile requests to the MCP endpoint', () => {
       ['with unknown values', 'search_registry', { query: 'x', types: ['secret'] }, 'types/0'],
       ['that are very long', 'search_registry', { query: 'x'.repeat(100_000) }, 'query'],
       [
-        'that are many',
+        'with too many values',
         'start_scoring_run',
         { scorer_id: 'x', trace_ids: Array(101).fill('x') },
         'trace_ids',
@@ -60,14 +60,14 @@ describe('hostile requests to the MCP endpoint', () => {
       expect(text.length).toBeLessThan(2_000);
     });
 
-    it('named __proto__ do not change any prototype', async () => {
+    it('change no prototype if one is named __proto__', async () => {
       const text = callText('{"workspace_id":"x","__proto__":{"limit":1},"constructor":{"x":1}}');
       const { status, body } = await api.post('/mcp', text);
       expect([status, body.result.isError]).toEqual([200, true]);
       expect(({} as { limit?: number }).limit).toBeUndefined();
     });
 
-    it.each(['\u0000', 'a\u0000b'])('with a NUL character are rejected', async (query) => {
+    it.each(['\u0000', 'a\u0000b'])('are rejected if they contain a NUL character', async (query) => {
       const { status, body } = await api.post(
         '/mcp',
         message('tools/call', { name: 'list_agents', arguments: { q: query } }),
@@ -75,7 +75,7 @@ describe('hostile requests to the MCP endpoint', () => {
       expect([status, body.error.code]).toEqual([400, -32700]);
     });
 
-    it('with a lone surrogate are rejected', async () => {
+    it('are rejected if they contain a lone surrogate', async () => {
       const { status, body } = await api.post('/mcp', callText('{"q":"\\ud800"}'));
       expect([status, body.error.code]).toEqual([400, -32700]);
     });
@@ -83,12 +83,12 @@ describe('hostile requests to the MCP endpoint', () => {
     it.each([
       ['an unknown cursor', { cursor: 'x' }],
       ['the cursor of another list', { cursor: Buffer.from('["x"]').toString('base64url') }],
-    ])('with %s are rejected', async (_, args) => {
+    ])('are rejected if they contain %s', async (_, args) => {
       expect((await on.problem('list_agents', args)).status).toBe(400);
     });
 
     it.each(["'; DROP TABLE agents; --", '../../etc/passwd', '%00', '\\', '*', 'agt_' + 'z'.repeat(200)])(
-      'with the unknown id %s return not_found',
+      'return not_found for the unknown id %s',
       async (id) => expect((await on.problem('get_agent', { agent_id: id })).code).toBe('not_found'),
     );
   });
@@ -125,7 +125,7 @@ describe('hostile requests to the MCP endpoint', () => {
       ]);
     });
 
-    it('larger than 1 MiB return 413, even if they are compressed', async () => {
+    it('return 413 if they are larger than 1 MiB, even if they are compressed', async () => {
       const text = callText(`{"q":"${'x'.repeat(1024 * 1024)}"}`);
       const plain = await api.post('/mcp', text);
       expect([plain.status, plain.body.code]).toEqual([413, 'payload_too_large']);
@@ -133,7 +133,7 @@ describe('hostile requests to the MCP endpoint', () => {
       expect([packed.status, packed.body.code]).toEqual([413, 'compressed_payload_too_large']);
     });
 
-    it('of another media type return 415', async () => {
+    it('return 415 if they are of another media type', async () => {
       const answer = await api.post('/mcp', '{}', { 'content-type': 'text/plain' });
       expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
     });
@@ -148,13 +148,13 @@ describe('hostile requests to the MCP endpoint', () => {
       ],
       ['tools/call', { name: 'list_agents', arguments: [] }, 'arguments: expected record, received array'],
       ['initialize', {}, 'protocolVersion: expected string, received undefined'],
-    ])('with invalid parameters of %s return a sentence that names them', async (method, params, fault) => {
+    ])('return a sentence that names the invalid parameters of %s', async (method, params, fault) => {
       const { body } = await api.post('/mcp', message(method, params));
       expect(body.error.code).toBe(-32602);
       expect(body.error.message).toContain(`Invalid params for ${method}: ${fault}`);
     });
 
-    it('without a tool, with an unknown tool, or with arguments that are not an object return -32602', async () => {
+    it('return -32602 without a tool, with an unknown tool, and with arguments that are not an object', async () => {
       for (const params of [
         undefined,
         {},
@@ -174,30 +174,30 @@ describe('hostile requests to the MCP endpoint', () => {
     it.each([
       ['control characters', 'drop\u0001\u001b[2J\u007f\u0085', 'drop[2J'],
       ['a surrogate pair at the limit', `${'x'.repeat(127)}😀`, 'x'.repeat(127)],
-    ])('that call an unknown tool return its name without %s', async (_, name, storable) => {
+    ])('return the name of an unknown tool without %s', async (_, name, storable) => {
       const { body } = await api.post('/mcp', message('tools/call', { name }));
       expect(body.error).toMatchObject({ code: -32602 });
       expect(body.error.message).toContain(`Unknown tool: ${storable}. `);
     });
 
-    it('that call a tool whose name has a NUL return 400', async () => {
+    it('return 400 for a tool whose name has a NUL', async () => {
       const { status, body } = await api.post('/mcp', message('tools/call', { name: 'drop\u0000' }));
       expect([status, body.error.code]).toEqual([400, -32700]);
     });
 
-    it('with an unknown method return -32601', async () => {
+    it('return -32601 for an unknown method', async () => {
       const { body } = await api.post('/mcp', message('tables/drop'));
       expect(body.error.code).toBe(-32601);
     });
 
-    it('with GET and DELETE return 405, because the server is stateless', async () => {
+    it('return 405 for GET and DELETE, because the server is stateless', async () => {
       for (const method of ['GET', 'DELETE']) {
         const answer = await api.request(method, '/mcp', { headers: { accept: 'text/event-stream' } });
         expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
       }
     });
 
-    it('of an unknown revision return the supported revisions', async () => {
+    it('return the supported revisions for an unknown revision', async () => {
       const answer = await api.post('/mcp', message('tools/list'), { 'mcp-protocol-version': '1999-01-01' });
       expect(answer.status).toBe(400);
       expect(answer.body.error.message).toContain(
@@ -205,26 +205,26 @@ describe('hostile requests to the MCP endpoint', () => {
       );
     });
 
-    it('with more than 10,000 values are rejected, because their validation would delay others', async () => {
+    it('are rejected if they have more than 10,000 values, because their validation would delay others', async () => {
       const _meta = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`m${i}`, 1]));
       const answer = await api.post('/mcp', message('tools/list', { _meta }));
       expect([answer.status, answer.body.error.code]).toEqual([400, -32600]);
       expect(answer.body.error.message).toContain('at most 10000 values');
     });
 
-    it('in a batch with the same id twice are rejected, because one would get no response', async () => {
+    it('are rejected in a batch with the same id twice, because one would get no response', async () => {
       const answer = await api.post('/mcp', [message('ping', undefined, 1), message('ping', undefined, 1)]);
       expect([answer.status, answer.body.error.code]).toEqual([400, -32600]);
     });
 
-    it('in a batch of a revision without batches are rejected', async () => {
+    it('are rejected in a batch of a revision without batches', async () => {
       for (const revision of ['2025-06-18', '2025-11-25']) {
         const answer = await api.post('/mcp', [message('ping')], { 'mcp-protocol-version': revision });
         expect([answer.status, answer.body.error.code]).toEqual([400, -32600]);
       }
     });
 
-    it('with a long URI return an error that does not repeat it', async () => {
+    it('return an error that does not repeat a long URI', async () => {
       const answer = await api.post(
         '/mcp',
         message('resources/read', { uri: `skill://${'x'.repeat(900_000)}` }),
@@ -233,7 +233,7 @@ describe('hostile requests to the MCP endpoint', () => {
       expect(JSON.stringify(answer.body).length).toBeLessThan(10_000);
     });
 
-    it('with many long arguments return an error that does not repeat them', async () => {
+    it('return an error that does not repeat many long arguments', async () => {
       const args = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`${i}${'x'.repeat(20_000)}`, 1]));
       const params = { name: 'list_agents', arguments: { ...args, workspace_id: has.org.workspaceId } };
       const answer = await api.post('/mcp', message('tools/call', params));
@@ -241,7 +241,7 @@ describe('hostile requests to the MCP endpoint', () => {
       expect(JSON.stringify(answer.body).length).toBeLessThan(40_000);
     });
 
-    it('in a batch each count towards the rate limit', async () => {
+    it('count separately towards the rate limit in a batch', async () => {
       const limited = await app.another({ RATE_LIMIT_PROXY: '5' });
       try {
         const member = limited.api(await has.org.token('viewer'));
@@ -254,7 +254,7 @@ describe('hostile requests to the MCP endpoint', () => {
       }
     });
 
-    it('in a batch of more than 20 are rejected', async () => {
+    it('are rejected in a batch of more than 20', async () => {
       const batch = (count: number) =>
         Array.from({ length: count }, (_, id) => message('ping', undefined, id));
       expect((await api.post('/mcp', batch(20))).body).toHaveLength(20);
@@ -262,7 +262,7 @@ describe('hostile requests to the MCP endpoint', () => {
       expect([answer.status, answer.body.error.code]).toEqual([400, -32600]);
     });
 
-    it('that cancel an earlier message of the same batch have no effect', async () => {
+    it('have no effect if they cancel an earlier message of the same batch', async () => {
       const args = { name: 'list_agents', arguments: { workspace_id: has.org.workspaceId } };
       const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
       const answer = await api.post('/mcp', [message('tools/call', args, 7), cancel]);

@@ -65,7 +65,9 @@ describe('the Origin of requests to the MCP endpoint', () => {
       ['http://registry.example.com', 403],
       ['https://app.example.com:8443', 403],
       ['http://localhost:3000', 403],
-    ])('%s returns %i', async (origin, status) => expect(await pingOf(app, { origin })).toBe(status));
+    ])('is checked: %s returns %i', async (origin, status) =>
+      expect(await pingOf(app, { origin })).toBe(status),
+    );
 
     it('lets browsers send the headers of the protocol', async () => {
       const requested = 'authorization,content-type,mcp-protocol-version,mcp-session-id,mcp-method,mcp-name';

@@ -62,7 +62,7 @@ describe('the prompts of the MCP endpoint', () => {
     await expect(client.getPrompt({ name, arguments: args as any })).rejects.toMatchObject({ code: -32602 });
   });
 
-  describe('out of reach', () => {
+  describe('that are out of reach', () => {
     /** Requests and completes prompts for the resources of the workspace. Returns the outcomes. */
     const outcomesOf = async (token: string, headers: Record<string, string>): Promise<unknown[]> => {
       const caller = await connect(app.url, token, 'auto', headers);
@@ -90,12 +90,12 @@ describe('the prompts of the MCP endpoint', () => {
     const NOTHING = [-32602, -32602, [], -32602, -32602, []];
     const ALL = ['returned', 'returned', ['pdf-forms'], 'returned', 'returned', ['clerk']];
 
-    it('in another organization are neither returned nor completed', async () => {
+    it('are neither returned nor completed for another organization', async () => {
       const stranger = await newOrganization(app);
       expect(await outcomesOf(await stranger.token('owner'), {})).toEqual(NOTHING);
     });
 
-    it('in a workspace other than those of the header or the caller are neither returned nor completed', async () => {
+    it('are neither returned nor completed outside the workspaces of the header and of the caller', async () => {
       const otherWorkspace = await has.org.newWorkspace();
       const owner = await has.org.token('owner');
       expect(await outcomesOf(owner, { 'x-service-workspace-id': has.org.workspaceId })).toEqual(ALL);

@@ -44,7 +44,7 @@ describe('a client of the MCP endpoint', () => {
   const send = (body: unknown, headers: Record<string, string> = {}, method = 'POST'): Promise<Answer> =>
     app.api(token).request(method, '/mcp', { body, headers: { accept: ACCEPT, ...headers } });
 
-  describe.each(EARLIER)('of %s', (revision) => {
+  describe.each(EARLIER)('with revision %s', (revision) => {
     const headers: Record<string, string> =
       revision < '2025-06-18' ? {} : { 'mcp-protocol-version': revision };
 
@@ -84,7 +84,7 @@ describe('a client of the MCP endpoint', () => {
     });
   });
 
-  describe('of 2025-03-26, which has batches', () => {
+  describe('with revision 2025-03-26, which has batches,', () => {
     const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' });
     const noted = { jsonrpc: '2.0', method: 'notifications/initialized' };
 
@@ -112,7 +112,7 @@ describe('a client of the MCP endpoint', () => {
     });
   });
 
-  describe('of 2026-07-28', () => {
+  describe('with revision 2026-07-28', () => {
     const headersFor = (method: string, name?: string): Record<string, string> => ({
       'mcp-protocol-version': CURRENT,
       'mcp-method': method,

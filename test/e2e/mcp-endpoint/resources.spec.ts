@@ -50,7 +50,7 @@ describe('the resources of the MCP endpoint', () => {
     await modeClient.close();
   });
 
-  it.each(CLIENT_MODES)('that do not exist return an error with their URI (client %s)', async (mode) => {
+  it.each(CLIENT_MODES)('return an error with their URI if they do not exist (client %s)', async (mode) => {
     const modeClient = await connect(app.url, await has.org.token('viewer'), mode);
     for (const uri of [
       `${skill}/missing.md`,
@@ -118,7 +118,7 @@ describe('the resources of the MCP endpoint', () => {
     await expect(client.listResources({ cursor })).rejects.toMatchObject({ code: -32602 });
   });
 
-  it('that are archived are neither listed nor read', async () => {
+  it('are neither listed nor read if they are archived', async () => {
     const org = await newOrganization(app);
     const admin = await org.as('admin');
     const body = { workspace_id: org.workspaceId, name: 'gone', description: 'x', instructions: 'x' };
@@ -137,7 +137,7 @@ describe('the resources of the MCP endpoint', () => {
     await reader.close();
   });
 
-  it('of another organization are neither listed nor read, even with its cursor', async () => {
+  it('are neither listed nor read for another organization, even if it uses one of their cursors', async () => {
     const org = await newOrganization(app);
     const stranger = await connect(app.url, await org.token('owner'));
     const paging = await connect(app.url, await has.org.token('viewer'), 'v1');
@@ -151,7 +151,7 @@ describe('the resources of the MCP endpoint', () => {
     await Promise.all([stranger.close(), paging.close()]);
   });
 
-  it('of a workspace that is out of reach, or not the one of the header, are not read', async () => {
+  it('are not read if their workspace is out of reach, or not the one in the header', async () => {
     const otherWorkspace = await has.org.newWorkspace();
     const owner = (headers: Record<string, string>) =>
       has.org.token('owner').then((token) => connect(app.url, token, 'auto', headers));
@@ -170,7 +170,7 @@ describe('the resources of the MCP endpoint', () => {
     for (const one of [within, home, colleague]) await one.close();
   });
 
-  it('of more than 1 MiB are rejected with another way to read them', async () => {
+  it('return an error with another way to read them if they have more than 1 MiB', async () => {
     const editor = await has.org.as('editor');
     const path = `/file/v1/files?workspace_id=${has.org.workspaceId}&name=large.txt`;
     const { body } = await editor.post(path, 'x'.repeat(1024 * 1024 + 1), { 'content-type': 'text/plain' });
@@ -180,7 +180,7 @@ describe('the resources of the MCP endpoint', () => {
     });
   });
 
-  describe('and the extension for skills', () => {
+  describe('with the extension for skills', () => {
     const request = (method: string, params: object): Promise<any> => requestIn(has.org, method, params);
     const requestIn = async (org: TestOrganization, method: string, params: object): Promise<any> => {
       const member = app.api(await org.token('viewer'));
@@ -198,7 +198,7 @@ describe('the resources of the MCP endpoint', () => {
       })),
     });
 
-    it('are declared', () => {
+    it('declare the extension', () => {
       expect(client.getServerCapabilities()).toMatchObject({
         extensions: { 'io.modelcontextprotocol/skills': { directoryRead: true } },
       });

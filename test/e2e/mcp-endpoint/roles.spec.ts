@@ -61,7 +61,7 @@ describe('the roles of each tool', () => {
     read_result: CALLERS,
   };
 
-  it.each(ROLES)('are those of the corresponding operation: %s', async (role) => {
+  it.each(ROLES)('match the roles of the corresponding operation: %s', async (role) => {
     const on = await ToolsFixture.create(app, has.org, role);
     const api = await has.org.as(role);
     const listed: string[] = (await on.client.listTools()).tools.map(({ name }: any) => name);
@@ -114,7 +114,7 @@ describe('the roles of each tool', () => {
     await on.client.close();
   });
 
-  it('in one workspace do not count in another', async () => {
+  it('do not count outside their workspace', async () => {
     const otherWorkspace = await has.org.newWorkspace();
     const token = await has.org.tokenOf('usr_mixed');
     await app.api(token).get('/registry/v1/me');

@@ -176,9 +176,9 @@ describe('the tools of the MCP endpoint', () => {
     expect(await on.result('get_mcp_tool', named)).toEqual(whole);
   });
 
-  describe('return a hint for', () => {
+  describe('with a wrong argument', () => {
     it.each<[string, string, () => Record<string, string>, RegExp]>([
-      ['a name for an id', 'get_agent', () => ({ agent_id: 'clerk' }), /agent_id must be an id/],
+      ['a name instead of an id', 'get_agent', () => ({ agent_id: 'clerk' }), /agent_id must be an id/],
       [
         'the name of a dataset',
         'list_experiments',
@@ -198,7 +198,7 @@ describe('the tools of the MCP endpoint', () => {
         /server has not listed its tools yet\. Refresh the server\.$/,
       ],
       ['an unknown workspace', 'mcp__initialise', () => ({ workspace_id: 'wsp_x' }), /Omit workspace_id/],
-    ])('%s', async (_, tool, args, text) => {
+    ])('return a hint for %s', async (_, tool, args, text) => {
       const problem = await on.problem(tool, args());
       expect(problem.code).toBe('not_found');
       expect(problem.text).toMatch(text);

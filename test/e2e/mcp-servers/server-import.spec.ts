@@ -303,7 +303,7 @@ describe('a server.json of the public MCP registry', () => {
       ['https://example.com/{dir}/mcp', { dir: '%2e%2e' }, 'https://example.com/%252e%252e/mcp'],
       ['https://example.com/{dir}/mcp', { dir: '\ud800' }, '/variables/dir'],
       ['ftp://{host}/mcp', { host: 'example.com' }, '/server/remotes/0/url'],
-    ])('in any part of the URL: %s with %j', async (url, variables, expected) => {
+    ])('accepts or rejects values in any part of the URL: %s with %j', async (url, variables, expected) => {
       const answer = await imported(templated({}, url), { variables });
       expect(answer.status === 201 ? answer.body.url : pointersIn(answer).join()).toBe(expected);
     });

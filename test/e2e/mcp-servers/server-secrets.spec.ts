@@ -179,7 +179,7 @@ describe('the secret of an MCP server', () => {
     expect([moved.status, await storedSecret(path)]).toEqual([200, 'of-the-new-one']);
   });
 
-  it('in the query of a URL appears in no search and no log', async () => {
+  it('appears in no search and no log if it is in the query of a URL', async () => {
     const url = 'https://mcp.example.com/keyed?api_key=';
     const { body } = await register(null, { url: `${url}k9-first` });
     const path = `${SERVERS}/${body.server_id}`;

@@ -188,8 +188,8 @@ describe('calling a tool of a server', () => {
   });
 });
 
-describe('hanging operations of one organization leave slots to others', () => {
-  it('when they list tools', async () => {
+describe('an organization with hanging operations', () => {
+  it('leaves slots to others when it lists tools', async () => {
     const app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '60000' } });
     const [hanging, quick] = [await FakeMcpServer.start(), await FakeMcpServer.start()];
     hanging.offerPages(() => new Promise<never>(() => undefined));
@@ -214,7 +214,7 @@ describe('hanging operations of one organization leave slots to others', () => {
     }
   });
 
-  it('when they call tools', async () => {
+  it('leaves slots to others when it calls tools', async () => {
     const app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '60000' } });
     const remote = await FakeMcpServer.start();
     remote.offer([fakeTool('hanging'), fakeTool('quick')]);

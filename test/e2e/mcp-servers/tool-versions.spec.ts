@@ -128,7 +128,7 @@ describe('the versions of a tool', () => {
     }
   });
 
-  describe('compared', () => {
+  describe('in a comparison', () => {
     it('show the changes in texts and schemas', async () => {
       const tool = await toolWith(
         {},

@@ -142,7 +142,7 @@ describe('a SKILL.md', () => {
     expect(size_bytes).toBe(Buffer.byteLength(expected));
   });
 
-  it('with nearly the maximum number of names can be read and edited', async () => {
+  it('can be read and edited with nearly the maximum number of names', async () => {
     const { status, headers } = await upload(named('many-names', `x: {${keys(2_900)}}\n`));
     expect(status).toBe(201);
     const edited = await callers.editor.patch(headers.get('location')!, { license: 'MIT' });
@@ -157,7 +157,7 @@ describe('a SKILL.md', () => {
     expect([edited.status, edited.body.metadata]).toEqual([200, { version: 2, true: 'z' }]);
   });
 
-  it('stored under earlier rules returns 400 if it cannot be edited', async () => {
+  it('returns 400 if it was stored under earlier rules and cannot be edited', async () => {
     const { body, headers } = await upload(named('of-old', 'x: &n y\nz: of-old\n'));
     await app.database.query(
       `UPDATE skill_blobs SET data = convert_to(replace(convert_from(data, 'UTF8'), 'z:', '*n :'), 'UTF8')
@@ -172,7 +172,7 @@ describe('a SKILL.md', () => {
     expect((await callers.editor.get(headers.get('location')!)).body).toEqual(body);
   });
 
-  it('with anchors is not corrupted by edits', async () => {
+  it('is not corrupted by edits if it has anchors', async () => {
     const { headers } = await upload(named('anchored', 'license: &l MIT\nother: *l\n'));
     const edited = await callers.editor.patch(headers.get('location')!, { license: null });
     expect([edited.status, edited.body.code]).toEqual([400, 'invalid_request']);
