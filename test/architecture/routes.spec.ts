@@ -104,20 +104,20 @@ describe('every route', () => {
     ]);
   });
 
-  it('of evaluation and telemetry requires a workspace and a role', () => {
+  it('requires a workspace and a role in evaluation and telemetry', () => {
     const scoped = routes.filter((route) => /^\w+ \/(eval|telemetry)\//.test(route.label));
     expect(scoped.length).toBeGreaterThan(20);
     expect(scoped.filter((route) => !route.inWorkspace).map((route) => route.label)).toEqual([]);
     expect(scoped.filter((route) => route.rule?.kind !== 'roles').map((route) => route.label)).toEqual([]);
   });
 
-  it('of evaluation that archives or scores requires the role evaluator', () => {
+  it('requires the role evaluator to archive, score or cancel in evaluation', () => {
     const guarded = routes.filter((route) => /^POST \/eval\/.*\/(archive|score|cancel)$/.test(route.label));
     expect(guarded.length).toBeGreaterThanOrEqual(3);
     for (const { rule } of guarded) expect(rule).toEqual({ kind: 'roles', anyOf: ['evaluator'] });
   });
 
-  it('that changes a resource of some workspace returns its workspace_id, which replays check', () => {
+  it('returns the workspace_id that replays check if it changes a resource of some workspace', () => {
     const { paths, components } = committedDocument<Document>();
     const changes = routes.filter(
       ({ label, rule, isRepeatable }) =>
@@ -140,7 +140,7 @@ describe('every route', () => {
     ]);
   });
 
-  it('is a route of a controller, or at one of the few mounts', () => {
+  it('belongs to a controller or to one of the few mounts', () => {
     const adapter = app.app.getHttpAdapter() as unknown as ServiceAdapter;
     expect(adapter.mounts).toEqual(Object.keys(MOUNTS));
     // a mount serves all requests below its path, so a route there would never be reached
@@ -151,7 +151,7 @@ describe('every route', () => {
     expect([...mounted].sort()).toEqual(expected.sort());
   });
 
-  it('that only selects limits its body', () => {
+  it('limits its body if it is a POST that only selects', () => {
     const selections = routes.filter(({ label, rule }) => label.startsWith('POST ') && isRead(rule));
     expect(Object.fromEntries(selections.map(({ label, limit }) => [label, limit]))).toEqual({
       // its tools check the roles of the corresponding operations

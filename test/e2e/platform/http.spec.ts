@@ -336,7 +336,7 @@ describe('every request', () => {
     expect((await editor.get('/eval/v1/datasets?q=large&limit=2', conditional)).status).toBe(304);
   });
 
-  describe('for its workspace', () => {
+  describe('in a workspace', () => {
     it('requires the header', async () => {
       const organization = await newOrganization(app);
       const { status, body } = await (await organization.member('viewer')).get('/eval/v1/datasets');

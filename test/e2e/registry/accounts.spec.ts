@@ -10,7 +10,7 @@ import {
 const USERS = '/registry/v1/users';
 const ORGS = '/registry/v1/orgs';
 
-describe('organizations and people', () => {
+describe('in the registry,', () => {
   let app: TestApp;
   let org: TestOrganization;
   let owner: ApiClient;

@@ -75,7 +75,7 @@ describe('concurrent reconciles of an app', () => {
     expect(await on.serversOf(slug)).toMatchObject([{ description: 'first', sync_state: 'pending' }]);
   });
 
-  it('that fail do not mark an app that was changed meanwhile', async () => {
+  it('do not mark an app as failed that was changed meanwhile', async () => {
     const slug = await on.reconciled(server('r'), server('s'));
     await on.editor.post(SERVERS, {
       workspace_id: on.org.workspaceId,
@@ -93,7 +93,7 @@ describe('concurrent reconciles of an app', () => {
     expect(await on.read(slug)).toMatchObject({ sync_state: 'pending', sync_error: null });
   });
 
-  it('that fail do not mark an app that was reconciled meanwhile', async () => {
+  it('do not mark an app as failed that was reconciled meanwhile', async () => {
     const slug = await on.reconciled(server('t'), server('u'));
     const own = { workspace_id: on.org.workspaceId, name: 'mine', url: 'https://x.example/' };
     await on.editor.post(SERVERS, own);

@@ -92,7 +92,7 @@ describe('a reconcile that fails', () => {
     expect((await on.read(slug)).sync_state).toBe('failed');
   });
 
-  it('because of an internal error changes nothing, and reveals nothing', async () => {
+  it('changes nothing and reveals nothing after an internal error', async () => {
     const slug = await on.reconciled(server('a'));
     await on.patch(slug, { resources: [server('b'), server('breaks')] });
     const before = await on.everything();

@@ -269,7 +269,7 @@ describe('apps', () => {
     expect((await on.editor.get(`${APPS}?slug=x`)).status).toBe(400);
   });
 
-  it('with many resources are listed in pages of a few MiB', async () => {
+  it('are listed in pages of a few MiB if they have many resources', async () => {
     const workspace_id = await on.org.newWorkspace();
     const description = 'x'.repeat(9_900);
     const resources = Array.from({ length: 350 }, (_, i) => server(`s${i}`, { description }));
@@ -302,7 +302,7 @@ describe('apps', () => {
     }
   });
 
-  it('require a reachable (400), live (409) workspace', async () => {
+  it('require a workspace that is reachable (400) and live (409)', async () => {
     const archived = await on.org.newWorkspace();
     await on.admin.post(`/registry/v1/workspaces/${archived}/archive`);
     const stranger = await newOrganization(app);

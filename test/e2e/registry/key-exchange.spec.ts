@@ -199,11 +199,11 @@ describe('the exchange of a key for a token', () => {
     expect(answer.body).toMatchObject({ code: 'invalid_api_key' });
   });
 
-  describe('its tokens', () => {
+  describe('with revocation', () => {
     const exchange = async (key: string): Promise<string> =>
       (await app.api().post<TokenBody>(TOKENS, { api_key: key })).body.access_token;
 
-    it('are invalid once their key is revoked', async () => {
+    it('invalidates tokens once their key is revoked', async () => {
       const { key, keyId, serviceAccountId } = await org.serviceAccount('viewer');
       const token = await exchange(key);
       expect((await app.api(token).get(ME)).status).toBe(200);
@@ -212,7 +212,7 @@ describe('the exchange of a key for a token', () => {
       expect((await app.api(token).get(ME)).body).toMatchObject({ code: 'token_rejected' });
     });
 
-    it('can be revoked by their owner, idempotently', async () => {
+    it('lets owners revoke their tokens, idempotently', async () => {
       const { key } = await org.serviceAccount('runtime');
       for (const body of [(token: string) => form({ token }), (token: string) => ({ token })]) {
         const token = await exchange(key);
@@ -227,7 +227,7 @@ describe('the exchange of a key for a token', () => {
       }
     });
 
-    it('can revoke themselves, also by jti', async () => {
+    it('lets tokens revoke themselves, also by jti', async () => {
       const { key } = await org.serviceAccount('runtime');
       const [one, other] = [await exchange(key), await exchange(key)];
       expect((await app.api(one).post(REVOKE, { token: one })).status).toBe(200);
@@ -237,7 +237,7 @@ describe('the exchange of a key for a token', () => {
       }
     });
 
-    it('of others can only be revoked by admins', async () => {
+    it('lets only admins revoke the tokens of others', async () => {
       const { key } = await org.serviceAccount('runtime');
       const [token, another] = [await exchange(key), await exchange(key)];
       const editor = app.api(await org.token('editor', 'publisher'));
@@ -255,7 +255,7 @@ describe('the exchange of a key for a token', () => {
       }
     });
 
-    it('of foreign issuers can be revoked', async () => {
+    it('lets admins revoke tokens of foreign issuers', async () => {
       const admin = app.api(await org.token('admin'));
       const [one, other] = [await org.token('viewer'), await org.token('viewer')];
       expect((await admin.post(REVOKE, { token: one })).status).toBe(200);
@@ -267,7 +267,7 @@ describe('the exchange of a key for a token', () => {
       }
     });
 
-    it('of another organization cannot be revoked', async () => {
+    it('does not revoke tokens of another organization', async () => {
       const stranger = await newOrganization(app);
       const token = await exchange((await org.serviceAccount('viewer')).key);
       const owner = app.api(await stranger.token('owner'));
@@ -276,7 +276,7 @@ describe('the exchange of a key for a token', () => {
       expect((await app.api(token).get(ME)).status).toBe(200);
     });
 
-    it('of a platform principal can be revoked by itself', async () => {
+    it('lets a platform principal revoke its own token', async () => {
       const token = await app.issuer.issueToken({ sub: 'operator', principal_type: 'platform' });
       expect((await app.api(token).post(REVOKE, { token })).status).toBe(200);
       expect((await app.api(token).get(ME)).body).toMatchObject({ code: 'token_rejected' });
@@ -288,12 +288,12 @@ describe('the exchange of a key for a token', () => {
       ['an invalid token', { token: 'x.y.z' }],
       ['a key', { token: `rsk_${'x'.repeat(43)}` }],
       ['a number', { jti: 5 }],
-    ])('are not revoked by a request with %s', async (_, body) => {
+    ])('rejects a revocation with %s', async (_, body) => {
       const answer = await app.api(await org.token('admin')).post(REVOKE, body);
       expect(answer.body).toMatchObject({ status: 400, code: 'invalid_request' });
     });
 
-    it('without a jti cannot be revoked', async () => {
+    it('rejects the revocation of a token without a jti', async () => {
       const token = await org.tokenOf('someone', { jti: undefined });
       const answer = await app.api(token).post<{ detail: string }>(REVOKE, { token });
       expect(answer.status).toBe(400);

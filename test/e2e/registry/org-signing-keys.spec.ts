@@ -195,8 +195,8 @@ describe('the signing keys of an organization', () => {
     }
   });
 
-  describe('and tokens', () => {
-    it('of this service are refused if such a key signed them', async () => {
+  describe('as signers of tokens', () => {
+    it('are rejected for tokens of this service', async () => {
       const kid = await create();
       const { key: apiKey } = await org.serviceAccount('viewer');
       const exchanged = await app.api().post('/registry/v1/tokens', { api_key: apiKey });
@@ -222,7 +222,7 @@ describe('the signing keys of an organization', () => {
       expect((await app.api(jws).get(ME)).status).toBe(401);
     });
 
-    it('of a trusted service are also refused, and its other keys work', async () => {
+    it('are rejected for tokens of a trusted service, whose other keys work', async () => {
       const kid = await create();
       for (let at = 0; at < 9; at++) await create();
       const key = (await importJWK((await privateJwkOf(kid))!, 'EdDSA')) as CryptoKey;

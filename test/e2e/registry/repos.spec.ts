@@ -204,8 +204,8 @@ describe('repositories', () => {
     expect(names).toEqual(['alpha', 'mid', 'zeta']);
   });
 
-  describe('of workspaces', () => {
-    it('are refused if unknown, inaccessible or different from the header (400), or archived (409)', async () => {
+  describe('in workspaces', () => {
+    it('are refused if the workspace is unknown, inaccessible or different from the header (400), or archived (409)', async () => {
       const stranger = await newOrganization(app);
       const bound = app.api((await org.serviceAccount('editor')).key);
       const elsewhere = await org.newWorkspace();
@@ -223,7 +223,7 @@ describe('repositories', () => {
       expect(new Set(reported).size).toBe(1);
     });
 
-    it('keep their repositories readable when archived', async () => {
+    it('remain readable when the workspace is archived', async () => {
       const workspace_id = await org.newWorkspace();
       const { body: repo } = await register({ workspace_id });
       await admin.post(`/registry/v1/workspaces/${workspace_id}/archive`);
@@ -233,7 +233,7 @@ describe('repositories', () => {
       expect((await admin.post(`${path}/archive`)).status).toBe(409);
     });
 
-    it('show their repositories only to callers with access', async () => {
+    it('are shown only to callers with access to the workspace', async () => {
       const elsewhere = await org.newWorkspace();
       const { body: repo } = await register({ workspace_id: elsewhere });
       const path = `${REPOS}/${repo.repo_id}`;

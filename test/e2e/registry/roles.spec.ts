@@ -104,7 +104,7 @@ describe('roles', () => {
     ],
   ];
 
-  it.each(OPERATIONS)('%s: %j', async (_, allowed, call) => {
+  it.each(OPERATIONS)('decide who may %s: %j', async (_, allowed, call) => {
     for (const role of ROLES) {
       const { status } = await call(await org.member(role));
       expect([role, status < 300 ? 'may' : status]).toEqual([role, allowed.includes(role) ? 'may' : 403]);
@@ -113,7 +113,7 @@ describe('roles', () => {
     expect((await call(app.api())).status).toBe(401);
   });
 
-  it('runtime can read agents, skills and MCP servers with their versions, and cannot change them', async () => {
+  it('let runtime read agents, skills and MCP servers with their versions, but not change them', async () => {
     const [editor, runtime] = [await org.member('editor'), await org.member('runtime')];
     const owner = await org.as('owner');
     const account = await owner.post(ACCOUNTS, {
@@ -165,7 +165,7 @@ describe('roles', () => {
       api = app.api(await org.tokenOf('someone'));
     });
 
-    it('are the roles of the membership', async () => {
+    it('come from the membership', async () => {
       expect((await api.get(`${WORKSPACES}/${own}`)).status).toBe(200);
       expect((await api.patch(`${WORKSPACES}/${own}`, { description: 'mine' })).status).toBe(200);
       expect((await api.get(`${WORKSPACES}/${own}/members/someone`)).status).toBe(200);
@@ -196,8 +196,8 @@ describe('roles', () => {
     });
   });
 
-  describe('and the workspace header', () => {
-    it('is required in evaluation, with a reachable workspace', async () => {
+  describe('with the workspace header', () => {
+    it('require a reachable workspace in evaluation', async () => {
       const own = await org.newWorkspace();
       const owner = await org.member('owner');
       await owner.post(USERS, { user_id: 'reader' });
@@ -220,7 +220,7 @@ describe('roles', () => {
       expect((await api.in(own).post('/eval/v1/datasets', {})).status).toBe(403);
     });
 
-    it('is named in problems, which reveal nothing about foreign workspaces', async () => {
+    it('are named in problems, which reveal nothing about foreign workspaces', async () => {
       const [one, two] = [await org.newWorkspace(), await org.newWorkspace()];
       const owner = await org.member('owner');
       await owner.post(USERS, { user_id: 'mixed' });
@@ -243,7 +243,7 @@ describe('roles', () => {
       expect(await optional(stranger.workspaceId)).toBe(await optional('wsp_unknown'));
     });
 
-    it('has no effect if optional, unless its workspace is inaccessible', async () => {
+    it('ignore an optional header, unless its workspace is inaccessible', async () => {
       const owner = await org.member('owner');
       const stranger = await newOrganization(app);
       const always = owner.in(await org.newWorkspace());
@@ -270,10 +270,10 @@ describe('roles', () => {
     });
   });
 
-  describe('that the caller does not hold cannot be granted or revoked', () => {
+  describe('that the caller does not hold', () => {
     const denied = { status: 403, code: 'access_denied' };
 
-    it('by creating a service account', async () => {
+    it('cannot be granted by creating a service account', async () => {
       const admin = await org.member('admin');
       const body = (roles: Role[]) => ({ name: name(), roles, workspace_ids: [org.workspaceId] });
       expect((await admin.post(ACCOUNTS, body(['owner']))).body).toMatchObject(denied);
@@ -281,7 +281,7 @@ describe('roles', () => {
       expect((await (await org.member('owner')).post(ACCOUNTS, body(['owner']))).status).toBe(201);
     });
 
-    it('even if it is only the role annotator', async () => {
+    it('cannot be granted, not even the role annotator', async () => {
       const here = await org.member('admin');
       const account = (roles: Role[]) => ({ name: name(), roles, workspace_ids: [org.workspaceId] });
       const made = await here.post(ACCOUNTS, account(['annotator']));
@@ -300,7 +300,7 @@ describe('roles', () => {
       expect((await there.post(ACCOUNTS, account(['annotator']))).body).toMatchObject(denied);
     });
 
-    it('by changing the roles or workspaces of a service account', async () => {
+    it('cannot be granted or revoked by changing the roles or workspaces of a service account', async () => {
       const admin = await org.member('admin');
       const weak = await org.serviceAccount('viewer');
       const strong = await org.serviceAccount('owner');
@@ -318,7 +318,7 @@ describe('roles', () => {
       );
     });
 
-    it('by creating a key of an account with more roles', async () => {
+    it('cannot be obtained by creating a key of an account with more roles', async () => {
       const admin = await org.member('admin');
       const strong = await org.serviceAccount('owner');
       const keys = (id: string) => `${ACCOUNTS}/${id}/keys`;
@@ -332,7 +332,7 @@ describe('roles', () => {
       expect((await owner.post(keys(weak.serviceAccountId), { name: 'x' })).status).toBe(201);
     });
 
-    it('by adding or removing a member', async () => {
+    it('cannot be granted or revoked by adding or removing a member', async () => {
       const admin = await org.member('admin');
       const owner = await org.member('owner');
       const member = `${WORKSPACES}/${org.workspaceId}/members/someone`;
@@ -344,7 +344,7 @@ describe('roles', () => {
       expect((await admin.delete(member)).status).toBe(204);
     });
 
-    it('by adding or changing a person', async () => {
+    it('cannot be granted or revoked by adding or changing a person', async () => {
       const admin = await org.member('admin');
       expect((await admin.post(USERS, { user_id: 'boss', roles: ['owner'] })).body).toMatchObject(denied);
       expect((await admin.post(USERS, { user_id: 'boss', roles: ['admin'] })).status).toBe(201);
@@ -356,7 +356,7 @@ describe('roles', () => {
       expect((await boss.patch('/registry/v1/org', { name: name() })).status).toBe(200);
     });
 
-    it('by suspending, reinstating or archiving an account with more roles', async () => {
+    it('cannot be taken or given back by suspending, reinstating or archiving an account', async () => {
       const admin = await org.member('admin');
       const owner = await org.member('owner');
       const strong = await org.serviceAccount('owner');
@@ -390,7 +390,7 @@ describe('roles', () => {
       expect((await admin.patch(`${USERS}/third`, { status: 'active' })).status).toBe(200);
     });
 
-    it('by a workspace account, for the whole organization', async () => {
+    it('cannot be granted or revoked for the whole organization by a workspace account', async () => {
       const bound = app.api((await org.serviceAccount('owner')).key);
       const narrowed = app.api(
         await org.tokenOf(newId('usr'), { roles: ['owner'], workspace_ids: [org.workspaceId] }),
@@ -412,7 +412,7 @@ describe('roles', () => {
       expect((await bound.get(`${WORKSPACES}/${made.body.workspace_id}`)).status).toBe(200);
     });
 
-    it('through an account with wider access', async () => {
+    it('cannot be obtained or revoked through an account with wider access', async () => {
       const { key, serviceAccountId } = await org.serviceAccount('admin');
       const bound = app.api(key);
       const owner = await org.member('owner');
@@ -447,7 +447,7 @@ describe('roles', () => {
       expect((await bound.patch(`${ACCOUNTS}/${serviceAccountId}`, { description: 'me' })).status).toBe(200);
     });
 
-    it('for all workspaces, unless the caller has access to all', async () => {
+    it('cannot be granted for all workspaces, unless the caller has access to all', async () => {
       const owner = await org.member('owner');
       const body = { name: name(), roles: ['admin'], workspace_ids: ['*'] };
       const { service_account_id } = (await owner.post<{ service_account_id: string }>(ACCOUNTS, body)).body;
@@ -465,7 +465,7 @@ describe('roles', () => {
       expect((await owner.post(ACCOUNTS, { name: name(), workspace_ids: ['*', later] })).status).toBe(400);
     });
 
-    it('for a workspace that the caller cannot access', async () => {
+    it('cannot be granted for a workspace that the caller cannot access', async () => {
       const { key, serviceAccountId } = await org.serviceAccount('admin');
       const bound = app.api(key);
       const other = await org.newWorkspace();

@@ -30,7 +30,7 @@ describe('search by names', () => {
     ['data-laoder', 'data-loader'],
     ['the documnt reader', 'document reader'],
     ['the serach orders', 'search_orders'],
-  ])('for the misspelt query %j finds %j', async (query, name) => {
+  ])('matches the misspelt query %j with %j', async (query, name) => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name });
     await register(editor, workspace_id, { name: 'weather' });

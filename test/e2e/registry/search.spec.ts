@@ -182,7 +182,7 @@ describe('keyword search', () => {
     expect((await search(editor, { mode: 'vector', vector, workspace_id })).status).toBe(200);
   });
 
-  describe('returns only documents that the caller may read', () => {
+  describe('with access control', () => {
     let elsewhere: string;
     const all = (by: ApiClient, body: object = {}) =>
       Promise.all(
@@ -199,27 +199,27 @@ describe('keyword search', () => {
       await register(editor, elsewhere, { name: 'classified' });
     });
 
-    it('and none of other organizations', async () => {
+    it('returns no documents of other organizations', async () => {
       const stranger = await (await newOrganization(app)).member('owner');
       expect(await all(stranger)).toEqual(nothing);
       expect(await all(stranger, { workspace_id: elsewhere })).toEqual(nothing);
     });
 
-    it('and none of inaccessible workspaces', async () => {
+    it('returns no documents of inaccessible workspaces', async () => {
       const bound = app.api((await org.serviceAccount('admin')).key);
       expect(await all(bound)).toEqual(nothing);
       expect(await all(bound, { workspace_id: elsewhere })).toEqual(nothing);
       expect(await all(editor)).toEqual(itself);
     });
 
-    it('and only of the workspace that the request names', async () => {
+    it('returns only documents of the workspace that the request names', async () => {
       expect(await all(editor.in(org.workspaceId))).toEqual(itself);
       expect(await all(editor, { workspace_id: org.workspaceId })).toEqual(nothing);
       expect(await all(editor.in(org.workspaceId), { workspace_id: elsewhere })).toEqual(itself);
       expect(await all(editor, { workspace_id: 'wsp_nope' })).toEqual(nothing);
     });
 
-    it('and requires the role viewer', async () => {
+    it('requires the role viewer', async () => {
       expect((await search(await org.member('runtime'), { query: 'x' })).status).toBe(403);
       expect(await all(await org.member('viewer'))).toEqual(itself);
       expect((await search(app.api(), { query: 'x' })).status).toBe(401);

@@ -10,7 +10,7 @@ import { ME } from './authentication.harness';
 
 const ACCOUNTS = '/registry/v1/service-accounts';
 
-describe('service accounts and their keys', () => {
+describe('service accounts', () => {
   let app: TestApp;
   let org: TestOrganization;
   let admin: ApiClient;
@@ -142,8 +142,8 @@ describe('service accounts and their keys', () => {
     expect(page.body.page).toMatchObject({ limit: 2, offset: 0, total: 3 });
   });
 
-  describe('keys', () => {
-    it('are shown once, and later identified by their prefix', async () => {
+  describe('with keys', () => {
+    it('show each key once, and later identify it by its prefix', async () => {
       const { body } = await make();
       const id = body.service_account_id as string;
       const answer = await makeKey(id, { name: 'laptop' });
@@ -158,7 +158,7 @@ describe('service accounts and their keys', () => {
       expect(JSON.stringify(list.body)).not.toContain(key.slice(10));
     });
 
-    it('are only stored as a keyed hash', async () => {
+    it('store each key only as a keyed hash', async () => {
       const { body } = await make();
       const { key, key_id } = (await makeKey(body.service_account_id as string)).body;
       const [row] = await app.database.query<Record<string, unknown>>(
@@ -169,7 +169,7 @@ describe('service accounts and their keys', () => {
       expect((row!['hash'] as Buffer).equals(createHash('sha256').update(key).digest())).toBe(false);
     });
 
-    it('are never stored for replay', async () => {
+    it('never store a key for replay', async () => {
       const { body } = await make();
       const path = `${ACCOUNTS}/${body.service_account_id}/keys`;
       const once = { 'idempotency-key': 'again' };
@@ -181,7 +181,7 @@ describe('service accounts and their keys', () => {
       expect(keys).toEqual([]);
     });
 
-    it('work until they are revoked, and can be revoked again', async () => {
+    it('can use a key until it is revoked, and it can be revoked again', async () => {
       const { body } = await make();
       const id = body.service_account_id as string;
       const [one, other] = [(await makeKey(id)).body, (await makeKey(id)).body];
@@ -194,7 +194,7 @@ describe('service accounts and their keys', () => {
       expect(await codeOf(other.key)).toBe('ok');
     });
 
-    it('work until they expire, cached or not', async () => {
+    it('can use a key until it expires, cached or not', async () => {
       const { body } = await make();
       const id = body.service_account_id as string;
       const soon = new Date(Date.now() + 1_500).toISOString();
@@ -212,13 +212,13 @@ describe('service accounts and their keys', () => {
       '2099-13-01T00:00:00Z',
       '2099-02-30T00:00:00Z',
       '2099-01-01',
-    ])('cannot expire at %j', async (expiresAt) => {
+    ])('cannot have a key that expires at %j', async (expiresAt) => {
       const { body } = await make();
       const path = `${ACCOUNTS}/${body.service_account_id}/keys`;
       expect((await admin.post(path, { name: 'k', expires_at: expiresAt })).status).toBe(400);
     });
 
-    it('stop working if their service account is suspended or archived', async () => {
+    it('cannot use their keys while they are suspended or archived', async () => {
       const { body } = await make();
       const id = body.service_account_id as string;
       const { key, key_id } = (await makeKey(id)).body;
@@ -235,7 +235,7 @@ describe('service accounts and their keys', () => {
       expect((await admin.post(`${ACCOUNTS}/${id}/keys/${key_id}/revoke`)).status).toBe(200);
     });
 
-    it('are not found under another service account', async () => {
+    it('do not have the keys of other service accounts', async () => {
       const [one, other] = [(await make()).body, (await make()).body];
       const { key, key_id } = (await makeKey(one.service_account_id as string)).body;
       const path = `${ACCOUNTS}/${other.service_account_id}/keys/${key_id}`;

@@ -9,7 +9,7 @@ describe('authentication', () => {
   });
   afterAll(() => auth.app.close());
 
-  describe('of a token with several faults reports', () => {
+  describe('of a token with several faults', () => {
     type Faulty = RawToken & { scheme: string; tampered: boolean; unbound: boolean; suspended: boolean };
 
     /** The faults in the order of the verification steps. Each leaves the other faults in place where possible. */
@@ -75,20 +75,23 @@ describe('authentication', () => {
       suspended: false,
     });
 
-    it.each(FAULTS.map(([code], i) => [code, i] as const))('%s before all later faults', async (code, i) => {
-      const alone = faulty();
-      FAULTS[i]![1](alone);
-      expect(await send(alone)).toBe(code);
-      for (const [, later] of FAULTS.slice(i + 1)) {
-        const token = faulty();
-        later(token);
-        FAULTS[i]![1](token);
-        expect(await send(token)).toBe(code);
-      }
-      const all = faulty();
-      for (const [, fault] of FAULTS.slice(i).reverse()) fault(all);
-      expect(await send(all)).toBe(code);
-    });
+    it.each(FAULTS.map(([code], i) => [code, i] as const))(
+      'reports %s before all later faults',
+      async (code, i) => {
+        const alone = faulty();
+        FAULTS[i]![1](alone);
+        expect(await send(alone)).toBe(code);
+        for (const [, later] of FAULTS.slice(i + 1)) {
+          const token = faulty();
+          later(token);
+          FAULTS[i]![1](token);
+          expect(await send(token)).toBe(code);
+        }
+        const all = faulty();
+        for (const [, fault] of FAULTS.slice(i).reverse()) fault(all);
+        expect(await send(all)).toBe(code);
+      },
+    );
   });
 
   it('can return each of its 18 codes', async () => {

@@ -177,14 +177,14 @@ describe('workspaces', () => {
     expect(await names('sort=created_at&include_archived=true&limit=1')).toEqual(['main']);
   });
 
-  describe('members', () => {
+  describe('with members', () => {
     let path: string;
     beforeAll(async () => {
       path = `${WORKSPACES}/${(await make()).workspace_id}/members`;
       await admin.post('/registry/v1/users', { user_id: 'auth0|5' });
     });
 
-    it('are added, replaced and removed', async () => {
+    it('add, replace and remove them', async () => {
       const place = `${path}/${encodeURIComponent('auth0|5')}`;
       const put = await admin.put<Record<string, unknown>>(place, { roles: ['editor', 'viewer', 'runtime'] });
       expect(put.status).toBe(201);
@@ -205,7 +205,7 @@ describe('workspaces', () => {
       expect((await admin.delete(place)).status).toBe(404);
     });
 
-    it('gain and lose their roles at once', async () => {
+    it('give and take their roles at once', async () => {
       const person = app.api(await org.tokenOf('auth0|5'));
       const place = `${path}/${encodeURIComponent('auth0|5')}`;
       expect((await person.get(path)).status).toBe(403);
@@ -216,13 +216,13 @@ describe('workspaces', () => {
     });
 
     it.each<[string, string, unknown, number]>([
-      ['nobody', 'nobody', { roles: ['viewer'] }, 404],
+      ['an unknown person', 'nobody', { roles: ['viewer'] }, 404],
       ['an unknown service account', 'sva_unknown', { roles: ['viewer'] }, 404],
       ['no roles', 'auth0%7C5', {}, 400],
       ['an empty list of roles', 'auth0%7C5', { roles: [] }, 400],
       ['an unknown role', 'auth0%7C5', { roles: ['boss'] }, 422],
-      ['an unknown role of nobody', 'nobody', { roles: ['boss'] }, 404],
-    ])('cannot be %s', async (_, principal, body, status) => {
+      ['an unknown role of an unknown person', 'nobody', { roles: ['boss'] }, 404],
+    ])('reject %s', async (_, principal, body, status) => {
       expect((await admin.put(`${path}/${principal}`, body)).status).toBe(status);
     });
   });

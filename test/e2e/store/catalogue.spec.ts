@@ -26,7 +26,7 @@ describe('the catalogue', () => {
   const ids = async (by: StoreOrg, query = '') =>
     (await list(by, query)).items.map((item) => item.store_item_id);
 
-  it('lists the own items and those that admit the organization, each once, newest first', async () => {
+  it('lists the organization’s own items and the items that admit it, each once, newest first', async () => {
     const isPublic = await publisher.item({}, OPEN);
     await publisher.item({}, { ...OPEN, is_listed: false });
     const forReader = await publisher.item({}, { ...OPEN, audience: { is_public: false, org_ids: [reader.id] } });

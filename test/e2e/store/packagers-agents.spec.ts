@@ -180,7 +180,7 @@ describe('agent packages', () => {
     expect(await Promise.all(paths.map((path) => buyer.read(path)))).toEqual(before);
   });
 
-  it('with the same content change the ETag but create no version', async () => {
+  it('change the ETag but create no version if the content is the same', async () => {
     const copies = await buyer.install(packed, 'rel_1');
     const again = await buyer.install(packed, 'rel_2');
     expect(again.map(({ change }) => change)).toEqual(['unchanged', 'unchanged', 'unchanged']);

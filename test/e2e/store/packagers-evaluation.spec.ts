@@ -26,7 +26,7 @@ const METADATA = '{"metadata":{"z":1152921504606846977,"f":1.0,"nul":"\\u0000","
 
 const CSV = '\ufeffid,question,answer,level\r\nc1,"1 + 1, please",2,easy\r\nc2,"say ""hi""\nünï",hi,\r\n';
 
-describe('published datasets and scorers', () => {
+describe('when published,', () => {
   let app: TestApp;
   let from: EvaluationWorkspace;
   let to: EvaluationWorkspace;
@@ -129,7 +129,7 @@ describe('published datasets and scorers', () => {
       expect(await packedBytes(dataset(made))).toEqual(before);
     });
 
-    it('is packed as it was pinned, whatever changes in the meantime', async () => {
+    it('is packed as pinned, whatever changes in the meantime', async () => {
       const made = await withRecords(RECORDS);
       const before = await packedBytes(dataset(made));
       const pinned = await publisher.pin(dataset(made));
@@ -240,7 +240,7 @@ describe('published datasets and scorers', () => {
       expect(again).toMatchObject({ change: 'unchanged', version_id: upgraded.version_id });
     });
 
-    it('with 20,000 records is installed in the same order', async () => {
+    it('is installed in the same order if it has 20,000 records', async () => {
       const lines = Array.from({ length: 20_000 }, (_, n) => ({ input: { n }, external_id: `key ${n}` }));
       const made = await withRecords(jsonLines(lines));
       const copy = await published(dataset(made));
@@ -251,7 +251,7 @@ describe('published datasets and scorers', () => {
       expect(bytes).toEqual(await packedBytes(dataset(made)));
     });
 
-    it('with too many records is rejected before they are read', async () => {
+    it('is rejected if it has too many records, before they are read', async () => {
       const made = await from.dataset();
       await app.database.query(
         `UPDATE datasets SET record_count = 100001 WHERE dataset_id = '${made.dataset_id}'`,

@@ -67,7 +67,7 @@ describe('server packages', () => {
     });
   });
 
-  it('with OAuth are packed and copied without the secret', async () => {
+  it('omit the OAuth secret when they are packed and copied', async () => {
     const auth = { type: 'oauth', client_id: 'c1', scope: 'read', token_url: 'https://idp.example/token' };
     const serverId = await publisher.server({ auth: { ...auth, client_secret: SECRET } });
     const packed = await publisher.pack('mcp_server', serverId);
