@@ -225,7 +225,7 @@ describeOnBothQueues('jobs', (env) => {
       expect(greetings.seen).toEqual(['patient']);
     });
 
-    it('of an unknown kind are left to other processes', async () => {
+    it('are left to other processes if their kind is unknown', async () => {
       const newer = await boot({ imports: [JobsModule.register(PART)] });
       await newer.get(Database).transaction(async (tx) => {
         await newer.get(JobOutboxRepository).insert(tx, PART, [{ person_id: 'of the newer' }]);

@@ -28,7 +28,7 @@ describe('a judge', () => {
       });
     });
 
-    it('to several questions sets the score to their mean', async () => {
+    it('sets the score to the mean of its answers to several questions', async () => {
       const questions = [
         { key: 'polite', question: 'Is it polite?', output: { type: 'boolean' } },
         { key: '__proto__', question: 'How good is it?', output: CHOICES },

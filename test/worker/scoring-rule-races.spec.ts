@@ -71,7 +71,7 @@ describe('a scoring rule', () => {
     expect(await rules.read(rule)).toMatchObject({ ...change, seen_count: 0 });
   });
 
-  it('and a concurrent request score each target once between them', async () => {
+  it('shares targets with a concurrent request, so that each is scored once', async () => {
     const scorer = await rules.on.scorer();
     const rule = await rules.rule(QUIET, scorer);
     const traceIds = (await rules.traces(20)).sort();

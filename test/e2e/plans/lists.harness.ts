@@ -165,7 +165,7 @@ export function describeLists(
 ): void {
   const operations = listOperations(...prefixes);
 
-  describe.each(STATISTICS)('with statistics %s', (statistics) => {
+  describe.each(STATISTICS)('requests with statistics %s', (statistics) => {
     let app: TestApp;
     let requests: Requests;
 
@@ -182,7 +182,7 @@ export function describeLists(
     }, 120_000);
     afterAll(() => app.close());
 
-    it('every list and every parameter has a request', () => {
+    it('cover every list and every parameter', () => {
       expect(Object.keys(requests.lists).sort()).toEqual([...operations.keys()].sort());
       for (const [name, operation] of operations) {
         const { filters, searches, bodies, fixed = '' } = requests.lists[name]!;
@@ -193,7 +193,7 @@ export function describeLists(
     });
 
     it.each([...operations.keys()])(
-      '%s reads few rows',
+      'read few rows for %s',
       async (name) => {
         const heavy = await heavyPages(name, operations.get(name)!);
         if (heavy.length > 0) throw new Error(describeHeavyStatements(heavy));
@@ -201,7 +201,7 @@ export function describeLists(
       120_000,
     );
 
-    it('other requests read few rows', async () => {
+    it('read few rows for everything else', async () => {
       const heavy: HeavyStatement[] = [];
       for (const [name, { path, by, body, rows }] of Object.entries(requests.others ?? {})) {
         const client = by!;

@@ -197,7 +197,7 @@ describe('evaluation events sent by OTLP', () => {
     expect((await scoresOf(traceId)).map((one) => one.score)).toEqual([0, 1, 1, 1]);
   }); // prettier-ignore
 
-  it('without a trace are stored as log records but not as scores, and the response says so', async () => {
+  it('are stored as log records but not as scores without a trace, and the response says so', async () => {
     const name = `lost ${newTraceId()}`;
     const answer = await send(LOGS, [
       { attributes: evaluation(name, 1) },

@@ -19,7 +19,7 @@ import { answered, JSON_MEDIA, PROTOBUF, RawExporter, shuffled } from './otlp.ha
 
 const MS = 1_000_000n;
 
-describe('POST /telemetry/v1/traces', () => {
+describe('POST /telemetry/v1/traces:', () => {
   let app: TestApp;
   let organization: TestOrganization;
   let exporter: RawExporter;
@@ -151,7 +151,7 @@ describe('POST /telemetry/v1/traces', () => {
   describe('a span that is sent again', () => {
     const figures = { 'gen_ai.usage.input_tokens': 100, 'gen_ai.response.model': 'gpt-4o' };
 
-    it('is stored once and counted once, later', async () => {
+    it('is stored once and counted once in a later request', async () => {
       const span = newSpan({ attributes: figures, isError: true });
       for (let i = 0; i < 3; i++) expect((await exporter.protobuf([span])).status).toBe(200);
       expect(await countSpans(span.traceId)).toBe(1);
@@ -205,10 +205,14 @@ describe('POST /telemetry/v1/traces', () => {
 
   describe('times', () => {
     it.each([
-      ['1970', 0n, '1970-01-01T00:00:00.000Z'],
-      ['2262, beyond signed 64-bit nanoseconds', 9_223_372_037_123_456_789n, '2262-04-11T23:47:17.123Z'],
-      ['2554, the last of unsigned 64 bits', 2n ** 64n - 1n, '2554-07-21T23:34:33.709Z'],
-    ])('of %s are stored', async (_, start, expected) => {
+      ['the year 1970', 0n, '1970-01-01T00:00:00.000Z'],
+      [
+        'the year 2262, beyond signed 64-bit nanoseconds',
+        9_223_372_037_123_456_789n,
+        '2262-04-11T23:47:17.123Z',
+      ],
+      ['the year 2554, the last of unsigned 64 bits', 2n ** 64n - 1n, '2554-07-21T23:34:33.709Z'],
+    ])('are stored for %s', async (_, start, expected) => {
       const span = newSpan({ start, end: start });
       for (const encoding of ['protobuf', 'json'] as const) {
         const sent = { ...span, traceId: newTraceId() };
@@ -285,7 +289,7 @@ describe('POST /telemetry/v1/traces', () => {
   });
 
   describe('hostile spans', () => {
-    it('with an overlong session, service or model are stored, but cannot be found by it', async () => {
+    it('are stored with an overlong session, service or model, but cannot be found by it', async () => {
       const long = 'x'.repeat(5_000);
       const span = newSpan({ attributes: { 'session.id': long, 'gen_ai.response.model': long } });
       const answer = await exporter.send(protobufExport([span], { 'service.name': long }));
@@ -296,7 +300,7 @@ describe('POST /telemetry/v1/traces', () => {
       expect(stored.resource.attributes['service.name']).toBe(long);
     });
 
-    it('with many models do not make the row of the trace large', async () => {
+    it('do not make the row of the trace large, even with many models', async () => {
       const traceId = newTraceId();
       for (let round = 0; round < 3; round++) {
         const spans = Array.from({ length: 80 }, (_, i) =>
@@ -308,7 +312,7 @@ describe('POST /telemetry/v1/traces', () => {
       expect([models.length, span_count]).toEqual([100, 240]);
     });
 
-    it('with NUL characters and names of prototypes are stored', async () => {
+    it('are stored with NUL characters and names of prototypes', async () => {
       const attributes = Object.fromEntries([
         ['text', 'a\0b'],
         ['__proto__', 'own'],
@@ -328,7 +332,7 @@ describe('POST /telemetry/v1/traces', () => {
       }
     });
 
-    it('with absurd token counts do not affect totals', async () => {
+    it('do not affect totals if their token counts are absurd', async () => {
       const traceId = newTraceId();
       const counts = [7, -5, 1e15, 2.5];
       await exporter.protobuf(

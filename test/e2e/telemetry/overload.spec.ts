@@ -21,7 +21,7 @@ const MIB = 1024 * 1024;
 /** The minimum of TELEMETRY_QUEUE_BYTES. */
 const BUDGET = MIB;
 
-describe('telemetry overload', () => {
+describe('telemetry load', () => {
   let app: TestApp;
   let database: Client;
   let organization: TestOrganization;
@@ -116,7 +116,7 @@ describe('telemetry overload', () => {
   const statuses = async (answers: Promise<ExportAnswer>[]): Promise<number[]> =>
     (await Promise.all(answers)).map(({ status }) => status);
 
-  it('is rejected with 503 and Retry-After, and accepted exports are stored', async () => {
+  it('is rejected with 503 and Retry-After over the limit, and accepted exports are stored', async () => {
     await blockWrites();
     const { spans, accepted, refused } = await fill(exporter, 100_000);
     expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
@@ -135,7 +135,7 @@ describe('telemetry overload', () => {
     expect((await exporter.protobuf([sized(100_000)])).status).toBe(200);
   });
 
-  it('of one organization leaves capacity to another', async () => {
+  it('leaves capacity to other organizations if one organization causes it', async () => {
     const other = await exporterOf(await newOrganization(app));
     await blockWrites();
     const { accepted } = await fill(exporter, 100_000);
@@ -161,7 +161,7 @@ describe('telemetry overload', () => {
     expect((await send(protobufExport([sized(200_000)]))).status).toBe(200);
   });
 
-  it('by one large export is accepted when the service is idle', async () => {
+  it('is accepted as one large export when the service is idle', async () => {
     const span = sized(1.5 * MIB);
     for (const sent of [
       await exporter.protobuf([span]),

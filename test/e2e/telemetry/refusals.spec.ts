@@ -35,7 +35,7 @@ interface Refusal {
   send: (media: string) => Promise<ExportAnswer>;
 }
 
-describe('a rejected export', () => {
+describe('an export', () => {
   let app: TestApp;
   let organization: TestOrganization;
   let token: string;
@@ -236,7 +236,7 @@ describe('a rejected export', () => {
   });
 
   it.each(['', 'text/plain', 'application/protobuf', 'application/x-protobuf2'])(
-    'with the media type "%s" gets the supported ones in JSON',
+    'gets the supported media types in JSON for the media type "%s"',
     async (media) => {
       const answer = await exporter.send(protobufExport([newSpan()]), { media });
       expect(answer.status).toBe(415);
@@ -247,7 +247,7 @@ describe('a rejected export', () => {
     },
   );
 
-  it('with JSON in another charset than UTF-8 gets 415', async () => {
+  it('gets 415 for JSON in another charset than UTF-8', async () => {
     const media = `${JSON_MEDIA}; charset=utf-16`;
     const answer = await exporter.send(jsonExport([newSpan()]), { media });
     expect([answer.status, answered.json(answer).code]).toEqual([415, 'unsupported_media_type']);
@@ -255,7 +255,7 @@ describe('a rejected export', () => {
     expect(utf8.status).toBe(200);
   });
 
-  it('stores none of its spans', async () => {
+  it('stores none of its spans if it is rejected', async () => {
     const good = newSpan();
     const body = Buffer.concat([protobufExport([good]), Buffer.from([0x0a, 0xff])]);
     expect((await exporter.send(body)).status).toBe(400);
@@ -266,7 +266,7 @@ describe('a rejected export', () => {
     expect(rows).toEqual([]);
   });
 
-  it('without a token is rejected before its body is read', async () => {
+  it('gets 401 without a token before its body is read', async () => {
     const { hostname, port } = new URL(app.url);
     const socket = connect(Number(port), hostname);
     socket.write(

@@ -103,22 +103,22 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
     expect(await countsOf([text!])).toEqual([1]);
   });
 
-  describe('a repeated export', () => {
-    it('is stored once, later', async () => {
+  describe('with a repeated export', () => {
+    it('stores it once in later requests', async () => {
       const texts = some(2);
       const body = bodyOf(texts);
       for (let attempt = 0; attempt < 3; attempt++) expect((await send(body)).status).toBe(200);
       expect(await countsOf(texts)).toEqual([1, 1]);
     });
 
-    it('counts as a new one if a record has no time', async () => {
+    it('counts it as a new one if a record has no time', async () => {
       const [timed, untimed] = some(2) as [string, string];
       const body = signal.json([{ text: timed }, { text: untimed, time: 0n }]);
       for (let attempt = 0; attempt < 3; attempt++) expect((await send(body)).status).toBe(200);
       expect(await countsOf([timed, untimed])).toEqual([3, 3]);
     });
 
-    it('is stored once if two processes receive it concurrently', async () => {
+    it('stores it once if two processes receive it concurrently', async () => {
       const through = new RawExporter(other.url, exporter.token, organization.workspaceId);
       const groups = Array.from({ length: 6 }, () => some(2));
       const bodies = groups.map(bodyOf);
@@ -131,7 +131,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
       expect(await countsOf(groups.flat())).toEqual(Array(12).fill(1));
     });
 
-    it('is stored after a rollback', async () => {
+    it('stores it after a rollback', async () => {
       const texts = some();
       const body = bodyOf(texts);
       await app.database.query(`
@@ -144,7 +144,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
       expect(await countsOf(texts)).toEqual([1]);
     });
 
-    it('counts as a new one in another workspace', async () => {
+    it('counts it as a new one in another workspace', async () => {
       const stranger = await newOrganization(app);
       const texts = some();
       const body = bodyOf(texts);
@@ -156,7 +156,7 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
     });
   });
 
-  it('is invisible to another workspace', async () => {
+  it('stores records that other workspaces cannot see', async () => {
     const texts = some();
     await send(bodyOf(texts));
     const stranger = await newOrganization(app);

@@ -112,7 +112,7 @@ describe.each(['logs', 'metrics'] as const)('a rejected export of %s', (name) =>
     }
   }
 
-  it('with another media type gets the supported ones in JSON', async () => {
+  it('gets the supported media types in JSON if it uses another one', async () => {
     const answer = await send('text/plain', { body: good(JSON_MEDIA) });
     expect([answer.status, answered.json(answer).code]).toEqual([415, 'unsupported_media_type']);
   });

@@ -60,7 +60,7 @@ describe('the list of traces', () => {
     expect(await own.names('?offset=1')).toEqual(['first']);
   });
 
-  describe('filters', () => {
+  describe('with filters', () => {
     beforeAll(async () => {
       const at = (minute: number) => ({ start: SPAN_START + BigInt(minute) * MINUTE });
       const lasting = (minute: number, ms: bigint) => ({
@@ -91,40 +91,44 @@ describe('the list of traces', () => {
     });
 
     const filters: [string, Record<string, string>, string[]][] = [
-      ['by session', { session_id: 's/1' }, ['ask']],
-      ['by service', { service_name: 'depot' }, ['else']],
-      ['by root', { root_name: 'ask' }, ['ask', 'ask']],
-      ['by model', { model: 'b' }, ['ask']],
-      ['by an error', { status: 'error' }, ['ask']],
-      ['by none', { status: 'ok' }, ['else', 'plan', 'ask']],
-      ['by a least duration', { min_duration_ms: '20' }, ['else', 'plan', 'ask']],
-      ['by a largest duration', { max_duration_ms: '20' }, ['ask', 'ask']],
-      ['by durations between', { min_duration_ms: '20.000', max_duration_ms: '300' }, ['plan', 'ask']],
-      ['by an inclusive beginning', { since: '2026-11-20T00:03:00Z' }, ['else', 'plan']],
-      ['by an exclusive end', { until: '2026-11-20T00:03:00.000000Z' }, ['ask', 'ask']],
-      ['by a moment', { since: '2026-11-20T00:03:00Z', until: '2026-11-20T00:03:00.000001Z' }, ['plan']],
-      ['by a text that an attribute is', { attribute: 'tool.name:search' }, ['else']],
-      ['by a number', { attribute: 'user.age:42' }, ['else']],
-      ['by a boolean', { attribute: 'llm.is_streaming:true' }, ['else']],
-      ['by the resource', { attribute: 'deployment.environment:staging:eu' }, ['else']],
-      ['by an attribute that has another value', { attribute: 'tool.name:sea' }, []],
-      ['by words of a name, whatever their case', { q: 'look_UP' }, ['else']],
-      ['by characters that mean nothing else', { q: 'l%k' }, []],
-      ['by a single one of those', { q: 'l__k_up' }, []],
-      ['by the root', { q: 'PLA' }, ['plan']],
-      ['by what it was given', { q: 'say "50%" of\nthis' }, ['plan']],
-      ['by the JSON of what it answered', { q: '{"n":5' }, ['plan']],
-      ['by several of them', { root_name: 'ask', service_name: 'shop', status: 'ok', model: 'a' }, ['ask']],
-      ['by such that exclude one another', { session_id: 's/1', model: 'b' }, []],
-      ['by some that are looked for', { service_name: 'shop', q: 'ask', min_duration_ms: '11' }, ['ask']],
+      ['a session', { session_id: 's/1' }, ['ask']],
+      ['a service', { service_name: 'depot' }, ['else']],
+      ['a root name', { root_name: 'ask' }, ['ask', 'ask']],
+      ['a model', { model: 'b' }, ['ask']],
+      ['an error status', { status: 'error' }, ['ask']],
+      ['an ok status', { status: 'ok' }, ['else', 'plan', 'ask']],
+      ['a minimum duration', { min_duration_ms: '20' }, ['else', 'plan', 'ask']],
+      ['a maximum duration', { max_duration_ms: '20' }, ['ask', 'ask']],
+      ['a range of durations', { min_duration_ms: '20.000', max_duration_ms: '300' }, ['plan', 'ask']],
+      ['an inclusive start', { since: '2026-11-20T00:03:00Z' }, ['else', 'plan']],
+      ['an exclusive end', { until: '2026-11-20T00:03:00.000000Z' }, ['ask', 'ask']],
+      [
+        'a range of one microsecond',
+        { since: '2026-11-20T00:03:00Z', until: '2026-11-20T00:03:00.000001Z' },
+        ['plan'],
+      ],
+      ['a text attribute', { attribute: 'tool.name:search' }, ['else']],
+      ['a number attribute', { attribute: 'user.age:42' }, ['else']],
+      ['a boolean attribute', { attribute: 'llm.is_streaming:true' }, ['else']],
+      ['a resource attribute', { attribute: 'deployment.environment:staging:eu' }, ['else']],
+      ['part of an attribute value', { attribute: 'tool.name:sea' }, []],
+      ['a span name in any case', { q: 'look_UP' }, ['else']],
+      ['a literal percent sign', { q: 'l%k' }, []],
+      ['literal underscores', { q: 'l__k_up' }, []],
+      ['part of a root name', { q: 'PLA' }, ['plan']],
+      ['a text from the input', { q: 'say "50%" of\nthis' }, ['plan']],
+      ['JSON from the output', { q: '{"n":5' }, ['plan']],
+      ['several filters', { root_name: 'ask', service_name: 'shop', status: 'ok', model: 'a' }, ['ask']],
+      ['filters that exclude each other', { session_id: 's/1', model: 'b' }, []],
+      ['a text and other filters', { service_name: 'shop', q: 'ask', min_duration_ms: '11' }, ['ask']],
     ];
-    it.each(filters)('%s', async (_, parameters, names) => {
+    it.each(filters)('returns exactly the traces that match %s', async (_, parameters, names) => {
       const { items, page } = await space.list(query(parameters));
       expect(items.map((trace) => trace.root_name)).toEqual(names);
       expect(page).toEqual({ limit: 50, offset: 0, total: names.length, next_cursor: null });
     });
 
-    it('by any of many models', async () => {
+    it('finds a trace by any of many models', async () => {
       const [traceId] = await space.send([{ name: 'of many models' }]);
       await space.send(
         Array.from({ length: 150 }, (_, n) => ({
@@ -140,13 +144,13 @@ describe('the list of traces', () => {
       }
     });
 
-    it('by attributes of any of its spans', async () => {
+    it('finds a trace by attributes of any of its spans', async () => {
       const age = 'attribute=user.age:42';
       expect(await space.names(`?${age}&attribute=tool.name:search`)).toEqual(['else']);
       expect(await space.names(`?${age}&attribute=tool.name:find`)).toEqual([]);
     });
 
-    it('in pages without gaps or repeats, each with the same total', async () => {
+    it('is paged without gaps or repeats, each page with the same total', async () => {
       for (const filter of ['', '&root_name=ask', '&status=ok', '&q=a', '&attribute=service.name:shop']) {
         const all = await space.list(`?limit=500${filter}`);
         for (const sort of ['-started_at', 'started_at']) {
@@ -162,7 +166,7 @@ describe('the list of traces', () => {
     });
   });
 
-  describe('checks a bounded number of traces for a page', () => {
+  describe('with bounded work per page', () => {
     /** Inserts traces without spans, some of them named `rare`. */
     async function fill(own: ReadingWorkspace, traces: number, spans: number, every = 1): Promise<void> {
       await app.database.query(
@@ -202,13 +206,13 @@ describe('the list of traces', () => {
     });
 
     const reaches: [string, number, number, string, number][] = [
-      ['of 30,000 spans, by two', 5, 30_000, 'q=rare', 3],
-      ['of more spans than a page looks at, one by one', 3, 60_000, 'q=rare', 3],
-      ['of 10,000 spans, by five', 5, 10_000, 'attribute=a:b', 1],
-      ['for which three attributes are looked for, on until one is found', 5, 10_000, 'attribute=a:b&attribute=c:d&attribute=e:f', 1],
-      ['for which a text and an attribute are, on until one is found', 5, 10_000, 'q=rare&attribute=a:b', 1],
+      ['of 30,000 spans, two per page', 5, 30_000, 'q=rare', 3],
+      ['with more spans than a page checks, one per page', 3, 60_000, 'q=rare', 3],
+      ['of 10,000 spans, five per page', 5, 10_000, 'attribute=a:b', 1],
+      ['for three attributes, only until one does not match', 5, 10_000, 'attribute=a:b&attribute=c:d&attribute=e:f', 1],
+      ['for a text and an attribute, only until one does not match', 5, 10_000, 'q=rare&attribute=a:b', 1],
     ]; // prettier-ignore
-    it.each(reaches)('includes traces %s', async (_, traces, spans, filter, pages) => {
+    it.each(reaches)('checks traces %s', async (_, traces, spans, filter, pages) => {
       const own = await ReadingWorkspace.open(app);
       await fill(own, traces, spans);
       const { items, count } = await own.pages(`${TRACES}?${filter}`);

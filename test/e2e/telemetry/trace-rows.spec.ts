@@ -134,7 +134,7 @@ describe('the row of a trace', () => {
     });
   });
 
-  describe('its cost', () => {
+  describe('with costs', () => {
     const call = (model: string, tokens: number, more: TestAttributes = {}): TestAttributes => ({
       'gen_ai.operation.name': 'chat',
       'gen_ai.response.model': model,
@@ -160,7 +160,7 @@ describe('the row of a trace', () => {
     const priced = call('gpt-4o', 400_000);
     const unpriced = call('own-model', 400_000);
 
-    it('is unknown if a call has no price', async () => {
+    it('has an unknown cost if a call has no price', async () => {
       expect(await costOf(root, priced, priced)).toBe(2);
       expect(await costOf(root, priced, unpriced)).toBeNull();
       expect(await costOf(root, unpriced, priced)).toBeNull();
@@ -172,14 +172,14 @@ describe('the row of a trace', () => {
       expect(await traceOf(traceId)).toMatchObject({ cost_usd: null, input_tokens: 800_000, span_count: 2 });
     });
 
-    it('is known if calls report their own cost, or used nothing', async () => {
+    it('has a known cost if calls report their own cost, or used nothing', async () => {
       expect(await costOf(root, priced, { ...unpriced, 'gen_ai.usage.cost': 0.5 })).toBe(1.5);
       expect(await costOf(root, priced, call('own-model', 0))).toBe(1);
       expect(await costOf(reporting(4), priced)).toBe(1);
       expect(await costOf(root, priced, step(call('own-model', 9)), step(unpriced))).toBeNull();
     });
 
-    it('is the cost that the root reports, unless the calls cost more', async () => {
+    it('has the cost that the root reports, unless the calls cost more', async () => {
       expect(await costOf(reporting(4), priced, unpriced)).toBe(4);
       expect(await costOf(reporting(1), priced, unpriced)).toBe(1);
       expect(await costOf(reporting(0.5), priced, unpriced)).toBeNull();
@@ -189,13 +189,13 @@ describe('the row of a trace', () => {
       expect(await costOf({ ...priced, ...root }, unpriced)).toBeNull();
     });
 
-    it('is the cost of the most expensive step if there are no calls', async () => {
+    it('has the cost of the most expensive step if there are no calls', async () => {
       expect(await costOf({ ...priced, ...root }, reporting(0.5))).toBe(1);
       expect(await costOf(reporting(0.5), {})).toBe(0.5);
       expect(await costOf({ ...unpriced, ...root }, { ...call('gpt-4o', 1_000), ...root })).toBeNull();
     });
 
-    it('decides a budget check only if it is known', async () => {
+    it('decides a budget check only if its cost is known', async () => {
       const definition = { checks: [{ type: 'max_cost_usd', max: 3 }] };
       const scorer = { workspace_id, name: 'budget', scorer_kind: 'code', definition };
       const evaluator = await organization.as('evaluator');

@@ -8,7 +8,7 @@ import { MINUTE, MS, ReadingWorkspace } from './reading.fixture';
 
 const LOGS = EVALUATION_FORMS['log records in JSON']!;
 
-describe('the list of traces, by measures and scores', () => {
+describe('the list of traces', () => {
   let app: TestApp;
   let space: ReadingWorkspace;
 

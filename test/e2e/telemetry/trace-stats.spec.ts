@@ -36,7 +36,7 @@ describe('statistics of the traces of a workspace', () => {
   const counts = async (body: object): Promise<unknown[][]> =>
     (await rows(body)).map(({ group, values }) => [...Object.values(group), values['count.count']]);
 
-  it('by default have count, duration, tokens, cost and errors', async () => {
+  it('have count, duration, tokens, cost and errors by default', async () => {
     await space.send([
       at(0n, 100n, { attributes: usage('priced', 1_000, 100) }),
       at(1n, 300n, { attributes: usage('gpt-4o', 1_000, 100), isError: true }),
@@ -96,7 +96,7 @@ describe('statistics of the traces of a workspace', () => {
     expect(await range('2026-11-19T00:00:00Z', '2026-11-20T00:00:00Z')).toEqual([[0]]);
   });
 
-  it('of an empty time range are zero, or no groups', async () => {
+  it('are zero, or have no groups, for an empty time range', async () => {
     await space.send([at(0n, 1n)]);
     const moment = { since: WEEK.since, until: WEEK.since };
     expect(await counts(moment)).toEqual([[0]]);
