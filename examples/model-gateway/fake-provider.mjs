@@ -11,7 +11,7 @@ const judgement = ({ properties }) =>
 const bestOf = (name, schema) => {
   if (name === 'reasoning') return 'It is fine.';
   if (schema.type === 'object') return judgement(schema);
-  return schema.enum?.[0] ?? schema.maximum ?? true;
+  return schema.enum?.[0] ?? (schema.type === 'boolean' ? true : (schema.maximum ?? 1));
 };
 
 const server = createServer(async (request, response) => {
@@ -34,4 +34,11 @@ const server = createServer(async (request, response) => {
   const chunk = answer('chat.completion.chunk', { index: 0, delta: message, finish_reason: 'stop' });
   response.end(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
 });
-server.listen(Number(process.env.FAKE_PORT ?? 9100), '127.0.0.1', () => console.log(server.address()));
+const port = Number(process.env.FAKE_PORT ?? 9100);
+server.on('error', ({ code, message }) => {
+  console.error(code === 'EADDRINUSE' ? `Port ${port} is in use. Set FAKE_PORT.` : message);
+  process.exitCode = 1;
+});
+server.listen(port, '127.0.0.1', () =>
+  console.log(`The fake provider listens at http://127.0.0.1:${server.address().port}/v1`),
+);

@@ -13,7 +13,7 @@ const DESCRIPTION = `Registry, store and evaluation service for teams that build
 
 **Bodies**: an unknown member returns 400, and \`detail\` suggests the closest known member. Read-only members of a resource (ids, times, counts) are accepted and ignored, so you can read a resource, change it and send it back. Free-form members and OTLP bodies accept any member. PATCH is a JSON merge patch (RFC 7396): absent members keep their value, and null clears a member. \`input\`, \`expected\`, \`config\`, \`definition\`, \`context_manifest\` and schemas are replaced completely. Send the \`ETag\` of a read as \`If-Match\`: the change returns 412 if the resource has changed since.
 
-**Lists** are paged by \`cursor\` (the same cost at any depth) or \`offset\`. An unknown query parameter returns 400. Archived resources are omitted unless \`include_archived\` is true.
+**Lists** are paged by \`cursor\` (the same cost at any depth) or \`offset\`. An unknown query parameter returns 400. Lists omit archived resources unless \`include_archived\` is true.
 
 **Retries**: every POST and PATCH that writes accepts an \`Idempotency-Key\`. A repeat returns the first response, with \`Idempotency-Replayed: true\`, if you still have the required role. Operations that only read, or that return a secret (a key or a token), ignore the header and do not list it. If the service stops before it has stored the response, you can reuse the key after 30 s.
 

@@ -38,14 +38,16 @@ function allows(rule: AccessRule, { user, scope }: ServiceRequest): boolean {
 const isHeldSomewhere = (workspaces: ReadonlySet<string> | null): boolean =>
   workspaces === null || workspaces.size > 0;
 
-/** Returns a detail that names the missing role and, if the route takes one, the workspace header. */
+/** Returns a detail that names the missing role, where it is required, and the caller's roles there. */
 function refusalOf(rule: AccessRule | undefined, scope: ServiceRequest['scope']): string {
   if (rule?.kind === 'platform') return 'Only platform principals can call this operation.';
   const needed: readonly Role[] = rule && 'anyOf' in rule ? rule.anyOf : [];
   if (needed.length === 0) return 'No role allows this operation.';
   const roles = `Requires the role ${needed.join(' or ')}`;
   if (rule?.kind === 'roles_everywhere') return `${roles} in the whole organization.`;
-  if (!scope || !('workspaceId' in scope)) return `${roles}.`;
-  const ownRoles = reduceRoles(scope.roles).join(', ');
-  return `${roles} in the workspace of ${WORKSPACE_HEADER}. Your roles there: ${ownRoles || 'none'}.`;
+  const isInWorkspace = scope !== undefined && 'workspaceId' in scope;
+  if (!isInWorkspace && rule?.kind === 'roles_somewhere') return `${roles} in at least one workspace.`;
+  if (!scope) return `${roles}.`;
+  const place = isInWorkspace ? `the workspace of ${WORKSPACE_HEADER}` : 'the organization';
+  return `${roles} in ${place}. Your roles there: ${reduceRoles(scope.roles).join(', ') || 'none'}.`;
 }

@@ -16,7 +16,7 @@ export const IfMatch = createParamDecorator((_: unknown, context: ExecutionConte
 export function checkIfMatch(
   condition: string | undefined,
   version: string | number,
-  changed = `The resource has changed. Its ETag is now "${version}". Read it again before you edit it.`,
+  changed = `The resource has changed. Its ETag is now "${version}". Read it again before you change it.`,
 ): void {
   if (condition === undefined || condition.trim() === '*') return;
   const tags = condition.split(',').map((tag) => tag.trim().replace(/^W\//, ''));

@@ -54,7 +54,7 @@ export class LinearRegExp {
     let bits = 0;
     for (const flag of flags) {
       const bit = FLAGS[flag];
-      if (bit === undefined) throw new PatternError(`the flag "${flag}" is not supported. Use i, m or s`);
+      if (bit === undefined) throw new PatternError(`the flag "${flag}" is not supported. Use i, m, s or u`);
       bits |= bit;
     }
     try {

@@ -156,7 +156,7 @@ function partsOf(text: string): Parts {
   const opening = fenceAt(text, mark.length);
   if (opening === null || !opening.endsWith('\n')) {
     throw new SkillFault(
-      `${SKILL_MD} must begin with a line of ---, and its frontmatter must end with another such line.`,
+      `${SKILL_MD} must begin with a line \`---\`, and its frontmatter must end with another such line.`,
     );
   }
   const from = mark.length + opening.length;

@@ -63,7 +63,7 @@ export class SkillController {
   }
 
   /**
-   * Change members of SKILL.md
+   * Change fields of SKILL.md
    *
    * @remarks Each change creates a version.
    */

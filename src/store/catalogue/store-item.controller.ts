@@ -44,7 +44,7 @@ export class StoreItemController {
     return this.catalogue.list(scope, query);
   }
 
-  /** Get an item whose audience admits your organization, listed or not */
+  /** Get an item whose audience includes your organization, listed or not */
   @Get(':store_item_id')
   @RequireRoleInAnyWorkspace('viewer')
   @ApiOkResponse({ type: CatalogueItemDto })

@@ -32,7 +32,7 @@ describeGuide('the pages', () => {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const [printed] = (await once(provider.stdout!, 'data')) as [Buffer];
-    providerAddress = `127.0.0.1:${/port: (\d+)/.exec(String(printed))![1]}`;
+    providerAddress = `127.0.0.1:${/127\.0\.0\.1:(\d+)/.exec(String(printed))![1]}`;
     service = await StandaloneService.start({
       env: {
         ...judge.env,

@@ -150,7 +150,10 @@ describe('roles', () => {
 
   it('are named in the problem if missing', async () => {
     const answer = await (await org.member('editor')).post<{ detail: string }>(WORKSPACES, { name: 'x' });
-    expect(answer.body).toMatchObject({ code: 'access_denied', detail: 'Requires the role admin.' });
+    expect(answer.body).toMatchObject({
+      code: 'access_denied',
+      detail: 'Requires the role admin in the organization. Your roles there: editor.',
+    });
   });
 
   describe('in a single workspace', () => {

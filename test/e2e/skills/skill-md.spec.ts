@@ -27,8 +27,8 @@ describe('a SKILL.md', () => {
   const upload = (text: string | Buffer) => callers.uploadForm([['SKILL.md', text]]);
 
   it.each([
-    ['without frontmatter', '# Hello', /begin with a line of ---/],
-    ['that is empty', '', /begin with a line of ---/],
+    ['without frontmatter', '# Hello', /begin with a line `---`/],
+    ['that is empty', '', /begin with a line `---`/],
     ['whose frontmatter has no end', '---\nname: a\ndescription: d\n', /must end with a line of ---/],
     [
       'whose frontmatter is longer than 64 KiB',
@@ -57,8 +57,8 @@ describe('a SKILL.md', () => {
     ['with binary data', named('a', 'metadata: {x: !!binary aGk=}\n'), /that JSON cannot represent/],
     ['with a license that is a fraction', named('a', 'license: 2.0\n'), /must be a string. Put it in quotes/],
     ['with a custom tag', named('a', 'x: !!js/function a\n'), /not valid YAML/],
-    ['without a name', '---\ndescription: d\n---\n', /name .* is required/],
-    ['without a description', '---\nname: a\n---\n', /description .* is required/],
+    ['without a name', '---\ndescription: d\n---\n', /`name` .* is required/],
+    ['without a description', '---\nname: a\n---\n', /`description` .* is required/],
     ['with a name in upper case', named('My-Skill'), /lower-case/],
     ['with a name of underscores', named('my_skill'), /lower-case/],
     ['with a name with a slash', named('my/skill'), /lower-case/],

@@ -189,8 +189,8 @@ class RuleChecks {
     if (estimate === null) return 'The scores are too large to compute their difference from the baseline.';
     const cases = pluralize(sharedCases, 'case');
     if (kind === 'max_regressed_cases') {
-      const allowed = bound === 0 ? 'none is' : bound === 1 ? 'at most 1 is' : `at most ${bound} are`;
-      return `${estimate} of ${cases} got worse; ${allowed} allowed.`;
+      const allowed = bound === 0 ? 'no case may' : `at most ${bound} may`;
+      return `${estimate} of ${cases} got worse; ${allowed} get worse.`;
     }
     const missed = passed ? null : bound;
     const change = estimate === 0 ? 'the same as' : `${formatChange(estimate, missed)} than`;

@@ -167,7 +167,7 @@ export class GateCheckDto {
 
 /** Result of a gate. */
 export class GateResultDto {
-  /** Whether no check failed. */
+  /** True if no check failed. */
   passed!: boolean;
   experiment_id!: string;
   name!: string;

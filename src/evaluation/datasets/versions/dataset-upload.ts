@@ -79,7 +79,8 @@ function readText(scope: Scope, { file }: SpooledRequest, query: CsvTextOptionsD
   return {
     file,
     options: optionsOf({ case_id_column, mapping: mappingOf(mapping, optionsProblem) }),
-    fileProblem: (detail) => memberProblem('', detail),
+    fileProblem: (detail) =>
+      problem.invalidRequest(`L${detail.slice(1)}`, { errors: [{ pointer: '', detail }] }), // "Line 3 …"
     optionsProblem,
   };
 }

@@ -59,7 +59,7 @@ export class DelimiterCheck {
     throw new CsvFault(
       this.line,
       `is a header with one column, ${quoteShort(this.header)}, and the rows have as many ${suspect.plural} as the header. ` +
-        'Separate fields by commas, or name the column in mapping if it is one column',
+        'Separate fields with commas, or name the column in mapping if it is one column',
     );
   }
 }
