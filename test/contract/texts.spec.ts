@@ -16,6 +16,15 @@ const ODD = [
   /(?:^|\. )Of (?:the same|how many|what|whom|these|those)\b/m,
   /\bsomebody else has to\b/i,
   /\bthe answer then is\b/i,
+  /\bof which none\b/i,
+  /\bof each the\b/i,
+  /\bthere is none of\b/i,
+  /\bas the client wrote\b/i,
+  /\bis people, who\b/i,
+  /\ba sweep\b/i,
+  /\bsuch that are\b/i,
+  /\bit is told\b/i,
+  /\bhas its time\b/i,
 ];
 
 const filesIn = (folder: string, ending: RegExp): string[] =>

@@ -89,11 +89,11 @@ describe('publishing a package', () => {
   it('fails for too many bytes', async () => {
     const answer = await publishFiles([fileOf('a', Buffer.alloc(LIMIT))]);
     expect(outcome(answer)).toEqual([422, 'validation_failed']);
-    expect(answer.body.detail).toBe('A package can have at most 65536 bytes. This package has more.');
+    expect(answer.body.detail).toBe('A package can have at most 64 KiB. This package has more.');
   });
 
   it.each<[string, () => PackageFile[], string]>([
-    ['bytes', () => [fileOf('a', Buffer.alloc(LIMIT + 1))], 'A package can have at most 65536 bytes.'],
+    ['bytes', () => [fileOf('a', Buffer.alloc(LIMIT + 1))], 'A package can have at most 64 KiB.'],
     [
       'documents in memory',
       () => [textFile('a.json', ' '.repeat(16 * MIB)), textFile('b.json', ' '.repeat(16 * MIB + 1))],

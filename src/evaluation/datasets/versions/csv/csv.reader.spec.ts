@@ -77,8 +77,8 @@ describe('readCsv', () => {
     ['metadata that is too large', `metadata\n"{}${' '.repeat(MIB)}"\n`, 2, /256 KiB/],
     ['a repeated name', 'a,b,a\n', 1, /columns 1 and 3 the same name, "a"/],
     ['a name that is too long', `a,${long}x\n`, 1, /column 2 .*255 characters/],
-    ['semicolons instead of commas', 'id;q;a\n1;x;y\n', 1, /"id;q;a", .* semicolons .* by commas/],
-    ['tabs instead of commas', 'id\tq\n1\tx\n', 1, /"id\\tq", .* tabs .* by commas/],
+    ['semicolons instead of commas', 'id;q;a\n1;x;y\n', 1, /"id;q;a", .* semicolons .* with commas/],
+    ['tabs instead of commas', 'id\tq\n1\tx\n', 1, /"id\\tq", .* tabs .* with commas/],
     ['semicolons instead of commas, and quotes', '"id";"q"\n', 1, /separated by commas, not by semicolons/],
     [
       'semicolons instead of commas, and some quotes',
