@@ -41,12 +41,13 @@ export async function createApi(
   return app;
 }
 
-/** Makes an application listen at `HOST` and `PORT`. Throws a StartError if that is not possible. */
+/** Initializes an application, and makes it listen. Throws a StartError if `HOST` or `PORT` cannot be used. */
 export async function listen(app: NestExpressApplication, { HOST, PORT }: Environment): Promise<void> {
   try {
     await app.listen(PORT, HOST);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code, syscall, hostname, message } = error as NodeJS.ErrnoException & { hostname?: string };
+    if (syscall !== 'listen' && hostname !== HOST) throw error;
     const detail =
       code === 'EADDRINUSE'
         ? `Port ${PORT} is in use. Set PORT to another port.`

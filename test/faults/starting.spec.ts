@@ -5,8 +5,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Client } from 'pg';
+import { readEnvironment } from '#platform/config';
 import { createTestDatabase, type TestDatabase, sized } from '#testing';
+import { listen } from '../../src/create-api';
 import { MIGRATION_LOCK } from '../../src/database/migrate';
 import { childrenOf, CONTAINER, describeWithContainers } from './embedded-postgres.harness';
 
@@ -74,34 +77,58 @@ describe('a process that starts', () => {
     },
   );
 
-  it('reports a port in use in one line', async () => {
-    const migrated = await createTestDatabase();
-    const other = createServer().listen(0, '127.0.0.1');
-    try {
-      await once(other, 'listening');
-      const { port } = other.address() as AddressInfo;
+  describe('and cannot continue', () => {
+    let migrated: TestDatabase;
+    const other = createServer();
+
+    beforeAll(async () => {
+      migrated = await createTestDatabase();
+      await once(other.listen(0, '127.0.0.1'), 'listening');
+    });
+    afterAll(async () => {
+      other.close();
+      await migrated.drop();
+    });
+
+    const portInUse = (): string => String((other.address() as AddressInfo).port);
+
+    it.each<[string, () => Record<string, string>, RegExp]>([
+      ['a port in use', () => ({ PORT: portInUse() }), /^Port \d+ is in use\. Set PORT to another port\.$/],
+      [
+        'an address of another machine',
+        () => ({ HOST: '192.0.2.1' }),
+        /^The API cannot be served at HOST and PORT: listen EADDRNOTAVAIL/,
+      ],
+      [
+        'an unreachable database',
+        () => ({ DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/x' }),
+        /^DATABASE_URL: the database cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1\.$/,
+      ],
+    ])('reports %s in one line, without a stack', async (_, variables, message) => {
       const env = {
         DATABASE_URL: migrated.url,
         DATA_DIR: dataDir,
         SECRETS_KEY: randomBytes(32).toString('base64'),
         HOST: '127.0.0.1',
-        PORT: String(port),
+        PORT: '0',
         LOG_LEVEL: 'error',
+        ...variables(),
       };
       const output = await new Promise<string>((resolve) => {
         execFile(process.execPath, ['dist/src/main.js'], { env }, (_error, stdout) => resolve(stdout));
       });
       const lines = output.trim().split('\n');
       expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
-        expect.objectContaining({
-          level: 'fatal',
-          msg: `Port ${port} is in use. Set PORT to another port.`,
-        }),
+        expect.objectContaining({ level: 'fatal', msg: expect.stringMatching(message) as string }),
       ]);
-    } finally {
-      other.close();
-      await migrated.drop();
-    }
+      expect(JSON.parse(lines[0]!)).not.toHaveProperty('err');
+    });
+
+    it('keeps the error of an initialization that fails, with its stack', async () => {
+      const fault = new TypeError('a module failed');
+      const app = { listen: () => Promise.reject(fault) } as unknown as NestExpressApplication;
+      await expect(listen(app, readEnvironment({}))).rejects.toBe(fault);
+    });
   });
 
   it('handles signals before it loads other modules, in every process', () => {

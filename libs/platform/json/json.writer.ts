@@ -119,7 +119,7 @@ function draftOf(value: unknown, replacer?: Replacer): Draft | undefined {
     if (parts.length === embedded.length + 1) return { text, parts, embedded };
     placeholder = newPlaceholder();
   }
-  throw new TypeError('A toJSON method serializes RawJson by itself, which cannot be undone.');
+  throw new TypeError('A toJSON method turned RawJson into text, which cannot be undone.');
 }
 
 function join({ parts, embedded }: Draft): string {

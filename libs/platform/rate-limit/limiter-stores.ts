@@ -64,7 +64,7 @@ class BoundedMemoryLimiter extends RateLimiterMemory {
 
 /**
  * Options of every limiter with shared counters. Once a key is at its limit, its requests are rejected without asking the
- * store until the window ends. If the store does not respond, the process counts by itself, so an outage rejects no request.
+ * store until the window ends. If the store does not respond, the process uses its own counters, so an outage rejects no request.
  */
 const sharedOptions = (name: string, perMinute: number) => ({
   points: perMinute,

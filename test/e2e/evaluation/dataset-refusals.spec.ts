@@ -214,7 +214,7 @@ describe('an invalid CSV upload', () => {
     const more = await upload(space.editor, id, `a\n${'1\n'.repeat(100_001)}`);
     expect([more.status, (more.body as unknown as { detail: string }).detail]).toEqual([
       400,
-      expect.stringMatching(/Line 100002 .*100000/),
+      expect.stringMatching(/In the body, line 100002 .*100000/),
     ]);
   });
 
@@ -249,7 +249,7 @@ describe('an invalid CSV upload', () => {
         expect(row!.input).toEqual({ a: cell });
       } else {
         expect((answer.body as unknown as { detail: string }).detail).toMatch(
-          /Line 3 makes a case of 10\d{6} bytes as escaped JSON/,
+          /In the body, line 3 makes a case of 10\d{6} bytes as escaped JSON/,
         );
       }
     }

@@ -170,7 +170,7 @@ describe('signFlipTail', () => {
     for (let i = 0; i < 12; i++) sum += random.uniform();
     return sum;
   };
-  /** Returns values of these sizes, of which the first `positive` are positive and the others negative. */
+  /** Returns values of these sizes. The first `positive` values are positive, and the others negative. */
   const signed = (count: number, positive: number, size: (i: number) => number): Float64Array =>
     Float64Array.from({ length: count }, (_, i) => (i < positive ? size(i) : -size(i)));
 

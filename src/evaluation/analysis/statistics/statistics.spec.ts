@@ -58,14 +58,14 @@ describe('bootstrapInterval', () => {
   it('matches the enumeration of all 27 samples of three units', () => {
     // The mean of a sample of 0, 0, 1 is 0 in 8 samples, 1/3 in 12, 2/3 in 6 and 1 in 1. If ties count half, 14 of 27 are
     // below 1/3, so the bias is 0.0464; the acceleration is 1 / (6 sqrt 6) = 0.0680. The ends are then the 5.0% and the
-    // 99.1% quantile. 29.6% of the means are 0, and 3.7 % are 1.
+    // 99.1% quantile. 29.6% of the means are 0, and 3.7% are 1.
     near(bootstrapInterval(meanOf(of([0, 0, 1])), SEED)!, [0, 1], 1e-12);
   });
 
   it('covers the mean of a known population at about the confidence level', () => {
     let covered = 0;
     for (let i = 0; i < 100; i++) {
-      // 60 cases, of which a fixed pseudorandom formula fails one in five
+      // 60 cases; a fixed pseudorandom formula fails one in five
       const sample = Array.from({ length: 60 }, (_, j) => ((i * 61 + j * 37 + i * j * 13) % 101) % 5 !== 0);
       const { lower, upper } = bootstrapInterval(meanOf(of(sample.map(Number))), seedOf(`${i}`))!;
       if (lower <= 80 / 101 && upper >= 80 / 101) covered++;

@@ -80,7 +80,7 @@ function readText(scope: Scope, { file }: SpooledRequest, query: CsvTextOptionsD
     file,
     options: optionsOf({ case_id_column, mapping: mappingOf(mapping, optionsProblem) }),
     fileProblem: (detail) =>
-      problem.invalidRequest(`L${detail.slice(1)}`, { errors: [{ pointer: '', detail }] }), // "Line 3 …"
+      problem.invalidRequest(`In the body, ${detail}`, { errors: [{ pointer: '', detail }] }),
     optionsProblem,
   };
 }
