@@ -76,6 +76,7 @@ export class StandaloneService {
     const env = {
       ...process.env,
       LOG_LEVEL: 'error',
+      MALLOC_ARENA_MAX: '2',
       ...options.env,
       DATABASE_URL: options.databaseUrl ?? postgres!.url,
       DATA_DIR: directory,

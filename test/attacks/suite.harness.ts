@@ -6,8 +6,11 @@ const MIB = 1024 * 1024;
 const HEAP_MIB = 1024;
 /** The default of the memory budget: about a quarter of the heap limit. */
 const BUDGET_MIB = HEAP_MIB / 4;
-/** Resident memory of the process in addition to its budget. */
-const BASE_MIB = 512;
+/**
+ * Largest resident memory of the process in addition to its budget, also if the machine is busy. About half of it is usual.
+ * Threads for JSON and schemas need the rest for a moment, if their peaks coincide.
+ */
+const BASE_MIB = 768;
 
 /** A small heap, so that an attack that exceeds its budget is noticed early. */
 export const SMALL_HEAP = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
