@@ -259,7 +259,7 @@ function requestHeaders({ method, isLifecycle, acceptsIdempotencyKey, workspace 
     [
       acceptsIdempotencyKey,
       'Idempotency-Key',
-      'Makes the request safe to retry. A repeat with the same key and body within 24 hours returns the first response.',
+      'Makes the request safe to retry. A repeat with the same key and body within 24 hours returns the first successful response.',
     ],
     // other operations declare the header themselves, and describe which ETag it takes
     [

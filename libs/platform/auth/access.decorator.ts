@@ -59,7 +59,7 @@ export const RequireWorkspace = () =>
     ApiHeader({
       name: WORKSPACE_HEADER,
       required: true,
-      description: 'The workspace within which the request acts.',
+      description: 'The workspace that the request applies to.',
       schema: { type: 'string' },
     }),
   );

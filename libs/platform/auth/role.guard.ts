@@ -11,7 +11,7 @@ export class RoleGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<ServiceRequest>();
     const { rule } = request;
     if (rule && allows(rule, request)) return true;
-    throw problem.accessDenied(refusalOf(rule, request.scope));
+    throw problem.accessDenied(refusalOf(request));
   }
 }
 
@@ -39,14 +39,17 @@ const isHeldSomewhere = (workspaces: ReadonlySet<string> | null): boolean =>
   workspaces === null || workspaces.size > 0;
 
 /** Returns a detail that names the missing role, where it is required, and the caller's roles there. */
-function refusalOf(rule: AccessRule | undefined, scope: ServiceRequest['scope']): string {
+function refusalOf({ rule, scope, method }: ServiceRequest): string {
   if (rule?.kind === 'platform') return 'Only platform principals can call this operation.';
   const needed: readonly Role[] = rule && 'anyOf' in rule ? rule.anyOf : [];
   if (needed.length === 0) return 'No role allows this operation.';
   const roles = `Requires the role ${needed.join(' or ')}`;
   if (rule?.kind === 'roles_everywhere') return `${roles} in the whole organization.`;
   const isInWorkspace = scope !== undefined && 'workspaceId' in scope;
-  if (!isInWorkspace && rule?.kind === 'roles_somewhere') return `${roles} in at least one workspace.`;
+  if (!isInWorkspace && rule?.kind === 'roles_somewhere') {
+    const isAnyEnough = rule.isOfOrganization === true || method === 'GET';
+    return `${roles} in ${isAnyEnough ? 'at least one workspace' : 'the workspace'}.`;
+  }
   if (!scope) return `${roles}.`;
   const place = isInWorkspace ? `the workspace of ${WORKSPACE_HEADER}` : 'the organization';
   return `${roles} in ${place}. Your roles there: ${reduceRoles(scope.roles).join(', ') || 'none'}.`;

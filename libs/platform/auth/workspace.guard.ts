@@ -34,7 +34,7 @@ export class WorkspaceGuard implements CanActivate {
       return workspaceId === undefined || this.check(principal, request);
     }
     if (workspaceId === undefined) {
-      throw problem.invalidHeader(WORKSPACE_HEADER, 'is required. Send the id of the workspace');
+      throw problem.invalidHeader(WORKSPACE_HEADER, 'is required. Send the id of your workspace');
     }
     // Node joins a header that is sent more than once
     if (workspaceId.includes(','))

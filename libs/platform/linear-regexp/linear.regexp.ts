@@ -49,8 +49,7 @@ export class LinearRegExp {
         `a pattern can have at most ${MAX_PATTERN_LENGTH} characters, but this one has ${source.length}`,
       );
     }
-    if (NAMED_BACKREFERENCE.test(source))
-      throw new PatternError('backreferences are not supported: `\\k<name>`');
+    if (NAMED_BACKREFERENCE.test(source)) throw new PatternError('backreferences are not supported');
     let bits = 0;
     for (const flag of flags) {
       const bit = FLAGS[flag];
@@ -86,7 +85,7 @@ function tooLarge(): PatternError {
 /** Returns the engine's own message, with an explanation for syntax that only other engines support. */
 function explain(message: string): string {
   const plain = message.replace(/^error parsing regexp: /, '');
-  if (/\(\?(<?[=!])/.test(plain)) return `lookahead and lookbehind are not supported: ${plain}`;
-  if (/invalid escape sequence: `\\[1-9k]/.test(plain)) return `backreferences are not supported: ${plain}`;
+  if (/\(\?(<?[=!])/.test(plain)) return 'lookahead and lookbehind are not supported';
+  if (/invalid escape sequence: `\\[1-9k]/.test(plain)) return 'backreferences are not supported';
   return plain;
 }

@@ -93,7 +93,7 @@ export class OrderedListQueryDto extends PageQueryDto {
 
 /** Query parameters of all other lists. */
 export class ListQueryDto extends OrderedListQueryDto {
-  /** Includes archived items. */
+  /** Includes archived items, if the items of the list can be archived. */
   @IsOptional()
   @IsBoolean()
   @ToBoolean()

@@ -118,7 +118,7 @@ export class PublisherItemController {
   /**
    * Withdraw an item permanently
    *
-   * @remarks Other organizations can no longer read, download or acquire the item. Existing copies stay.
+   * @remarks The item can no longer be acquired, and other organizations can no longer read or download it. Existing copies stay.
    */
   @Post(':store_item_id/withdraw')
   @HttpCode(200)

@@ -1,6 +1,17 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { agree, describeGuide, Guide, type ScriptEnd, StandaloneService, TestJudge, until } from '#testing';
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  agree,
+  describeGuide,
+  Guide,
+  HttpForwarder,
+  type ScriptEnd,
+  StandaloneService,
+  TestJudge,
+  until,
+} from '#testing';
 
 const PAGE = 'docs/guides/evaluate-in-ci.md';
 /** More than one run scores. */
@@ -145,4 +156,27 @@ describeGuide(PAGE, () => {
     const worse = await script('eval.sh', 'good', 'commit-5');
     expect([worse.code, worse.output]).toEqual([1, expect.stringMatching(/<failure type="max_regression"[^>]* 0\.1 lower /)]);
   }, 600_000); // prettier-ignore
+
+  it('retries each request that the service could not serve', async () => {
+    const unavailable = createServer((request, response) => {
+      request.resume().on('end', () => {
+        response
+          .writeHead(503, { 'Content-Type': 'application/problem+json' })
+          .end('{"detail": "Try again."}');
+      });
+    }).listen(0, '127.0.0.1');
+    await once(unavailable, 'listening');
+    const { port } = unavailable.address() as AddressInfo;
+    // every other request gets 503, so each one needs a retry
+    const proxy = await HttpForwarder.to([`http://127.0.0.1:${port}`, service.bootstrap.base_url]);
+    try {
+      guide.write('questions.csv', 'id,input,expected\nq1,What is twice 1?,2\nq2,What is twice 2?,4\n');
+      const end = await script('eval.sh', 'retried', 'commit-1', { BASE_URL: proxy.url });
+      expect(end).toEqual({ code: 0, output: expect.stringContaining('name="result_count" value="2"') });
+      expect(readFileSync(guide.pathOf('gate-retried.xml'), 'utf8')).toMatch(/^<\?xml[^]*<\/testsuites>\s*$/);
+    } finally {
+      await proxy.close();
+      unavailable.close();
+    }
+  }, 120_000);
 });

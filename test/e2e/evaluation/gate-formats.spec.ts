@@ -121,7 +121,7 @@ describe('the outcome of a gate', () => {
     expect(cells[5]).toBe('` a\\|b `');
     expect(cells[7]).toBe('` line break tab `');
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/);
-    expect(text).toContain('7 of 15 checks passed.');
+    expect(text).toContain('Checks: 7 passed,');
     expect(text).toContain('The experiment is still running, so the result may change.');
   });
 

@@ -1,4 +1,4 @@
-import type { CheckStatus, GateCheckDto, GateResultDto } from './gate.dto';
+import { CHECK_STATUSES, type CheckStatus, type GateCheckDto, type GateResultDto } from './gate.dto';
 
 /** Media types of a gate's result. The first is the default. */
 export const GATE_MEDIA = [
@@ -31,11 +31,13 @@ function titleOf({ scorer, kind, bound, confident }: GateCheckDto): string {
   return `${scorer} ${kind} ${formatNumber(member, null)}${confident ? CONFIDENT : ''}`;
 }
 
+const countOf = (checks: readonly GateCheckDto[], status: CheckStatus): number =>
+  checks.filter((check) => check.status === status).length;
+
 /** Formats the result as a JUnit report for CI systems: the experiment is a test suite, and each check a test case. */
 export function toJUnit(result: GateResultDto): string {
   const { checks } = result;
-  const countOf = (status: CheckStatus): number => checks.filter((check) => check.status === status).length;
-  const counts = `tests="${checks.length}" failures="${countOf('failed')}" errors="0"`;
+  const counts = `tests="${checks.length}" failures="${countOf(checks, 'failed')}" errors="0"`;
   const properties = [
     ['experiment_id', result.experiment_id],
     ['experiment_status', result.experiment_status],
@@ -55,7 +57,7 @@ export function toJUnit(result: GateResultDto): string {
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites name="gate" ${counts}>`,
-    `<testsuite name="${xml(result.experiment_name)}" ${counts} skipped="${countOf('skipped')}">`,
+    `<testsuite name="${xml(result.experiment_name)}" ${counts} skipped="${countOf(checks, 'skipped')}">`,
     `<properties>${properties.join('')}</properties>`,
     ...cases,
     '</testsuite>',
@@ -83,7 +85,7 @@ const xml = (text: string): string =>
 
 /** Formats the result as GitHub Flavored Markdown, for pull request comments and job summaries. */
 export function toMarkdown(result: GateResultDto): string {
-  const passed = result.checks.filter((check) => check.status === 'passed').length;
+  const counts = CHECK_STATUSES.map((status) => `${countOf(result.checks, status)} ${status}`);
   const rows = result.checks.map(
     (check) =>
       `| ${MARKS[check.status]} ${check.status} | ${code(check.scorer)} | ${code(check.kind)}${check.confident ? CONFIDENT : ''} | ${formatComparison(check)} | ${check.reason} |`,
@@ -95,7 +97,7 @@ export function toMarkdown(result: GateResultDto): string {
   return [
     `### Gate ${result.passed ? 'passed' : 'failed'}: ${code(result.experiment_name)}`,
     '',
-    `${passed} of ${result.checks.length} checks passed. Experiment ${code(result.experiment_id)}${
+    `Checks: ${counts.join(', ')}. Experiment ${code(result.experiment_id)}${
       result.baseline_experiment_id === null ? '' : `, baseline ${code(result.baseline_experiment_id)}`
     }.`,
     '',

@@ -58,7 +58,11 @@ class ExperimentMembersDto {
   subject_id?: string | null;
 
   @IsOptional()
-  @IsJson({ required: false, description: 'A pinned description of the context that changed.' })
+  @IsJson({
+    required: false,
+    description:
+      'A pinned description of the context that changed in this experiment, such as prompts, tools and their versions.',
+  })
   context_manifest?: unknown;
 
   @IsOptional()

@@ -52,8 +52,7 @@ export class ExperimentTraceController {
   @RequireRole('viewer')
   @ApiOkResponse({
     type: SpanPageDto,
-    description:
-      'At most `limit` spans, or fewer if these exceed 32 MiB. `next_cursor` continues after them.',
+    description: 'At most `limit` spans, or fewer if these exceed 4 MiB. `next_cursor` continues after them.',
   })
   listSpans(
     @CurrentScope() scope: Scope,
