@@ -33,7 +33,7 @@ export class SearchTools {
       name: 'search_registry',
       title: 'Search the registry',
       description:
-        'Finds agents, skills, MCP servers, tools, files, apps, repositories, APIs and store items of the workspace by words or meaning. Use it first when you need something and do not know its id. Then read a hit by its type, with its id: get_skill, get_agent, list_mcp_tools, get_mcp_tool, read_file or get_store_item. Run a tool with call_mcp_tool. It searches names and descriptions. It does not search the contents of files (use list_files and read_file), nor datasets, experiments and scorers (use their lists).',
+        'Finds agents, skills, MCP servers, tools, files, apps, repositories, APIs and store items of the workspace by words and by similarity. Use it first when you need something and do not know its id. Then read a hit by its type, with its id: get_skill, get_agent, list_mcp_tools, get_mcp_tool, read_file or get_store_item. Run a tool with call_mcp_tool. It searches names and descriptions. It does not search the contents of files (use list_files and read_file), nor datasets, experiments and scorers (use their lists).',
       input: {
         query: {
           type: 'string',

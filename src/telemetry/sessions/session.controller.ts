@@ -34,7 +34,7 @@ const ApiSessionId = () =>
 export class SessionController {
   constructor(private readonly sessions: SessionService) {}
 
-  /** List sessions, newest first by their last trace */
+  /** List sessions by their last trace, newest first */
   @Get()
   @RequireRole('viewer')
   @ApiOkResponse({ type: SessionPageDto })

@@ -68,7 +68,10 @@ class RecordMembersDto {
 /** A record to create, alone or in bulk. */
 @ReadOnlyMembersOf(() => RecordDto)
 export class RecordFieldsDto extends RecordMembersDto {
-  @IsJson({ required: true, description: 'The input of the subject. Any JSON value, stored as sent.' })
+  @IsJson({
+    required: true,
+    description: 'The input of the evaluated system. Any JSON value, stored as sent.',
+  })
   input!: unknown;
 
   @IsOptional()

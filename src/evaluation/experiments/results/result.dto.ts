@@ -54,7 +54,7 @@ export class ResultFieldsDto {
   @IsOptional()
   @IsJson({
     required: false,
-    description: `The input of the subject. Any JSON value, stored as sent. ${FROM_CASE}`,
+    description: `The input of the evaluated system. Any JSON value, stored as sent. ${FROM_CASE}`,
   })
   input?: unknown;
 
