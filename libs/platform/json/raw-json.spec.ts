@@ -51,10 +51,11 @@ describe('RawJson', () => {
   });
 
   it.each([
-    ['"\\u0000"', '"\\ufdd0"'],
+    ['"\\u0000"', '"\ufdd0\ufdd1"'],
     ['"\\\\u0000"', '"\\\\u0000"'],
-    ['"\\\\\\u0000\\u0000x\\\\"', '"\\\\\\ufdd0\\ufdd0x\\\\"'],
-    ['{"\\u0000":"\ufdd0"}', '{"\\ufdd0":"\ufdd0"}'],
+    ['"\\\\\\u0000\\u0000x\\\\"', '"\\\\\ufdd0\ufdd1\ufdd0\ufdd1x\\\\"'],
+    ['{"\\u0000":"\ufdd0"}', '{"\ufdd0\ufdd1":"\ufdd0\ufdd2"}'],
+    ['"\ufdd0\ufdd1\ufdd2"', '"\ufdd0\ufdd2\ufdd1\ufdd2"'],
     ['"\\n\\u001f"', '"\\n\\u001f"'],
   ])('stores %s as %s, which PostgreSQL can read, and reads it back', (text, stored) => {
     expect(storedJson(text)).toBe(stored);

@@ -4,10 +4,14 @@ import { isPlainText } from './text.scanner';
 /** Matches a member name that may be an array index, in JSON text of any formatting. */
 const MAYBE_INDEX_NAME = /"(?:[0-9]|\\u003[0-9])+"[ \t\n\r]*:/;
 
-/** The escape of a NUL character in JSON, and the escape that is stored instead, because PostgreSQL fails to read a NUL. */
+/** The escape of a NUL character in JSON. */
 const NUL = '\\u0000';
-const STORED_NUL = '\\ufdd0';
-const ESCAPES = /\\(?:u[0-9a-f]{4}|[^])/g;
+/** Begins a pair of noncharacters that is stored instead of a NUL or of this character itself. */
+const MARK = '\ufdd0';
+const STORED: Record<string, string> = { [NUL]: '\ufdd0\ufdd1', [MARK]: '\ufdd0\ufdd2' };
+/** Matches complete escapes, so that text after an escaped backslash is not mistaken for an escape. */
+const ESCAPE_OR_MARK = /\\(?:u[0-9a-f]{4}|[^])|\ufdd0/g;
+const STORED_PAIR = /\ufdd0([\ufdd1\ufdd2])/g;
 
 /** Receives the text of each {@link RawJson} from the writer. */
 export interface RawJsonSink {
@@ -30,7 +34,8 @@ export class RawJson {
 
   /** Returns the JSON of a stored text. Reverses `storedJson`. */
   static fromStored(text: string): RawJson {
-    return new RawJson(text.includes(STORED_NUL) ? replaced(text, STORED_NUL, NUL) : text);
+    if (!text.includes(MARK)) return new RawJson(text);
+    return new RawJson(text.replace(STORED_PAIR, (_, kind) => (kind === '\ufdd1' ? NUL : MARK)));
   }
 
   /**
@@ -63,15 +68,13 @@ export class RawJson {
 
 /**
  * Returns JSON text in the form in which it is stored in `json` and `jsonb` columns. PostgreSQL accepts a NUL character in
- * `json`, but then cannot read any member of it. It is stored as an escape of U+FDD0, which Unicode reserves for such uses:
- * texts that this service writes contain no other escape of that character.
+ * `json`, but then cannot read any member of it. It is stored as two noncharacters, which Unicode reserves for such uses.
+ * They are not written as escapes, because some functions of PostgreSQL, such as `json_to_recordset`, decode escapes.
  */
 export const storedJson = (text: string): string =>
-  text.includes(NUL) ? replaced(text, NUL, STORED_NUL) : text;
-
-/** Matches complete escapes, so that text after an escaped backslash is not mistaken for an escape. */
-const replaced = (text: string, from: string, to: string): string =>
-  text.replace(ESCAPES, (escape) => (escape === from ? to : escape));
+  text.includes(NUL) || text.includes(MARK)
+    ? text.replace(ESCAPE_OR_MARK, (match) => STORED[match] ?? match)
+    : text;
 
 /** Runs `work`, and passes the text of every {@link RawJson} that it serializes to `target`. */
 export function collectingRawJson<T>(target: RawJsonSink, work: () => T): T {

@@ -90,4 +90,20 @@ describe('generated free-form values', () => {
       { numRuns: RUNS },
     );
   }, 120_000);
+
+  it('come back digit for digit from results', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 20 }), async (records) => {
+        const experiment = await space.send('POST', '/eval/v1/experiments', { name: '"exact"' });
+        const results = `/eval/v1/experiments/${experiment.body.experiment_id}/results`;
+        const members = records.map(({ input, expected }) => `"input":${input},"expected":${expected}`);
+        const items = members.map((item, index) => `{"case_id":"${index}",${item}}`);
+        const { status } = await space.send('POST', `${results}/bulk`, { items: `[${items.join(',')}]` });
+        expect(status).toBe(207);
+        const stored = await space.text(`${results}?limit=500`);
+        for (const item of members) expect(stored).toContain(item);
+      }),
+      { numRuns: RUNS },
+    );
+  }, 120_000);
 });

@@ -247,6 +247,19 @@ describe('free-form members', () => {
     );
   });
 
+  it.each(['"a\\u0000b\\u001f"', '"\ufdd0\ufdd1\ufdd2"', '["\\u0000"]', '{"\\u0000":"\ufdd0"}', '1.0'])(
+    'are kept in results, also if the whole value is %s',
+    async (value) => {
+      const experiment = await json.send('POST', '/eval/v1/experiments', { name: '"whole"' });
+      const results = `/eval/v1/experiments/${experiment.body.experiment_id}/results`;
+      const members = { input: value, expected: value, output: value };
+      const { status, body } = await json.send('POST', results, { case_id: '"a"', ...members });
+      expect(status).toBe(201);
+      const stored = await json.text(`${results}/${body.result_id}`);
+      for (const member of Object.keys(members)) expect(stored).toContain(`"${member}":${value}`);
+    },
+  );
+
   it('are passed to scripts with their NUL characters', async () => {
     const experiment = await json.send('POST', '/eval/v1/experiments', { name: '"scripts"' });
     const { experiment_id } = experiment.body;
