@@ -7,7 +7,7 @@ const HEAP_MIB = 1024;
 /** The default of the memory budget: about a quarter of the heap limit. */
 const BUDGET_MIB = HEAP_MIB / 4;
 /**
- * Largest resident memory of the process in addition to its budget, also if the machine is busy. About half of it is usual.
+ * Largest resident memory of the process in addition to its budget, even if the machine is busy. About half of it is usual.
  * Threads for JSON and schemas need the rest for a moment, if their peaks coincide.
  */
 const BASE_MIB = 768;

@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { ServiceRequest } from '#platform/http';
 import { problem } from '#platform/problem';
 import { WORKSPACE_HEADER } from './access.decorator';
-import { type AccessRule, reduceRoles, type Role } from '#platform/scope';
+import { type AccessRule, isRead, reduceRoles, type Role } from '#platform/scope';
 
 /** Enforces the access rule of each route. A route without a rule rejects every request. */
 @Injectable()
@@ -47,7 +47,7 @@ function refusalOf({ rule, scope, method }: ServiceRequest): string {
   if (rule?.kind === 'roles_everywhere') return `${roles} in the whole organization.`;
   const isInWorkspace = scope !== undefined && 'workspaceId' in scope;
   if (!isInWorkspace && rule?.kind === 'roles_somewhere') {
-    const isAnyEnough = rule.isOfOrganization === true || method === 'GET';
+    const isAnyEnough = rule.isOfOrganization === true || method === 'GET' || isRead(rule);
     return `${roles} in ${isAnyEnough ? 'at least one workspace' : 'the workspace'}.`;
   }
   if (!scope) return `${roles}.`;

@@ -82,10 +82,10 @@ function tooLarge(): PatternError {
   );
 }
 
-/** Returns the engine's own message, with an explanation for syntax that only other engines support. */
+/** Returns the engine's message or, for syntax that only other engines support, an explanation. */
 function explain(message: string): string {
   const plain = message.replace(/^error parsing regexp: /, '');
-  if (/\(\?(<?[=!])/.test(plain)) return 'lookahead and lookbehind are not supported';
+  if (/: `\(\?<?[=!]/.test(plain)) return 'lookahead and lookbehind are not supported';
   if (/invalid escape sequence: `\\[1-9k]/.test(plain)) return 'backreferences are not supported';
   return plain;
 }

@@ -60,12 +60,12 @@ export class AnnotationSourceDto {
   @Matches(TRACE_ID, { each: true, message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
   trace_ids?: string[] | null;
 
-  /** Selects only traces that started, or results that were created, at this time or later (RFC 3339). */
+  /** Selects only items that started at this time or later (RFC 3339). A result without a stored trace starts when it is created. */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
   since?: string | null;
 
-  /** Selects only traces that started, or results that were created, before this time (RFC 3339). */
+  /** Selects only items that started before this time (RFC 3339). */
   @IsOptional()
   @IsTime({ required: false, nullable: true })
   until?: string | null;

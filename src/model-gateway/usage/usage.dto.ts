@@ -33,8 +33,8 @@ export class ModelUsageQueryDto extends OmitType(PageQueryDto, ['cursor']) {
   since?: string;
 
   /**
-   * Only usage before this date or time (RFC 3339). A time within a day (UTC) includes that whole day. Default: the first day of
-   * the next month.
+   * Only usage before this day (UTC): a date, or a time (RFC 3339). A time after midnight includes the whole day. Default: the
+   * first day of the next month.
    */
   @NotNull()
   @IsString()

@@ -45,7 +45,7 @@ function wordsOf(source: MeaningSource): string {
         : `events ${events} in ${code(source.attribute)}`;
     }
     case 'presence':
-      return `${code(source.value)} where there is ${code(source.name)}`;
+      return `${code(source.value)} if the span has ${code(source.name)}`;
   }
 }
 

@@ -45,6 +45,7 @@ describeGuide(PAGE, () => {
     );
     guide.write('questions.csv', `id,input,expected\n${rows.join('').replaceAll('2 times', 'twice')}`);
     guide.write('ask', ASK, 0o755);
+    expect((await guide.script('setup.sh', [])).code).toBe(0);
   }, 120_000);
   afterAll(async () => {
     guide.close();
@@ -102,8 +103,6 @@ describeGuide(PAGE, () => {
   });
 
   it('leads two models to a gate, and a break-off, a crash, a retry and a worse build to the right conclusion', async () => {
-    expect((await script('setup.sh', '', '')).code).toBe(0);
-
     // the first build of each model passes, without a baseline
     for (const model of ['good', 'weak']) {
       const first = await script('eval.sh', model, 'commit-1');
@@ -174,6 +173,12 @@ describeGuide(PAGE, () => {
       const end = await script('eval.sh', 'retried', 'commit-1', { BASE_URL: proxy.url });
       expect(end).toEqual({ code: 0, output: expect.stringContaining('name="result_count" value="2"') });
       expect(readFileSync(guide.pathOf('gate-retried.xml'), 'utf8')).toMatch(/^<\?xml[^]*<\/testsuites>\s*$/);
+
+      const failing = await script('eval.sh', 'retried', 'commit-2', {
+        BASE_URL: `http://127.0.0.1:${port}`,
+      });
+      expect(failing.code).not.toBe(0);
+      expect(failing.output).toContain('Try again.');
     } finally {
       await proxy.close();
       unavailable.close();
