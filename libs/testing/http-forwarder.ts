@@ -10,18 +10,21 @@ export interface Forwarded {
   headers: IncomingHttpHeaders;
 }
 
+/** Returns the index of the target for a request. `count` is the number of requests before it. */
+type ChooseTarget = (url: string, count: number) => number;
+
 /**
  * A load balancer in the test's process. It sends each request unchanged, including `Host` and `Origin`, to the next of its
- * targets, on a separate connection. It can add headers.
+ * targets, or to the one that `choose` returns, on a separate connection. It can add headers.
  */
 export class HttpForwarder {
   readonly forwarded: Forwarded[] = [];
-  private next = 0;
 
   private constructor(
     private readonly server: http.Server,
     private readonly targets: readonly URL[],
     private readonly headers: Readonly<Record<string, string>>,
+    private readonly choose: ChooseTarget,
   ) {
     server.on('request', (request, response) => this.forward(request, response));
   }
@@ -29,12 +32,14 @@ export class HttpForwarder {
   static async to(
     targets: readonly string[],
     headers: Readonly<Record<string, string>> = {},
+    choose: ChooseTarget = (_, count) => count % targets.length,
   ): Promise<HttpForwarder> {
     const server = http.createServer();
     const forwarder = new HttpForwarder(
       server,
       targets.map((target) => new URL(target)),
       headers,
+      choose,
     );
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -52,8 +57,8 @@ export class HttpForwarder {
   }
 
   private forward(request: IncomingMessage, response: ServerResponse): void {
-    const target = this.targets[this.next++ % this.targets.length]!;
     const { method = 'GET', url = '/', headers } = request;
+    const target = this.targets[this.choose(url, this.forwarded.length)]!;
     this.forwarded.push({ to: target.origin, method, headers });
     const sending = http.request(new URL(url, target), {
       method,

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createTestDatabase, type TestDatabase } from '#testing';
 import { AttackedService, type AttackReport } from './attacked-service';
 import { isUndocumented } from './attacker';
@@ -6,11 +7,8 @@ const MIB = 1024 * 1024;
 const HEAP_MIB = 1024;
 /** The default of the memory budget: about a quarter of the heap limit. */
 const BUDGET_MIB = HEAP_MIB / 4;
-/**
- * Largest resident memory of the process in addition to its budget, even if the machine is busy. About half of it is usual.
- * Threads for JSON and schemas need the rest for a moment, if their peaks coincide.
- */
-const BASE_MIB = 768;
+/** Resident memory of the process in addition to its budget. */
+const BASE_MIB = 512;
 
 /** A small heap, so that an attack that exceeds its budget is noticed early. */
 export const SMALL_HEAP = { NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` };
@@ -21,7 +19,10 @@ export class SuiteService {
   private service: AttackedService | undefined;
 
   async get(): Promise<AttackedService> {
-    if (this.service?.isRunning) return this.service;
+    if (this.service?.isRunning) {
+      await settle(this.service);
+      return this.service;
+    }
     await this.close();
     this.database = await createTestDatabase();
     const { url: databaseUrl } = this.database;
@@ -51,6 +52,11 @@ export class SuiteService {
     this.service = undefined;
     this.database = undefined;
   }
+}
+
+/** Waits until the memory of the last attack is free: threads keep it until they end, after up to 10 s without work. */
+async function settle({ service }: AttackedService): Promise<void> {
+  for (let tries = 0; tries < 100 && (await service.memory()) > BASE_MIB * MIB; tries++) await delay(100);
 }
 
 /** Expects that the process runs, others are served, memory is within its budget, and all responses are documented. */

@@ -43,6 +43,7 @@ describe('LinearRegExp', () => {
     ['(?<n>a)\\k<n>', 'backreferences are not supported'],
     ['[a', 'missing closing ]'],
     ['(a', 'missing closing )'],
+    ['[(?=](', 'missing closing )'],
     ['a{2000}', 'invalid repeat count'],
     ['a'.repeat(1_001), 'at most 1000 characters'],
   ])('rejects %s with the reason', (pattern, why) => {

@@ -156,32 +156,35 @@ describeGuide(PAGE, () => {
     expect([worse.code, worse.output]).toEqual([1, expect.stringMatching(/<failure type="max_regression"[^>]* 0\.1 lower /)]);
   }, 600_000); // prettier-ignore
 
-  it('retries each request that the service could not serve', async () => {
+  describe('with a service that is unavailable at times', () => {
     const unavailable = createServer((request, response) => {
-      request.resume().on('end', () => {
-        response
-          .writeHead(503, { 'Content-Type': 'application/problem+json' })
-          .end('{"detail": "Try again."}');
-      });
-    }).listen(0, '127.0.0.1');
-    await once(unavailable, 'listening');
-    const { port } = unavailable.address() as AddressInfo;
-    // every other request gets 503, so each one needs a retry
-    const proxy = await HttpForwarder.to([`http://127.0.0.1:${port}`, service.bootstrap.base_url]);
-    try {
+      const headers = { 'Content-Type': 'application/problem+json' };
+      request.resume().on('end', () => response.writeHead(503, headers).end('{"detail": "Try again."}'));
+    });
+    let targets: [unavailable: string, service: string];
+
+    beforeAll(async () => {
+      await once(unavailable.listen(0, '127.0.0.1'), 'listening');
+      const { port } = unavailable.address() as AddressInfo;
+      targets = [`http://127.0.0.1:${port}`, service.bootstrap.base_url];
       guide.write('questions.csv', 'id,input,expected\nq1,What is twice 1?,2\nq2,What is twice 2?,4\n');
+    });
+    afterAll(() => unavailable.close());
+
+    it('retries each request', async () => {
+      const proxy = await HttpForwarder.to(targets); // every other request gets 503
       const end = await script('eval.sh', 'retried', 'commit-1', { BASE_URL: proxy.url });
+      await proxy.close();
       expect(end).toEqual({ code: 0, output: expect.stringContaining('name="result_count" value="2"') });
       expect(readFileSync(guide.pathOf('gate-retried.xml'), 'utf8')).toMatch(/^<\?xml[^]*<\/testsuites>\s*$/);
+    }, 120_000);
 
-      const failing = await script('eval.sh', 'retried', 'commit-2', {
-        BASE_URL: `http://127.0.0.1:${port}`,
-      });
-      expect(failing.code).not.toBe(0);
-      expect(failing.output).toContain('Try again.');
-    } finally {
+    it('finalizes nothing if it cannot read the state of a scoring batch', async () => {
+      const proxy = await HttpForwarder.to(targets, {}, (url) => (url.includes('/score-batches/') ? 0 : 1));
+      const end = await script('eval.sh', 'retried', 'commit-2', { BASE_URL: proxy.url });
       await proxy.close();
-      unavailable.close();
-    }
-  }, 120_000);
+      expect(end).toEqual({ code: 1, output: expect.stringContaining('Try again.') });
+      expect(await experiments('qa-retried', 'commit-2')).toMatchObject([{ experiment_status: 'running' }]);
+    }, 120_000);
+  });
 });

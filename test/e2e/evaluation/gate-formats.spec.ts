@@ -121,7 +121,7 @@ describe('the outcome of a gate', () => {
     expect(cells[5]).toBe('` a\\|b `');
     expect(cells[7]).toBe('` line break tab `');
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/);
-    expect(text).toContain('Checks: 7 passed,');
+    expect(text).toContain('\nChecks: 7 passed, 8 failed, 0 skipped. Experiment ');
     expect(text).toContain('The experiment is still running, so the result may change.');
   });
 

@@ -148,12 +148,13 @@ describe('roles', () => {
     }
   });
 
-  it('are named in the problem if missing', async () => {
-    const answer = await (await org.member('editor')).post<{ detail: string }>(WORKSPACES, { name: 'x' });
-    expect(answer.body).toMatchObject({
-      code: 'access_denied',
-      detail: 'Requires the role admin in the organization. Your roles there: editor.',
-    });
+  it.each<[Role, string, string]>([
+    ['editor', WORKSPACES, 'admin in the organization. Your roles there: editor.'],
+    ['viewer', '/registry/v1/apps', 'editor in the workspace.'],
+    ['runtime', '/registry/v1/search', 'viewer in at least one workspace.'],
+  ])('are named in the problem if a caller with the role %s posts to %s', async (role, path, missing) => {
+    const { body } = await (await org.member(role)).post<{ detail: string }>(path, {});
+    expect(body).toMatchObject({ code: 'access_denied', detail: `Requires the role ${missing}` });
   });
 
   describe('in a single workspace', () => {
