@@ -102,7 +102,8 @@ describe('concurrent reconciles of an app', () => {
     // another process reconciled the unchanged app before this one could record its failure
     const { reconciled, result } = await whileReconciling(slug, async () => {
       const reconciledElsewhere = app.database.transaction(async (tx) => {
-        await tx.query('SELECT 1 FROM apps WHERE app = $1 AND org_id = $2 FOR UPDATE', [slug, on.org.orgId]);
+        // PostgreSQL grants a lock of the table in the order of requests, unlike the lock of a row
+        await tx.query('LOCK TABLE apps IN EXCLUSIVE MODE');
         await tx.query('UPDATE apps SET last_swept_at = now() WHERE app = $1 AND org_id = $2', [
           slug,
           on.org.orgId,
