@@ -59,7 +59,7 @@ const PARAMETERS = [
     in: 'header' as const,
     required: false,
     description:
-      'Optional. It has no effect here, so a client can send it with every request. Returns 403 for a workspace that you cannot access.',
+      'Optional, so that a client can send it with every request. It selects nothing here, but must name one workspace that you can access (403).',
     schema: { type: 'string' },
   },
 ];

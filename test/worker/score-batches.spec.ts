@@ -235,7 +235,7 @@ describe('a batch', () => {
       batch_status: 'failed',
       failure_code: 'all_targets_failed',
       failure_detail: expect.stringMatching(
-        /^No run of the batch succeeded\. Last run: All (100|50) targets failed\. First error: .*broken/s,
+        /^No run of the batch succeeded\. Last run: All (100|50) targets of the run failed\. First error: .*broken/s,
       ),
       completed_count: 0,
       failed_count: 150,

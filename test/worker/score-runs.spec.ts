@@ -67,7 +67,7 @@ describeOnBothQueues('a scoring run', (env) => {
       completed_count: 0,
       failed_count: 3,
     });
-    expect(finished.failure_detail).toMatch(/^All 3 targets failed\. First error: .*broken/s);
+    expect(finished.failure_detail).toMatch(/^All 3 targets of the run failed\. First error: .*broken/s);
     for (const one of await on.resultsOf(run.score_run_id)) {
       expect(one.error).toContain('broken');
       expect(one).not.toHaveProperty('score');

@@ -34,10 +34,10 @@ export class WorkspaceScopes {
     );
   }
 
-  /** Checks that a principal can access the workspace of an optional header. Errors: 403. */
+  /** Checks that a principal can access the workspace of an optional header. Errors: 400 for several workspaces, 403. */
   async checkHeader(principal: Member, headers: IncomingHttpHeaders): Promise<void> {
-    const workspaceId = headers[WORKSPACE_HEADER.toLowerCase()];
-    if (typeof workspaceId !== 'string' || workspaceId === '') return;
+    const workspaceId = workspaceInHeader(headers);
+    if (workspaceId === undefined) return;
     const hasAccess = rolesIn(principal, workspaceId).size > 0;
     if (!hasAccess || !(await this.find(principal.orgId, workspaceId))) throw workspaceDenied();
   }
@@ -58,6 +58,16 @@ export class WorkspaceScopes {
 export function scopeWithin(principal: Member, workspaceId: string, requestId: string | null): Scope | null {
   const roles = rolesIn(principal, workspaceId);
   return roles.size > 0 ? workspaceScope(principal.orgId, workspaceId, principal.id, roles, requestId) : null;
+}
+
+/** Returns the workspace that the header of a request names, if any. Errors: 400 for several workspaces. */
+export function workspaceInHeader(headers: IncomingHttpHeaders): string | undefined {
+  const workspaceId = headers[WORKSPACE_HEADER.toLowerCase()];
+  if (typeof workspaceId !== 'string' || workspaceId === '') return undefined;
+  // Node joins a header that is sent more than once
+  if (workspaceId.includes(','))
+    throw problem.invalidHeader(WORKSPACE_HEADER, 'must name exactly one workspace');
+  return workspaceId;
 }
 
 /** Returns the 403 for a header that names a workspace that the caller cannot access. */

@@ -5,7 +5,13 @@ import { problem } from '#platform/problem';
 import { requiresWorkspace, WORKSPACE_HEADER } from './access.decorator';
 import type { WorkspaceState } from './account-directory';
 import { isRead, scopeOf } from '#platform/scope';
-import { type Member, scopeWithin, workspaceDenied, WorkspaceScopes } from './workspace-scopes';
+import {
+  type Member,
+  scopeWithin,
+  workspaceDenied,
+  workspaceInHeader,
+  WorkspaceScopes,
+} from './workspace-scopes';
 
 const WITHOUT_SCOPE = new Set(['public', 'platform', 'principal']);
 
@@ -27,8 +33,7 @@ export class WorkspaceGuard implements CanActivate {
     const { rule } = request;
     if (rule && WITHOUT_SCOPE.has(rule.kind)) return true;
     const principal = request.user as Member;
-    const named = request.headers[WORKSPACE_HEADER.toLowerCase()];
-    const workspaceId = typeof named === 'string' && named !== '' ? named : undefined;
+    const workspaceId = workspaceInHeader(request.headers);
     if (!requiresWorkspace(this.reflector, context)) {
       request.scope = scopeOf(principal, request.context.requestId);
       return workspaceId === undefined || this.check(principal, request);
@@ -36,9 +41,6 @@ export class WorkspaceGuard implements CanActivate {
     if (workspaceId === undefined) {
       throw problem.invalidHeader(WORKSPACE_HEADER, 'is required. Send the id of your workspace');
     }
-    // Node joins a header that is sent more than once
-    if (workspaceId.includes(','))
-      throw problem.invalidHeader(WORKSPACE_HEADER, 'must name exactly one workspace');
     const cached = this.workspaces.getCached(principal.orgId, workspaceId);
     return cached
       ? enter(request, principal, workspaceId, cached)

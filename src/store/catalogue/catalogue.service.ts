@@ -115,7 +115,9 @@ export function checkOffered(
   const verb = action === 'install' ? 'acquired' : 'downloaded';
   // only the publisher's organization still finds a withdrawn item
   if (item.archived_at) {
-    throw problem.forbidden('This item was withdrawn. Publish the resource again as a new item.');
+    throw problem.forbidden(
+      `This item was withdrawn, so it cannot be ${verb}. To offer the resource again, publish it as a new item.`,
+    );
   }
   if (!item.can_acquire) throw problem.forbidden(`The publisher does not allow this item to be ${verb}.`);
   if (!item.actions.includes(action) || !release.actions.includes(action)) {

@@ -229,7 +229,9 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
 
   protected override checkWritable({ archived_at }: StoreItemEntity): void {
     if (archived_at) {
-      throw problem.conflict('This item was withdrawn. Publish the resource again as a new item.');
+      throw problem.conflict(
+        'This item was withdrawn. To offer the resource again, publish it as a new item.',
+      );
     }
   }
 

@@ -272,6 +272,15 @@ describe('roles', () => {
           expect((await call).body).toMatchObject({ status: 403, code: 'access_denied' });
       }
     });
+
+    it('are refused if the header names several workspaces', async () => {
+      const twice = (await org.member('owner')).in(`${org.workspaceId}, ${org.workspaceId}`);
+      for (const path of [WORKSPACES, '/skill/v1/skills', '/eval/v1/datasets'])
+        expect((await twice.get(path)).body).toMatchObject({
+          status: 400,
+          detail: 'X-Service-Workspace-Id: must name exactly one workspace',
+        });
+    });
   });
 
   describe('that the caller does not hold', () => {

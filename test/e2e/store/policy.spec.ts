@@ -128,7 +128,7 @@ describe('the policy of an item', () => {
     expect((await read(org, id)).status).toBe(200);
     const own = await org.admin.post(`${ITEMS}/${id}/acquire`, { workspace_id: org.workspace });
     expect(outcome(own)).toEqual([403, 'forbidden']);
-    expect(own.body.detail).toBe('This item was withdrawn. Publish the resource again as a new item.');
+    expect(own.body.detail).toBe('This item was withdrawn, so it cannot be acquired. To offer the resource again, publish it as a new item.');
   }); // prettier-ignore
 
   it('does not allow others to publish, change or withdraw the item', async () => {

@@ -249,8 +249,8 @@ function outcomeOf({ scored, completed, failed, first_error }: ResultCounts): Ru
         failure_code: 'all_targets_failed',
         failure_detail:
           failed === 1
-            ? `The only target failed: ${first_error!}`
-            : `All ${failed} targets failed. First error: ${first_error!}`,
+            ? `The only target of the run failed: ${first_error!}`
+            : `All ${failed} targets of the run failed. First error: ${first_error!}`,
       }
     : {
         run_status: 'failed',
