@@ -1,3 +1,4 @@
+import { PeriodicTasks } from '#platform/jobs';
 import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
 import { AppReconcileService } from '../../src/registry/apps/app-reconcile.service';
 import { AppRepository } from '../../src/registry/apps/app.repository';
@@ -13,6 +14,8 @@ describe('the workers', () => {
   beforeAll(async () => {
     app = await createTestApp();
     workers = [await createTestWorker(app), await createTestWorker(app)];
+    // The tests start the reconciles.
+    for (const worker of workers) await worker.get(PeriodicTasks).beforeApplicationShutdown();
   });
   afterAll(async () => {
     for (const worker of workers) await worker.close();

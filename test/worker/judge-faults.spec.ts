@@ -30,7 +30,7 @@ describe('a judge', () => {
   beforeAll(async () => {
     judge = await TestJudge.listen();
     app = await createTestApp({
-      env: { ...judge.env, JUDGE_TIMEOUT_MS: '1000', JUDGE_TARGET_SECONDS: '120' },
+      env: { ...judge.env, JUDGE_TIMEOUT_MS: '3000', JUDGE_TARGET_SECONDS: '120' },
     });
     for (let count = 0; count < 2; count++) workers.push(await createTestWorker(app));
   });

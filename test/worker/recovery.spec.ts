@@ -14,6 +14,7 @@ import { JobQueue, WorkerShutdown } from '#platform/jobs';
 import { JobOutbox } from '../../libs/platform/jobs/job-outbox';
 import { SCORE_RUN } from '../../src/evaluation/scoring/runs/score-run.job';
 import { ScoreRunService } from '../../src/evaluation/scoring/runs/score-run.service';
+import { RunExecutionRepository } from '../../src/evaluation/scoring/execution/run-execution.repository';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { describeOnBothQueues } from './backends.fixture';
@@ -102,13 +103,16 @@ describeOnBothQueues('a scoring run', (env) => {
   });
 
   it('ends with every target scored once when two workers take it', async () => {
-    await newWorker();
+    const first = await newWorker();
     const run = await runOver(4, JUDGE, { concurrency: 2 });
     await gate.holds(2);
     const second = await newWorker();
+    // The first worker notices only after the test that it has lost the run.
+    const renewed = jest.spyOn(first.get(RunExecutionRepository), 'renew').mockResolvedValue(true);
     await expireLease(run.score_run_id);
     const execution = second.get(ScoreRunExecutor).execute(run.score_run_id);
     await gate.holds(4);
+    renewed.mockRestore();
     gate.release({ open: true });
     await execution;
     expect(await on.finished(run.score_run_id)).toMatchObject({

@@ -102,10 +102,12 @@ describeOnBothQueues('a scoring run', (env) => {
     await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, changed);
     await on.evaluator.post(`/eval/v1/scorers/${scorer.scorer_id}/archive`);
     // The worker that takes over the run reads the scorer again.
+    const renewed = jest.spyOn(worker.get(RunExecutionRepository), 'renew').mockResolvedValue(true);
     const sql = `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`;
     await app.database.query(sql, [run.score_run_id]);
     const execution = worker.get(ScoreRunExecutor).execute(run.score_run_id);
     while (gate.requests.length < 6) await gate.holds(gate.heldCount + 1);
+    renewed.mockRestore();
     gate.release({ open: true });
     await execution;
     await on.finished(run.score_run_id);

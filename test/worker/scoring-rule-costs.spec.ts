@@ -1,3 +1,4 @@
+import { PeriodicTasks } from '#platform/jobs';
 import { createTestApp, createTestWorker, type TestApp, TestJudge, type TestWorker } from '#testing';
 import { ScoringRuleRepository } from '../../src/evaluation/scoring/rules/scoring-rule.repository';
 import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
@@ -17,6 +18,8 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     app = await createTestApp({ env: { ...judge.env, MODEL_PRICES: JSON.stringify(PRICES) } });
     worker = skipQuietSecond(await createTestWorker(app));
     otherWorker = skipQuietSecond(await createTestWorker(app));
+    // The tests start the rules.
+    for (const one of [worker, otherWorker]) await one.get(PeriodicTasks).beforeApplicationShutdown();
   });
   afterAll(async () => {
     await otherWorker.close();

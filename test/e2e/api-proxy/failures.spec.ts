@@ -84,7 +84,7 @@ describe('a request to a failing upstream', () => {
   });
 
   it('returns 504 if the upstream is too slow, and aborts the upstream request', async () => {
-    const path = await api({ timeout_ms: 300 });
+    const path = await api({ timeout_ms: 2_000 });
     let closed = false;
     upstream.answer = (request) => request.socket.on('close', () => (closed = true));
     expect(await outcome(`${path}/x`)).toEqual([

@@ -9,6 +9,7 @@ import { SCORES, type Scorer } from './human-scores.fixture';
 /** PostgreSQL caches the plan of a named statement from its sixth execution on a connection. */
 const CONNECTIONS = 2;
 const EXECUTIONS = 10 * CONNECTIONS;
+const FLUSH = 'SELECT pg_stat_force_next_flush(), pg_sleep(0.1)';
 /** Number of rows that each table gets after the plans were cached. */
 const MANY = 5_000;
 /** Maximum number of rows and index entries that one write can read. */
@@ -31,8 +32,8 @@ describe('writes with plans that were cached while the tables were empty', () =>
 
   /** Returns the number of rows and index entries that the connections have read so far. */
   const rowsRead = async (): Promise<number> => {
-    const flush = () => app.database.query('SELECT pg_stat_force_next_flush(), pg_sleep(0.1)');
-    await Promise.all(Array.from({ length: CONNECTIONS }, flush));
+    // a query outside the transaction uses the other connection
+    await app.database.transaction((tx) => Promise.all([tx.query(FLUSH), app.database.query(FLUSH)]));
     const [row] = await app.database.query<{ read: number }>(
       `SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)::int8
             + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::int8 AS read`,

@@ -24,7 +24,7 @@ describe('scoring in preview and test', () => {
       const caller = hasty.api(await on.organization.token('evaluator')).in(on.workspaceId);
       const body = { experiment_id: experiment.experiment_id };
       // No single statement waits as long as a request may take, but both together do.
-      const answers = await lockedFor(app, 'results', 5_000, () =>
+      const answers = await lockedFor(app, 'results', 6_000, () =>
         lockedFor(app, 'experiments', 2_500, () =>
           Promise.resolve(
             ['test', 'preview', 'score'].map((mode) => on.score(scorer, { ...body, mode }, caller)),

@@ -8,6 +8,8 @@ describe('a download whose storage is slow', () => {
     const callers = await FileCallers.of(app);
     const { body: file } = await callers.upload(Buffer.from('late'));
     const hasty = await app.another({ REQUEST_TIMEOUT_MS: '3000' });
+    const api = hasty.api(callers.token);
+    await api.get('/file/v1/files'); // opens a connection to the database
     let isOpen = false;
     let arrive!: () => void;
     const arrived = new Promise<void>((resolve) => (arrive = resolve));
@@ -22,7 +24,7 @@ describe('a download whose storage is slow', () => {
         close();
       }
     });
-    const answer = await hasty.api(callers.token).get(`/file/v1/files/${file.file_id}/content`);
+    const answer = await api.get(`/file/v1/files/${file.file_id}/content`);
     expect([answer.status, answer.body.code, isOpen]).toEqual([504, 'request_timeout', true]);
     arrive();
     await closed;

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { createTestApp, type TestApp } from '#testing';
+import { createTestApp, type TestApp, until } from '#testing';
+import { ServerRefresher } from '../../../src/mcp-servers/checks/server-refresher';
 import { FakeMcpServer, type FakeKind, fakeTool, fakeTools } from './fake-mcp-server.fixture';
 import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
 
@@ -220,10 +220,10 @@ describe('the tools of a server', () => {
       return { tools: [fakeTool('a')] };
     });
     const path = await registered();
+    const joined = jest.spyOn(app.get(ServerRefresher), 'refresh');
     const both = [refresh(path), on.editor.post(`${path}/test`)];
-    while (remote.count('tools/list') === 0) await new Promise(setImmediate);
-    // gives the other request time to arrive
-    await delay(300);
+    await until(() => joined.mock.calls.length === 2);
+    joined.mockRestore();
     release();
     const [refreshed, tested] = await Promise.all(both);
     expect([refreshed.added, tested.body.tools.added, remote.count('tools/list')]).toEqual([['a'], ['a'], 1]);

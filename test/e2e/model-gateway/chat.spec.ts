@@ -229,7 +229,7 @@ describe('a model with several targets', () => {
   });
 
   it('falls back if the first provider cannot be reached, is too slow, or does not return JSON', async () => {
-    const name = await fallback({ timeout_ms: 300 });
+    const name = await fallback({ timeout_ms: 2_000 });
     provider.answer = () => undefined;
     expect(
       (await client.chat.completions.create({ model: name, messages })).choices[0]!.message.content,
@@ -319,7 +319,7 @@ describe('a failing provider', () => {
     provider.answer = () => undefined;
     const late = await app
       .api(key)
-      .post('/model/v1/chat/completions', { model: await model({ timeout_ms: 300 }), messages });
+      .post('/model/v1/chat/completions', { model: await model({ timeout_ms: 2_000 }), messages });
     expect([late.status, late.body.code]).toEqual([504, 'request_timeout']);
     await until(() => provider.aborted === 1);
   });

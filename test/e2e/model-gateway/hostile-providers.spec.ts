@@ -430,7 +430,7 @@ describe('a stream', () => {
       send(response, contentChunk('Hel'));
     };
     const startedAt = performance.now();
-    expect(await received(await model({ timeout_ms: 500 }))).toContain('ended its response early');
+    expect(await received(await model({ timeout_ms: 2_000 }))).toContain('ended its response early');
     expect(performance.now() - startedAt).toBeLessThan(10_000);
     await until(() => provider.aborted === 1);
     await until(async () => (await usage()).failed_count === 1);

@@ -6,7 +6,7 @@ describe('database connections', () => {
   let holder: LockHolder;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '5', LOCK_TIMEOUT_MS: '1500' } });
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '5', LOCK_TIMEOUT_MS: '5000' } });
     holder = await LockHolder.connect(app.databaseUrl);
   });
   afterAll(async () => {

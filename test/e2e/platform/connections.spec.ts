@@ -159,7 +159,7 @@ describe('connections', () => {
     const path = get('/test/large', await organization.token('viewer'), 'Content-Length: 100000\r\n');
     stuck.write(path);
     const sending = setInterval(() => stuck.write(' '), 100);
-    await delay(6_500);
+    await delay(9_000);
     clearInterval(sending);
     expect((await responseText(stuck.resume(), /never/)).length).toBeLessThan(12 * MIB);
   });
@@ -193,7 +193,7 @@ describe('connections', () => {
     block();
     const patient = connect();
     patient.write(get('/test/blocked'));
-    await delay(6_500);
+    await delay(9_000);
     seen.release();
     expect(await responseText(patient, /"number"/)).toContain('"number":1');
     const text = await responseText(stuck.resume(), /never/);

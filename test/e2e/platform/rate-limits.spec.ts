@@ -20,6 +20,7 @@ describe('rate limits', () => {
         RATE_LIMIT_TELEMETRY: '2',
         RATE_LIMIT_PROXY: '1',
         RATE_LIMIT_STORE_LISTING: '2',
+        RATE_LIMIT_TIMEOUT_MS: '60000',
       },
     });
     org = await newOrganization(app);
@@ -189,7 +190,7 @@ describe('rate limits without settings', () => {
   beforeAll(async () => {
     app = await createTestApp({
       areas: [ListingModule],
-      env: { RATE_LIMIT_DOCUMENTS: '4', TRUSTED_PROXIES: '127.0.0.1' },
+      env: { RATE_LIMIT_DOCUMENTS: '4', RATE_LIMIT_TIMEOUT_MS: '60000', TRUSTED_PROXIES: '127.0.0.1' },
     });
   });
   afterAll(() => app.close());

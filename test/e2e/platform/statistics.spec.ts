@@ -20,8 +20,11 @@ describe('statistics of tables that have grown', () => {
    * @param analysis a statement of PL/pgSQL that runs when the table is analyzed
    */
   async function createTable(name: string, rows: number, analysis?: string): Promise<void> {
-    // without autovacuum, which would analyze the table first
-    await app.database.query(`CREATE TABLE ${name} (n int) WITH (autovacuum_analyze_threshold = 100000000)`);
+    // without autovacuum, which would analyze the table or count its rows first
+    await app.database.query(
+      `CREATE TABLE ${name} (n int)
+         WITH (autovacuum_analyze_threshold = 100000000, autovacuum_vacuum_insert_threshold = -1)`,
+    );
     const define = (statement: string) =>
       app.database.query(
         `CREATE OR REPLACE FUNCTION ${name}_key(n int) RETURNS int IMMUTABLE LANGUAGE plpgsql

@@ -321,7 +321,7 @@ describe('the list of traces', () => {
     });
 
     it('responds in time with a cursor to continue while a filter finds nothing', async () => {
-      const hurried = await app.another({ REQUEST_TIMEOUT_MS: '2000' });
+      const hurried = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
       const slow = await ReadingWorkspace.open(app);
       // enough spans that a page reads the traces one by one
       await app.database.query(
