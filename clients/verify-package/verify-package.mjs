@@ -180,8 +180,10 @@ function checkSignature(item, jwks, report) {
     return fail(`has the type ${shown(head.typ)}. Only store-release+jws is accepted`);
   if ('crit' in head || 'b64' in head) return fail('has extensions that are not supported');
   const keys = Array.isArray(jwks?.keys) ? jwks.keys.filter((key) => key?.kid === head.kid) : [];
-  if (typeof head.kid !== 'string' || keys.length !== 1) {
-    return fail(`was made with the key ${shown(head.kid)}. The key set must contain this key exactly once`);
+  if (typeof head.kid !== 'string') return fail('does not name the key that made it');
+  if (keys.length === 0) return fail(`was made with the key ${shown(head.kid)}, which is not in the key set`);
+  if (keys.length > 1) {
+    return fail(`was made with the key ${shown(head.kid)}, which is in the key set more than once`);
   }
   const [key] = keys;
   if (key.kty !== 'OKP' || key.crv !== 'Ed25519' || (key.alg ?? 'EdDSA') !== 'EdDSA') {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { readEnvironment } from '#platform/config';
+import { PeriodicTasks } from '#platform/jobs';
 import { JsonLogger } from '#platform/logging';
 import { WorkerModule } from '../../src/worker.module';
 import type { TestApp } from './test-app';
@@ -15,6 +16,11 @@ export class TestWorker {
   /** Returns a provider of the worker. */
   get<Type>(type: abstract new (...args: never[]) => Type): Type {
     return this.context.get<Type>(type as never, { strict: false });
+  }
+
+  /** Stops the periodic tasks, so that only the test starts their work. */
+  async stopPeriodicTasks(): Promise<void> {
+    await this.get(PeriodicTasks).beforeApplicationShutdown();
   }
 
   /** Stops the worker as SIGTERM would. */

@@ -59,7 +59,7 @@ const PARAMETERS = [
     in: 'header' as const,
     required: false,
     description:
-      'Optional, so that a client can send it with every request. It selects nothing here, but must name one workspace that you can access (403).',
+      'Optional, so that a client can send it with every request. It selects nothing here. Returns 400 for several workspaces, and 403 for a workspace that you cannot access.',
     schema: { type: 'string' },
   },
 ];

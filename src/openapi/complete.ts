@@ -127,7 +127,7 @@ interface Traits {
   isRead: boolean;
   /** Whether a rate limit can count it: by its caller, or for public operations by their address. */
   isRateLimited: boolean;
-  /** `required`, or `optional` if the operation accepts the workspace header without effect and does not describe it. */
+  /** `required`, or `optional` if the workspace header selects nothing and the operation does not describe it. */
   workspace: 'required' | 'optional' | 'none';
   /** Whether it archives, restores or withdraws. */
   isLifecycle: boolean;
@@ -254,7 +254,7 @@ function requestHeaders({ method, isLifecycle, acceptsIdempotencyKey, workspace 
     [
       workspace === 'optional',
       WORKSPACE_HEADER,
-      'Optional, so that a client can send it with every request. It selects nothing here, but must name one workspace that you can access (403).',
+      'Optional, so that a client can send it with every request. It selects nothing here. Returns 400 for several workspaces, and 403 for a workspace that you cannot access.',
     ],
     [
       acceptsIdempotencyKey,

@@ -1,4 +1,3 @@
-import { PeriodicTasks } from '#platform/jobs';
 import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
 import { AppReconcileService } from '../../src/registry/apps/app-reconcile.service';
 import { AppRepository } from '../../src/registry/apps/app.repository';
@@ -15,7 +14,7 @@ describe('the workers', () => {
     app = await createTestApp();
     workers = [await createTestWorker(app), await createTestWorker(app)];
     // The tests start the reconciles.
-    for (const worker of workers) await worker.get(PeriodicTasks).beforeApplicationShutdown();
+    for (const worker of workers) await worker.stopPeriodicTasks();
   });
   afterAll(async () => {
     for (const worker of workers) await worker.close();

@@ -1,4 +1,3 @@
-import { PeriodicTasks } from '#platform/jobs';
 import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
 import { CheckRepository } from '../../src/mcp-servers/checks/check.repository';
 import { CheckScheduler } from '../../src/mcp-servers/checks/check.scheduler';
@@ -19,7 +18,7 @@ describe('the workers', () => {
     app = await createTestApp({ env: ENV });
     workers = [await createTestWorker(app), await createTestWorker(app)];
     // The tests start the checks.
-    for (const worker of workers) await worker.get(PeriodicTasks).beforeApplicationShutdown();
+    for (const worker of workers) await worker.stopPeriodicTasks();
   });
   afterAll(async () => {
     for (const worker of workers) await worker.close();

@@ -107,7 +107,7 @@ describeOnBothQueues('a scoring run', (env) => {
     const run = await runOver(4, JUDGE, { concurrency: 2 });
     await gate.holds(2);
     const second = await newWorker();
-    // The first worker notices only after the test that it has lost the run.
+    // The first worker must not notice that it has lost the run before the second one has called the judge.
     const renewed = jest.spyOn(first.get(RunExecutionRepository), 'renew').mockResolvedValue(true);
     await expireLease(run.score_run_id);
     const execution = second.get(ScoreRunExecutor).execute(run.score_run_id);

@@ -1,4 +1,3 @@
-import { PeriodicTasks } from '#platform/jobs';
 import { createTestApp, createTestWorker, type TestApp, TestJudge, type TestWorker } from '#testing';
 import { ScoringRuleRepository } from '../../src/evaluation/scoring/rules/scoring-rule.repository';
 import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
@@ -19,7 +18,7 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     worker = skipQuietSecond(await createTestWorker(app));
     otherWorker = skipQuietSecond(await createTestWorker(app));
     // The tests start the rules.
-    for (const one of [worker, otherWorker]) await one.get(PeriodicTasks).beforeApplicationShutdown();
+    for (const one of [worker, otherWorker]) await one.stopPeriodicTasks();
   });
   afterAll(async () => {
     await otherWorker.close();

@@ -51,4 +51,4 @@ export {
 } from '#platform/scope';
 export type { VerifiedToken } from './token-verifier';
 export { checkIssuers, ownIssuer, TrustedIssuers } from './trusted-issuers';
-export { type EnteredWorkspace, type Member, WorkspaceScopes } from './workspace-scopes';
+export { type EnteredWorkspace, type Member, workspaceInHeader, WorkspaceScopes } from './workspace-scopes';

@@ -37,7 +37,11 @@ export class WorkspaceScopes {
   /** Checks that a principal can access the workspace of an optional header. Errors: 400 for several workspaces, 403. */
   async checkHeader(principal: Member, headers: IncomingHttpHeaders): Promise<void> {
     const workspaceId = workspaceInHeader(headers);
-    if (workspaceId === undefined) return;
+    if (workspaceId !== undefined) await this.checkAccess(principal, workspaceId);
+  }
+
+  /** Checks that a principal can access a workspace that a header names. Errors: 403. */
+  async checkAccess(principal: Member, workspaceId: string): Promise<void> {
     const hasAccess = rolesIn(principal, workspaceId).size > 0;
     if (!hasAccess || !(await this.find(principal.orgId, workspaceId))) throw workspaceDenied();
   }

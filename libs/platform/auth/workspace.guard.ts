@@ -16,10 +16,10 @@ import {
 const WITHOUT_SCOPE = new Set(['public', 'platform', 'principal']);
 
 /**
- * Turns the principal and the workspace header into the scope that services take. If the route requires a workspace,
- * throws 400 without the header, 409 for an unknown workspace, 403 without access to it, and 409 for a write to an
- * archived one. On other routes the header is optional: throws 403 without access to the workspace, and has no effect
- * otherwise.
+ * Turns the principal and the workspace header into the scope that services take. Throws 400 for a header with several
+ * workspaces. If the route requires a workspace, throws 400 without the header, 409 for an unknown workspace, 403 without
+ * access to it, and 409 for a write to an archived one. On other routes the header is optional: throws 403 without access
+ * to the workspace, and selects nothing otherwise.
  */
 @Injectable()
 export class WorkspaceGuard implements CanActivate {
@@ -36,7 +36,7 @@ export class WorkspaceGuard implements CanActivate {
     const workspaceId = workspaceInHeader(request.headers);
     if (!requiresWorkspace(this.reflector, context)) {
       request.scope = scopeOf(principal, request.context.requestId);
-      return workspaceId === undefined || this.check(principal, request);
+      return workspaceId === undefined || this.check(principal, workspaceId);
     }
     if (workspaceId === undefined) {
       throw problem.invalidHeader(WORKSPACE_HEADER, 'is required. Send the id of your workspace');
@@ -47,8 +47,8 @@ export class WorkspaceGuard implements CanActivate {
       : this.find(request, principal, workspaceId);
   }
 
-  private async check(principal: Member, { headers }: ServiceRequest): Promise<true> {
-    await this.workspaces.checkHeader(principal, headers);
+  private async check(principal: Member, workspaceId: string): Promise<true> {
+    await this.workspaces.checkAccess(principal, workspaceId);
     return true;
   }
 

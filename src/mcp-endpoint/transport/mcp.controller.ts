@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
-import { type Member, RequireRoleInAnyWorkspace, WORKSPACE_HEADER } from '#platform/auth';
+import { type Member, RequireRoleInAnyWorkspace, workspaceInHeader } from '#platform/auth';
 import { type Reply, RequestBody, RequestSignal, type ServiceRequest } from '#platform/http';
 import { RateLimited } from '#platform/rate-limit';
 import { McpEndpointService } from './mcp-endpoint.service';
@@ -35,11 +35,10 @@ export class McpController {
     limit: MESSAGE_MAX_BYTES,
   })
   serve(@Req() request: ServiceRequest, @RequestSignal() signal: AbortSignal): Promise<Reply> {
-    const workspaceId = request.headers[WORKSPACE_HEADER.toLowerCase()];
     const caller = {
       principal: request.user as Member,
       requestId: request.context.requestId,
-      workspaceId: typeof workspaceId === 'string' && workspaceId !== '' ? workspaceId : undefined,
+      workspaceId: workspaceInHeader(request.headers),
       signal,
     };
     return this.endpoint.serve(caller, request);

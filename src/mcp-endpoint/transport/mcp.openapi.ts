@@ -83,7 +83,7 @@ export const TakesMessages = (): MethodDecorator =>
       name: WORKSPACE_HEADER,
       required: false,
       description:
-        'The workspace for calls that do not name one. Returns 403 for a workspace that you cannot access.',
+        'The workspace for calls that do not name one. Returns 400 for several workspaces, and 403 for a workspace that you cannot access.',
       schema: { type: 'string' },
     }),
     ApiResponse({

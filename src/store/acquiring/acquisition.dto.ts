@@ -51,7 +51,7 @@ export class AcquiredCopyDto {
   /** What the last acquisition or upgrade did to the copy. */
   @ApiProperty({ enum: CHANGES })
   change!: (typeof CHANGES)[number];
-  /** What you must still do before the copy works, or null. */
+  /** What the copy needed after the last installation or upgrade, such as a secret, or null. Not updated afterwards. */
   setup!: string | null;
 }
 
@@ -64,7 +64,7 @@ export class AcquisitionDto extends StampsDto {
   workspace_id!: string;
   /** In the order of the package. */
   copies!: AcquiredCopyDto[];
-  /** The newest release, or null if the publisher no longer offers the item to you. */
+  /** The newest release. Null if the item was withdrawn or your organization is no longer in its audience. */
   latest_release_id!: string | null;
   /** Whether the newest release is not the installed one. */
   is_upgradable!: boolean;

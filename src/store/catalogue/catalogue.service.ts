@@ -112,13 +112,13 @@ export function checkOffered(
   release: Pick<ReleaseRow, 'actions'>,
   action: Action,
 ): void {
-  const verb = action === 'install' ? 'acquired' : 'downloaded';
   // only the publisher's organization still finds a withdrawn item
   if (item.archived_at) {
     throw problem.forbidden(
-      `This item was withdrawn, so it cannot be ${verb}. To offer the resource again, publish it as a new item.`,
+      'This item was withdrawn, so it cannot be acquired. To offer the resource again, publish it as a new item.',
     );
   }
+  const verb = action === 'install' ? 'acquired' : 'downloaded';
   if (!item.can_acquire) throw problem.forbidden(`The publisher does not allow this item to be ${verb}.`);
   if (!item.actions.includes(action) || !release.actions.includes(action)) {
     throw problem.forbidden(

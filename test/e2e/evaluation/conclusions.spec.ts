@@ -304,23 +304,29 @@ describe('an evaluation', () => {
         scores.map((s, i) => ({ case_id: `c${i}`, scores: { exact: s } }));
       const baseline = await completed(space, results(times(50, 0.8)));
       const candidate = await completed(space, results([...times(48, 0.9), 0.75, 0]));
-      let reason = '';
-      const check = async (rule: Fields) => {
-        const body = await gate(candidate, {
+      const better = await completed(space, results(times(50, 0.9)));
+      const check = async (rule: Fields, experiment = candidate) => {
+        const body = await gate(experiment, {
           baseline_experiment_id: baseline,
           rules: [{ scorer: 'exact', ...rule }],
         });
-        reason = body.checks[0]!.reason;
-        return [body.passed, body.checks[0]!.actual];
+        const { actual, reason } = body.checks[0]!;
+        return [body.passed, actual, reason];
       };
-      expect(await check({ max_regression: 0 })).toEqual([true, expect.any(Number)]);
-      expect(await check({ max_regressed_cases: 1 })).toEqual([false, 2]);
-      expect(await check({ max_regressed_cases: 2 })).toEqual([true, 2]);
-      expect(await check({ max_case_regression: 0.79 })).toEqual([false, -0.8]);
-      expect(reason).toBe(
-        'The largest decrease from the baseline is 0.8 (50 cases); a decrease of at most 0.79 is allowed.',
-      );
-      expect(await check({ max_case_regression: 0.8 })).toEqual([true, -0.8]);
+      const higher = expect.stringMatching(/^The mean is .* higher than in the baseline/);
+      const worse = '2 of 50 cases got worse; at most';
+      const largest = 'The largest decrease from the baseline is 0.8 (50 cases); a decrease of at most';
+      const none = 'No case scores lower than in the baseline (50 cases); no decrease is allowed.';
+      expect(await check({ max_regression: 0 })).toEqual([true, expect.any(Number), higher]);
+      expect(await check({ max_regressed_cases: 1 })).toEqual([false, 2, `${worse} 1 may get worse.`]);
+      expect(await check({ max_regressed_cases: 2 })).toEqual([true, 2, `${worse} 2 may get worse.`]);
+      expect(await check({ max_case_regression: 0.79 })).toEqual([
+        false,
+        -0.8,
+        `${largest} 0.79 is allowed.`,
+      ]);
+      expect(await check({ max_case_regression: 0.8 })).toEqual([true, -0.8, `${largest} 0.8 is allowed.`]);
+      expect(await check({ max_case_regression: 0 }, better)).toEqual([true, expect.any(Number), none]);
     });
   });
 

@@ -311,8 +311,14 @@ describe('a request to score', () => {
       const over = await on.score(scorer, body);
       expect(over.status).toBe(422);
       expect(over.body.code).toBe('validation_failed');
-      expect(over.body.detail).toContain('101');
-      expect((await on.score(scorer, { ...body, mode: 'test' })).status).toBe(422);
+      expect(over.body.detail).toBe(
+        'The selection matches 101 targets, more than 100. Set a limit or narrow the selection. To score all of them, use POST /eval/v1/scorers/{scorer_id}/batches.',
+      );
+      const test = await on.score(scorer, { ...body, mode: 'test' });
+      expect([test.status, test.body.detail]).toEqual([
+        422,
+        'The selection matches 101 targets, more than 5. Set a limit or narrow the selection.',
+      ]);
       expect((await on.score(scorer, { ...body, limit: 100 })).body.total).toBe(100);
     });
 

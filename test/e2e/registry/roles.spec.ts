@@ -275,11 +275,11 @@ describe('roles', () => {
 
     it('are refused if the header names several workspaces', async () => {
       const twice = (await org.member('owner')).in(`${org.workspaceId}, ${org.workspaceId}`);
-      for (const path of [WORKSPACES, '/skill/v1/skills', '/eval/v1/datasets'])
-        expect((await twice.get(path)).body).toMatchObject({
-          status: 400,
-          detail: 'X-Service-Workspace-Id: must name exactly one workspace',
-        });
+      const detail = 'X-Service-Workspace-Id: must name exactly one workspace';
+      for (const path of [WORKSPACES, '/skill/v1/skills', '/eval/v1/datasets', '/api/v1/apis/api_x/y'])
+        expect((await twice.get(path)).body).toMatchObject({ status: 400, code: 'invalid_request', detail });
+      const called = await twice.post('/model/v1/chat/completions', { model: 'm', messages: [] });
+      expect([called.status, JSON.stringify(called.body)]).toEqual([400, expect.stringContaining(detail)]);
     });
   });
 

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PeriodicTasks } from '#platform/jobs';
 import {
   type ApiClient,
   createTestApp,
@@ -48,7 +47,7 @@ describe('search with a failing embeddings backend', () => {
       json.input.some((text) => text.includes('car')) ? { status: 400 } : 'answers';
     worker = await createTestWorker(app);
     // The tests start the embedding.
-    await worker.get(PeriodicTasks).beforeApplicationShutdown();
+    await worker.stopPeriodicTasks();
     for (let n = 0; n < 40; n++) await register(editor, workspace_id, { name: `weather ${n}` });
     for (let turn = 0; turn < 3; turn++) {
       await fill();

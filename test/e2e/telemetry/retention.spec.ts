@@ -202,13 +202,13 @@ describe('expired traces', () => {
         })
         .catch(reject);
     });
-    // the default is longer, so that the export ends first on a slow machine, too
-    const shortened = jest.spyOn(worker.get(DayPartitionRepository), 'setLockTimeout').mockResolvedValue();
+    // Without its own, shorter lock timeout, the drop also waits for the export on a slow machine.
+    const timeout = jest.spyOn(worker.get(DayPartitionRepository), 'setLockTimeout').mockResolvedValue();
     const swept = dropExpired();
     await waitForLock();
     release();
     await Promise.all([writing, swept]);
-    shortened.mockRestore();
+    timeout.mockRestore();
     expect(await partitions()).not.toContain(await daysAgo(RETENTION_DAYS + 13));
     expect(await remainingRowsOf(over)).toMatchObject({ traces: 0, models: 0 });
     expect(await inconsistentSessions(app.database)).toEqual([]);

@@ -199,8 +199,8 @@ class RuleChecks {
         ? 'no decrease is allowed'
         : `a decrease of at most ${formatSize(bound, passed ? null : actual)} is allowed`;
     if (kind === 'max_case_regression') {
-      const largest = `The largest decrease from the baseline is ${formatSize(estimate, missed)}`;
-      return `${estimate < 0 ? largest : 'No case scores lower than in the baseline'} (${cases}); ${allowed}.`;
+      if (estimate >= 0) return `No case scores lower than in the baseline (${cases}); ${allowed}.`;
+      return `The largest decrease from the baseline is ${formatSize(estimate, missed)} (${cases}); ${allowed}.`;
     }
     const mean = `The mean is ${change} in the baseline`;
     if (!confident) return `${mean} (${cases}); ${allowed}.`;

@@ -209,7 +209,7 @@ const TOOL_CALLED = form(
     ...COMMON_MEMBERS,
     tool: optional(tool('One tool.')),
     tools: optional(tools('Several tools. Each must have been called.')),
-    min: optional(integer('', 0, COUNT_MAX), 1),
+    min: optional(integer('1 by default, or 0 if `max` is 0.', 0, COUNT_MAX)),
     max: optional(integer('Not below `min`.', 0, COUNT_MAX)),
     arguments: optional(jsonObject('Counts only calls whose arguments include these members.')),
   },

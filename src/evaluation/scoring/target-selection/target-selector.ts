@@ -168,13 +168,18 @@ const coversExperiment = (selection: Selection): boolean => {
 /** Returns the error (422) for a selection of more targets than the cap. */
 export const tooManyTargets = (count: number, cap: number): Problem =>
   problem.validationFailed(
-    `The selection matches ${count} targets, more than ${cap}. Set a limit or narrow the selection.` +
-      (cap > TARGETS_MAX.score
-        ? ' To score all of them, repeat the request with unscored_only and a limit.'
-        : cap === TARGETS_MAX.score
-          ? ' To score all of them, use POST /eval/v1/scorers/{scorer_id}/batches.'
-          : ''),
+    [
+      `The selection matches ${count} targets, more than ${cap}. Set a limit or narrow the selection.`,
+      ...waysToScoreAll(cap),
+    ].join(' '),
   );
+
+const waysToScoreAll = (cap: number): string[] => {
+  if (cap < TARGETS_MAX.score) return [];
+  return cap === TARGETS_MAX.score
+    ? ['To score all of them, use POST /eval/v1/scorers/{scorer_id}/batches.']
+    : ['To score all of them, repeat the request with unscored_only and a limit.'];
+};
 
 /** Returns the detail for an unknown id. Quotes the id only if it cannot break the sentence. */
 const unknown = (kind: string, id: string): string =>
