@@ -52,7 +52,7 @@ const ERROR = {
 
 /** Statuses that return a protocol error or a problem. */
 const SHARED: [status: number, description: string][] = [
-  [400, 'The message is malformed, or its revision is not supported.'],
+  [400, 'The message is malformed, its revision is not supported, or the header names several workspaces.'],
   [404, 'The method does not exist (revision 2026-07-28).'],
   [500, ''],
 ];

@@ -51,7 +51,7 @@ export class AcquiredCopyDto {
   /** What the last acquisition or upgrade did to the copy. */
   @ApiProperty({ enum: CHANGES })
   change!: (typeof CHANGES)[number];
-  /** What the copy needed after the last installation or upgrade, such as a secret, or null. Not updated afterwards. */
+  /** What the copy needed when it was installed or last changed by an upgrade, such as a secret, or null. */
   setup!: string | null;
 }
 

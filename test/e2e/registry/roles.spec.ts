@@ -278,6 +278,8 @@ describe('roles', () => {
       const detail = 'X-Service-Workspace-Id: must name exactly one workspace';
       for (const path of [WORKSPACES, '/skill/v1/skills', '/eval/v1/datasets', '/api/v1/apis/api_x/y'])
         expect((await twice.get(path)).body).toMatchObject({ status: 400, code: 'invalid_request', detail });
+      const message = { jsonrpc: '2.0', id: 1, method: 'ping' };
+      expect((await twice.post('/mcp', message)).body).toMatchObject({ status: 400, detail });
       const called = await twice.post('/model/v1/chat/completions', { model: 'm', messages: [] });
       expect([called.status, JSON.stringify(called.body)]).toEqual([400, expect.stringContaining(detail)]);
     });

@@ -91,7 +91,7 @@ export class AgreementDto {
   units!: number;
   /** Whether older scores may exist that were not read. */
   is_truncated!: boolean;
-  /** Null, like the next four measures, if the scores have more than 20 distinct values and so no categories. */
+  /** Null, like the next four measures, if there are no categories: neither labels nor at most 20 distinct scores. */
   confusion!: ConfusionDto | null;
   /** Share of units on which both agree. */
   observed_agreement!: MeasureDto | null;
