@@ -26,6 +26,8 @@ export interface TestAppOptions {
   issuer?: TestIssuer;
   /** Modules with more controllers. */
   areas?: readonly Type[];
+  /** Whether PostgreSQL may vacuum and analyze tables whenever it wants (default), which can change plans while a test runs. */
+  autovacuum?: boolean;
 }
 
 /** The real API on its own database, listening on a free port. */
@@ -78,6 +80,11 @@ export class TestApp {
   private closed: Promise<void> | null = null;
 }
 
+const DISABLE_AUTOVACUUM = `DO $$ DECLARE name regclass; BEGIN
+  FOR name IN SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace LOOP
+    EXECUTE format('ALTER TABLE %s SET (autovacuum_enabled = false)', name);
+  END LOOP; END $$`;
+
 /** Boots the API as its process does: `ApiModule` on a fresh, migrated database. Call `close()` in `afterAll`. */
 export async function createTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const database = options.databaseUrl
@@ -107,6 +114,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
     setLogLevel(environment.LOG_LEVEL);
     const app = await createApi(environment, { areas: options.areas });
     await app.listen(environment.PORT, environment.HOST);
+    if (options.autovacuum === false) await app.get(Database, { strict: false }).query(DISABLE_AUTOVACUUM);
     const { port } = app.getHttpServer().address() as AddressInfo;
     return new TestApp(app, `http://127.0.0.1:${port}`, database.url, issuer, env, drop);
   } catch (error) {

@@ -15,8 +15,7 @@ describe('claiming the servers that are due', () => {
   let other: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
-    await app.database.query('ALTER TABLE mcp_servers SET (autovacuum_enabled = false)');
+    app = await createTestApp({ autovacuum: false });
     const [large, small] = [await ServersFixture.create(app), await ServersFixture.create(app)];
     [busy, other] = [large.org.orgId, small.org.orgId];
     await load((await large.register()).body.server_id, BACKLOG);

@@ -25,7 +25,7 @@ describe('selecting among many sessions of agents', () => {
   let began: Date;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
   });
   afterAll(() => app.close());
   beforeEach(async () => {

@@ -17,13 +17,7 @@ describe('an annotation queue of 10,000 items that the table statistics do not i
   let other: Annotator;
 
   beforeAll(async () => {
-    app = await createTestApp();
-    const tables = await app.database.query<{ name: string }>(
-      `SELECT oid::regclass::text AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
-    );
-    for (const { name } of tables) {
-      await app.database.query(`ALTER TABLE ${name} SET (autovacuum_enabled = false)`);
-    }
+    app = await createTestApp({ autovacuum: false });
     // The statistics know only a small queue.
     const small = await AnnotationFixture.open(app);
     const smallQueue = await small.queue(await small.scorer(), { trace_ids: await small.traces(3) });

@@ -153,13 +153,7 @@ describe('writes with plans that were cached while the tables were empty', () =>
   }
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: String(CONNECTIONS) } });
-    const tables = await app.database.query<{ name: string }>(
-      `SELECT oid::regclass::text AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
-    );
-    for (const { name } of tables) {
-      await app.database.query(`ALTER TABLE ${name} SET (autovacuum_enabled = false)`);
-    }
+    app = await createTestApp({ env: { DATABASE_POOL_SIZE: String(CONNECTIONS) }, autovacuum: false });
     on = await AnnotationFixture.open(app);
     scorer = await on.scorer();
     const trace_ids = await on.traces(4 * EXECUTIONS);

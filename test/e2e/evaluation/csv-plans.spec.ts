@@ -18,7 +18,7 @@ describe('queries for the rows of a CSV version', () => {
   let version: DatasetVersionRow;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     space = await EvaluationWorkspace.open(app);
     versions = app.get(DatasetVersionRepository);
     const { dataset_id } = await space.dataset();

@@ -15,7 +15,7 @@ describe('human-score write-back with many results and scores', () => {
   let experimentId: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     space = await EvaluationWorkspace.open(app);
     experimentId = (await space.experiment()).experiment_id;
     await app.database.transaction(async (tx) => {

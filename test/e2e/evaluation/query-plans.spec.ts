@@ -24,7 +24,7 @@ describe('queries on filled tables', () => {
   let versions: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     space = await EvaluationWorkspace.open(app);
     datasetId = (await space.dataset()).dataset_id;
     records = `/eval/v1/datasets/${datasetId}/records`;

@@ -17,7 +17,7 @@ describe('statistics of scores', () => {
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
   });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);

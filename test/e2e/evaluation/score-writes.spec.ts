@@ -43,8 +43,7 @@ describe.each([
   };
 
   beforeAll(async () => {
-    app = await createTestApp();
-    await app.database.query('ALTER TABLE scores SET (autovacuum_enabled = false)');
+    app = await createTestApp({ autovacuum: false });
     space = await EvaluationWorkspace.open(app);
     const definition = { rubric: 'Kind?', output: { type: 'boolean' } };
     const scorer = { name: 'kind', scorer_kind: 'human', definition };

@@ -18,7 +18,7 @@ describe('a search in a large workspace', () => {
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     space = await EvaluationWorkspace.open(app);
     const times = Array.from({ length: ROWS }, (_, n) => Date.now() - (ROWS - n) * STEP_MS);
     const fill = (statement: string, prefix: 'ds' | 'exp') =>

@@ -16,7 +16,7 @@ describe('trace stats of an experiment among many', () => {
   let path: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     space = await EvaluationWorkspace.open(app);
     const { experiment_id } = await space.experiment();
     path = `/eval/v1/experiments/${experiment_id}/traces/stats/query`;

@@ -40,13 +40,7 @@ describe('statements in a workspace without statistics', () => {
   let on: Filled;
 
   beforeAll(async () => {
-    app = await createTestApp();
-    const tables = await app.database.query<{ name: string }>(
-      `SELECT oid::regclass::text AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
-    );
-    for (const { name } of tables) {
-      await app.database.query(`ALTER TABLE ${name} SET (autovacuum_enabled = false)`);
-    }
+    app = await createTestApp({ autovacuum: false });
     await pinned((await filledWorkspace(app, 20)).space, 20);
     await app.database.query('ANALYZE');
     const filled = await filledWorkspace(app, MANY);

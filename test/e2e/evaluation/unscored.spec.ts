@@ -14,7 +14,7 @@ describe('unscored traces among many', () => {
   let scorer: any;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     on = await ScoringFixture.create(app);
     scorer = await on.scorer();
     const other = await on.scorer();
@@ -128,7 +128,7 @@ describe('selections among many results', () => {
   let experiment_id: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     on = await ScoringFixture.create(app);
     scorer = await on.scorer();
     experiment_id = (await on.experiment()).experiment_id;

@@ -91,7 +91,7 @@ describe('the list of many files', () => {
   let versions: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     callers = await FileCallers.of(app);
     const { view, path } = await callers.created('x', { name: 'first' });
     versions = `${path}/versions`;

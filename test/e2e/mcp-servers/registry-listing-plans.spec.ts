@@ -14,11 +14,9 @@ describe('a page of the registry listing, from a table without statistics', () =
   let on: ServersFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     on = await ServersFixture.create(app);
     const { body } = await on.register();
-    await app.database.query('ALTER TABLE mcp_servers SET (autovacuum_enabled = false)');
-    await app.database.query('ALTER TABLE mcp_server_versions SET (autovacuum_enabled = false)');
     const columns =
       'org_id, workspace_id, url, transport, auth_type, version_ordinal, version_id, created_at, created_by';
     await app.database.query(

@@ -21,7 +21,7 @@ describe('queries on freshly loaded tables', () => {
   let reader: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     on = await GatewayFixture.create(app);
     reader = await on.memberOf(on.org.workspaceId, 'admin');
     const { workspaceId: workspace_id } = on.org;

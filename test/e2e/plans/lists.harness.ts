@@ -99,14 +99,6 @@ export interface Seeds {
   platform: ApiClient;
 }
 
-/** Disables autovacuum, so that no table is analyzed while a test runs. */
-async function keepStatistics({ database }: TestApp): Promise<void> {
-  const tables = await database.query<{ name: string }>(
-    `SELECT oid::regclass::text AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`,
-  );
-  for (const { name } of tables) await database.query(`ALTER TABLE ${name} SET (autovacuum_enabled = false)`);
-}
-
 async function createSeeds(app: TestApp): Promise<Seeds> {
   const org = await newOrganization(app);
   const other = await newOrganization(app);
@@ -170,8 +162,7 @@ export function describeLists(
     let requests: Requests;
 
     beforeAll(async () => {
-      app = await createTestApp();
-      await keepStatistics(app);
+      app = await createTestApp({ autovacuum: false });
       const setup = await setUp(await createSeeds(app));
       await insertCopies(app, setup.copies, 0, FEW);
       if (statistics === STATISTICS[1]) await app.database.query('ANALYZE');

@@ -180,7 +180,10 @@ describe('search with an embeddings backend', () => {
     const workspace_id = await org.newWorkspace();
     await register(editor, workspace_id, { name: 'my car' });
     const env = { EMBEDDINGS_BASE_URL: '', EMBEDDINGS_MODEL: '', EMBEDDINGS_API_KEY: '' };
+    // A batch that the earlier worker has begun would be embedded again only by the next upkeep, a minute later.
+    await worker.stopPeriodicTasks();
     const next = await createTestWorker(app, env);
+    await next.stopPeriodicTasks();
     const builtin = await createTestApp({ databaseUrl: app.databaseUrl, issuer: app.issuer });
     try {
       const isFilled = async () =>

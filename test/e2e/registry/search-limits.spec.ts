@@ -19,7 +19,7 @@ describe('large searches', () => {
   let small: TestOrganization;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     large = await newOrganization(app);
     small = await newOrganization(app);
     await app.database.query(

@@ -41,9 +41,7 @@ describe('the number of rows that a search reads', () => {
   let filled: Filled;
 
   beforeAll(async () => {
-    app = await createTestApp();
-    for (const table of TABLES)
-      await app.database.query(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`);
+    app = await createTestApp({ autovacuum: false });
   });
   afterAll(() => app.close());
 

@@ -35,7 +35,7 @@ describe('a list filtered by name', () => {
   };
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     org = await newOrganization(app);
     owner = await org.member('owner');
     const workspace_id = org.workspaceId;
@@ -152,7 +152,6 @@ describe('a list filtered by name', () => {
   describe('on freshly loaded tables', () => {
     /** Copies the row of a list many times, with different ids and names. Generated columns cannot be inserted. */
     const load = async ({ table, id, others = {} }: NamedList): Promise<void> => {
-      await app.database.query(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`);
       const columns = await app.database.query<{ name: string }>(
         `SELECT column_name AS name FROM information_schema.columns
           WHERE table_name = $1 AND is_generated = 'NEVER' AND is_identity = 'NO' ORDER BY ordinal_position`,
@@ -173,7 +172,6 @@ describe('a list filtered by name', () => {
 
     beforeAll(async () => {
       for (const name of NAMES.slice(0, -1)) await load(lists[name]!);
-      await app.database.query('ALTER TABLE store_listings SET (autovacuum_enabled = false)');
       await app.database.query(
         `INSERT INTO store_listings (audience, facet, store_item_id)
           SELECT '*', facet, store_item_id FROM store_items, LATERAL (VALUES (''), ('category:skills'), ('name:' || name)) f(facet)

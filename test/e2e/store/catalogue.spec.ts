@@ -13,7 +13,7 @@ describe('the catalogue', () => {
   let reader: StoreOrg;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     publisher = await StoreOrg.open(app);
     reader = await StoreOrg.open(app);
   });

@@ -88,7 +88,7 @@ describe('the listing of an organization', () => {
   let viewer: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     org = await StoreOrg.open(app);
     viewer = await org.org.member('viewer');
   });

@@ -19,7 +19,7 @@ describe('reading among many traces', () => {
   let bigTrace: LocatedTrace;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     organization = await newOrganization(app);
     scope = workspaceScope(organization.orgId, organization.workspaceId, 'test', new Set());
     await app.database.query(

@@ -14,7 +14,7 @@ describe('reading among many traces and sessions', () => {
   let space: ReadingWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     space = await ReadingWorkspace.open(app);
     await app.database.query(
       `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id,

@@ -13,11 +13,8 @@ describe('updating sessions with skewed statistics', () => {
   let space: ReadingWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     space = await ReadingWorkspace.open(app);
-    for (const table of ['traces', 'trace_sessions']) {
-      await app.database.query(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`);
-    }
     await app.database.query(
       `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
        SELECT $1, lpad(to_hex(n), 32, '0'), timestamptz '2026-11-21' + n * interval '1 second',

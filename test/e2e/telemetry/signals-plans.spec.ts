@@ -30,7 +30,7 @@ describe.each(['with', 'without'])('a workspace %s statistics', (statistics) => 
   let scope: Scope;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     const organization = await newOrganization(app);
     scope = workspaceScope(organization.orgId, organization.workspaceId, 'test', new Set());
     for (const table of ['log_records', 'metric_points']) {
@@ -48,7 +48,7 @@ describe.each(['with', 'without'])('a workspace %s statistics', (statistics) => 
   async function makePartition(table: string, back: number): Promise<void> {
     await app.database.query(
       `CREATE TABLE IF NOT EXISTS ${partitionOf(table, back)} PARTITION OF ${table}
-       FOR VALUES FROM ('${dayOf(back)}') TO ('${dayOf(back - 1)}')`,
+       FOR VALUES FROM ('${dayOf(back)}') TO ('${dayOf(back - 1)}') WITH (autovacuum_enabled = false)`,
     );
   }
 

@@ -24,7 +24,7 @@ describe('trace arrivals', () => {
   let begin: FeedPosition;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
     arrivals = app.get(TraceFeedRepository);
   });
   afterAll(() => app.close());

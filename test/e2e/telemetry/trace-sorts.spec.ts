@@ -13,7 +13,7 @@ describe('the list of traces', () => {
   let space: ReadingWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ autovacuum: false });
   });
   beforeEach(async () => {
     space = await ReadingWorkspace.open(app);

@@ -16,7 +16,7 @@ describe('statistics of the traces of a workspace', () => {
 
   beforeAll(async () => {
     const prices = { priced: { input_usd_per_million: 2, output_usd_per_million: 8 } };
-    app = await createTestApp({ env: { MODEL_PRICES: JSON.stringify(prices) } });
+    app = await createTestApp({ env: { MODEL_PRICES: JSON.stringify(prices) }, autovacuum: false });
   });
   beforeEach(async () => {
     space = await ReadingWorkspace.open(app);
