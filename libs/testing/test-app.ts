@@ -103,6 +103,7 @@ export async function createTestApp(options: TestAppOptions = {}): Promise<TestA
       DATABASE_URL: database.url,
       DATABASE_POOL_SIZE: '5',
       DATABASE_CONNECTION_TIMEOUT_MS: '60000', // for tests with hundreds of concurrent requests on a slow machine
+      LOCK_TIMEOUT_MS: '30000', // for tests that hold a lock while a slow machine prepares the next step
       EVENT_LOOP_DELAY_LIMIT_MS: '60000', // the clients of a test delay the same event loop
       STORAGE_URL: pathToFileURL(storage).href,
       SECRETS_KEY: randomBytes(32).toString('base64'),

@@ -7,7 +7,7 @@ import { freePort } from '#platform/embedded-postgres';
 import { createTestApp, newOrganization, sized, type TestApp, type TestOrganization } from '#testing';
 
 /** Number of spans, and of log records, that are sent. */
-const COUNT = sized(5_000, 1_000_000);
+const COUNT = sized(20_000, 1_000_000);
 const KILLS = sized(1, 3);
 const PER_TRACE = 20;
 

@@ -48,7 +48,7 @@ describe('a judge that hangs in one workspace', () => {
   });
 
   it('delays a judge of another workspace by one turn at a time', async () => {
-    await start({ JUDGE_TIMEOUT_MS: '1000' });
+    await start({ JUDGE_TIMEOUT_MS: '5000' });
     const isHanging = ({ prompt }: { prompt: string }): boolean => prompt.startsWith('hanging');
     gate.judge.reply = (request) => (isHanging(request) ? 'hangs' : says({ reasoning: 'r', value: true }));
     const runId = await ask(64);
@@ -61,5 +61,5 @@ describe('a judge that hangs in one workspace', () => {
     // First come, first served would put about thirty requests in between.
     expect(second! - first!).toBeLessThanOrEqual(4);
     expect(third! - second!).toBeLessThanOrEqual(4);
-  }, 60_000);
+  }, 120_000);
 });

@@ -16,6 +16,7 @@ import {
 import { SCORE_RUN } from '../../src/evaluation/scoring/runs/score-run.job';
 import { ScoreRunService } from '../../src/evaluation/scoring/runs/score-run.service';
 import { Gate, JUDGE } from './gate.fixture';
+import { ServiceProcess } from '../e2e/platform/tracing.fixture';
 import { expectAccounted, inputs, JudgeFixture } from './judge.fixture';
 
 describe('a run of a judge', () => {
@@ -80,11 +81,12 @@ describe('a run of a judge', () => {
   it('survives the shutdown of its worker with four targets in flight', async () => {
     const app = started(await createTestApp({ env: gate.env }));
     const on = await JudgeFixture.create(app);
-    const stopped = await newProcess(app);
+    const stopped = await ServiceProcess.start('worker', app);
+    started({ close: () => stopped.kill() });
     const runId = await begin(on, 8);
     await gate.holds(4);
     const code = stopped.stop();
-    await sleep(300);
+    await stopped.line(({ msg }) => msg === 'stopping');
     gate.release();
     expect(await code).toBe(0);
     expect(gate.requests).toHaveLength(4);

@@ -6,7 +6,7 @@ import { namesIn, SERVERS, ServersFixture } from '../e2e/mcp-servers/servers.fix
 import { AppsFixture, server } from '../e2e/registry/apps.fixture';
 import { scrape, seriesOf } from './metrics.fixture';
 
-const ENV = { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '15000' };
+const ENV = { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '25000' };
 
 describe('the workers', () => {
   let app: TestApp;

@@ -21,6 +21,7 @@ import {
   TcpProxy,
   type TestApp,
   type TestDatabase,
+  until,
 } from '#testing';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { describeOnBothQueues } from './backends.fixture';
@@ -223,6 +224,11 @@ describeOnBothQueues('scoring as metrics', (env) => {
     try {
       await on.finished(run.score_run_id);
       await other.finished((await other.evaluator.get('/eval/v1/score-runs')).body.items[0].score_run_id);
+      const handled = async () =>
+        (await scrape(worker)).values.get(
+          'registry_jobs_handled_total{kind="score-run",outcome="completed"}',
+        );
+      await until(async () => (await handled()) === 2);
       const done = await scrape(worker);
       expect(seriesOf(done, 'registry_scored_targets_total')).toMatchObject({
         'scorer_kind=code,outcome=abstained': 1,

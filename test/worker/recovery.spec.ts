@@ -104,11 +104,11 @@ describeOnBothQueues('a scoring run', (env) => {
 
   it('ends with every target scored once when two workers take it', async () => {
     const first = await newWorker();
+    // The first worker must not notice that it has lost the run before the second one has called the judge.
+    const renewed = jest.spyOn(first.get(RunExecutionRepository), 'renew').mockResolvedValue(true);
     const run = await runOver(4, JUDGE, { concurrency: 2 });
     await gate.holds(2);
     const second = await newWorker();
-    // The first worker must not notice that it has lost the run before the second one has called the judge.
-    const renewed = jest.spyOn(first.get(RunExecutionRepository), 'renew').mockResolvedValue(true);
     await expireLease(run.score_run_id);
     const execution = second.get(ScoreRunExecutor).execute(run.score_run_id);
     await gate.holds(4);
@@ -263,7 +263,7 @@ describeOnBothQueues('a scoring run', (env) => {
   });
 
   it('fails at its deadline, with an error for each target that was not scored', async () => {
-    await newWorker({ SCORE_RUN_SECONDS: '4' });
+    await newWorker({ SCORE_RUN_SECONDS: '10' });
     const run = await runOver(3, JUDGE, { concurrency: 1 });
     await gate.holds(1);
     gate.release();

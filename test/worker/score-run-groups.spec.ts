@@ -6,6 +6,7 @@ import {
   type ScoredTarget,
   TargetResultRepository,
 } from '../../src/evaluation/scoring/execution/target-result.repository';
+import { ScoreRunRepository } from '../../src/evaluation/scoring/runs/score-run.repository';
 import { ScoringFixture, script } from '../e2e/evaluation/scoring.fixture';
 import { Gate, JUDGE } from './gate.fixture';
 
@@ -20,8 +21,7 @@ describe('a run', () => {
 
   beforeAll(async () => {
     gate = await Gate.listen();
-    // shorter than deadlock_timeout, so that a deadlock is an error instead of a retry
-    app = await createTestApp({ env: { ...gate.env, LOCK_TIMEOUT_MS: '800' } });
+    app = await createTestApp({ env: gate.env });
     worker = await createTestWorker(app);
   });
   afterAll(async () => {
@@ -52,8 +52,15 @@ describe('a run', () => {
   };
   const allScored = async (count: number): Promise<void> => {
     while (gate.requests.length < count || gate.heldCount > 0) await delay(20);
-    await delay(300); // until the last answers have reached the worker
+    const judged = 'SELECT count(*)::int AS count FROM judge_answers WHERE workspace_id = $1';
+    const countOf = async () =>
+      (await app.database.query<{ count: number }>(judged, [on.workspaceId]))[0]!.count;
+    while ((await countOf()) < count) await delay(20);
+    await delay(300); // until the worker knows that the last answers are stored
   };
+  /** Counts the transactions that store results. One that is repeated after a deadlock counts again. */
+  const countStores = (): jest.SpyInstance =>
+    jest.spyOn(worker.get(TargetResultRepository) as unknown as { insert(): unknown }, 'insert');
   /** Returns the key of a run, and scores for some of its targets. */
   const scoredOf = async ({ score_run_id }: { score_run_id: string }) => {
     const key = { score_run_id, workspace_id: on.workspaceId };
@@ -95,11 +102,13 @@ describe('a run', () => {
     await gate.holds(1);
     const { key, scored } = await scoredOf(run);
     const results = worker.get(TargetResultRepository);
+    const stores = countStores();
     const outcomes = await Promise.all([
       results.store(key, scored(0, 4, 0.25)),
       results.store(key, scored(2, 6, 0.75)),
       results.store(key, scored(0, 6, 0.5)),
     ]);
+    expect(stores).toHaveBeenCalledTimes(3);
     expect(outcomes.flat().filter((isStored) => isStored)).toHaveLength(6);
     expect(await results.store(key, scored(0, 6, 1))).toEqual(Array<boolean>(6).fill(false));
     const stored = await on.resultsOf(run.score_run_id);
@@ -136,6 +145,7 @@ describe('a run', () => {
     const { run } = await on.runOver(indexes(6), JUDGE, { concurrency: 1 });
     await gate.holds(1);
     const { key, scored } = await scoredOf(run);
+    const [stores, ends] = [countStores(), jest.spyOn(app.get(ScoreRunRepository), 'end')];
     let outcomes: Promise<[boolean[], { status: number }]> | undefined;
     const undone = app.database.transaction(async (tx) => {
       await tx.query(
@@ -156,6 +166,7 @@ describe('a run', () => {
     const [stored, { status }] = await outcomes!;
     expect(stored).toEqual(Array<boolean>(6).fill(true));
     expect(status).toBe(200);
+    expect([stores.mock.calls.length, ends.mock.calls.length]).toEqual([1, 1]);
   });
 
   it('stores nothing after a cancellation', async () => {

@@ -96,13 +96,13 @@ describeOnBothQueues('a scoring run', (env) => {
   });
 
   it('uses the scorer version at the time of the request', async () => {
+    // The first execution must not notice that it has lost the run before the second one has called the judge.
+    const renewed = jest.spyOn(worker.get(RunExecutionRepository), 'renew').mockResolvedValue(true);
     const { scorer, run } = await on.runOver(indexes(5), JUDGE);
     await gate.holds(4);
     const changed = { definition: { ...JUDGE.definition, prompt: 'other' } };
     await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, changed);
     await on.evaluator.post(`/eval/v1/scorers/${scorer.scorer_id}/archive`);
-    // The first execution must not notice that it has lost the run before the second one has called the judge.
-    const renewed = jest.spyOn(worker.get(RunExecutionRepository), 'renew').mockResolvedValue(true);
     // The execution that takes over the run reads the scorer again.
     const sql = `UPDATE score_runs SET lease_expires_at = now() - interval '1 s' WHERE score_run_id = $1`;
     await app.database.query(sql, [run.score_run_id]);

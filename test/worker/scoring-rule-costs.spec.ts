@@ -44,6 +44,8 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
   const traces = async (many: number): Promise<string[]> => {
     const ids: string[] = [];
     for (let n = 0; n < many; n++) ids.push(await rules.on.trace({ output: `answer ${count++}` }));
+    // so that all of them count as new at the same time
+    await settled(app);
     return ids;
   };
   /** Waits until the rule is paused. */

@@ -233,6 +233,7 @@ describe('a scoring rule', () => {
     await fill(app, rules.on, rule, STORED);
     await rules.traces(2, { sessionId: 'large' });
     const worker = await newWorker();
+    await worker.stopPeriodicTasks();
     // Scoring a target of a large session reads more, which is not tested here.
     const idle = jest.spyOn(worker.get(ScoreRunExecutor), 'execute').mockResolvedValue();
     let seen = 0;

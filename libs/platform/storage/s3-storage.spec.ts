@@ -9,7 +9,7 @@ import { contentOf, failingAfter, streamOf } from './storages.fixture';
 const MIB = 1024 ** 2;
 const UNAVAILABLE = { status: 503, code: 'storage_unavailable' };
 /** Timeout of the storage in milliseconds, short for tests. */
-const STALL_MS = 400;
+const STALL_MS = 2_000;
 
 const newKey = (): string => `org_${randomUUID()}/${randomUUID()}`;
 

@@ -21,7 +21,7 @@ describe('comparisons under load', () => {
   let pool: AnalysisPool;
 
   beforeAll(async () => {
-    app = await createTestApp();
+    app = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '60000' } });
     space = await EvaluationWorkspace.open(app);
     pool = app.get(AnalysisPool);
   });

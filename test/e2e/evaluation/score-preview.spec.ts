@@ -19,13 +19,13 @@ describe('scoring in preview and test', () => {
     const experiment = await on.experiment();
     await on.result(experiment, { output: 1, expected: 1 });
     const scorer = await on.scorer();
-    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
+    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '8000' });
     try {
       const caller = hasty.api(await on.organization.token('evaluator')).in(on.workspaceId);
       const body = { experiment_id: experiment.experiment_id };
       // No single statement waits as long as a request may take, but both together do.
-      const answers = await lockedFor(app, 'results', 6_000, () =>
-        lockedFor(app, 'experiments', 2_500, () =>
+      const answers = await lockedFor(app, 'results', 10_500, () =>
+        lockedFor(app, 'experiments', 5_000, () =>
           Promise.resolve(
             ['test', 'preview', 'score'].map((mode) => on.score(scorer, { ...body, mode }, caller)),
           ),

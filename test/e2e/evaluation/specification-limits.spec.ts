@@ -168,7 +168,7 @@ describe('the evaluation API', () => {
       const { experiment_id } = await space.experiment();
       const trace_id = newTraceId();
       await space.result(experiment_id, { trace_id });
-      const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
+      const hasty = await app.another({ REQUEST_TIMEOUT_MS: '8000' });
       const viewer = hasty.api(await space.organization.token('viewer')).in(space.id);
       const path = `${EXPERIMENTS}/${experiment_id}/traces`;
       expect((await viewer.post(`${path}/stats/query`)).status).toBe(200);

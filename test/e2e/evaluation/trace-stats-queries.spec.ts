@@ -177,7 +177,7 @@ describe('trace stats queries', () => {
 
   it('return 503 if the store does not respond in time', async () => {
     await on.lasting(10);
-    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
+    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '8000' });
     const viewer = hasty.api(await on.space.organization.token('viewer')).in(on.space.id);
     expect((await viewer.post(statsPath(on.id), {})).status).toBe(200);
     const database = new Client({ connectionString: app.databaseUrl });

@@ -247,7 +247,7 @@ describe('experiment traces', () => {
       await addResults(experiment, [id!]);
       const paths = [pathOf(experiment), pathOf(experiment, `/${id}`), pathOf(experiment, `/${id}/spans`)];
       const figures = pathOf(experiment, '/stats/query');
-      const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
+      const hasty = await app.another({ REQUEST_TIMEOUT_MS: '8000' });
       const caller = hasty.api(await organization.token('editor')).in(organization.workspaceId);
       expect((await caller.get(paths[0]!)).status).toBe(200);
       const database = new Client({ connectionString: app.databaseUrl });

@@ -37,7 +37,9 @@ export class MeasuredService {
 
   /** Starts API and worker in one process, as `npm start` does. */
   static async startStandalone(): Promise<MeasuredService> {
-    const service = await StandaloneService.start({ env: { NODE_OPTIONS: SMALL_HEAP } });
+    const service = await StandaloneService.start({
+      env: { NODE_OPTIONS: SMALL_HEAP, EVENT_LOOP_DELAY_LIMIT_MS: '60000' },
+    });
     const { base_url: url, api_key: token, workspace_id: workspaceId } = service.bootstrap;
     return new MeasuredService(
       { pid: service.pid, url, token, workspaceId },

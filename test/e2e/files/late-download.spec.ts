@@ -31,5 +31,5 @@ describe('a download whose storage is slow', () => {
     read.mockRestore();
     await hasty.close();
     await app.close();
-  }, 30_000);
+  });
 });

@@ -31,7 +31,7 @@ describe('an MCP conversation that alternates between two API processes', () => 
     app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
     [processes, worker, orders] = await Promise.all([
       Promise.all([ApiProcess.start(app), ApiProcess.start(app)]),
-      WorkerProcess.start(app),
+      WorkerProcess.start(app, { MCP_CHECK_INTERVAL_SECONDS: '0' }), // a check could add the tools before the test does
       OrdersServer.listen('token-of-the-orders'),
     ]);
     proxy = await HttpForwarder.to(processes.map(({ url }) => url));

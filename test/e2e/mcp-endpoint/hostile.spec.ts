@@ -242,7 +242,7 @@ describe('hostile requests to the MCP endpoint', () => {
     });
 
     it('count separately towards the rate limit in a batch', async () => {
-      const limited = await app.another({ RATE_LIMIT_PROXY: '5' });
+      const limited = await app.another({ RATE_LIMIT_PROXY: '5', RATE_LIMIT_TIMEOUT_MS: '60000' });
       try {
         const member = limited.api(await has.org.token('viewer'));
         const batch = (count: number) =>

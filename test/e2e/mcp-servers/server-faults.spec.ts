@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { ServerResponse } from 'node:http';
 import { Environment } from '#platform/config';
-import { createTestApp, type TestApp } from '#testing';
+import { createTestApp, type TestApp, until } from '#testing';
 import { FakeMcpServer, type FakeKind, fakeTool } from './fake-mcp-server.fixture';
 import { selfSigned } from './self-signed.fixture';
 import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
@@ -385,7 +385,8 @@ describe('a connection', () => {
     remote = await FakeMcpServer.start('sessions');
     remote.offer([fakeTool('a')]);
     await on.editor.post(`${await registered()}/refresh`);
-    expect([remote.endedSessions.length, remote.openSessions]).toEqual([1, 0]);
+    await until(() => remote.openSessions === 0);
+    expect(remote.endedSessions).toHaveLength(1);
     expect(remote.requests.filter(({ method }) => method === 'GET')).toEqual([]);
   });
 

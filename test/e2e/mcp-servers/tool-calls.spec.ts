@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { expandRoles, workspaceScope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { type Problem } from '#platform/problem';
-import { createTestApp, type TestApp } from '#testing';
+import { createTestApp, type TestApp, until } from '#testing';
 import { ToolCaller } from '../../../src/mcp-servers';
 import { FakeMcpServer, type FakeKind, fakeTool } from './fake-mcp-server.fixture';
 import { SERVERS, ServersFixture } from './servers.fixture';
@@ -68,7 +68,7 @@ describe('calling a tool of a server', () => {
       structuredContent: { args },
       _meta: { 'example.com/kept': 1 },
     });
-    expect(remote.openSessions).toBe(0);
+    await until(() => remote.openSessions === 0);
   });
 
   it('returns an error of the tool as a result', async () => {

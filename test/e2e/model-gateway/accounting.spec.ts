@@ -31,6 +31,7 @@ beforeAll(async () => {
   app = await createTestApp({
     env: {
       OUTBOUND_ALLOW: '127.0.0.0/8',
+      RATE_LIMIT_TIMEOUT_MS: '60000',
       MODEL_PRICES: JSON.stringify({ 'gpt-test': { input_usd_per_million: 2, output_usd_per_million: 10 } }),
     },
   });

@@ -32,6 +32,7 @@ beforeAll(async () => {
       CORS_ORIGINS: 'https://app.example',
       MEMORY_BUDGET_BYTES: String(MEMORY_BUDGET_BYTES),
       RATE_LIMIT_PROXY: '1200',
+      RATE_LIMIT_TIMEOUT_MS: '60000',
     },
   });
   org = await newOrganization(app);

@@ -101,15 +101,16 @@ const drained = (response: ServerResponse): Promise<void> =>
     response.on('drain', done).on('close', done);
   });
 
-/** Returns the longest response time of a health check while other work runs, in milliseconds. */
+/** Returns the longest response time of a health check while other work runs, in milliseconds, without waiting for a CPU. */
 async function slowestProbe(work: Promise<unknown>): Promise<number> {
   let isDone = false;
   const done = work.finally(() => (isDone = true));
   let slowest = 0;
   while (!isDone) {
-    const startedAt = performance.now();
+    const [startedAt, cpu] = [performance.now(), process.cpuUsage()];
     expect((await fetch(`${app.url}/health/live`)).status).toBe(200);
-    slowest = Math.max(slowest, performance.now() - startedAt);
+    const { user, system } = process.cpuUsage(cpu);
+    slowest = Math.max(slowest, Math.min(performance.now() - startedAt, (user + system) / 1_000));
     await pause(10);
   }
   await done;
@@ -222,8 +223,9 @@ describe('a provider response', () => {
 
   it('is passed on at once if its Retry-After is a year', async () => {
     provider.answer = (_call, response) => json(response, {}, 429, { 'retry-after': '31536000' });
+    const name = await model({ retries: 3 });
     const startedAt = performance.now();
-    const answer = await ask(await model({ retries: 3 }));
+    const answer = await ask(name);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '31536000']);
     expect(performance.now() - startedAt).toBeLessThan(5_000);
     expect(provider.calls).toHaveLength(1);
@@ -302,13 +304,16 @@ describe('a provider response', () => {
       () => hanging,
       async (unresolved) => {
         const name = await modelOf(admin, org.workspaceId, unresolved, { timeout_ms: 1_000 });
-        expect((await ask(name)).status).toBe(504);
-        expect((await streamed(name)).status).toBe(504);
+        for (const call of [ask, streamed]) {
+          const startedAt = performance.now();
+          expect((await call(name)).status).toBe(504);
+          // before the connect timeout
+          expect(performance.now() - startedAt).toBeLessThan(9_000);
+        }
         end(new Error('the test is over'));
       },
     );
-    // well before the connect timeout
-  }, 9_000);
+  });
 
   it('causes 504 after timeout_ms if it arrives byte by byte without an end', async () => {
     provider.answer = (_call, response) => {

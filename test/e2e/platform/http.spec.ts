@@ -412,7 +412,7 @@ describe('every request', () => {
     const { workspaceId } = organization;
     const dataset = { workspace_id: workspaceId, name: 'locked' };
     const created = await (await organization.as('editor')).post('/eval/v1/datasets', dataset);
-    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '300' });
+    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '2000' });
     try {
       const caller = hasty.api(await organization.token('editor')).in(workspaceId);
       await app.database.transaction(async (tx) => {

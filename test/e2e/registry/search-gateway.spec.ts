@@ -28,6 +28,7 @@ describe('search with embeddings from a gateway model', () => {
 
     app = await prepared.another({ EMBEDDINGS_MODEL: `gateway:${modelId}` });
     worker = await createTestWorker(app);
+    await worker.stopPeriodicTasks();
     const editor = app.api(await org.token('editor'));
     await register(editor, org.workspaceId, { name: 'my car' });
     await register(editor, org.workspaceId, { name: 'poisoned weather' });

@@ -221,7 +221,7 @@ describe('GET /telemetry/v1/logs', () => {
   });
 
   it('returns 503 with a hint if reading takes too long', async () => {
-    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
+    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '8000' });
     const caller = hasty.api(await organization.token('viewer')).in(organization.workspaceId);
     expect((await caller.get(LOGS)).status).toBe(200);
     const database = new Client({ connectionString: app.databaseUrl });
