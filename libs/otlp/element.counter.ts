@@ -142,7 +142,7 @@ export class ElementCounter {
       [
         'attributes',
         this.droppedValues,
-        `each span, event, link, resource, scope, log record, data point and exemplar keeps at most ${attributes}, and each record at most ${MAX_RECORD_VALUES} with nested values`,
+        `each span, event, link, resource, scope, log record, data point and exemplar keeps at most ${attributes}, and each span, log record, data point, resource and scope at most ${MAX_RECORD_VALUES} with nested values`,
       ],
       ['events', this.droppedEvents, `each span keeps at most ${events}`],
       ['links', this.droppedLinks, `each span keeps at most ${links}`],

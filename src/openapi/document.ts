@@ -9,7 +9,7 @@ export const API_VERSION = 'current';
 
 const DESCRIPTION = `Registry, store and evaluation service for teams that build AI agents.
 
-**Errors** are problem details (RFC 9457) with a machine-readable \`code\`. A malformed body or query returns 400; \`errors\` points to the member or parameter. An unknown value of an enumerated member returns 422. JSON may be nested at most 64 levels deep. A lone surrogate in a string and a number outside the range of IEEE 754 binary64 return 400. In typed members, so do NUL characters and integers that binary64 would round. Free-form members (such as \`input\`, \`output\` and \`metadata\`) keep them.
+**Errors** are problem details (RFC 9457) with a machine-readable \`code\`. A malformed body or query returns 400; \`errors\` points to the member or parameter. An unknown value of an enumerated member returns 422. JSON may be nested at most 64 levels deep. A lone surrogate in a string and a number outside the range of IEEE 754 binary64 return 400. In typed members, NUL characters and integers that binary64 would round also return 400. Free-form members (such as \`input\`, \`output\` and \`metadata\`) keep them.
 
 **Bodies**: an unknown member returns 400, and \`detail\` suggests the closest known member. Read-only members of a resource (ids, times, counts) are accepted and ignored, so you can read a resource, change it and send it back. Free-form members and OTLP bodies accept any member. PATCH is a JSON merge patch (RFC 7396): absent members keep their value, and null clears a member. \`input\`, \`expected\`, \`config\`, \`definition\`, \`context_manifest\` and schemas are replaced completely. Send the \`ETag\` of a read as \`If-Match\`: the change returns 412 if the resource has changed since.
 

@@ -392,7 +392,7 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
   'Dataset versions': 'CSV versions of a dataset. An experiment can pin a version.',
   Datasets: 'Named sets of evaluation cases.',
   'Experiment traces': 'The traces linked from the results of an experiment.',
-  Experiments: 'Evaluation runs over a set of cases. Finalizing an experiment freezes it.',
+  Experiments: 'Evaluation runs over a set of cases. A finalized experiment never changes.',
   Files: 'Files of any kind and size. Every version is kept.',
   Health: 'Probes for load balancers and orchestrators.',
   Logs: 'Log records, received over OTLP/HTTP.',

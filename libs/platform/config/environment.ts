@@ -157,7 +157,7 @@ export class Environment extends OutboundEnvironment {
   @Integer(10, 100_000)
   MAX_REQUESTS_IN_FLIGHT = 1_000;
 
-  /** Mean event-loop delay, in milliseconds, from which callers with many requests in flight get 503. */
+  /** If the mean event-loop delay exceeds this, in milliseconds, callers with many requests in flight get 503. */
   @Integer(10, 60_000)
   EVENT_LOOP_DELAY_LIMIT_MS = 500;
 

@@ -4,7 +4,7 @@ import { TracingEnvironment } from './tracing.environment';
 
 /** Configures the judges: their backends and limits. */
 export abstract class JudgeEnvironment extends TracingEnvironment {
-  /** Base URL of an OpenAI-compatible API for judges of kind `llm`, such as `https://api.openai.com/v1`. */
+  /** Base URL of an OpenAI-compatible API for judges with the backend `llm`, such as `https://api.openai.com/v1`. */
   @IsOptional()
   @HttpUrl()
   JUDGE_BASE_URL?: string;
@@ -41,7 +41,7 @@ export abstract class JudgeEnvironment extends TracingEnvironment {
   @Integer(0, 3_650)
   JUDGE_CACHE_DAYS = 30;
 
-  /** URL for judges of kind `classifier`: receives `{"inputs", "labels"}` and returns `[{"label", "score"}]`. */
+  /** URL for judges with the backend `classifier`: receives `{"inputs", "labels"}` and returns `[{"label", "score"}]`. */
   @IsOptional()
   @HttpUrl()
   CLASSIFIER_BASE_URL?: string;

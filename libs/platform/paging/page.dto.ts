@@ -44,8 +44,8 @@ export const SortedBy =
 /** Query parameters that select a page of a list. */
 export class PageQueryDto {
   /**
-   * Maximum number of items. 0 returns no items, only the total. A page may have fewer if its items are large (several MiB in
-   * total): continue with `next_cursor`.
+   * Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB
+   * in total): continue with `next_cursor`.
    */
   @ApiProperty({
     required: false,
@@ -116,7 +116,7 @@ export class PageMetaDto {
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   offset!: number;
 
-  /** Exact up to 100,000, null beyond. Counted once, for the first page. Pages read with a cursor repeat that count. */
+  /** Exact up to 100,000, null beyond. Counted once, for the first page; pages read with a cursor repeat that count. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   total!: number | null;
 

@@ -65,9 +65,9 @@ export class AgentReferences {
 const keyOf = ({ server_id, tool_name }: AgentTool): string => JSON.stringify([server_id, tool_name]);
 
 const NO_TOOL =
-  'must be a tool of a server in the workspace that is not archived. If the server is new, refresh it first, or declare the tool in its `tools`.';
+  'must be a tool of an unarchived server in the workspace. If the server is new, refresh it first, or declare the tool in its `tools`.';
 
 const detailOf = ({ version_ordinal }: AgentSkill): string =>
   version_ordinal === null
-    ? 'must be a skill of the workspace that is not archived'
-    : 'must be a version of a skill of the workspace that is not archived';
+    ? 'must be an unarchived skill of the workspace'
+    : 'must be a version of an unarchived skill of the workspace';

@@ -237,7 +237,7 @@ export const toQueueScorerDto = (row: PinnedScorerRow): QueueScorerDto => {
 /** A claimed item and its content, without anyone's scores. */
 export class ClaimedItemDto {
   item_id!: string;
-  /** When the claim ends. Until then, nobody else can take it. */
+  /** When the claim ends. Until then, nobody else can take the item. */
   claimed_until!: Date;
   @ApiProperty({ type: 'string', nullable: true })
   trace_id!: string | null;
@@ -272,8 +272,8 @@ export class ClaimResponseDto {
   @ApiProperty({ type: ClaimedItemDto, nullable: true })
   item!: ClaimedItemDto | null;
   /**
-   * Why there is no item. `completed`: all items are completed. `done`: the person has scored or skipped all remaining
-   * items. `claimed`: other people have claimed the remaining items; retry at `retry_at`. Null with an item.
+   * Why there is no item: `completed` (all items are completed), `done` (the person has scored or skipped all remaining
+   * items) or `claimed` (other people have claimed the remaining items; retry at `retry_at`). Null with an item.
    */
   @ApiProperty({ enum: [...NO_ITEM_REASONS], nullable: true })
   reason!: NoItemReason | null;

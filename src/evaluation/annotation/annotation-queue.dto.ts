@@ -127,7 +127,7 @@ export class CreateAnnotationQueueDto extends DescribedBodyDto {
   @IsName()
   name!: string;
 
-  /** Scorers of kind `human`. Every person answers all of them. The queue pins their current versions. */
+  /** Scorers of kind `human`, whose current versions the queue pins. Every person answers all of them. */
   @IsScorerIds(true)
   scorer_ids!: string[];
 
@@ -213,7 +213,7 @@ export class QueueProgressDto {
   /** Items that someone currently has a claim on. */
   @ApiProperty(COUNT)
   in_progress_count!: number;
-  /** Other items that someone has skipped. They wait for another person. */
+  /** Items that someone has skipped and nobody has claimed since. They wait for another person. */
   @ApiProperty(COUNT)
   skipped_count!: number;
 }
@@ -244,7 +244,7 @@ export class AnnotationQueueDto extends StampsDto implements QueueProgressDto {
   /** Items that someone currently has a claim on. */
   @ApiProperty(COUNT)
   in_progress_count!: number;
-  /** Other items that someone has skipped. They wait for another person. */
+  /** Items that someone has skipped and nobody has claimed since. They wait for another person. */
   @ApiProperty(COUNT)
   skipped_count!: number;
   @AnyJsonObject()

@@ -11,8 +11,8 @@ export class QueueScorerAgreementDto {
   @ApiProperty({ type: 'integer', minimum: 0 })
   units!: number;
   /**
-   * Share of pairs of people who agree, averaged over the items. Null, like the nominal alpha, without items, and for scores
-   * with more than 20 distinct values, which have no categories.
+   * Share of pairs of people who agree, averaged over the items. This and the nominal alpha are null if there are no such
+   * items, or if the scores have more than 20 distinct values and therefore no categories.
    */
   observed_agreement!: MeasureDto | null;
   /** Krippendorff's alpha for categories: labels, else scores. */

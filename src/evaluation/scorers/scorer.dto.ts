@@ -23,13 +23,15 @@ import {
 
 /** A JSON object. `ScorerDefinitions` checks its form by the kind of the scorer. */
 const IsDefinition =
-  ({ description = '', ...options }: ApiPropertyOptions = {}): PropertyDecorator =>
+  ({ description = 'Depends', ...options }: ApiPropertyOptions = {}): PropertyDecorator =>
   (target, property) => {
     IsObject({ message: 'must be an object' })(target, property);
     ApiProperty({
       ...options,
       anyOf: DEFINITIONS.map(({ schema }) => schema),
-      description: `${description}Depends on the kind. \`code\`: a script or checks. \`llm_judge\`: a question to a language model or a classifier. \`human\`: a question to people. Unknown members are rejected.`,
+      description:
+        `${description} on the kind: a script or checks for \`code\`, a question to a language model or a classifier ` +
+        `for \`llm_judge\`, and a question to people for \`human\`. Unknown members are rejected.`,
     } as ApiPropertyOptions)(target, property);
   };
 
@@ -102,7 +104,7 @@ export class PatchScorerDto {
   grain?: Grain;
 
   @NotNull()
-  @IsDefinition({ required: false, description: 'Replaced as a whole. ' })
+  @IsDefinition({ required: false, description: 'The complete new definition, which depends' })
   definition?: object;
 
   @IsOptional()

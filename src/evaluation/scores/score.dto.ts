@@ -101,7 +101,9 @@ export class CreateScoreDto {
   @Length(1, ID_MAX)
   result_id?: string | null;
 
-  /** The version of the result that you scored. Returns 409 if the result was replaced since. Allowed only with `result_id`. */
+  /**
+   * The version of the result that you scored; allowed only with `result_id`. Returns 409 if the result was replaced since.
+   */
   @IsVersion()
   result_version?: number | null;
 
@@ -115,7 +117,8 @@ export class CreateScoreDto {
     oneOf: [{ type: 'number' }, { type: 'boolean' }, { type: 'null' }],
     required: false,
     description:
-      'A number, or true or false for 1 or 0. Null records that the scorer deliberately gave no score. The score follows from `label` for an output of type `choice`, and from `answers` for `questions`.',
+      'A number, or true or false for 1 or 0; null records that the scorer deliberately gave no score. The ' +
+      'score follows from `label` for an output of type `choice`, and from `answers` for `questions`.',
   } as object)
   @IsOptional()
   @IsScore()
@@ -159,8 +162,8 @@ export class CreateScoreDto {
   author?: string | null;
 
   /**
-   * `end_user` is feedback from an application's users, which comparisons, gates and agreement ignore. The default is `human`
-   * for a human scorer, else `client`. Callers with only the role `runtime` always record `end_user`.
+   * `end_user` is feedback from an application's users, which comparisons, gates and agreement ignore. Defaults to `human`
+   * for a human scorer, else to `client`; callers with only the role `runtime` always record `end_user`.
    */
   @IsOptional()
   @IsOneOf(RECORDABLE_SOURCES, { required: false, nullable: true })
@@ -319,8 +322,8 @@ export class ScoreDto {
   @ApiProperty({ enum: [...SCORER_KINDS, null], nullable: true, type: 'string' })
   scorer_kind!: ScorerKind | null;
   /**
-   * `client`: computed by a client, and uploaded with a result or alone. `hosted`: given by a run of the service. `human`:
-   * given by a person, with a human scorer. `end_user`: feedback from an application's user.
+   * Who gave the score: `client` (computed by a client, and uploaded with a result or alone), `hosted` (a run of the
+   * service), `human` (a person, with a human scorer) or `end_user` (feedback from an application's user).
    */
   @ApiProperty({ enum: [...SCORE_SOURCES] })
   source!: ScoreSource;

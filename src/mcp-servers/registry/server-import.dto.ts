@@ -39,7 +39,8 @@ export class ImportServerDto {
     isRead: true,
     maxBytes: SERVER_JSON_MAX,
     description:
-      "A `server.json` of the public MCP registry (schema 2025-12-11). An item of that registry's listing, which wraps it in `server`, is also accepted. Members that the service does not use are ignored.",
+      "A `server.json` of the public MCP registry (schema 2025-12-11), or an item of that registry's " +
+      'listing, which wraps it in `server`. Members that the service does not use are ignored.',
   })
   server!: Record<string, unknown>;
 

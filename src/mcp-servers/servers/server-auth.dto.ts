@@ -35,9 +35,8 @@ export class AuthFieldsDto {
   header?: string | null;
 
   /**
-   * The token endpoint of the type `oauth`. Required for this type, and allowed only there. Follows the rules for `url`.
-   * Access tokens are requested with client credentials (RFC 6749, section 4.4) for the server's URL as `resource` (RFC
-   * 8707).
+   * The token endpoint, required for the type `oauth` and allowed only there, by the same rules as `url`. Access tokens are
+   * requested with client credentials (RFC 6749, section 4.4) for the server's URL as `resource` (RFC 8707).
    */
   @IsOptional()
   @IsString()
@@ -66,13 +65,13 @@ export class ServerAuthDto extends AuthFieldsDto {
   @IsOptional()
   @IsString()
   @IsAuthValue(
-    'The secret of the types `bearer` and `header`. Required for them. Stored encrypted, and never returned.',
+    'The secret, which the types `bearer` and `header` require. Stored encrypted, and never returned.',
   )
   value?: string | null;
 
   @IsOptional()
   @IsString()
-  @IsAuthValue('The secret of the type `oauth`. Required for it. Stored encrypted, and never returned.')
+  @IsAuthValue('The secret, which the type `oauth` requires. Stored encrypted, and never returned.')
   client_secret?: string | null;
 }
 
@@ -86,16 +85,17 @@ export class PatchServerAuthDto extends AuthFieldsDto {
   @IsOptional()
   @IsString()
   @IsAuthValue(
-    'A new secret. If omitted, the current one stays. Required (400) if the type, the header or the origin of the URL ' +
-      'changes, because secrets are never sent to a new target.',
+    'A new secret; if omitted, the current one stays. Required (400) if the type, the header or the ' +
+      'origin of the URL changes, because secrets are never sent to a new origin or in a new way.',
   )
   value?: string | null;
 
   @IsOptional()
   @IsString()
   @IsAuthValue(
-    'A new secret. If omitted, the current one stays. Required (400) if the type, the client id, or the origin of the ' +
-      'token URL or of the URL changes, because secrets are never sent to a new target.',
+    'A new secret; if omitted, the current one stays. Required (400) if the type, the client id, or the ' +
+      'origin of the token URL or of the URL changes, because secrets are never sent to a new origin or for ' +
+      'another client.',
   )
   client_secret?: string | null;
 }

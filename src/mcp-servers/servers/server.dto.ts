@@ -67,8 +67,7 @@ export class CreateServerDto extends ServerFieldsDto {
   auth?: ServerAuthDto | null;
 
   /**
-   * Whether the server belongs to the platform and not to a team. Immutable. Only admins can create and change such
-   * servers.
+   * Whether the server belongs to the platform and not to a team; immutable. Only admins can create and change such servers.
    */
   @IsOptional()
   @IsBoolean()
@@ -112,7 +111,7 @@ export class PatchServerDto extends DescribedPatchDto {
   @IsBoolean()
   is_system?: boolean;
 
-  /** Replaces the tools. Null removes them. Returns 409 once the server has listed its tools itself. */
+  /** Replaces the tools; null removes them. Returns 409 once the server has listed its tools itself. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(TOOLS_MAX)

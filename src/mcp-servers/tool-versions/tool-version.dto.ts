@@ -62,8 +62,7 @@ export class HiddenCharactersDto {
 export class ReviewedToolVersionDto extends ComparedToolVersionDto {
   /**
    * Zero-width characters, bidirectional controls, variation selectors, tag characters and other characters that are not
-   * visible. Emojis contain some of them too. To see the hidden characters of the first version, compare
-   * it with itself.
+   * visible; emojis contain some of them too. To see the hidden characters of the first version, compare it with itself.
    */
   hidden_characters!: HiddenCharactersDto[];
 }

@@ -138,7 +138,7 @@ function stopSequencesOf(stop: unknown): string[] | undefined {
     if (typeof sequence !== 'string' || sequence.trim() === '') {
       throw new UntranslatableError(
         '/stop',
-        'Set `stop` to strings with more than white space: providers of kind anthropic reject others.',
+        'Set `stop` to strings that are not blank: providers of kind anthropic reject blank ones.',
       );
     }
   }

@@ -23,7 +23,7 @@ const NAME_MAX = 255 - ACCOUNT_PREFIX.length;
 /** The limits of a gateway key in a request body. */
 class KeyLimitsDto {
   /**
-   * Models that the key may call and see, by name or id. They must be in the workspace and not archived (otherwise 400).
+   * Models that the key may call and see, by name or id, which must be in the workspace and not archived (otherwise 400).
    * Null means all models of the workspace.
    */
   @IsOptional()
@@ -50,7 +50,7 @@ export class CreateGatewayKeyDto extends KeyLimitsDto {
   workspace_id!: string;
 
   /**
-   * The purpose of the key. Its service account is named `gateway key: <name>`. That name must be unique among the
+   * The purpose of the key. Its service account is named `gateway key: <name>`, which must be unique among the
    * organization's service accounts (otherwise 409).
    */
   @IsName(NAME_MAX)

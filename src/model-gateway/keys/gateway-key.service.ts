@@ -188,7 +188,7 @@ export class GatewayKeyService {
       ]),
     );
     for (const id of current ?? []) ids.set(id, id);
-    const detail = 'must be the name or the id of a model of the workspace that is not archived';
+    const detail = 'must be the name or the id of an unarchived model of the workspace';
     checkFaults(
       references.flatMap((reference, at) =>
         ids.has(reference) ? [] : [{ pointer: `/models/${at}`, detail }],

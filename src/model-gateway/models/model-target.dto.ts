@@ -45,7 +45,7 @@ export class TargetPriceDto {
 
 /** A model of a provider. */
 export class ModelTargetDto {
-  /** A provider of the same workspace that is not archived (otherwise 400). */
+  /** A provider in the same workspace. It must not be archived (otherwise 400). */
   @IsString()
   @Length(1, 255)
   provider_id!: string;

@@ -54,9 +54,9 @@ export class CreateModelProviderDto extends DescribedBodyDto {
   kind!: ProviderKind;
 
   /**
-   * An `http` or `https` URL without user, password, query or fragment. Paths such as `/chat/completions` are appended. A
-   * trailing slash is removed, and a URL without a path gets `/v1`. Default: `https://api.openai.com/v1` or
-   * `https://api.anthropic.com/v1`. Calls to an address that is not public return 403, unless the operator allows it.
+   * An `http` or `https` URL without user, password, query or fragment, to which paths such as `/chat/completions` are
+   * appended; a URL without a path gets `/v1`. Defaults to `https://api.openai.com/v1` or `https://api.anthropic.com/v1`;
+   * calls to an address that is not public return 403, unless the operator allows it.
    */
   @IsOptional()
   @IsString()
@@ -102,12 +102,14 @@ export class PatchModelProviderDto extends DescribedPatchDto {
   base_url?: string;
 
   @IsApiKey(
-    'A new key. If absent, the current key stays. Null removes it. Required (400) if the origin of the base URL changes, ' +
-      'because a key is never sent to a new origin.',
+    'A new key; if absent, the current key stays, and null removes it. Required (400) if the origin of ' +
+      'the base URL changes, because a key is never sent to a new origin.',
   )
   api_key?: string | null;
 
-  /** Merged into the current headers. A header with the value null is removed. Null instead of an object removes all headers. */
+  /**
+   * Merged into the current headers; a header with the value null is removed. Null instead of an object removes all headers.
+   */
   @IsOptional()
   @IsObject()
   @PatchedHeadersProperty()

@@ -9,7 +9,7 @@ import type { MemberEntity } from './member.entity';
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => MemberDto)
 export class PutMemberDto {
-  /** At least one role. Replaces the current roles. You can only grant or revoke roles that you hold in the workspace. */
+  /** At least one role; replaces the current roles. You can only grant or revoke roles that you hold in the workspace. */
   @ArrayNotEmpty()
   @IsRoles()
   roles!: Role[];

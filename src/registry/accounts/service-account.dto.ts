@@ -30,8 +30,8 @@ export class CreateServiceAccountDto extends DescribedBodyDto {
   roles?: Role[];
 
   /**
-   * The workspaces in which it holds its roles, or `["*"]` for every workspace. You can only grant workspaces that you can
-   * access. Memberships can add workspaces and roles. Without workspaces and memberships, the account cannot authenticate
+   * The workspaces in which it holds its roles, or `["*"]` for every workspace; you can only grant workspaces that you can
+   * access. Memberships can add workspaces and roles, and an account without workspaces and memberships cannot authenticate
    * (401).
    */
   @NotNull()
@@ -64,7 +64,7 @@ export class PatchServiceAccountDto extends DescribedPatchDto {
   @IsRoles()
   roles?: Role[] | null;
 
-  /** Replaces the current list. `["*"]` means every workspace. You can only grant workspaces that you can access. */
+  /** Replaces the current list; `["*"]` means every workspace. You can only grant workspaces that you can access. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(MAX_WORKSPACES)
@@ -105,7 +105,7 @@ export class ServiceAccountDto extends OrgResourceDto {
   status!: AccountStatus;
   @ApiProperty({ enum: ROLES, isArray: true })
   roles!: Role[];
-  /** The workspaces in which it holds its roles. `["*"]` means every workspace. Memberships can add others. */
+  /** The workspaces in which it holds its roles; `["*"]` means every workspace. Memberships can add others. */
   workspace_ids!: string[];
   @AnyJsonObject()
   metadata!: object;

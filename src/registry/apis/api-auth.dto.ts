@@ -43,8 +43,9 @@ export class ApiAuthDto extends ApiAuthFieldsDto {
   @IsOptional()
   @IsString()
   @IsAuthValue(
-    'The secret: a token (`bearer`), the value of the header (`header`), `user:password` (`basic`), or the value of the ' +
-      'query parameter (`query`, at most 4,096 characters). Required for all types except `none`. Stored encrypted, and never ' +
+    'The secret, which all types except `none` require: a token (`bearer`), the value of the header ' +
+      '(`header`), `user:password` (`basic`), or the value of the query parameter (`query`, at most 4,096 ' +
+      'characters). Stored encrypted, and never ' +
       'returned.',
   )
   value?: string | null;
@@ -60,8 +61,8 @@ export class PatchApiAuthDto extends ApiAuthFieldsDto {
   @IsOptional()
   @IsString()
   @IsAuthValue(
-    'A new secret. If absent, the current secret stays. Required (400) if the type, the name or the origin of the base ' +
-      'URL changes, because a secret is never sent to a new target.',
+    'A new secret; if absent, the current secret stays. Required (400) if the type, the name or the ' +
+      'origin of the base URL changes, because a secret is never sent to a new origin or in a new way.',
   )
   value?: string | null;
 }

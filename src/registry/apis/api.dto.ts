@@ -67,8 +67,8 @@ const IsMethods = (options: MemberOptions = {}) =>
 /** The members of a new API that an app can also declare. */
 export class ApiFieldsDto extends DescribedBodyDto {
   /**
-   * An `http` or `https` URL without user, password, query or fragment. Its path must not contain dot segments or encoded
-   * slashes. A trailing slash is removed.
+   * An `http` or `https` URL without user, password, query or fragment, whose path has no dot segments or encoded slashes. A
+   * trailing slash is removed.
    */
   @IsString()
   @Length(1, BASE_URL_MAX)
@@ -156,7 +156,9 @@ export class PatchApiDto extends DescribedPatchDto {
   @IsTimeout()
   timeout_ms?: number;
 
-  /** Merged into the current headers. A header with the value null is removed. Null instead of an object removes all headers. */
+  /**
+   * Merged into the current headers; a header with the value null is removed. Null instead of an object removes all headers.
+   */
   @IsOptional()
   @IsObject()
   @PatchedHeadersProperty()

@@ -66,7 +66,7 @@ export class CreateAppDto extends DescribedBodyDto {
   @IsString()
   workspace_id!: string;
 
-  /** The slug. Unique among the organization's apps that are not archived (409). It can never change. */
+  /** The slug, which can never change. Unique among the organization's apps that are not archived (409). */
   @IsString()
   @Matches(new RegExp(SLUG), {
     message:
@@ -203,7 +203,9 @@ export class PlannedResourceDto {
   kind!: DeclaredKind;
   /** The name in the declaration. */
   name!: string;
-  /** For a new resource, the members of its declaration. For an existing one, the members that differ. Empty in `archive`. */
+  /**
+   * For a new resource, the members of its declaration; for an existing one, the members that differ. Empty in `archive`.
+   */
   @ApiProperty({ type: () => [PlannedChangeDto] })
   changes!: PlannedChangeDto[];
 }

@@ -20,8 +20,8 @@ export class CreateRepoDto extends DescribedBodyDto {
   workspace_id!: string;
 
   /**
-   * An https, http, git or ssh URL, or the scp form (`git@host:path`). All forms name the same repository: with or without
-   * `.git`, a user or the default port, and with the host in any case. A password is removed.
+   * An https, http, git or ssh URL, or the scp form (`git@host:path`); a password is removed. All forms name the same
+   * repository: with or without `.git`, a user or the default port, and with the host in any case.
    */
   @IsString()
   @Length(1, REPO_URL_MAX)

@@ -37,8 +37,8 @@ export class SearchFiltersDto {
 
 export class SearchDto {
   /**
-   * The words to search for, at most 32. Each also matches as a prefix. Required in the modes `keyword` and `hybrid`. In the
-   * mode `vector`, required unless you send `vector`.
+   * The words to search for, at most 32; each also matches as a prefix. Required in the modes `keyword` and `hybrid`, and in
+   * the mode `vector` unless you send `vector`.
    */
   @NotNull()
   @IsString()
@@ -129,8 +129,8 @@ export class SearchItemDto {
   description!: string | null;
   workspace_id!: string;
   /**
-   * Higher is better. Only comparable within one response. `keyword`: 0 to 1, below 0.5 if words are missing. `vector`: the
-   * cosine. `hybrid`: the sum of 1/(60 + rank).
+   * Higher is better, and comparable only within one response. In the mode `keyword`, 0 to 1, and below 0.5 if words are
+   * missing; in `vector`, the cosine; in `hybrid`, the sum of 1/(60 + rank).
    */
   score!: number;
   ranks!: SearchRanksDto;
@@ -140,7 +140,7 @@ export class SearchItemDto {
 
 export class SearchPageDto {
   items!: SearchItemDto[];
-  /** `total` is null if there are more hits than the search ranks. `next_cursor` is always null. Use `offset`. */
+  /** `total` is null if there are more hits than the search ranks. `next_cursor` is always null: use `offset`. */
   page!: PageMetaDto;
   /** True if the mode is `hybrid` and the query could not be embedded. The results then come from the keyword search only. */
   vector_unavailable!: boolean;

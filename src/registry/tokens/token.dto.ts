@@ -90,8 +90,8 @@ export class RevokeTokenDto {
   issuer?: string;
 
   /**
-   * The time at which the token expires. Used only with the `jti` of a token from another issuer. The revocation is stored
-   * until then. Without `expires_at`, it is stored forever.
+   * When the token expires; used only with the `jti` of a token from another issuer. The revocation is stored until then, or
+   * forever if you omit this member.
    */
   @IsOptional()
   @IsTime({ required: false, nullable: true })

@@ -16,9 +16,9 @@ export class OwnedDto extends PlacedDto {
   /** The app that declares the resource, or null. */
   app!: string | null;
   /**
-   * `unmanaged`: no app declares the resource. `synced`: it matches its declaration. `pending`: the declaration has
-   * changed since the last reconcile. `drifted`: the resource was changed directly, not through its app. `failed`: the last
-   * reconcile could not apply the declaration.
+   * Whether the resource matches its app's declaration: `unmanaged` (no app declares it), `synced` (it matches), `pending`
+   * (the declaration has changed since the last reconcile), `drifted` (it was changed directly, not through its app) or
+   * `failed` (the last reconcile could not apply the declaration).
    */
   @ApiProperty({ enum: SYNC_STATES })
   sync_state!: SyncState;

@@ -49,7 +49,7 @@ export class PatchSkillDto extends PartialType(PickType(SkillSpecDto, PATCHED_FI
   @IsJsonObject({
     isRead: true,
     nullable: true,
-    description: 'Merged into the current metadata. Null clears it. Written to the YAML of SKILL.md.',
+    description: 'Merged into the current metadata, and written to the YAML of SKILL.md. Null clears it.',
   })
   metadata?: object | null;
 

@@ -83,8 +83,8 @@ export class UpgradeChangeDto {
   @ApiProperty({ enum: [...CHANGES, 'removed'] })
   change!: (typeof CHANGES)[number] | 'removed';
   /**
-   * The version of the copy that the upgrade replaced, if the copy had been changed since it was installed. You can
-   * still read that version. Null otherwise.
+   * The version of the copy that the upgrade replaced, if the copy had been changed since it was installed; null otherwise.
+   * You can still read that version.
    */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 1, nullable: true })
   replaced_version_ordinal!: number | null;

@@ -35,7 +35,7 @@ export class PackageQueryDto {
 export class CatalogueItemDto extends StoreItemDto {
   created_at!: Date;
   updated_at!: Date;
-  /** A compact JWS (RFC 7515) of the newest publication, or null. */
+  /** A compact JWS (RFC 7515) of the newest release, or null if it is not signed. */
   signature!: string | null;
 }
 

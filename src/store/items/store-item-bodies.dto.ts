@@ -56,7 +56,7 @@ export class PublishedArtifactDto {
   @IsOneOf(ARTIFACT_KINDS)
   kind!: ArtifactKind;
 
-  /** A resource of the workspace that is not archived. */
+  /** A resource in the workspace. It must not be archived. */
   @IsString()
   @Length(1, 255)
   artifact_id!: string;

@@ -100,7 +100,7 @@ export class AgentProfileDto {
 /** An item of the store, with its newest release. */
 export class StoreItemDto {
   store_item_id!: string;
-  /** Identifies the publication of the newest release. */
+  /** A second id of the newest release, assigned when it was published. */
   publication_id!: string;
   publisher_org_id!: string;
   name!: string;
@@ -138,7 +138,7 @@ export class StoreItemDto {
 export class PublisherItemDto extends StoreItemDto {
   /** The workspace of the resource. */
   workspace_id!: string;
-  /** A compact JWS (RFC 7515) of the newest publication, or null. */
+  /** A compact JWS (RFC 7515) of the newest release, or null if it is not signed. */
   signature!: string | null;
   created_at!: Date;
   updated_at!: Date;
@@ -221,7 +221,7 @@ export class StoreReleaseDto {
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 1 })
   file_count!: number;
   manifest!: PackageManifestDto;
-  /** A compact JWS (RFC 7515) of the publication, or null. */
+  /** A compact JWS (RFC 7515) of the release, or null if it is not signed. */
   signature!: string | null;
   created_at!: Date;
   created_by!: string;

@@ -10,7 +10,8 @@ const FILTER_FIELDS = [...FEED_TEXT_FIELDS, ...MEASURE_FIELDS] as const;
 
 const FILTER_VALUE = {
   description:
-    'A string, or a number for a measure. Null matches traces without a value. For `in`, a list of 1 to 100 values.',
+    'A string, or a number for a measure; for `in`, a list of 1 to 100 values. Null matches traces ' +
+    'without a value.',
 };
 
 /** A condition on a field of a trace, in the form of the filters of trace statistics. */

@@ -45,7 +45,8 @@ export class TraceMetricDto {
 
 const FILTER_VALUE = {
   description:
-    'A string, a number for a measure, or a time (RFC 3339) for `started_at`. Null matches traces without a value. For `in`, a list of 1 to 100 of these.',
+    'A string, a number for a measure, or a time (RFC 3339) for `started_at`; for `in`, a list of 1 to ' +
+    '100 of these. Null matches traces without a value.',
 };
 
 /** Declares `group_by` of a query: distinct fields. */

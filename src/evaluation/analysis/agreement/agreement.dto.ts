@@ -63,7 +63,7 @@ export class ConfusionDto {
   @ApiProperty({ type: 'array', items: CATEGORY } as object)
   categories!: (string | number)[];
   /**
-   * The score of each category: the category itself, or the score of the choice with this label. Weighted kappa takes its
+   * The score of each category: the category itself, or the score of the choice with this label; weighted kappa takes its
    * distances from these. Null if a label is not a choice of either scorer, or if the scorers score it differently.
    */
   @ApiProperty({ type: 'array', items: { type: 'number' }, nullable: true })

@@ -56,9 +56,9 @@ export class GateRuleDto {
   min_count?: number | null;
 
   /**
-   * Minimum share of the expected cases that have a score or a deliberate null. Errors and missing cases do not count. The
-   * expected cases are those of the dataset's snapshot or pinned CSV version; without a dataset, those with a result. The
-   * default is 1 with a dataset, else 0, which turns the check off. The baseline must meet it too.
+   * Minimum share of the expected cases (those of the dataset's snapshot or pinned CSV version; without a dataset, those
+   * with a result) that have a score or a deliberate null, in the experiment and in the baseline. Defaults to 1 with a
+   * dataset, else to 0, which turns the check off.
    */
   @IsOptional()
   @IsNumber()
@@ -91,7 +91,7 @@ export class GateRuleDto {
 
 export class GateDto {
   /**
-   * The completed experiment to compare with. By default, the experiment's own baseline, else the promoted baseline of its
+   * The completed experiment to compare with; by default, the experiment's own baseline, else the promoted baseline of its
    * dataset for experiments of this name. Without a baseline, the checks that need one are skipped.
    */
   @IsOptional()
@@ -145,7 +145,7 @@ export class GateCheckDto {
   /** Whether the check compares the lower end of the interval with the bound. */
   confident!: boolean;
   /**
-   * The value compared with the bound. For `max_regression`, candidate - baseline; for `max_case_regression`, this
+   * The value compared with the bound: for `max_regression`, candidate - baseline; for `max_case_regression`, this
    * difference in the worst case. Null if unknown, which fails the check.
    */
   @ApiProperty({ type: 'number', nullable: true })

@@ -92,8 +92,8 @@ export class PatchDatasetDto extends DatasetMembersDto {
   expected_schema?: object | null;
 
   /**
-   * Promoted experiments: maps the name of an evaluation to the id of its completed experiment over this dataset.
-   * Merged into the current baselines. Null removes a name.
+   * Promoted experiments: maps the name of an evaluation to the id of its completed experiment over this dataset. Merged
+   * into the current baselines; null removes a name.
    */
   @ApiProperty({
     type: 'object',

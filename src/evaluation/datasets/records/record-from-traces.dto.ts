@@ -73,8 +73,8 @@ export class RecordsFromTracesDto {
   tags?: string[] | null;
 
   /**
-   * How to handle a trace whose id is the `external_id` of a record that is not archived, such as one from an earlier request.
-   * `error`: 409. `skip`: the existing record does not change.
+   * How to handle a trace whose id is the `external_id` of a record that is not archived, such as one from an earlier
+   * request: `error` returns 409, and `skip` leaves the existing record unchanged.
    */
   @IsOptional()
   @IsOneOf(ON_CONFLICT, { required: false, default: 'error' })

@@ -132,8 +132,8 @@ export class BulkRecordsDto {
   workspace_id!: string;
 
   /**
-   * How to handle an item whose `external_id` a record already has, unless that record is archived. `error`: 409. `skip`: the
-   * existing record does not change. `update`: it gets a new version with exactly the item's content.
+   * How to handle an item whose `external_id` a record already has, unless that record is archived: `error` returns 409,
+   * `skip` leaves the existing record unchanged, and `update` gives it a new version with exactly the item's content.
    */
   @IsOptional()
   @IsOneOf(ON_CONFLICT, { required: false, default: 'error' })
@@ -247,7 +247,8 @@ export class BulkRecordItemDto {
   @ApiProperty({
     type: 'integer',
     description:
-      '201: created. 200: an existing record was skipped or updated (see `on_conflict`). Otherwise the status of the error.',
+      '201: created; 200: an existing record was skipped or updated (see `on_conflict`); otherwise the ' +
+      'status of the error.',
   })
   status_code!: number;
   record?: RecordDto;

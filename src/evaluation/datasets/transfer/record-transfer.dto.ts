@@ -41,10 +41,14 @@ export class RecordExportQueryDto extends PickType(RecordListQueryDto, RECORD_FI
 }
 
 const CONFLICT_DESCRIPTION =
-  'How to handle a record whose `external_id` another record of the dataset already has, unless that record is archived. `error`: 409, and nothing is imported. `skip`: the existing record does not change. `update`: it gets a new version with exactly the imported content.';
+  'How to handle a record whose `external_id` another record of the dataset already has, unless that ' +
+  'record is archived: `error` returns 409 and imports nothing, `skip` leaves the existing record ' +
+  'unchanged, and `update` gives it a new version with exactly the imported content.';
 
 const CELLS_DESCRIPTION =
-  'How CSV cells become values. `auto`: a cell that begins with `{` or `[` and is valid JSON is read as JSON, and any other cell as text. `text`: every cell is read as text. `json`: the file must have the form of an export with `cells=json`.';
+  'How CSV cells become values: `auto` reads a cell that begins with `{` or `[` and is valid JSON as ' +
+  'JSON, and any other cell as text; `text` reads every cell as text. `json` requires a file in the ' +
+  'form of an export with `cells=json`.';
 
 /** Options of an import of JSON Lines or CSV. */
 export class RecordImportQueryDto {

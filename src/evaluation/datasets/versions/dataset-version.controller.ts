@@ -40,7 +40,11 @@ export class DatasetVersionController {
     private readonly reading: DatasetReadingService,
   ) {}
 
-  /** Upload a CSV file as a version of a dataset */
+  /**
+   * Upload a CSV file as a version of a dataset
+   *
+   * @remarks A mapping assigns columns to the parts of a case. Columns that it does not name become `metadata`, or form `input` if it names none for `input`. The column of the case ids is in no part unless the mapping names it, and never in `input`. Without a mapping, columns are recognized by their names, ignoring case and surrounding blanks: `input` is the input, `expected`, `expected_output` or `ground_truth` (the first that exists) is the expected value, `tags` holds tags, and `metadata` holds a JSON object. All other columns become members of `metadata`, or form `input` if there is no column `input`. An empty mapping, `{}`, recognizes no names.
+   */
   @Post()
   @RequireRole('editor')
   @RequestBody({

@@ -24,12 +24,7 @@ const IsColumns = () =>
   );
 
 export const MAPPING_DESCRIPTION =
-  'Maps columns to the parts of a case. Columns that it does not name become `metadata`, or form `input` if it names ' +
-  'none for `input`. The column of the case ids is in no part unless the mapping names it, and never in `input`. ' +
-  'Without a mapping, columns are recognized by their names, ignoring case and surrounding blanks: `input` is the input, ' +
-  '`expected`, `expected_output` or `ground_truth` (the first that exists) is the expected value, `tags` holds tags, and ' +
-  '`metadata` holds a JSON object. All other columns become members of `metadata`, or form `input` if there is no column ' +
-  '`input`. An empty mapping, `{}`, recognizes no names.';
+  'Maps columns to the parts of a case. Without a mapping, columns are recognized by their names.';
 
 /** Maps columns to the parts of a case. */
 export class CsvMappingDto {
@@ -78,7 +73,9 @@ export class CsvTextOptionsDto {
   @IsOptional()
   @IsString()
   @ApiProperty({
-    description: `JSON: an object of \`input\`, \`expected\`, \`metadata\` and \`tags\`, each an array of columns. ${MAPPING_DESCRIPTION}`,
+    description:
+      'JSON: an object of `input`, `expected`, `metadata` and `tags`, each an array of columns. Without a mapping, ' +
+      'columns are recognized by their names.',
   })
   mapping?: string;
 }

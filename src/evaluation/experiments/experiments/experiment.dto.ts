@@ -134,8 +134,8 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   dataset_id?: string | null;
 
   /**
-   * Pins a CSV version of the dataset. Without it, the experiment is backed by the dataset's records that are not archived.
-   * Required if the cases of the dataset are all in CSV versions.
+   * Pins a CSV version of the dataset; required if the cases of the dataset are all in CSV versions. Without it, the
+   * experiment is backed by the dataset's records that are not archived.
    */
   @IsOptional()
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
@@ -150,9 +150,9 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   dataset_filter?: DatasetFilterDto | null;
 
   /**
-   * Your own key for the experiment, such as a commit id. Unique among the experiments with the same `name` and
-   * `experiment_name` that are neither failed nor archived. A second request with the key returns 409 or, with `resume`,
-   * the existing experiment.
+   * Your own key for the experiment, such as a commit id, unique among the experiments with the same `name` and
+   * `experiment_name` that are neither failed nor archived. A second request with the key returns 409 or, with `resume`, the
+   * existing experiment.
    */
   @IsOptional()
   @IsString()
@@ -165,9 +165,8 @@ export class CreateExperimentDto extends ExperimentMembersDto {
 
   /**
    * Returns an existing experiment (200) instead of creating one (201): the running or completed one with this `run_key`, or
-   * without a key the running one with the same `name`, `experiment_name` and dataset. 409 if its dataset, dataset version or
-   * filter, subject or config differ from this body. Members that you omit are not compared. The other members do not
-   * change the experiment.
+   * without a key the running one with the same `name`, `experiment_name` and dataset. Returns 409 if a dataset, dataset
+   * version or filter, subject or config in this body differs; its other members do not change the experiment.
    */
   @IsOptional()
   @IsBoolean()
@@ -246,7 +245,7 @@ export class PatchExperimentDto extends ExperimentMembersDto {
   @Nested(() => SummaryPatchDto)
   summary?: SummaryPatchDto | null;
 
-  /** `completed` or `failed` freezes the experiment and computes its summary. */
+  /** `completed` or `failed` finalizes the experiment and computes its summary. */
   @NotNull()
   @IsOneOf(EXPERIMENT_STATUSES, { required: false })
   experiment_status?: ExperimentStatus;
@@ -328,7 +327,7 @@ export class DatasetSnapshotDto {
   record_count!: number;
   /** SHA-256 in hexadecimal: of the canonical JSON (RFC 8785) of `records`, or of the bytes of the CSV version. */
   sha256!: string;
-  /** The records at the time the experiment was created. Empty for a CSV version. Omitted in lists. */
+  /** The records at the time the experiment was created, empty for a CSV version. Omitted in lists. */
   @ApiProperty({ type: [SnapshotRecordDto], required: false })
   records?: unknown;
 }

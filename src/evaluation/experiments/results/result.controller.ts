@@ -34,7 +34,10 @@ export class ResultController {
   @Post()
   @RequireRole('editor')
   @ApiCreatedResponse({ type: ResultDto })
-  @ApiOkResponse({ type: ResultDto, description: 'The stored result, which was skipped or replaced.' })
+  @ApiOkResponse({
+    type: ResultDto,
+    description: 'With `skip`, the stored result. With `replace`, the result as replaced.',
+  })
   async create(
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,

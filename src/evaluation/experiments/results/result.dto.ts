@@ -39,9 +39,11 @@ const VERSION_MAX = 2_147_483_647;
 export const ON_CONFLICT = ['error', 'skip', 'replace'] as const;
 export type OnConflict = (typeof ON_CONFLICT)[number];
 const CONFLICT_DESCRIPTION =
-  'How to handle a `case_id` that the experiment already has a result for. `error`: 409. `skip`: the stored result does not change, and is returned. `replace`: all its members are replaced. It keeps its `result_id`, its `version` is raised by one, and its earlier scores are removed.';
+  'How to handle a `case_id` that the experiment already has a result for: `error` returns 409, `skip` ' +
+  'returns the stored result unchanged, and `replace` replaces all its members. A replaced result keeps ' +
+  'its `result_id`, its `version` is raised by one, and its earlier scores are removed.';
 const FROM_CASE =
-  'If omitted, it is taken from the dataset record (in the version of the snapshot) or CSV case. Null is a value.';
+  'If omitted, it is taken from the dataset record (in the version of the snapshot) or CSV case.';
 
 /** The result of one case, to create alone or in bulk. */
 @ReadOnlyMembersOf(() => ResultDto)
@@ -54,12 +56,15 @@ export class ResultFieldsDto {
   @IsOptional()
   @IsJson({
     required: false,
-    description: `The input of the evaluated system. Any JSON value, stored as sent. ${FROM_CASE}`,
+    description: `The input of the evaluated system: any JSON value, including null, stored as sent. ${FROM_CASE}`,
   })
   input?: unknown;
 
   @IsOptional()
-  @IsJson({ required: false, description: `The expected answer. ${FROM_CASE}` })
+  @IsJson({
+    required: false,
+    description: `The expected answer: any JSON value, including null. ${FROM_CASE}`,
+  })
   expected?: unknown;
 
   @IsOptional()
@@ -108,7 +113,10 @@ export class ResultFieldsDto {
   @Min(0)
   duration_ms?: number | null;
 
-  /** Shared by repeated trials of one case. Each trial has its own `case_id`. 400 if the experiment pins a CSV version. */
+  /**
+   * Shared by repeated trials of one case, each of which has its own `case_id`. Returns 400 if the experiment pins a CSV
+   * version.
+   */
   @IsOptional()
   @IsString()
   @Length(1, 255)
@@ -262,7 +270,7 @@ export class ResultDto {
   output!: unknown;
   @AnyJson()
   error!: unknown;
-  /** Scorer name to number, or null for a scorer that gave no score. */
+  /** Maps each scorer name to a number, or to null if the scorer gave no score. */
   @ApiProperty({ type: 'object', additionalProperties: { type: ['number', 'null'] } } as object)
   scores!: Record<string, number | null>;
   @ApiProperty({ type: 'object', additionalProperties: { $ref: '#/components/schemas/ScoreDetailDto' } })
@@ -303,7 +311,8 @@ export class BulkResultItemDto {
   index!: number;
   @ApiProperty({
     type: 'integer',
-    description: '201 for a new result, 200 for a skipped or replaced one, or the status of the error.',
+    description:
+      '201 for a new result, 200 if the item was skipped or replaced a stored result, or the status of the error.',
   })
   status_code!: number;
   result?: BulkResultDto;

@@ -58,7 +58,7 @@ const isVersion = (value: unknown): boolean =>
 
 /** Returns the first fault of a result's scores, or null. */
 export function faultOfScores(scores: unknown): string | null {
-  if (!isJsonObject(scores)) return 'must be an object of scorer name to score';
+  if (!isJsonObject(scores)) return 'must be an object that maps scorer names to scores';
   const names = Object.keys(scores);
   if (names.length > SCORES_MAX) return `must have at most ${SCORES_MAX} scores`;
   for (const name of names) {
@@ -73,7 +73,7 @@ const SCORE_FORMS = {
   type: 'object',
   nullable: true,
   description:
-    'Scorer name to a number, a boolean (1 or 0), null, or `{score, metadata?, comment?, label?, scorer_id?, scorer_version?}`.',
+    'Maps each scorer name to a number, a boolean (1 or 0), null, or `{score, metadata?, comment?, label?, scorer_id?, scorer_version?}`.',
   additionalProperties: {
     oneOf: [
       { type: 'number' },

@@ -47,7 +47,7 @@ export class LlmBackend implements JudgeBackend {
 
   async prepare(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
     if (!definition.prompt)
-      throw new PromptError(`A judge of kind ${judgeBackendOf(definition)} needs a prompt.`);
+      throw new PromptError(`A judge with the backend ${judgeBackendOf(definition)} needs a prompt.`);
     const question: ChatQuestion = {
       model: this.modelOf(definition),
       output: definition.output,

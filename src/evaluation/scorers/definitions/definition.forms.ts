@@ -71,7 +71,8 @@ const CHECKS = form(
     }),
     aggregate: optional(
       oneOf(
-        'How the checks are combined into one score. `all`: 1 if all passed, else 0. `any`: 1 if at least one passed, else 0. `mean`: the share that passed.',
+        'How the checks are combined into one score: `all` (1 if all passed, else 0), `any` (1 if at least ' +
+          'one passed, else 0) or `mean` (the share that passed).',
         ['all', 'any', 'mean'],
       ),
       'all',
@@ -153,7 +154,8 @@ function faultOfPrompt(prompt: string): string | undefined {
 const LLM = form('LlmDefinitionDto', 'A scorer of kind `llm_judge`: a question to a language model.', {
   backend: nullable(oneOf('', ['llm']), 'llm'),
   prompt: text(
-    'A Mustache template with the variables `input`, `output`, `expected`, `metadata`, `trace` and `session`, and paths into them (singular queries of RFC 9535). A session or trace is inserted as a transcript. Delimiters around inserted values mark them as data. Unknown variables are rejected.',
+    'A Mustache template with the variables `input`, `output`, `expected`, `metadata`, `trace` and `session`, and paths into them (singular queries of RFC 9535); unknown variables are rejected. ' +
+      'A session or trace is inserted as a transcript, and delimiters around inserted values mark them as data.',
     { max: PROMPT_MAX },
     faultOfPrompt,
   ),

@@ -32,9 +32,9 @@ export class CreateScoreBatchDto extends TargetSelectionDto {
   limit?: number | null;
 
   /**
-   * Limit for the cost of the judge over all runs, in US dollars. At the limit, the batch fails with `budget_exceeded`. With
-   * a limit, runs are executed one at a time. Requests in progress are finished, so up to `concurrency` requests may exceed
-   * the limit.
+   * Limit for the cost of the judge over all runs, in US dollars; with a limit, runs are executed one at a time. At the
+   * limit, the batch fails with `budget_exceeded`; requests in progress are finished, so up to `concurrency` requests may
+   * exceed it.
    */
   @IsCost()
   max_cost_usd?: number | null;

@@ -18,7 +18,7 @@ export class ScoringMetrics implements OnModuleInit {
   ) {
     this.targets = metrics.counter(
       'scored_targets_total',
-      'Targets of scoring runs whose result this process stored, by outcome.',
+      'Targets of scoring runs whose outcome this process stored, by outcome.',
       ['scorer_kind', 'outcome'],
     );
     this.duration = metrics.histogram(

@@ -56,7 +56,7 @@ export abstract class TargetSelectionDto {
   @IsString({ each: true })
   agent_ids?: string[] | null;
 
-  /** Number of targets scored at a time, at most 32. 0 means the default of 4. Workers may allow fewer. */
+  /** Number of targets scored at a time, at most 32; 0 means the default of 4. Workers may allow fewer. */
   @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true, default: 4 })
   @IsOptional()
   @IsInt()
@@ -64,8 +64,8 @@ export abstract class TargetSelectionDto {
   concurrency?: number | null;
 
   /**
-   * Selects the results of this experiment: each is a target, with or without a trace. The scores count in comparisons. While
-   * the experiment is running, they are also written to its results.
+   * Selects the results of this experiment: each is a target, with or without a trace. The scores count in comparisons and,
+   * while the experiment is running, are also written to its results.
    */
   @IsOptional()
   @IsString()
@@ -118,7 +118,7 @@ export abstract class TargetSelectionDto {
   cache?: boolean | null;
 
   /**
-   * Skips targets that this version of the scorer has scored, or that are in one of its open runs or batches. Does not skip
+   * Skips targets that this version of the scorer has scored, or that are in one of its open runs or batches, but not
    * results that were replaced since. If nothing is left, `total` is 0 and the scoring has succeeded.
    */
   @IsOptional()
@@ -130,8 +130,8 @@ export abstract class TargetSelectionDto {
 @ValuesCheckedLater()
 export class ScoreRequestDto extends TargetSelectionDto {
   /**
-   * `score` queues a run. `test` scores up to 5 targets and returns the results. `preview` returns, for up to 5 targets, what
-   * would be run or sent to the judge. `test` and `preview` store nothing.
+   * `score` queues a run, `test` scores up to 5 targets and returns the results, and `preview` returns, for up to 5 targets,
+   * what would be run or sent to the judge. `test` and `preview` store nothing.
    */
   @IsOptional()
   @IsOneOf(SCORE_MODES, { required: false, default: 'score' })
@@ -148,8 +148,8 @@ export class ScoreRequestDto extends TargetSelectionDto {
   limit?: number | null;
 
   /**
-   * Limit for the cost of the judge, in US dollars. At the limit, the run fails with `budget_exceeded`, and targets that were
-   * not scored get an error. Requests in progress are finished, so up to `concurrency` requests may exceed the limit.
+   * Limit for the cost of the judge, in US dollars, at which the run fails with `budget_exceeded`, and targets that were not
+   * scored get an error. Requests in progress are finished, so up to `concurrency` requests may exceed the limit.
    */
   @IsCost()
   max_cost_usd?: number | null;

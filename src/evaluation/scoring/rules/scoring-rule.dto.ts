@@ -20,7 +20,7 @@ export const quietSecondsOf = ({
 }: Pick<ScoringRuleEntity, 'grain' | 'quiet_seconds'>): number => quiet_seconds ?? QUIET_DEFAULTS[grain];
 
 const QUIET =
-  'Seconds without a new span after which a trace, or a whole session, counts as complete. Defaults to 60 for traces and 900 for sessions.';
+  'Seconds without a new span after which a trace (60 by default) or a whole session (900 by default) counts as complete.';
 
 const IsQuietSeconds = (description: string): PropertyDecorator =>
   applyDecorators(
@@ -72,8 +72,8 @@ export class CreateScoringRuleDto {
   quiet_seconds?: number | null;
 
   /**
-   * Limit for the cost of the runs that the rule starts on one day (UTC), in US dollars. At the limit, the rule pauses until
-   * the next day and skips traces that arrive meanwhile. With a limit, the rule has only one open run at a time.
+   * Limit for the cost of the runs that the rule starts on one day (UTC), in US dollars; with a limit, the rule has only one
+   * open run at a time. At the limit, the rule pauses until the next day and skips traces that arrive meanwhile.
    */
   @IsCost()
   max_cost_usd_per_day?: number | null;

@@ -71,7 +71,7 @@ export class ScoreRunDto {
   failed_count!: number;
   /**
    * Number of scores (including deliberate nulls) that were not written back to their results, because the result already
-   * has a score of that name from a client, the experiment is frozen, or the result was replaced meanwhile.
+   * has a score of that name from a client, the experiment is finalized, or the result was replaced meanwhile.
    */
   @ApiProperty({ type: 'integer', minimum: 0 })
   not_written_back_count!: number;

@@ -110,10 +110,10 @@ export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicatio
     return vectors;
   }
 
-  private pause({ trouble, retryAfterMs }: EmbeddingFailure): void {
+  private pause({ failure, retryAfterMs }: EmbeddingFailure): void {
     const waitMs = Math.min(Math.max(retryAfterMs ?? 0, PAUSE_MS * 2 ** this.failures), PAUSE_MAX_MS);
     this.failures = Math.min(this.failures + 1, 10);
     this.pausedUntil = performance.now() + waitMs;
-    rootLogger.warn({ trouble, wait_ms: waitMs }, 'documents could not be embedded');
+    rootLogger.warn({ failure, wait_ms: waitMs }, 'documents could not be embedded');
   }
 }

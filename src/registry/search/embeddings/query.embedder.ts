@@ -101,9 +101,9 @@ export class QueryEmbedder {
     }
   }
 
-  private pause({ trouble, retryAfterMs = 0 }: EmbeddingFailure): void {
+  private pause({ failure, retryAfterMs = 0 }: EmbeddingFailure): void {
     this.pausedUntil = performance.now() + Math.min(Math.max(retryAfterMs, PAUSE_MS), PAUSE_MAX_MS);
-    rootLogger.warn({ trouble }, 'a query could not be embedded');
+    rootLogger.warn({ failure }, 'a query could not be embedded');
   }
 }
 

@@ -16,16 +16,16 @@ export const DIMENSIONS_MAX = 16_384;
 /** A failed request to an embeddings backend. */
 export class EmbeddingFailure extends Error {
   /**
-   * @param trouble the failure, as a predicate for logs and problem details: `returned status 500`
+   * @param failure what failed, as a predicate for logs and problem details: `returned status 500`
    * @param isInputRejected whether the backend rejected the texts, and would reject them again
    * @param retryAfterMs `Retry-After` of the backend, in ms
    */
   constructor(
-    readonly trouble: string,
+    readonly failure: string,
     readonly isInputRejected = false,
     readonly retryAfterMs?: number,
   ) {
-    super(`The embeddings backend ${trouble}.`);
+    super(`The embeddings backend ${failure}.`);
     this.name = 'EmbeddingFailure';
   }
 }
