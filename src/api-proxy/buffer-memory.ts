@@ -12,7 +12,7 @@ export let garbage: unknown[] = [];
  * few objects that tens of MiB of buffers would pile up. So this function allocates objects in proportion to the forwarded
  * bytes. Forwarding 1 GiB then needs 195 MiB of memory instead of 220, and takes half as long, because memory is reused.
  */
-export function promptCollection(bytes: number): void {
+export function triggerGarbageCollection(bytes: number): void {
   uncountedBytes += bytes;
   while (uncountedBytes >= STEP_BYTES) {
     uncountedBytes -= STEP_BYTES;

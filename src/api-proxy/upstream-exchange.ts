@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { Problem } from '#platform/problem';
-import { promptCollection } from './buffer-memory';
+import { triggerGarbageCollection } from './buffer-memory';
 import { responseHeaders, trailersOf, valueOf } from './proxy-headers';
 import { lateProblem, upstreamProblem } from './upstream-failure';
 
@@ -91,7 +91,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onBodySent(bytes: Buffer | number): void {
     const length = typeof bytes === 'number' ? bytes : bytes.length;
-    promptCollection(length);
+    triggerGarbageCollection(length);
     this.unconfirmedBytes += length;
     if (this.unconfirmedBytes < PROGRESS_BYTES) return;
     this.unconfirmedBytes = 0;
@@ -137,7 +137,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onData(chunk: Buffer): boolean {
     this.hasData = true;
     this.timer?.refresh();
-    promptCollection(chunk.length);
+    triggerGarbageCollection(chunk.length);
     return this.response.write(chunk);
   }
 

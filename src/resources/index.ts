@@ -1,4 +1,4 @@
-export { type AnyOf, demandRole, holdsAny } from './access/any-of';
+export { type AnyOf, holdsAny, requireRole } from './access/any-of';
 export { checkNotMoved, readable, narrowScope, WorkspaceAccess } from './access/workspace-access';
 export {
   readableWorkspaces,
@@ -100,10 +100,10 @@ export {
 export {
   EMBEDDED_MAX,
   embeddedText,
-  markOf,
   SEARCH_TYPES,
   type SearchDocument,
   type SearchType,
+  wordPrefixOf,
 } from './search-index/search-document';
 export { SearchIndex } from './search-index/search-index';
 export { baseUrlFaults, originOf, storedBaseUrl } from './targets/base-url';

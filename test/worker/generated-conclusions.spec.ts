@@ -29,7 +29,7 @@ interface ExpectedExperiment {
   results: Map<string, ExpectedResult>;
   /** The hosted scores of the current version of each result. Keys are `<case> <scorer version>`. */
   hosted: Map<string, number | null>;
-  frozen?: { experiment: unknown; results: unknown };
+  finalized?: { experiment: unknown; results: unknown };
 }
 
 /** Sends random sequences of requests about two experiments. */
@@ -79,7 +79,7 @@ describe('conclusions after a random sequence of requests', () => {
       const made = await on.experiment({ dataset_id: dataset.dataset_id, dataset_version: 1 });
       both.push({ experiment_id: made.experiment_id, results: new Map(), hosted: new Map() });
     }
-    const isFrozen = (one: ExpectedExperiment): boolean => one.frozen !== undefined;
+    const isFinalized = (one: ExpectedExperiment): boolean => one.finalized !== undefined;
 
     const upload = async (one: ExpectedExperiment): Promise<void> => {
       const case_id = `c${random(CASES)}`;
@@ -92,8 +92,8 @@ describe('conclusions after a random sequence of requests', () => {
       };
       const body = { workspace_id: on.workspaceId, on_conflict: 'replace', ...item };
       const answer = await ok(api.post(path(one, '/results'), body), 200, 201, 409);
-      expect(answer.status === 409).toBe(isFrozen(one));
-      if (isFrozen(one)) return;
+      expect(answer.status === 409).toBe(isFinalized(one));
+      if (isFinalized(one)) return;
       const version = (one.results.get(case_id)?.version ?? 0) + 1;
       expect(answer.body.version).toBe(version);
       one.results.set(case_id, { result_id: answer.body.result_id, version, isFailed, clientScore });
@@ -107,8 +107,8 @@ describe('conclusions after a random sequence of requests', () => {
       const clientScore = 2 + ++patches / 8;
       const body = { version: result.version, scores: { [SCORER]: clientScore } };
       const { status } = await ok(api.patch(path(one, `/results/${result.result_id}`), body), 200, 409);
-      expect(status === 409).toBe(isFrozen(one));
-      if (isFrozen(one)) return;
+      expect(status === 409).toBe(isFinalized(one));
+      if (isFinalized(one)) return;
       one.results.set(case_id, { ...result, clientScore });
       for (const key of [...one.hosted.keys()]) if (key.startsWith(`${case_id} `)) one.hosted.delete(key);
     };
@@ -135,17 +135,17 @@ describe('conclusions after a random sequence of requests', () => {
     });
 
     const finalize = async (one: ExpectedExperiment): Promise<void> => {
-      if (isFrozen(one)) return;
+      if (isFinalized(one)) return;
       await ok(api.patch(path(one), { experiment_status: 'completed' }), 200);
-      const frozen = await read(one);
+      const finalized = await read(one);
       // The mean of a summary equals the mean of the scores of its results.
-      const values = frozen.results.flatMap((result: any) => result.scores[SCORER] ?? []) as number[];
-      const summed = frozen.experiment.summary.scores[SCORER];
+      const values = finalized.results.flatMap((result: any) => result.scores[SCORER] ?? []) as number[];
+      const summed = finalized.experiment.summary.scores[SCORER];
       expect(summed?.count ?? 0).toBe(values.length);
       if (values.length > 0) {
         expect(summed.mean).toBeCloseTo(values.reduce((a, b) => a + b) / values.length, 12);
       }
-      one.frozen = frozen;
+      one.finalized = finalized;
     };
 
     /** Returns the scores of one side that a comparison must use. Version 0 stands for scores without a version. */
@@ -161,7 +161,7 @@ describe('conclusions after a random sequence of requests', () => {
     const compare = async (candidate: ExpectedExperiment, baseline: ExpectedExperiment): Promise<void> => {
       const query = `?baseline_experiment_id=${baseline.experiment_id}`;
       const { status, body } = await ok(api.get<ComparisonDto>(path(candidate, `/compare${query}`)), 200, 409);
-      expect(status === 200).toBe(isFrozen(baseline));
+      expect(status === 200).toBe(isFinalized(baseline));
       const comparison = status === 200 ? body.scorers!.find((one) => one.scorer === SCORER) : undefined;
       if (!comparison) return;
       const sides = { candidate, baseline } as const;
@@ -194,7 +194,7 @@ describe('conclusions after a random sequence of requests', () => {
 
     const gate = async (candidate: ExpectedExperiment, baseline: ExpectedExperiment): Promise<void> => {
       const body = {
-        ...(isFrozen(baseline) && { baseline_experiment_id: baseline.experiment_id }),
+        ...(isFinalized(baseline) && { baseline_experiment_id: baseline.experiment_id }),
         rules: [{ scorer: SCORER, min_count: 1, max_regression: 1 }],
       };
       const { body: result } = await ok(api.post<GateResultDto>(path(candidate, '/gate'), body), 200);
@@ -223,7 +223,7 @@ describe('conclusions after a random sequence of requests', () => {
     for (const one of both) await score(one);
     await compare(both[0]!, both[1]!);
     await gate(both[0]!, both[1]!);
-    // The summary, results and snapshot of a frozen experiment never change.
-    for (const one of both) expect(await read(one)).toEqual(one.frozen);
+    // The summary, results and snapshot of a finalized experiment never change.
+    for (const one of both) expect(await read(one)).toEqual(one.finalized);
   }, 120_000); // prettier-ignore
 });

@@ -64,8 +64,8 @@ export interface RowPage<Row> {
 
 type Keyed<Row> = Row &
   RowPlace & {
-    /** False for the last row of the list. Only set for rows with `bytes`, whose page may end before its limit. */
-    page_goes_on?: boolean;
+    /** Whether another selected row follows. Only set for rows with `bytes`, whose page may end before its limit. */
+    page_has_more?: boolean;
   };
 
 /**
@@ -87,7 +87,7 @@ export async function listPage<Row>(
   const rows = limit === 0 ? [] : await read(on, spec, where, order);
   const items = rows.slice(0, limit);
   const last = items.at(-1);
-  const more = limit === 0 || rows.length > limit || last?.page_goes_on === true;
+  const more = limit === 0 || rows.length > limit || last?.page_has_more === true;
   const count = spec.count ?? (() => countRows(on, spec, where));
   const total = await totalOf(query, { rows: items.length, isLast: !more }, count);
   return {
@@ -160,7 +160,7 @@ const named = ({ name }: { name?: string }, variant: string, statement: Sql): St
 export const withinBytes = (rows: Sql, sort: Sql): Sql =>
   sql`SELECT * FROM (
     SELECT *, sum(page_bytes) OVER page - page_bytes AS page_bytes_before,
-      lead(true, 1, false) OVER page AS page_goes_on
+      lead(true, 1, false) OVER page AS page_has_more
     FROM (${rows}) page_rows WINDOW page AS (${sort} ROWS UNBOUNDED PRECEDING)
   ) within WHERE page_bytes_before < ${PAGE_BYTES} ${sort}`;
 

@@ -199,7 +199,7 @@ async function scanPart<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrder):
   const { matches, skipped } = await readMatches<Row>(on, spec, order);
   const rows = matches.slice(0, limit);
   const last = rows.at(-1);
-  const isFull = matches.length > limit || last?.page_goes_on === true;
+  const isFull = matches.length > limit || last?.page_has_more === true;
   return { rows, skipped, end: isFull ? last : await lastScanned(on, spec, order) };
 }
 
@@ -237,7 +237,7 @@ async function scanFiltered<Row>(
 
 interface Matches<Row> {
   /** Up to one more than the limit of the page. */
-  matches: (Row & RowPlace & { page_goes_on?: boolean })[];
+  matches: (Row & RowPlace & { page_has_more?: boolean })[];
   /** Number of rows that the offset has skipped. */
   skipped: number;
 }

@@ -144,15 +144,15 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
       sql`WITH annotation AS (
           SELECT DISTINCT ON (locked_result.result_id, s.created_by, s.author)
                  locked_result.workspace_id, locked_result.experiment_id, locked_result.result_id,
-                 locked_result.is_frozen, locked_result.scorer_id, s.score_id, s.scorer_version, s.score, s.label, s.comment
+                 locked_result.is_finalized, locked_result.scorer_id, s.score_id, s.scorer_version, s.score, s.label, s.comment
           FROM (SELECT ${workspaceId}::text AS workspace_id, ${scorerId}::text AS scorer_id, ids.*
                 FROM unnest(${results.map((one) => one.experiment_id)}::text[],
                             ${results.map((one) => one.result_id)}::text[],
                             ${results.map((one) => one.version)}::integer[],
-                            ${results.map((one) => one.is_frozen)}::boolean[],
+                            ${results.map((one) => one.is_finalized)}::boolean[],
                             ${results.map((one) => one.trace_id)}::text[],
                             ${results.map((one) => one.session_id)}::text[])
-                  AS ids(experiment_id, result_id, version, is_frozen, trace_id, session_id) OFFSET 0) locked_result
+                  AS ids(experiment_id, result_id, version, is_finalized, trace_id, session_id) OFFSET 0) locked_result
           CROSS JOIN LATERAL (VALUES ('result', locked_result.result_id), ('trace', locked_result.trace_id),
                                      ('session', locked_result.session_id)) AS target(kind, id)
           CROSS JOIN LATERAL ${scoresOfTarget(workspaceId)} s
@@ -160,8 +160,8 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
             AND (target.kind <> 'result' OR s.result_version = locked_result.version)
           ORDER BY locked_result.result_id, s.created_by, s.author, s.score_id DESC
         ), aggregated AS MATERIALIZED (
-          SELECT workspace_id, experiment_id, result_id, is_frozen, scorer_id, ${AGGREGATES} FROM annotation
-          GROUP BY workspace_id, experiment_id, result_id, is_frozen, scorer_id HAVING count(*) >= ${minAnnotations}
+          SELECT workspace_id, experiment_id, result_id, is_finalized, scorer_id, ${AGGREGATES} FROM annotation
+          GROUP BY workspace_id, experiment_id, result_id, is_finalized, scorer_id HAVING count(*) >= ${minAnnotations}
         ), updated AS MATERIALIZED (
           UPDATE results SET updated_at = ${at},
             scores = results.scores || jsonb_build_object(${scoreName}, ${MEAN}),
@@ -171,7 +171,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
                 UNION ALL SELECT ${scoreName}, ${DETAIL}) merged)
           FROM aggregated
           WHERE results.workspace_id = aggregated.workspace_id AND results.experiment_id = aggregated.experiment_id
-            AND results.result_id = aggregated.result_id AND NOT aggregated.is_frozen
+            AND results.result_id = aggregated.result_id AND NOT aggregated.is_finalized
             AND (NOT results.scores ? ${scoreName}
                  OR EXISTS (
                    SELECT FROM scores s
@@ -191,7 +191,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
         INSERT INTO result_scores AS existing (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
                                                scorer_id, score, is_shown, is_late)
         SELECT experiment_id, ${scoreName}, scorer_version, result_id, 'human', workspace_id, scorer_id, ${MEAN},
-               result_id IN (SELECT result_id FROM updated), is_frozen
+               result_id IN (SELECT result_id FROM updated), is_finalized
         FROM aggregated
         ${REPLACE_SCORE}`,
     );
@@ -204,7 +204,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
   async writeClientScore(
     tx: Tx,
     { workspaceId }: Scope,
-    { experiment_id, result_id, is_frozen }: LockedResult,
+    { experiment_id, result_id, is_finalized }: LockedResult,
     row: NewScore,
   ): Promise<void> {
     const name = sql`${row.scorer_name}::text`;
@@ -219,7 +219,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
                 SELECT key, value FROM json_each(score_details) WHERE key <> ${name}
                 UNION ALL SELECT ${name}, detail FROM (SELECT ${detailOf(row)}::json AS detail) d
                 WHERE detail::text <> '{}') merged)
-          WHERE ${isResult} AND NOT ${is_frozen}::boolean AND (NOT scores ? ${name} OR EXISTS (
+          WHERE ${isResult} AND NOT ${is_finalized}::boolean AND (NOT scores ? ${name} OR EXISTS (
             SELECT FROM result_scores s
             WHERE s.workspace_id = results.workspace_id AND s.experiment_id = results.experiment_id
               AND s.result_id = results.result_id AND s.scorer = ${name} AND s.is_shown AND s.source = 'client'))
@@ -232,7 +232,7 @@ export class ScoreWriteBackRepository implements ScoreWriteBack {
         INSERT INTO result_scores AS existing (experiment_id, scorer, scorer_version, result_id, source, workspace_id,
                                                scorer_id, score, is_shown, is_late)
         VALUES (${experiment_id}, ${name}, ${version}, ${result_id}, 'client', ${workspaceId}, ${row.scorer_id},
-                ${row.score}::float8, EXISTS (SELECT FROM updated), ${is_frozen}::boolean)
+                ${row.score}::float8, EXISTS (SELECT FROM updated), ${is_finalized}::boolean)
         ${REPLACE_SCORE}`,
     );
   }

@@ -16,12 +16,13 @@ const MIB = 1024 * 1024;
 /** The limits of each kind of operation. `concurrency` limits the operations of a process, `share` those of an organization. */
 const OPERATIONS = {
   /**
-   * Reading the complete list of tools, for example 5,000 with 120 marks each. 600,000 marks take up to 0.5 s, and up to
-   * 40 MiB in addition to the bytes, so the lists of hostile servers take up to 0.5 GiB together.
+   * Reading the complete list of tools, for example 5,000 with 120 structural characters (`[`, `{`, `,` and `:`) each.
+   * 600,000 structural characters take up to 0.5 s, and up to 40 MiB in addition to the bytes, so the lists of hostile
+   * servers take up to 0.5 GiB together.
    */
-  listing: { concurrency: 12, share: 4, maxBytes: 16 * MIB, maxMarks: 600_000 },
-  /** Calling a tool. 100,000 marks take up to 7 MiB. */
-  call: { concurrency: 64, share: 16, maxBytes: 4 * MIB, maxMarks: 100_000 },
+  listing: { concurrency: 12, share: 4, maxBytes: 16 * MIB, maxStructuralChars: 600_000 },
+  /** Calling a tool. 100,000 structural characters take up to 7 MiB. */
+  call: { concurrency: 64, share: 16, maxBytes: 4 * MIB, maxStructuralChars: 100_000 },
 } as const satisfies Record<OperationKind, object>;
 
 const MAX_WAITING = 256;
@@ -99,7 +100,7 @@ export class McpConnector {
       ending.abort(new ServerFailure('timeout', `The ${awaited} did not respond within ${seconds} s.`));
     const timer = setTimeout(end, Math.max(endsAt - performance.now(), 1));
     const linked = linkedSignal(signal, ending.signal);
-    const { maxBytes, maxMarks } = OPERATIONS[kind];
+    const { maxBytes, maxStructuralChars } = OPERATIONS[kind];
     // The SDK hides the causes of its errors.
     let cause: unknown;
     const onFailure = (error: unknown): void => void (cause = error);
@@ -107,7 +108,7 @@ export class McpConnector {
     const requests = new OperationRequests(
       {
         origin: new URL(server.url).origin,
-        limits: new ResponseLimits(maxMarks),
+        limits: new ResponseLimits(maxStructuralChars),
         // The SDK has resumed a broken stream, so the earlier error is not the cause of a failure.
         onResponse: () => void (cause = undefined),
         onExcess: (failure) => ending.abort(failure),

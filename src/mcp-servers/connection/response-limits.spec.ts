@@ -11,14 +11,14 @@ const scan = (text: string, type = JSON_TYPE, limits = new ResponseLimits(1_000)
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
 describe('ResponseLimits', () => {
-  it('counts the marks of all bodies of an operation', () => {
+  it('counts the structural characters of all bodies of an operation', () => {
     const limits = new ResponseLimits(6);
     scan('[{},{}]', JSON_TYPE, limits);
     expect(() => scan('[{}]', JSON_TYPE, limits)).not.toThrow();
     expect(() => scan('[]', JSON_TYPE, limits)).toThrow('The responses of the server are too complex.');
   });
 
-  it('does not count marks in strings', () => {
+  it('does not count structural characters in strings', () => {
     expect(() =>
       scan(`["\\"${'[{,:'.repeat(200)}\\\\","é"]`, JSON_TYPE, new ResponseLimits(2)),
     ).not.toThrow();

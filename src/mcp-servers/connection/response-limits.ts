@@ -26,10 +26,13 @@ const DATA = Buffer.from('data:');
  */
 export class ResponseLimits {
   private lines = 0;
-  private marks = 0;
+  private structuralChars = 0;
 
-  /** @param marksMax the maximum number of `[`, `{`, `,` and `:` outside of strings: about one for each value and name */
-  constructor(private readonly marksMax: number) {}
+  /**
+   * @param maxStructuralChars the maximum number of structural characters (`[`, `{`, `,` and `:`) outside of strings: about
+   *   one for each value and name
+   */
+  constructor(private readonly maxStructuralChars: number) {}
 
   /** Returns a function that checks the chunks of one body. The function throws a `ServerFailure`. */
   scanner(contentType: string | null): (chunk: Uint8Array) => void {
@@ -37,9 +40,9 @@ export class ResponseLimits {
     return (chunk) => {
       scan.read(chunk);
       this.lines += scan.lines;
-      this.marks += scan.marks;
+      this.structuralChars += scan.structuralChars;
       if (this.lines > LINES_MAX) throw failure('have too many lines or messages');
-      if (this.marks > this.marksMax) throw failure('are too complex');
+      if (this.structuralChars > this.maxStructuralChars) throw failure('are too complex');
       if (scan.deepest > DEPTH_MAX) throw failure('are nested too deeply');
     };
   }
@@ -49,13 +52,13 @@ const failure = (reason: string): ServerFailure =>
   new ServerFailure('protocol', `The responses of the server ${reason}.`);
 
 /**
- * Counts lines, marks and nesting in the bytes of one body. Tracks the position in the JSON exactly while the JSON is valid.
- * JSON strings contain no line ends, so each line starts outside of a string.
+ * Counts lines, structural characters and nesting in the bytes of one body. Tracks the position in the JSON exactly while
+ * the JSON is valid. JSON strings contain no line ends, so each line starts outside of a string.
  */
 class BodyScan {
   /** The counts of the last chunk. */
   lines = 0;
-  marks = 0;
+  structuralChars = 0;
   deepest = 0;
   private depth = 0;
   private isBatch = false;
@@ -69,13 +72,13 @@ class BodyScan {
 
   read(chunk: Uint8Array): void {
     this.lines = 0;
-    this.marks = 0;
+    this.structuralChars = 0;
     for (let i = 0; i < chunk.length; i += 1) {
       const byte = chunk[i]!;
       if (byte === LINE_FEED || byte === CARRIAGE_RETURN) this.endLine(byte);
       else if (this.isEventStream && this.matched < DATA.length) this.matchField(byte);
       else if (this.isInString) this.readString(byte);
-      else this.readMark(byte);
+      else this.readOutsideString(byte);
       this.last = byte;
     }
   }
@@ -99,7 +102,7 @@ class BodyScan {
     else if (byte === QUOTE) this.isInString = false;
   }
 
-  private readMark(byte: number): void {
+  private readOutsideString(byte: number): void {
     switch (byte) {
       case QUOTE:
         this.isInString = true;
@@ -107,7 +110,7 @@ class BodyScan {
       case OPEN_ARRAY:
       case OPEN_OBJECT:
         if (this.depth === 0) this.isBatch = byte === OPEN_ARRAY;
-        this.marks += 1;
+        this.structuralChars += 1;
         this.depth += 1;
         this.deepest = Math.max(this.deepest, this.depth);
         break;
@@ -117,10 +120,10 @@ class BodyScan {
         break;
       case COMMA:
         if (this.isBatch && this.depth === 1) this.lines += 1;
-        this.marks += 1;
+        this.structuralChars += 1;
         break;
       case COLON:
-        this.marks += 1;
+        this.structuralChars += 1;
     }
   }
 }

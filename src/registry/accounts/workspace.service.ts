@@ -6,7 +6,7 @@ import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { demandRole, type ResourceKind, ResourceKit, stamps } from '../../resources';
+import { requireRole, type ResourceKind, ResourceKit, stamps } from '../../resources';
 import { AccountService } from './account.service';
 import { MemberRepository } from './member.repository';
 import { PrincipalRepository } from './principal.repository';
@@ -98,7 +98,7 @@ export class WorkspaceService extends AccountService<WorkspaceEntity, WorkspaceD
     id: string,
   ): Promise<WorkspaceEntity> {
     if (!row || scope.rolesIn(id).size === 0) throw problem.notFound('workspace', id);
-    demandRole(scope, id, ['admin']);
+    requireRole(scope, id, ['admin']);
     return Promise.resolve(row);
   }
 

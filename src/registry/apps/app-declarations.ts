@@ -17,9 +17,9 @@ import {
   type Declared,
   DECLARED_KINDS,
   type DeclaredKind,
-  demandRole,
   holdsAny,
   ReconcileSteps,
+  requireRole,
 } from '../../resources';
 
 export const RESOURCES_MAX = 10_000;
@@ -76,7 +76,7 @@ export class AppDeclarations {
    *
    * @param before the stored declarations, or null for a new app
    */
-  async demandDeclarers(
+  async checkMayDeclare(
     scope: OrgScope,
     workspaceId: string,
     before: RawJson | null,
@@ -88,7 +88,7 @@ export class AppDeclarations {
       const isStored = before?.text.includes(`"kind":"${kind}"`) === true;
       const stored = isStored ? textsOf(kind, await this.listOf(scope, before)) : [];
       const sent = textsOf(kind, after as readonly Declaration[]);
-      if (!isDeepStrictEqual(sent, stored)) demandRole(scope, workspaceId, declarers);
+      if (!isDeepStrictEqual(sent, stored)) requireRole(scope, workspaceId, declarers);
     }
   }
 

@@ -8,11 +8,11 @@ import { duplicateOf, Problem, problem, problemOfDatabaseError } from '#platform
 import {
   AuditLog,
   checkLive,
-  demandRole,
   readable,
   ReconcilePlan,
   ReconcileError,
   ReconcileSteps,
+  requireRole,
   narrowScope,
   WorkspaceAccess,
 } from '../../resources';
@@ -63,7 +63,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
     idOrSlug: string,
   ): Promise<{ workspaceId: string; reconciled: ReconcileResultDto }> {
     const location = readable(scope, await this.apps.locate(scope, idOrSlug), 'app', idOrSlug);
-    demandRole(scope, location.workspace_id, ['admin']);
+    requireRole(scope, location.workspace_id, ['admin']);
     let started: AppEntity | undefined;
     try {
       return await this.database.transaction(async (tx) => {
@@ -89,7 +89,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
    */
   async plan(scope: OrgScope, idOrSlug: string): Promise<AppPlanDto> {
     const location = readable(scope, await this.apps.locate(scope, idOrSlug), 'app', idOrSlug);
-    demandRole(scope, location.workspace_id, ['admin']);
+    requireRole(scope, location.workspace_id, ['admin']);
     try {
       return await this.database.rehearse(async (tx) => {
         const row = await this.admit(tx, scope, location.app_id);

@@ -67,7 +67,7 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
   async create(scope: OrgScope, dto: CreateAppDto): Promise<Versioned<AppDto>> {
     await this.declarations.check(scope, dto.resources);
     return this.createIn(scope, dto.workspace_id, async (_workspace, tx) => {
-      await this.declarations.demandDeclarers(scope, dto.workspace_id, null, dto.resources);
+      await this.declarations.checkMayDeclare(scope, dto.workspace_id, null, dto.resources);
       this.declarations.checkKinds(dto.resources);
       const interval = this.environment.RECONCILE_INTERVAL_SECONDS * 1000;
       return {
@@ -112,7 +112,7 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
       const row = await this.lock(tx, scope, idOrSlug, 'update');
       if (dto.resources) {
         const { workspace_id, resources } = row;
-        await this.declarations.demandDeclarers(scope, workspace_id, resources, dto.resources);
+        await this.declarations.checkMayDeclare(scope, workspace_id, resources, dto.resources);
       }
       const metadata = patchMetadata(row.metadata, dto.metadata);
       await this.checkChange(tx, scope, row, dto, ifMatch);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { join, raw, type Sql, sql, type SqlExecutor } from '#platform/db';
-import { markOf } from '../../resources';
+import { wordPrefixOf } from '../../resources';
 import { letterSwaps, type NormalizedQuery, type QueryWord, termOf } from './normalized-query';
 import type { RankedDocument, Ranking } from './ranking';
 import { documentsBy, type SearchReach } from './search-reach.repository';
@@ -53,8 +53,8 @@ interface Row extends RankedDocument {
 interface Search {
   /** Returns the FROM item for the documents within reach that a condition selects. See `documentsBy`. */
   documents: (condition: Sql) => Sql;
-  /** The organization's mark, which precedes its words. Words of names have an exclamation mark before the mark. */
-  mark: string;
+  /** The organization's prefix for words in the index. Words of names are indexed again with `!` before the prefix. */
+  prefix: string;
   /** Matches documents with all words. */
   all: Sql;
   /** The words without stop words. */
@@ -78,11 +78,11 @@ export class KeywordSearchRepository {
     { limit, offset }: { limit: number; offset: number },
   ): Promise<Ranking> {
     if (query.words.length === 0) return { documents: [], total: 0 };
-    const mark = markOf(scope.orgId);
+    const prefix = wordPrefixOf(scope.orgId);
     const search: Search = {
       documents: (condition) => documentsBy(scope, reach, condition),
-      mark,
-      all: queryOf(mark, query.words.map(termOf), '&'),
+      prefix,
+      all: queryOf(prefix, query.words.map(termOf), '&'),
       words: await this.withoutStopWords(on, query.words),
     };
     const rows = await on.query<Row>(
@@ -118,26 +118,26 @@ export class KeywordSearchRepository {
   }
 }
 
-const queryOf = (mark: string, terms: readonly string[], joined: '&' | '|', weights = ''): Sql =>
-  sql`search_query(${mark}, ${terms}::text[], ${joined}, ${weights})`;
+const queryOf = (prefix: string, terms: readonly string[], joined: '&' | '|', weights = ''): Sql =>
+  sql`search_query(${prefix}, ${terms}::text[], ${joined}, ${weights})`;
 
 /** Returns a constant as SQL text, because PostgreSQL would have to guess the type of a parameter. */
 const number = (value: number): Sql => raw(String(value));
 
 /** Returns CTEs. The last one, `hits`, has all hits, or `RANKED_MAX` + 1 if there are more. */
 function rankedHits(search: Search, { text, words }: NormalizedQuery): Sql {
-  const { documents, mark, all } = search;
+  const { documents, prefix, all } = search;
   const terms = words.map(termOf);
-  const inName = queryOf(`!${mark}`, terms, '&');
+  const inName = queryOf(`!${prefix}`, terms, '&');
   const spelling = sql`search_spelling(${text})`;
-  const rank = sql`ts_rank(words, ${queryOf(mark, terms, '|')}, 1|32)::float8`;
+  const rank = sql`ts_rank(words, ${queryOf(prefix, terms, '|')}, 1|32)::float8`;
   const scoreOr = (other: Sql): Sql => sql`CASE
     WHEN lower(search_plain(name)) = lower(${text}::text) THEN 1
     WHEN spelling = ${spelling} THEN ${number(SPELLING_SCORE)} ELSE ${other} END AS score`;
   const nameScore = sql`${number(IN_NAME.from)} + ${number(IN_NAME.rank)} * ${rank}
     + ${number(IN_NAME.begins)} * starts_with(spelling, ${spelling})::integer
     + ${number(IN_NAME.share)} * least(1, length(${spelling})::float8 / greatest(1, length(spelling)))`;
-  const textScore = sql`CASE WHEN words @@ ${queryOf(mark, terms, '&', 'AB')}
+  const textScore = sql`CASE WHEN words @@ ${queryOf(prefix, terms, '&', 'AB')}
     THEN ${number(IN_DESCRIPTION.from)} + ${number(IN_DESCRIPTION.rank)} * ${rank}
     ELSE ${number(IN_TEXT.from)} + ${number(IN_TEXT.rank)} * ${rank} END`;
   const limit = number(RANKED_MAX + 1);
@@ -162,10 +162,10 @@ function rankedHits(search: Search, { text, words }: NormalizedQuery): Sql {
  * a name is spelt differently, so there is one subquery per long word, and each uses an index. With an OR of all conditions, the
  * planner might not use the indexes.
  */
-function similarNames({ documents, mark, all, words }: Search): Sql {
+function similarNames({ documents, prefix, all, words }: Search): Sql {
   const parts = words.flatMap(({ word, parts }) => (parts.length > 0 ? parts : [word]));
   if (!parts.some(isLong) || parts.length > SIMILAR_WORDS_MAX) return NOTHING;
-  const spelt = parts.map((word) => spellingOf(mark, word));
+  const spelt = parts.map((word) => spellingOf(prefix, word));
   const sum = join(
     spelt.map(({ similarity }) => similarity),
     ' + ',
@@ -195,14 +195,14 @@ interface Spelling {
   similarity: Sql;
 }
 
-function spellingOf(mark: string, word: string): Spelling {
-  const isPresent = sql`words @@ ${queryOf(mark, [word], '&')}`;
+function spellingOf(prefix: string, word: string): Spelling {
+  const isPresent = sql`words @@ ${queryOf(prefix, [word], '&')}`;
   const similarity = sql`word_similarity(${word}, spelling)`;
   if (!isLong(word)) return { condition: isPresent, differences: [], similarity };
   // the condition of search_documents_by_names comes first
   const isSimilar = sql`(spelling >= '' AND spelling %> ${word}::text)`;
   const swaps = letterSwaps(word);
-  const isSwapped = swaps.length === 0 ? sql`false` : sql`words @@ ${queryOf(`!${mark}`, swaps, '|')}`;
+  const isSwapped = swaps.length === 0 ? sql`false` : sql`words @@ ${queryOf(`!${prefix}`, swaps, '|')}`;
   return {
     condition: sql`(${isPresent} OR ${isSimilar} OR ${isSwapped})`,
     differences: swaps.length === 0 ? [isSimilar] : [isSimilar, isSwapped],
@@ -215,14 +215,14 @@ function spellingOf(mark: string, word: string): Spelling {
  * reads at most `SOME_MAX` + 1 of each of these: documents that lack a single word, documents with a word in their names, and
  * any others.
  */
-function partialMatches({ documents, mark, all, words }: Search): Sql {
+function partialMatches({ documents, prefix, all, words }: Search): Sql {
   if (words.length < 2) return NOTHING;
   const terms = words.map(termOf);
-  const any = queryOf(mark, terms, '|');
-  const conditions = [queryOf(`!${mark}`, terms, '|'), any];
+  const any = queryOf(prefix, terms, '|');
+  const conditions = [queryOf(`!${prefix}`, terms, '|'), any];
   if (terms.length >= ALL_BUT_ONE_WORDS.min && terms.length <= ALL_BUT_ONE_WORDS.max) {
     const without = (omitted: number): readonly string[] => terms.filter((_, at) => at !== omitted);
-    const allButOne = terms.map((_, at) => queryOf(mark, without(at), '&'));
+    const allButOne = terms.map((_, at) => queryOf(prefix, without(at), '&'));
     conditions.unshift(sql`(${join(allButOne, ' || ')})`);
   }
   const subqueries = conditions.map(
@@ -231,7 +231,7 @@ function partialMatches({ documents, mark, all, words }: Search): Sql {
         AND (SELECT count(*) FROM full_matches) + (SELECT count(*) FROM similar_names) < ${number(FEW)}
         AND document_id NOT IN (SELECT document_id FROM similar_names) LIMIT ${number(SOME_MAX + 1)})`,
   );
-  const each = terms.map((term) => queryOf(mark, [term], '&'));
+  const each = terms.map((term) => queryOf(prefix, [term], '&'));
   // The concatenation copies long words into memory, so that they are read once.
   return sql`SELECT document_id, resource_id,
       ${number(SOME_WORDS)} * (shared + ts_rank(lexemes, ${any}, 1|32)::float8) / ${number(terms.length)} AS score

@@ -69,7 +69,7 @@ export class RevocationService {
     if (!own) {
       // A token of another organization gets the same response as an invalid one.
       if (token.orgId === null || token.orgId !== principal.orgId) throw invalidToken();
-      demandAdmin(principal, 'revoke the token of another principal');
+      requireAdmin(principal, 'revoke the token of another principal');
     }
     if (token.jti === null) {
       throw problem.invalidFields([
@@ -89,7 +89,7 @@ export class RevocationService {
     const issuer = dto.issuer ?? this.ownIssuer;
     const { credential } = principal;
     const own = credential.kind === 'token' && credential.issuer === issuer && credential.jti === jti;
-    if (!own) demandAdmin(principal, 'revoke any token but your own by its `jti`');
+    if (!own) requireAdmin(principal, 'revoke any token but your own by its `jti`');
     return {
       issuer,
       jti,
@@ -117,7 +117,7 @@ function expiryOf(dto: RevokeTokenDto, ownExpiry: Date | null, isOwnIssuer: bool
   return expiresAt && new Date(expiresAt.getTime() + MARGIN_MS);
 }
 
-function demandAdmin(principal: Principal, purpose: string): void {
+function requireAdmin(principal: Principal, purpose: string): void {
   if (!rolesEverywhere(principal).has('admin')) {
     throw problem.accessDenied(`To ${purpose}, you need the role admin in the whole organization.`);
   }

@@ -14,7 +14,7 @@ export function holdsAny(scope: OrgScope, workspaceId: string, anyOf: AnyOf): bo
 }
 
 /** Throws 403 unless the caller holds one of the roles in a workspace. */
-export function demandRole(scope: OrgScope, workspaceId: string, anyOf: AnyOf): void {
+export function requireRole(scope: OrgScope, workspaceId: string, anyOf: AnyOf): void {
   if (!holdsAny(scope, workspaceId, anyOf)) {
     throw problem.accessDenied(`Requires the role ${anyOf.join(' or ')} in the workspace.`);
   }

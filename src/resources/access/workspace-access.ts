@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type OrgScope, type Scope, workspaceScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { type Problem, problem } from '#platform/problem';
-import { type AnyOf, demandRole, holdsAny, READERS } from './any-of';
+import { type AnyOf, holdsAny, READERS, requireRole } from './any-of';
 import { WorkspaceAccessRepository } from './workspace-access.repository';
 
 /** A resource in a workspace. */
@@ -29,7 +29,7 @@ export class WorkspaceAccess {
     if (scope.rolesIn(named).size === 0) throw unknownWorkspace();
     const workspace = await this.workspaces.hold(tx, scope, named);
     if (!workspace) throw unknownWorkspace();
-    demandRole(scope, named, anyOf);
+    requireRole(scope, named, anyOf);
     checkOpen(workspace);
     return narrowScope(scope, named);
   }
@@ -50,7 +50,7 @@ export class WorkspaceAccess {
     readers: AnyOf = READERS,
   ): Row {
     const resource = readable(scope, row, kind, id, [...readers, ...anyOf]);
-    demandRole(scope, resource.workspace_id, anyOf);
+    requireRole(scope, resource.workspace_id, anyOf);
     return resource;
   }
 

@@ -271,7 +271,7 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
   }
 
   /** Marks resources as `synced`. @param ids of locked rows */
-  settle(tx: Tx, scope: Scope, ids: readonly string[]): Promise<void> {
+  markSynced(tx: Tx, scope: Scope, ids: readonly string[]): Promise<void> {
     return this.updateLocked(tx, scope, ids, new Date(), empty);
   }
 

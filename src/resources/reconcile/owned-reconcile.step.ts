@@ -121,8 +121,8 @@ export abstract class OwnedReconcileStep<
       }
     }
     const written = new Set([...result.updated, ...result.restored]);
-    const unsettled = present.filter(({ row }) => row.sync_state !== 'synced' && !written.has(row.id));
-    await this.rows.settle(tx, scope, idsOf(unsettled.map(({ row }) => row)));
+    const unsynced = present.filter(({ row }) => row.sync_state !== 'synced' && !written.has(row.id));
+    await this.rows.markSynced(tx, scope, idsOf(unsynced.map(({ row }) => row)));
     return result;
   }
 

@@ -43,7 +43,8 @@ export const embeddedText = ({
   cutText([name, description, body].filter((part) => part != null && part !== '').join('\n'), EMBEDDED_MAX);
 
 /**
- * Returns the mark that precedes every word of an organization's documents in the index. Organizations that share a mark
- * only make each other's searches slower.
+ * Returns the prefix of every word of an organization's documents in the index. Organizations that share a prefix only make
+ * each other's searches slower.
  */
-export const markOf = (orgId: string): string => createHash('sha256').update(orgId).digest('hex').slice(0, 8);
+export const wordPrefixOf = (orgId: string): string =>
+  createHash('sha256').update(orgId).digest('hex').slice(0, 8);

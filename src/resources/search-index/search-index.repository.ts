@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { prepared, sql, type Tx } from '#platform/db';
 import { cutText } from '#platform/json';
-import { BODY_MAX, markOf, type SearchDocument, type SearchType } from './search-document';
+import { BODY_MAX, type SearchDocument, type SearchType, wordPrefixOf } from './search-document';
 
 @Injectable()
 export class SearchIndexRepository {
@@ -31,7 +31,7 @@ export class SearchIndexRepository {
         INSERT INTO search_documents AS d
           (resource_type, resource_id, org_id, workspace_id, name, description, body, updated_at, words)
         SELECT type, id, ${scope.orgId}, workspace_id, name, description, body, updated_at,
-          search_document_words(${markOf(scope.orgId)}, name, description, body)
+          search_document_words(${wordPrefixOf(scope.orgId)}, name, description, body)
         FROM input ORDER BY type, id
         ON CONFLICT (resource_type, resource_id) DO UPDATE
           SET name = excluded.name, description = excluded.description, body = excluded.body, words = excluded.words,

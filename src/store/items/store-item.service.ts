@@ -7,9 +7,9 @@ import { problem } from '#platform/problem';
 import {
   type AuditAction,
   changedColumns,
-  demandRole,
   OrgResourceService,
   pick,
+  requireRole,
   type ResourceKind,
   ResourceKit,
 } from '../../resources';
@@ -212,7 +212,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     id: string,
   ): Promise<StoreItemEntity> {
     const item = this.readable(scope, row, id);
-    demandRole(scope, item.workspace_id, ['publisher']);
+    requireRole(scope, item.workspace_id, ['publisher']);
     return Promise.resolve(item);
   }
 

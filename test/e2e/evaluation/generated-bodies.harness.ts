@@ -119,7 +119,7 @@ export class GeneratedBodies {
             check(answer);
             // every tenth, because reading back takes as long as everything else
             if (index % 10 === 0) await this.readBack(answer);
-            if (hasFrozen(answer)) objects.experiment_id = (await this.space.experiment()).experiment_id;
+            if (hasFinalized(answer)) objects.experiment_id = (await this.space.experiment()).experiment_id;
             if (isScoredItem(answer))
               Object.assign(objects, await this.queue(objects.human_scorer_id!, objects.trace_id!));
           } catch (error) {
@@ -348,6 +348,6 @@ function check({ status, body }: Answer): void {
 const isScoredItem = ({ status, body }: Answer): boolean =>
   status === 200 && (body as { is_completed?: boolean } | undefined)?.is_completed === true;
 
-/** Returns whether the experiment is frozen, and must be replaced. */
-const hasFrozen = ({ status, body }: Answer): boolean =>
+/** Returns whether the experiment is finalized, and must be replaced. */
+const hasFinalized = ({ status, body }: Answer): boolean =>
   status === 200 && (body as Partial<Experiment> | undefined)?.finalized_at != null;

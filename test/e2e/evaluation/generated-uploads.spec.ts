@@ -81,7 +81,7 @@ describe('generated CSV uploads', () => {
     const { dataset_id } = await space.dataset();
     await space.post(`/eval/v1/datasets/${dataset_id}/versions`, { content: 'id\na\nb\nc\n' });
     const { experiment_id } = await space.experiment({ dataset_id, dataset_version: 1 });
-    const columns = new Set(['a', 'b', 'c']);
+    const caseIds = new Set(['a', 'b', 'c']);
     const caseId = fc.oneof(
       fc.constantFrom('a', 'b', 'c', 'd', 'A', ''),
       fc.string({ unit: 'binary', maxLength: 8 }),
@@ -93,7 +93,7 @@ describe('generated CSV uploads', () => {
         const { status, body } = await space.post<BulkResponse>(path, { items });
         expect([207, 400]).toContain(status); // 400 for a body that is not valid JSON
         for (const { index, status_code } of status === 207 ? body.items : []) {
-          const isKnown = columns.has(items[index]!.case_id ?? '');
+          const isKnown = caseIds.has(items[index]!.case_id ?? '');
           expect(isKnown ? [201, 409] : [400]).toContain(status_code);
         }
       }),

@@ -231,15 +231,15 @@ describe('selections among many results', () => {
       Array.from({ length: from - to + 1 }, (_, n) => `res_0${String(from - n).padStart(25, '0')}`);
     expect((await next(100)).ids).toEqual(ids(RESULTS, RESULTS - 99));
     expect((await next(100)).ids).toEqual(ids(RESULTS - 100, RESULTS - 199));
-    // A narrowed selection does not walk the whole range.
+    // A narrowed selection does not scan the whole range.
     const narrowed = { trace_ids: [(RESULTS - 1_000).toString(16).padStart(32, '0')] };
     expect((await next(1, narrowed)).ids).toEqual(ids(RESULTS - 1_000, RESULTS - 1_000));
     for (let ran = 200; ran < 900; ran += 100) {
-      // One page of results newer than all walks, and one page of the next results.
+      // One page of results newer than all scanned ranges, and one page of the next results.
       expect(await next(100)).toEqual({ ids: ids(RESULTS - ran, RESULTS - ran - 99), pages: 2 });
     }
     const late = `${ids(RESULTS - 50, RESULTS - 50)[0]}_late`;
-    // Newer results come first. Results that appear or change in walked ranges come last.
+    // Newer results come first. Results that appear or change in scanned ranges come last.
     const insert = (resultId: string) =>
       app.database.query(
         `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)

@@ -8,7 +8,7 @@ import {
 import { type Sql, sql, type SqlExecutor } from '#platform/db';
 import { KeywordSearchRepository, RANKED_MAX } from '../../../src/registry/search/keyword-search.repository';
 import { normalizeQuery } from '../../../src/registry/search/normalized-query';
-import { markOf } from '../../../src/resources/search-index/search-document';
+import { wordPrefixOf } from '../../../src/resources/search-index/search-document';
 import { editorOf, names, register, search } from './search.fixture';
 
 const MANY = RANKED_MAX + 100;
@@ -26,7 +26,7 @@ describe('large searches', () => {
       `INSERT INTO search_documents (resource_type, resource_id, org_id, workspace_id, name, description, body, updated_at, words)
        SELECT 'repo', 'repo_' || n, $1, $2, 'report ' || n, 'ordinary', '', now(),
          search_document_words($3, 'report ' || n, 'ordinary', '') FROM generate_series(1, $4::int) n`,
-      [large.orgId, large.workspaceId, markOf(large.orgId), MANY],
+      [large.orgId, large.workspaceId, wordPrefixOf(large.orgId), MANY],
     );
     await app.database.query('ANALYZE search_documents');
   });

@@ -6,7 +6,7 @@ import {
   type TestOrganization,
 } from '#testing';
 import { SearchIndex } from '../../../src/resources/search-index/search-index';
-import { markOf } from '../../../src/resources/search-index/search-document';
+import { wordPrefixOf } from '../../../src/resources/search-index/search-document';
 import { editorOf, names, register, search } from './search.fixture';
 
 describe('search by names', () => {
@@ -52,7 +52,7 @@ describe('search by names', () => {
       `INSERT INTO search_documents (resource_type, resource_id, org_id, workspace_id, name, description, body, updated_at, words)
        SELECT 'repo', 'alike_' || $2 || n, $1, $2, name, null, '', now(), search_document_words($3, name, null, '')
        FROM generate_series(1, 502) n, LATERAL (SELECT CASE n WHEN 502 THEN 'barometer' ELSE 'barometric' END) of (name)`,
-      [org.orgId, workspace_id, markOf(org.orgId)],
+      [org.orgId, workspace_id, wordPrefixOf(org.orgId)],
     );
     const { body } = await search(editor, { mode: 'keyword', query: 'baromater', workspace_id, limit: 500 });
     expect([body.items.length, body.items[0]!.name, body.page.total]).toEqual([500, 'barometer', null]);

@@ -7,7 +7,7 @@ import {
 } from '#testing';
 import { BUILTIN_IDENTITY, partsLiteral } from '../../../src/resources/search-index/embedding';
 import { embedBuiltin } from '../../../src/resources/search-index/builtin.embedder';
-import { markOf } from '../../../src/resources/search-index/search-document';
+import { wordPrefixOf } from '../../../src/resources/search-index/search-document';
 import { workOf } from '../evaluation/work.harness';
 import { search, type SearchPage } from './search.fixture';
 
@@ -65,7 +65,7 @@ describe('the number of rows that a search reads', () => {
          INSERT INTO search_embeddings (document_id, org_id, workspace_id, resource_type, resource_id, revision, identity,
            parts, is_pending, due_at)
          SELECT document_id, $2, $1, 'repo', resource_id, 1, $5, $6::cube[], false, now() FROM documents`,
-        [workspace, org.orgId, markOf(org.orgId), count, BUILTIN_IDENTITY, parts],
+        [workspace, org.orgId, wordPrefixOf(org.orgId), count, BUILTIN_IDENTITY, parts],
       );
     }
     return { org, reader: await org.member('viewer'), other };

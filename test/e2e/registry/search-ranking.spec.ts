@@ -6,7 +6,7 @@ import {
   type TestOrganization,
 } from '#testing';
 import { SOME_MAX } from '../../../src/registry/search/keyword-search.repository';
-import { markOf } from '../../../src/resources/search-index/search-document';
+import { wordPrefixOf } from '../../../src/resources/search-index/search-document';
 import { editorOf, names, register, search } from './search.fixture';
 
 describe('the ranking of a keyword search', () => {
@@ -134,7 +134,7 @@ describe('the ranking of a keyword search', () => {
         `INSERT INTO search_documents (resource_type, resource_id, org_id, workspace_id, name, description, body, updated_at, words)
          SELECT 'repo', 'some_' || $2 || n, $1, $2, 'copper', null, '', now(), search_document_words($3, 'copper', null, '')
          FROM generate_series(1, $4::int) n`,
-        [org.orgId, workspace_id, markOf(org.orgId), SOME_MAX * 3],
+        [org.orgId, workspace_id, wordPrefixOf(org.orgId), SOME_MAX * 3],
       );
       await register(editor, workspace_id, { name: 'a', description: 'copper and iron' });
       const query = { mode: 'keyword', query: 'copper iron tin', workspace_id, limit: 500 };

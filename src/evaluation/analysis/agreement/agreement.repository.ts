@@ -45,8 +45,8 @@ export interface ChoiceScore {
   score: number;
 }
 
-/** Who gave the ratings: people, or clients and hosted scoring. Scores by end users are not ratings. */
-export type RaterKind = 'people' | 'others';
+/** Who gave the ratings: annotators, or clients and hosted scoring. Scores by end users are not ratings. */
+export type RaterKind = 'annotators' | 'others';
 
 /** The scorer whose ratings are read. */
 export interface RaterSelection {
@@ -105,7 +105,7 @@ export class AgreementRepository {
   /** Returns the newest rated units, up to `UNITS_MAX` + 1. */
   async newest(scope: Scope, by: RaterSelection, raters: RaterKind): Promise<LimitedList<RatedUnit>> {
     const from = sql`scores s`;
-    const rated = raters === 'people' ? annotations(scope, by, from) : ratings(scope, by, from);
+    const rated = raters === 'annotators' ? annotations(scope, by, from) : ratings(scope, by, from);
     let units: LimitedList<RatedUnit> = { items: [], isTruncated: false };
     for (const most of SCORES_SCANNED) {
       const items = await this.database.query<CountedUnit>(

@@ -157,7 +157,7 @@ export class AgreementService {
   private async newest(scope: Scope, side: Side): Promise<LimitedList<Unit>> {
     const others = await this.ratings.newest(scope, side, 'others');
     if (!side.isHuman) return toLimitedList(others.items, others.isTruncated);
-    const human = await this.ratings.newest(scope, side, 'people');
+    const human = await this.ratings.newest(scope, side, 'annotators');
     return toLimitedList(mergeNewest(human.items, others.items), human.isTruncated || others.isTruncated);
   }
 }

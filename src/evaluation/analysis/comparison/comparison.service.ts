@@ -41,7 +41,7 @@ type Side = keyof Pair;
 /** Pages read at once. A page may take about 60 MiB. */
 const PAGES_AT_ONCE = 2;
 const PAGES_WAITING = 200;
-/** Memory for cached comparisons of frozen experiments. */
+/** Memory for cached comparisons of finalized experiments. */
 const CACHE_BYTES = 64 * 1024 * 1024;
 /** Approximate size of a string without its characters, and of the reference to it. */
 const STRING_BYTES = 32;
@@ -71,7 +71,7 @@ export class ComparisonService {
     maxWaiting: PAGES_WAITING,
   });
   /**
-   * Caches comparisons of frozen experiments, whose results never change, so that further pages read only their own
+   * Caches comparisons of finalized experiments, whose results never change, so that further pages read only their own
    * results. The key has a digest of the late scores.
    */
   private readonly cache = new LRUCache<string, Comparison>({
@@ -128,7 +128,7 @@ export class ComparisonService {
     };
   }
 
-  /** Returns the cached comparison of frozen experiments, or computes it. Comparisons of running ones are not cached. */
+  /** Returns the cached comparison of finalized experiments, or computes it. Comparisons of running ones are not cached. */
   private async comparison(
     scope: Scope,
     pair: Pair,
@@ -137,10 +137,10 @@ export class ComparisonService {
     signal: AbortSignal,
   ): Promise<Comparison> {
     const ids = [pair.candidate.experiment_id, pair.baseline.experiment_id] as const;
-    const isFrozen = [pair.candidate, pair.baseline].every((one) => one.experiment_status !== 'running');
+    const isFinalized = [pair.candidate, pair.baseline].every((one) => one.experiment_status !== 'running');
     // read before the scores: a score that is written in between changes the next request's key
-    const key = isFrozen ? await this.cacheKey(scope, ids, choice) : '';
-    const cached = isFrozen ? this.cache.get(key) : undefined;
+    const key = isFinalized ? await this.cacheKey(scope, ids, choice) : '';
+    const cached = isFinalized ? this.cache.get(key) : undefined;
     if (cached && (cached.cases.statistics || !withStatistics)) return cached;
     const comparison = await this.pool.reserve(scope, signal, async (runTask) => {
       const { scorers, scorerCount, ...read } = await this.reader.read(
@@ -164,7 +164,7 @@ export class ComparisonService {
       return { cases, sides: { candidate: candidateSide, baseline: baselineSide }, scorers, scorerCount };
     });
     // a comparison without statistics must not replace one with statistics
-    if (isFrozen && (withStatistics || !this.cache.has(key))) this.cache.set(key, comparison);
+    if (isFinalized && (withStatistics || !this.cache.has(key))) this.cache.set(key, comparison);
     return comparison;
   }
 

@@ -110,7 +110,7 @@ class RuleChecks {
       scorer: this.rule.scorer,
       rule: this.ruleIndex,
       kind,
-      ...(this.obstacle(usesBaseline) ?? this.outcome(value)),
+      ...(this.outcomeWithoutValue(usesBaseline) ?? this.outcome(value)),
       confident,
       actual,
       bound,
@@ -121,8 +121,11 @@ class RuleChecks {
     };
   }
 
-  /** Returns the outcome of a check whose value would mislead or cannot be known; null for all others. */
-  private obstacle(usesBaseline: boolean): Outcome | null {
+  /**
+   * Returns the outcome of a check that cannot be decided by its value, because the value is unknown or would mislead. Null
+   * if the value decides.
+   */
+  private outcomeWithoutValue(usesBaseline: boolean): Outcome | null {
     const { measured, context } = this;
     if (!usesBaseline) {
       const reason = measured.candidateReason;

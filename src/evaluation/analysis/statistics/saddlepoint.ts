@@ -6,9 +6,9 @@ const { abs, exp, expm1, log, log1p, sqrt } = Math;
 export const SADDLEPOINT_FROM = 256;
 /** Values closer than this are alike, on a scale on which the largest is 1, because sums do not distinguish them. */
 const ALIKE = 1 / 64;
-/** Number (or, for few units, share) of values at which alike values form a lump. */
-const LUMP_MAX = 256;
-const LUMP_SHARE = 1 / 8;
+/** A cluster of alike values has at least this many values, or at least `CLUSTER_SHARE` of all values if that is fewer. */
+const CLUSTER_MIN = 256;
+const CLUSTER_SHARE = 1 / 8;
 /** With fewer distinct values than this, the distribution of a sum has steps. */
 const UNLIKE_FROM = 16;
 const STEPS_MAX = 50;
@@ -27,23 +27,24 @@ export interface BootstrapDistribution {
 }
 
 /**
- * Returns whether enough of the values are unlike each other. Lumps of alike values make steps in the distribution of a
- * sum, at most 2 apart, whether the values are equal or differ by a millionth. The values outside lumps smooth the steps
+ * Returns whether enough of the values are unlike each other. Clusters of alike values make steps in the distribution of a
+ * sum, at most 2 apart, whether the values are equal or differ by a millionth. The values outside clusters smooth the steps
  * if the standard deviation of their sum is at least 1, half of a step.
  *
  * @param values at most 1 in size
  */
 function areUnlike(values: Float64Array): boolean {
   const sorted = values.slice().sort();
-  const lump = Math.min(LUMP_MAX, Math.ceil(sorted.length * LUMP_SHARE));
+  const clusterSize = Math.min(CLUSTER_MIN, Math.ceil(sorted.length * CLUSTER_SHARE));
   let unlike = 0;
   let squares = 0;
   let start = -Infinity;
-  // values before this index are in a lump
+  // values before this index are in a cluster
   let beyond = 0;
   for (let i = 0; i < sorted.length; i++) {
     const value = sorted[i]!;
-    if (i + lump <= sorted.length && sorted[i + lump - 1]! - value <= ALIKE) beyond = i + lump;
+    if (i + clusterSize <= sorted.length && sorted[i + clusterSize - 1]! - value <= ALIKE)
+      beyond = i + clusterSize;
     if (i < beyond) continue;
     squares += value * value;
     if (value - start > ALIKE) {

@@ -7,7 +7,7 @@ import type { ResultId, ResultKey } from './result.repository';
 /** A result that a score is written to. */
 export type LockedResult = ResultKey & {
   /** Whether its experiment is finalized, so that `results.scores` does not change. */
-  is_frozen: boolean;
+  is_finalized: boolean;
 };
 
 /** The trace and the session that a result references. */
@@ -78,11 +78,11 @@ export class ResultLockRepository {
     const running = await lockRunning(tx, scope, sql`${experimentIds}::text[]`);
     const finalized =
       running.length === experimentIds.length ? [] : await finalizedOf(tx, scope, experimentIds);
-    const isFrozen = new Map([
+    const isFinalized = new Map([
       ...running.map((id) => [id, false] as const),
       ...finalized.map((id) => [id, true] as const),
     ]);
-    const open = results.filter((result) => isFrozen.has(result.experiment_id));
+    const open = results.filter((result) => isFinalized.has(result.experiment_id));
     if (open.length === 0) return [];
     // OFFSET 0 forces a lookup of each result, even in a workspace that the statistics do not know.
     const rows = await tx.query<ResultKey>(
@@ -94,7 +94,7 @@ export class ResultLockRepository {
         JOIN results r USING (workspace_id, experiment_id, result_id)
         ORDER BY r.result_id FOR UPDATE OF r`,
     );
-    return rows.map((row) => ({ ...row, is_frozen: isFrozen.get(row.experiment_id)! }));
+    return rows.map((row) => ({ ...row, is_finalized: isFinalized.get(row.experiment_id)! }));
   }
 }
 

@@ -132,7 +132,7 @@ export class RunExecutionRepository {
   }
 
   /** Releases a run after a failed attempt. Returns the number of failed attempts, or 0 if this worker lost the run. */
-  async recordBreakdown(run: RunKey, token: string): Promise<number> {
+  async recordFailedAttempt(run: RunKey, token: string): Promise<number> {
     const [row] = await this.database.query<{ breakdowns: number }>(
       sql`UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL, breakdowns = breakdowns + 1
         WHERE ${isHeld(run, token)} RETURNING breakdowns`,

@@ -38,7 +38,7 @@ import { type RunnableScorer, toRunnable } from './target-scorer';
 /** A run ends after this many workers were lost while they held it. */
 const WORKERS_LOST_MAX = 5;
 /** A run ends after this many failed attempts to execute it. */
-const BREAKDOWNS_MAX = 5;
+const FAILED_ATTEMPTS_MAX = 5;
 const DATABASE_RETRY_MS = 1_000;
 /** Maximum number of targets that are stored in one transaction. */
 const STORED_TOGETHER_MAX = 32;
@@ -98,11 +98,11 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
         await this.executions.release(run, token);
         return error;
       }
-      const breakdowns = await this.executions.recordBreakdown(run, token);
-      if (breakdowns < BREAKDOWNS_MAX) return error;
+      const failedAttempts = await this.executions.recordFailedAttempt(run, token);
+      if (failedAttempts < FAILED_ATTEMPTS_MAX) return error;
       await this.endEarly(run, {
         code: 'internal_error',
-        detail: `Workers failed to execute this run ${breakdowns} times.`,
+        detail: `Workers failed to execute this run ${failedAttempts} times.`,
         error: 'The run ended before it scored this target, because workers failed to execute the run.',
       });
       return new JobPoisoned(error);

@@ -8,7 +8,7 @@ import type { TargetSelector } from '../target-selection/target-selector';
 
 describe('ScoringService', () => {
   const request = { scorer: {}, selection: { grain: 'trace', unscoredOnly: true }, options: {} };
-  const select = jest.fn(() => Promise.resolve({ targets: [], walk: null }));
+  const select = jest.fn(() => Promise.resolve({ targets: [], scannedRange: null }));
   const start = jest.fn(() => Promise.resolve(null));
   const service = new ScoringService(
     { read: () => Promise.resolve(request) } as unknown as ScoringRequestReader,

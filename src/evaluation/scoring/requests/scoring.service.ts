@@ -74,8 +74,8 @@ export class ScoringService {
     const { grain, unscoredOnly, experimentId: experiment_id = null } = selection;
     for (let attempt = 0; attempt < SELECTIONS_MAX; attempt++) {
       signal.throwIfAborted();
-      const { targets, walk } = await this.selector.select(scope, scorer, selection, signal);
-      const settings = { ...options, grain, experiment_id, unscoredOnly, walk };
+      const { targets, scannedRange } = await this.selector.select(scope, scorer, selection, signal);
+      const settings = { ...options, grain, experiment_id, unscoredOnly, scannedRange };
       const run = await this.runs.start(scope, scorer, targets, settings);
       if (run) return toQueuedRunDto(run);
     }

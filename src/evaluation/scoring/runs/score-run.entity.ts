@@ -53,8 +53,8 @@ export interface ScoreRunRow {
   created_by: string;
 }
 
-/** A range of the result ids of an experiment that a selection has walked. Both ends are inclusive. */
-export interface Walk {
+/** A range of the result ids of an experiment that a selection has scanned. Both ends are inclusive. */
+export interface ScannedRange {
   from: string;
   to: string;
 }

@@ -5,7 +5,13 @@ import { toJsonText } from '#platform/json';
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import type { Grain, PinnedScorer } from '../../scorers';
 import type { ScoreRunListQueryDto } from './score-run.dto';
-import type { FailureCode, ScoreResultRow, ScoreRunRow, ScoringTarget, Walk } from './score-run.entity';
+import type {
+  FailureCode,
+  ScannedRange,
+  ScoreResultRow,
+  ScoreRunRow,
+  ScoringTarget,
+} from './score-run.entity';
 
 /** Selects a column of a run or, while it is running, an aggregate of its results so far. */
 const soFar = (column: string, aggregate: string): string =>
@@ -33,8 +39,8 @@ const RESULT_OF_TARGET = `CASE WHEN t.result_version IS NOT NULL THEN t.result_e
 /** Maximum number of open runs that are counted. */
 const COUNTED_MAX = 100_000;
 
-/** Maximum number of walks that are read. Sequential selections merge into one walk. */
-const WALKS_MAX = 10;
+/** Maximum number of scanned ranges that are read. Sequential selections merge into one range. */
+const SCANNED_RANGES_MAX = 10;
 
 /** Numbers of open runs, for metrics. */
 export interface OpenRuns {
@@ -62,14 +68,14 @@ export class ScoreRunRepository {
   /**
    * Inserts a run and its targets.
    *
-   * @param walk the range of results that was walked to select the targets, see `walks`
+   * @param scannedRange the range of results that was scanned to select the targets, see `scannedRanges`
    */
   async insert(
     tx: Tx,
     scope: Scope,
     run: ScoreRunRow,
     targets: readonly ScoringTarget[],
-    walk: Walk | null = null,
+    scannedRange: ScannedRange | null = null,
   ): Promise<void> {
     await tx.query(sql`
       INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
@@ -78,7 +84,7 @@ export class ScoreRunRepository {
       VALUES (${run.score_run_id}, ${scope.orgId}, ${scope.workspaceId}, ${run.scorer_id}, ${run.scorer_version},
               ${run.experiment_id}, ${run.grain}, ${run.concurrency}, ${run.total}, ${run.max_cost_usd},
               ${run.uses_cache}, ${run.created_at}, ${run.created_at}, ${scope.principalId}, ${run.rule_id}, ${run.run_status},
-              ${run.started_at}, ${run.finished_at}, ${walk?.from ?? null}, ${walk?.to ?? null})`);
+              ${run.started_at}, ${run.finished_at}, ${scannedRange?.from ?? null}, ${scannedRange?.to ?? null})`);
     await tx.query(sql`
       INSERT INTO score_targets (score_run_id, ordinal, trace_id, session_id, result_experiment_id, result_id,
                                  result_version, case_id)
@@ -210,22 +216,22 @@ export class ScoreRunRepository {
   }
 
   /**
-   * Returns the newest ranges of an experiment's results that were walked to select targets for this scorer version. After
+   * Returns the newest ranges of an experiment's results that were scanned to select targets for this scorer version. After
    * such a selection, no result in the range was left untried. Results may have been replaced since, or have become visible
    * late.
    */
-  walks(
+  scannedRanges(
     scope: Scope,
     { scorer_id, scorer_version }: PinnedScorer,
     grain: Grain,
     experimentId: string,
-  ): Promise<Walk[]> {
-    return this.database.query<Walk>(
+  ): Promise<ScannedRange[]> {
+    return this.database.query<ScannedRange>(
       sql`SELECT walked_from AS "from", walked_to AS "to" FROM score_runs
         WHERE workspace_id = (SELECT ${scope.workspaceId}::text) AND scorer_id = ${scorer_id}
           AND scorer_version = ${scorer_version} AND grain = ${grain} AND experiment_id = ${experimentId}
           AND walked_from IS NOT NULL
-        ORDER BY score_run_id DESC LIMIT ${WALKS_MAX}`,
+        ORDER BY score_run_id DESC LIMIT ${SCANNED_RANGES_MAX}`,
     );
   }
 

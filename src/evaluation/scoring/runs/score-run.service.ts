@@ -15,7 +15,7 @@ import {
   toScoreResultDto,
   toScoreRunDto,
 } from './score-run.dto';
-import { type ScoreRunRow, type ScoringTarget, targetIdOf, type Walk } from './score-run.entity';
+import { type ScannedRange, type ScoreRunRow, type ScoringTarget, targetIdOf } from './score-run.entity';
 import { SCORE_RUN } from './score-run.job';
 import { type RunEnd, ScoreRunRepository } from './score-run.repository';
 
@@ -46,14 +46,18 @@ export class ScoreRunService {
 
   /**
    * Starts a run over these targets. With `unscoredOnly`, returns null if another run has taken one of the targets since they
-   * were selected. A run without targets succeeds at once and gets no job. `walk` is the range of results that was walked to
-   * select the targets.
+   * were selected. A run without targets succeeds at once and gets no job. `scannedRange` is the range of results that was
+   * scanned to select the targets.
    */
   start(
     scope: Scope,
     scorer: PinnedScorer,
     targets: readonly ScoringTarget[],
-    { unscoredOnly, walk, ...settings }: RunSettings & { unscoredOnly: boolean; walk: Walk | null },
+    {
+      unscoredOnly,
+      scannedRange,
+      ...settings
+    }: RunSettings & { unscoredOnly: boolean; scannedRange: ScannedRange | null },
   ): Promise<ScoreRunRow | null> {
     return this.database.transaction(async (tx) => {
       if (unscoredOnly && targets.length > 0) {
@@ -61,7 +65,7 @@ export class ScoreRunService {
         if (takenIds.size > 0) return null;
       }
       const run = newRun(scope, scorer, targets.length, settings);
-      await this.insertAndEnqueue(tx, scope, run, targets, walk);
+      await this.insertAndEnqueue(tx, scope, run, targets, scannedRange);
       return run;
     });
   }
@@ -72,9 +76,9 @@ export class ScoreRunService {
     scope: Scope,
     run: ScoreRunRow,
     targets: readonly ScoringTarget[],
-    walk: Walk | null = null,
+    scannedRange: ScannedRange | null = null,
   ): Promise<void> {
-    await this.runs.insert(tx, scope, run, targets, walk);
+    await this.runs.insert(tx, scope, run, targets, scannedRange);
     if (targets.length === 0) return;
     await this.jobs.enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]);
   }

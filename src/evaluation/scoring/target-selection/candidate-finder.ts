@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { SessionDirectory } from '../../../agents';
 import { type TraceSelection, TraceStore } from '../../../telemetry';
 import { ResultReferenceRepository, type Times } from '../../experiments';
-import type { TargetRef, Walk } from '../runs/score-run.entity';
+import type { ScannedRange, TargetRef } from '../runs/score-run.entity';
 import {
   AgentSessions,
   type Candidates,
@@ -38,19 +38,26 @@ export class CandidateFinder {
    * sessions from the trace store, results and agents.
    *
    * @param signal stops reading pages when it is aborted
-   * @param walks ranges of results that come last
+   * @param scannedRanges ranges of results that come last
    */
   async find(
     scope: Scope,
     selection: Selection,
     signal: AbortSignal,
-    walks: readonly Walk[] = [],
+    scannedRanges: readonly ScannedRange[] = [],
   ): Promise<Candidates> {
     const traces = this.traces.withSignal(signal);
     const { agentIds, experimentId, grain, traceIds, since, until, filters } = selection;
     if (experimentId !== undefined) {
       const experimentSelection = { ...selection, experimentId };
-      return new ResultCandidates(traces, this.agents, this.results, scope, experimentSelection, walks);
+      return new ResultCandidates(
+        traces,
+        this.agents,
+        this.results,
+        scope,
+        experimentSelection,
+        scannedRanges,
+      );
     }
     const sessions = await this.selectedSessions(scope, selection);
     if (agentIds && !sessions) {

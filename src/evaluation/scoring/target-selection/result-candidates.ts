@@ -2,7 +2,7 @@ import type { Scope } from '#platform/auth';
 import type { SessionDirectory } from '../../../agents';
 import type { TraceStore } from '../../../telemetry';
 import type { ExperimentResult, ResultRange, ResultReferenceRepository } from '../../experiments';
-import type { TargetRef, Walk } from '../runs/score-run.entity';
+import type { ScannedRange, TargetRef } from '../runs/score-run.entity';
 import { type Candidates, PAGE_MAX, pageSizes, type Selection } from './candidates';
 import { isWithin, storedTraces } from './stored-traces';
 
@@ -17,7 +17,7 @@ interface LocatedResult extends ExperimentResult {
 /**
  * The results of an experiment, newest result first, with or without a trace. Reads pages along the key of results, and looks
  * up the traces of a page together, so that selecting the newest hundred reads one page, however many results there are.
- * Results in the ranges that earlier selections have walked come last.
+ * Results in the ranges that earlier selections have scanned come last.
  */
 export class ResultCandidates implements Candidates {
   constructor(
@@ -26,13 +26,13 @@ export class ResultCandidates implements Candidates {
     private readonly results: ResultReferenceRepository,
     private readonly scope: Scope,
     private readonly selection: Selection & { experimentId: string },
-    private readonly walks: readonly Walk[] = [],
+    private readonly scannedRanges: readonly ScannedRange[] = [],
   ) {}
 
   async *pages(targetCount: number): AsyncGenerator<TargetRef[]> {
     const { experimentId, traceIds } = this.selection;
     const sizes = pageSizes(targetCount);
-    for (const range of rangesOf(this.walks)) {
+    for (const range of rangesOf(this.scannedRanges)) {
       let { below } = range;
       for (let isDone = false; !isDone;) {
         const size = sizes.next().value;
@@ -84,30 +84,36 @@ export class ResultCandidates implements Candidates {
   }
 }
 
-/** Returns ranges that cover each result once: first the ranges outside of all walks, then the walks, each newest first. */
-export function rangesOf(walks: readonly Walk[]): ResultRange[] {
-  const merged: Walk[] = [];
-  for (const walk of [...walks].sort((a, b) => (a.to > b.to ? -1 : 1))) {
+/**
+ * Returns ranges that cover each result once: first the ranges outside of all scanned ranges, then the scanned ranges, each
+ * newest first.
+ */
+export function rangesOf(scannedRanges: readonly ScannedRange[]): ResultRange[] {
+  const merged: ScannedRange[] = [];
+  for (const scanned of [...scannedRanges].sort((a, b) => (a.to > b.to ? -1 : 1))) {
     const last = merged.at(-1);
-    if (!last || walk.to < last.from) merged.push({ ...walk });
-    else if (walk.from < last.from) last.from = walk.from;
+    if (!last || scanned.to < last.from) merged.push({ ...scanned });
+    else if (scanned.from < last.from) last.from = scanned.from;
   }
-  const outside = [...merged, undefined].map((walk, index) => ({
+  const outside = [...merged, undefined].map((scanned, index) => ({
     below: merged[index - 1]?.from,
-    above: walk?.to,
+    above: scanned?.to,
   }));
   return [...outside, ...merged];
 }
 
 /**
- * Returns the range of results that a selection has walked to find these targets: from the oldest target up to the newest
- * target or, if later, the end of the walks that reach beyond the oldest target. Returns null without targets.
+ * Returns the range of results that a selection has scanned to find these targets: from the oldest target up to the newest
+ * target or, if later, the end of the scanned ranges that reach beyond the oldest target. Returns null without targets.
  */
-export function walkOf(targets: readonly TargetRef[], walks: readonly Walk[]): Walk | null {
+export function scannedRangeOf(
+  targets: readonly TargetRef[],
+  scannedRanges: readonly ScannedRange[],
+): ScannedRange | null {
   const ids = targets.flatMap(({ result_id }) => result_id ?? []).sort();
   const [from] = ids;
   if (from === undefined) return null;
-  const tops = walks.flatMap(({ to }) => (to > from ? to : []));
+  const tops = scannedRanges.flatMap(({ to }) => (to > from ? to : []));
   return { from, to: [...tops, ids.at(-1)!].sort().at(-1)! };
 }
 

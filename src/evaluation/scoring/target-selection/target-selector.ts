@@ -7,16 +7,16 @@ import type { PinnedScorer } from '../../scorers';
 import { TargetDirectory } from '../../scores';
 import {
   isResult,
+  type ScannedRange,
   type ScoringTarget,
   targetIdOf,
   type TargetRef,
   TARGETS_MAX,
-  type Walk,
 } from '../runs/score-run.entity';
 import { ScoreRunRepository } from '../runs/score-run.repository';
 import { CandidateFinder } from './candidate-finder';
 import { type Candidates, type Selection, takeFirst, unscoredCandidates } from './candidates';
-import { walkOf } from './result-candidates';
+import { scannedRangeOf } from './result-candidates';
 
 type Ids = readonly string[] | null;
 
@@ -42,7 +42,7 @@ export class TargetSelector {
 
   /**
    * Returns the targets of a selection, newest first. If the selection covers a whole experiment, also returns the range of
-   * results that was walked. Errors: 422 for more targets than the cap, with their number. Throws the signal's reason soon
+   * results that was scanned. Errors: 422 for more targets than the cap, with their number. Throws the signal's reason soon
    * after it is aborted.
    */
   async select(
@@ -50,20 +50,27 @@ export class TargetSelector {
     scorer: PinnedScorer,
     selection: Selection,
     signal: AbortSignal,
-  ): Promise<{ targets: ScoringTarget[]; walk: Walk | null }> {
+  ): Promise<{ targets: ScoringTarget[]; scannedRange: ScannedRange | null }> {
     const { grain, limit, cap, unscoredOnly } = selection;
-    const walks = unscoredOnly ? await this.walks(scope, scorer, selection) : [];
-    const candidates = await this.candidates(scope, scorer, selection, signal, walks);
+    const scannedRanges = unscoredOnly ? await this.scannedRanges(scope, scorer, selection) : [];
+    const candidates = await this.candidates(scope, scorer, selection, signal, scannedRanges);
     const selected = await takeFirst(candidates, limit ?? cap + 1);
     if (limit === undefined && selected.length > cap) throw tooManyTargets(await candidates.count(), cap);
     const targets = await this.withResults(scope, grain, selected);
-    return { targets, walk: coversExperiment(selection) ? walkOf(targets, walks) : null };
+    return {
+      targets,
+      scannedRange: coversExperiment(selection) ? scannedRangeOf(targets, scannedRanges) : null,
+    };
   }
 
-  private async walks(scope: Scope, scorer: PinnedScorer, selection: Selection): Promise<Walk[]> {
+  private async scannedRanges(
+    scope: Scope,
+    scorer: PinnedScorer,
+    selection: Selection,
+  ): Promise<ScannedRange[]> {
     const { grain, experimentId } = selection;
     return experimentId !== undefined && coversExperiment(selection)
-      ? this.runs.walks(scope, scorer, grain, experimentId)
+      ? this.runs.scannedRanges(scope, scorer, grain, experimentId)
       : [];
   }
 
@@ -85,16 +92,16 @@ export class TargetSelector {
   /**
    * Returns the candidates of a selection, newest first. With `unscoredOnly`, omits those that the scorer version has scored.
    *
-   * @param walks ranges of results that come last
+   * @param scannedRanges ranges of results that come last
    */
   async candidates(
     scope: Scope,
     scorer: PinnedScorer,
     selection: Selection,
     signal: AbortSignal,
-    walks: readonly Walk[] = [],
+    scannedRanges: readonly ScannedRange[] = [],
   ): Promise<Candidates> {
-    const all = await this.finder.find(scope, selection, signal, walks);
+    const all = await this.finder.find(scope, selection, signal, scannedRanges);
     if (!selection.unscoredOnly) return all;
     return unscoredCandidates(all, (ids) => {
       signal.throwIfAborted();
