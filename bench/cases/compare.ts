@@ -13,7 +13,7 @@ const PER_CALL = 100;
 /**
  * Compares two experiments of 10,000 cases with 5 scorers each, in milliseconds (a ratio above 1 is slower). The baseline
  * sends the same statements with pg, so the difference is the cost of the statistics. Each comparison with a running
- * candidate is computed anew, with statistics or only for more cases. For frozen experiments, the second page is measured.
+ * candidate is computed anew, with statistics or only for more cases. For finalized experiments, the second page is measured.
  */
 export async function compareExperiments(bench: Bench): Promise<void> {
   const candidate = await bench.newExperiment();
@@ -51,7 +51,7 @@ export async function compareExperiments(bench: Bench): Promise<void> {
   const pages = await compare([
     { name: 'service', measure: () => timed(() => bench.http.send('GET', next, 200)) },
   ]);
-  bench.line(`second page of frozen experiments: ${pages.medians[0]!.toFixed(1)} ms`);
+  bench.line(`second page of finalized experiments: ${pages.medians[0]!.toFixed(1)} ms`);
 }
 
 /**

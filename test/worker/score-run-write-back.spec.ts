@@ -234,7 +234,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
   it('stores the scores of a finished experiment for comparisons, and does not change its results and summary', async () => {
     const experiment = await on.experiment();
     await on.results(experiment, [{ case_id: 'a', scores: { own: 1 } }, { case_id: 'b' }]);
-    const frozen = (await on.finalize(experiment)).body;
+    const finalized = (await on.finalize(experiment)).body;
     const before = await on.resultsOfExperiment(experiment);
     const scorer = await on.scorer({ name: 'judgement', ...script('function score() { return 0.5; }') });
     const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
@@ -244,7 +244,7 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
     });
     expect(await on.resultsOfExperiment(experiment)).toEqual(before);
     const read = await on.evaluator.get(`/eval/v1/experiments/${experiment.experiment_id}`);
-    expect(read.body).toEqual(frozen);
+    expect(read.body).toEqual(finalized);
     const late = { scorer: 'judgement', source: 'hosted', score: 0.5, is_shown: false, is_late: true };
     const hosted = (await comparedScores(experiment)).filter(({ source }) => source === 'hosted');
     expect(hosted).toMatchObject([{ case_id: 'a', ...late }, { case_id: 'b', ...late }]);
@@ -281,8 +281,8 @@ describeOnBothQueues('a scoring run with an experiment', (env) => {
   it('writes nothing back to an experiment that is finalized meanwhile', async () => {
     const { experiment, run } = await on.runOver(indexes(2), JUDGE);
     await gate.holds(2);
-    const frozen = (await on.finalize(experiment)).body;
-    expect(frozen.summary.scores).toEqual({});
+    const finalized = (await on.finalize(experiment)).body;
+    expect(finalized.summary.scores).toEqual({});
     gate.release();
     expect(await on.finished(run.score_run_id)).toMatchObject({
       run_status: 'succeeded',

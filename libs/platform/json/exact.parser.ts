@@ -19,8 +19,9 @@ export type ExactRules =
   | { readonly source: 'digits'; readonly keep: Keep };
 
 const TYPED: Outline = { kind: 'whole' };
-/** Free-form values that the service reads, and free-form values that it only stores. */
+/** Free-form values that the service reads. */
 const FREE: Outline = { kind: 'whole', isFreeForm: true };
+/** Free-form values that it does not read, because their members are read-only or unknown. */
 const UNREAD: Outline = { kind: 'freeForm' };
 
 const isFree = (outline: Outline): boolean => outline.kind === 'whole' && outline.isFreeForm === true;

@@ -45,10 +45,10 @@ type Next = (rejection?: Problem) => void;
 
 /**
  * Lets callers take turns when many requests arrive, and sheds requests before authentication with 503
- * `service_overloaded`, when too many are in flight or the event loop is late. An organization can have half of all
- * requests in flight, and so can all requests with an unverified credential together, and all requests without a
- * credential together. One address can have 64 of each of the latter two. Its further requests wait, because the requests
- * of many valid clients arrive together when their tokens are new.
+ * `service_overloaded` if too many are in flight or the event loop is late. An organization can have half of all requests
+ * in flight, and so can all requests with an unverified credential together, and all requests without a credential
+ * together. One address can have 64 requests with an unverified credential, and 64 without a credential. Its further
+ * requests wait, because the requests of many valid clients arrive together when their tokens are new.
  *
  * The organization of a request is known before authentication if its credential was verified within the last
  * `AUTH_CACHE_SECONDS`.

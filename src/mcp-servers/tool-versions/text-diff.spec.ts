@@ -29,7 +29,7 @@ describe('unifiedDiff', () => {
     ]);
   });
 
-  it('shows as few lines as possible as moved', () => {
+  it('shows as few lines as possible as removed and added', () => {
     expect(unifiedDiff(lines('x', 'a', 'b', 'c', 'y'), lines('y', 'a', 'b', 'c', 'x'))).toEqual([
       '@@ -1,5 +1,5 @@',
       ...['-x', '+y', ' a', ' b', ' c', '-y', '+x'],

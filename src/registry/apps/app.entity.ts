@@ -66,7 +66,7 @@ export class AppEntity extends ArchivableEntity {
   @Column('timestamptz', { nullable: true })
   last_swept_at!: Date | null;
 
-  /** The time from which a worker reconciles the app next. */
+  /** When the app is next due for a reconcile. */
   @Column('timestamptz')
   next_sweep_at!: Date;
 

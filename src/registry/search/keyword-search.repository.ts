@@ -28,7 +28,7 @@ const SWAPPED_SIMILARITY = 0.6;
 /** Maximum number of ranked documents with some of the words. Each condition of `partialMatches` reads as many. */
 export const SOME_MAX = 200;
 
-/** With this many words, documents that lack only one word come first. Each lacking word is a separate condition. */
+/** With this many words, documents that lack only one of them come first. Each possible missing word is a separate condition. */
 const ALL_BUT_ONE_WORDS = { min: 3, max: 8 };
 
 /** The score of a name that equals the query apart from punctuation. */

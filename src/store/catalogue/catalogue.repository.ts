@@ -109,7 +109,8 @@ export class CatalogueRepository {
 }
 
 /**
- * Selects the items of a facet that admit an organization. No item is in both parts, and PostgreSQL merges their order.
+ * Selects the items of a facet that admit an organization: those listed for everybody, and those listed for it. No item is
+ * in both parts. PostgreSQL merges the parts in their order.
  */
 const listedTo = ({ orgId }: OrgScope, facet: string, order: Sql = empty): Sql => sql`(
     (SELECT store_item_id FROM store_listings WHERE audience = ${EVERYBODY} AND facet = ${facet} ${order})

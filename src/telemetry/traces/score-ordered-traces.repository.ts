@@ -55,7 +55,7 @@ export class ScoreOrderedTraces {
 
   /**
    * @param traceIds all traces that match the times and names of the query, if they are few, because a scan in the order of
-   *   all scores might meet them late
+   *   all scores might reach them late
    * @param total counts the traces of all pages
    */
   async list(

@@ -10,10 +10,16 @@ import { ScoreOrderedTraces } from './score-ordered-traces.repository';
 import type { ScoreCondition, TraceScores } from './trace-scores';
 import type { TraceSummary } from './trace.dto';
 
-/** Up to this many traces of a model or a score are looked up. A scan soon meets traces of a more frequent one. */
+/**
+ * If at most this many traces match the model or the scores, only these are read. If more match, a scan of all traces finds
+ * some soon.
+ */
 const RARE_MAX = 1_000;
 
-/** Up to this many traces that an index finds are sorted. If there are more, a scan in the order of another index soon meets some. */
+/**
+ * If an index finds at most this many traces, they are sorted. If it finds more, a scan in the requested order reaches some
+ * soon.
+ */
 const SORTED_MAX = 20_000;
 
 const BY_START: Record<string, SortKey> = { started_at: { expression: 't.started_at', type: 'timestamptz' } };
@@ -100,7 +106,7 @@ export class TraceListRepository {
 
   /**
    * Reads the traces in the order of an index on the measure, and traces without the measure last. If another index finds few
-   * traces, sorts these instead, because a scan in the order of the measure might meet them late.
+   * traces, sorts these instead, because a scan in the order of the measure might reach them late.
    */
   private async listByMeasure(
     request: ListRequest,

@@ -68,7 +68,7 @@ describe('comparisons under load', () => {
     await completed(space, scored('s', [0, 0, 1])),
   ];
 
-  it('return further pages of frozen experiments immediately and without statistics', async () => {
+  it('return further pages of finalized experiments immediately and without statistics', async () => {
     const [candidate, baseline] = await pairOf();
     await space.finalize(candidate);
     const only = { only: 'improved', offset: '1', limit: '1' };
@@ -87,7 +87,7 @@ describe('comparisons under load', () => {
     await releaseAgain();
   }); // prettier-ignore
 
-  it('read the scores of frozen experiments once, and the scores of running experiments for each page', async () => {
+  it('read the scores of finalized experiments once, and the scores of running experiments for each page', async () => {
     const [candidate, baseline] = await pairOf();
     const reader = app.get(ScoreReader);
     const read = jest.spyOn(reader, 'read');

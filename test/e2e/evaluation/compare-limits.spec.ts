@@ -112,7 +112,7 @@ describe('a comparison of large experiments', () => {
       { case_id: 'last', scores: { zz } },
     ];
 
-    it('is the same for frozen experiments as for running ones', async () => {
+    it('is the same for finalized experiments as for running ones', async () => {
       const candidate = await experimentOf(space, manyScorers('a', 0.75));
       const baseline = await experimentOf(space, manyScorers('b', 0.25));
       const gate = async () => {
@@ -125,8 +125,8 @@ describe('a comparison of large experiments', () => {
       expect(running[1].map((check) => [check.status, check.actual])).toEqual([['passed', 0.75], ['passed', 1], ['failed', 0]]);
       expect((await space.finalize(candidate)).summary!.is_scorers_truncated).toBe(true);
       expect(await gate()).toEqual(running[1]);
-      const frozen = await compared(space, candidate, baseline);
-      expect([frozen.scorers, frozen.scorer_count]).toEqual([running[0].scorers, running[0].scorer_count]);
+      const finalized = await compared(space, candidate, baseline);
+      expect([finalized.scorers, finalized.scorer_count]).toEqual([running[0].scorers, running[0].scorer_count]);
     }); // prettier-ignore
 
     it('reports both means of a scorer with few scores on one side', async () => {

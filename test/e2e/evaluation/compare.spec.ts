@@ -179,22 +179,22 @@ describe('the comparison of an experiment with its baseline', () => {
       expect(await keys({ only: 'unchanged' })).toEqual(['q3']);
     });
 
-    it('is repeatable, and has the means of the summaries of frozen experiments', async () => {
+    it('is repeatable, and has the means of the summaries of finalized experiments', async () => {
       const running = (await compare(space, candidate)).body;
       expect((await compare(space, candidate)).body).toEqual(running);
       const { body: base } = await space.viewer.get<Experiment>(`${EXPERIMENTS}/${baseline}`);
       const summaries = [await space.finalize(candidate), base];
-      const frozen = (await compare(space, candidate)).body;
-      expect(frozen.candidate.experiment_status).toBe('completed');
-      expect([frozen.scorers, frozen.cases]).toEqual([running.scorers, running.cases]);
+      const finalized = (await compare(space, candidate)).body;
+      expect(finalized.candidate.experiment_status).toBe('completed');
+      expect([finalized.scorers, finalized.cases]).toEqual([running.scorers, running.cases]);
       for (const [side, { summary }] of [['candidate', summaries[0]!] as const, ['baseline', summaries[1]!] as const]) {
         for (const [scorer, summed] of Object.entries(summary!.scores!)) {
-          expect([scorer, byScorer(frozen, scorer)[side]]).toMatchObject([scorer, summed]);
+          expect([scorer, byScorer(finalized, scorer)[side]]).toMatchObject([scorer, summed]);
         }
       }
-      // the process caches comparisons of frozen experiments, and archiving changes no result
+      // the process caches comparisons of finalized experiments, and archiving changes no result
       await space.archive(`${EXPERIMENTS}/${candidate}`);
-      expect((await compare(space, candidate)).body).toEqual(frozen);
+      expect((await compare(space, candidate)).body).toEqual(finalized);
     }); // prettier-ignore
   });
 

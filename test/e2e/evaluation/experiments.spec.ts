@@ -102,9 +102,9 @@ describe('experiments', () => {
       ['a name of 256 characters', { name: 'x'.repeat(256) }, '/name'],
       ['an empty display name', { experiment_name: '' }, '/experiment_name'],
       ['a config that is not an object', { config: [1] }, '/config'],
-      ['half a subject: no id', { subject_kind: 'agent' }, '/subject_id'],
-      ['half a subject: no kind', { subject_id: 'x' }, '/subject_kind'],
-      ['half a subject: a null id', { subject_kind: 'agent', subject_id: null }, '/subject_id'],
+      ['a subject_kind without a subject_id', { subject_kind: 'agent' }, '/subject_id'],
+      ['a subject_id without a subject_kind', { subject_id: 'x' }, '/subject_kind'],
+      ['a subject_kind with a null subject_id', { subject_kind: 'agent', subject_id: null }, '/subject_id'],
       ['an empty subject id', { subject_kind: 'agent', subject_id: '' }, '/subject_id'],
       ['a dataset that is not a string', { dataset_id: 7 }, '/dataset_id'],
       ['a dataset version without a dataset', { dataset_version: 1 }, '/dataset_version'],
@@ -192,9 +192,9 @@ describe('experiments', () => {
       expect((await create({ ...key, resume: false })).status).toBe(201);
     });
 
-    it('create a new one if the others are frozen, archived or foreign', async () => {
-      const frozen = await space.experiment({ name: 'n' });
-      await space.finalize(frozen.experiment_id);
+    it('create a new one if the others are finalized, archived or foreign', async () => {
+      const finalized = await space.experiment({ name: 'n' });
+      await space.finalize(finalized.experiment_id);
       const archived = await space.experiment({ name: 'n' });
       await space.archive(`${EXPERIMENTS}/${archived.experiment_id}`);
       await (await EvaluationWorkspace.open(app)).experiment({ name: 'n' });
@@ -280,7 +280,7 @@ describe('experiments', () => {
       expect((await patch(id, { summary: 'x' })).status).toBe(400);
     });
 
-    it('require both halves of the subject or neither', async () => {
+    it('require both members of the subject or neither', async () => {
       const { experiment_id: id } = await space.experiment();
       expect(places(await patch(id, { subject_kind: 'agent' }))).toEqual(['/subject_id']);
       expect((await patch(id, { subject_kind: 'agent', subject_id: 'a' })).status).toBe(200);
@@ -359,7 +359,7 @@ describe('experiments', () => {
     ['changing', (caller, id) => caller.patch(`${EXPERIMENTS}/${id}`, { name: 'stolen' })],
     ['archiving', (caller, id) => caller.post(`${EXPERIMENTS}/${id}/archive`)],
   ];
-  it.each(operations)('return 404 for %s an unknown or foreign one', async (_, attempt) => {
+  it.each(operations)('return 404 for %s an unknown or foreign experiment', async (_, attempt) => {
     const { experiment_id: id } = await space.experiment();
     const evaluator = await space.organization.as('evaluator');
     const attempts: [ApiClient, string][] = [

@@ -276,7 +276,7 @@ describe('on finalization,', () => {
     });
   });
 
-  describe('the frozen experiment', () => {
+  describe('the finalized experiment', () => {
     it.each(['completed', 'failed'])('rejects every write (%s)', async (status) => {
       const { dataset_id } = await space.dataset();
       const { experiment_id: id } = await space.experiment({ dataset_id });

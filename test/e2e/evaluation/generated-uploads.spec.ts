@@ -32,7 +32,7 @@ const ANSWERED: [Buffer, Record<string, string>, string][] = [
 ];
 
 /** Covers what generated JSON does not: bytes of any media type with options in the query, and pinned experiments. */
-describe('generated CSV uploads', () => {
+describe('CSV uploads', () => {
   let app: TestApp;
   let space: EvaluationWorkspace;
   let versions: string;
@@ -77,7 +77,7 @@ describe('generated CSV uploads', () => {
     expect([...seen].sort()).toEqual(expect.arrayContaining([200, 201, 400, 415]));
   }, 300_000);
 
-  it('decide for each result of a pinned experiment whether its case exists', async () => {
+  it('determine, for each result of an experiment that pins a CSV version, whether its case exists', async () => {
     const { dataset_id } = await space.dataset();
     await space.post(`/eval/v1/datasets/${dataset_id}/versions`, { content: 'id\na\nb\nc\n' });
     const { experiment_id } = await space.experiment({ dataset_id, dataset_version: 1 });

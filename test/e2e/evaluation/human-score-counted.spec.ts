@@ -85,7 +85,7 @@ describe('the human scores of a result', () => {
       const result = await on.newResult({ trace_id, session_id });
       await on.score(early, { trace_id, score: 2 });
       await on.space.finalize(result.experiment_id, { experiment_status });
-      const frozen = await on.result(result);
+      const finalized = await on.result(result);
       const bob = await on.annotator();
       await on.score(late, { result_id: result.result_id, score: 3 });
       expect(await scoresOf(app, result.result_id)).toEqual([
@@ -102,11 +102,11 @@ describe('the human scores of a result', () => {
       expect((await scoresOf(app, result.result_id))[0]).toEqual(
         human(early, 2.5, { is_late: true, shown_score: 2 }),
       );
-      expect(await on.result(result)).toEqual(frozen);
+      expect(await on.result(result)).toEqual(finalized);
     },
   );
 
-  it('count as soon as enough people have scored, even if the result is frozen', async () => {
+  it('count as soon as enough people have scored, even if the experiment is finalized', async () => {
     const scorer = await on.scorer(STARS, {}, { min_annotations: 2 });
     const result = await on.newResult();
     await on.space.finalize(result.experiment_id);

@@ -155,7 +155,7 @@ describe('the write-back of human scores to results', () => {
     expect(await on.listIds('session_id=default&include_superseded=true')).toContain(score_id);
   });
 
-  it('leaves frozen and archived results unchanged', async () => {
+  it('leaves the results of finalized and archived experiments unchanged', async () => {
     const scorer = await on.scorer();
     const trace_id = newTraceId();
     const [completed, archived] = [await newResult({ trace_id }), await newResult({ trace_id })];

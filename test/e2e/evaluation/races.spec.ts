@@ -13,7 +13,7 @@ import {
 const EXPERIMENTS = '/eval/v1/experiments';
 const ROUNDS = sized(8, 40);
 const EXPERIMENTS_FINALIZED = sized(20, 100);
-/** Maximum calls of a writer: far more than fit before an experiment is frozen, so that a test fails instead of hanging. */
+/** Maximum calls of a writer: far more than fit before an experiment is finalized, so that a test fails instead of hanging. */
 const CALLS_MAX = 1_000;
 
 /** Independent clients write through two API processes that share a database. */
@@ -84,7 +84,7 @@ describe('results written through two API processes', () => {
     const race = async (index: number): Promise<void> => {
       const { experiment_id: id } = await space.experiment();
       const scored = (case_id: string) => ({ case_id, scores: { s: 1 } });
-      /** Writes until a write is rejected, so that each experiment is frozen during writes. Returns the acknowledged cases. */
+      /** Writes until a write is rejected, so that each experiment is finalized during writes. Returns the acknowledged cases. */
       const writer = async (client: ApiClient, name: string): Promise<string[]> => {
         const acknowledged: string[] = [];
         for (let call = 0; call < CALLS_MAX; call++) {
@@ -97,7 +97,7 @@ describe('results written through two API processes', () => {
           const itemStatuses = statuses(answer);
           acknowledged.push(...items.filter((_, n) => itemStatuses[n] === 201).map((item) => item.case_id));
         }
-        throw new Error(`${id} was not frozen for ${name} within ${CALLS_MAX} calls`);
+        throw new Error(`${id} was not finalized for ${name} within ${CALLS_MAX} calls`);
       };
       const finalizer = async (client: ApiClient): Promise<Answer<Experiment>> => {
         // Finalizes at a different time during the writes in each round.

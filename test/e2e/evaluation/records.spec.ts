@@ -353,25 +353,28 @@ describe('records', () => {
     ['listing the versions of', (caller, path) => caller.get(`${path}/versions`)],
     ['reading a version of', (caller, path) => caller.get(`${path}/versions/1`)],
   ];
-  it.each(operations)('return 404 for %s a foreign one, or one under another dataset', async (_, attempt) => {
-    const { dataset_record_id: id } = await record();
-    const other = await space.dataset();
-    const evaluator = await space.organization.as('evaluator');
-    const attempts: [ApiClient, string][] = [
-      [evaluator, `/eval/v1/datasets/${other.dataset_id}/records/${id}`],
-      [evaluator, `/eval/v1/datasets/ds_x/records/${id}`],
-      [evaluator.in(await space.organization.newWorkspace()), `${records}/${id}`],
-      [(await EvaluationWorkspace.open(app)).evaluator, `${records}/${id}`],
-      ...[...UNKNOWN_IDS, dataset.dataset_id].map((unknown): [ApiClient, string] => [
-        evaluator,
-        `${records}/${encodeURIComponent(decodeURIComponent(unknown))}`,
-      ]),
-    ];
-    for (const [caller, path] of attempts) {
-      expect([path, ...outcome(await attempt(caller, path))]).toEqual([path, 404, 'not_found']);
-    }
-    expect((await read(id)).headers.get('etag')).toBe('"1"');
-  });
+  it.each(operations)(
+    'return 404 for %s a record of another workspace or of another dataset',
+    async (_, attempt) => {
+      const { dataset_record_id: id } = await record();
+      const other = await space.dataset();
+      const evaluator = await space.organization.as('evaluator');
+      const attempts: [ApiClient, string][] = [
+        [evaluator, `/eval/v1/datasets/${other.dataset_id}/records/${id}`],
+        [evaluator, `/eval/v1/datasets/ds_x/records/${id}`],
+        [evaluator.in(await space.organization.newWorkspace()), `${records}/${id}`],
+        [(await EvaluationWorkspace.open(app)).evaluator, `${records}/${id}`],
+        ...[...UNKNOWN_IDS, dataset.dataset_id].map((unknown): [ApiClient, string] => [
+          evaluator,
+          `${records}/${encodeURIComponent(decodeURIComponent(unknown))}`,
+        ]),
+      ];
+      for (const [caller, path] of attempts) {
+        expect([path, ...outcome(await attempt(caller, path))]).toEqual([path, 404, 'not_found']);
+      }
+      expect((await read(id)).headers.get('etag')).toBe('"1"');
+    },
+  );
 
   it.each(['0', '2', '-1', '1.0', '01', 'one', '99999999999999999999'])('have no version %s', async (n) => {
     const { dataset_record_id: id } = await record();

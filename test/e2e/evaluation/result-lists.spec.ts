@@ -160,7 +160,7 @@ describe('result lists', () => {
     }
   });
 
-  it('find a frozen result by the score that it shows, even if people scored it again later', async () => {
+  it('find a result of a finalized experiment by the score that it shows, even if people scored it again later', async () => {
     const on = await HumanScoresFixture.open(app);
     const scorer = await on.scorer(STARS, { name: 'stars' });
     const result = await on.newResult();

@@ -100,7 +100,7 @@ describe('the results of a running experiment', () => {
       },
     );
 
-    it('return 422 for an unknown value if the experiment is not frozen', async () => {
+    it('return 422 for an unknown value if the experiment is not finalized', async () => {
       expect(outcome(await create({ on_conflict: 'update' }))).toEqual([422, 'validation_failed']);
       expect(outcome(await bulk([{ case_id: 'a' }], 'update'))).toEqual([422, 'validation_failed']);
       expect((await create({ on_conflict: null })).status).toBe(201);
@@ -206,7 +206,7 @@ describe('the results of a running experiment', () => {
       expect((await patch(body, { version: 2, scores: { exact: 1 } })).body.scores).toEqual({ exact: 1 });
     });
 
-    it('return an error for a frozen experiment, an unknown result and unknown scorers', async () => {
+    it('return an error for a finalized experiment, an unknown result and unknown scorers', async () => {
       const { body } = await create({});
       const other = { ...body, result_id: 'res_x' };
       expect(outcome(await patch(other, { tags: [] }))).toEqual([404, 'not_found']);

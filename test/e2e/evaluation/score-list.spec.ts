@@ -357,16 +357,16 @@ describe('the scores of a workspace', () => {
       expect(summary!.scores).toEqual({ own: { mean: 1, count: 1 }, added: { mean: 0.25, count: 1 } });
     }); // prettier-ignore
 
-    it('are stored after the experiment is frozen, and do not change it', async () => {
+    it('are stored after the experiment is finalized, and do not change it', async () => {
       const { space } = fixture;
       const [baseline, experiment] = [await space.experiment(), await space.experiment()];
       const before = await space.result(baseline.experiment_id, { case_id: 'c', scores: { s: 1 } });
       const result = await space.result(experiment.experiment_id, { case_id: 'c', scores: { s: 0 } });
       await space.finalize(baseline.experiment_id);
       await space.finalize(experiment.experiment_id);
-      const frozen = [await resultOf(result), await summaryOf(experiment.experiment_id)];
+      const finalized = [await resultOf(result), await summaryOf(experiment.experiment_id)];
       const late = await score({ scorer_name: 's', result_id: result.result_id, score: 0.5 });
-      expect([await resultOf(result), await summaryOf(experiment.experiment_id)]).toEqual(frozen);
+      expect([await resultOf(result), await summaryOf(experiment.experiment_id)]).toEqual(finalized);
       expect(await idsOf(`experiment_id=${experiment.experiment_id}`)).toContain(late.score_id);
       expect(JSON.stringify(await compared(experiment.experiment_id, baseline.experiment_id))).toContain(
         '0.5',
@@ -435,9 +435,9 @@ describe('the scores of a workspace', () => {
       expect(await state()).toEqual(running);
       const { summary } = await space.finalize(experiment.experiment_id);
       expect(summary!.scores).toEqual({ s: { mean: 1, count: 1 }, [person.name]: { mean: 1, count: 1 }, [judge.name]: { mean: 1, count: 1 } });
-      const frozen = await state();
+      const finalized = await state();
       await thumbs();
-      expect(await state()).toEqual(frozen);
+      expect(await state()).toEqual(finalized);
       expect(await listed('source=end_user&limit=100')).toHaveLength(27);
       // A new result in the same session gets none of these scores.
       const { experiment_id } = await space.experiment();

@@ -271,7 +271,7 @@ describe('search', () => {
       expect(items(answer)).toHaveLength(1);
     });
 
-    it('finds frozen experiments by the mean in their summary, with inclusive bounds', async () => {
+    it('finds finalized experiments by the mean in their summary, with inclusive bounds', async () => {
       const run = async (experiment_name: string, scores: Fields[], status: string | null = 'completed') => {
         const { experiment_id: id } = await space.experiment({ experiment_name });
         await space.results(

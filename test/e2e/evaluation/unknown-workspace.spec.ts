@@ -170,7 +170,7 @@ describe('statements in a workspace without statistics', () => {
     ['finalizing a baseline', 'results', 200, finalize((of) => of.baselineId)],
     ['a comparison', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
     ['finalizing an experiment', 'results', 200, finalize((of) => of.experimentId)],
-    ['a comparison of frozen experiments', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
+    ['a comparison of finalized experiments', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
   ]; // prettier-ignore
   const requestsOnLarge: typeof requests = [
     ['an upload of results for records', 'records', 207, upload('recordsId', (n) => ({ case_id: `record ${n}`, dataset_record_id: recordId('large_', n + 1) }))],

@@ -56,7 +56,7 @@ describe('hostile responses of a server', () => {
     expect(await test()).toEqual(failure('The responses of the server are too complex.'));
   });
 
-  it('are distinct from 5,000 tools with rich schemas, which are accepted', async () => {
+  it('do not include 5,000 tools with rich schemas, which are accepted', async () => {
     const parameter = {
       type: 'string',
       description: 'Which one, of {these}: [a, b, c].',

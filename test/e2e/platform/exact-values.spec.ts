@@ -248,7 +248,7 @@ describe('free-form members', () => {
   });
 
   it.each(['"a\\u0000b\\u001f"', '"\ufdd0\ufdd1\ufdd2"', '["\\u0000"]', '{"\\u0000":"\ufdd0"}', '1.0'])(
-    'are kept in results, also if the whole value is %s',
+    'are kept in results, even if the whole value is %s',
     async (value) => {
       const experiment = await json.send('POST', '/eval/v1/experiments', { name: '"whole"' });
       const results = `/eval/v1/experiments/${experiment.body.experiment_id}/results`;

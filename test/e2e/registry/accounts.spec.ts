@@ -85,7 +85,7 @@ describe('in the registry,', () => {
   describe('people', () => {
     it('are added under the subject that their issuer uses', async () => {
       const answer = await owner.post<Record<string, unknown>>(USERS, {
-        user_id: 'auth0|64/ü'.replace('ü', 'u'),
+        user_id: 'auth0|64/u',
         display_name: 'Ada',
         email: 'ada@example.com',
         roles: ['editor', 'viewer'],
@@ -108,7 +108,7 @@ describe('in the registry,', () => {
       expect((await ada.get('/registry/v1/me')).body).toMatchObject({ roles: ['editor'] });
     });
 
-    it('are unique', async () => {
+    it('cannot be added twice to one organization', async () => {
       expect((await owner.post(USERS, { user_id: 'twice' })).status).toBe(201);
       expect((await owner.post(USERS, { user_id: 'twice' })).body).toMatchObject({
         code: 'conflict',
@@ -125,7 +125,7 @@ describe('in the registry,', () => {
       ['an id with a space', { user_id: 'a b' }, 400],
       ['an id with a NUL', { user_id: 'a\0b' }, 400],
       ['an id that is too long', { user_id: 'x'.repeat(256) }, 400],
-      ['no email', { user_id: 'a1', email: 'ada' }, 400],
+      ['an email without @', { user_id: 'a1', email: 'ada' }, 400],
       ['an unknown role', { user_id: 'a2', roles: ['boss'] }, 422],
       ['an unknown status', { user_id: 'a3', status: 'gone' }, 422],
       ['null as status', { user_id: 'a4', status: null }, 400],

@@ -227,7 +227,7 @@ describe('the exchange of a key for a token', () => {
       }
     });
 
-    it('lets tokens revoke themselves, also by jti', async () => {
+    it('lets a token revoke itself, by its value and by its jti', async () => {
       const { key } = await org.serviceAccount('runtime');
       const [one, other] = [await exchange(key), await exchange(key)];
       expect((await app.api(one).post(REVOKE, { token: one })).status).toBe(200);

@@ -33,7 +33,7 @@ export class GateService {
   ) {}
 
   /**
-   * Checks a running or frozen experiment against rules. A rule fails if its scorer has no scores, or too few of the
+   * Checks a running or completed experiment against rules. A rule fails if its scorer has no scores, or too few of the
    * expected cases have one. Errors: 400 for a rule without a bound, and for the experiment as its own baseline; 404 for
    * an unknown experiment; 409 for a failed experiment, and for a baseline that is not completed; 503 if too many
    * comparisons and gates wait.

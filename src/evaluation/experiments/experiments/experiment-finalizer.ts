@@ -24,7 +24,7 @@ export class ExperimentFinalizer {
   ) {}
 
   /**
-   * Returns the columns that freeze an experiment. The caller's transaction holds the exclusive lock on it, so that the
+   * Returns the columns that finalize an experiment. The caller's transaction holds the exclusive lock on it, so that the
    * summary counts every result that was ever acknowledged.
    */
   async finalize(

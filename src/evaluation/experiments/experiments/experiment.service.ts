@@ -75,8 +75,8 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
 
   /**
    * Creates an experiment. With `resume`, returns the one that has the run key, or else the running one of the same name,
-   * experiment_name and dataset. Errors: 400 for half a subject pair, 404 naming an unknown baseline, 409 for a run key
-   * that is taken and for a resume with other values, and those of `ExperimentCases`.
+   * experiment_name and dataset. Errors: 400 for only one of `subject_kind` and `subject_id`, 404 naming an unknown
+   * baseline, 409 for a run key that is taken and for a resume with other values, and those of `ExperimentCases`.
    */
   async create(
     scope: Scope,
@@ -161,9 +161,9 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
   }
 
   /**
-   * Changes a running experiment. A final `experiment_status` freezes it, in the same transaction and under the
-   * exclusive lock, so that no result slips in behind the summary. Errors: 404 for an unknown baseline, 409 for a frozen
-   * experiment; those of every change.
+   * Changes a running experiment. A final `experiment_status` finalizes it, in the same transaction and under the
+   * exclusive lock, so that no result slips in behind the summary. Errors: 404 for an unknown baseline, 409 for a
+   * finalized experiment; those of every change.
    */
   async patch(
     scope: Scope,
@@ -234,7 +234,7 @@ export function checkRunning(experiment: Pick<ExperimentState, 'experiment_statu
 
 const invalid = (pointer: string, detail: string) => problem.invalidFields([{ pointer, detail }]);
 
-/** Throws 400 unless both halves of the subject are set, or neither. */
+/** Throws 400 if only one of `subject_kind` and `subject_id` is set. */
 function checkSubject(kind: string | null, id: string | null): void {
   if ((kind === null) === (id === null)) return;
   const missing = kind === null ? 'subject_kind' : 'subject_id';
@@ -290,7 +290,10 @@ function newRow(
   };
 }
 
-/** Returns the columns that a patch sets. Errors: 400 if it would leave half a subject pair, or metadata that are too large. */
+/**
+ * Returns the columns that a patch sets. Errors: 400 if only one of `subject_kind` and `subject_id` would be set, or if the
+ * metadata is too large.
+ */
 function patchedColumns(row: ExperimentEntity, dto: PatchExperimentDto): Partial<ExperimentEntity> {
   const { subject_kind = row.subject_kind, subject_id = row.subject_id } = dto;
   checkSubject(subject_kind, subject_id);

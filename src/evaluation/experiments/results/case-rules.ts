@@ -126,9 +126,13 @@ const omitsValues = (result: ResultFieldsDto): boolean =>
   CASE_VALUES.some((member) => result[member] === undefined);
 
 /**
- * Checks one result. Errors: 400 for a missing `dataset_record_id` of an experiment backed by records; for a `case_id`
- * that is not in the pinned CSV version, and for a record or a trial in addition to it; for a case outside the part of
- * the dataset that backs the experiment; for an unknown version of a scorer; 404 with the unknown record or scorer.
+ * Checks one result. Errors:
+ *
+ * - 404 naming an unknown record or scorer.
+ * - 400 for a missing `dataset_record_id` if records back the experiment.
+ * - 400 for a `case_id` that the pinned CSV version does not have, and for a record or trial if a CSV version is pinned.
+ * - 400 for a case outside the part of the dataset that backs the experiment.
+ * - 400 for an unknown version of a scorer.
  */
 export function checkCase(references: CaseReferences, result: ResultFieldsDto): void {
   const recordId = result.dataset_record_id ?? null;

@@ -109,7 +109,7 @@ export class ResultService {
 
   /**
    * Stores the result of one case. Returns 201 for a new one, and 200 for one that was skipped or replaced. Errors: 404 for an
-   * unknown experiment, 409 if it is frozen or already has a result for the case, and those of `checkCase`.
+   * unknown experiment, 409 if it is finalized or already has a result for the case, and those of `checkCase`.
    */
   async create(
     scope: Scope,
@@ -186,7 +186,7 @@ export class ResultService {
 
   /**
    * Adds scores to a result, and changes its tags and metadata. A patch that changes nothing writes nothing. Errors: 404;
-   * 412 for a stale `If-Match`; 409 if the experiment is frozen or the patch names another version of the result; 422 for
+   * 412 for a stale `If-Match`; 409 if the experiment is finalized or the patch names another version of the result; 422 for
    * another value of a member that only a replacement changes; 400 for more than 100 scores; those of `checkScorers`.
    */
   async patch(

@@ -42,8 +42,8 @@ export class ScoreBatchService {
   ) {}
 
   /**
-   * Freezes the selected targets, and starts the first runs over them. Stores targets page by page while selecting them, so
-   * that a large selection takes neither much memory nor a long transaction. The batch becomes visible once all targets are
+   * Stores the selected targets, and starts the first runs over them. Stores them page by page while selecting, so that a
+   * large selection takes neither much memory nor a long transaction. The batch becomes visible once all targets are
    * stored. Errors: those of a request to score; 409 for a workspace with 20 open batches; 422 for more than 100,000
    * targets, with their number.
    */
