@@ -36,6 +36,25 @@ const filesIn = (folder: string, ending: RegExp): string[] =>
 const flowing = (file: string): string =>
   readFileSync(file, 'utf8').replace(/\n\s*(?:\*|\/\/) ?(?=\S)/g, ' ');
 
+interface Schema {
+  description?: string;
+  properties?: Record<string, Schema>;
+  [keyword: string]: unknown;
+}
+
+/** Returns the described members of a schema and of the schemas in it. */
+const membersOf = (schema: Schema, name: string): [name: string, description: string][] =>
+  Object.entries(schema).flatMap(([keyword, value]) => {
+    if (typeof value !== 'object' || value === null || keyword === 'example') return [];
+    if (keyword !== 'properties') return membersOf(value as Schema, name);
+    return Object.entries(value as Record<string, Schema>).flatMap(([member, of]) => [
+      ...(of.description === undefined ? [] : [[`${name}.${member}`, of.description] as [string, string]]),
+      ...membersOf(of, `${name}.${member}`),
+    ]);
+  });
+
+const sentencesIn = (text: string): number => text.split(/(?<=[.!?])\s+(?=[A-Z`'"\d(])/).length;
+
 describe('the texts that people read', () => {
   it('are all listed in texts.txt, for reviewers (npm run openapi writes it)', () => {
     const present = execFileSync(process.execPath, ['scripts/write-texts.mjs', '--print'], {
@@ -43,6 +62,15 @@ describe('the texts that people read', () => {
       maxBuffer: 16 * 1024 * 1024,
     });
     expect(present).toBe(readFileSync(FILE, 'utf8'));
+  });
+
+  it('have at most two sentences for each member of openapi.json', () => {
+    const { components } = JSON.parse(readFileSync('openapi.json', 'utf8')) as {
+      components: { schemas: Record<string, Schema> };
+    };
+    const members = Object.entries(components.schemas).flatMap(([name, schema]) => membersOf(schema, name));
+    expect(members.length).toBeGreaterThan(1_000);
+    expect(members.filter(([, description]) => sentencesIn(description) > 2)).toEqual([]);
   });
 
   it('contain no odd turns of phrase, and neither do the docs and the sources', () => {
