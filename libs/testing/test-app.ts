@@ -26,7 +26,10 @@ export interface TestAppOptions {
   issuer?: TestIssuer;
   /** Modules with more controllers. */
   areas?: readonly Type[];
-  /** Whether PostgreSQL may vacuum and analyze tables whenever it wants (default), which can change plans while a test runs. */
+  /**
+   * If false, neither autovacuum nor the service analyzes the tables that exist at the start, so that plans do not change
+   * while a test runs. Partitions that are created later are not included.
+   */
   autovacuum?: boolean;
 }
 

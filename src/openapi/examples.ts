@@ -392,7 +392,8 @@ export const TAG_DESCRIPTIONS: Record<string, string> = {
   'Dataset versions': 'CSV versions of a dataset. An experiment can pin a version.',
   Datasets: 'Named sets of evaluation cases.',
   'Experiment traces': 'The traces linked from the results of an experiment.',
-  Experiments: 'Evaluation runs over a set of cases. A finalized experiment never changes.',
+  Experiments:
+    'Evaluation runs over a set of cases. The results and the summary of a finalized experiment never change.',
   Files: 'Files of any kind and size. Every version is kept.',
   Health: 'Probes for load balancers and orchestrators.',
   Logs: 'Log records, received over OTLP/HTTP.',

@@ -64,9 +64,9 @@ describe('a judge', () => {
     ['500', { status: 500 }],
     ['503 with Retry-After', { status: 503, headers: { 'retry-after': '0' } }],
     ['429', { status: 429 }],
-  ])('gets another request after %s', async (_, trouble) => {
+  ])('gets another request after %s', async (_, failure) => {
     shortenBackOff();
-    judge.reply = ({ repeat }) => (repeat === 0 ? trouble : TRUE);
+    judge.reply = ({ repeat }) => (repeat === 0 ? failure : TRUE);
     const { run } = await scored(3);
     expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 3 });
     expect(judge.requests).toHaveLength(6);
@@ -84,9 +84,9 @@ describe('a judge', () => {
       /^The judge did not return JSON\. Gave up after 6 attempts/,
     ],
     ['always returns 502', { status: 502 }, /^The judge returned 502\. Gave up after 6 attempts/],
-  ])('fails the target after six attempts if it %s', async (_, trouble, error) => {
+  ])('fails the target after six attempts if it %s', async (_, failure, error) => {
     shortenBackOff();
-    judge.reply = () => trouble;
+    judge.reply = () => failure;
     const { run, results } = await scored(1);
     expect(run).toMatchObject({ run_status: 'failed', failure_code: 'all_targets_failed' });
     expect(results[0].error).toMatch(error);

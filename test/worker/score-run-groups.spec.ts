@@ -60,7 +60,7 @@ describe('a run', () => {
   };
   /** Counts the transactions that store results. One that is repeated after a deadlock counts again. */
   const countStores = (): jest.SpyInstance =>
-    jest.spyOn(worker.get(TargetResultRepository) as unknown as { insert(): unknown }, 'insert');
+    jest.spyOn(worker.get(TargetResultRepository) as unknown as { lockTargets(): unknown }, 'lockTargets');
   /** Returns the key of a run, and scores for some of its targets. */
   const scoredOf = async ({ score_run_id }: { score_run_id: string }) => {
     const key = { score_run_id, workspace_id: on.workspaceId };

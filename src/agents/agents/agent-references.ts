@@ -65,9 +65,9 @@ export class AgentReferences {
 const keyOf = ({ server_id, tool_name }: AgentTool): string => JSON.stringify([server_id, tool_name]);
 
 const NO_TOOL =
-  'must be a tool of an unarchived server in the workspace. If the server is new, refresh it first, or declare the tool in its `tools`.';
+  'must be a tool of a server in the workspace, and the server must not be archived. If the server is new, refresh it first, or declare the tool in its `tools`.';
 
 const detailOf = ({ version_ordinal }: AgentSkill): string =>
   version_ordinal === null
-    ? 'must be an unarchived skill of the workspace'
-    : 'must be a version of an unarchived skill of the workspace';
+    ? 'must be a skill in the workspace, and must not be archived'
+    : 'must be a version of a skill in the workspace, and the skill must not be archived';

@@ -213,7 +213,7 @@ export class QueueProgressDto {
   /** Items that someone currently has a claim on. */
   @ApiProperty(COUNT)
   in_progress_count!: number;
-  /** Items that someone has skipped and nobody has claimed since. They wait for another person. */
+  /** Items that someone has skipped and that are neither completed nor claimed now. They wait for another person. */
   @ApiProperty(COUNT)
   skipped_count!: number;
 }
@@ -244,7 +244,7 @@ export class AnnotationQueueDto extends StampsDto implements QueueProgressDto {
   /** Items that someone currently has a claim on. */
   @ApiProperty(COUNT)
   in_progress_count!: number;
-  /** Items that someone has skipped and nobody has claimed since. They wait for another person. */
+  /** Items that someone has skipped and that are neither completed nor claimed now. They wait for another person. */
   @ApiProperty(COUNT)
   skipped_count!: number;
   @AnyJsonObject()

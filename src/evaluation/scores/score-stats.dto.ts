@@ -26,8 +26,8 @@ export class ScoreStatsQueryDto extends ScoreFiltersDto {
   workspace_id?: string;
 
   /**
-   * `scorer` and `version` are the name and the version of the scorer, `day` is the day of recording (UTC, YYYY-MM-DD),
-   * `tag` is a tag of the scored result, `model`, `service` and `agent_version` belong to the trace, and `trace_day` is the
+   * `scorer` and `version` are the name and the version of the scorer; `day` is the day of recording (UTC, YYYY-MM-DD);
+   * `tag` is a tag of the scored result; `model`, `service` and `agent_version` belong to the trace, and `trace_day` is the
    * day on which the trace started. A score counts in each of its tags and models; without groups, one row covers all
    * scores.
    */

@@ -35,8 +35,8 @@ export class AuthFieldsDto {
   header?: string | null;
 
   /**
-   * The token endpoint, required for the type `oauth` and allowed only there, by the same rules as `url`. Access tokens are
-   * requested with client credentials (RFC 6749, section 4.4) for the server's URL as `resource` (RFC 8707).
+   * The token endpoint: required for the type `oauth`, allowed only there, and subject to the rules for `url`. Access tokens
+   * are requested with client credentials (RFC 6749, section 4.4) for the server's URL as `resource` (RFC 8707).
    */
   @IsOptional()
   @IsString()

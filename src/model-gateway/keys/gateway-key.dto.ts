@@ -23,8 +23,8 @@ const NAME_MAX = 255 - ACCOUNT_PREFIX.length;
 /** The limits of a gateway key in a request body. */
 class KeyLimitsDto {
   /**
-   * Models that the key may call and see, by name or id, which must be in the workspace and not archived (otherwise 400).
-   * Null means all models of the workspace.
+   * Models of the workspace, not archived (otherwise 400), that the key may call and see, by name or id. Null means all
+   * models of the workspace.
    */
   @IsOptional()
   @IsKeyModels()

@@ -188,7 +188,8 @@ export class GatewayKeyService {
       ]),
     );
     for (const id of current ?? []) ids.set(id, id);
-    const detail = 'must be the name or the id of an unarchived model of the workspace';
+    const detail =
+      'must be the name or the id of a model in the workspace, and the model must not be archived';
     checkFaults(
       references.flatMap((reference, at) =>
         ids.has(reference) ? [] : [{ pointer: `/models/${at}`, detail }],

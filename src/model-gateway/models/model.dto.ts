@@ -97,8 +97,8 @@ export class CreateModelDto extends DescribedBodyDto {
   name!: string;
 
   /**
-   * `single` calls the only target, `fallback` calls the first target, and the next one if it fails, and `weighted` calls a
-   * random target, in proportion to the weights, and another one if it fails. Default: `single` for one target, otherwise
+   * `single` calls the only target; `fallback` calls the first, and the next one if it fails; `weighted` calls a random
+   * target, in proportion to the weights, and another one if it fails. Default: `single` for one target, otherwise
    * `fallback`.
    */
   @IsOptional()

@@ -190,7 +190,7 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
         .filter(({ provider_id, archived_at }) => archived_at === null || currentIds.has(provider_id))
         .map(({ provider_id, kind }) => [provider_id, kind]),
     );
-    const detail = 'must be an unarchived provider of the workspace';
+    const detail = 'must be a provider in the workspace, and must not be archived';
     checkFaults(
       ids.flatMap((id, at) => (usable.has(id) ? [] : [{ pointer: `/targets/${at}/provider_id`, detail }])),
     );

@@ -54,9 +54,9 @@ export class CreateModelProviderDto extends DescribedBodyDto {
   kind!: ProviderKind;
 
   /**
-   * An `http` or `https` URL without user, password, query or fragment, to which paths such as `/chat/completions` are
-   * appended; a URL without a path gets `/v1`. Defaults to `https://api.openai.com/v1` or `https://api.anthropic.com/v1`;
-   * calls to an address that is not public return 403, unless the operator allows it.
+   * An `http` or `https` URL without user, password, query or fragment (by default `https://api.openai.com/v1` or
+   * `https://api.anthropic.com/v1`), whose address must be public unless the operator allows it (calls return 403). Paths
+   * such as `/chat/completions` are appended: a trailing slash is removed, and a URL without a path gets `/v1`.
    */
   @IsOptional()
   @IsString()

@@ -39,10 +39,9 @@ export class MetricPointDto extends RecordDto {
   started_at!: Date | null;
   @AnyJson({
     description:
-      `A number for a gauge or a sum, or null if no value was recorded; a number that a double cannot ` +
-      `represent is a string. For other types, an object with members named as in OpenTelemetry: \`count\`, ` +
-      `\`sum\`, \`min\`, \`max\`, \`bucket_counts\`, \`explicit_bounds\`, \`scale\`, \`zero_count\`, \`zero_threshold\`, ` +
-      `\`positive\`, \`negative\`, \`quantiles\`.`,
+      'A number for a gauge or a sum; for other types, an object with members named as in OpenTelemetry: `count`, `sum`, ' +
+      '`min`, `max`, `bucket_counts`, `explicit_bounds`, `scale`, `zero_count`, `zero_threshold`, `positive`, `negative`, ' +
+      '`quantiles`. Null if no value was recorded; a number that a double cannot represent is a string, also in the object.',
   })
   value!: unknown;
   @ApiProperty({ type: [ExemplarDto] })

@@ -101,7 +101,10 @@ const drained = (response: ServerResponse): Promise<void> =>
     response.on('drain', done).on('close', done);
   });
 
-/** Returns the longest response time of a health check while other work runs, in milliseconds, without waiting for a CPU. */
+/**
+ * Returns the longest response time of a health check while other work runs, in milliseconds. The time in which the process
+ * used no CPU does not count.
+ */
 async function slowestProbe(work: Promise<unknown>): Promise<number> {
   let isDone = false;
   const done = work.finally(() => (isDone = true));

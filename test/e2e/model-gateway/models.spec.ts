@@ -126,7 +126,7 @@ describe('models', () => {
       const targets = [target(), { provider_id: one, upstream_model: 'm' }];
       const refused = await on.model({ targets });
       expect([refused.status, pointersIn(refused)]).toEqual([400, ['/targets/1/provider_id']]);
-      expect(refused.body.detail).toContain('must be an unarchived provider of the workspace');
+      expect(refused.body.detail).toContain('must be a provider in the workspace, and must not be archived');
     }
   });
 

@@ -129,7 +129,7 @@ describe('search with an embeddings backend', () => {
     expect((await search(editor, { mode: 'vector', vector: Array(256).fill(1) })).status).toBe(400);
   });
 
-  const TROUBLES = [
+  const FAILURES = [
     ['is down', () => ({ status: 500 }), 'returned status 500'],
     ['returns 429', () => ({ status: 429, headers: { 'retry-after': '1' } }), 'returned status 429'],
     ['does not respond', () => 'hangs', 'did not respond within 2 s'],
@@ -153,7 +153,7 @@ describe('search with an embeddings backend', () => {
     ['redirects', () => ({ status: 302, headers: { location: 'http://127.0.0.1/' } }), 'returned status 302'],
   ] as const;
 
-  it.each(TROUBLES)(
+  it.each(FAILURES)(
     'falls back to keyword search if the backend %s, and returns 503 for vector search',
     async (_, reply, reported) => {
       const isSlow = reported.startsWith('did not respond');

@@ -66,8 +66,9 @@ describe('a slow installation', () => {
     const { id, writing } = await slowItem(withdrawn);
     const acquiring = acquireSlowly(id);
     await writing;
-    expect((await publisher.admin.post(`${PUBLISHER}/${id}/withdraw`)).status).toBe(200);
+    const { status } = await publisher.admin.post(`${PUBLISHER}/${id}/withdraw`);
     goOn();
+    expect(status).toBe(200);
     expect(await acquiring).toMatchObject({ status: 403, body: { code: 'forbidden' } });
     expect((await buyer.admin.get(ACQUISITIONS)).body.items).toEqual([]);
     const [{ count }] = (await app.database.query(

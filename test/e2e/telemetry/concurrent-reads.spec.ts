@@ -82,7 +82,7 @@ describe('reads of a slow trace store', () => {
       await on.query('SELECT pg_sleep(0.2)');
       return [...first, ...(await on.query<{ ms: number }>(left))];
     });
-    // a request has 2.5 s
+    // a read has 2 s
     expect(reported[0]!.ms).toBeLessThanOrEqual(2_000);
     expect(reported[1]!.ms).toBeLessThanOrEqual(1_800);
   });

@@ -222,8 +222,8 @@ export class ComparisonDto {
   is_truncated!: boolean;
   totals!: ComparisonTotalsDto;
   /**
-   * The compared scorers, sorted by name; if there are more than 100, those in both experiments and then those with the
-   * most scores are compared. Null on further pages of cases, requested with `cursor` or an `offset` above 0.
+   * The compared scorers, at most 100, sorted by name; those in both experiments take precedence, then those with the most
+   * scores. Null on further pages of cases, requested with `cursor` or an `offset` above 0.
    */
   @ApiProperty({ type: [ScorerComparisonDto], nullable: true })
   scorers!: ScorerComparisonDto[] | null;

@@ -57,8 +57,8 @@ export class GateRuleDto {
 
   /**
    * Minimum share of the expected cases (those of the dataset's snapshot or pinned CSV version; without a dataset, those
-   * with a result) that have a score or a deliberate null, in the experiment and in the baseline. Defaults to 1 with a
-   * dataset, else to 0, which turns the check off.
+   * with a result) that have a score or a deliberate null, not an error; checks that compare with a baseline require the
+   * same share of the baseline. Defaults to 1 with a dataset, else to 0, which turns the check off.
    */
   @IsOptional()
   @IsNumber()

@@ -47,8 +47,8 @@ const CONFLICT_DESCRIPTION =
 
 const CELLS_DESCRIPTION =
   'How CSV cells become values: `auto` reads a cell that begins with `{` or `[` and is valid JSON as ' +
-  'JSON, and any other cell as text; `text` reads every cell as text. `json` requires a file in the ' +
-  'form of an export with `cells=json`.';
+  'JSON, and any other cell as text; `text` reads every cell as text; `json` requires a file in the form of ' +
+  'an export with `cells=json`.';
 
 /** Options of an import of JSON Lines or CSV. */
 export class RecordImportQueryDto {

@@ -165,8 +165,9 @@ export class CreateExperimentDto extends ExperimentMembersDto {
 
   /**
    * Returns an existing experiment (200) instead of creating one (201): the running or completed one with this `run_key`, or
-   * without a key the running one with the same `name`, `experiment_name` and dataset. Returns 409 if a dataset, dataset
-   * version or filter, subject or config in this body differs; its other members do not change the experiment.
+   * without a key the running one with the same `name`, `experiment_name` and dataset. Returns 409 if the body has a
+   * dataset, dataset version, dataset filter, subject or config that the experiment does not have; omitted members are not
+   * compared, and other members do not change the experiment.
    */
   @IsOptional()
   @IsBoolean()

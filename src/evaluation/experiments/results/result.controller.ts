@@ -36,7 +36,7 @@ export class ResultController {
   @ApiCreatedResponse({ type: ResultDto })
   @ApiOkResponse({
     type: ResultDto,
-    description: 'With `skip`, the stored result. With `replace`, the result as replaced.',
+    description: 'With `skip`, the stored result. With `replace`, the new state of the result.',
   })
   async create(
     @CurrentScope() scope: Scope,

@@ -148,8 +148,8 @@ export class ScoreRequestDto extends TargetSelectionDto {
   limit?: number | null;
 
   /**
-   * Limit for the cost of the judge, in US dollars, at which the run fails with `budget_exceeded`, and targets that were not
-   * scored get an error. Requests in progress are finished, so up to `concurrency` requests may exceed the limit.
+   * Limit for the cost of the judge, in US dollars; at the limit, the run fails with `budget_exceeded`, and targets that
+   * were not scored get an error. Requests in progress are finished, so up to `concurrency` requests may exceed the limit.
    */
   @IsCost()
   max_cost_usd?: number | null;

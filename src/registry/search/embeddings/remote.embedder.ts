@@ -16,7 +16,7 @@ export const DIMENSIONS_MAX = 16_384;
 /** A failed request to an embeddings backend. */
 export class EmbeddingFailure extends Error {
   /**
-   * @param failure what failed, as a predicate for logs and problem details: `returned status 500`
+   * @param failure how the backend failed, as a predicate for logs and problem details: `returned status 500`
    * @param isInputRejected whether the backend rejected the texts, and would reject them again
    * @param retryAfterMs `Retry-After` of the backend, in ms
    */
