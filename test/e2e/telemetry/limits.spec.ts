@@ -105,7 +105,7 @@ describe('the limits of telemetry', () => {
   };
 
   const DROPPED = [
-    'Dropped attributes: 7 (each span, event, link, resource, scope, log record, data point and exemplar keeps at most 5, and each record at most 65536 with nested values).',
+    'Dropped attributes: 7 (each span, event, link, resource, scope, log record, data point and exemplar keeps at most 5, and each span, log record, data point, resource and scope at most 65536 with nested values).',
     'Dropped events: 4 (each span keeps at most 3).',
     'Dropped links: 3 (each span keeps at most 2).',
   ].join(' ');
