@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createHash, type KeyObject, sign } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { canonicalJson } from '#platform/json';
@@ -156,16 +156,21 @@ export interface Result {
 /** Runs the command in a new directory with these files. Contents that are not bytes are written as JSON. */
 export function run(files: Record<string, unknown>, args: string[], env: NodeJS.ProcessEnv = {}): Result {
   const directory = mkdtempSync(path.join(tmpdir(), 'verify-'));
-  for (const [name, content] of Object.entries(files)) {
-    const bytes = typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content);
-    writeFileSync(path.join(directory, name), bytes);
+  try {
+    for (const [name, content] of Object.entries(files)) {
+      const bytes =
+        typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content);
+      writeFileSync(path.join(directory, name), bytes);
+    }
+    const ended = spawnSync(process.execPath, [COMMAND, ...args], {
+      cwd: directory,
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH, ...env },
+    });
+    return { code: ended.status, output: ended.stdout, errors: ended.stderr };
+  } finally {
+    rmSync(directory, { recursive: true });
   }
-  const ended = spawnSync(process.execPath, [COMMAND, ...args], {
-    cwd: directory,
-    encoding: 'utf8',
-    env: { PATH: process.env.PATH, ...env },
-  });
-  return { code: ended.status, output: ended.stdout, errors: ended.stderr };
 }
 
 /** Expects the exit code 1, and these texts in the output. */
