@@ -55,8 +55,8 @@ export class CreateModelProviderDto extends DescribedBodyDto {
 
   /**
    * An `http` or `https` URL without user, password, query or fragment (by default `https://api.openai.com/v1` or
-   * `https://api.anthropic.com/v1`), whose address must be public unless the operator allows it (calls return 403). Paths
-   * such as `/chat/completions` are appended: a trailing slash is removed, and a URL without a path gets `/v1`.
+   * `https://api.anthropic.com/v1`), whose address must be public (otherwise calls return 403) unless the operator allows
+   * it. Paths such as `/chat/completions` are appended: a trailing slash is removed, and a URL without a path gets `/v1`.
    */
   @IsOptional()
   @IsString()
