@@ -3,6 +3,7 @@
 // to the process are undone after the file.
 const { ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
+const leftovers = require('../dist/libs/testing/leftovers.js');
 
 /** Globals in which jest keeps the state of one test file: its tests, handlers, timeout and retries. */
 const JEST_STATE = /^JEST_|^TEST_TIMEOUT|^EVENT_HANDLERS$|^RETRY_|^WAIT_BEFORE_RETRY$|^LOG_ERRORS/;
@@ -18,7 +19,14 @@ module.exports = class {
     Error.stackTraceLimit = 100;
   }
 
-  async setup() {}
+  async setup() {
+    leftovers.beginFile();
+  }
+
+  async handleTestEvent({ name, test }) {
+    if (name === 'test_done') leftovers.endTest(test.name);
+    if (name === 'run_finish') await leftovers.endFile();
+  }
 
   async teardown() {
     this.fakeTimersModern.dispose();

@@ -33,7 +33,7 @@ export interface TestAppOptions {
   autovacuum?: boolean;
 }
 
-/** The real API on its own database, listening on a free port. */
+/** The real API on a database, listening on a free port. Start one with {@link sharedApp} or {@link ownApp}. */
 export class TestApp {
   constructor(
     readonly app: NestExpressApplication,

@@ -3,7 +3,7 @@ import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants';
 import { ModulesContainer } from '@nestjs/core';
 import { ACCESS_RULE, type AccessRule, isRead, WORKSPACE_REQUIRED } from '#platform/auth';
 import type { ServiceAdapter } from '#platform/http';
-import { committedDocument, createTestApp, type TestApp } from '#testing';
+import { committedDocument, sharedApp, type TestApp } from '#testing';
 import { BODY_RULE, type BodyRule } from '../../libs/platform/http/body.decorator';
 import { NOT_REPEATABLE } from '../../libs/platform/http/idempotency';
 
@@ -76,14 +76,12 @@ const mounted = Object.entries(committedDocument<Document>().paths)
   .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
 
 describe('every route', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let routes: Route[];
 
   beforeAll(async () => {
-    app = await createTestApp();
     routes = routesOf(app);
   });
-  afterAll(() => app.close());
 
   it('declares who may call it', () => {
     expect(routes.length).toBeGreaterThan(40);

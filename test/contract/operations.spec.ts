@@ -3,9 +3,8 @@ import {
   newSpan,
   jsonExport,
   type ApiClient,
-  createTestApp,
+  ownApp,
   newOrganization,
-  type TestApp,
   type TestOrganization,
 } from '#testing';
 import { register, Upstream } from '../e2e/api-proxy/upstream.fixture';
@@ -17,23 +16,21 @@ import { chat, FakeProvider, json, message, modelOf } from '../e2e/model-gateway
  * response against the document. The last test fails if an operation is not called here.
  */
 describe('every operation', () => {
-  let app: TestApp;
+  const price = { input_usd_per_million: 1, output_usd_per_million: 2 };
+  const app = ownApp({
+    env: { OUTBOUND_ALLOW: '127.0.0.0/8', MODEL_PRICES: JSON.stringify({ 'gpt-test': price }) },
+  });
   let organization: TestOrganization;
   let admin: ApiClient;
   let evaluator: ApiClient;
   let workspace_id: string;
 
   beforeAll(async () => {
-    const price = { input_usd_per_million: 1, output_usd_per_million: 2 };
-    app = await createTestApp({
-      env: { OUTBOUND_ALLOW: '127.0.0.0/8', MODEL_PRICES: JSON.stringify({ 'gpt-test': price }) },
-    });
     organization = await newOrganization(app);
     workspace_id = organization.workspaceId;
     admin = await organization.member('owner');
     evaluator = await organization.as('evaluator');
   });
-  afterAll(() => app.close());
 
   const expectAll = async (answers: Promise<{ status: number }>[], status: number): Promise<void> => {
     expect((await Promise.all(answers)).map((answer) => answer.status)).toEqual(answers.map(() => status));

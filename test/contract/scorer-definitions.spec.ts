@@ -1,4 +1,4 @@
-import { type ApiClient, committedDocument, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type ApiClient, committedDocument, sharedApp, newOrganization } from '#testing';
 import type { Schema } from './resources.fixture';
 
 interface Document {
@@ -113,17 +113,15 @@ function reachable(schema: Schema, names = new Set<string>()): Set<string> {
 }
 
 describe('the definition of a scorer', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let evaluator: ApiClient;
   let workspace_id: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     const organization = await newOrganization(app);
     evaluator = await organization.as('evaluator');
     workspace_id = organization.workspaceId;
   });
-  afterAll(() => app.close());
 
   const create = (scorer_kind: string, definition: object) =>
     evaluator.post('/eval/v1/scorers', { workspace_id, name: 'n', scorer_kind, definition });

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import {
   EvaluationWorkspace,
   type Experiment,
@@ -16,17 +16,15 @@ const CRASHES = [0.05, 0.2, 0.4, 0.6, 0.8];
 const AHEAD = 80;
 
 describe('an evaluation whose client crashes', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
   const started: ChildProcess[] = [];
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
   afterAll(async () => {
     for (const child of started) child.kill('SIGKILL');
-    await app.close();
   });
 
   const list = async <Item>(rest: string): Promise<Page<Item>> =>

@@ -1,16 +1,10 @@
-import { createTestApp, describeWithS3, type TestApp, WorkerProcess } from '#testing';
+import { sharedApp, describeWithS3, WorkerProcess } from '#testing';
 
 // each test starts a new process
 jest.setTimeout(120_000);
 
 describe('a worker', () => {
-  let app: TestApp;
-
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-
-  afterAll(() => app.close());
+  const app = sharedApp();
 
   it('does not start with an invalid STORAGE_URL, and names the variable', async () => {
     const start = WorkerProcess.start(app, { STORAGE_URL: 's3://a?acl=public' });

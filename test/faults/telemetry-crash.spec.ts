@@ -4,7 +4,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '#platform/embedded-postgres';
-import { createTestApp, newOrganization, sized, type TestApp, type TestOrganization } from '#testing';
+import { sharedApp, newOrganization, sized, type TestOrganization } from '#testing';
 
 /** Number of spans, and of log records, that are sent. */
 const COUNT = sized(20_000, 1_000_000);
@@ -18,20 +18,18 @@ interface Sent {
 }
 
 describe(`an export of ${COUNT} records, during which the API is killed`, () => {
-  let app: TestApp;
+  const app = sharedApp();
   let organization: TestOrganization;
   let api: ChildProcess | undefined;
   let exporter: ChildProcess | undefined;
 
   beforeAll(async () => {
-    app = await createTestApp();
     organization = await newOrganization(app);
   });
   afterEach(() => {
     exporter?.kill('SIGKILL');
     api?.kill('SIGKILL');
   });
-  afterAll(() => app.close());
 
   /** Starts the API as operators run it, in a separate process. */
   function start(port: number): ChildProcess {

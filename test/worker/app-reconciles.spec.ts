@@ -1,4 +1,4 @@
-import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
+import { ownApp, createTestWorker, type TestWorker } from '#testing';
 import { AppReconcileService } from '../../src/registry/apps/app-reconcile.service';
 import { AppRepository } from '../../src/registry/apps/app.repository';
 import { AppReconcileScheduler } from '../../src/registry/apps/app-reconcile.scheduler';
@@ -6,19 +6,17 @@ import { APPS, AppsFixture, server, SERVERS } from '../e2e/registry/apps.fixture
 
 /** The scheduled reconciles, with two workers. */
 describe('the workers', () => {
-  let app: TestApp;
+  const app = ownApp();
   let workers: TestWorker[];
   let on: AppsFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     workers = [await createTestWorker(app), await createTestWorker(app)];
     // The tests start the reconciles.
     for (const worker of workers) await worker.stopPeriodicTasks();
   });
   afterAll(async () => {
     for (const worker of workers) await worker.close();
-    await app.close();
   });
   beforeEach(async () => {
     on = await AppsFixture.create(app);

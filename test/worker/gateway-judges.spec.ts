@@ -1,12 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  type ApiClient,
-  createTestApp,
-  createTestWorker,
-  type TestApp,
-  TestJudge,
-  type TestWorker,
-} from '#testing';
+import { type ApiClient, ownApp, createTestWorker, TestJudge, type TestWorker } from '#testing';
 import { modelOf, newModel, newProvider } from '../e2e/model-gateway/provider.fixture';
 import { COST, GOOD, JudgeFixture, says } from './judge.fixture';
 
@@ -14,21 +7,19 @@ const PRICE = { input_usd_per_million: 10, output_usd_per_million: 100 };
 
 describe('a judge that is a gateway model', () => {
   let judge: TestJudge;
-  let app: TestApp;
+  const app = ownApp({
+    env: { OUTBOUND_ALLOW: '127.0.0.0/8', MODEL_PRICES: JSON.stringify({ 'gpt-test': PRICE }) },
+  });
   let worker: TestWorker;
   let on: JudgeFixture;
   let admin: ApiClient;
 
   beforeAll(async () => {
     judge = await TestJudge.listen();
-    app = await createTestApp({
-      env: { OUTBOUND_ALLOW: '127.0.0.0/8', MODEL_PRICES: JSON.stringify({ 'gpt-test': PRICE }) },
-    });
     worker = await createTestWorker(app);
   });
   afterAll(async () => {
     await worker.close();
-    await app.close();
     await judge.close();
   });
   beforeEach(async () => {

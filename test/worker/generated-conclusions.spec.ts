@@ -1,4 +1,4 @@
-import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
+import { ownApp, createTestWorker, type TestWorker } from '#testing';
 import type { ComparisonDto } from '../../src/evaluation/analysis/comparison/comparison.dto';
 import type { GateResultDto } from '../../src/evaluation/analysis/gate/gate.dto';
 import { ScoringFixture, script } from '../e2e/evaluation/scoring.fixture';
@@ -34,16 +34,14 @@ interface ExpectedExperiment {
 
 /** Sends random sequences of requests about two experiments. */
 describe('conclusions after a random sequence of requests', () => {
-  let app: TestApp;
+  const app = ownApp();
   let worker: TestWorker;
 
   beforeAll(async () => {
-    app = await createTestApp();
     worker = await createTestWorker(app);
   });
   afterAll(async () => {
     await worker.close();
-    await app.close();
   });
 
   it.each([1, 2, 3, 4, 5, 6, 7, 8])('are consistent (seed %i)', async (seed) => {

@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import { CheckRepository } from '../../src/mcp-servers/checks/check.repository';
 import { workOf } from '../e2e/evaluation/work.harness';
 import { ServersFixture } from '../e2e/mcp-servers/servers.fixture';
@@ -10,18 +10,16 @@ const SHARE = 4;
 const ROWS_MAX = 25 * LIMIT;
 
 describe('claiming the servers that are due', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let busy: string;
   let other: string;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     const [large, small] = [await ServersFixture.create(app), await ServersFixture.create(app)];
     [busy, other] = [large.org.orgId, small.org.orgId];
     await load((await large.register()).body.server_id, BACKLOG);
     await load((await small.register()).body.server_id, 1);
   });
-  afterAll(() => app.close());
 
   const load = (serverId: string, count: number) => {
     const columns =

@@ -1,4 +1,4 @@
-import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
+import { ownApp, createTestWorker, type TestWorker } from '#testing';
 import { CheckRepository } from '../../src/mcp-servers/checks/check.repository';
 import { CheckScheduler } from '../../src/mcp-servers/checks/check.scheduler';
 import { FakeMcpServer, fakeTool } from '../e2e/mcp-servers/fake-mcp-server.fixture';
@@ -9,20 +9,18 @@ import { scrape, seriesOf } from './metrics.fixture';
 const ENV = { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '25000' };
 
 describe('the workers', () => {
-  let app: TestApp;
+  const app = ownApp({ env: ENV });
   let workers: TestWorker[];
   let on: ServersFixture;
   let remote: FakeMcpServer;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: ENV });
     workers = [await createTestWorker(app), await createTestWorker(app)];
     // The tests start the checks.
     for (const worker of workers) await worker.stopPeriodicTasks();
   });
   afterAll(async () => {
     for (const worker of workers) await worker.close();
-    await app.close();
   });
   beforeEach(async () => {
     // The servers of earlier tests no longer exist, and would only delay this test.

@@ -14,15 +14,7 @@ import {
 } from '#platform/jobs';
 import { JsonLogger, setLogLevel } from '#platform/logging';
 import { MetricsServerModule } from '#platform/metrics';
-import {
-  createTestApp,
-  createTestDatabase,
-  createTestWorker,
-  TcpProxy,
-  type TestApp,
-  type TestDatabase,
-  until,
-} from '#testing';
+import { ownApp, createTestDatabase, createTestWorker, TcpProxy, type TestDatabase, until } from '#testing';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { describeOnBothQueues } from './backends.fixture';
 import { scrape, seriesOf } from './metrics.fixture';
@@ -195,12 +187,7 @@ describeOnBothQueues('jobs as metrics', (env) => {
 });
 
 describeOnBothQueues('scoring as metrics', (env) => {
-  let app: TestApp;
-
-  beforeAll(async () => {
-    app = await createTestApp({ env: { ...env, METRICS_PORT: '0' } });
-  });
-  afterAll(() => app.close());
+  const app = ownApp({ env: { ...env, METRICS_PORT: '0' } });
 
   it('count open runs of all tenants, and targets by outcome', async () => {
     const on = await ScoringFixture.create(app);

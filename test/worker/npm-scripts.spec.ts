@@ -1,19 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 
 /** Operators start npm, so npm receives the signal. */
 describe('npm run', () => {
-  let app: TestApp;
+  const app = sharedApp();
   const started: ChildProcess[] = [];
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   afterAll(async () => {
     for (const child of started)
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
-    await app.close();
   });
 
   /** Starts a script of package.json and waits for its startup message. Returns the npm process and the service's pid. */

@@ -1,5 +1,5 @@
 import { PeriodicTasks } from '#platform/jobs';
-import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
+import { ownApp, createTestWorker, type TestWorker } from '#testing';
 
 /** The tables that workers clean for judges. */
 const JUDGE_TABLES = [
@@ -23,12 +23,11 @@ const JUDGE_TABLES = [
 ];
 
 describe('the periodic tasks of a worker', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { JUDGE_CACHE_DAYS: '2' } });
   let worker: TestWorker;
   const tasks: { name: string; run: () => Promise<unknown> }[] = [];
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { JUDGE_CACHE_DAYS: '2' } });
     jest
       .spyOn(PeriodicTasks.prototype, 'every')
       .mockImplementation((name, _intervalMs, run) => void tasks.push({ name, run }));
@@ -37,7 +36,6 @@ describe('the periodic tasks of a worker', () => {
   afterAll(async () => {
     jest.restoreAllMocks();
     await worker.close();
-    await app.close();
   });
 
   it('are complete', () => {

@@ -1,4 +1,4 @@
-import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
+import { ownApp, createTestWorker, type TestWorker } from '#testing';
 import {
   ScoringRuleRepository,
   type ActiveRule,
@@ -9,17 +9,15 @@ import { RulesFixture, settled } from './scoring-rules.fixture';
 
 /** Two workers that run a rule at the same time process each arrival once. */
 describe('a scoring rule', () => {
-  let app: TestApp;
+  const app = ownApp();
   let workers: TestWorker[];
   let rules: RulesFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     workers = [await createTestWorker(app), await createTestWorker(app)];
   });
   afterAll(async () => {
     for (const worker of workers) await worker.close();
-    await app.close();
   });
   beforeEach(async () => {
     rules = await RulesFixture.create(app, () => workers);

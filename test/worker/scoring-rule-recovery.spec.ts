@@ -3,14 +3,7 @@ import { Client } from 'pg';
 import { Database } from '#platform/db';
 import { JobQueue } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
-import {
-  createTestApp,
-  createTestWorker,
-  newTraceId,
-  type TestApp,
-  type TestWorker,
-  WorkerProcess,
-} from '#testing';
+import { ownApp, createTestWorker, newTraceId, type TestApp, type TestWorker, WorkerProcess } from '#testing';
 import { NO_BACKEND, STEP_FAILED } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
 import type { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
@@ -18,14 +11,10 @@ import { workOf } from '../e2e/evaluation/work.harness';
 import { RulesFixture, skipQuietSecond } from './scoring-rules.fixture';
 
 describe('a scoring rule', () => {
-  let app: TestApp;
+  const app = ownApp();
   let workers: TestWorker[];
   let rules: RulesFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     workers = [];
     rules = await RulesFixture.create(app, () => workers);

@@ -1,21 +1,17 @@
 import { expandRoles, workspaceScope } from '#platform/auth';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { AppDeclarations } from '../../../src/registry/apps/app-declarations';
 import { agent, skill } from '../registry/apps.fixture';
 import { AgentAppFixture, server } from './agent-app.fixture';
 import { registerServer, registerSkill } from './parts.fixture';
 
 describe('declared agents', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: AgentAppFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     on = await AgentAppFixture.create(app);
   });
-  afterAll(() => app.close());
 
   it.each<[string, object, string]>([
     [

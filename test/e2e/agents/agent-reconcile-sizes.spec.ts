@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { expandRoles, workspaceScope } from '#platform/auth';
 import { AgentRepository, type ComparedAgent, digestOf } from '../../../src/agents/agents/agent.repository';
 import { type Declared, ReconcileSteps, type ReconcileResult } from '../../../src/resources';
@@ -7,16 +7,12 @@ import { AgentAppFixture } from './agent-app.fixture';
 import { registerServer } from './parts.fixture';
 
 describe('reconciling many or large agents', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: AgentAppFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     on = await AgentAppFixture.create(app);
   });
-  afterAll(() => app.close());
 
   it('reads a few MiB at a time, however large the agents are', async () => {
     const count = 20;

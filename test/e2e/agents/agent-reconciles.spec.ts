@@ -1,19 +1,15 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { agent, skill } from '../registry/apps.fixture';
 import { type Agent, AgentAppFixture, server } from './agent-app.fixture';
 import { registerServer, registerSkill } from './parts.fixture';
 
 describe('reconciling an app with agents', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: AgentAppFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     on = await AgentAppFixture.create(app);
   });
-  afterAll(() => app.close());
 
   it('creates servers, skills, and agents that refer to them by name', async () => {
     const declared = await on.declare([

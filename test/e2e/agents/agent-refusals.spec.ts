@@ -1,17 +1,15 @@
-import { type Answer, type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type Answer, type ApiClient, sharedApp, newOrganization } from '#testing';
 
 describe('agents', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let editor: ApiClient;
   let workspace_id: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     const org = await newOrganization(app);
     workspace_id = org.workspaceId;
     editor = await org.member('editor');
   });
-  afterAll(() => app.close());
 
   const create = (
     body: Record<string, unknown>,

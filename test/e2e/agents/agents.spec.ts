@@ -1,11 +1,4 @@
-import {
-  type Answer,
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type Answer, type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { registerServer, registerSkill } from './parts.fixture';
 
 const AGENTS = '/agent/v1/agents';
@@ -22,18 +15,16 @@ interface Agent {
 }
 
 describe('agents', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let editor: ApiClient;
   let admin: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     editor = await org.member('editor');
     admin = await org.member('admin');
   });
-  afterAll(() => app.close());
 
   let made = 0;
   const create = (

@@ -1,15 +1,13 @@
-import { type Answer, createTestApp, newTraceId, type TestApp, until } from '#testing';
+import { type Answer, sharedApp, newTraceId, until } from '#testing';
 import { type Message, SESSIONS, SessionsFixture } from './sessions.fixture';
 
 describe('the messages of a session', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: SessionsFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await SessionsFixture.create(app);
   });
-  afterAll(() => app.close());
 
   it('keep any JSON verbatim, in order', async () => {
     const { body: session } = await on.begin();

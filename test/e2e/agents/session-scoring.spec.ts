@@ -1,13 +1,12 @@
 import {
   type Answer,
   type ApiClient,
-  createTestApp,
+  sharedApp,
   jsonExport,
   newOrganization,
   newSpan,
   newTraceId,
   SPAN_START,
-  type TestApp,
   type TestOrganization,
 } from '#testing';
 
@@ -18,14 +17,13 @@ interface Scored {
 }
 
 describe('scoring the sessions of agents', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let evaluator: ApiClient;
   let runtime: ApiClient;
   let scorer: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     evaluator = await org.as('evaluator');
     runtime = await org.as('runtime');
@@ -42,7 +40,6 @@ describe('scoring the sessions of agents', () => {
     });
     scorer = made.body.scorer_id as string;
   });
-  afterAll(() => app.close());
 
   let made = 0;
   const makeAgent = async (): Promise<string> => {

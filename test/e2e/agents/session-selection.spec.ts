@@ -1,12 +1,11 @@
 import {
   type Answer,
   type ApiClient,
-  createTestApp,
+  ownApp,
   jsonExport,
   newOrganization,
   newSpan,
   newTraceId,
-  type TestApp,
   type TestOrganization,
 } from '#testing';
 import { workOf } from '../evaluation/work.harness';
@@ -17,17 +16,13 @@ const MANY = 2_000;
 const ROWS_MAX = 5_000;
 
 describe('selecting among many sessions of agents', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let org: TestOrganization;
   let evaluator: ApiClient;
   let runtime: ApiClient;
   /** The time that ages are relative to, however long a test takes. */
   let began: Date;
 
-  beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     org = await newOrganization(app);
     evaluator = await org.as('evaluator');

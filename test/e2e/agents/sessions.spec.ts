@@ -1,17 +1,15 @@
-import { createTestApp, jsonExport, newOrganization, newSpan, newTraceId, type TestApp } from '#testing';
+import { sharedApp, jsonExport, newOrganization, newSpan, newTraceId } from '#testing';
 import { type Message, type Session, SESSIONS, SessionsFixture } from './sessions.fixture';
 
 const PROMPT = 'First line.\r\n\n\tSecond: "quoted", \u2028 and 𝄞.\n';
 
 describe('sessions with agents', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: SessionsFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await SessionsFixture.create(app);
   });
-  afterAll(() => app.close());
 
   it('start with a prompt, which keeps its line breaks and becomes the first message', async () => {
     const answer = await on.begin({ prompt: PROMPT });

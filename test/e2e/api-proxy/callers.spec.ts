@@ -1,32 +1,24 @@
 import { once } from 'node:events';
 import http from 'node:http';
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-  until,
-} from '#testing';
+import { type ApiClient, ownApp, newOrganization, type TestOrganization, until } from '#testing';
 import { register, Upstream } from './upstream.fixture';
 
 const LIMIT = 4;
 
-let app: TestApp;
+const app = ownApp({
+  env: {
+    OUTBOUND_ALLOW: '127.0.0.0/8',
+    TRUSTED_PROXIES: '127.0.0.1',
+    RATE_LIMIT_PROXY: String(LIMIT),
+    RATE_LIMIT_UNAUTHORIZED: '2',
+  },
+});
 let org: TestOrganization;
 let admin: ApiClient;
 let upstream: Upstream;
 let path: string;
 
 beforeAll(async () => {
-  app = await createTestApp({
-    env: {
-      OUTBOUND_ALLOW: '127.0.0.0/8',
-      TRUSTED_PROXIES: '127.0.0.1',
-      RATE_LIMIT_PROXY: String(LIMIT),
-      RATE_LIMIT_UNAUTHORIZED: '2',
-    },
-  });
   org = await newOrganization(app);
   admin = await org.member('admin');
   upstream = await Upstream.listen();
@@ -34,7 +26,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await upstream.close();
-  await app.close();
 });
 beforeEach(() => {
   upstream.answer = (_request, response) => response.end('ok');

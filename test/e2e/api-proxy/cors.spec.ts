@@ -1,16 +1,15 @@
-import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type ApiClient, ownApp, newOrganization } from '#testing';
 import { rawExchange, register, Upstream } from './upstream.fixture';
 
 const PAGE = 'https://app.example.com';
 
-let app: TestApp;
+const app = ownApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', CORS_ORIGINS: PAGE } });
 let admin: ApiClient;
 let key: string;
 let upstream: Upstream;
 let path: string;
 
 beforeAll(async () => {
-  app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', CORS_ORIGINS: PAGE } });
   const org = await newOrganization(app);
   admin = await org.member('admin');
   key = (await org.serviceAccount('runtime')).key;
@@ -19,7 +18,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await upstream.close();
-  await app.close();
 });
 beforeEach(() => {
   upstream.received.splice(0);

@@ -2,29 +2,20 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { gzipSync } from 'node:zlib';
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-  until,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization, until } from '#testing';
 import { rawExchange, rawServer, register, Upstream } from './upstream.fixture';
 
-let app: TestApp;
+const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
 let org: TestOrganization;
 let admin: ApiClient;
 let agent: ApiClient;
 let upstream: Upstream;
 
 beforeAll(async () => {
-  app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   org = await newOrganization(app);
   admin = await org.member('admin');
   agent = app.api((await org.serviceAccount('runtime')).key);
 });
-afterAll(() => app.close());
 beforeEach(async () => {
   upstream = await Upstream.listen();
 });

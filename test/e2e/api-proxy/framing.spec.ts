@@ -1,17 +1,10 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-  until,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization, until } from '#testing';
 import { rawExchange, rawServer, register, Upstream } from './upstream.fixture';
 
-let app: TestApp;
+const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
 let org: TestOrganization;
 let admin: ApiClient;
 let key: string;
@@ -19,7 +12,6 @@ let upstream: Upstream;
 let path: string;
 
 beforeAll(async () => {
-  app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   org = await newOrganization(app);
   admin = await org.member('admin');
   key = (await org.serviceAccount('runtime')).key;
@@ -28,7 +20,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await upstream.close();
-  await app.close();
 });
 beforeEach(() => {
   upstream.isEarly = false;

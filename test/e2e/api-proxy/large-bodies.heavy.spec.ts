@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { ownApp, newOrganization } from '#testing';
 import { blocks, digestOf, MeasuredService, MIB } from '../files/file-memory.harness';
 import { register, Upstream } from './upstream.fixture';
 
@@ -56,7 +56,8 @@ async function digestFrom(from: IncomingMessage): Promise<string> {
 
 describe('the memory of an API process that forwards bodies of 1 GiB', () => {
   const digest = digestOf(SIZE);
-  let app: TestApp;
+  const env = { OUTBOUND_ALLOW: '127.0.0.0/8', NODE_OPTIONS: '--max-semi-space-size=4' };
+  const app = ownApp({ env });
   let service: MeasuredService;
   let upstream: Upstream;
   let path: string;
@@ -67,8 +68,6 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
   };
 
   beforeAll(async () => {
-    const env = { OUTBOUND_ALLOW: '127.0.0.0/8', NODE_OPTIONS: '--max-semi-space-size=4' };
-    app = await createTestApp({ env });
     const org = await newOrganization(app);
     service = await MeasuredService.startApi(app, org);
     started = await service.peak();
@@ -83,7 +82,6 @@ describe('the memory of an API process that forwards bodies of 1 GiB', () => {
   afterAll(async () => {
     await service.stop();
     await upstream.close();
-    await app.close();
   });
   const expectGrowthBelow = async (mebibytes: number): Promise<void> => {
     const peak = await service.peak();

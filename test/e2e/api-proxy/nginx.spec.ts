@@ -5,7 +5,7 @@ import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { sharedApp, newOrganization } from '#testing';
 import { Nginx } from '../../../bench/nginx';
 import { register } from './upstream.fixture';
 
@@ -35,7 +35,7 @@ interface ForwardedResponse {
 }
 
 describeWithNginx('an API behind nginx', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   let directory: string;
   let nginx: Nginx;
   let api: string;
@@ -46,14 +46,12 @@ describeWithNginx('an API behind nginx', () => {
     const locations = LOCATIONS.replace('../files', path.join(directory, 'files'));
     nginx = (await Nginx.start(directory, locations))!;
     await writeFile(path.join(directory, 'files', 'text.txt'), TEXT);
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
     const org = await newOrganization(app);
     key = (await org.serviceAccount('runtime')).key;
     const base_url = `http://127.0.0.1:${nginx.port}`;
     api = await register(await org.member('admin'), org.workspaceId, { base_url });
   });
   afterAll(async () => {
-    await app.close();
     await nginx.stop();
     await rm(directory, { recursive: true, force: true });
   });

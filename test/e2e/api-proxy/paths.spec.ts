@@ -1,13 +1,7 @@
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { rawExchange, register, Upstream } from './upstream.fixture';
 
-let app: TestApp;
+const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
 let org: TestOrganization;
 let admin: ApiClient;
 let key: string;
@@ -16,7 +10,6 @@ let path: string;
 let withSlashes: string;
 
 beforeAll(async () => {
-  app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   org = await newOrganization(app);
   admin = await org.member('admin');
   key = (await org.serviceAccount('runtime')).key;
@@ -27,7 +20,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await upstream.close();
-  await app.close();
 });
 beforeEach(() => upstream.received.splice(0));
 

@@ -1,15 +1,14 @@
-import { createTestApp, newOrganization, newSpanId, newTraceId, type TestApp } from '#testing';
+import { sharedApp, newOrganization, newSpanId, newTraceId } from '#testing';
 import { ServiceProcess, TraceEndpoint, tracedTo } from '../platform/tracing.fixture';
 import { register, Upstream } from './upstream.fixture';
 
 describe('a traced request to an API', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   let endpoint: TraceEndpoint;
   let service: ServiceProcess;
   let upstream: Upstream;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
     endpoint = await TraceEndpoint.listen();
     upstream = await Upstream.listen();
     service = await ServiceProcess.start('main', app, tracedTo(endpoint));
@@ -18,7 +17,6 @@ describe('a traced request to an API', () => {
     await service.kill();
     await upstream.close();
     await endpoint.close();
-    await app.close();
   });
 
   it('has one traceparent: the span of the outbound request, in the same trace', async () => {

@@ -1,4 +1,4 @@
-import { createTestApp, sized, type TestApp } from '#testing';
+import { sharedApp, sized } from '#testing';
 import { AgreementFixture, newTraceId, scoreBy } from './agreement.fixture';
 import { experimentOf } from './comparison.fixture';
 import { type EvaluationWorkspace, outcome, places, type Result, UNKNOWN_IDS } from './evaluation.harness';
@@ -7,19 +7,15 @@ import { fillResultScores } from './result-scores.fixture';
 
 /** Tests which scores an agreement is computed from. */
 describe('the scores behind an agreement', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let fixture: AgreementFixture;
   let on: HumanScoresFixture;
   let space: EvaluationWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     fixture = await AgreementFixture.open(app);
     ({ on, space } = fixture);
   });
-  afterAll(() => app.close());
 
   const code: AgreementFixture['code'] = (source) => fixture.code(source);
   const agreement: AgreementFixture['agreement'] = (...args) => fixture.agreement(...args);

@@ -1,4 +1,4 @@
-import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
+import { ownApp, createTestWorker, type TestWorker } from '#testing';
 import { AgreementFixture, newTraceId, resultsOfBoth, scoreBy } from './agreement.fixture';
 import { experimentOf } from './comparison.fixture';
 import type { EvaluationWorkspace, Result } from './evaluation.harness';
@@ -9,14 +9,13 @@ type Fields = Record<string, unknown>;
 const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
 
 describe('the agreement of two scorers', () => {
-  let app: TestApp;
+  const app = ownApp();
   let worker: TestWorker;
   let fixture: AgreementFixture;
   let on: HumanScoresFixture;
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     worker = await createTestWorker(app);
   });
   beforeEach(async () => {
@@ -25,7 +24,6 @@ describe('the agreement of two scorers', () => {
   });
   afterAll(async () => {
     await worker.close();
-    await app.close();
   });
 
   const code: AgreementFixture['code'] = (source) => fixture.code(source);

@@ -1,4 +1,4 @@
-import { type Answer, createTestApp, type TestApp } from '#testing';
+import { type Answer, ownApp } from '#testing';
 import { AnnotationFixture, type Queue, QUEUES } from './annotation.fixture';
 import type { Annotator } from './human-scores.fixture';
 import { workOf } from './work.harness';
@@ -11,13 +11,12 @@ const FEW = 2_000;
 const SCORED = `(SELECT item_id FROM annotation_items WHERE queue_id = $1 ORDER BY item_id LIMIT ${DONE})`;
 
 describe('an annotation queue of 10,000 items that the table statistics do not include', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let on: AnnotationFixture;
   let queue: Queue;
   let other: Annotator;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     // The statistics know only a small queue.
     const small = await AnnotationFixture.open(app);
     const smallQueue = await small.queue(await small.scorer(), { trace_ids: await small.traces(3) });
@@ -51,7 +50,6 @@ describe('an annotation queue of 10,000 items that the table statistics do not i
       [queue.queue_id, on.ann.id],
     );
   });
-  afterAll(() => app.close());
 
   const list = (rest: string) => () => on.space.viewer.get(`${QUEUES}/${queue.queue_id}${rest}`);
   const requests: [string, () => Promise<Answer>][] = [

@@ -1,15 +1,11 @@
-import { createTestApp, newTraceId, type TestApp } from '#testing';
+import { sharedApp, newTraceId } from '#testing';
 import { AnnotationFixture, QUEUES } from './annotation.fixture';
 import { outcome, places, UNKNOWN_IDS } from './evaluation.harness';
 
 describe('an annotation queue', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: AnnotationFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await AnnotationFixture.open(app);
   });

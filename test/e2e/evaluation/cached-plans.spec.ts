@@ -1,5 +1,5 @@
 import { newId } from '#platform/ids';
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import { TargetResultRepository } from '../../../src/evaluation/scoring/execution/target-result.repository';
 import type { ScoringTarget } from '../../../src/evaluation/scoring/runs/score-run.entity';
 import { AnnotationFixture, type Queue } from './annotation.fixture';
@@ -20,7 +20,7 @@ const FEW = 500;
  * empty must still be good when the tables are full.
  */
 describe('writes with plans that were cached while the tables were empty', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { DATABASE_POOL_SIZE: String(CONNECTIONS) }, autovacuum: false });
   let on: AnnotationFixture;
   let scorer: Scorer;
   // A human score is copied to every result of its trace. The trace that is scored repeatedly has only one result.
@@ -153,7 +153,6 @@ describe('writes with plans that were cached while the tables were empty', () =>
   }
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: String(CONNECTIONS) }, autovacuum: false });
     on = await AnnotationFixture.open(app);
     scorer = await on.scorer();
     const trace_ids = await on.traces(4 * EXECUTIONS);
@@ -170,7 +169,6 @@ describe('writes with plans that were cached while the tables were empty', () =>
     }
     await fill();
   });
-  afterAll(() => app.close());
 
   it.each(Object.keys(writes))('read few rows: %s', async (name) => {
     const before = await rowsRead();

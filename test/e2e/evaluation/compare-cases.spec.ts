@@ -1,5 +1,5 @@
 import { PAGE_BYTES } from '#platform/paging';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import type { ComparedCaseDto } from '../../../src/evaluation/analysis/comparison/comparison.dto';
 import { compare, compared, completed, experimentOf, EXPERIMENTS, pages, scored } from './comparison.fixture';
 import { EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.harness';
@@ -7,16 +7,12 @@ import { EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.
 const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
 
 describe('the cases of a comparison', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   describe('in pages', () => {
     it('are listed by cursor and by offset, without gaps or repeats', async () => {

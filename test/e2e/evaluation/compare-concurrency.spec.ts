@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scope } from '#platform/auth';
 import type { Problem } from '#platform/problem';
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import { AnalysisPool } from '../../../src/evaluation/analysis/computation/analysis.pool';
 import { ComparisonRepository } from '../../../src/evaluation/analysis/comparison/comparison.repository';
 import { ScoreReader } from '../../../src/evaluation/analysis/comparison/score-reader';
@@ -16,16 +16,14 @@ const WAITING_MAX = 128;
 
 /** Comparisons of one workspace and abandoned requests must not block other comparisons. */
 describe('comparisons under load', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { REQUEST_TIMEOUT_MS: '60000' } });
   let space: EvaluationWorkspace;
   let pool: AnalysisPool;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { REQUEST_TIMEOUT_MS: '60000' } });
     space = await EvaluationWorkspace.open(app);
     pool = app.get(AnalysisPool);
   });
-  afterAll(() => app.close());
 
   /** Occupies all threads on behalf of other organizations. Returns a function that releases them. */
   async function occupyThreads(): Promise<() => Promise<void>> {

@@ -1,19 +1,15 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import type { GateResultDto } from '../../../src/evaluation/analysis/gate/gate.dto';
 import { byScorer, compared, experimentOf, EXPERIMENTS, fill } from './comparison.fixture';
 import { EvaluationWorkspace } from './evaluation.harness';
 
 describe('a comparison of large experiments', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   it('uses the first 10,000 results, and reports truncation', async () => {
     const [{ experiment_id: candidate }, { experiment_id: baseline }] = [

@@ -1,18 +1,14 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { byScorer, compared, experimentOf, scored } from './comparison.fixture';
 import { EvaluationWorkspace } from './evaluation.harness';
 
 describe('a comparison of the cases that two experiments share', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   it('counts repeated trials of a case as one case', async () => {
     const trials = (means: number[]) =>

@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import {
   byScorer,
   compare,
@@ -14,16 +14,12 @@ import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
 const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
 
 describe('the comparison of an experiment with its baseline', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   describe('on shared cases', () => {
     // by hand: exact differs by -1, +1 and 0, tone by +0.25 and 0 of the cases that both have scores of

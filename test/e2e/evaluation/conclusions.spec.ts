@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import type { GateResultDto } from '../../../src/evaluation/analysis/gate/gate.dto';
 import { byScorer, compare, compared, completed, experimentOf, EXPERIMENTS } from './comparison.fixture';
 import { uploadVersion } from './dataset-versions.fixture';
@@ -18,16 +18,12 @@ const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(
 
 /** Each test is named after the wrong conclusion that it prevents. */
 describe('an evaluation', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const gate = async (id: string, body: Fields): Promise<GateResultDto> => {
     const answer = await space.viewer.post<GateResultDto>(`${EXPERIMENTS}/${id}/gate`, body);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { uploadVersion } from './dataset-versions.fixture';
 import {
   type BulkResponse,
@@ -15,17 +15,15 @@ import {
 const FILE = 'id,q,a\nc1,1+1,2\nc2,2+2,4\n"c,3",3+3,6\n';
 
 describe('an experiment that pins a CSV version', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
   let datasetId: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
     datasetId = (await space.dataset()).dataset_id;
     await uploadVersion(space, datasetId, FILE);
   });
-  afterAll(() => app.close());
 
   const pinned = (dataset_version = 1, dataset_id = datasetId): Promise<Experiment> =>
     space.experiment({ dataset_id, dataset_version });

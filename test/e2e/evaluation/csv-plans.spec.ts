@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import type { Scope } from '#platform/auth';
 import {
   DatasetVersionRepository,
@@ -12,13 +12,12 @@ const CONTENT = 1_000_000;
 
 /** Results of a pinned CSV version do not slow down with other files. */
 describe('queries for the rows of a CSV version', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let space: EvaluationWorkspace;
   let versions: DatasetVersionRepository;
   let version: DatasetVersionRow;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     space = await EvaluationWorkspace.open(app);
     versions = app.get(DatasetVersionRepository);
     const { dataset_id } = await space.dataset();
@@ -30,7 +29,6 @@ describe('queries for the rows of a CSV version', () => {
     };
     await app.database.transaction((tx) => versions.insert(tx, version));
   });
-  afterAll(() => app.close());
 
   /** Inserts files with 400 cases and 40 chunks each. */
   async function fill(from: number, to: number): Promise<void> {

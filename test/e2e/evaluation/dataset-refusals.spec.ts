@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import {
   type DatasetCase,
   FILE,
@@ -14,14 +14,12 @@ import { type Dataset, EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from 
 const MIB = 1024 * 1024;
 
 describe('an invalid CSV upload', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const newDataset = async (): Promise<string> => (await space.dataset()).dataset_id;
   const readDataset = async (id: string): Promise<Dataset> =>

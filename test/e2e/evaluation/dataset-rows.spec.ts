@@ -1,18 +1,16 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { type DatasetCase, uploadVersion, versionsOf } from './dataset-versions.fixture';
 import { EvaluationWorkspace, outcome, type Page } from './evaluation.harness';
 
 const MIB = 1024 * 1024;
 
 describe('the row list of a CSV version', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const newDataset = async (): Promise<string> => (await space.dataset()).dataset_id;
 

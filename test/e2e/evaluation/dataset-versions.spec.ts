@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setLogLevel } from '#platform/logging';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import {
   type DatasetVersion,
   FILE,
@@ -16,14 +16,12 @@ import { type Dataset, EvaluationWorkspace, outcome, statusesOf, TIME } from './
 const MIB = 1024 * 1024;
 
 describe('a CSV version of a dataset', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const newDataset = async (): Promise<string> => (await space.dataset()).dataset_id;
   const readDataset = async (id: string): Promise<Dataset> =>

@@ -1,4 +1,4 @@
-import { type Answer, type ApiClient, createTestApp, type TestApp } from '#testing';
+import { type Answer, type ApiClient, sharedApp } from '#testing';
 import {
   type Dataset,
   EvaluationWorkspace,
@@ -12,16 +12,12 @@ import {
 const DATASETS = '/eval/v1/datasets';
 
 describe('datasets', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const names = async (query: string): Promise<string[]> =>
     (await space.list<Dataset>(`${DATASETS}?${query}`)).map((one) => one.name);

@@ -1,19 +1,15 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { EvaluationWorkspace, type Experiment, outcome, type Page } from './evaluation.harness';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
 describe('experiments in a list', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const patch = (id: string, fields: object) => space.editor.patch(`${EXPERIMENTS}/${id}`, fields);
   const matches = async (query: string): Promise<string[]> =>

@@ -1,4 +1,4 @@
-import { type Answer, type ApiClient, createTestApp, type TestApp } from '#testing';
+import { type Answer, type ApiClient, sharedApp } from '#testing';
 import {
   EvaluationWorkspace,
   type Experiment,
@@ -15,16 +15,12 @@ type Fields = Record<string, unknown>;
 const EXPERIMENTS = '/eval/v1/experiments';
 
 describe('experiments', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const create = (fields: Fields) => space.post<Experiment>(EXPERIMENTS, { name: 'evaluation', ...fields });
   const patch = (id: string, fields: Fields, headers?: Record<string, string>) =>

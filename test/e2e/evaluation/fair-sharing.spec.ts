@@ -1,4 +1,4 @@
-import { type ApiClient, type Answer, createTestApp, sized, type TestApp } from '#testing';
+import { type ApiClient, type Answer, ownApp, sized } from '#testing';
 import { untilSpooled, upload } from './dataset-versions.fixture';
 import { EvaluationWorkspace, outcome, places, type ProblemBody } from './evaluation.harness';
 import { exportRecords, importRecords, jsonLines, MEDIA, recordsOf } from './record-transfer.fixture';
@@ -17,12 +17,7 @@ function fanOut(): object {
 }
 
 describe('an organization that causes expensive work', () => {
-  let app: TestApp;
-
-  beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '12', TEST_SCORING_TIMEOUT_MS: '20000' } });
-  });
-  afterAll(() => app.close());
+  const app = ownApp({ env: { DATABASE_POOL_SIZE: '12', TEST_SCORING_TIMEOUT_MS: '20000' } });
 
   const listed = async ({ viewer }: EvaluationWorkspace): Promise<number> =>
     (await viewer.get('/eval/v1/datasets')).status;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Answer, createTestApp, type TestApp } from '#testing';
+import { type Answer, sharedApp } from '#testing';
 import {
   type BulkResponse,
   type Dataset,
@@ -31,16 +31,12 @@ const EMPTY_SUMMARY = {
 };
 
 describe('on finalization,', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { DATABASE_POOL_SIZE: '10' } });
   let space: EvaluationWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const patch = (id: string, fields: Fields, headers?: Record<string, string>) =>
     space.editor.patch<Experiment>(`${EXPERIMENTS}/${id}`, fields, headers);

@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import type { GateResultDto } from '../../../src/evaluation/analysis/gate/gate.dto';
 import { experimentOf, EXPERIMENTS } from './comparison.fixture';
 import { EvaluationWorkspace } from './evaluation.harness';
@@ -7,14 +7,12 @@ import { parseXml, type XmlElement } from './xml.fixture';
 type Rule = Record<string, unknown>;
 
 describe('the outcome of a gate', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const send = (id: string, body: unknown, headers?: Record<string, string>) =>
     space.viewer.post<GateResultDto>(`${EXPERIMENTS}/${id}/gate`, body, headers);

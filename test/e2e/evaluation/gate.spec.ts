@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import type { GateResultDto } from '../../../src/evaluation/analysis/gate/gate.dto';
 import { byScorer, compared, completed, experimentOf, EXPERIMENTS, fill, scored } from './comparison.fixture';
 import { EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.harness';
@@ -11,14 +11,12 @@ const NO_SCORES =
 const times = <Value>(count: number, value: Value): Value[] => new Array<Value>(count).fill(value);
 
 describe('the gate of an experiment', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const send = (id: string, body: unknown, headers?: Record<string, string>) =>
     space.viewer.post<GateResultDto>(`${EXPERIMENTS}/${id}/gate`, body, headers);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { createTestApp, sized, type TestApp } from '#testing';
+import { sharedApp, sized } from '#testing';
 import { ExactJson } from '../platform/exact-values.harness';
 
 const RUNS = sized(15, 100);
@@ -43,14 +43,12 @@ const record = fc.record({
 });
 
 describe('generated free-form values', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: ExactJson;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await ExactJson.open(app);
   });
-  afterAll(() => app.close());
 
   it('come back digit for digit, whatever happens to the record', async () => {
     await fc.assert(

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { committedDocument, createTestApp, sized, type TestApp } from '#testing';
+import { committedDocument, sharedApp, sized } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
 import type { Document } from './generated-bodies.harness';
 
@@ -33,12 +33,11 @@ const TEXT = fc.oneof(
 );
 
 describe('lists with generated queries', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
   let objects: Record<string, string>;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
     const { dataset_id } = await space.dataset();
     const { dataset_record_id } = await space.record(dataset_id);
@@ -68,7 +67,6 @@ describe('lists with generated queries', () => {
       version: '1',
     };
   });
-  afterAll(() => app.close());
 
   it.each(LISTS.map((list) => [list.path, list] as const))(
     'respond as documented, and never with 500: %s',

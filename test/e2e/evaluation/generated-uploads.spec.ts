@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { createTestApp, sized, type TestApp } from '#testing';
+import { sharedApp, sized } from '#testing';
 import { type BulkResponse, EvaluationWorkspace } from './evaluation.harness';
 
 const RUNS = sized(200, 1_000);
@@ -33,18 +33,16 @@ const ANSWERED: [Buffer, Record<string, string>, string][] = [
 
 /** Covers what generated JSON does not: bytes of any media type with options in the query, and pinned experiments. */
 describe('CSV uploads', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
   let versions: string;
   let datasetId: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
     datasetId = (await space.dataset()).dataset_id;
     versions = `/eval/v1/datasets/${datasetId}/versions`;
   });
-  afterAll(() => app.close());
 
   it('are answered as documented, and never with a 500, whatever bytes and options they have', async () => {
     const option = (values: readonly string[]) =>

@@ -1,19 +1,15 @@
-import { createTestApp, newTraceId, type TestApp } from '#testing';
+import { sharedApp, newTraceId } from '#testing';
 import { BOOLEAN, HumanScoresFixture, type Scorer, STARS } from './human-scores.fixture';
 import { scoresOf } from './result-scores.fixture';
 
 /** Tests which human scores count for a result, whether or not its `scores` show them. */
 describe('the human scores of a result', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: HumanScoresFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     on = await HumanScoresFixture.open(app);
   });
-  afterAll(() => app.close());
 
   const human = (scorer: Scorer, score: number, fields: Record<string, unknown> = {}) => ({
     ...{ scorer: scorer.name, scorer_version: 1, source: 'human', scorer_id: scorer.scorer_id, score },

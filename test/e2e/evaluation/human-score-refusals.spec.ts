@@ -1,18 +1,14 @@
-import { createTestApp, newTraceId, type TestApp } from '#testing';
+import { sharedApp, newTraceId } from '#testing';
 import { outcome, places, UNKNOWN_IDS } from './evaluation.harness';
 import { BOOLEAN, HumanScoresFixture, SCORES, STARS, SURVEY, TONE } from './human-scores.fixture';
 
 describe('a human score', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: HumanScoresFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     on = await HumanScoresFixture.open(app);
   });
-  afterAll(() => app.close());
 
   const newResult = (fields?: Record<string, unknown>) => on.newResult(fields);
   const outcomeOf = async (fields: Record<string, unknown>, output: object = BOOLEAN) => {

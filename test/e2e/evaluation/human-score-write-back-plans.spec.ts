@@ -1,5 +1,5 @@
 import type { Scope } from '#platform/auth';
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import { ResultLockRepository } from '../../../src/evaluation/experiments/results/result-lock.repository';
 import { ResultRepository } from '../../../src/evaluation/experiments/results/result.repository';
 import { ScoreWriteBackRepository } from '../../../src/evaluation/scores/score-write-back.repository';
@@ -10,12 +10,11 @@ const traceId = (n: number): string => String(n).padStart(32, '0');
 
 /** Uploads and scores stay fast as scores and results accumulate. */
 describe('human-score write-back with many results and scores', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let space: EvaluationWorkspace;
   let experimentId: string;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     space = await EvaluationWorkspace.open(app);
     experimentId = (await space.experiment()).experiment_id;
     await app.database.transaction(async (tx) => {
@@ -53,7 +52,6 @@ describe('human-score write-back with many results and scores', () => {
     });
     await vacuum(app, ['results', 'result_scores', 'scores', 'scorers', 'scorer_versions']);
   });
-  afterAll(() => app.close());
 
   const scope = () => ({ workspaceId: space.id, principalId: 'test' }) as Scope;
 

@@ -1,4 +1,4 @@
-import { createTestApp, newTraceId, type TestApp, sized } from '#testing';
+import { sharedApp, newTraceId, sized } from '#testing';
 import type { Experiment, Result } from './evaluation.harness';
 import {
   type Annotator,
@@ -18,20 +18,16 @@ const ROUNDS = sized(30, 100);
 
 /** People score while results are uploaded and experiments are finalized. */
 describe('concurrent human scores', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { DATABASE_POOL_SIZE: '10' } });
   let on: HumanScoresFixture;
   let ann: Annotator;
   let bob: Annotator;
 
-  beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
-  });
   beforeEach(async () => {
     on = await HumanScoresFixture.open(app);
     ann = on.ann;
     bob = await on.annotator();
   });
-  afterAll(() => app.close());
 
   const detailOf = (result: Result, scorer: Scorer) =>
     (result.score_details as Record<string, Record<string, unknown>>)[scorer.name];

@@ -1,4 +1,4 @@
-import { createTestApp, newTraceId, type TestApp } from '#testing';
+import { sharedApp, newTraceId } from '#testing';
 import type { Experiment, Result } from './evaluation.harness';
 import {
   type Annotator,
@@ -13,21 +13,17 @@ import {
 const EXPERIMENTS = '/eval/v1/experiments';
 
 describe('the write-back of human scores to results', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { DATABASE_POOL_SIZE: '10' } });
   let on: HumanScoresFixture;
   let ann: Annotator;
   let bob: Annotator;
   let eve: Annotator;
 
-  beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
-  });
   beforeEach(async () => {
     on = await HumanScoresFixture.open(app);
     ann = on.ann;
     [bob, eve] = [await on.annotator(), await on.annotator()];
   });
-  afterAll(() => app.close());
 
   const detailOf = (result: Result, scorer: Scorer) =>
     (result.score_details as Record<string, Record<string, unknown>>)[scorer.name];

@@ -1,4 +1,4 @@
-import { createTestApp, newTraceId, type TestApp } from '#testing';
+import { sharedApp, newTraceId } from '#testing';
 import { outcome, TIME, UNKNOWN_IDS } from './evaluation.harness';
 import {
   BOOLEAN,
@@ -11,16 +11,12 @@ import {
 } from './human-scores.fixture';
 
 describe('a human score', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: HumanScoresFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     on = await HumanScoresFixture.open(app);
   });
-  afterAll(() => app.close());
 
   const newResult = (fields?: Record<string, unknown>) => on.newResult(fields);
 

@@ -1,5 +1,5 @@
 import { PAGE_BYTES } from '#platform/paging';
-import { createTestApp, type TestApp, sized } from '#testing';
+import { sharedApp, sized } from '#testing';
 import { EvaluationWorkspace, type Page } from './evaluation.harness';
 
 const EXPERIMENTS = '/eval/v1/experiments';
@@ -9,14 +9,12 @@ const LARGE = 'x'.repeat(6 * 1024 * 1024);
 const COUNT = 4;
 
 describe('a list of large items', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const made = async (path: string, body: object): Promise<string> => {
     const answer = await space.editor.post(path, { workspace_id: space.organization.workspaceId, ...body });

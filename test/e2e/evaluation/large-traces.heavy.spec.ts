@@ -2,13 +2,12 @@ import type { SqlExecutor, Tx } from '#platform/db';
 import { RawJson } from '#platform/json';
 import {
   type ApiClient,
-  createTestApp,
+  sharedApp,
   newOrganization,
   newSpan,
   newTraceId,
   protobufExport,
   SPAN_START,
-  type TestApp,
   type TestAttributes,
   type TestOrganization,
   type TestSpan,
@@ -18,14 +17,13 @@ import { RawExporter } from '../telemetry/otlp.harness';
 const MIB = 1024 * 1024;
 
 describe('a very large trace', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let organization: TestOrganization;
   let client: ApiClient;
   let exporter: RawExporter;
   let experiment: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     organization = await newOrganization(app);
     client = await organization.as('editor');
     exporter = new RawExporter(app.url, await organization.token('editor'), organization.workspaceId);
@@ -35,7 +33,6 @@ describe('a very large trace', () => {
     });
     experiment = body.experiment_id;
   });
-  afterAll(() => app.close());
 
   /** Returns spans of one trace, a millisecond apart. */
   function spansOf(count: number, attributes?: TestAttributes): TestSpan[] {

@@ -1,5 +1,5 @@
 import type { Tx } from '#platform/db';
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import { EvaluationWorkspace, type Page } from './evaluation.harness';
 import {
   nodesOf,
@@ -15,7 +15,7 @@ import { watchStatements } from './work.harness';
 const EXPERIMENTS = '/eval/v1/experiments';
 
 describe('queries on filled tables', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let space: EvaluationWorkspace;
   let datasetId: string;
   let records: string;
@@ -24,7 +24,6 @@ describe('queries on filled tables', () => {
   let versions: string;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     space = await EvaluationWorkspace.open(app);
     datasetId = (await space.dataset()).dataset_id;
     records = `/eval/v1/datasets/${datasetId}/records`;
@@ -92,7 +91,6 @@ describe('queries on filled tables', () => {
       ...['dataset_versions'],
     ]);
   });
-  afterAll(() => app.close());
 
   const plansOf = (path: string): Promise<Plan[]> =>
     plansOfAnswer(app, path, () => space.viewer.get<Page<unknown>>(path));

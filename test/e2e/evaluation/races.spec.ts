@@ -1,4 +1,4 @@
-import { type Answer, type ApiClient, createTestApp, type TestApp, sized } from '#testing';
+import { type Answer, type ApiClient, sharedApp, type TestApp, sized } from '#testing';
 import {
   type BulkResponse,
   EvaluationWorkspace,
@@ -18,14 +18,13 @@ const CALLS_MAX = 1_000;
 
 /** Independent clients write through two API processes that share a database. */
 describe('results written through two API processes', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { DATABASE_POOL_SIZE: '10' } });
   let other: TestApp;
   let space: EvaluationWorkspace;
   /** Two clients, one for each process. */
   let clients: ApiClient[];
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
     other = await app.another();
     space = await EvaluationWorkspace.open(app);
     const token = await space.organization.token('editor');
@@ -33,7 +32,6 @@ describe('results written through two API processes', () => {
   });
   afterAll(async () => {
     await other.close();
-    await app.close();
   });
 
   const single = (client: ApiClient, experimentId: string, fields: object): Promise<Answer<Result>> =>

@@ -4,7 +4,7 @@ import type net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Pool } from 'pg';
-import { createTestApp, sized, type TestApp, until } from '#testing';
+import { sharedApp, sized, type TestApp, until } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { exportRecords, importRecords, jsonLines, recordsOf } from './record-transfer.fixture';
 
@@ -46,14 +46,13 @@ class SlowReader {
 }
 
 describe('an export in progress', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let hasty: TestApp;
   let space: EvaluationWorkspace;
   let datasetId: string;
   let headers: Record<string, string>;
 
   beforeAll(async () => {
-    app = await createTestApp();
     hasty = await app.another({ REQUEST_TIMEOUT_MS: String(STALL_MS), ANSWER_STALL_MS: String(STALL_MS) });
     space = await EvaluationWorkspace.open(app);
     const token = await space.organization.token('viewer');
@@ -62,7 +61,6 @@ describe('an export in progress', () => {
   });
   afterAll(async () => {
     await hasty.close();
-    await app.close();
   });
 
   const filled = async (count: number, input: string): Promise<string> => {

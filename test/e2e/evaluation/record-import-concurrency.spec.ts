@@ -1,6 +1,6 @@
 import http from 'node:http';
 import type { Pool } from 'pg';
-import { createTestApp, type TestApp, until } from '#testing';
+import { sharedApp, until } from '#testing';
 import { untilSpooled } from './dataset-versions.fixture';
 import { EvaluationWorkspace } from './evaluation.harness';
 import {
@@ -15,14 +15,12 @@ import {
 const LARGE = 'x'.repeat(8 * 1024);
 
 describe('an import in progress', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const pool = () => (app.database.dataSource.driver as unknown as { master: Pool }).master;
   const bodyOf = (count: number) =>

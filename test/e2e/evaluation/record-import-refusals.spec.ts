@@ -1,4 +1,4 @@
-import { type Answer, createTestApp, type TestApp } from '#testing';
+import { type Answer, sharedApp } from '#testing';
 import { uploadVersion } from './dataset-versions.fixture';
 import { EvaluationWorkspace, outcome, places, type ProblemBody } from './evaluation.harness';
 import { datasetOf, importRecords, jsonLines, MEDIA, recordsOf } from './record-transfer.fixture';
@@ -6,14 +6,12 @@ import { datasetOf, importRecords, jsonLines, MEDIA, recordsOf } from './record-
 const detailOf = (answer: Answer<unknown>) => (answer.body as ProblemBody).detail;
 
 describe('invalid imports', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const faults: [string, string, string, string, RegExp][] = [
     [

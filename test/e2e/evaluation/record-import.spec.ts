@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { type DatasetCase, uploadVersion } from './dataset-versions.fixture';
 import {
   type DatasetRecord,
@@ -24,14 +24,12 @@ import {
 type Fields = Record<string, unknown>;
 
 describe('imported records', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   it('follow the mapping of a CSV version, with its case ids as external ids', async () => {
     const { dataset_id } = await space.dataset();

@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { RecordRepository } from '../../../src/evaluation/datasets/records/record.repository';
 import { type BulkResponse, EvaluationWorkspace, outcome, places, statuses } from './evaluation.harness';
 import { importRecords, jsonLines, recordsOf } from './record-transfer.fixture';
@@ -13,15 +13,13 @@ function costly(): object {
 }
 
 describe('records that are slow to validate, or large', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
   afterEach(() => jest.restoreAllMocks());
-  afterAll(() => app.close());
 
   it.each(['skip', 'update'])('are rejected with the first 100 faulty lines: %s', async (onConflict) => {
     const { dataset_id: id } = await space.dataset({ input_schema: { type: 'object' } });

@@ -1,5 +1,5 @@
 import { NO_ROLES, workspaceScope } from '#platform/scope';
-import { type Answer, type ApiClient, createTestApp, type TestApp, sized, until } from '#testing';
+import { type Answer, type ApiClient, sharedApp, type TestApp, sized, until } from '#testing';
 import {
   type BulkResponse,
   type Dataset,
@@ -23,13 +23,12 @@ interface StoredRecord {
 
 /** Independent clients write through two API processes that share a database. */
 describe('records that are created concurrently', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { DATABASE_POOL_SIZE: '10' } });
   let other: TestApp;
   let space: EvaluationWorkspace;
   let clients: ApiClient[];
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
     other = await app.another();
     space = await EvaluationWorkspace.open(app);
     const token = await space.organization.token('editor');
@@ -37,7 +36,6 @@ describe('records that are created concurrently', () => {
   });
   afterAll(async () => {
     await other.close();
-    await app.close();
   });
 
   const create = (client: ApiClient, datasetId: string, fields: object): Promise<Answer<DatasetRecord>> =>

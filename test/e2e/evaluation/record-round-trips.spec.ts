@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { uploadVersion } from './dataset-versions.fixture';
 import { type DatasetRecord, EvaluationWorkspace, FREE_FORM_VALUES, outcome } from './evaluation.harness';
 import {
@@ -57,14 +57,12 @@ const awkward = [
 }));
 
 describe('exported records', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   it.each(FORMATS)('are identical after an import of %s', async (format) => {
     const from = await createDatasetWith(space, awkward);

@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp, until } from '#testing';
+import { sharedApp, until } from '#testing';
 import { workOf } from './work.harness';
 import { RecordWordsRepository } from '../../../src/evaluation/datasets/records/record-words.repository';
 import {
@@ -11,14 +11,13 @@ import {
 
 /** No worker runs here, so records wait for their words until a test indexes them. */
 describe('record search', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let words: RecordWordsRepository;
   let space: EvaluationWorkspace;
   let dataset: Dataset;
   let records: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     words = app.get(RecordWordsRepository);
   });
   beforeEach(async () => {
@@ -27,7 +26,6 @@ describe('record search', () => {
     dataset = await space.dataset();
     records = `/eval/v1/datasets/${dataset.dataset_id}/records`;
   });
-  afterAll(() => app.close());
 
   const create = (...inputs: string[]) =>
     space.post<BulkResponse>(`${records}/bulk`, { items: inputs.map((input) => ({ input })) });

@@ -1,4 +1,4 @@
-import { createTestApp, jsonExport, newSpan, SPAN_START, type TestApp } from '#testing';
+import { sharedApp, jsonExport, newSpan, SPAN_START } from '#testing';
 import type { ProblemBody } from './evaluation.harness';
 import { ANSWER, INSTRUMENTED_AGENTS, QUESTION, sendAgent } from './instrumented-agent.fixture';
 import { newTraceId, ScoringFixture } from './scoring.fixture';
@@ -6,14 +6,10 @@ import { newTraceId, ScoringFixture } from './scoring.fixture';
 const MIB = 1024 * 1024;
 
 describe('records from traces', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ScoringFixture;
   let dataset: string;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await ScoringFixture.create(app);
     dataset = await newDataset();

@@ -1,4 +1,4 @@
-import { type Answer, type ApiClient, createTestApp, type TestApp } from '#testing';
+import { type Answer, type ApiClient, sharedApp } from '#testing';
 import {
   type BulkResponse,
   type Dataset,
@@ -18,20 +18,16 @@ import {
 type Fields = Record<string, unknown>;
 
 describe('records', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
   let dataset: Dataset;
   let records: string;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
     dataset = await space.dataset();
     records = `/eval/v1/datasets/${dataset.dataset_id}/records`;
   });
-  afterAll(() => app.close());
 
   const record = (fields?: Fields) => space.record(dataset.dataset_id, fields);
   const bulk = (items: unknown, fields: Fields = {}) =>

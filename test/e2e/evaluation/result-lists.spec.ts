@@ -1,16 +1,15 @@
-import { type Answer, createTestApp, newTraceId, type TestApp } from '#testing';
+import { type Answer, sharedApp, newTraceId } from '#testing';
 import { EvaluationWorkspace, outcome, type Page, type Result } from './evaluation.harness';
 import { HumanScoresFixture, STARS } from './human-scores.fixture';
 
 describe('result lists', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
   let results: string;
   let experimentId: string;
   const traceId = newTraceId();
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
     experimentId = (await space.experiment()).experiment_id;
     results = `/eval/v1/experiments/${experimentId}/results`;
@@ -24,7 +23,6 @@ describe('result lists', () => {
     ];
     expect(await space.results(experimentId, items)).toEqual(items.map(() => 201));
   });
-  afterAll(() => app.close());
 
   const cases = async (query: string, path = results): Promise<string> =>
     (await space.list<Result>(`${path}?${query}`)).map((one) => one.case_id).join('');

@@ -1,4 +1,4 @@
-import { createTestApp, newTraceId, type TestApp } from '#testing';
+import { sharedApp, newTraceId } from '#testing';
 import {
   type BulkResponse,
   type EvaluationWorkspace,
@@ -13,22 +13,18 @@ import { scoresOf } from './result-scores.fixture';
 type Fields = Record<string, unknown>;
 
 describe('the results of a running experiment', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: HumanScoresFixture;
   let space: EvaluationWorkspace;
   let experimentId: string;
   let results: string;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     on = await HumanScoresFixture.open(app);
     space = on.space;
     experimentId = (await space.experiment()).experiment_id;
     results = `/eval/v1/experiments/${experimentId}/results`;
   });
-  afterAll(() => app.close());
 
   const create = (fields: Fields, headers?: Record<string, string>) =>
     space.post<Result>(results, { case_id: 'case', ...fields }, headers);

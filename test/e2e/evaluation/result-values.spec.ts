@@ -1,4 +1,4 @@
-import { type Answer, createTestApp, type TestApp } from '#testing';
+import { type Answer, sharedApp } from '#testing';
 import { uploadVersion } from './dataset-versions.fixture';
 import {
   type BulkResponse,
@@ -12,16 +12,12 @@ import { statementsOf } from './work.harness';
 type Fields = Record<string, unknown>;
 
 describe('dataset values in results', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const pathOf = ({ experiment_id }: Experiment) => `/eval/v1/experiments/${experiment_id}/results`;
   const create = (experiment: Experiment, fields: Fields) => space.post<Result>(pathOf(experiment), fields);

@@ -1,4 +1,4 @@
-import { type Answer, type ApiClient, createTestApp, type TestApp } from '#testing';
+import { type Answer, type ApiClient, sharedApp } from '#testing';
 import {
   type BulkResponse,
   EvaluationWorkspace,
@@ -18,20 +18,16 @@ type Fields = Record<string, unknown>;
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 
 describe('results', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
   let experimentId: string;
   let results: string;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
     experimentId = (await space.experiment()).experiment_id;
     results = `/eval/v1/experiments/${experimentId}/results`;
   });
-  afterAll(() => app.close());
 
   const create = (fields: Fields) => space.post<Result>(results, { case_id: 'case', ...fields });
   const bulk = (items: unknown, fields: Fields = {}) =>

@@ -1,4 +1,4 @@
-import { createTestApp, newSpan, jsonExport, type TestApp } from '#testing';
+import { sharedApp, newSpan, jsonExport } from '#testing';
 import { ScoreBatchService } from '../../../src/evaluation/scoring/batches/score-batch.service';
 import { newTraceId, ScoringFixture } from './scoring.fixture';
 
@@ -8,13 +8,9 @@ const SINCE = '2025-01-01T00:00:00Z';
 const ALL = [{ field: 'span_count', op: 'gte', value: 0 }];
 
 describe('a request for a batch', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ScoringFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await ScoringFixture.create(app);
   });

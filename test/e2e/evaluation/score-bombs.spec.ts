@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { ApiClient, createTestApp, type TestApp } from '#testing';
+import { ApiClient, ownApp } from '#testing';
 import { base64, bombOf, GIB, sendInPieces } from './encoded-bodies.fixture';
 import { ScoringFixture } from './scoring.fixture';
 import type { MemoryUse } from './upload-memory.child';
@@ -12,7 +12,7 @@ const LIMIT = 8 * MIB;
 
 /** A small body that decodes to a huge one must not exhaust the memory of the process. */
 describe('a compression bomb', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { MEMORY_BUDGET_BYTES: String(132 * MIB) } });
   let on: ScoringFixture;
   let child: ChildProcess;
   let caller: { baseUrl: string; token: string; workspaceId: string };
@@ -27,7 +27,6 @@ describe('a compression bomb', () => {
       'gzip, base64': base64(zeros),
       'base64, gzip': await bombOf(GIB / 4, 'A'.charCodeAt(0)),
     };
-    app = await createTestApp({ env: { MEMORY_BUDGET_BYTES: String(132 * MIB) } });
     on = await ScoringFixture.create(app);
     route = `/eval/v1/scorers/${(await on.scorer()).scorer_id}/score`;
     child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {

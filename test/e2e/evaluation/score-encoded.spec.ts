@@ -1,24 +1,20 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type ApiClient, ownApp, newOrganization } from '#testing';
 import { base64, ENCODED, sendInPieces, sendWithLines } from './encoded-bodies.fixture';
 import { ScoringFixture } from './scoring.fixture';
 
 const LIMIT = 64 * 1024;
 
 describe('a request to score with an encoded body', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { SCORING_LIMIT_BYTES: String(LIMIT) } });
   let on: ScoringFixture;
   let scorer: any;
   let path: string;
   let plain: object;
   let json: string;
 
-  beforeAll(async () => {
-    app = await createTestApp({ env: { SCORING_LIMIT_BYTES: String(LIMIT) } });
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await ScoringFixture.create(app);
     scorer = await on.scorer();

@@ -1,11 +1,4 @@
-import {
-  type Answer,
-  type ApiClient,
-  createTestApp,
-  createTestWorker,
-  newTraceId,
-  type TestApp,
-} from '#testing';
+import { type Answer, type ApiClient, ownApp, createTestWorker, newTraceId } from '#testing';
 import { AgreementFixture } from './agreement.fixture';
 import { type Experiment, outcome, type Page, places, type Result } from './evaluation.harness';
 import { BOOLEAN, type HumanScore as Score, SCORES, STARS, TONE } from './human-scores.fixture';
@@ -13,13 +6,12 @@ import { BOOLEAN, type HumanScore as Score, SCORES, STARS, TONE } from './human-
 type Fields = Record<string, unknown>;
 
 describe('the scores of a workspace', () => {
-  let app: TestApp;
+  const app = ownApp();
   let worker: Awaited<ReturnType<typeof createTestWorker>>;
   let fixture: AgreementFixture;
   let runtime: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     worker = await createTestWorker(app);
   });
   beforeEach(async () => {
@@ -28,7 +20,6 @@ describe('the scores of a workspace', () => {
   });
   afterAll(async () => {
     await worker.close();
-    await app.close();
   });
 
   const post = (fields: Fields, by: ApiClient = fixture.space.evaluator): Promise<Answer<Score>> =>

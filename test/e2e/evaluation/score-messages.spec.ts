@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { TraceStore } from '../../../src/telemetry';
 import { ANSWER, INSTRUMENTED_AGENTS, QUESTION, sendAgent, TRANSCRIPT } from './instrumented-agent.fixture';
 import { ScoringFixture, script } from './scoring.fixture';
@@ -12,13 +12,9 @@ const judge = (prompt: string, members: object = {}) => ({
 
 /** Scorers also read messages that are not on the root span of a trace. */
 describe('the messages of an agent', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ScoringFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await ScoringFixture.create(app);
   });

@@ -1,14 +1,10 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp, type TestApp } from '#testing';
 import { EXACT, ScoringFixture, script } from './scoring.fixture';
 
 describe('scoring in preview and test', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ScoringFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await ScoringFixture.create(app);
   });

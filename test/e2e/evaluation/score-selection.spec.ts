@@ -1,14 +1,10 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { ScoringFixture } from './scoring.fixture';
 
 describe('target selection', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ScoringFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await ScoringFixture.create(app);
   });

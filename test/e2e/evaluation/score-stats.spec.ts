@@ -1,4 +1,4 @@
-import { createTestApp, jsonExport, newSpan, newTraceId, type TestApp } from '#testing';
+import { ownApp, jsonExport, newSpan, newTraceId } from '#testing';
 import { EvaluationWorkspace, outcome } from './evaluation.harness';
 import { SCORES } from './human-scores.fixture';
 import { workOf } from './work.harness';
@@ -13,16 +13,12 @@ const STATS = `${SCORES}/stats/query`;
 const DAY = 24 * 60 * 60 * 1000;
 
 describe('statistics of scores', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let space: EvaluationWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const rowsOf = async (body: Fields): Promise<Row[]> => {
     const answer = await space.viewer.post<{ rows: Row[]; is_truncated: boolean }>(STATS, body);

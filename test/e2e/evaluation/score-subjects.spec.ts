@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { ScoringFixture, script } from './scoring.fixture';
 
 /** Returns its subject as `answers`. */
@@ -6,13 +6,9 @@ const MIRROR = script(
   'function score(subject) { return { score: 1, answers: { seen: subject, spans: subject.trace && subject.trace.spans.length } }; }',
 );
 describe('a scorer', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ScoringFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await ScoringFixture.create(app);
   });

@@ -1,5 +1,5 @@
 import { newId } from '#platform/ids';
-import { createTestApp, jsonExport, newSpan, type TestApp } from '#testing';
+import { ownApp, jsonExport, newSpan } from '#testing';
 import { TargetResultRepository } from '../../../src/evaluation/scoring/execution/target-result.repository';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { SCORES } from './human-scores.fixture';
@@ -14,7 +14,7 @@ describe.each([
   ['a table that was never analyzed', false],
   ['statistics that do not include the workspace', true],
 ])('score writes with %s', (_, isAnalyzed) => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let space: EvaluationWorkspace;
   let scorerId: string;
   let traceId: string;
@@ -43,7 +43,6 @@ describe.each([
   };
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     space = await EvaluationWorkspace.open(app);
     const definition = { rubric: 'Kind?', output: { type: 'boolean' } };
     const scorer = { name: 'kind', scorer_kind: 'human', definition };
@@ -58,7 +57,6 @@ describe.each([
     }
     await fill(space.id);
   });
-  afterAll(() => app.close());
 
   it.each([
     ['a person', {}],

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 import type { Scope } from '#platform/auth';
 import { Problem } from '#platform/problem';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { OpenApiSource } from '../../../src/openapi';
 import { ScorerDefinitions } from '../../../src/evaluation/scorers/scorer-definitions';
 import type { ScorerKind } from '../../../src/evaluation/scorers/definitions/definition.forms';
@@ -96,13 +96,12 @@ function* changed(value: unknown): Generator {
 }
 
 describe('definitions of scorers', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let definitions: ScorerDefinitions;
   let schemas: Record<string, ValidateFunction>;
   const scope = { workspaceId: 'wsp_of_definitions' } as Scope;
 
   beforeAll(async () => {
-    app = await createTestApp();
     definitions = app.get(ScorerDefinitions);
     const ajv = new Ajv2020({ strict: false, allErrors: true });
     ajv.addSchema({ $id: 'api', ...app.get(OpenApiSource).document() });
@@ -111,7 +110,6 @@ describe('definitions of scorers', () => {
       [...names].map((name) => [name, ajv.compile({ $ref: `api#/components/schemas/${name}` })]),
     );
   });
-  afterAll(() => app.close());
 
   /** Returns the faults that the service finds. */
   const faultsOf = async (kind: ScorerKind, definition: object): Promise<string[]> => {

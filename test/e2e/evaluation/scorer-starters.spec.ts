@@ -1,12 +1,4 @@
-import {
-  createTestApp,
-  newSpan,
-  newSpanId,
-  newTraceId,
-  SPAN_START,
-  jsonExport,
-  type TestApp,
-} from '#testing';
+import { sharedApp, newSpan, newSpanId, newTraceId, SPAN_START, jsonExport } from '#testing';
 import type { Output } from '../../../src/evaluation/scorers/definitions/definition.forms';
 import {
   type Answer as GivenAnswer,
@@ -40,17 +32,15 @@ const VARIABLES = ['input', 'output', 'expected', 'metadata', 'trace', 'session'
 type Starter = Omit<ScorerStarterDto, 'definition'> & { definition: Record<string, unknown> };
 
 describe('scorer starters', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: HumanScoresFixture;
   let starters: Map<string, Starter>;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await HumanScoresFixture.open(app);
     const { body } = await on.space.viewer.get<Page<Starter>>(STARTERS);
     starters = new Map(body.items.map((starter) => [starter.starter_id, starter]));
   });
-  afterAll(() => app.close());
 
   const idsOf = async (query: string): Promise<string[]> =>
     (await on.space.viewer.get<Page<Starter>>(`${STARTERS}?${query}`)).body.items.map(

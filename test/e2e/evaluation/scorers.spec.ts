@@ -1,24 +1,14 @@
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 
 const SCRIPT = { language: 'javascript', source: 'function score({ output }) { return output === 1; }' };
 const JUDGE = { prompt: 'Is {{output}} right?', output: { type: 'boolean' } };
 const HUMAN = { rubric: 'Is it kind?', output: { type: 'numeric', min: 1, max: 5 } };
 
 describe('scorers', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let organization: TestOrganization;
   let editor: ApiClient;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     organization = await newOrganization(app);
     editor = await organization.as('editor');

@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import {
   type BulkResponse,
   EvaluationWorkspace,
@@ -10,21 +10,17 @@ import {
 } from './evaluation.harness';
 
 describe('scores in a result', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
   let experimentId: string;
   let results: string;
   let cases = 0;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
     experimentId = (await space.experiment()).experiment_id;
     results = `/eval/v1/experiments/${experimentId}/results`;
   });
-  afterAll(() => app.close());
 
   const create = (scores: unknown) => space.post<Result>(results, { case_id: `case ${++cases}`, scores });
   const scored = async (scores: unknown): Promise<Result> => {

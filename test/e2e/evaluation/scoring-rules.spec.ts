@@ -1,4 +1,4 @@
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { sharedApp, newOrganization } from '#testing';
 import { outcome, places } from './evaluation.harness';
 import { ScoringFixture } from './scoring.fixture';
 
@@ -7,15 +7,11 @@ const JUDGE = { scorer_kind: 'llm_judge', definition: { prompt: 'Kind?', output:
 const UNKNOWN = 'rule_00000000000000000000000000';
 
 describe('a scoring rule', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ScoringFixture;
   let scorer: any;
   let rules: string;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await ScoringFixture.create(app);
     scorer = await on.scorer();

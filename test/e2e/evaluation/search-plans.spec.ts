@@ -1,5 +1,5 @@
 import { firstIdAt } from '#platform/ids';
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import { EvaluationWorkspace, type Page } from './evaluation.harness';
 import { nodesOf, type Plan, plansOf as plansOfAnswer, scansOf, vacuum } from './plans.harness';
 
@@ -14,11 +14,10 @@ const STEP_MS = 3_000_000;
 type Body = Record<string, unknown>;
 
 describe('a search in a large workspace', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     space = await EvaluationWorkspace.open(app);
     const times = Array.from({ length: ROWS }, (_, n) => Date.now() - (ROWS - n) * STEP_MS);
     const fill = (statement: string, prefix: 'ds' | 'exp') =>
@@ -51,7 +50,6 @@ describe('a search in a large workspace', () => {
     );
     await vacuum(app, ['datasets', 'experiments', 'experiment_scores']);
   });
-  afterAll(() => app.close());
 
   const plansOf = (path: string, body: Body): Promise<Plan[]> =>
     plansOfAnswer(app, JSON.stringify(body), () => space.viewer.post<Page<unknown>>(`${path}/search`, body));

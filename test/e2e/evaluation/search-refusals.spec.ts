@@ -1,18 +1,16 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { EvaluationWorkspace, outcome, places } from './evaluation.harness';
 import { DATASETS, EXPERIMENTS, search } from './search.fixture';
 
 type Fields = Record<string, unknown>;
 
 describe('an invalid search or list', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const invalidSearches: [string, Fields, number, string | null][] = [
     ...[DATASETS, EXPERIMENTS].flatMap((path): [string, Fields, number, string | null][] => [

@@ -1,20 +1,16 @@
-import { type Answer, createTestApp, type TestApp } from '#testing';
+import { type Answer, sharedApp } from '#testing';
 import { type Dataset, EvaluationWorkspace, type Experiment, outcome, type Page } from './evaluation.harness';
 import { DATASETS, EXPERIMENTS, search } from './search.fixture';
 
 type Fields = Record<string, unknown>;
 
 describe('search', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const items = <View>(answer: Answer<Page<View>>): View[] => {
     if (answer.status !== 200) throw new Error(`not searched: ${JSON.stringify(answer.body)}`);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { EvaluationWorkspace, type Experiment, type RecordVersion } from './evaluation.harness';
 
 interface Reference {
@@ -28,14 +28,12 @@ const digestOf = (value: unknown): string => createHash('sha256').update(canonic
 const recordsOf = (experiment: Experiment) => experiment.dataset_snapshot!.records as Reference[];
 
 describe('the snapshot of a dataset', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { DATABASE_POOL_SIZE: '10' } });
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   it('is consistent under concurrent changes', async () => {
     const { dataset_id } = await space.dataset();

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { createTestApp, newSpan, newTraceId, type TestApp } from '#testing';
+import { sharedApp, newSpan, newTraceId } from '#testing';
 import { RawExporter } from '../telemetry/otlp.harness';
 import { EvaluationWorkspace, outcome, places } from './evaluation.harness';
 import { ScoringFixture, script } from './scoring.fixture';
@@ -16,16 +16,14 @@ const CODE = {
 
 /** Each test quotes a row of the specification's tables of the errors and limits of evaluation. */
 describe('the evaluation API', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
   let other: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
     other = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const post = (path: string, fields: Fields) => space.post<Fields>(path, fields);
   const scorer = async (fields: Fields = {}): Promise<string> => {

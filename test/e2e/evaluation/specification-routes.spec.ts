@@ -1,4 +1,4 @@
-import { type Answer, type ApiClient, createTestApp, newSpan, type TestApp } from '#testing';
+import { type Answer, type ApiClient, sharedApp, newSpan } from '#testing';
 import { RawExporter } from '../telemetry/otlp.harness';
 import {
   type DatasetRecord,
@@ -70,15 +70,13 @@ const ROWS = Object.entries(ROUTES).flatMap(([resource, operations]) =>
 
 /** Each test quotes a row of the specification's tables of the routes of evaluation. */
 describe('the routes of evaluation', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
   let names = 0;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   /** Returns a body with which the operation succeeds; undefined if it has no body. */
   const bodyOf = (operation: string, ids: Record<string, string>): Fields | undefined => {

@@ -1,4 +1,4 @@
-import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
+import { ownApp, createTestWorker, type TestWorker } from '#testing';
 import {
   EvaluationWorkspace,
   type Experiment,
@@ -16,18 +16,16 @@ const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 
 /** Each test is a row of the specification's tables on evaluation, and names it. */
 describe('evaluation, as it is specified:', () => {
-  let app: TestApp;
+  const app = ownApp();
   let worker: TestWorker;
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     worker = await createTestWorker(app);
     space = await EvaluationWorkspace.open(app);
   });
   afterAll(async () => {
     await worker.close();
-    await app.close();
   });
 
   const post = (path: string, fields: Fields) => space.post<Fields>(path, fields);

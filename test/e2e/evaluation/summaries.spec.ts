@@ -1,18 +1,16 @@
 import fc from 'fast-check';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
 
 type Fields = Record<string, unknown>;
 
 describe('the summary of an experiment', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   /** Returns the summary of an experiment whose results have these scores. */
   async function summaryOf(scores: Fields[]): Promise<NonNullable<Experiment['summary']>> {

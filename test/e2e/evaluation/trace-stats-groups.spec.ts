@@ -1,12 +1,4 @@
-import {
-  createTestApp,
-  newSpan,
-  newSpanId,
-  newTraceId,
-  SPAN_START,
-  type TestApp,
-  type TestAttributes,
-} from '#testing';
+import { ownApp, newSpan, newSpanId, newTraceId, SPAN_START, type TestAttributes } from '#testing';
 import { cost, metrics, MS, TracedExperiment, usage } from './trace-stats.fixture';
 
 type Fields = Record<string, unknown>;
@@ -14,17 +6,13 @@ type Fields = Record<string, unknown>;
 const AGENT: TestAttributes = { 'gen_ai.operation.name': 'invoke_agent' };
 
 describe('trace stats', () => {
-  let app: TestApp;
+  const prices = { priced: { input_usd_per_million: 2, output_usd_per_million: 8 } };
+  const app = ownApp({ env: { MODEL_PRICES: JSON.stringify(prices) } });
   let on: TracedExperiment;
 
-  beforeAll(async () => {
-    const prices = { priced: { input_usd_per_million: 2, output_usd_per_million: 8 } };
-    app = await createTestApp({ env: { MODEL_PRICES: JSON.stringify(prices) } });
-  });
   beforeEach(async () => {
     on = await TracedExperiment.open(app);
   });
-  afterAll(() => app.close());
 
   describe('by model', () => {
     const query = (...names: string[]) => ({ metrics: metrics(...names), group_by: ['model'] });

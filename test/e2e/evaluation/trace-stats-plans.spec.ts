@@ -1,5 +1,5 @@
 import type { RawJson } from '#platform/json';
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { statementsOf } from './work.harness';
 
@@ -11,12 +11,11 @@ interface Plan {
 }
 
 describe('trace stats of an experiment among many', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let space: EvaluationWorkspace;
   let path: string;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     space = await EvaluationWorkspace.open(app);
     const { experiment_id } = await space.experiment();
     path = `/eval/v1/experiments/${experiment_id}/traces/stats/query`;
@@ -38,7 +37,6 @@ describe('trace stats of an experiment among many', () => {
     );
     await app.database.query('ANALYZE results, traces, trace_models');
   });
-  afterAll(() => app.close());
 
   /** Returns the plans of the statements of a query: of the referenced traces, their statistics, and the coverage. */
   async function nodesOf(body: object): Promise<Plan[]> {

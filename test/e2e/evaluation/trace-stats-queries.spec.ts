@@ -1,20 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { type Answer, createTestApp, SPAN_START, type TestApp } from '#testing';
+import { type Answer, sharedApp, SPAN_START } from '#testing';
 import { outcome, places } from './evaluation.harness';
 import { cost, metrics, MS, statsPath, TracedExperiment, usage } from './trace-stats.fixture';
 
 describe('trace stats queries', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: TracedExperiment;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     on = await TracedExperiment.open(app);
   });
-  afterAll(() => app.close());
 
   describe('with filters', () => {
     beforeEach(async () => {

@@ -1,19 +1,15 @@
-import { createTestApp, newTraceId, type TestApp } from '#testing';
+import { ownApp, newTraceId } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { cost, metrics, type Stats, statsPath, TracedExperiment, usage } from './trace-stats.fixture';
 
 describe('trace stats of an experiment', () => {
-  let app: TestApp;
+  const prices = { priced: { input_usd_per_million: 2, output_usd_per_million: 8 } };
+  const app = ownApp({ env: { MODEL_PRICES: JSON.stringify(prices) } });
   let on: TracedExperiment;
 
-  beforeAll(async () => {
-    const prices = { priced: { input_usd_per_million: 2, output_usd_per_million: 8 } };
-    app = await createTestApp({ env: { MODEL_PRICES: JSON.stringify(prices) } });
-  });
   beforeEach(async () => {
     on = await TracedExperiment.open(app);
   });
-  afterAll(() => app.close());
 
   it('have count, duration, tokens, cost and errors by default', async () => {
     await on.lasting(100, { attributes: usage('priced', 1_000, 100, {}) });

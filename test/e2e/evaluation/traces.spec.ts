@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import {
   type ApiClient,
-  createTestApp,
+  sharedApp,
   newOrganization,
-  type TestApp,
   type TestOrganization,
   newSpan,
   newTraceId,
@@ -13,18 +12,16 @@ import {
 import { RawExporter } from '../telemetry/otlp.harness';
 
 describe('experiment traces', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let organization: TestOrganization;
   let client: ApiClient;
   let exporter: RawExporter;
 
   beforeAll(async () => {
-    app = await createTestApp();
     organization = await newOrganization(app);
     client = await organization.as('editor');
     exporter = new RawExporter(app.url, await organization.token('editor'), organization.workspaceId);
   });
-  afterAll(() => app.close());
 
   async function newExperiment(): Promise<string> {
     const { body } = await client.post('/eval/v1/experiments', {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Database } from '#platform/db';
-import { type Answer, createTestApp, createTestWorker, type TestApp } from '#testing';
+import { type Answer, ownApp, createTestWorker } from '#testing';
 import type { EvaluationWorkspace, Experiment } from './evaluation.harness';
 import {
   externalId,
@@ -36,11 +36,10 @@ type Ask = (on: Filled) => Promise<Answer>;
  * workspace has no rows, and a join that is planned for no rows can take quadratic time.
  */
 describe('statements in a workspace without statistics', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let on: Filled;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     await pinned((await filledWorkspace(app, 20)).space, 20);
     await app.database.query('ANALYZE');
     const filled = await filledWorkspace(app, MANY);
@@ -50,7 +49,6 @@ describe('statements in a workspace without statistics', () => {
     await fillRecords(app, space, largeId, LARGE, 'large_');
     on = { ...filled, pinnedId: await pinned(space, MANY), largeId, recordsId };
   });
-  afterAll(() => app.close());
 
   /** Creates an experiment that pins a CSV version with this many rows. */
   async function pinned(space: EvaluationWorkspace, rows: number): Promise<string> {

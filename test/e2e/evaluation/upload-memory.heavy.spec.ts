@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ApiClient, createTestApp, type TestApp } from '#testing';
+import { ApiClient, sharedApp } from '#testing';
 import { type DatasetCase, upload, versionsOf } from './dataset-versions.fixture';
 import { EvaluationWorkspace, type Page } from './evaluation.harness';
 import type { MemoryUse } from './upload-memory.child';
@@ -13,14 +13,13 @@ const MIB = 1024 * 1024;
 const LARGE_CELL = `"${'é""\n'.repeat(1_740_000)}"\n`;
 
 describe('the memory of a process that receives a file of 32 MiB and 100,000 rows', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
   let child: ChildProcess;
   let client: ApiClient;
   let token: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
     child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {
       // Delays caused by other processes are not measured.

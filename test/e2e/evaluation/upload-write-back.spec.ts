@@ -1,4 +1,4 @@
-import { createTestApp, newTraceId, type TestApp } from '#testing';
+import { sharedApp, newTraceId } from '#testing';
 import { type BulkResponse, EvaluationWorkspace, type Result } from './evaluation.harness';
 import {
   type Annotator,
@@ -11,16 +11,13 @@ import {
 
 /** Human scores of a trace or session are written to results that are uploaded later. */
 describe('human scores of targets uploaded later', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { DATABASE_POOL_SIZE: '10' } });
   let on: HumanScoresFixture;
   let ann: Annotator;
   let bob: Annotator;
   let eve: Annotator;
   let trace_id: string;
 
-  beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
-  });
   beforeEach(async () => {
     on = await HumanScoresFixture.open(app);
     ann = on.ann;
@@ -28,7 +25,6 @@ describe('human scores of targets uploaded later', () => {
     trace_id = newTraceId();
     await on.space.result((await on.space.experiment()).experiment_id, { trace_id, session_id: 'talk' });
   });
-  afterAll(() => app.close());
 
   const upload = async (fields: Record<string, unknown> = {}): Promise<Result> =>
     on.space.result((await on.space.experiment()).experiment_id, { trace_id, ...fields });

@@ -1,21 +1,17 @@
 import { BlobStore } from '#platform/storage';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { AppsFixture } from '../registry/apps.fixture';
 import { FileCallers, FILES, sha256Of } from './files.fixture';
 
 const declared = (name: string, spec: object) => ({ kind: 'file', name, spec });
 
 describe('declared files', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let apps: AppsFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     apps = await AppsFixture.create(app);
   });
-  afterAll(() => app.close());
 
   const list = async (slug: string, query = ''): Promise<any[]> =>
     (await apps.editor.get(`${FILES}?app=${slug}&sort=name${query}`)).body.items;

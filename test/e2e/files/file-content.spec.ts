@@ -1,22 +1,20 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { createTestApp, sized, type TestApp } from '#testing';
+import { sharedApp, sized } from '#testing';
 import { type Download, FileCallers, newBytes, sha256Of } from './files.fixture';
 
 const CONTENT = Buffer.from('0123456789abcdef');
 const ETAG = `"${sha256Of(CONTENT)}"`;
 
 describe('the content of a file', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: FileCallers;
   let path: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     callers = await FileCallers.of(app);
     path = `${(await callers.created(CONTENT, { name: 'digits.txt' }, 'text/plain')).path}/content`;
   });
-  afterAll(() => app.close());
 
   const get = (headers: Record<string, string> = {}, of = path): Promise<Download> =>
     callers.download(of, headers);

@@ -1,17 +1,13 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { FileCallers, FILES, ONE_FILE, sha256Of } from './files.fixture';
 
 describe('a version of a file', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: FileCallers;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     callers = await FileCallers.of(app);
   });
-  afterAll(() => app.close());
 
   const add = (path: string, content: string, headers: Record<string, string> = {}) =>
     callers.editor.post(`${path}/versions`, Buffer.from(content), {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { BlobStore } from '#platform/storage';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import {
   FileCallers,
   FILES,
@@ -14,16 +14,12 @@ import {
 } from './files.fixture';
 
 describe('an interrupted upload', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: FileCallers;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     callers = await FileCallers.of(app);
   });
-  afterAll(() => app.close());
 
   const IN_PROGRESS = { ...NO_FILES, writes: 1, incomplete: 1 };
   const content = newBytes(500_000);

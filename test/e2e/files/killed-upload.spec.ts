@@ -3,17 +3,12 @@ import net from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BlobStore } from '#platform/storage';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { MIB, MeasuredService } from './file-memory.harness';
 
 /** A killed process cannot clean up after itself. */
 describe('an upload whose process is killed', () => {
-  let app: TestApp;
-
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = sharedApp();
 
   const rows = async (): Promise<unknown> => {
     const [counts] = await app.database.query(

@@ -4,21 +4,19 @@ import path from 'node:path';
 import { newId } from '#platform/ids';
 import { setLogLevel } from '#platform/logging';
 import { BlobStore } from '#platform/storage';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { FileCallers, newBytes, NO_FILES, ONE_FILE } from './files.fixture';
 
 describe('a failing storage', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: FileCallers;
 
   beforeAll(async () => {
-    app = await createTestApp();
     setLogLevel('silent'); // the tests make the service fail
   });
   beforeEach(async () => {
     callers = await FileCallers.of(app);
   });
-  afterAll(() => app.close());
 
   const UNAVAILABLE = { status: 503, body: { code: 'storage_unavailable' } };
   const content = newBytes(1_000_000);

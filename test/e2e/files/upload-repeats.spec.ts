@@ -1,18 +1,14 @@
 import { Agent, request } from 'node:http';
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import { FileCallers, FORM_TYPE, formOf, newBytes, NO_FILES, ONE_FILE, sha256Of } from './files.fixture';
 
 describe('an upload with an Idempotency-Key', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { FILE_LIMIT_BYTES: '2000000' } });
   let callers: FileCallers;
 
-  beforeAll(async () => {
-    app = await createTestApp({ env: { FILE_LIMIT_BYTES: '2000000' } });
-  });
   beforeEach(async () => {
     callers = await FileCallers.of(app);
   });
-  afterAll(() => app.close());
 
   const key = { 'idempotency-key': 'first' };
 

@@ -1,17 +1,13 @@
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { sharedApp, newOrganization } from '#testing';
 import { FileCallers, FILES, NO_FILES, ONE_FILE, sha256Of } from './files.fixture';
 
 describe('an uploaded file', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: FileCallers;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     callers = await FileCallers.of(app);
   });
-  afterAll(() => app.close());
 
   it('is created from a raw body', async () => {
     const metadata = '{"team": "search", "count": 1.0, "id": 9007199254740991}';

@@ -1,18 +1,14 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { populate, type Population, ToolsFixture } from './population.fixture';
 
 /** The audit log records every call. */
 describe('the audit log of the MCP endpoint', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let has: Population;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     has = await populate(app);
   });
-  afterAll(() => app.close());
 
   const entries = async (): Promise<any[]> => {
     const admin = await has.org.member('admin');

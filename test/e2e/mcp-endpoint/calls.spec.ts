@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { rootLogger } from '#platform/logging';
-import { createTestApp, newOrganization, type TestApp, type TestOrganization, until } from '#testing';
+import { sharedApp, newOrganization, type TestOrganization, until } from '#testing';
 import { StoredResultRepository } from '../../../src/mcp-endpoint/results/stored-result.repository';
 import { ToolsFixture } from './population.fixture';
 import { RegisteredServer } from './registered-server.fixture';
@@ -9,14 +9,13 @@ const PAGE = 64 * 1024;
 
 /** Runs tools of a registered MCP server that uses the official SDK. */
 describe('call_mcp_tool', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   let remote: RegisteredServer;
   let org: TestOrganization;
   let serverId: string;
   let on: ToolsFixture;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
     remote = await RegisteredServer.start();
     org = await newOrganization(app);
     const editor = await org.as('editor');
@@ -30,7 +29,6 @@ describe('call_mcp_tool', () => {
   afterAll(async () => {
     await on.client.close();
     await remote.close();
-    await app.close();
   });
 
   const toolId = async (name: string): Promise<string> => {

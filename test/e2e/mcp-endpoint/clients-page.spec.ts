@@ -2,7 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { sharedApp, newOrganization } from '#testing';
 
 const PAGE = 'docs/guides/mcp-clients.md';
 
@@ -107,16 +107,14 @@ function parseToml(text: string): Record<string, any> {
 }
 
 describe('the page about MCP clients', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let values: Values;
 
   beforeAll(async () => {
-    app = await createTestApp();
     const org = await newOrganization(app);
     const { key } = await org.serviceAccount('viewer');
     values = { url: app.url, key, workspaceId: org.workspaceId };
   });
-  afterAll(() => app.close());
 
   const environment = (): NodeJS.ProcessEnv => ({
     ...process.env,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createTestApp, HttpForwarder, newOrganization, type TestApp } from '#testing';
+import { sharedApp, HttpForwarder, newOrganization } from '#testing';
 import { MUST_PASS, UNMET } from './conformance.expected';
 import { failuresOf, runConformance } from './conformance.harness';
 
@@ -18,11 +18,10 @@ const SKILLS = ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest', 'sep-
 
 /** Runs the official conformance suite through a proxy that adds the token, because the runner cannot send one. */
 describe('the MCP endpoint in the conformance suite', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let proxy: HttpForwarder;
 
   beforeAll(async () => {
-    app = await createTestApp();
     const org = await newOrganization(app);
     proxy = await HttpForwarder.to([app.url], {
       authorization: `Bearer ${await org.token('evaluator')}`,
@@ -41,7 +40,6 @@ describe('the MCP endpoint in the conformance suite', () => {
   });
   afterAll(async () => {
     await proxy.close();
-    await app.close();
   });
 
   it.each(RUNS)(

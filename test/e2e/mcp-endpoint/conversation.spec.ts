@@ -2,11 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   type ApiClient,
   ApiProcess,
-  createTestApp,
+  sharedApp,
   HttpForwarder,
   newOrganization,
   newTraceId,
-  type TestApp,
   type TestOrganization,
   WorkerProcess,
 } from '#testing';
@@ -18,7 +17,7 @@ const RUN_TIMEOUT_MS = 60_000;
 
 /** An agent's complete conversation through two API processes that share nothing but the database. */
 describe('an MCP conversation that alternates between two API processes', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   let processes: ApiProcess[];
   let worker: WorkerProcess;
   let proxy: HttpForwarder;
@@ -28,7 +27,6 @@ describe('an MCP conversation that alternates between two API processes', () => 
   const clients: TestMcpClient[] = [];
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
     [processes, worker, orders] = await Promise.all([
       Promise.all([ApiProcess.start(app), ApiProcess.start(app)]),
       WorkerProcess.start(app, { MCP_CHECK_INTERVAL_SECONDS: '0' }), // a check could add the tools before the test does
@@ -43,7 +41,6 @@ describe('an MCP conversation that alternates between two API processes', () => 
   });
   afterAll(async () => {
     await Promise.all([proxy.close(), orders.close(), worker.stop(), ...processes.map((one) => one.stop())]);
-    await app.close();
   });
 
   async function create(path: string, body: object): Promise<any> {

@@ -1,10 +1,10 @@
 import { SecretBox } from '#platform/secrets';
-import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { connect, type TestMcpClient } from './clients.fixture';
 
 /** How calls name their workspace. */
 describe('the workspace of a call', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   const clients: TestMcpClient[] = [];
 
@@ -30,16 +30,12 @@ describe('the workspace of a call', () => {
     return content[0].text;
   };
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     org = await newOrganization(app);
   });
   afterEach(async () => {
     await Promise.all(clients.splice(0).map((client) => client.close()));
   });
-  afterAll(() => app.close());
 
   it('is the one of the session handle, which is valid for a day', async () => {
     const client = await connected(await org.token('viewer'));

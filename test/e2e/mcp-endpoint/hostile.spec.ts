@@ -1,23 +1,21 @@
 import { gzipSync } from 'node:zlib';
-import { type ApiClient, createTestApp, type TestApp } from '#testing';
+import { type ApiClient, sharedApp } from '#testing';
 import { populate, type Population, ToolsFixture } from './population.fixture';
 
 /** Messages and arguments that no well-behaved client sends. */
 describe('hostile requests to the MCP endpoint', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let has: Population;
   let on: ToolsFixture;
   let api: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     has = await populate(app);
     on = await ToolsFixture.create(app, has.org, 'admin');
     api = app.api(await has.org.token('admin'));
   });
   afterAll(async () => {
     await on.client.close();
-    await app.close();
   });
 
   const message = (method: string, params?: unknown, id: unknown = 1) => ({

@@ -1,23 +1,21 @@
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { sharedApp, newOrganization } from '#testing';
 import { populate, type Population, ToolsFixture } from './population.fixture';
 
 const PAGE = 64 * 1024;
 
 /** The limits of a result, and how to continue. */
 describe('a result of the MCP endpoint', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let has: Population;
   let on: ToolsFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     has = await populate(app);
     on = await ToolsFixture.create(app, has.org, 'admin');
     await on.client.listTools();
   });
   afterAll(async () => {
     await on.client.close();
-    await app.close();
   });
 
   /** Reads a text to its end, like a model. */

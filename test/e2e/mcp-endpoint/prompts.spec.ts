@@ -1,21 +1,19 @@
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { sharedApp, newOrganization } from '#testing';
 import { CLIENT_MODES, connect, type TestMcpClient } from './clients.fixture';
 import { INSTRUCTIONS, populate, type Population } from './population.fixture';
 
 /** Prompts that people choose in their client. */
 describe('the prompts of the MCP endpoint', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let has: Population;
   let client: TestMcpClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     has = await populate(app);
     client = await connect(app.url, await has.org.token('runtime'));
   });
   afterAll(async () => {
     await client.close();
-    await app.close();
   });
 
   const textOf = async (name: string, args: Record<string, string>): Promise<string> => {

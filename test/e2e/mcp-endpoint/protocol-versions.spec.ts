@@ -1,4 +1,4 @@
-import { type Answer, createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { type Answer, sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { connect } from './clients.fixture';
 
 const EARLIER = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
@@ -30,16 +30,14 @@ const current = (method: string, params: object = {}, version = CURRENT): object
 
 /** Sends requests like the clients of every revision. */
 describe('a client of the MCP endpoint', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let token: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     token = await org.token('viewer');
   });
-  afterAll(() => app.close());
 
   const send = (body: unknown, headers: Record<string, string> = {}, method = 'POST'): Promise<Answer> =>
     app.api(token).request(method, '/mcp', { body, headers: { accept: ACCEPT, ...headers } });

@@ -1,23 +1,21 @@
-import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { CLIENT_MODES, connect, type TestMcpClient } from './clients.fixture';
 import { FIELDS, populate, type Population } from './population.fixture';
 
 /** Skills and files as resources, and the extension for skills (SEP-2640). */
 describe('the resources of the MCP endpoint', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let has: Population;
   let client: TestMcpClient;
   let skill: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     has = await populate(app);
     client = await connect(app.url, await has.org.token('viewer'));
     skill = `skill://${has.skillId}/pdf-forms`;
   });
   afterAll(async () => {
     await client.close();
-    await app.close();
   });
 
   const all = async (): Promise<any[]> => {

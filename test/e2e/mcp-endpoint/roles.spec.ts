@@ -1,5 +1,5 @@
 import { type Role, ROLES } from '#platform/auth';
-import { type ApiClient, createTestApp, type TestApp } from '#testing';
+import { type ApiClient, sharedApp } from '#testing';
 import { populate, type Population, ToolsFixture } from './population.fixture';
 
 /** The operation of the API that corresponds to a tool. */
@@ -7,12 +7,11 @@ type Operation = (api: ApiClient) => Promise<{ status: number; body: any }>;
 
 /** A tool requires the same roles as the corresponding operation of the API. */
 describe('the roles of each tool', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let has: Population;
   let cases: [tool: string, args: Record<string, unknown>, operation: Operation][];
 
   beforeAll(async () => {
-    app = await createTestApp();
     has = await populate(app);
     const { agentId, skillId, fileId, serverId, toolId, experimentId, scorerId, traceId } = has;
     const get =
@@ -50,7 +49,6 @@ describe('the roles of each tool', () => {
       ['get_scoring_run', { score_run_id: 'run_x' }, get('/eval/v1/score-runs/run_x')],
     ];
   });
-  afterAll(() => app.close());
 
   const CALLERS = ROLES.filter((role) => role !== 'viewer' && role !== 'annotator');
 

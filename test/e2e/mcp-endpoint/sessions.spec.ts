@@ -1,9 +1,9 @@
-import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { CLIENT_MODES, connect, type TestMcpClient } from './clients.fixture';
 
 /** Sessions of the MCP endpoint, with the official clients. */
 describe('the MCP endpoint', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   const clients: TestMcpClient[] = [];
 
@@ -13,16 +13,12 @@ describe('the MCP endpoint', () => {
     return client;
   };
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     org = await newOrganization(app);
   });
   afterEach(async () => {
     await Promise.all(clients.splice(0).map((client) => client.close()));
   });
-  afterAll(() => app.close());
 
   it.each(CLIENT_MODES)('opens a session and searches (client %s)', async (mode) => {
     const made = await (

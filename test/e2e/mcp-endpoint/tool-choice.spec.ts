@@ -1,4 +1,4 @@
-import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type ApiClient, sharedApp, newOrganization } from '#testing';
 import { connect } from './clients.fixture';
 
 /** Requests in the words of users, and the right tool for each. */
@@ -30,11 +30,10 @@ const REQUESTS: [string, string][] = [
  * among the first three.
  */
 describe('the tools of the MCP endpoint', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let searcher: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     const org = await newOrganization(app);
     searcher = await org.member('editor');
     const client = await connect(app.url, await org.token('evaluator'));
@@ -44,7 +43,6 @@ describe('the tools of the MCP endpoint', () => {
     const body = { workspace_id, name: 'registry', url: 'https://registry.example.com/mcp', tools };
     expect((await searcher.post('/mcp/v1/servers', body)).status).toBe(201);
   });
-  afterAll(() => app.close());
 
   it.each(REQUESTS)('are found by the request: %s', async (query, name) => {
     const { body } = await searcher.post('/registry/v1/search', { query, types: ['tool'], limit: 3 });

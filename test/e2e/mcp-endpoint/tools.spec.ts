@@ -1,14 +1,13 @@
-import { createTestApp, createTestWorker, type TestApp } from '#testing';
+import { ownApp, createTestWorker } from '#testing';
 import { FIELDS, INSTRUCTIONS, populate, type Population, ToolsFixture } from './population.fixture';
 
 /** The results of each tool. The client validates them against the output schemas. */
 describe('the tools of the MCP endpoint', () => {
-  let app: TestApp;
+  const app = ownApp();
   let has: Population;
   let on: ToolsFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     has = await populate(app);
     on = await ToolsFixture.create(app, has.org, 'admin');
     // the client validates against the schemas that it has listed
@@ -16,7 +15,6 @@ describe('the tools of the MCP endpoint', () => {
   });
   afterAll(async () => {
     await on.client.close();
-    await app.close();
   });
 
   it('have descriptions, schemas and hints for models', async () => {

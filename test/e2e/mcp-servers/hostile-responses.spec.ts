@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import { expandRoles, workspaceScope } from '#platform/auth';
 import { ToolCaller } from '../../../src/mcp-servers';
 import { FakeMcpServer, fakeTool, fakeTools } from './fake-mcp-server.fixture';
@@ -8,18 +8,16 @@ const MIB = 1024 * 1024;
 
 /** Most of these responses are within the limit of bytes, but expensive to read. */
 describe('hostile responses of a server', () => {
-  let app: TestApp;
+  const deadlines = { MCP_TIMEOUT_MS: '120000', REQUEST_TIMEOUT_MS: '150000' };
+  const app = ownApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', ...deadlines } });
   let on: ServersFixture;
   let remote: FakeMcpServer;
   let serverId: string;
 
   beforeAll(async () => {
     // enough for 1,000 pages on a slow machine
-    const deadlines = { MCP_TIMEOUT_MS: '120000', REQUEST_TIMEOUT_MS: '150000' };
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', ...deadlines } });
     on = await ServersFixture.create(app);
   });
-  afterAll(() => app.close());
   beforeEach(async () => {
     remote = await FakeMcpServer.start();
     remote.offer([fakeTool('a')]);

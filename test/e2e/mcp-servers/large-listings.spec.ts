@@ -1,19 +1,17 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { FakeMcpServer, fakeTool } from './fake-mcp-server.fixture';
 import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
 
 const MIB = 1024 * 1024;
 
 describe('a tool list of 100 MiB', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   let on: ServersFixture;
   let remote: FakeMcpServer;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
     on = await ServersFixture.create(app);
   });
-  afterAll(() => app.close());
   beforeEach(async () => {
     remote = await FakeMcpServer.start();
     remote.offer([fakeTool('a')]);

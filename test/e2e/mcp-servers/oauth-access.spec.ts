@@ -1,5 +1,5 @@
 import { Environment } from '#platform/config';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { FakeMcpServer, fakeTool } from './fake-mcp-server.fixture';
 import { SERVERS, ServersFixture } from './servers.fixture';
 
@@ -7,7 +7,7 @@ const SECRET = 'cs-5b1e-not-to-be-shown';
 const BASIC = `Basic ${Buffer.from(`registry:${SECRET}`).toString('base64')}`;
 
 describe('a connection with OAuth client credentials', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   let on: ServersFixture;
   let remote: FakeMcpServer;
   /** The token that the server accepts. */
@@ -16,10 +16,6 @@ describe('a connection with OAuth client credentials', () => {
   let issued: string[];
   let lifetime: number;
 
-  beforeAll(async () => {
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await ServersFixture.create(app);
     remote = await FakeMcpServer.start();

@@ -1,17 +1,13 @@
-import { createTestApp, type TestApp, until } from '#testing';
+import { sharedApp, until } from '#testing';
 import { ServerRefresher } from '../../../src/mcp-servers/checks/server-refresher';
 import { FakeMcpServer, type FakeKind, fakeTool, fakeTools } from './fake-mcp-server.fixture';
 import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
 
 describe('the tools of a server', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   let on: ServersFixture;
   let remote: FakeMcpServer;
 
-  beforeAll(async () => {
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await ServersFixture.create(app);
   });

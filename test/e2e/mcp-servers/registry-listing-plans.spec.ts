@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import { workOf } from '../evaluation/work.harness';
 import { SERVERS, ServersFixture } from './servers.fixture';
 
@@ -10,11 +10,10 @@ const LIMIT = 10;
 const ROWS_MAX = 12 * LIMIT;
 
 describe('a page of the registry listing, from a table without statistics', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let on: ServersFixture;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     on = await ServersFixture.create(app);
     const { body } = await on.register();
     const columns =
@@ -31,7 +30,6 @@ describe('a page of the registry listing, from a table without statistics', () =
       [body.server_id],
     );
   });
-  afterAll(() => app.close());
 
   const readBy = async (query: string): Promise<{ rows: number; servers: any[]; cursor: string }> => {
     let answer: any;

@@ -1,5 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020';
-import { type Answer, createTestApp, type TestApp } from '#testing';
+import { type Answer, ownApp } from '#testing';
 import { SERVERS, ServersFixture } from './servers.fixture';
 
 const REGISTRY = '/mcp/v1/registry/v0.1/servers';
@@ -31,13 +31,9 @@ const SERVER_SCHEMA = {
 };
 
 describe('the listing in the format of the public MCP registry', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { PUBLIC_URL: 'https://registry.example.com/base' } });
   let on: ServersFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp({ env: { PUBLIC_URL: 'https://registry.example.com/base' } });
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await ServersFixture.create(app);
   });

@@ -1,4 +1,4 @@
-import { type Answer, createTestApp, type TestApp } from '#testing';
+import { type Answer, sharedApp } from '#testing';
 import { ServerSecrets } from '../../../src/mcp-servers/servers/server-secrets';
 import { pointersIn, SERVERS, ServersFixture } from './servers.fixture';
 
@@ -6,14 +6,12 @@ const IMPORT = `${SERVERS}/import`;
 const SECRET = 'tok-9a2c-not-to-be-told';
 
 describe('a server.json of the public MCP registry', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ServersFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await ServersFixture.create(app);
   });
-  afterAll(() => app.close());
 
   let made = 0;
   /** Returns a server.json like the one in the documentation of the registry. */

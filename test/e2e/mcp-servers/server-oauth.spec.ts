@@ -1,4 +1,4 @@
-import { type Answer, createTestApp, type TestApp } from '#testing';
+import { type Answer, sharedApp } from '#testing';
 import { ServerSecrets } from '../../../src/mcp-servers/servers/server-secrets';
 import { AppsFixture, server } from '../registry/apps.fixture';
 import { pointersIn, ServersFixture } from './servers.fixture';
@@ -8,14 +8,12 @@ const TOKEN_URL = 'https://login.example.com/oauth/token';
 const OAUTH = { type: 'oauth', token_url: TOKEN_URL, client_id: 'registry', client_secret: SECRET };
 
 describe('an MCP server with OAuth client credentials', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ServersFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await ServersFixture.create(app);
   });
-  afterAll(() => app.close());
 
   const register = (auth: unknown): Promise<Answer> => on.register({ auth });
   const registered = async (auth: unknown): Promise<string> =>

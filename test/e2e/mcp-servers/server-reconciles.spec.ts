@@ -1,15 +1,11 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { agent, APPS, AppsFixture, server, SERVERS, skill } from '../registry/apps.fixture';
 
 /** Audit log, drift and sync of the servers that apps declare. */
 describe('MCP servers that an app declares', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: AppsFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await AppsFixture.create(app);
   });

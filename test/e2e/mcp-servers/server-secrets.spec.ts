@@ -1,29 +1,20 @@
-import {
-  type Answer,
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type Answer, type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { ServerSecrets } from '../../../src/mcp-servers/servers/server-secrets';
 
 const SERVERS = '/mcp/v1/servers';
 const SECRET = 'tok-5e1f-not-to-be-told';
 
 describe('the secret of an MCP server', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let editor: ApiClient;
   let admin: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     editor = await org.member('editor');
     admin = await org.member('admin');
   });
-  afterAll(() => app.close());
 
   let made = 0;
   const register = (auth: unknown, body: object = {}): Promise<Answer> =>

@@ -1,15 +1,13 @@
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { sharedApp, newOrganization } from '#testing';
 import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
 
 describe('MCP servers', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ServersFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await ServersFixture.create(app);
   });
-  afterAll(() => app.close());
 
   describe('of the platform', () => {
     it('are listed and counted, except the one named registry', async () => {

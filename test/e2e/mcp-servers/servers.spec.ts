@@ -1,15 +1,13 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { namesIn, pointersIn, SERVERS, ServersFixture } from './servers.fixture';
 
 describe('MCP servers', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ServersFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await ServersFixture.create(app);
   });
-  afterAll(() => app.close());
 
   it('are registered with 201, a Location and an ETag', async () => {
     const made = await on.register({

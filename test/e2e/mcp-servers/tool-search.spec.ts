@@ -1,16 +1,14 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { names } from '../registry/search.fixture';
 import { ServersFixture } from './servers.fixture';
 
 describe('a search for tools', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ServersFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await ServersFixture.create(app);
   });
-  afterAll(() => app.close());
 
   const TOOL = {
     name: 'lookup_order',

@@ -1,5 +1,5 @@
 import { expandRoles, workspaceScope } from '#platform/auth';
-import { type Answer, createTestApp, type TestApp } from '#testing';
+import { type Answer, sharedApp } from '#testing';
 import { type DeclaredToolDto, ToolStore } from '../../../src/mcp-servers';
 import { SERVERS, ServersFixture } from './servers.fixture';
 
@@ -9,14 +9,12 @@ const tagged = (text: string) =>
   [...text].map((letter) => String.fromCodePoint(0xe0000 + letter.codePointAt(0)!)).join('');
 
 describe('the versions of a tool', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ServersFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await ServersFixture.create(app);
   });
-  afterAll(() => app.close());
 
   const SEARCH: DeclaredToolDto = {
     name: 'search',

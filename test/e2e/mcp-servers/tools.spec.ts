@@ -1,27 +1,18 @@
-import {
-  type Answer,
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type Answer, type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { expandRoles, workspaceScope } from '#platform/auth';
 import { type DeclaredToolDto, ServerDirectory, type ToolChanges, ToolStore } from '../../../src/mcp-servers';
 
 const SERVERS = '/mcp/v1/servers';
 
 describe('the tools of an MCP server', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let editor: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     editor = await org.member('editor');
   });
-  afterAll(() => app.close());
 
   let made = 0;
   const register = (tools?: unknown, body: object = {}): Promise<Answer> =>

@@ -1,13 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import OpenAI from 'openai';
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-  until,
-} from '#testing';
+import { type ApiClient, ownApp, newOrganization, type TestOrganization, until } from '#testing';
 import {
   begin,
   chat,
@@ -20,23 +13,19 @@ import {
   send,
 } from './provider.fixture';
 
-let app: TestApp;
+const app = ownApp({
+  env: {
+    OUTBOUND_ALLOW: '127.0.0.0/8',
+    RATE_LIMIT_TIMEOUT_MS: '60000',
+    MODEL_PRICES: JSON.stringify({ 'gpt-test': { input_usd_per_million: 2, output_usd_per_million: 10 } }),
+  },
+});
 let org: TestOrganization;
 let admin: ApiClient;
 let account: { serviceAccountId: string; key: string };
 let client: OpenAI;
 let provider: FakeProvider;
 
-beforeAll(async () => {
-  app = await createTestApp({
-    env: {
-      OUTBOUND_ALLOW: '127.0.0.0/8',
-      RATE_LIMIT_TIMEOUT_MS: '60000',
-      MODEL_PRICES: JSON.stringify({ 'gpt-test': { input_usd_per_million: 2, output_usd_per_million: 10 } }),
-    },
-  });
-});
-afterAll(() => app.close());
 beforeEach(async () => {
   org = await newOrganization(app);
   admin = await org.member('admin');

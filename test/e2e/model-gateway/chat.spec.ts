@@ -1,14 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI from 'openai';
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-  until,
-} from '#testing';
+import { type ApiClient, ownApp, newOrganization, type TestOrganization, until } from '#testing';
 import {
   begin,
   chat,
@@ -25,7 +18,12 @@ import {
   send,
 } from './provider.fixture';
 
-let app: TestApp;
+const app = ownApp({
+  env: {
+    OUTBOUND_ALLOW: '127.0.0.0/8',
+    MODEL_PRICES: JSON.stringify({ 'gpt-test': { input_usd_per_million: 2, output_usd_per_million: 10 } }),
+  },
+});
 let org: TestOrganization;
 let admin: ApiClient;
 let key: string;
@@ -34,18 +32,11 @@ let provider: FakeProvider;
 let other: FakeProvider;
 
 beforeAll(async () => {
-  app = await createTestApp({
-    env: {
-      OUTBOUND_ALLOW: '127.0.0.0/8',
-      MODEL_PRICES: JSON.stringify({ 'gpt-test': { input_usd_per_million: 2, output_usd_per_million: 10 } }),
-    },
-  });
   org = await newOrganization(app);
   admin = await org.member('admin');
   key = (await org.serviceAccount('runtime')).key;
   client = new OpenAI({ baseURL: `${app.url}/model/v1`, apiKey: key, maxRetries: 0 });
 });
-afterAll(() => app.close());
 beforeEach(async () => {
   provider = await FakeProvider.listen();
   other = await FakeProvider.listen();

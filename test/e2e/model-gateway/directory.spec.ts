@@ -1,16 +1,14 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { BudgetDirectory, KeyDirectory, ModelDirectory } from '../../../src/model-gateway';
 import { created, GatewayFixture, KEYS, MODELS, PROVIDERS } from './gateway.fixture';
 
 describe('the directories of the model gateway', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: GatewayFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await GatewayFixture.create(app);
   });
-  afterAll(() => app.close());
 
   it('return models by name and id, with their providers', async () => {
     const models = app.get(ModelDirectory);

@@ -1,15 +1,7 @@
 import http from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { BodyBudgets, MEMORY_BUDGET } from '#platform/http';
-import {
-  type Answer,
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-  until,
-} from '#testing';
+import { type Answer, type ApiClient, ownApp, newOrganization, type TestOrganization, until } from '#testing';
 import { created, GatewayFixture } from './gateway.fixture';
 import { begin, chat, contentChunk, FakeProvider, modelOf, send } from './provider.fixture';
 
@@ -18,7 +10,15 @@ const MEMORY_BUDGET_BYTES = 64 * MIB;
 const PATHS = ['chat/completions', 'responses', 'embeddings', 'messages'].map((path) => `/model/v1/${path}`);
 const [COMPLETIONS, , , MESSAGES] = PATHS as [string, string, string, string];
 
-let app: TestApp;
+const app = ownApp({
+  env: {
+    OUTBOUND_ALLOW: '127.0.0.0/8',
+    CORS_ORIGINS: 'https://app.example',
+    MEMORY_BUDGET_BYTES: String(MEMORY_BUDGET_BYTES),
+    RATE_LIMIT_PROXY: '1200',
+    RATE_LIMIT_TIMEOUT_MS: '60000',
+  },
+});
 let org: TestOrganization;
 let key: string;
 let caller: ApiClient;
@@ -26,15 +26,6 @@ let provider: FakeProvider;
 let name: string;
 
 beforeAll(async () => {
-  app = await createTestApp({
-    env: {
-      OUTBOUND_ALLOW: '127.0.0.0/8',
-      CORS_ORIGINS: 'https://app.example',
-      MEMORY_BUDGET_BYTES: String(MEMORY_BUDGET_BYTES),
-      RATE_LIMIT_PROXY: '1200',
-      RATE_LIMIT_TIMEOUT_MS: '60000',
-    },
-  });
   org = await newOrganization(app);
   provider = await FakeProvider.listen();
   name = await modelOf(await org.member('admin'), org.workspaceId, provider);
@@ -42,7 +33,6 @@ beforeAll(async () => {
   caller = app.api(key);
 });
 afterAll(async () => {
-  await app.close();
   await provider.close();
 });
 beforeEach(() => {

@@ -1,12 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 import {
   begin,
   chat,
@@ -19,7 +13,7 @@ import {
   send,
 } from './provider.fixture';
 
-let app: TestApp;
+const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
 let org: TestOrganization;
 let admin: ApiClient;
 let key: string;
@@ -28,14 +22,12 @@ let anthropic: Anthropic;
 let provider: FakeProvider;
 
 beforeAll(async () => {
-  app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   org = await newOrganization(app);
   admin = await org.member('admin');
   key = (await org.serviceAccount('runtime')).key;
   openai = new OpenAI({ baseURL: `${app.url}/model/v1`, apiKey: key, maxRetries: 0 });
   anthropic = new Anthropic({ baseURL: `${app.url}/model`, authToken: key, apiKey: null, maxRetries: 0 });
 });
-afterAll(() => app.close());
 beforeEach(async () => {
   provider = await FakeProvider.listen();
 });

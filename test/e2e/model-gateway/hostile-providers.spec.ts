@@ -4,15 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { readEnvironment } from '#platform/config';
 import { OutboundHttp } from '#platform/outbound';
-import {
-  type Answer,
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-  until,
-} from '#testing';
+import { type Answer, type ApiClient, ownApp, newOrganization, type TestOrganization, until } from '#testing';
 import { ShapingPool } from '../../../src/model-gateway/calls/shaper';
 import { pointersIn } from './gateway.fixture';
 import {
@@ -34,18 +26,14 @@ const SECRET = 'sk-of-the-provider';
 const DEEP = '['.repeat(100_000) + ']'.repeat(100_000);
 const messages = [{ role: 'user', content: 'Hi' }];
 
-let app: TestApp;
+const app = ownApp({
+  env: { OUTBOUND_ALLOW: '127.0.0.0/8', BODY_LIMIT_BYTES: String(BODY_LIMIT) },
+});
 let org: TestOrganization;
 let admin: ApiClient;
 let key: string;
 let provider: FakeProvider;
 
-beforeAll(async () => {
-  app = await createTestApp({
-    env: { OUTBOUND_ALLOW: '127.0.0.0/8', BODY_LIMIT_BYTES: String(BODY_LIMIT) },
-  });
-});
-afterAll(() => app.close());
 beforeEach(async () => {
   org = await newOrganization(app);
   admin = await org.member('admin');

@@ -1,19 +1,17 @@
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { sharedApp, newOrganization } from '#testing';
 import { created, GatewayFixture, KEYS, MODELS, outcomes, pathOf, pointersIn } from './gateway.fixture';
 
 const ACCOUNTS = '/registry/v1/service-accounts';
 
 describe('gateway keys', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: GatewayFixture;
   let model_id: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await GatewayFixture.create(app);
     model_id = created(await on.model({ name: 'assistant' })).body.model_id as string;
   });
-  afterAll(() => app.close());
 
   const spend = (subject: string, usd: number, month: string): Promise<unknown> =>
     app.database.query('INSERT INTO model_spend VALUES ($1, $2, $3)', [subject, `${month}-01`, usd]);

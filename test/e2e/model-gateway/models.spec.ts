@@ -1,20 +1,18 @@
 import OpenAI from 'openai';
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { sharedApp, newOrganization } from '#testing';
 import { created, GatewayFixture, MODELS, outcomes, pathOf, pointersIn, PROVIDERS } from './gateway.fixture';
 
 const PRICE = { input_usd_per_million: 2.5, output_usd_per_million: 10 };
 
 describe('models', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: GatewayFixture;
   let provider_id: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await GatewayFixture.create(app);
     provider_id = await on.provider({ kind: 'anthropic' });
   });
-  afterAll(() => app.close());
 
   const target = (more: object = {}) => ({ provider_id, upstream_model: 'claude-sonnet-4-5', ...more });
 

@@ -1,18 +1,16 @@
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { sharedApp, newOrganization } from '#testing';
 import { ModelDirectory } from '../../../src/model-gateway';
 import { created, GatewayFixture, outcomes, pathOf, pointersIn, PROVIDERS } from './gateway.fixture';
 
 const SECRET = 'sk-5e1f-not-to-be-told';
 
 describe('model providers', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: GatewayFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await GatewayFixture.create(app);
   });
-  afterAll(() => app.close());
 
   /** Returns the key and the origin that a call would use. */
   const called = async (providerId: string): Promise<{ key: string | null; base: string }> => {

@@ -1,13 +1,6 @@
 import { getEventListeners, once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-  until,
-} from '#testing';
+import { type ApiClient, ownApp, newOrganization, type TestOrganization, until } from '#testing';
 import { problem } from '#platform/problem';
 import { RateLimits } from '#platform/rate-limit';
 import { AnswerCacheRepository } from '../../../src/model-gateway/calls/answer-cache.repository';
@@ -23,19 +16,15 @@ const BUDGET = { monthly_budget_usd: 1_000 };
 
 /** However a call ends, it is recorded once, and its reservation is released. */
 describe('a call', () => {
-  let app: TestApp;
+  const prices = { 'gpt-test': { input_usd_per_million: 2, output_usd_per_million: 10 } };
+  const app = ownApp({
+    env: { OUTBOUND_ALLOW: '127.0.0.0/8', MODEL_PRICES: JSON.stringify(prices) },
+  });
   let org: TestOrganization;
   let admin: ApiClient;
   let key: string;
   let provider: FakeProvider;
 
-  beforeAll(async () => {
-    const prices = { 'gpt-test': { input_usd_per_million: 2, output_usd_per_million: 10 } };
-    app = await createTestApp({
-      env: { OUTBOUND_ALLOW: '127.0.0.0/8', MODEL_PRICES: JSON.stringify(prices) },
-    });
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     org = await newOrganization(app);
     admin = await org.member('admin');

@@ -1,4 +1,4 @@
-import { type ApiClient, createTestApp, type TestApp } from '#testing';
+import { type ApiClient, ownApp } from '#testing';
 import { type Work, workOf } from '../evaluation/work.harness';
 import { ModelDirectory } from '../../../src/model-gateway/models/model-directory';
 import { created, GatewayFixture, KEYS, MODELS, PROVIDERS } from './gateway.fixture';
@@ -16,12 +16,11 @@ const COPY = `'copy_' || lpad(n::text, 26, '0')`;
 
 /** Queries read few more rows than they return, even right after tables were loaded and before they are analyzed. */
 describe('queries on freshly loaded tables', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let on: GatewayFixture;
   let reader: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     on = await GatewayFixture.create(app);
     reader = await on.memberOf(on.org.workspaceId, 'admin');
     const { workspaceId: workspace_id } = on.org;
@@ -53,7 +52,6 @@ describe('queries on freshly loaded tables', () => {
       [workspace_id],
     );
   });
-  afterAll(() => app.close());
 
   /** Copies a row of a table into many workspaces. @param others the expressions for other columns */
   async function copyRows(

@@ -1,15 +1,13 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { EXACT, ExactJson } from './exact-values.harness';
 
 describe('items of a bulk call', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let json: ExactJson;
 
   beforeAll(async () => {
-    app = await createTestApp();
     json = await ExactJson.open(app);
   });
-  afterAll(() => app.close());
 
   /** Each fault, with a value that has it, as JSON text, and the pointer of the fault within the value. */
   const INVALID_ITEMS: [string, string, string][] = [

@@ -2,22 +2,20 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type ApiClient, sharedApp, newOrganization } from '#testing';
 
 describe('the encoding of a response', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let editor: ApiClient;
   let token: string;
   let workspace_id: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     const organization = await newOrganization(app);
     workspace_id = organization.workspaceId;
     token = await organization.token('evaluator');
     editor = app.api(token).in(workspace_id);
   });
-  afterAll(() => app.close());
 
   /** Sends a request without decoding the response. */
   async function send(

@@ -1,17 +1,15 @@
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { ownApp, newOrganization } from '#testing';
 import { LockHolder } from '../telemetry/lock-holder.fixture';
 
 describe('database connections', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { DATABASE_POOL_SIZE: '5', LOCK_TIMEOUT_MS: '5000' } });
   let holder: LockHolder;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '5', LOCK_TIMEOUT_MS: '5000' } });
     holder = await LockHolder.connect(app.databaseUrl);
   });
   afterAll(async () => {
     await holder.end();
-    await app.close();
   });
 
   it('remain for records of other organizations while the writers of one wait for locks', async () => {

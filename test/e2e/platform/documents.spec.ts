@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 
 const DOCUMENTS: [path: string, type: string][] = [
   ['/openapi.json', 'application/json; charset=utf-8'],
@@ -17,12 +17,7 @@ const DOCUMENTS: [path: string, type: string][] = [
 const SMALL = /favicon|start\.js|jwks|docs$/;
 
 describe('a public document', () => {
-  let app: TestApp;
-
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = sharedApp();
 
   /** Sends a request without default headers, and does not decode the response. */
   async function read(path: string, headers: Record<string, string> = {}, method = 'GET') {

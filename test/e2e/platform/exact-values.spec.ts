@@ -1,18 +1,16 @@
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { sharedApp, newOrganization } from '#testing';
 import { EXACT, ExactJson, objectOf } from './exact-values.harness';
 
 /** Another value that JavaScript would change, for patches. */
 const OTHER = '{"id":9007199254740992,"ns":1795459000000000003,"nul":"\\u0000"}';
 
 describe('free-form members', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let json: ExactJson;
 
   beforeAll(async () => {
-    app = await createTestApp();
     json = await ExactJson.open(app);
   });
-  afterAll(() => app.close());
 
   describe('of records', () => {
     let dataset: string;

@@ -2,20 +2,18 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { encodeCursor } from '#platform/paging';
-import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type ApiClient, ownApp, newOrganization } from '#testing';
 
 describe('every request', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { BODY_LIMIT_BYTES: '200000' } });
   let editor: ApiClient;
   let workspaceId: string;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { BODY_LIMIT_BYTES: '200000' } });
     const organization = await newOrganization(app);
     workspaceId = organization.workspaceId;
     editor = await organization.as('editor');
   });
-  afterAll(() => app.close());
 
   /** Sends bytes that no client library would send. @returns everything that the service sent */
   async function raw(request: string): Promise<string> {

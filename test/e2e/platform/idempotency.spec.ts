@@ -1,30 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { newId } from '#platform/ids';
 import { setLogLevel } from '#platform/logging';
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 
 import { blockExperiment, untilBlocked } from './blocked-experiment.fixture';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
 describe('a request with an Idempotency-Key', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let editor: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     editor = await org.as('editor');
     setLogLevel('silent'); // a test makes the service fail
   });
-  afterAll(() => app.close());
 
   // names of experiments are not unique, so only the key prevents a second experiment
   const create = (name: string, key: string, by = editor) =>

@@ -1,6 +1,6 @@
 import { runRequest, setCurrentOwner } from '#platform/concurrency';
 import { workspaceScope } from '#platform/auth';
-import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { RecordRepository } from '../../../src/evaluation/datasets/records/record.repository';
 import { DatasetRepository } from '../../../src/evaluation/datasets/datasets/dataset.repository';
 
@@ -8,13 +8,12 @@ import { DatasetRepository } from '../../../src/evaluation/datasets/datasets/dat
 const SHARE = 6;
 
 describe('concurrent reads by key', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { DATABASE_POOL_SIZE: '10' } });
   let organization: TestOrganization;
   let ids: string[];
   let recordIds: string[];
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '10' } });
     organization = await newOrganization(app);
     const { workspaceId: workspace_id } = organization;
     const editor = app.api(await organization.token('editor')).in(workspace_id);
@@ -34,7 +33,6 @@ describe('concurrent reads by key', () => {
     );
     recordIds = body.items.map(({ record }) => record.dataset_record_id);
   });
-  afterAll(() => app.close());
 
   const scope = () => workspaceScope(organization.orgId, organization.workspaceId, 'test', new Set());
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { type Answer, ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type Answer, ApiClient, sharedApp, newOrganization } from '#testing';
 import type { MemoryUse } from '../evaluation/upload-memory.child';
 
 const MIB = 1024 * 1024;
@@ -14,14 +14,13 @@ const repeated = (start: string, part: string, end: string): string =>
   start + part.repeat(Math.floor((LENGTH - start.length - end.length) / part.length)) + end;
 
 describe('many bodies of 10 MiB at once', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let child: ChildProcess;
   let editor: ApiClient;
   let other: ApiClient;
   let workspace_id: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     const [organization, another] = [await newOrganization(app), await newOrganization(app)];
     workspace_id = organization.workspaceId;
     child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {

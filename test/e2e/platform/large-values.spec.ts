@@ -1,4 +1,4 @@
-import { type Answer, type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type Answer, type ApiClient, sharedApp, newOrganization } from '#testing';
 
 const KIB = 1024;
 /** Size of a large value in bytes. Threads process values above 256 KiB. */
@@ -15,21 +15,19 @@ function indexed(size: number, last = 0): string {
 const objects = (size: number): string => `[{}${',{}'.repeat(size / 3)}]`;
 
 describe('large values', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let editor: ApiClient;
   let other: ApiClient;
   let workspace_id: string;
   let token: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     const organization = await newOrganization(app);
     workspace_id = organization.workspaceId;
     token = await organization.token('admin');
     editor = app.api(token).in(workspace_id);
     other = await (await newOrganization(app)).as('viewer');
   });
-  afterAll(() => app.close());
 
   let nameCount = 0;
   const newDataset = async (body: object = {}): Promise<string> => {

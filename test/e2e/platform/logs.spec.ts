@@ -1,21 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { sharedApp, newOrganization, type TestOrganization } from '#testing';
 
 type Line = Record<string, unknown>;
 
 const SECRET = 'what-nobody-else-may-read';
 
 describe('the log of a process', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let child: ChildProcess;
   let output = '';
   let url: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     child = spawn(process.execPath, ['dist/src/main.js'], {
       env: { PATH: process.env.PATH, ...app.env, PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'info' },
@@ -28,7 +27,6 @@ describe('the log of a process', () => {
     const ended = once(child, 'exit');
     child.kill('SIGKILL');
     await ended;
-    await app.close();
   });
 
   const lines = (): Line[] =>

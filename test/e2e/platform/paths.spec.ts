@@ -1,14 +1,12 @@
-import { createTestApp, newOrganization, type ApiClient, type TestApp } from '#testing';
+import { sharedApp, newOrganization, type ApiClient } from '#testing';
 
 describe('a path', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let editor: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     editor = await (await newOrganization(app)).as('editor');
   });
-  afterAll(() => app.close());
 
   it.each([
     '/eval/v1/datasets',

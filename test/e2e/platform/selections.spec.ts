@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type ApiClient, sharedApp, newOrganization } from '#testing';
 
 const KIB = 1024;
 
@@ -13,12 +13,11 @@ const SELECTIONS: [path: string, limit: number][] = [
 ];
 
 describe('a POST that only reads', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let viewer: ApiClient;
   let experiment: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     const organization = await newOrganization(app);
     const editor = await organization.as('editor');
     viewer = await organization.as('viewer');
@@ -28,7 +27,6 @@ describe('a POST that only reads', () => {
     });
     experiment = created.body.experiment_id as string;
   });
-  afterAll(() => app.close());
 
   const bodyOf = (path: string) =>
     path.endsWith('gate')

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { ownApp, newOrganization, type TestOrganization } from '#testing';
 import { blockExperiment, untilBlocked } from './blocked-experiment.fixture';
 
 const EXPERIMENTS = '/eval/v1/experiments';
@@ -14,14 +14,13 @@ interface Answer {
 }
 
 describe('a service that stops', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { SHUTDOWN_SECONDS: '600' } });
   let org: TestOrganization;
   let token: string;
   let agent: http.Agent;
 
   beforeEach(async () => {
     // longer than a test, so that nothing here ends because of the timeout
-    app = await createTestApp({ env: { SHUTDOWN_SECONDS: '600' } });
     org = await newOrganization(app);
     token = await org.token('editor');
     agent = new http.Agent({ keepAlive: true, maxSockets: 1 });

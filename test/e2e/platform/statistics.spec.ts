@@ -1,19 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StatisticsRepository } from '#platform/db';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 
 describe('statistics of tables that have grown', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let statistics: StatisticsRepository;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(() => {
     statistics = new StatisticsRepository(app.database);
   });
   afterEach(() => jest.restoreAllMocks());
-  afterAll(() => app.close());
 
   /**
    * Creates a table that only `statistics` analyzes.

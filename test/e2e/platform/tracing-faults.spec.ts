@@ -1,4 +1,4 @@
-import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type ApiClient, sharedApp, newOrganization } from '#testing';
 import type { TestOrganization } from '#testing';
 import { ServiceProcess, TraceEndpoint, tracedTo } from './tracing.fixture';
 
@@ -7,17 +7,15 @@ const UNSENT = 'traces cannot be sent and are dropped';
 
 /** A failing trace endpoint must not affect requests or processes. */
 describe('a trace endpoint', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let endpoint: TraceEndpoint;
   let api: ServiceProcess;
   let client: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
   });
-  afterAll(() => app.close());
   beforeEach(async () => {
     endpoint = await TraceEndpoint.listen();
   });

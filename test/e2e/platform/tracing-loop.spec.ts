@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OtlpSpan } from '#otlp';
-import { type ApiClient, createTestApp, newSpanId, newTraceId, type TestApp } from '#testing';
+import { type ApiClient, sharedApp, newSpanId, newTraceId } from '#testing';
 import { RulesFixture } from '../../worker/scoring-rules.fixture';
 import { EXPORT_EVERY, ServiceProcess, TraceEndpoint, tracedTo } from './tracing.fixture';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
 describe('a service that sends its traces to itself', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: RulesFixture;
   let endpoint: TraceEndpoint;
   let api: ServiceProcess;
@@ -16,7 +16,6 @@ describe('a service that sends its traces to itself', () => {
   let experimentId: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await RulesFixture.create(app, () => []);
     endpoint = await TraceEndpoint.listen();
     const { organization } = on.on;
@@ -35,7 +34,6 @@ describe('a service that sends its traces to itself', () => {
   afterAll(async () => {
     await Promise.all([api.kill(), worker.kill()]);
     await endpoint.close();
-    await app.close();
   });
 
   const tracesOf = (id: string) => `${EXPERIMENTS}/${experimentId}/traces/${id}`;

@@ -4,20 +4,19 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { TraceEndpoint, tracedTo } from './tracing.fixture';
 
 /** The last command of `npm start`. */
 const START = `await import('${pathToFileURL(path.resolve('dist/src/standalone.js')).href}')`;
 
 describe('the traces of the standalone process', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let endpoint: TraceEndpoint;
   let directory: string;
   let service: ChildProcess;
 
   beforeAll(async () => {
-    app = await createTestApp();
     endpoint = await TraceEndpoint.listen();
     directory = mkdtempSync(path.join(os.tmpdir(), 'standalone-'));
     service = spawn(process.execPath, ['--input-type=module', '--eval', START], {
@@ -28,7 +27,6 @@ describe('the traces of the standalone process', () => {
   afterAll(async () => {
     service.kill('SIGKILL');
     await endpoint.close();
-    await app.close();
     rmSync(directory, { recursive: true });
   });
 

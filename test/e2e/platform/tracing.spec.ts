@@ -3,13 +3,12 @@ import path from 'node:path';
 import type { OtlpSpan } from '#otlp';
 import {
   type ApiClient,
-  createTestApp,
+  sharedApp,
   jsonExport,
   newOrganization,
   newSpan,
   newSpanId,
   newTraceId,
-  type TestApp,
   type TestOrganization,
 } from '#testing';
 import { ServiceProcess, TraceEndpoint, tracedTo } from './tracing.fixture';
@@ -24,14 +23,13 @@ const isServer = (span: OtlpSpan): boolean => span.kind === 'server';
 const newTraceparent = (traceId: string, flags = '01'): string => `00-${traceId}-${newSpanId()}-${flags}`;
 
 describe('the traces of the service itself', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let endpoint: TraceEndpoint;
   let api: ServiceProcess;
   let client: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     endpoint = await TraceEndpoint.listen();
     api = await ServiceProcess.start('main', app, tracedTo(endpoint));
@@ -40,7 +38,6 @@ describe('the traces of the service itself', () => {
   afterAll(async () => {
     await api.kill();
     await endpoint.close();
-    await app.close();
   });
 
   /** Requests a list as part of a new trace. @returns the id of the trace */

@@ -1,28 +1,20 @@
 import { newId } from '#platform/ids';
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 
 const USERS = '/registry/v1/users';
 const ORGS = '/registry/v1/orgs';
 
 describe('in the registry,', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let owner: ApiClient;
   let platform: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     owner = await org.member('owner');
     platform = app.api(await app.issuer.issueToken({ sub: 'operator', principal_type: 'platform' }));
   });
-  afterAll(() => app.close());
 
   describe('the caller’s organization', () => {
     it('is renamed by its owner with If-Match', async () => {

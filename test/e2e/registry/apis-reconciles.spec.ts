@@ -1,16 +1,12 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { ApiDirectory } from '../../../src/registry';
 import { api, APIS, idIn, pointersIn } from './apis.fixture';
 import { APPS, AppsFixture, server } from './apps.fixture';
 
 describe('APIs that an app declares', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: AppsFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await AppsFixture.create(app);
   });

@@ -1,17 +1,15 @@
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { sharedApp, newOrganization } from '#testing';
 import { APIS, ApisFixture, idIn, namesIn, pointersIn } from './apis.fixture';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 describe('registered APIs', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ApisFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await ApisFixture.create(app);
   });
-  afterAll(() => app.close());
 
   it('are registered with 201, a Location, an ETag and defaults', async () => {
     const made = await on.register({ name: 'orders' });

@@ -2,19 +2,15 @@ import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Environment } from '#platform/config';
 import type { Answer } from '#testing';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { agent, APPS, AppsFixture, server, SERVERS, skill } from './apps.fixture';
 
 const file = (name: string, content: string) => ({ kind: 'file', name, spec: { content } });
 
 describe('the plan of an app', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: AppsFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await AppsFixture.create(app);
   });

@@ -1,20 +1,18 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp, type TestApp } from '#testing';
 import { agent, APPS, AppsFixture, server, SERVERS, skill } from './apps.fixture';
 
 /** A reconcile and any other operation on the app run one after the other. */
 describe('concurrent reconciles of an app', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let other: TestApp;
   let on: AppsFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     other = await app.another();
     on = await AppsFixture.create(app);
   });
   afterAll(async () => {
     await other.close();
-    await app.close();
   });
 
   /** Resolves when this many statements wait for a lock. */

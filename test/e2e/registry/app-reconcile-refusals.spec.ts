@@ -1,14 +1,10 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { APPS, AppsFixture, server, SERVERS } from './apps.fixture';
 
 describe('a reconcile that fails', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: AppsFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await AppsFixture.create(app);
   });

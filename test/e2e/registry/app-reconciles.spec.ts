@@ -1,15 +1,11 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { ServerSecrets } from '../../../src/mcp-servers/servers/server-secrets';
 import { agent, APPS, AppsFixture, server, SERVERS, skill } from './apps.fixture';
 
 describe('a reconcile of an app', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: AppsFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await AppsFixture.create(app);
   });

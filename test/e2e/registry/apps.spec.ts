@@ -1,4 +1,4 @@
-import { type Answer, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type Answer, sharedApp, newOrganization } from '#testing';
 import { APPS, AppsFixture, server } from './apps.fixture';
 
 const skill = (spec: object) => ({
@@ -8,14 +8,12 @@ const skill = (spec: object) => ({
 });
 
 describe('apps', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: AppsFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await AppsFixture.create(app);
   });
-  afterAll(() => app.close());
 
   const pointers = ({ body }: Answer): string[] => (body.errors ?? []).map((one: any) => one.pointer);
   const slugs = ({ body }: Answer): string[] => body.items.map((one: any) => one.app);

@@ -1,10 +1,4 @@
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 
 const LOG = '/registry/v1/audit-log';
 
@@ -21,20 +15,16 @@ interface Entry {
 }
 
 describe('the audit log', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let owner: ApiClient;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
   beforeEach(async () => {
     org = await newOrganization(app);
     owner = app.api(await org.tokenOf('ada', { roles: ['owner'] })).in(org.workspaceId);
     await app.api(await org.token('owner')).post('/registry/v1/users', { user_id: 'ada' });
     owner = app.api(await org.tokenOf('ada', { roles: ['owner'] }));
   });
-  afterAll(() => app.close());
 
   const entriesOf = async (query = '', by: ApiClient = owner): Promise<Entry[]> => {
     const answer = await by.get<{ items: Entry[] }>(`${LOG}${query}`);

@@ -1,9 +1,9 @@
 import { newId } from '#platform/ids';
-import { type ApiClient, createTestApp, type TestApp } from '#testing';
+import { type ApiClient, sharedApp } from '#testing';
 import { bootstrap } from '../../../src/registry';
 
 describe('the first start', () => {
-  let app: TestApp;
+  const app = sharedApp();
 
   /** Another owner of the organization, because callers cannot weaken their own account. */
   const anotherOwner = async (api: ApiClient): Promise<ApiClient> => {
@@ -12,11 +12,6 @@ describe('the first start', () => {
     const keys = `/registry/v1/service-accounts/${made.body.service_account_id}/keys`;
     return app.api((await api.post<{ key: string }>(keys, { name: 'k' })).body.key);
   };
-
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
 
   it('creates an organization, a workspace and an owner with a key', async () => {
     const starts = await Promise.all([bootstrap(app.app), bootstrap(app.app), bootstrap(app.app)]);

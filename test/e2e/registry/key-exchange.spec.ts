@@ -1,5 +1,5 @@
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
-import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { ownApp, newOrganization, type TestOrganization } from '#testing';
 import { ME } from './authentication.harness';
 
 const TOKENS = '/registry/v1/tokens';
@@ -12,13 +12,11 @@ interface TokenBody {
 }
 
 describe('the exchange of a key for a token', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { PUBLIC_URL: 'https://registry.test/' } });
   let org: TestOrganization;
   beforeAll(async () => {
-    app = await createTestApp({ env: { PUBLIC_URL: 'https://registry.test/' } });
     org = await newOrganization(app);
   });
-  afterAll(() => app.close());
 
   const basic = (id: string, secret: string) => ({
     authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,

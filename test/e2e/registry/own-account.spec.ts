@@ -1,10 +1,4 @@
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { newId } from '#platform/ids';
 
 const ACCOUNTS = '/registry/v1/service-accounts';
@@ -12,16 +6,14 @@ const USERS = '/registry/v1/users';
 
 /** Otherwise, the last holder of a role could remove it from the organization for good. */
 describe('the caller’s own account', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let owner: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     owner = await org.member('owner');
   });
-  afterAll(() => app.close());
 
   it('cannot archive, suspend or demote itself as a service account', async () => {
     const body = { name: 'keeper', roles: ['owner'], workspace_ids: ['*'] };

@@ -1,11 +1,4 @@
-import {
-  type Answer,
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type Answer, type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 
 const REPOS = '/registry/v1/repos';
 
@@ -18,18 +11,16 @@ interface Repo {
 }
 
 describe('repositories', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let editor: ApiClient;
   let admin: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     editor = await org.member('editor');
     admin = await org.member('admin');
   });
-  afterAll(() => app.close());
 
   let made = 0;
   const register = (

@@ -1,30 +1,21 @@
 import { newId } from '#platform/ids';
 import { type Role, ROLES } from '#platform/auth';
-import {
-  type Answer,
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type Answer, type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 
 const WORKSPACES = '/registry/v1/workspaces';
 const ACCOUNTS = '/registry/v1/service-accounts';
 const USERS = '/registry/v1/users';
 
 describe('roles', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let target: { serviceAccountId: string; keyId: string };
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     target = await org.serviceAccount('viewer');
     await (await org.member('owner')).post(USERS, { user_id: 'someone' });
   });
-  afterAll(() => app.close());
 
   let made = 0;
   const name = () => `made ${(made += 1)}`;

@@ -1,10 +1,4 @@
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, ownApp, newOrganization, type TestOrganization } from '#testing';
 import { type Sql, sql, type SqlExecutor } from '#platform/db';
 import { KeywordSearchRepository, RANKED_MAX } from '../../../src/registry/search/keyword-search.repository';
 import { normalizeQuery } from '../../../src/registry/search/normalized-query';
@@ -14,12 +8,11 @@ import { editorOf, names, register, search } from './search.fixture';
 const MANY = RANKED_MAX + 100;
 
 describe('large searches', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let large: TestOrganization;
   let small: TestOrganization;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     large = await newOrganization(app);
     small = await newOrganization(app);
     await app.database.query(
@@ -30,7 +23,6 @@ describe('large searches', () => {
     );
     await app.database.query('ANALYZE search_documents');
   });
-  afterAll(() => app.close());
 
   it('handle characters that expand when normalized', async () => {
     const editor = await editorOf(small);

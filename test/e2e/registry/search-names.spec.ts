@@ -1,25 +1,17 @@
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { SearchIndex } from '../../../src/resources/search-index/search-index';
 import { wordPrefixOf } from '../../../src/resources/search-index/search-document';
 import { editorOf, names, register, search } from './search.fixture';
 
 describe('search by names', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let editor: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     editor = await editorOf(org);
   });
-  afterAll(() => app.close());
 
   const matches = (workspace_id: string, query: string): Promise<string[]> =>
     names(editor, { mode: 'keyword', query, workspace_id });

@@ -1,10 +1,4 @@
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, ownApp, newOrganization, type TestOrganization } from '#testing';
 import { BUILTIN_IDENTITY, partsLiteral } from '../../../src/resources/search-index/embedding';
 import { embedBuiltin } from '../../../src/resources/search-index/builtin.embedder';
 import { wordPrefixOf } from '../../../src/resources/search-index/search-document';
@@ -37,13 +31,8 @@ interface Filled {
 }
 
 describe('the number of rows that a search reads', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let filled: Filled;
-
-  beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
-  });
-  afterAll(() => app.close());
 
   async function fill(count: number): Promise<Filled> {
     const org = await newOrganization(app);

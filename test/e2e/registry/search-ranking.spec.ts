@@ -1,25 +1,17 @@
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { SOME_MAX } from '../../../src/registry/search/keyword-search.repository';
 import { wordPrefixOf } from '../../../src/resources/search-index/search-document';
 import { editorOf, names, register, search } from './search.fixture';
 
 describe('the ranking of a keyword search', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let editor: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     editor = await editorOf(org);
   });
-  afterAll(() => app.close());
 
   const scores = async (workspace_id: string, query: string): Promise<[string, number][]> => {
     const { body } = await search(editor, { mode: 'keyword', query, workspace_id });

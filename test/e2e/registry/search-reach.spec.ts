@@ -1,25 +1,17 @@
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 import type { Sql, SqlExecutor } from '#platform/db';
 import { SearchHitRepository } from '../../../src/registry/search/search-hit.repository';
 import { editorOf, names, register, search } from './search.fixture';
 
 describe('search results', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let editor: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     editor = await editorOf(org);
   });
-  afterAll(() => app.close());
 
   it('exclude archived workspaces, unless the request names one', async () => {
     const [live, archived] = [await org.newWorkspace(), await org.newWorkspace()];

@@ -1,25 +1,17 @@
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { editorOf, names, refusal, register, search, type SearchItem } from './search.fixture';
 
 describe('keyword search', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let editor: ApiClient;
   let admin: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     editor = await editorOf(org);
     admin = await org.member('admin');
   });
-  afterAll(() => app.close());
 
   const matches = (workspace_id: string, query: string): Promise<string[]> =>
     names(editor, { mode: 'keyword', query, workspace_id });

@@ -1,26 +1,18 @@
 import { createHash } from 'node:crypto';
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { ME } from './authentication.harness';
 
 const ACCOUNTS = '/registry/v1/service-accounts';
 
 describe('service accounts', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let admin: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     admin = await org.member('owner');
   });
-  afterAll(() => app.close());
 
   let made = 0;
   const name = () => `account ${(made += 1)}`;

@@ -1,14 +1,13 @@
 import {
   type ApiClient,
-  createTestApp,
+  sharedApp,
   newOrganization,
-  type TestApp,
   type TestOrganization,
   type TestServiceAccount,
 } from '#testing';
 
 describe('another organization', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let ours: TestOrganization;
   let theirs: TestOrganization;
   let theirAccount: TestServiceAccount;
@@ -16,13 +15,11 @@ describe('another organization', () => {
   let api: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     [ours, theirs] = [await newOrganization(app), await newOrganization(app)];
     [ourAccount, theirAccount] = [await ours.serviceAccount('viewer'), await theirs.serviceAccount('viewer')];
     await (await theirs.member('owner')).post('/registry/v1/users', { user_id: 'theirs' });
     api = await ours.member('owner');
   });
-  afterAll(() => app.close());
 
   /** Returns every route that takes an id, with these ids. */
   const routes = (workspaceId: string, accountId: string, keyId: string, userId: string, member: string) =>

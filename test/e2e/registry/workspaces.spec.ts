@@ -1,10 +1,4 @@
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 
 const WORKSPACES = '/registry/v1/workspaces';
 
@@ -15,16 +9,14 @@ interface Workspace {
 }
 
 describe('workspaces', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let admin: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     admin = await org.member('admin');
   });
-  afterAll(() => app.close());
 
   let made = 0;
   const make = async (body: Record<string, unknown> = {}): Promise<Workspace> => {

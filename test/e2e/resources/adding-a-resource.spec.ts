@@ -1,17 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { ApiClient, ownApp, newOrganization } from '#testing';
 import { ChecklistItems1795392000000 } from '../../../examples/adding-a-resource/checklist-items.migration';
 import { ChecklistModule } from '../../../examples/adding-a-resource/checklist.module';
 
 /** The example of docs/guides/adding-a-resource.md, as a part of the service. */
 describe('a resource that a developer adds', () => {
-  let app: TestApp;
+  const app = ownApp({ areas: [ChecklistModule] });
   let evaluator: ApiClient;
   let workspace_id: string;
 
   beforeAll(async () => {
-    app = await createTestApp({ areas: [ChecklistModule] });
     const runner = app.database.dataSource.createQueryRunner();
     await new ChecklistItems1795392000000().up(runner);
     await runner.release();
@@ -19,7 +18,6 @@ describe('a resource that a developer adds', () => {
     workspace_id = org.workspaceId;
     evaluator = new ApiClient(app.url, await org.token('evaluator'), workspace_id);
   });
-  afterAll(() => app.close());
 
   it('follows the rules of all resources', async () => {
     const created = await evaluator.post('/eval/v1/checklist-items', {

@@ -1,4 +1,4 @@
-import { type Answer, type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type Answer, type ApiClient, sharedApp, newOrganization } from '#testing';
 
 /** A body that is invalid only in combination with the stored resource. */
 interface InvalidBody {
@@ -8,17 +8,15 @@ interface InvalidBody {
 }
 
 describe('the checks of a change', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let owner: ApiClient;
   let workspaceId: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     const org = await newOrganization(app);
     owner = await org.as('owner');
     workspaceId = org.workspaceId;
   });
-  afterAll(() => app.close());
 
   const stale = { 'if-match': '"stale"' };
   const codes = (answers: readonly Answer[]) => answers.map(({ status, body }) => [status, body.code]);

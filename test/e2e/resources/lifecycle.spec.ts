@@ -1,11 +1,4 @@
-import {
-  type Answer,
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type Answer, type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 
 /** A kind of resource, and the requests for it. */
 interface Kind {
@@ -270,19 +263,17 @@ const KINDS: Kind[] = [
 ];
 
 describe('a resource of the kind', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
   let owner: ApiClient;
   let parents: Parents;
   let resourceCount = 0;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
     owner = await org.as('owner');
     parents = await createParents(owner, org.workspaceId);
   });
-  afterAll(() => app.close());
 
   /** Creates the parents of resources in a workspace. */
   async function createParents(client: ApiClient, workspace_id: string): Promise<Parents> {

@@ -1,10 +1,4 @@
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, ownApp, newOrganization, type TestOrganization } from '#testing';
 import { workOf } from '../evaluation/work.harness';
 
 /** A list with a filter for the exact name, and the table row to copy. */
@@ -23,7 +17,7 @@ const COUNT = 20_000;
 const ROWS_MAX = 20;
 
 describe('a list filtered by name', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let org: TestOrganization;
   let owner: ApiClient;
   let lists: Record<string, NamedList>;
@@ -35,7 +29,6 @@ describe('a list filtered by name', () => {
   };
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     org = await newOrganization(app);
     owner = await org.member('owner');
     const workspace_id = org.workspaceId;
@@ -108,7 +101,6 @@ describe('a list filtered by name', () => {
       'items of the store': { path: '/store/v1/items', table: '', id: 'store_item_id', by: owner },
     };
   });
-  afterAll(() => app.close());
 
   const nameOf = ({ table }: NamedList): string => (table === 'apps' ? 'same' : NAME);
 

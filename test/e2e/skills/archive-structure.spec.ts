@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { SkillCallers, skillMd, unzipped } from './skills.fixture';
 import { type RawEntry, zipOf } from './zip.fixture';
 
@@ -10,14 +10,12 @@ const newName = (): string => `structure-${(made += 1)}`;
 const file = (name: string, more: Partial<RawEntry> = {}): RawEntry => ({ name, content: 'x', ...more });
 
 describe('the structure of an archive', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: SkillCallers;
 
   beforeAll(async () => {
-    app = await createTestApp();
     callers = await SkillCallers.of(app);
   });
-  afterAll(() => app.close());
 
   it.each([false, true])(
     'may be a stream that another library wrote (zip64: %s)',

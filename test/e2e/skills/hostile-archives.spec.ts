@@ -1,5 +1,5 @@
 import { deflateRawSync } from 'node:zlib';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { SkillCallers, skillMd } from './skills.fixture';
 import { type RawEntry, zipOf } from './zip.fixture';
 
@@ -12,14 +12,12 @@ const file = (name: string, more: Partial<RawEntry> = {}): RawEntry => ({ name, 
 const whole = (): Buffer => zipOf([skill(), file('scripts/run.sh')]);
 
 describe('an uploaded archive', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: SkillCallers;
 
   beforeAll(async () => {
-    app = await createTestApp();
     callers = await SkillCallers.of(app);
   });
-  afterAll(() => app.close());
 
   const bomb = deflateRawSync(Buffer.alloc(33 * MIB));
   const archives: [string, () => Buffer, RegExp][] = [

@@ -1,7 +1,7 @@
 import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { newId } from '#platform/ids';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { ReconcileSteps, type ReconcileStep } from '../../../src/resources';
 import { SkillCallers, SKILLS } from './skills.fixture';
 
@@ -43,14 +43,13 @@ function recorded(tx: Tx): { on: Tx; seen: RecordedStatement[]; stop: () => void
 }
 
 describe('reconciling many skills', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: SkillCallers;
   let step: ReconcileStep;
   let scope: Scope;
   let owner: { appId: string; app: string };
 
   beforeAll(async () => {
-    app = await createTestApp();
     callers = await SkillCallers.of(app);
     step = app.get(ReconcileSteps).of('skill');
   });
@@ -59,7 +58,6 @@ describe('reconciling many skills', () => {
     scope = workspaceScope(callers.org.orgId, workspace, 'test', expandRoles(['admin']));
     owner = { appId: newId('app'), app: 'reconciled' };
   });
-  afterAll(() => app.close());
 
   const spec = (instructions: string, more: object = {}) => ({ description: 'd', instructions, ...more });
   const END = 'SELECT 1 AS the_end';

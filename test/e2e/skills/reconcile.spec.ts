@@ -1,6 +1,6 @@
 import { newId } from '#platform/ids';
 import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import {
   type Declared,
   ReconcileSteps,
@@ -12,16 +12,14 @@ import { SkillDirectory } from '../../../src/skills';
 import { SkillCallers, SKILLS } from './skills.fixture';
 
 describe('skills that an app declares', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: SkillCallers;
   let step: ReconcileStep;
 
   beforeAll(async () => {
-    app = await createTestApp();
     callers = await SkillCallers.of(app);
     step = app.get(ReconcileSteps).of('skill');
   });
-  afterAll(() => app.close());
 
   let made = 0;
   interface ReconciledApp {

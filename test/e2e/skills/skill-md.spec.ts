@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { SkillCallers } from './skills.fixture';
 
 const named = (name: string, more = ''): string => `---\nname: ${name}\ndescription: d\n${more}---\n`;
@@ -15,14 +15,12 @@ const laughs = Array.from(
 ).join('');
 
 describe('a SKILL.md', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: SkillCallers;
 
   beforeAll(async () => {
-    app = await createTestApp();
     callers = await SkillCallers.of(app);
   });
-  afterAll(() => app.close());
 
   const upload = (text: string | Buffer) => callers.uploadForm([['SKILL.md', text]]);
 

@@ -1,21 +1,19 @@
-import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type ApiClient, sharedApp, newOrganization } from '#testing';
 import { SkillCallers, SKILLS, skillMd } from './skills.fixture';
 import { zipOf } from './zip.fixture';
 
 const ZIP = zipOf([{ name: 'SKILL.md', content: skillMd('zipped') }]);
 
 describe('skills', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: SkillCallers;
   let editor: ApiClient;
   let admin: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     callers = await SkillCallers.of(app);
     ({ editor, admin } = callers);
   });
-  afterAll(() => app.close());
 
   let made = 0;
   const create = (body: Record<string, unknown> = {}, by?: ApiClient) =>

@@ -1,19 +1,17 @@
 import http from 'node:http';
 import type { Pool } from 'pg';
 import type { Tx } from '#platform/db';
-import { type Answer, createTestApp, type TestApp, until } from '#testing';
+import { type Answer, sharedApp, until } from '#testing';
 import { untilSpooled } from '../evaluation/dataset-versions.fixture';
 import { SkillCallers, SKILLS } from './skills.fixture';
 
 describe('uploads of skills', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: SkillCallers;
 
   beforeAll(async () => {
-    app = await createTestApp();
     callers = await SkillCallers.of(app);
   });
-  afterAll(() => app.close());
 
   const pool = () => (app.database.dataSource.driver as unknown as { master: Pool }).master;
 

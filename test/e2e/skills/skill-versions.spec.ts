@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { ZipFile } from 'yazl';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { formOf, SkillCallers, SKILLS, skillMd, unzipped } from './skills.fixture';
 import { zipOf } from './zip.fixture';
 
@@ -30,14 +30,12 @@ function packed(files: readonly (readonly [string, Buffer])[]): Promise<Buffer> 
 }
 
 describe('versions of skills', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: SkillCallers;
 
   beforeAll(async () => {
-    app = await createTestApp();
     callers = await SkillCallers.of(app);
   });
-  afterAll(() => app.close());
 
   let made = 0;
   const newName = (): string => `version-${(made += 1)}`;

@@ -1,18 +1,16 @@
-import { type ApiClient, createTestApp, type TestApp } from '#testing';
+import { type ApiClient, sharedApp } from '#testing';
 import { SkillCallers, SKILLS, skillMd, unzipped } from './skills.fixture';
 
 describe('skills', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: SkillCallers;
   let editor: ApiClient;
   let admin: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     callers = await SkillCallers.of(app);
     ({ editor, admin } = callers);
   });
-  afterAll(() => app.close());
 
   let made = 0;
   const newName = (): string => `skill-${(made += 1)}`;

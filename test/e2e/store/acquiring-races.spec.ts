@@ -1,19 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ObjectStorage } from '#platform/storage';
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp, type TestApp } from '#testing';
 import { type Acquisition, ACQUISITIONS, ITEMS, OPEN, PUBLISHER, StoreOrg } from './store.fixture';
 
 /** Longer than the idle-in-transaction timeout of PostgreSQL, which is twice the request timeout. */
 const SLOW_MS = 5_000;
 
 describe('a slow installation', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { LOCK_TIMEOUT_MS: '2000' } });
   let hasty: TestApp;
   let publisher: StoreOrg;
   let buyer: StoreOrg;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { LOCK_TIMEOUT_MS: '2000' } });
     hasty = await app.another({ REQUEST_TIMEOUT_MS: '2000' });
     publisher = await StoreOrg.open(app);
   });
@@ -23,7 +22,6 @@ describe('a slow installation', () => {
   afterEach(() => jest.restoreAllMocks());
   afterAll(async () => {
     await hasty.close();
-    await app.close();
   });
 
   /**

@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import {
   type Acquisition,
   ACQUISITIONS,
@@ -11,14 +11,12 @@ import {
 } from './store.fixture';
 
 describe('acquiring', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let publisher: StoreOrg;
 
   beforeAll(async () => {
-    app = await createTestApp();
     publisher = await StoreOrg.open(app);
   });
-  afterAll(() => app.close());
 
   /** Publishes an agent that everyone may acquire. */
   async function openAgent() {

@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import { nodesOf, planOf } from '../evaluation/plans.harness';
 import { ITEMS, OPEN, outcome, places, sha256, type StoreItem, StoreOrg } from './store.fixture';
 
@@ -8,16 +8,14 @@ interface Page {
 }
 
 describe('the catalogue', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let publisher: StoreOrg;
   let reader: StoreOrg;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     publisher = await StoreOrg.open(app);
     reader = await StoreOrg.open(app);
   });
-  afterAll(() => app.close());
 
   const list = async (by: StoreOrg, query = '') => {
     const { body } = await by.admin.get<Page>(`${ITEMS}${query}`);

@@ -1,20 +1,18 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { type Acquisition, ACQUISITIONS, OPEN, StoreOrg, unpacked } from './store.fixture';
 
 const CHECKS = { scorer_kind: 'code', definition: { checks: [{ type: 'equals' }] } };
 
 /** Publishes each kind in one organization and acquires it in another, only through the API. */
 describe('a resource from the store', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let publisher: StoreOrg;
   let buyer: StoreOrg;
 
   beforeAll(async () => {
-    app = await createTestApp();
     publisher = await StoreOrg.open(app);
     buyer = await StoreOrg.open(app);
   });
-  afterAll(() => app.close());
 
   async function file(): Promise<string> {
     const path = `/file/v1/files?workspace_id=${publisher.workspace}&name=notes.txt`;

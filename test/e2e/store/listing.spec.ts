@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { type ApiClient, createTestApp, documentedCodes, type TestApp } from '#testing';
+import { type ApiClient, ownApp, documentedCodes } from '#testing';
 import { outcome, places, PUBLISHER, type StoreItem, StoreOrg } from './store.fixture';
 
 const string = { type: 'string' };
@@ -83,16 +83,14 @@ interface Listing {
 }
 
 describe('the listing of an organization', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { RATE_LIMIT_TIMEOUT_MS: '60000' }, autovacuum: false });
   let org: StoreOrg;
   let viewer: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { RATE_LIMIT_TIMEOUT_MS: '60000' }, autovacuum: false });
     org = await StoreOrg.open(app);
     viewer = await org.org.member('viewer');
   });
-  afterAll(() => app.close());
 
   const list = (query = '') => viewer.get<Listing>(`${PUBLISHER}${query}`);
 

@@ -1,22 +1,17 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { formOf, skillMd } from '../skills/skills.fixture';
 import { bytesOf, contentsOf, type Packed, PackagesFixture } from './packages.fixture';
 
 const SECRET = 'sk-the-secret-of-the-publisher';
 
 describe('agent packages', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let publisher: PackagesFixture;
   let buyer: PackagesFixture;
   let packed: Packed;
   let agentId: string;
   let skillId: string;
   let serverId: string;
-
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
 
   /** Creates an agent with a server and a skill. */
   beforeEach(async () => {

@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import type { ArtifactReference } from '../../../src/resources';
 import { upload } from '../evaluation/dataset-versions.fixture';
 import { type Dataset, type DatasetRecord, EvaluationWorkspace } from '../evaluation/evaluation.harness';
@@ -27,16 +27,12 @@ const METADATA = '{"metadata":{"z":1152921504606846977,"f":1.0,"nul":"\\u0000","
 const CSV = '\ufeffid,question,answer,level\r\nc1,"1 + 1, please",2,easy\r\nc2,"say ""hi""\nünï",hi,\r\n';
 
 describe('when published,', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let from: EvaluationWorkspace;
   let to: EvaluationWorkspace;
   let publisher: PackageWorkspace;
   let acquirer: PackageWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     from = await EvaluationWorkspace.open(app);
     to = await EvaluationWorkspace.open(app);

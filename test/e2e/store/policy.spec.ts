@@ -1,18 +1,16 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { ListingRepository } from '../../../src/store/items/listing.repository';
 import { ITEMS, OPEN, outcome, places, PUBLISHER, type StoreItem, StoreOrg } from './store.fixture';
 
 describe('the policy of an item', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: StoreOrg;
   let other: StoreOrg;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await StoreOrg.open(app);
     other = await StoreOrg.open(app);
   });
-  afterAll(() => app.close());
 
   const put = (id: string, body: unknown, ifMatch?: string) =>
     org.admin.put<StoreItem>(`${PUBLISHER}/${id}/policy`, body, ifMatch ? { 'if-match': ifMatch } : {});

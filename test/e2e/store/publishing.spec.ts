@@ -1,4 +1,4 @@
-import { type ApiClient, createTestApp, type TestApp } from '#testing';
+import { type ApiClient, sharedApp } from '#testing';
 import {
   ALL_ACTIONS,
   type Fields,
@@ -14,14 +14,12 @@ import {
 } from './store.fixture';
 
 describe('publishing', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: StoreOrg;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await StoreOrg.open(app);
   });
-  afterAll(() => app.close());
 
   it('packs an agent with the current versions of its skills and servers', async () => {
     const { agent_id, skill_id, server_id } = await org.agent({ max_step_count: 7 });

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { HttpAdapterHost } from '@nestjs/core';
 import { workspaceScope } from '#platform/auth';
 import type { Problem } from '#platform/problem';
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import { ReadLimiter } from '../../../src/telemetry/read-limiter';
 import { LockHolder } from './lock-holder.fixture';
 import { TRACES } from './otlp.harness';
@@ -14,7 +14,7 @@ const READS_AT_ONCE = 4;
 const CLIENTS = 12;
 
 describe('telemetry reads of disconnected clients', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { DATABASE_POOL_SIZE: String(2 * READS_AT_ONCE) } });
   let server: http.Server;
   let space: ReadingWorkspace;
   let holder: LockHolder;
@@ -23,7 +23,6 @@ describe('telemetry reads of disconnected clients', () => {
   let headers: http.OutgoingHttpHeaders;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: String(2 * READS_AT_ONCE) } });
     server = app.get(HttpAdapterHost).httpAdapter.getHttpServer() as http.Server;
     space = await ReadingWorkspace.open(app);
     holder = await LockHolder.connect(app.databaseUrl);
@@ -40,7 +39,6 @@ describe('telemetry reads of disconnected clients', () => {
   });
   afterAll(async () => {
     await holder.end();
-    await app.close();
   });
   afterEach(() => jest.restoreAllMocks());
 

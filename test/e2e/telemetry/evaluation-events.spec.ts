@@ -1,12 +1,11 @@
 import { newId } from '#platform/ids';
 import {
   type ApiClient,
-  createTestApp,
+  sharedApp,
   jsonExport,
   newOrganization,
   newSpan,
   newTraceId,
-  type TestApp,
   type TestOrganization,
 } from '#testing';
 import { evaluation, EVALUATION_FORMS, type SentEvaluation } from './evaluation-events.fixture';
@@ -19,7 +18,7 @@ const LOGS = EVALUATION_FORMS['log records in JSON']!;
 const SPANS = EVALUATION_FORMS['span events in JSON']!;
 
 describe('evaluation events sent by OTLP', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let organization: TestOrganization;
   let reader: ApiClient;
   let editor: RawExporter;
@@ -27,14 +26,12 @@ describe('evaluation events sent by OTLP', () => {
   const editorId = newId('usr');
 
   beforeAll(async () => {
-    app = await createTestApp();
     organization = await newOrganization(app);
     reader = await organization.as('viewer');
     const token = await organization.tokenOf(editorId, { roles: ['editor'] });
     editor = new RawExporter(app.url, token, organization.workspaceId);
     runtime = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
   });
-  afterAll(() => app.close());
 
   const send = async (form: typeof LOGS, sent: SentEvaluation[], by = editor): Promise<ExportAnswer> => {
     const answer = await by.send(form.body(sent), { media: form.media, path: form.path });

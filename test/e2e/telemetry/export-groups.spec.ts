@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTestApp, newOrganization, newSpanId, newTraceId, type TestApp } from '#testing';
+import { ownApp, newOrganization, newSpanId, newTraceId } from '#testing';
 import { BodyBudgets } from '#platform/http';
 import { EXPORT_BUDGET } from '../../../src/telemetry/otlp-http/otlp-body.decorator';
 import { LockHolder } from './lock-holder.fixture';
@@ -38,17 +38,15 @@ const SMALL: [parts: string, path: string, table: string, body: () => object][] 
 ]; // prettier-ignore
 
 describe('group commits', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { DATABASE_POOL_SIZE: '4' } });
   let holder: LockHolder;
 
   beforeAll(async () => {
     // only one transaction at a time
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '4' } });
     holder = await LockHolder.connect(app.databaseUrl);
   });
   afterAll(async () => {
     await holder.end();
-    await app.close();
   });
 
   it.each(SMALL)('have few exports if these have many %s', async (_, signal, table, bodyOf) => {

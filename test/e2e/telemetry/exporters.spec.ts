@@ -1,13 +1,7 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
 
 const run = promisify(execFile);
 
@@ -19,13 +13,12 @@ const EXPORTERS = [
 ] as const;
 
 describe('the official OpenTelemetry exporters, unchanged', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let organization: TestOrganization;
   let client: ApiClient;
   let traces: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     organization = await newOrganization(app);
     client = await organization.as('editor');
     const { body } = await client.post('/eval/v1/experiments', {
@@ -34,7 +27,6 @@ describe('the official OpenTelemetry exporters, unchanged', () => {
     });
     traces = `/eval/v1/experiments/${body.experiment_id}/traces`;
   });
-  afterAll(() => app.close());
 
   /** Runs an instrumented program. Returns the id of the trace that it has exported when it ends. */
   async function record(kind: string, config: object | undefined, env = process.env): Promise<string> {

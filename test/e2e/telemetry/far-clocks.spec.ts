@@ -1,4 +1,4 @@
-import { createTestApp, newTraceId, type TestApp, type TestSpan } from '#testing';
+import { sharedApp, newTraceId, type TestSpan } from '#testing';
 import { TRACES } from './otlp.harness';
 import { ReadingWorkspace } from './reading.fixture';
 
@@ -10,14 +10,12 @@ describe.each([
   ['2262', 2n ** 63n - 1n, -1n],
   ['2554', 2n ** 64n - 1n, -1n],
 ])('telemetry from a clock in %s', (_, clock, direction) => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: ReadingWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await ReadingWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   /** Returns a time at a distance from the end of the clock. Each microsecond has two records. */
   const at = (n: number): bigint => clock + direction * 1000n * BigInt(Math.floor(n / 2));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { ApiClient, createTestApp, newOrganization, newSpan, type TestApp } from '#testing';
+import { ApiClient, sharedApp, newOrganization, newSpan } from '#testing';
 import type { MemoryUse } from '../evaluation/upload-memory.child';
 import { type HostileBody, HOSTILE_BODIES } from './hostile-bodies.fixture';
 import { RawExporter } from './otlp.harness';
@@ -18,14 +18,13 @@ const DOCUMENTED = [200, 400, 429, 503, 504];
 
 /** One organization sends bodies that are expensive to read, from six connections at once. */
 describe('bodies that are expensive to read', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let child: ChildProcess;
   let attacker: RawExporter;
   let other: RawExporter;
   let reader: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {
       env: { PATH: process.env.PATH, ...app.env, DATABASE_POOL_SIZE: '10' },
       execArgv: ['--expose-gc'],

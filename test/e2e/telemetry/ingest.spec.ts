@@ -4,9 +4,8 @@ import { Client } from 'pg';
 import {
   type Answer,
   type ApiClient,
-  createTestApp,
+  ownApp,
   newOrganization,
-  type TestApp,
   type TestOrganization,
   jsonExport,
   newSpan,
@@ -20,7 +19,9 @@ import { answered, JSON_MEDIA, PROTOBUF, RawExporter, shuffled } from './otlp.ha
 const MS = 1_000_000n;
 
 describe('POST /telemetry/v1/traces:', () => {
-  let app: TestApp;
+  const app = ownApp({
+    env: { MODEL_PRICES: '{"gpt-4o":{"input_usd_per_million":2.5,"output_usd_per_million":10}}' },
+  });
   let organization: TestOrganization;
   let exporter: RawExporter;
   let client: ApiClient;
@@ -28,9 +29,6 @@ describe('POST /telemetry/v1/traces:', () => {
   let database: Client;
 
   beforeAll(async () => {
-    app = await createTestApp({
-      env: { MODEL_PRICES: '{"gpt-4o":{"input_usd_per_million":2.5,"output_usd_per_million":10}}' },
-    });
     organization = await newOrganization(app);
     exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
     client = await organization.as('editor');
@@ -44,7 +42,6 @@ describe('POST /telemetry/v1/traces:', () => {
   });
   afterAll(async () => {
     await database.end();
-    await app.close();
   });
 
   const traceOf = async (traceId: string): Promise<any> =>

@@ -1,11 +1,4 @@
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  newSpanId,
-  newTraceId,
-  type TestApp,
-} from '#testing';
+import { type ApiClient, ownApp, newOrganization, newSpanId, newTraceId } from '#testing';
 import { bytes, fixed64, keyValue, message, varint } from '../../../libs/testing/otlp-bytes';
 import { answered, type ExportAnswer, JSON_MEDIA, RawExporter } from './otlp.harness';
 
@@ -77,19 +70,17 @@ const protobufBody = ({ traceId, spanId, attributes, events, links, padding = ''
 };
 
 describe('the limits of telemetry', () => {
-  let app: TestApp;
+  const app = ownApp({
+    env: { SPAN_ATTRIBUTE_LIMIT: '5', SPAN_EVENT_LIMIT: '3', SPAN_LINK_LIMIT: '2' },
+  });
   let exporter: RawExporter;
   let client: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp({
-      env: { SPAN_ATTRIBUTE_LIMIT: '5', SPAN_EVENT_LIMIT: '3', SPAN_LINK_LIMIT: '2' },
-    });
     const organization = await newOrganization(app);
     exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
     client = await organization.as('viewer');
   });
-  afterAll(() => app.close());
 
   const partialSuccess = {
     protobuf: (answer: ExportAnswer) => answered.partialSuccess(answer),

@@ -1,11 +1,10 @@
 import { Client } from 'pg';
 import {
   type ApiClient,
-  createTestApp,
+  sharedApp,
   newOrganization,
   newSpanId,
   newTraceId,
-  type TestApp,
   type TestOrganization,
 } from '#testing';
 import { JSON_MEDIA, RawExporter } from './otlp.harness';
@@ -39,13 +38,12 @@ const SHOP = [
 ];
 
 describe('GET /telemetry/v1/logs', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let organization: TestOrganization;
   let exporter: RawExporter;
   let reader: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     organization = await newOrganization(app);
     exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
     reader = await organization.as('viewer');
@@ -57,7 +55,6 @@ describe('GET /telemetry/v1/logs', () => {
       zone: text('a:b'),
     });
   });
-  afterAll(() => app.close());
 
   async function send(
     logRecords: object[],

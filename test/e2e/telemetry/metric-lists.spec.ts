@@ -1,10 +1,9 @@
 import {
   type ApiClient,
-  createTestApp,
+  sharedApp,
   newOrganization,
   newSpanId,
   newTraceId,
-  type TestApp,
   type TestOrganization,
 } from '#testing';
 import { JSON_MEDIA, RawExporter } from './otlp.harness';
@@ -69,20 +68,18 @@ const SHOP = [
 ];
 
 describe('GET /telemetry/v1/metrics', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let organization: TestOrganization;
   let exporter: RawExporter;
   let reader: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     organization = await newOrganization(app);
     exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
     reader = await organization.as('viewer');
     await send('shop', SHOP);
     await send('bank', [{ name: 'calls', gauge: { dataPoints: [{ ...at(0), asInt: 1 }] } }]);
   });
-  afterAll(() => app.close());
 
   async function send(service: string, metrics: object[]): Promise<void> {
     const resource = { attributes: attributes({ 'service.name': text(service) }) };

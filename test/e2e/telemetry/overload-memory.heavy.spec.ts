@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { createTestApp, newOrganization, newSpan, type TestApp } from '#testing';
+import { sharedApp, newOrganization, newSpan } from '#testing';
 import type { MemoryUse } from '../evaluation/upload-memory.child';
 import { RawExporter } from './otlp.harness';
 
@@ -15,12 +15,11 @@ const EXPORTS = 128;
 
 /** Exporters that send faster than the database can store must not exhaust the memory. */
 describe('the memory of a process with a slow database', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let database: Client;
   let child: ChildProcess;
 
   beforeAll(async () => {
-    app = await createTestApp();
     database = new Client({ connectionString: app.databaseUrl });
     await database.connect();
     child = fork(path.resolve('dist/test/e2e/evaluation/upload-memory.child.js'), {

@@ -3,12 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { Client } from 'pg';
 import {
-  createTestApp,
+  ownApp,
   jsonExport,
   newOrganization,
   newSpan,
   protobufExport,
-  type TestApp,
   type TestOrganization,
   type TestSpan,
 } from '#testing';
@@ -22,19 +21,18 @@ const MIB = 1024 * 1024;
 const BUDGET = MIB;
 
 describe('telemetry load', () => {
-  let app: TestApp;
+  const app = ownApp({
+    env: {
+      DATABASE_POOL_SIZE: '8',
+      TELEMETRY_QUEUE_BYTES: String(BUDGET),
+      TELEMETRY_LIMIT_BYTES: String(2 * MIB),
+    },
+  });
   let database: Client;
   let organization: TestOrganization;
   let exporter: RawExporter;
 
   beforeAll(async () => {
-    app = await createTestApp({
-      env: {
-        DATABASE_POOL_SIZE: '8',
-        TELEMETRY_QUEUE_BYTES: String(BUDGET),
-        TELEMETRY_LIMIT_BYTES: String(2 * MIB),
-      },
-    });
     organization = await newOrganization(app);
     exporter = await exporterOf(organization);
     database = new Client({ connectionString: app.databaseUrl });
@@ -42,7 +40,6 @@ describe('telemetry load', () => {
   });
   afterAll(async () => {
     await database.end();
-    await app.close();
   });
   afterEach(() => database.query('ROLLBACK'));
 

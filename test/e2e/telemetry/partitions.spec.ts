@@ -1,4 +1,4 @@
-import { createTestApp, newOrganization, newSpan, SPAN_START, type TestApp, type TestSpan } from '#testing';
+import { sharedApp, newOrganization, newSpan, SPAN_START, type TestSpan } from '#testing';
 import { DayPartitionRepository } from '../../../src/telemetry/partitions/day-partition.repository';
 import { DayPartitions } from '../../../src/telemetry/partitions/day-partitions';
 import { RawExporter } from './otlp.harness';
@@ -6,15 +6,13 @@ import { RawExporter } from './otlp.harness';
 const MINUTE = 60_000_000_000n;
 
 describe('spans, partitioned by the day their trace arrived', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let exporter: RawExporter;
 
   beforeAll(async () => {
-    app = await createTestApp();
     const organization = await newOrganization(app);
     exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
   });
-  afterAll(() => app.close());
 
   const send = async (...spans: TestSpan[]): Promise<number> => (await exporter.protobuf(spans)).status;
   const partitions = (): Promise<string[]> => app.get(DayPartitionRepository).list('spans');

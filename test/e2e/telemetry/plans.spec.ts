@@ -1,5 +1,5 @@
 import { type SqlExecutor, type Statement } from '#platform/db';
-import { createTestApp, newOrganization, newTraceId, type TestApp, type TestOrganization } from '#testing';
+import { ownApp, newOrganization, newTraceId, type TestOrganization } from '#testing';
 import { workspaceScope, type Scope } from '#platform/auth';
 import { SpanRepository } from '../../../src/telemetry/traces/span.repository';
 import type { LocatedTrace } from '../../../src/telemetry/traces/trace.types';
@@ -13,13 +13,12 @@ interface Plan {
 }
 
 describe('reading among many traces', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let organization: TestOrganization;
   let scope: Scope;
   let bigTrace: LocatedTrace;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     organization = await newOrganization(app);
     scope = workspaceScope(organization.orgId, organization.workspaceId, 'test', new Set());
     await app.database.query(
@@ -46,7 +45,6 @@ describe('reading among many traces', () => {
     );
     await app.database.query('ANALYZE traces, spans, span_sources');
   });
-  afterAll(() => app.close());
 
   /** Returns the plans of the statements that `work` sends. */
   async function plansOf(work: (on: SqlExecutor) => Promise<unknown>): Promise<Plan[]> {

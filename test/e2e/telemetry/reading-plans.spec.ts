@@ -1,5 +1,5 @@
 import type { SqlExecutor } from '#platform/db';
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import { nodesOf, type Plan, planOf } from '../evaluation/plans.harness';
 import { watchStatements } from '../evaluation/work.harness';
 import { TRACES } from './otlp.harness';
@@ -10,11 +10,10 @@ const BIG = '1'.padStart(32, '0');
 
 /** Reads must not slow down as more is stored. */
 describe('reading among many traces and sessions', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let space: ReadingWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     space = await ReadingWorkspace.open(app);
     await app.database.query(
       `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id,
@@ -48,7 +47,6 @@ describe('reading among many traces and sessions', () => {
     await addMissingSessions(app.database);
     await app.database.query('ANALYZE traces, trace_models, trace_sessions, spans');
   });
-  afterAll(() => app.close());
 
   /** Returns the plans of the statements for a path, as made in their transaction. */
   async function plans(path: string): Promise<Plan[]> {

@@ -4,9 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { Client } from 'pg';
 import {
-  createTestApp,
+  ownApp,
   newOrganization,
-  type TestApp,
   type TestOrganization,
   jsonExport,
   newSpan,
@@ -36,18 +35,16 @@ interface Refusal {
 }
 
 describe('an export', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { TELEMETRY_LIMIT_BYTES: String(LIMIT) } });
   let organization: TestOrganization;
   let token: string;
   let exporter: RawExporter;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { TELEMETRY_LIMIT_BYTES: String(LIMIT) } });
     organization = await newOrganization(app);
     token = await organization.token('runtime');
     exporter = new RawExporter(app.url, token, organization.workspaceId);
   });
-  afterAll(() => app.close());
 
   const bodyOf = (media: string): Buffer =>
     media === PROTOBUF ? protobufExport([newSpan()]) : jsonExport([newSpan()]);

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { sharedApp, newOrganization } from '#testing';
 import { answered, JSON_MEDIA, RawExporter } from './otlp.harness';
 
 const text = (length: number) => ({
@@ -44,15 +44,13 @@ const BOMBS: [path: string, content: string, body: object][] = [
 ];
 
 describe('an export with repeated resources', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let exporter: RawExporter;
 
   beforeAll(async () => {
-    app = await createTestApp();
     const organization = await newOrganization(app);
     exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
   });
-  afterAll(() => app.close());
 
   const send = (path: string, body: object) =>
     exporter.send(gzipSync(JSON.stringify(body)), {

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type ApiClient,
-  createTestApp,
+  ownApp,
   createTestWorker,
   newOrganization,
   newSpan,
   SPAN_START,
-  type TestApp,
   type TestSpan,
   type TestWorker,
 } from '#testing';
@@ -19,14 +18,13 @@ import { inconsistentSessions } from './reading.fixture';
 const RETENTION_DAYS = 30;
 
 describe('expired traces', () => {
-  let app: TestApp;
+  const app = ownApp();
   let worker: TestWorker;
   let exporter: RawExporter;
   let reader: ApiClient;
   let experiment: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     worker = await createTestWorker(app, { TRACE_RETENTION_DAYS: String(RETENTION_DAYS) });
     const organization = await newOrganization(app);
     exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
@@ -36,7 +34,6 @@ describe('expired traces', () => {
   });
   afterAll(async () => {
     await worker.close();
-    await app.close();
   });
 
   const partitions = (): Promise<string[]> => app.get(DayPartitionRepository).list('spans');

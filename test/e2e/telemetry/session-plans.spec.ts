@@ -1,4 +1,4 @@
-import { createTestApp, newTraceId, SPAN_START, type TestApp } from '#testing';
+import { ownApp, newTraceId, SPAN_START } from '#testing';
 import { workOf } from '../evaluation/work.harness';
 import { addMissingSessions, MINUTE, ReadingWorkspace } from './reading.fixture';
 
@@ -9,11 +9,10 @@ const SOME = 15 * SESSIONS;
 
 /** Exports and retention must stay fast if the statistics are outdated. */
 describe('updating sessions with skewed statistics', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let space: ReadingWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     space = await ReadingWorkspace.open(app);
     await app.database.query(
       `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id)
@@ -25,7 +24,6 @@ describe('updating sessions with skewed statistics', () => {
     await addMissingSessions(app.database);
     await app.database.query('ANALYZE traces, trace_sessions');
   });
-  afterAll(() => app.close());
 
   it('reads only the traces of each session', async () => {
     const sent = Array.from({ length: SESSIONS }, (_, n) => ({

@@ -1,15 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTestApp, newSpan, newTraceId, SPAN_START, type TestApp, type TestSpan } from '#testing';
+import { ownApp, newSpan, newTraceId, SPAN_START, type TestSpan } from '#testing';
 import { shuffled } from './otlp.harness';
 import { MINUTE, ReadingWorkspace, SESSIONS, inconsistentSessions } from './reading.fixture';
 
 describe('the table of sessions', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { DATABASE_POOL_SIZE: '40' } });
   let space: ReadingWorkspace;
 
   beforeAll(async () => {
     // a quarter of the connections stores traces: ten transactions at a time
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: '40' } });
   });
   beforeEach(async () => {
     space = await ReadingWorkspace.open(app);
@@ -17,7 +16,6 @@ describe('the table of sessions', () => {
   afterEach(async () => {
     expect(await inconsistentSessions(app.database)).toEqual([]);
   });
-  afterAll(() => app.close());
 
   const sessions = async (): Promise<[string, string, number][]> => {
     const { status, body } = await space.viewer.get(SESSIONS);

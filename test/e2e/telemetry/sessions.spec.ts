@@ -1,15 +1,13 @@
-import { createTestApp, SPAN_START, type TestApp, type TestSpan } from '#testing';
+import { sharedApp, SPAN_START, type TestSpan } from '#testing';
 import { addMissingSessions, MINUTE, MS, ReadingWorkspace, SESSIONS } from './reading.fixture';
 
 describe('sessions', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: ReadingWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await ReadingWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const turn = (minute: number, session: string | undefined, more: TestSpan['attributes'] = {}) => ({
     name: `at ${minute}`,

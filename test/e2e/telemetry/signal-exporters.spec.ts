@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type ApiClient, sharedApp, newOrganization } from '#testing';
 
 const run = promisify(execFile);
 
@@ -19,12 +19,7 @@ const SOURCE = {
 };
 
 describe('the official OpenTelemetry exporters of logs and metrics, unchanged', () => {
-  let app: TestApp;
-
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
+  const app = sharedApp();
 
   /** Runs an instrumented program. @returns a client that can read the exported records */
   async function record(signal: string, kind: string, compression?: string): Promise<ApiClient> {

@@ -2,20 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { Client } from 'pg';
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-} from '#testing';
+import { type ApiClient, sharedApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
 import { DayPartitionRepository } from '../../../src/telemetry/partitions/day-partition.repository';
 import { answered, type ExportAnswer, JSON_MEDIA, PROTOBUF, RawExporter } from './otlp.harness';
 import { SIGNALS } from './signals.harness';
 
 describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
   const signal = SIGNALS[name];
-  let app: TestApp;
+  const app = sharedApp();
   let other: TestApp;
   let organization: TestOrganization;
   let exporter: RawExporter;
@@ -24,7 +18,6 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
   let elsewhere: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     other = await app.another();
     organization = await newOrganization(app);
     exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
@@ -33,7 +26,6 @@ describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
   });
   afterAll(async () => {
     await other.close();
-    await app.close();
   });
 
   const send = (body: Buffer, media = JSON_MEDIA, through = exporter): Promise<ExportAnswer> =>

@@ -1,6 +1,6 @@
 import { type Scope, workspaceScope } from '#platform/auth';
 import { Database, readWithin, type SqlExecutor, type Statement } from '#platform/db';
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { ownApp, newOrganization } from '#testing';
 import type { LogListQueryDto } from '../../../src/telemetry/logs/log.dto';
 import { LogListRepository } from '../../../src/telemetry/logs/log-list.repository';
 import { MessageLogRepository } from '../../../src/telemetry/traces/message-log.repository';
@@ -26,11 +26,10 @@ const dayOf = (back: number): string => new Date(Date.now() - back * DAY).toISOS
 const partitionOf = (table: string, back: number): string => `${table}_${dayOf(back).replaceAll('-', '')}`;
 
 describe.each(['with', 'without'])('a workspace %s statistics', (statistics) => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let scope: Scope;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     const organization = await newOrganization(app);
     scope = workspaceScope(organization.orgId, organization.workspaceId, 'test', new Set());
     for (const table of ['log_records', 'metric_points']) {
@@ -43,7 +42,6 @@ describe.each(['with', 'without'])('a workspace %s statistics', (statistics) => 
     await app.database.query('ANALYZE log_records, metric_points, span_sources');
     if (statistics === 'without') await of(scope.workspaceId);
   });
-  afterAll(() => app.close());
 
   async function makePartition(table: string, back: number): Promise<void> {
     await app.database.query(

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { Client } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { ownApp, newOrganization, type TestOrganization } from '#testing';
 import {
   answered,
   type ExportAnswer,
@@ -16,16 +16,14 @@ const LIMIT = 64 * 1024;
 
 describe.each(['logs', 'metrics'] as const)('a rejected export of %s', (name) => {
   const { path, table, json, protobuf } = SIGNALS[name];
-  let app: TestApp;
+  const app = ownApp({ env: { TELEMETRY_LIMIT_BYTES: String(LIMIT) } });
   let organization: TestOrganization;
   let token: string;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { TELEMETRY_LIMIT_BYTES: String(LIMIT) } });
     organization = await newOrganization(app);
     token = await organization.token('runtime');
   });
-  afterAll(() => app.close());
 
   const good = (media: string): Buffer => (media === PROTOBUF ? protobuf : json)([{ text: 'good' }]);
 

@@ -1,12 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type ApiClient,
-  createTestApp,
-  createTestWorker,
-  newOrganization,
-  type TestApp,
-  type TestWorker,
-} from '#testing';
+import { type ApiClient, ownApp, createTestWorker, newOrganization, type TestWorker } from '#testing';
 import { DayPartitionRepository } from '../../../src/telemetry/partitions/day-partition.repository';
 import { DayPartitions } from '../../../src/telemetry/partitions/day-partitions';
 import { SignalRetention } from '../../../src/telemetry/retention/signal-retention';
@@ -19,13 +12,12 @@ const DAYS = { TRACE_RETENTION_DAYS: '5', LOG_RETENTION_DAYS: '10' };
 const KEPT = { logs: 10, metrics: 5 };
 
 describe('expired logs and metrics', () => {
-  let app: TestApp;
+  const app = ownApp();
   let worker: TestWorker;
   let exporter: RawExporter;
   let reader: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp();
     worker = await createTestWorker(app, DAYS);
     const organization = await newOrganization(app);
     exporter = new RawExporter(app.url, await organization.token('runtime'), organization.workspaceId);
@@ -33,7 +25,6 @@ describe('expired logs and metrics', () => {
   });
   afterAll(async () => {
     await worker.close();
-    await app.close();
   });
 
   async function dayBefore(days: number): Promise<string> {

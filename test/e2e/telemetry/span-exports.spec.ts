@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
-import { createTestApp, newTraceId, SPAN_START, type TestApp } from '#testing';
+import { sharedApp, newTraceId, SPAN_START } from '#testing';
 import { TraceStore } from '../../../src/telemetry/traces/trace-store';
 import { TRACES } from './otlp.harness';
 import { MS, ReadingWorkspace } from './reading.fixture';
@@ -8,14 +8,12 @@ import { MS, ReadingWorkspace } from './reading.fixture';
 const MIB = 1024 * 1024;
 
 describe('the spans of a trace', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: ReadingWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await ReadingWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   /** Stores a trace with spans one millisecond apart. */
   async function trace(count: number, attributes = {}): Promise<string> {

@@ -1,15 +1,7 @@
 import { decodeTraceRequest } from '#otlp';
 import { type Scope, workspaceScope } from '#platform/auth';
 import { inSlices } from '#platform/concurrency';
-import {
-  createTestApp,
-  jsonExport,
-  newSpan,
-  newTraceId,
-  SPAN_START,
-  type TestApp,
-  type TestSpan,
-} from '#testing';
+import { sharedApp, jsonExport, newSpan, newTraceId, SPAN_START, type TestSpan } from '#testing';
 import { type TraceSelection, TraceStore } from '../../../src/telemetry';
 import { TraceWriter } from '../../../src/telemetry/traces/trace.writer';
 
@@ -17,15 +9,13 @@ const ANY_SIZE = 1_000_000;
 const MINUTE = 60_000_000_000n;
 
 describe('the trace store', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let store: TraceStore;
   let workspaces = 0;
 
   beforeAll(async () => {
-    app = await createTestApp();
     store = app.get(TraceStore);
   });
-  afterAll(() => app.close());
 
   const newScope = (): Scope => workspaceScope('org_test', `wsp_${++workspaces}`, 'test', new Set());
 

@@ -3,12 +3,11 @@ import { Client } from 'pg';
 import { workspaceScope, type Scope } from '#platform/auth';
 import {
   type ApiClient,
-  createTestApp,
+  ownApp,
   jsonExport,
   newOrganization,
   newSpan,
   newTraceId,
-  type TestApp,
   type TestSpan,
 } from '#testing';
 import { type FeedPosition, TraceFeedRepository } from '../../../src/telemetry';
@@ -17,17 +16,15 @@ import { workOf } from '../evaluation/work.harness';
 
 /** No trace must be missed if it arrives while others are read. */
 describe('trace arrivals', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let arrivals: TraceFeedRepository;
   let scope: Scope;
   let client: ApiClient;
   let begin: FeedPosition;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     arrivals = app.get(TraceFeedRepository);
   });
-  afterAll(() => app.close());
   beforeEach(async () => {
     const organization = await newOrganization(app);
     scope = workspaceScope(organization.orgId, organization.workspaceId, 'test', new Set());

@@ -1,4 +1,4 @@
-import { createTestApp, SPAN_START, type TestApp } from '#testing';
+import { sharedApp, SPAN_START } from '#testing';
 import { TRACES } from './otlp.harness';
 import { MINUTE, MS, ReadingWorkspace } from './reading.fixture';
 
@@ -6,14 +6,12 @@ const query = (parameters: Record<string, string>): string =>
   `?${new URLSearchParams(parameters).toString()}`;
 
 describe('the list of traces', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: ReadingWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await ReadingWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   it('returns each trace with its totals, newest first', async () => {
     const own = await ReadingWorkspace.open(app);

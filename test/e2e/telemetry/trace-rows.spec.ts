@@ -1,11 +1,10 @@
 import {
   type ApiClient,
-  createTestApp,
+  ownApp,
   newOrganization,
   newSpan,
   newTraceId,
   SPAN_START as START,
-  type TestApp,
   type TestOrganization,
   type TestAttributes,
   type TestSpan,
@@ -15,7 +14,9 @@ import { RawExporter, shuffled } from './otlp.harness';
 const MS = 1_000_000n;
 
 describe('the row of a trace', () => {
-  let app: TestApp;
+  const app = ownApp({
+    env: { MODEL_PRICES: '{"gpt-4o":{"input_usd_per_million":2.5,"output_usd_per_million":10}}' },
+  });
   let exporter: RawExporter;
   let client: ApiClient;
   let organization: TestOrganization;
@@ -23,9 +24,6 @@ describe('the row of a trace', () => {
   let experiment: string;
 
   beforeAll(async () => {
-    app = await createTestApp({
-      env: { MODEL_PRICES: '{"gpt-4o":{"input_usd_per_million":2.5,"output_usd_per_million":10}}' },
-    });
     organization = await newOrganization(app);
     workspace_id = organization.workspaceId;
     exporter = new RawExporter(app.url, await organization.token('runtime'), workspace_id);
@@ -33,7 +31,6 @@ describe('the row of a trace', () => {
     const { body } = await client.post('/eval/v1/experiments', { workspace_id, name: 'traced' });
     experiment = body.experiment_id;
   });
-  afterAll(() => app.close());
 
   const traceOf = async (traceId: string): Promise<any> =>
     (await client.get(`/eval/v1/experiments/${experiment}/traces/${traceId}`)).body;

@@ -1,4 +1,4 @@
-import { createTestApp, SPAN_START, type TestApp, type TestSpan } from '#testing';
+import { ownApp, SPAN_START, type TestSpan } from '#testing';
 import { nodesOf, type Plan, planOf } from '../evaluation/plans.harness';
 import { cost } from '../evaluation/trace-stats.fixture';
 import { watchStatements } from '../evaluation/work.harness';
@@ -9,16 +9,12 @@ import { MINUTE, MS, ReadingWorkspace } from './reading.fixture';
 const LOGS = EVALUATION_FORMS['log records in JSON']!;
 
 describe('the list of traces', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let space: ReadingWorkspace;
 
-  beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
-  });
   beforeEach(async () => {
     space = await ReadingWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const at = (minute: number, ms: number, more: Partial<TestSpan>): Partial<TestSpan> => {
     const start = SPAN_START + BigInt(minute) * MINUTE;

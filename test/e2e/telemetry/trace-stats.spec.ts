@@ -1,4 +1,4 @@
-import { type Answer, createTestApp, SPAN_START, type TestApp, type TestSpan } from '#testing';
+import { type Answer, ownApp, SPAN_START, type TestSpan } from '#testing';
 import { nodesOf, type Plan, planOf } from '../evaluation/plans.harness';
 import { metrics, type StatsRow, usage } from '../evaluation/trace-stats.fixture';
 import { watchStatements } from '../evaluation/work.harness';
@@ -11,17 +11,13 @@ const DAY = 86_400_000n * MS;
 const WEEK = { since: '2026-11-20T00:00:00Z', until: '2026-11-27T00:00:00Z' };
 
 describe('statistics of the traces of a workspace', () => {
-  let app: TestApp;
+  const prices = { priced: { input_usd_per_million: 2, output_usd_per_million: 8 } };
+  const app = ownApp({ env: { MODEL_PRICES: JSON.stringify(prices) }, autovacuum: false });
   let space: ReadingWorkspace;
 
-  beforeAll(async () => {
-    const prices = { priced: { input_usd_per_million: 2, output_usd_per_million: 8 } };
-    app = await createTestApp({ env: { MODEL_PRICES: JSON.stringify(prices) }, autovacuum: false });
-  });
   beforeEach(async () => {
     space = await ReadingWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const at = (days: bigint, ms: bigint, more: Partial<TestSpan> = {}): Partial<TestSpan> => {
     const start = SPAN_START + days * DAY;

@@ -1,18 +1,16 @@
-import { createTestApp, newSpanId, newTraceId, SPAN_START, type TestApp, type TestSpan } from '#testing';
+import { sharedApp, newSpanId, newTraceId, SPAN_START, type TestSpan } from '#testing';
 import { TRACES } from './otlp.harness';
 import { MS, ReadingWorkspace } from './reading.fixture';
 
 const MIB = 1024 * 1024;
 
 describe('one trace', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: ReadingWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await ReadingWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const get = async (traceId: string): Promise<any> => {
     const { status, body } = await space.viewer.get(`${TRACES}/${traceId}`);

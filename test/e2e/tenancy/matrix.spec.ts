@@ -2,9 +2,8 @@ import {
   type Answer,
   type ApiClient,
   committedDocument,
-  createTestApp,
+  ownApp,
   newOrganization,
-  type TestApp,
   type TestOrganization,
   sized,
 } from '#testing';
@@ -42,7 +41,7 @@ const IS_COMPLETE = sized(0, 1) === 1;
  * do not exist, and nothing may change.
  */
 describe('data of another tenant', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { RATE_LIMIT_UNAUTHORIZED: '1000000' } });
   let theirs: TestOrganization;
   let ids: Ids;
   let absent: Ids;
@@ -51,7 +50,6 @@ describe('data of another tenant', () => {
 
   beforeAll(async () => {
     // an outsider without credentials gets thousands of 401s
-    app = await createTestApp({ env: { RATE_LIMIT_UNAUTHORIZED: '1000000' } });
     theirs = await newOrganization(app);
     const ours = await newOrganization(app);
     const sibling = await theirs.newWorkspace();
@@ -87,7 +85,6 @@ describe('data of another tenant', () => {
         /^an owner|^an admin .*own workspace$|this workspace$/.test(name),
       );
   });
-  afterAll(() => app.close());
 
   const operations = Object.entries(committedDocument().paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => [`${method.toUpperCase()} ${path}`, path] as const),

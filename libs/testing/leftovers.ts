@@ -1,0 +1,75 @@
+// Test files of a worker share its process and its shared applications. The jest environment (scripts/jest-environment.cjs)
+// calls this module, so it must not import the application.
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** How often, and with which delay in milliseconds, to look again for something that is ending, such as a closed server. */
+const ATTEMPTS = 200;
+const DELAY_MS = 25;
+
+/** A clock that jest can replace. */
+const CLOCK = { Date, setTimeout, setInterval, setImmediate, queueMicrotask, nextTick: process.nextTick };
+
+/** Resources that a test must close: listening servers, and child processes. */
+const RESOURCES: Record<string, string> = {
+  TCPServerWrap: 'a listening server',
+  PipeServerWrap: 'a listening server',
+  ProcessWrap: 'a child process',
+};
+
+type Counts = Record<string, number>;
+
+let before: Counts = {};
+let since = new Map<string, string>();
+const checks = new Set<() => Promise<string[]>>();
+
+/** Adds a check, which runs after each file and returns descriptions of what the file left behind. */
+export function checkAfterEachFile(check: () => Promise<string[]>): void {
+  checks.add(check);
+}
+
+/** Starts the observation of a file. What is there now, such as the server of a shared application, belongs to the worker. */
+export function beginFile(): void {
+  before = observed();
+  since = new Map();
+}
+
+/** Remembers the test after which something is there that was not there before the file. */
+export function endTest(name: string): void {
+  const left = leftInProcess();
+  since = new Map(left.map((one) => [one, since.get(one) ?? name]));
+}
+
+/** Throws an Error that names what the file left behind, and the test that did. */
+export async function endFile(): Promise<void> {
+  let left: string[] = [];
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    left = leftInProcess();
+    for (const check of checks) left.push(...(await check()));
+    if (left.length === 0) return;
+    await delay(DELAY_MS);
+  }
+  const described = left.map((one) => (since.has(one) ? `${one} (since the test "${since.get(one)}")` : one));
+  throw new Error(`This file leaves something behind for the files after it: ${described.join('; ')}.`);
+}
+
+function leftInProcess(): string[] {
+  const now = observed();
+  return Object.keys(now).filter((name) => now[name]! > (before[name] ?? 0));
+}
+
+function observed(): Counts {
+  const counts: Counts = {};
+  const add = (name: string, count = 1) => (counts[name] = (counts[name] ?? 0) + count);
+  const isFake =
+    Object.entries(CLOCK).some(
+      ([name, real]) => name !== 'nextTick' && Reflect.get(globalThis, name) !== real,
+    ) || process.nextTick !== CLOCK.nextTick;
+  if (isFake) add('a fake clock');
+  for (const event of process.eventNames()) {
+    add(`a listener of ${String(event)} on process`, process.listenerCount(event));
+  }
+  for (const resource of process.getActiveResourcesInfo()) {
+    if (RESOURCES[resource]) add(RESOURCES[resource]);
+  }
+  return counts;
+}

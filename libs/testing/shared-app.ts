@@ -1,0 +1,108 @@
+import { Client } from 'pg';
+import { rootLogger } from '#platform/logging';
+import { beginFile, checkAfterEachFile } from './leftovers';
+import { createTestApp, TestApp, type TestAppOptions } from './test-app';
+
+/** Options with which several files share an application: each set has one application per jest worker. */
+export type SharedAppOptions = Pick<TestAppOptions, 'env'>;
+
+/** The applications of this worker, by their options. */
+const shared = new Map<string, Promise<TestApp>>();
+
+/**
+ * Returns an application that this file shares with other files of its jest worker, for the first line of a `describe`. It
+ * starts at its first use and stops with the worker. Each test creates its own organization in it. A file that counts the
+ * rows that are read, changes tables, stops processes or needs special variables uses {@link ownApp} instead.
+ *
+ * A file that leaves something behind (an open transaction, a changed table or setting) fails.
+ */
+export function sharedApp(options: SharedAppOptions = {}): TestApp {
+  return handleOf(() => startShared(options), false);
+}
+
+/** Returns an application of this file alone, with a database of its own, which stops after the file. */
+export function ownApp(options: TestAppOptions | (() => TestAppOptions) = {}): TestApp {
+  return handleOf(() => createTestApp(typeof options === 'function' ? options() : options), true);
+}
+
+/** Stops the shared applications of this process. */
+export async function closeSharedApps(): Promise<void> {
+  const apps = await Promise.all(shared.values());
+  shared.clear();
+  await Promise.all(apps.map((app) => app.close()));
+}
+
+/** Returns an application that is ready once the hooks of the file run. */
+function handleOf(start: () => Promise<TestApp>, isOwn: boolean): TestApp {
+  const handle = Object.create(TestApp.prototype) as TestApp;
+  let running: TestApp | undefined;
+  beforeAll(async () => {
+    running = await start();
+    Object.setPrototypeOf(handle, running);
+    handle.close = () =>
+      isOwn ? running!.close() : Promise.reject(new Error('A shared application stops with its worker.'));
+  });
+  if (isOwn) afterAll(() => running?.close());
+  return handle;
+}
+
+function startShared(options: SharedAppOptions): Promise<TestApp> {
+  const key = JSON.stringify(options);
+  let app = shared.get(key);
+  if (!app) {
+    if (shared.size === 0) process.on('message', endWithWorker);
+    app = start(options);
+    shared.set(key, app);
+  }
+  return app;
+}
+
+/** The message with which jest asks a worker process to end. */
+const WORKER_END = 2;
+
+function endWithWorker(message: unknown): void {
+  if (Array.isArray(message) && message[0] === WORKER_END)
+    void closeSharedApps().finally(() => process.exit());
+}
+
+async function start(options: SharedAppOptions): Promise<TestApp> {
+  const app = await createTestApp(options);
+  const { level } = rootLogger;
+  const client = new Client({ connectionString: app.databaseUrl });
+  client.on('error', () => undefined); // the end of the run stops the server
+  await client.connect();
+  const settings = await settingsOf(client);
+  checkAfterEachFile(async () => {
+    const left = await openTransactions(client);
+    if ((await settingsOf(client)) !== settings)
+      left.push('a changed table, function or setting of the shared database');
+    if (rootLogger.level !== level) left.push(`the log level ${rootLogger.level}`);
+    return left;
+  });
+  beginFile(); // the server of the application stays
+  return app;
+}
+
+async function openTransactions(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{
+    query: string;
+  }>(`SELECT left(query, 80) AS query FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND state LIKE 'idle in transaction%'`);
+  return rows.map(({ query }) => `an open transaction in the shared database, after ${query}`);
+}
+
+/** Returns a digest of what DDL changes, except partitions, which the service creates and drops. */
+async function settingsOf(client: Client): Promise<string> {
+  const { rows } = await client.query<{ digest: string }>(`SELECT md5(concat(
+    (SELECT string_agg(concat(relname, relkind, relnatts, reloptions), ',' ORDER BY oid) FROM pg_class
+       WHERE relnamespace = 'public'::regnamespace AND NOT relispartition),
+    (SELECT string_agg(concat(tgname, tgenabled), ',' ORDER BY oid) FROM pg_trigger WHERE tgparentid = 0),
+    (SELECT string_agg(concat(proname, md5(prosrc)), ',' ORDER BY oid) FROM pg_proc
+       WHERE pronamespace = 'public'::regnamespace),
+    (SELECT string_agg(concat(conname, convalidated), ',' ORDER BY pg_constraint.oid) FROM pg_constraint
+       JOIN pg_class ON pg_class.oid = conrelid
+       WHERE relnamespace = 'public'::regnamespace AND NOT relispartition),
+    (SELECT string_agg(setconfig::text, ',') FROM pg_db_role_setting
+       JOIN pg_database ON pg_database.oid = setdatabase WHERE datname = current_database()))) AS digest`);
+  return rows[0]!.digest;
+}
