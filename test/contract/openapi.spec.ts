@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { escapedToken } from '#platform/json';
-import { createTestApp, type TestApp } from '#testing';
+import { createTestApp, sharedApp } from '#testing';
 
 interface Operation {
   operationId?: string;
@@ -15,12 +15,11 @@ interface Operation {
 }
 
 describe('the OpenAPI document', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let document: OpenAPIObject;
   let operations: [string, Operation][];
 
   beforeAll(async () => {
-    app = await createTestApp();
     document = (await app.api().get<OpenAPIObject>('/openapi.json')).body;
     operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods as Record<string, Operation>).map(([method, operation]): [string, Operation] => [
@@ -29,7 +28,6 @@ describe('the OpenAPI document', () => {
       ]),
     );
   });
-  afterAll(() => app.close());
 
   it('equals the committed openapi.json (npm run openapi writes it)', () => {
     expect(JSON.parse(readFileSync('openapi.json', 'utf8'))).toEqual(document);

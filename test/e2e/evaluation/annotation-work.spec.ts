@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { AnnotationFixture, type Queue, QUEUES } from './annotation.fixture';
 import { outcome, type Page, places, statusesOf } from './evaluation.harness';
 import {
@@ -13,14 +13,10 @@ import {
 } from './human-scores.fixture';
 
 describe('work on an annotation queue', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: AnnotationFixture;
   let scorer: Scorer;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await AnnotationFixture.open(app);
     scorer = await on.scorer();
@@ -488,14 +484,12 @@ describe('work on an annotation queue', () => {
 });
 
 describe('the agreement of the annotators of a queue', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: AnnotationFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await AnnotationFixture.open(app);
   });
-  afterAll(() => app.close());
 
   it('is measured per scorer, over the items that at least two people have scored', async () => {
     const tone = await on.scorer(TONE);

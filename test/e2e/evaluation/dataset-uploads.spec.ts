@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
 import { setLogLevel } from '#platform/logging';
-import { createTestApp, type TestApp, until } from '#testing';
+import { ownApp, sharedApp, type TestApp, until } from '#testing';
 import { fileOf, orphans, untilSpooled, upload, UPLOAD_FORMS, versionsOf } from './dataset-versions.fixture';
 import { type Dataset, EvaluationWorkspace, outcome } from './evaluation.harness';
 
@@ -34,14 +34,12 @@ async function beginUpload(
 }
 
 describe('an upload in progress', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   const newDataset = async (): Promise<string> => (await space.dataset()).dataset_id;
   const readDataset = async (id: string): Promise<Dataset> =>
@@ -181,14 +179,12 @@ describe('an upload in progress', () => {
 });
 
 describe('an upload that times out', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp();
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   it('gets 504, and stores nothing later', async () => {
     setLogLevel('silent');
@@ -208,14 +204,12 @@ describe('an upload that times out', () => {
 });
 
 describe('uploads that exhaust the byte budget of temporary files', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { SPOOL_LIMIT_BYTES: String(4 * MIB) } });
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { SPOOL_LIMIT_BYTES: String(4 * MIB) } });
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(() => app.close());
 
   it('get 503 until others finish, starting with the organization that uses most', async () => {
     const other = await EvaluationWorkspace.open(app);

@@ -1,5 +1,5 @@
 import type { SqlExecutor } from '#platform/db';
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp } from '#testing';
 import { nodesOf, type Plan, planOf } from './plans.harness';
 import { ScoringFixture } from './scoring.fixture';
 import { watchStatements } from './work.harness';
@@ -9,12 +9,11 @@ const SCORED_FROM = TRACES / 10;
 
 /** Selecting unscored targets costs little more than selecting all. */
 describe('unscored traces among many', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let on: ScoringFixture;
   let scorer: any;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     on = await ScoringFixture.create(app);
     scorer = await on.scorer();
     const other = await on.scorer();
@@ -53,7 +52,6 @@ describe('unscored traces among many', () => {
     });
     await app.database.query('VACUUM (ANALYZE) traces, score_runs, score_targets, score_results');
   });
-  afterAll(() => app.close());
 
   const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 1000).toISOString();
   const ids = (...ns: number[]): string[] => ns.map((n) => n.toString(16).padStart(32, '0'));
@@ -122,13 +120,12 @@ describe('unscored traces among many', () => {
 /** Selections read the results of an experiment along their key, and no more of them than needed. */
 describe('selections among many results', () => {
   const RESULTS = 20_000;
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let on: ScoringFixture;
   let scorer: any;
   let experiment_id: string;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     on = await ScoringFixture.create(app);
     scorer = await on.scorer();
     experiment_id = (await on.experiment()).experiment_id;
@@ -157,7 +154,6 @@ describe('selections among many results', () => {
       await app.database.query(statement, [on.workspaceId, experiment_id, RESULTS, scorer.scorer_id]);
     }
   });
-  afterAll(() => app.close());
 
   /** Returns the plans of the queries for pages of results, for their traces and for their scores. */
   async function plansOf(body: object): Promise<Record<'pages' | 'traces' | 'scores', Plan[][]>> {

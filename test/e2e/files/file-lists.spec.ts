@@ -1,14 +1,13 @@
-import { createTestApp, type TestApp } from '#testing';
+import { ownApp, sharedApp } from '#testing';
 import { workOf } from '../evaluation/work.harness';
 import { FileCallers, FILES } from './files.fixture';
 
 describe('the list of files', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let callers: FileCallers;
   let other: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     callers = await FileCallers.of(app);
     other = await callers.org.newWorkspace();
     for (const [name, type] of [
@@ -22,7 +21,6 @@ describe('the list of files', () => {
     const archived = await callers.created('old', { name: 'old report.csv' }, 'text/csv');
     await callers.admin.post(`${archived.path}/archive`);
   });
-  afterAll(() => app.close());
 
   const names = async (query: string): Promise<string[]> => {
     const { status, body } = await callers.editor.get(`${FILES}?${query}`);
@@ -86,12 +84,11 @@ describe('the list of files', () => {
  * sorts all of them, so only narrow lists are tested before statistics exist.
  */
 describe('the list of many files', () => {
-  let app: TestApp;
+  const app = ownApp({ autovacuum: false });
   let callers: FileCallers;
   let versions: string;
 
   beforeAll(async () => {
-    app = await createTestApp({ autovacuum: false });
     callers = await FileCallers.of(app);
     const { view, path } = await callers.created('x', { name: 'first' });
     versions = `${path}/versions`;
@@ -118,7 +115,6 @@ describe('the list of many files', () => {
       [view.file_id, org_id, callers.org.workspaceId, view.sha256],
     );
   });
-  afterAll(() => app.close());
 
   const NARROW = [
     'limit=20&workspace_id=W',

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { ObjectStorage } from '#platform/storage';
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { createTestApp, ownApp, newOrganization, type TestApp } from '#testing';
 import {
   FileCallers,
   FILES,
@@ -15,15 +15,13 @@ import {
 const LIMIT = 4096;
 
 describe('a rejected upload', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { FILE_LIMIT_BYTES: String(LIMIT) } });
   let callers: FileCallers;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { FILE_LIMIT_BYTES: String(LIMIT) } });
     callers = await FileCallers.of(app);
   });
   afterEach(async () => expect(await callers.counts()).toEqual(NO_FILES));
-  afterAll(() => app.close());
 
   const outcomeOf = ({ status, body }: { status: number; body: any }) => [
     status,

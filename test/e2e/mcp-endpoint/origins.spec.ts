@@ -1,4 +1,4 @@
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { createTestApp, sharedApp, newOrganization, type TestApp } from '#testing';
 
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
 const ACCEPT = { accept: 'application/json, text/event-stream' };
@@ -12,11 +12,7 @@ const pingOf = async (app: TestApp, headers: Record<string, string>): Promise<nu
 /** Which web pages may call the MCP endpoint. */
 describe('the Origin of requests to the MCP endpoint', () => {
   describe('without PUBLIC_URL', () => {
-    let app: TestApp;
-    beforeAll(async () => {
-      app = await createTestApp();
-    });
-    afterAll(() => app.close());
+    const app = sharedApp();
 
     it.each([
       'https://evil.example.com',

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { ServerResponse } from 'node:http';
 import { Environment } from '#platform/config';
-import { createTestApp, type TestApp, until } from '#testing';
+import { createTestApp, sharedApp, until } from '#testing';
 import { FakeMcpServer, type FakeKind, fakeTool } from './fake-mcp-server.fixture';
 import { selfSigned } from './self-signed.fixture';
 import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
@@ -11,14 +11,10 @@ import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
 const SECRET = 'tok-3f9a7c51d2';
 
 describe('test and refresh fail if the server', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   let on: ServersFixture;
   let remote: FakeMcpServer;
 
-  beforeAll(async () => {
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await ServersFixture.create(app);
   });
@@ -364,15 +360,13 @@ describe('a server at a private address', () => {
 });
 
 describe('a connection', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   let on: ServersFixture;
   let remote: FakeMcpServer;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
     on = await ServersFixture.create(app);
   });
-  afterAll(() => app.close());
   afterEach(() => remote.close());
 
   const registered = async (): Promise<string> => {

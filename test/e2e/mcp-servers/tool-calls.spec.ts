@@ -2,21 +2,17 @@ import { setMaxListeners } from 'node:events';
 import { expandRoles, workspaceScope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { type Problem } from '#platform/problem';
-import { createTestApp, type TestApp, until } from '#testing';
+import { createTestApp, sharedApp, until } from '#testing';
 import { ToolCaller } from '../../../src/mcp-servers';
 import { FakeMcpServer, type FakeKind, fakeTool } from './fake-mcp-server.fixture';
 import { SERVERS, ServersFixture } from './servers.fixture';
 
 /** Calls tools like the MCP endpoint. */
 describe('calling a tool of a server', () => {
-  let app: TestApp;
+  const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   let on: ServersFixture;
   let remote: FakeMcpServer;
 
-  beforeAll(async () => {
-    app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     on = await ServersFixture.create(app);
   });

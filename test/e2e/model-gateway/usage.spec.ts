@@ -1,4 +1,4 @@
-import { createTestApp, newOrganization, type TestApp } from '#testing';
+import { sharedApp, newOrganization } from '#testing';
 import { created, GatewayFixture, outcomes } from './gateway.fixture';
 
 const USAGE = '/model/v1/usage';
@@ -16,14 +16,13 @@ interface Used {
 }
 
 describe('model usage', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: GatewayFixture;
   let workspace: string;
   let other: string;
   let model_id: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await GatewayFixture.create(app);
     workspace = on.org.workspaceId;
     other = await on.org.newWorkspace();
@@ -35,7 +34,6 @@ describe('model usage', () => {
     const cached = { provider_id: '', upstream_model: '', cost_usd: 0, counts: [2, 0, 2, 0, 0, 0, 0, 0] };
     await use({ day: '2026-02-01', ...cached });
   });
-  afterAll(() => app.close());
 
   const use = (changes: Partial<Used>): Promise<unknown> => {
     const used: Used = {
@@ -193,16 +191,14 @@ describe('model usage', () => {
 });
 
 describe('budgets of workspaces', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: GatewayFixture;
   let path: string;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await GatewayFixture.create(app);
     path = `/model/v1/budgets/${on.org.workspaceId}`;
   });
-  afterAll(() => app.close());
 
   it('are set, changed and removed by admins, with audit entries', async () => {
     const month = new Date().toISOString().slice(0, 7);

@@ -1,17 +1,15 @@
-import { createTestApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { createTestApp, ownApp, newOrganization, type TestOrganization } from '#testing';
 
 const PAGE = 'https://console.example.com';
 const PATH = '/registry/v1/workspaces';
 
 describe('a page of an origin in CORS_ORIGINS', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { CORS_ORIGINS: PAGE } });
   let organization: TestOrganization;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { CORS_ORIGINS: PAGE } });
     organization = await newOrganization(app);
   });
-  afterAll(() => app.close());
 
   it('may use every method and request header of the API', async () => {
     const preflight = await app.api().request('OPTIONS', PATH, {

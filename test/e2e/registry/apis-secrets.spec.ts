@@ -1,18 +1,16 @@
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { ApiDirectory } from '../../../src/registry';
 import { APIS, ApisFixture, idIn, pointersIn } from './apis.fixture';
 
 const SECRET = 'tok-5e1f-not-to-be-told';
 
 describe('the secret of a registered API', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ApisFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await ApisFixture.create(app);
   });
-  afterAll(() => app.close());
 
   /** Returns the secret that would be sent to the API. */
   const storedSecret = async (path: string): Promise<string | null> => {
@@ -204,14 +202,12 @@ describe('the secret of a registered API', () => {
 });
 
 describe('the directory of registered APIs', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: ApisFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await ApisFixture.create(app);
   });
-  afterAll(() => app.close());
 
   const find = (path: string, orgId = on.org.orgId) => app.get(ApiDirectory).find(orgId, idIn(path));
 

@@ -1,20 +1,16 @@
 import { expandRoles, workspaceScope } from '#platform/auth';
 import { ToolStore } from '../../../src/mcp-servers';
 import { Packagers } from '../../../src/resources';
-import { createTestApp, type TestApp } from '#testing';
+import { sharedApp } from '#testing';
 import { bytesOf, contentsOf, PackagesFixture } from './packages.fixture';
 
 const SECRET = 'sk-the-secret-of-the-buyer';
 
 describe('server packages', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let publisher: PackagesFixture;
   let buyer: PackagesFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-  });
-  afterAll(() => app.close());
   beforeEach(async () => {
     publisher = await PackagesFixture.of(app);
     buyer = await PackagesFixture.of(app);
@@ -169,14 +165,12 @@ describe('server packages', () => {
 });
 
 describe('pinned resources', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let on: PackagesFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     on = await PackagesFixture.of(app);
   });
-  afterAll(() => app.close());
 
   it('can be found by number, by id, or as the newest version', async () => {
     const skillId = await on.skill();
@@ -241,16 +235,14 @@ describe('pinned resources', () => {
 });
 
 describe('`acquired_from`', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let publisher: PackagesFixture;
   let buyer: PackagesFixture;
 
   beforeAll(async () => {
-    app = await createTestApp();
     publisher = await PackagesFixture.of(app);
     buyer = await PackagesFixture.of(app);
   });
-  afterAll(() => app.close());
 
   it('does not change when a copy is changed, archived and restored, and cannot be sent', async () => {
     const agentId = await publisher.agent();

@@ -1,5 +1,5 @@
 import { type Scope, workspaceScope } from '#platform/auth';
-import { type Answer, type ApiClient, createTestApp, type TestApp, until } from '#testing';
+import { type Answer, type ApiClient, ownApp, type TestApp, until } from '#testing';
 import { ReadLimiter } from '../../../src/telemetry/read-limiter';
 import { LockHolder } from './lock-holder.fixture';
 import { TRACES } from './otlp.harness';
@@ -9,7 +9,7 @@ const POOL = 8;
 const READS_AT_ONCE = 4;
 
 describe('reads of a slow trace store', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { DATABASE_POOL_SIZE: String(POOL) } });
   let hasty: TestApp;
   let space: ReadingWorkspace;
   let viewer: ApiClient;
@@ -19,7 +19,6 @@ describe('reads of a slow trace store', () => {
   let editor: ApiClient;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: String(POOL) } });
     space = await ReadingWorkspace.open(app);
     holder = await LockHolder.connect(app.databaseUrl);
     [traceId] = (await space.send([{ name: 'root', attributes: { 'session.id': 's' } }])) as [string];
@@ -38,7 +37,6 @@ describe('reads of a slow trace store', () => {
   afterAll(async () => {
     await holder.end();
     await hasty.close();
-    await app.close();
   });
 
   const expectTooSlow = ({ status, body, headers }: Answer, hint: RegExp): void => {
@@ -115,19 +113,17 @@ describe('reads of a slow trace store', () => {
 
 /** Runs with enough time, so that nothing times out. */
 describe('concurrent reads of traces', () => {
-  let app: TestApp;
+  const app = ownApp({ env: { DATABASE_POOL_SIZE: String(POOL) } });
   let space: ReadingWorkspace;
   let holder: LockHolder;
 
   beforeAll(async () => {
-    app = await createTestApp({ env: { DATABASE_POOL_SIZE: String(POOL) } });
     space = await ReadingWorkspace.open(app);
     holder = await LockHolder.connect(app.databaseUrl);
     await space.send([{ name: 'root' }]);
   });
   afterAll(async () => {
     await holder.end();
-    await app.close();
   });
 
   it('leave half of the connections to others, and do not delay exports', async () => {
