@@ -16,6 +16,9 @@ const RESOURCES: Record<string, string> = {
   ProcessWrap: 'a child process',
 };
 
+/** Events whose listeners jest itself replaces around each test. */
+const JEST_EVENTS = ['uncaughtException', 'unhandledRejection', 'rejectionHandled'];
+
 type Counts = Record<string, number>;
 
 let before: Counts = {};
@@ -66,7 +69,8 @@ function observed(): Counts {
     ) || process.nextTick !== CLOCK.nextTick;
   if (isFake) add('a fake clock');
   for (const event of process.eventNames()) {
-    add(`a listener of ${String(event)} on process`, process.listenerCount(event));
+    if (!JEST_EVENTS.includes(String(event)))
+      add(`a listener of ${String(event)} on process`, process.listenerCount(event));
   }
   for (const resource of process.getActiveResourcesInfo()) {
     if (RESOURCES[resource]) add(RESOURCES[resource]);

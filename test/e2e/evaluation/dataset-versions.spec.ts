@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setLogLevel } from '#platform/logging';
-import { sharedApp } from '#testing';
+import { ownApp } from '#testing';
 import {
   type DatasetVersion,
   FILE,
@@ -16,7 +16,7 @@ import { type Dataset, EvaluationWorkspace, outcome, statusesOf, TIME } from './
 const MIB = 1024 * 1024;
 
 describe('a CSV version of a dataset', () => {
-  const app = sharedApp();
+  const app = ownApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {

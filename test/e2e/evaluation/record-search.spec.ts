@@ -1,4 +1,4 @@
-import { sharedApp, until } from '#testing';
+import { ownApp, until } from '#testing';
 import { workOf } from './work.harness';
 import { RecordWordsRepository } from '../../../src/evaluation/datasets/records/record-words.repository';
 import {
@@ -11,7 +11,7 @@ import {
 
 /** No worker runs here, so records wait for their words until a test indexes them. */
 describe('record search', () => {
-  const app = sharedApp();
+  const app = ownApp();
   let words: RecordWordsRepository;
   let space: EvaluationWorkspace;
   let dataset: Dataset;

@@ -1,9 +1,9 @@
-import { sharedApp } from '#testing';
+import { ownApp } from '#testing';
 import { populate, type Population, ToolsFixture } from './population.fixture';
 
 /** The audit log records every call. */
 describe('the audit log of the MCP endpoint', () => {
-  const app = sharedApp();
+  const app = ownApp();
   let has: Population;
 
   beforeEach(async () => {

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { newId } from '#platform/ids';
 import { setLogLevel } from '#platform/logging';
-import { type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
+import { type ApiClient, ownApp, newOrganization, type TestOrganization } from '#testing';
 
 import { blockExperiment, untilBlocked } from './blocked-experiment.fixture';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
 describe('a request with an Idempotency-Key', () => {
-  const app = sharedApp();
+  const app = ownApp();
   let org: TestOrganization;
   let editor: ApiClient;
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StatisticsRepository } from '#platform/db';
-import { sharedApp } from '#testing';
+import { ownApp } from '#testing';
 
 describe('statistics of tables that have grown', () => {
-  const app = sharedApp();
+  const app = ownApp();
   let statistics: StatisticsRepository;
 
   beforeEach(() => {

@@ -1,8 +1,8 @@
-import { sharedApp } from '#testing';
+import { ownApp } from '#testing';
 import { APPS, AppsFixture, server, SERVERS } from './apps.fixture';
 
 describe('a reconcile that fails', () => {
-  const app = sharedApp();
+  const app = ownApp();
   let on: AppsFixture;
 
   beforeEach(async () => {

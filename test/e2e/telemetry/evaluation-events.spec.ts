@@ -1,7 +1,7 @@
 import { newId } from '#platform/ids';
 import {
   type ApiClient,
-  sharedApp,
+  ownApp,
   jsonExport,
   newOrganization,
   newSpan,
@@ -18,7 +18,7 @@ const LOGS = EVALUATION_FORMS['log records in JSON']!;
 const SPANS = EVALUATION_FORMS['span events in JSON']!;
 
 describe('evaluation events sent by OTLP', () => {
-  const app = sharedApp();
+  const app = ownApp();
   let organization: TestOrganization;
   let reader: ApiClient;
   let editor: RawExporter;

@@ -1,4 +1,4 @@
-import { sharedApp, newOrganization, newSpan, SPAN_START, type TestSpan } from '#testing';
+import { ownApp, newOrganization, newSpan, SPAN_START, type TestSpan } from '#testing';
 import { DayPartitionRepository } from '../../../src/telemetry/partitions/day-partition.repository';
 import { DayPartitions } from '../../../src/telemetry/partitions/day-partitions';
 import { RawExporter } from './otlp.harness';
@@ -6,7 +6,7 @@ import { RawExporter } from './otlp.harness';
 const MINUTE = 60_000_000_000n;
 
 describe('spans, partitioned by the day their trace arrived', () => {
-  const app = sharedApp();
+  const app = ownApp();
   let exporter: RawExporter;
 
   beforeAll(async () => {

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { Client } from 'pg';
-import { type ApiClient, sharedApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
+import { type ApiClient, ownApp, newOrganization, type TestApp, type TestOrganization } from '#testing';
 import { DayPartitionRepository } from '../../../src/telemetry/partitions/day-partition.repository';
 import { answered, type ExportAnswer, JSON_MEDIA, PROTOBUF, RawExporter } from './otlp.harness';
 import { SIGNALS } from './signals.harness';
 
 describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
   const signal = SIGNALS[name];
-  const app = sharedApp();
+  const app = ownApp();
   let other: TestApp;
   let organization: TestOrganization;
   let exporter: RawExporter;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { committedDocument, sharedApp, sized } from '#testing';
+import { committedDocument, sharedApp } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
 import type { Document } from './generated-bodies.harness';
 
-const RUNS = sized(30, 200);
+const RUNS = 60;
 
 interface Parameter {
   name: string;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { sharedApp, sized } from '#testing';
+import { sharedApp } from '#testing';
 import { ExactJson } from '../platform/exact-values.harness';
 
-const RUNS = sized(15, 100);
+const RUNS = 30;
 /** Numbers that are finite as doubles, in any spelling. */
 const number = fc
   .stringMatching(/^-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,4})?$/)

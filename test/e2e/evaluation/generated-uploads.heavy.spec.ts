@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { sharedApp, sized } from '#testing';
+import { sharedApp } from '#testing';
 import { type BulkResponse, EvaluationWorkspace } from './evaluation.harness';
 
-const RUNS = sized(200, 1_000);
+const RUNS = 400;
 
 const CSV = [
   ...[

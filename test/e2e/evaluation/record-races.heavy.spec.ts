@@ -1,5 +1,5 @@
 import { NO_ROLES, workspaceScope } from '#platform/scope';
-import { type Answer, type ApiClient, sharedApp, type TestApp, sized, until } from '#testing';
+import { type Answer, type ApiClient, sharedApp, type TestApp, until } from '#testing';
 import {
   type BulkResponse,
   type Dataset,
@@ -12,7 +12,7 @@ import { NO_SCHEMAS } from '../../../src/evaluation/datasets/datasets/dataset-sc
 import { beginAppend } from '../../../src/evaluation/datasets/datasets/dataset.repository';
 
 const CLIENTS = 16;
-const PER_CLIENT = sized(12, 60);
+const PER_CLIENT = 20;
 
 interface StoredRecord {
   dataset_record_id: string;

@@ -1,2 +1,0 @@
-// Runs the same tests with both formats.
-import './record-export.spec';
