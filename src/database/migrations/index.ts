@@ -101,6 +101,3 @@ export const MIGRATIONS = [
   FilesAppOrder1795460000090,
   EvaluationRecordWords1795460000100,
 ];
-
-/** Timestamp of the first baseline, in ms since 1970. Databases with earlier migrations cannot be migrated. */
-export const BASELINE = 1795305600000;
