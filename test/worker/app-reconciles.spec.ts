@@ -30,7 +30,7 @@ describe('the workers', () => {
     Promise.all(workers.map((worker) => worker.get(AppReconcileScheduler).reconcileDue()));
   /** Makes the apps of the organization due. */
   const due = () =>
-    app.database.query(`UPDATE apps SET next_sweep_at = now() - interval '1 second' WHERE org_id = $1`, [
+    app.database.query(`UPDATE apps SET next_reconcile_at = now() - interval '1 second' WHERE org_id = $1`, [
       on.org.orgId,
     ]);
   const entries = async (query: string): Promise<any[]> =>
@@ -70,7 +70,7 @@ describe('the workers', () => {
     const reconciles = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));
     const late = ofOthers.map(({ body }) => body.app_id as string);
     await app.database.query(
-      `UPDATE apps SET next_sweep_at = now() - CASE WHEN app_id = ANY ($1) THEN interval '0' ELSE interval '1 s' END
+      `UPDATE apps SET next_reconcile_at = now() - CASE WHEN app_id = ANY ($1) THEN interval '0' ELSE interval '1 s' END
        WHERE org_id = $2 OR app_id = ANY ($1)`,
       [late, on.org.orgId],
     );
@@ -90,7 +90,9 @@ describe('the workers', () => {
     const other = await AppsFixture.create(app);
     await other.declare({ resources: [] });
     await due();
-    await app.database.query('UPDATE apps SET next_sweep_at = now() WHERE org_id = $1', [other.org.orgId]);
+    await app.database.query('UPDATE apps SET next_reconcile_at = now() WHERE org_id = $1', [
+      other.org.orgId,
+    ]);
     const apps = workers[0]!.get(AppRepository);
     const claim = async () => (await apps.claimDue(2, 300)).map(({ org_id }) => org_id).sort();
     const [many, one] = [on.org.orgId, other.org.orgId];
@@ -152,7 +154,7 @@ describe('the workers', () => {
       suspended.org.orgId,
     ]);
     await due();
-    await app.database.query('UPDATE apps SET next_sweep_at = now() WHERE org_id = $1', [
+    await app.database.query('UPDATE apps SET next_reconcile_at = now() WHERE org_id = $1', [
       suspended.org.orgId,
     ]);
     const reconciles = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));

@@ -62,7 +62,7 @@ export class Resources1795824000001 extends SqlMigration {
     -- prefix of the organization precedes each word, so that a query never matches words of other organizations. Words of the
     -- name are stored a second time, after "!" and the prefix. Words over 2,000 bytes are omitted, because a lexeme with its
     -- prefix has at most 2,046 bytes. Texts are truncated after normalization, which may expand one character into 18.
-    CREATE FUNCTION search_document_words(mark text, name text, description text, body text)
+    CREATE FUNCTION search_document_words(prefix text, name text, description text, body text)
     RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
       WITH given AS MATERIALIZED (
         SELECT pg_catalog.translate(text, ${PUNCTUATION_TO_BLANKS}) AS text, weight
@@ -87,18 +87,18 @@ export class Resources1795824000001 extends SqlMigration {
           ELSE words END)::text AS words
         FROM read
       )
-      SELECT coalesce(pg_catalog.string_agg(marked, ''), '')::pg_catalog.tsvector FROM (
-        SELECT pg_catalog.replace(words, ' ''', ' ''' || mark) FROM short WHERE words <> ' '
+      SELECT coalesce(pg_catalog.string_agg(prefixed, ''), '')::pg_catalog.tsvector FROM (
+        SELECT pg_catalog.replace(words, ' ''', ' ''' || prefix) FROM short WHERE words <> ' '
         UNION ALL
-        SELECT pg_catalog.replace(words, ' ''', ' ''!' || mark) FROM short WHERE words <> ' ' AND weight = 'A'
-      ) both_marks (marked)
+        SELECT pg_catalog.replace(words, ' ''', ' ''!' || prefix) FROM short WHERE words <> ' ' AND weight = 'A'
+      ) both_prefixes (prefixed)
     $$;
 
     -- Returns the query for terms that are joined by & or |; null if no word remains. A term is a word, or a word followed
     -- by its parts, separated by blanks; it then also matches if all parts do. A word matches by prefix or by stem; a stem
     -- that equals the word is omitted, because ts_rank would count only one of the two. Stop words are used only if there
     -- are no other words. weights restricts the query to weights of setweight; by default all match.
-    CREATE FUNCTION search_query(mark text, terms text[], joined text, weights text DEFAULT '')
+    CREATE FUNCTION search_query(prefix text, terms text[], joined text, weights text DEFAULT '')
     RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
       WITH read AS (
         SELECT place, at,
@@ -107,22 +107,22 @@ export class Resources1795824000001 extends SqlMigration {
         FROM pg_catalog.unnest(terms) WITH ORDINALITY given (term, place),
           LATERAL pg_catalog.unnest(pg_catalog.string_to_array(term, ' ')) WITH ORDINALITY split (word, at)
       ), written AS (
-        SELECT place, at, stems <> '{}' AS means,
-          '((' || (SELECT pg_catalog.string_agg('''' || mark || lexeme || ''':*' || weights, ' & ')
+        SELECT place, at, stems <> '{}' AS has_meaning,
+          '((' || (SELECT pg_catalog.string_agg('''' || prefix || lexeme || ''':*' || weights, ' & ')
               FROM pg_catalog.unnest(plain) lexeme) || ')'
             || CASE WHEN stems = '{}' OR stems = plain THEN ''
-              ELSE ' | (' || (SELECT pg_catalog.string_agg('''' || mark || lexeme || '''' || coalesce(':' || nullif(weights, ''), ''), ' & ')
+              ELSE ' | (' || (SELECT pg_catalog.string_agg('''' || prefix || lexeme || '''' || coalesce(':' || nullif(weights, ''), ''), ' & ')
                 FROM pg_catalog.unnest(stems) lexeme) || ')' END || ')' AS query
         FROM read WHERE plain <> '{}'
-      ), meant AS (
-        SELECT place, pg_catalog.bool_or(means) AS means,
-          pg_catalog.bool_or(pg_catalog.bool_or(means)) OVER () AS any_means,
+      ), by_term AS (
+        SELECT place, pg_catalog.bool_or(has_meaning) AS has_meaning,
+          pg_catalog.bool_or(pg_catalog.bool_or(has_meaning)) OVER () AS any_has_meaning,
           '(' || pg_catalog.concat_ws(' | ', pg_catalog.string_agg(query, '') FILTER (WHERE at = 1),
             '(' || pg_catalog.string_agg(query, ' & ' ORDER BY at) FILTER (WHERE at > 1) || ')') || ')' AS query
         FROM written GROUP BY place
       )
       SELECT pg_catalog.string_agg(query, ' ' || joined || ' ' ORDER BY place)::pg_catalog.tsquery
-      FROM meant WHERE means OR NOT any_means
+      FROM by_term WHERE has_meaning OR NOT any_has_meaning
     $$;
 
     -- One document for each resource that is not archived, written in the transaction of the resource.

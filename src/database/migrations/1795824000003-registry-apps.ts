@@ -138,7 +138,7 @@ export class RegistryApps1795824000003 extends SqlMigration {
       sync_error jsonb,
       last_swept_at timestamptz,
       -- time of the next reconcile; the worker that claims it sets the following one
-      next_sweep_at timestamptz NOT NULL,
+      next_reconcile_at timestamptz NOT NULL,
       -- [{"kind", "id", "name"}]: the resources that archiving the app released, and that restoring it claims again
       released jsonb,
       generation integer NOT NULL DEFAULT 1,
@@ -165,6 +165,6 @@ export class RegistryApps1795824000003 extends SqlMigration {
     CREATE INDEX apps_of_workspace_by_app ON apps (workspace_id, app, app_id);
     CREATE INDEX apps_search ON apps USING gin (search);
     -- workers: the apps whose reconcile is due
-    CREATE INDEX apps_due ON apps (next_sweep_at) WHERE archived_at IS NULL;
+    CREATE INDEX apps_due ON apps (next_reconcile_at) WHERE archived_at IS NULL;
   `;
 }

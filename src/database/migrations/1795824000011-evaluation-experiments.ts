@@ -69,9 +69,9 @@ export class EvaluationExperiments1795824000011 extends SqlMigration {
     CREATE INDEX experiments_baseline ON experiments (baseline_experiment_id, experiment_id)
       WHERE baseline_experiment_id IS NOT NULL;
     CREATE INDEX experiments_subject ON experiments (workspace_id, subject_id, experiment_id) WHERE subject_id IS NOT NULL;
-    CREATE INDEX experiments_subject_kind_of ON experiments (workspace_id, subject_kind, experiment_id)
+    CREATE INDEX experiments_by_subject_kind ON experiments (workspace_id, subject_kind, experiment_id)
       WHERE subject_kind IS NOT NULL;
-    CREATE INDEX experiments_status_of ON experiments (workspace_id, experiment_status, experiment_id);
+    CREATE INDEX experiments_by_status ON experiments (workspace_id, experiment_status, experiment_id);
     CREATE INDEX experiments_config ON experiments USING gin (config_pairs);
     CREATE INDEX experiments_tags ON experiments USING gin (tags);
     CREATE INDEX experiments_search ON experiments USING gin (search);
@@ -155,10 +155,10 @@ export class EvaluationExperiments1795824000011 extends SqlMigration {
       -- whether it came after the experiment was finalized
       is_late boolean NOT NULL DEFAULT false,
       -- the score that a late score replaced here; results.scores still has it if is_shown
-      frozen_score double precision,
+      finalized_score double precision,
       -- the number in results.scores
       shown_score double precision GENERATED ALWAYS AS (
-        CASE WHEN is_shown THEN CASE WHEN is_late THEN frozen_score ELSE score END END) STORED,
+        CASE WHEN is_shown THEN CASE WHEN is_late THEN finalized_score ELSE score END END) STORED,
       PRIMARY KEY (experiment_id, scorer, scorer_version, result_id, source)
     );
     CREATE INDEX result_scores_result ON result_scores (experiment_id, result_id, scorer);

@@ -34,8 +34,8 @@ export class EvaluationScorers1795824000012 extends SqlMigration {
     CREATE INDEX scorers_by_creation ON scorers (workspace_id, scorer_id) INCLUDE (archived_at);
     CREATE INDEX scorers_by_update ON scorers (workspace_id, updated_at, scorer_id);
     CREATE INDEX scorers_by_name ON scorers (workspace_id, (name COLLATE "C"), scorer_id);
-    CREATE INDEX scorers_kind_of ON scorers (workspace_id, scorer_kind, scorer_id);
-    CREATE INDEX scorers_grain_of ON scorers (workspace_id, grain, scorer_id);
+    CREATE INDEX scorers_by_kind ON scorers (workspace_id, scorer_kind, scorer_id);
+    CREATE INDEX scorers_by_grain ON scorers (workspace_id, grain, scorer_id);
     CREATE INDEX scorers_tags ON scorers USING gin (tags);
     CREATE INDEX scorers_search ON scorers USING gin (search);
     -- the copies of a published resource

@@ -73,11 +73,11 @@ export class EvaluationScores1795824000013 extends SqlMigration {
     CREATE INDEX scores_current ON scores (workspace_id, target_id, created_by, author)
       WHERE superseded_at IS NULL AND result_id IS NULL;
     -- write-back of human scores
-    CREATE INDEX scores_of_people ON scores (workspace_id, target_id, scorer_id)
+    CREATE INDEX scores_human_by_target ON scores (workspace_id, target_id, scorer_id)
       WHERE source = 'human' AND superseded_at IS NULL;
     -- agreement: the newest human scores of a scorer, and its other scores. Only for statements that name a scorer, because
     -- without statistics PostgreSQL would use these indexes for any condition
-    CREATE INDEX scores_people_newest ON scores (workspace_id, scorer_id, score_id)
+    CREATE INDEX scores_human_newest ON scores (workspace_id, scorer_id, score_id)
       WHERE source = 'human' AND superseded_at IS NULL AND scorer_id IS NOT NULL;
     CREATE INDEX scores_others_newest ON scores (workspace_id, scorer_id, score_id)
       WHERE source IN ('client', 'hosted') AND superseded_at IS NULL AND scorer_id IS NOT NULL;

@@ -12,7 +12,7 @@ export class EvaluationJudges1795824000014 extends SqlMigration {
       sample integer NOT NULL,
       judgement json NOT NULL,
       -- the run's target for which the request was sent, and whose cost includes the response
-      asked_for text COLLATE "C",
+      target_key text COLLATE "C",
       created_at timestamptz NOT NULL DEFAULT now(),
       PRIMARY KEY (workspace_id, scorer_id, scorer_version, question_sha256, sample)
     );

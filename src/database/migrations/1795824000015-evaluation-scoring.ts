@@ -81,7 +81,7 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
     -- GET /eval/v1/score-batches: sorts created_at and updated_at, filters batch_status, scorer_id and experiment_id
     CREATE INDEX score_batches_by_creation ON score_batches (workspace_id, score_batch_id);
     CREATE INDEX score_batches_by_update ON score_batches (workspace_id, updated_at, score_batch_id);
-    CREATE INDEX score_batches_status_of ON score_batches (workspace_id, batch_status, score_batch_id);
+    CREATE INDEX score_batches_by_status ON score_batches (workspace_id, batch_status, score_batch_id);
     CREATE INDEX score_batches_scorer ON score_batches (scorer_id, score_batch_id);
     CREATE INDEX score_batches_experiment ON score_batches (experiment_id, score_batch_id)
       WHERE experiment_id IS NOT NULL;
@@ -139,14 +139,14 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       -- how often another worker took over the run from one that had died
       takeovers integer NOT NULL DEFAULT 0,
       -- how often a worker failed to complete the run, not counting shutdowns
-      breakdowns integer NOT NULL DEFAULT 0,
+      failed_attempts integer NOT NULL DEFAULT 0,
       -- when its job was last enqueued again
-      swept_at timestamptz,
+      requeued_at timestamptz,
       -- The oldest and the newest of the results that were scanned to select the targets. All results in between were scored,
       -- or were targets of runs, when this run was accepted, so the next selection continues outside of this range. Only a
       -- hint: results may have been replaced since, or become visible late.
-      walked_from text COLLATE "C",
-      walked_to text COLLATE "C",
+      scanned_from text COLLATE "C",
+      scanned_to text COLLATE "C",
       deadline_at timestamptz,
       started_at timestamptz,
       finished_at timestamptz,
@@ -159,7 +159,7 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
     -- experiment_id, rule_id and score_batch_id
     CREATE INDEX score_runs_by_creation ON score_runs (workspace_id, score_run_id);
     CREATE INDEX score_runs_by_update ON score_runs (workspace_id, updated_at, score_run_id);
-    CREATE INDEX score_runs_status_of ON score_runs (workspace_id, run_status, score_run_id);
+    CREATE INDEX score_runs_by_status ON score_runs (workspace_id, run_status, score_run_id);
     CREATE INDEX score_runs_scorer ON score_runs (scorer_id, score_run_id);
     CREATE INDEX score_runs_experiment ON score_runs (experiment_id, score_run_id) WHERE experiment_id IS NOT NULL;
     CREATE INDEX score_runs_rule ON score_runs (rule_id, score_run_id) WHERE rule_id IS NOT NULL;
@@ -174,10 +174,10 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
     CREATE INDEX score_runs_batch_open ON score_runs (score_batch_id)
       WHERE score_batch_id IS NOT NULL AND run_status IN ('queued', 'running');
     -- the newest scanned ranges of an experiment
-    CREATE INDEX score_runs_walks ON score_runs (scorer_id, scorer_version, grain, experiment_id, score_run_id)
-      WHERE walked_from IS NOT NULL;
+    CREATE INDEX score_runs_scanned ON score_runs (scorer_id, scorer_version, grain, experiment_id, score_run_id)
+      WHERE scanned_from IS NOT NULL;
     -- the periodic task that enqueues lost jobs again
-    CREATE INDEX score_runs_unfinished ON score_runs (swept_at NULLS FIRST) WHERE run_status IN ('queued', 'running');
+    CREATE INDEX score_runs_unfinished ON score_runs (requeued_at NULLS FIRST) WHERE run_status IN ('queued', 'running');
 
     -- The targets of a run, which do not change once it is accepted. A trace has its session, if any; a session has no trace.
     CREATE TABLE score_targets (
@@ -236,7 +236,7 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       created_at timestamptz NOT NULL DEFAULT now(),
       PRIMARY KEY (score_run_id, ordinal),
       FOREIGN KEY (score_run_id, ordinal) REFERENCES score_targets,
-      CONSTRAINT score_results_no_score_of_a_failure CHECK (error IS NULL OR score IS NULL)
+      CONSTRAINT score_results_error_or_score CHECK (error IS NULL OR score IS NULL)
     );
     -- GET /eval/v1/score-runs/{id}/results
     CREATE INDEX score_results_by_creation ON score_results (score_run_id, score_id);

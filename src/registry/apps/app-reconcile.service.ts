@@ -206,7 +206,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
     await this.apps.update(tx, scope, row.app_id, {
       ...(changes && { ...changes, generation: row.generation + 1, updated_at: now }),
       last_swept_at: now,
-      next_sweep_at: new Date(now.getTime() + this.environment.RECONCILE_INTERVAL_SECONDS * 1000),
+      next_reconcile_at: new Date(now.getTime() + this.environment.RECONCILE_INTERVAL_SECONDS * 1000),
     });
   }
 }

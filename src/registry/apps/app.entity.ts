@@ -68,7 +68,7 @@ export class AppEntity extends ArchivableEntity {
 
   /** When the app is next due for a reconcile. */
   @Column('timestamptz')
-  next_sweep_at!: Date;
+  next_reconcile_at!: Date;
 
   /** The resources that the archived app released, and takes back when it is restored. Null while the app is live. */
   @Column('jsonb', { nullable: true })
