@@ -39,7 +39,7 @@ describe('the workers', () => {
   it('reconcile an app when it is due, and not before', async () => {
     const { body } = await on.declare({ resources: [server('a')] });
     await reconcileDue();
-    expect(await on.read(body.app)).toMatchObject({ sync_state: 'pending', last_swept_at: null });
+    expect(await on.read(body.app)).toMatchObject({ sync_state: 'pending', last_reconciled_at: null });
     await due();
     await reconcileDue();
     expect(await on.read(body.app)).toMatchObject({ sync_state: 'synced' });
@@ -166,9 +166,9 @@ describe('the workers', () => {
     ]);
     expect(made).toEqual([]);
     expect((await on.read(ofArchived.app)).sync_error).toBeNull();
-    const [row] = await app.database.query('SELECT sync_state, last_swept_at FROM apps WHERE org_id = $1', [
+    const [row] = await app.database.query('SELECT sync_state, last_reconciled_at FROM apps WHERE org_id = $1', [
       suspended.org.orgId,
     ]);
-    expect(row).toEqual({ sync_state: 'pending', last_swept_at: null });
+    expect(row).toEqual({ sync_state: 'pending', last_reconciled_at: null });
   });
 });

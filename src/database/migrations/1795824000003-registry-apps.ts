@@ -136,7 +136,7 @@ export class RegistryApps1795824000003 extends SqlMigration {
         CONSTRAINT apps_sync_state CHECK (sync_state IN ('pending', 'synced', 'failed')),
       -- {"code", "detail", "errors", "at"} if the last reconcile failed
       sync_error jsonb,
-      last_swept_at timestamptz,
+      last_reconciled_at timestamptz,
       -- time of the next reconcile; the worker that claims it sets the following one
       next_reconcile_at timestamptz NOT NULL,
       -- [{"kind", "id", "name"}]: the resources that archiving the app released, and that restoring it claims again

@@ -64,7 +64,7 @@ export class AppEntity extends ArchivableEntity {
   sync_error!: SyncError | null;
 
   @Column('timestamptz', { nullable: true })
-  last_swept_at!: Date | null;
+  last_reconciled_at!: Date | null;
 
   /** When the app is next due for a reconcile. */
   @Column('timestamptz')

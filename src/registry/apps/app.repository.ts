@@ -8,7 +8,7 @@ import { AppEntity } from './app.entity';
 
 /** The columns that the API shows. */
 const COLUMNS = `app_id, org_id, workspace_id, app, display_name, description, metadata, resources, resource_count,
-  sync_state, sync_error, last_swept_at, generation, created_at, updated_at, created_by, archived_at`;
+  sync_state, sync_error, last_reconciled_at, generation, created_at, updated_at, created_by, archived_at`;
 
 /** An app that is due for a reconcile. */
 export type DueApp = Pick<AppEntity, 'app_id' | 'org_id' | 'workspace_id'>;

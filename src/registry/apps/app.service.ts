@@ -83,7 +83,7 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
         resource_count: dto.resources.length,
         sync_state: 'pending',
         sync_error: null,
-        last_swept_at: null,
+        last_reconciled_at: null,
         next_reconcile_at: new Date(Date.now() + interval),
         released: null,
         // A slug may have named other apps before, whose ETags must never match this one.
