@@ -6,7 +6,7 @@ import { vector } from '@electric-sql/pglite-pgvector';
 import type { QueryRunner } from 'typeorm';
 import type { Environment } from '#platform/config';
 import type { Database, Tx } from '#platform/db';
-import { Resources1795305600100 } from '../../src/database/migrations/1795305600100-resources';
+import { Resources1795824000001 } from '../../src/database/migrations/1795824000001-resources';
 import { BUILTIN_DIMENSIONS, embedBuiltin } from '../../src/resources/search-index/builtin.embedder';
 import { BUILTIN_IDENTITY } from '../../src/resources/search-index/embedding';
 import { VectorIndexRepository } from '../../src/registry/search/embeddings/vector-index.repository';
@@ -97,7 +97,7 @@ async function recall(bench: Bench, size: number): Promise<void> {
       ? (await pglite.query(statement)).rows
       : (await pglite.query(statement.text, statement.values)).rows;
   const on = { query, runWithoutTimeout: query } as unknown as Database & Tx;
-  await new Resources1795305600100().up({
+  await new Resources1795824000001().up({
     query: (text: string) => pglite.exec(text),
   } as unknown as QueryRunner);
   // the indexes of words are slow in WebAssembly, and vectors do not use them

@@ -1,7 +1,7 @@
 import { SqlMigration } from '../../src/database/migrations/sql-migration';
 
 /** Checklists of a workspace. */
-export class ChecklistItems1795392000000 extends SqlMigration {
+export class ChecklistItems1795910400000 extends SqlMigration {
   protected readonly sql = `
     CREATE TABLE checklist_items (
       item_id text COLLATE "C" PRIMARY KEY,

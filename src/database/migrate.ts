@@ -5,7 +5,7 @@ import { WatchedClient } from '#platform/db';
 import { migrateQueues } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { StartError } from '#platform/process';
-import { BASELINE, MIGRATIONS } from './migrations';
+import { MIGRATIONS } from './migrations';
 
 /** Key of the advisory lock for migrations: an arbitrary number, the same in every process. */
 export const MIGRATION_LOCK = 7_160_301_447;
@@ -19,7 +19,7 @@ const MIGRATIONS_TABLE = 'migrations';
 export interface MigrateOptions {
   /** Called at once and then every 30 s while another process migrates, with the seconds waited so far. */
   readonly onWait?: (seconds: number) => void;
-  /** Instruction for a database of an earlier version. It is the end of the error's sentence. */
+  /** Instruction for a database with the migrations of other software. It is the end of the error's sentence. */
   readonly remedy?: string;
 }
 
@@ -32,7 +32,7 @@ const logWait = (seconds: number): void =>
  *
  * Polls for the lock, because a session that blocks on it would keep `CREATE INDEX CONCURRENTLY` waiting forever.
  *
- * @throws StartError if the database cannot be reached, or has migrations from before the baselines. It is left unchanged.
+ * @throws StartError if the database cannot be reached, or has migrations of other software. It is left unchanged.
  */
 export async function migrate(
   databaseUrl: string,
@@ -42,9 +42,9 @@ export async function migrate(
   await connect(session);
   try {
     await takeLock(session, onWait);
-    if (await precedesBaseline(session)) {
+    if (await hasOtherMigrations(session)) {
       throw new StartError(
-        `The database has the schema of an earlier version, which this version cannot migrate: ${remedy}.`,
+        `The database has migrations of other software or of an unreleased build, so it cannot be migrated: ${remedy}.`,
       );
     }
     const source = new DataSource({
@@ -98,13 +98,15 @@ async function tryLock(session: Client): Promise<boolean> {
   return rows[0]?.locked === true;
 }
 
-async function precedesBaseline(session: Client): Promise<boolean> {
+/** Tells whether migrations are recorded, but not the first one. A newer version may have recorded more than this one has. */
+async function hasOtherMigrations(session: Client): Promise<boolean> {
   const { rows: tables } = await session.query('SELECT 1 WHERE to_regclass($1) IS NOT NULL', [
     MIGRATIONS_TABLE,
   ]);
   if (tables.length === 0) return false;
-  const { rows } = await session.query(`SELECT 1 FROM ${MIGRATIONS_TABLE} WHERE "timestamp" < $1 LIMIT 1`, [
-    BASELINE,
-  ]);
-  return rows.length > 0;
+  const { rows } = await session.query<{ is_other: boolean | null }>(
+    `SELECT NOT bool_or(name = $1) AS is_other FROM ${MIGRATIONS_TABLE}`,
+    [MIGRATIONS[0]!.name],
+  );
+  return rows[0]?.is_other === true;
 }

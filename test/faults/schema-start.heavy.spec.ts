@@ -10,26 +10,26 @@ import { closedDirectory, query, withServer } from './embedded-postgres.harness'
 // each process loads the whole application
 jest.setTimeout(120_000);
 
-/** A database of an earlier version: its recorded migrations, and a row. */
-const EARLIER = `
+/** A database of other software: its recorded migrations, and a row. */
+const OTHER = `
   CREATE TABLE migrations (id serial PRIMARY KEY, "timestamp" bigint NOT NULL, name varchar NOT NULL);
   INSERT INTO migrations ("timestamp", name)
-    VALUES (1795132800100, 'PlatformIdempotency1795132800100'), (1795132801610, 'McpServerSearch1795132801610');
-  CREATE TABLE datasets (dataset_id text PRIMARY KEY);
-  INSERT INTO datasets VALUES ('ds_kept');
+    VALUES (1795132800100, 'Users1795132800100'), (1795132801610, 'Orders1795132801610');
+  CREATE TABLE orders (order_id text PRIMARY KEY);
+  INSERT INTO orders VALUES ('order_kept');
 `;
 
 /** Selects the contents of the database. */
 const CONTENT = `
   SELECT (SELECT json_agg(tablename ORDER BY tablename) FROM pg_tables WHERE schemaname = 'public') AS tables,
          (SELECT json_agg(name ORDER BY id) FROM migrations) AS migrations,
-         (SELECT json_agg(dataset_id) FROM datasets) AS datasets`;
+         (SELECT json_agg(order_id) FROM orders) AS orders`;
 
 const UNCHANGED = [
   {
-    tables: ['datasets', 'migrations'],
-    migrations: ['PlatformIdempotency1795132800100', 'McpServerSearch1795132801610'],
-    datasets: ['ds_kept'],
+    tables: ['migrations', 'orders'],
+    migrations: ['Users1795132800100', 'Orders1795132801610'],
+    orders: ['order_kept'],
   },
 ];
 
@@ -51,13 +51,13 @@ const run = (entry: string, env: Record<string, string>): Promise<{ code: number
     );
   });
 
-describe('a start on a database of an earlier version', () => {
+describe('a start on a database of other software', () => {
   let database: TestDatabase;
 
   beforeAll(async () => {
     database = await createTestDatabase();
     await clear(database);
-    await query(database.url, EARLIER);
+    await query(database.url, OTHER);
   });
   afterAll(() => database.drop());
 
@@ -71,7 +71,7 @@ describe('a start on a database of an earlier version', () => {
         level: 'fatal',
         time: expect.any(String) as string,
         pid: expect.any(Number) as number,
-        msg: 'The database has the schema of an earlier version, which this version cannot migrate: set DATABASE_URL to an empty database.',
+        msg: 'The database has migrations of other software or of an unreleased build, so it cannot be migrated: set DATABASE_URL to an empty database.',
       });
       expect(await query(database.url, CONTENT)).toEqual(UNCHANGED);
     },
@@ -80,7 +80,7 @@ describe('a start on a database of an earlier version', () => {
   it('is rejected by the standalone process, which explains how to move the data directory away', async () => {
     const directory = closedDirectory();
     const postgres = path.join(directory, 'postgres');
-    await withServer(postgres, (url) => query(url, EARLIER));
+    await withServer(postgres, (url) => query(url, OTHER));
     const { code, output } = await run('standalone', { DATA_DIR: directory });
     expect(code).toBe(1);
     expect(output).toContain(
@@ -89,6 +89,21 @@ describe('a start on a database of an earlier version', () => {
     expect(output).not.toContain('stack');
     expect(await withServer(postgres, (url) => query(url, CONTENT))).toEqual(UNCHANGED);
     rmSync(directory, { recursive: true });
+  });
+});
+
+describe('a start on a database of a newer version', () => {
+  it('changes nothing', async () => {
+    const database = await createTestDatabase();
+    await query(
+      database.url,
+      `INSERT INTO migrations ("timestamp", name) VALUES (4102444800000, 'Newer4102444800000')`,
+    );
+    await migrate(database.url);
+    expect(await query(database.url, 'SELECT name FROM migrations ORDER BY id')).toEqual(
+      [...MIGRATIONS.map(({ name }) => name), 'Newer4102444800000'].map((name) => ({ name })),
+    );
+    await database.drop();
   });
 });
 

@@ -28,7 +28,7 @@ describe('the workers', () => {
     Promise.all(workers.map((worker) => worker.get(AppReconcileScheduler).reconcileDue()));
   /** Makes the apps of the organization due. */
   const due = () =>
-    app.database.query(`UPDATE apps SET next_sweep_at = now() - interval '1 second' WHERE org_id = $1`, [
+    app.database.query(`UPDATE apps SET next_reconcile_at = now() - interval '1 second' WHERE org_id = $1`, [
       on.org.orgId,
     ]);
   const entries = async (query: string): Promise<any[]> =>
@@ -37,7 +37,7 @@ describe('the workers', () => {
   it('reconcile an app when it is due, and not before', async () => {
     const { body } = await on.declare({ resources: [server('a')] });
     await reconcileDue();
-    expect(await on.read(body.app)).toMatchObject({ sync_state: 'pending', last_swept_at: null });
+    expect(await on.read(body.app)).toMatchObject({ sync_state: 'pending', last_reconciled_at: null });
     await due();
     await reconcileDue();
     expect(await on.read(body.app)).toMatchObject({ sync_state: 'synced' });
@@ -68,7 +68,7 @@ describe('the workers', () => {
     const reconciles = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));
     const late = ofOthers.map(({ body }) => body.app_id as string);
     await app.database.query(
-      `UPDATE apps SET next_sweep_at = now() - CASE WHEN app_id = ANY ($1) THEN interval '0' ELSE interval '1 s' END
+      `UPDATE apps SET next_reconcile_at = now() - CASE WHEN app_id = ANY ($1) THEN interval '0' ELSE interval '1 s' END
        WHERE org_id = $2 OR app_id = ANY ($1)`,
       [late, on.org.orgId],
     );
@@ -88,7 +88,9 @@ describe('the workers', () => {
     const other = await AppsFixture.create(app);
     await other.declare({ resources: [] });
     await due();
-    await app.database.query('UPDATE apps SET next_sweep_at = now() WHERE org_id = $1', [other.org.orgId]);
+    await app.database.query('UPDATE apps SET next_reconcile_at = now() WHERE org_id = $1', [
+      other.org.orgId,
+    ]);
     const apps = workers[0]!.get(AppRepository);
     const claim = async () => (await apps.claimDue(2, 300)).map(({ org_id }) => org_id).sort();
     const [many, one] = [on.org.orgId, other.org.orgId];
@@ -150,7 +152,7 @@ describe('the workers', () => {
       suspended.org.orgId,
     ]);
     await due();
-    await app.database.query('UPDATE apps SET next_sweep_at = now() WHERE org_id = $1', [
+    await app.database.query('UPDATE apps SET next_reconcile_at = now() WHERE org_id = $1', [
       suspended.org.orgId,
     ]);
     const reconciles = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));
@@ -162,9 +164,9 @@ describe('the workers', () => {
     ]);
     expect(made).toEqual([]);
     expect((await on.read(ofArchived.app)).sync_error).toBeNull();
-    const [row] = await app.database.query('SELECT sync_state, last_swept_at FROM apps WHERE org_id = $1', [
+    const [row] = await app.database.query('SELECT sync_state, last_reconciled_at FROM apps WHERE org_id = $1', [
       suspended.org.orgId,
     ]);
-    expect(row).toEqual({ sync_state: 'pending', last_swept_at: null });
+    expect(row).toEqual({ sync_state: 'pending', last_reconciled_at: null });
   });
 });

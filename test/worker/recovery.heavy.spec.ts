@@ -242,11 +242,11 @@ describeOnBothQueues('a scoring run', (env) => {
     );
     // No worker takes the job.
     await app.get(ScoreRunService).requeueLostRuns();
-    const swept = await inDatabase(
-      'SELECT swept_at FROM score_runs WHERE score_run_id = $1',
+    const requeued = await inDatabase(
+      'SELECT requeued_at FROM score_runs WHERE score_run_id = $1',
       run.score_run_id,
     );
-    expect(swept).toEqual([{ swept_at: expect.any(Date) }]);
+    expect(requeued).toEqual([{ requeued_at: expect.any(Date) }]);
     expect(await jobsOf(run.score_run_id)).toBe(1);
 
     await newWorker();

@@ -23,11 +23,3 @@ export const bytesOf = (...columns: readonly string[]): string =>
 /** Returns the definition of a generated column: the minute of a time. */
 export const minuteColumn = (name: string, time: string): string =>
   `${name} timestamptz GENERATED ALWAYS AS (date_bin('1 minute', ${time}, '2000-01-01T00:00:00Z')) STORED`;
-
-/**
- * Returns statements that replace each of these indexes with the one named `new_<name>`. For the end of a migration, because
- * dropping an index blocks reads until the transaction ends.
- */
-export const replaceIndexes = (...names: readonly string[]): string =>
-  `DROP INDEX ${names.join(', ')};
-    ${names.map((name) => `ALTER INDEX new_${name} RENAME TO ${name};`).join('\n    ')}`;

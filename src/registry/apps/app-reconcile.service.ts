@@ -205,8 +205,8 @@ export class AppReconcileService implements OnApplicationBootstrap {
     const now = new Date();
     await this.apps.update(tx, scope, row.app_id, {
       ...(changes && { ...changes, generation: row.generation + 1, updated_at: now }),
-      last_swept_at: now,
-      next_sweep_at: new Date(now.getTime() + this.environment.RECONCILE_INTERVAL_SECONDS * 1000),
+      last_reconciled_at: now,
+      next_reconcile_at: new Date(now.getTime() + this.environment.RECONCILE_INTERVAL_SECONDS * 1000),
     });
   }
 }
@@ -238,7 +238,7 @@ function problemOf(error: unknown): Problem | null {
 }
 
 const isUnchanged = (row: AppEntity, started: AppEntity): boolean =>
-  row.generation === started.generation && row.last_swept_at?.getTime() === started.last_swept_at?.getTime();
+  row.generation === started.generation && row.last_reconciled_at?.getTime() === started.last_reconciled_at?.getTime();
 
 const isSame = (current: SyncError | null, { code, detail, errors }: Omit<SyncError, 'at'>): boolean =>
   current?.code === code &&

@@ -166,7 +166,7 @@ export class AppDto extends PlacedDto {
   @ApiProperty({ type: () => AppSyncErrorDto, nullable: true })
   sync_error!: AppSyncErrorDto | null;
   /** The time when its last reconcile ended, successful or not. It changes without a new ETag. */
-  last_swept_at!: Date | null;
+  last_reconciled_at!: Date | null;
   /** Incremented by every change and by every reconcile that ends differently from the previous one. It is the ETag. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   declare generation: number;
@@ -237,6 +237,6 @@ export const toAppDto = (row: AppEntity): AppDto =>
     'metadata',
     'sync_state',
     'sync_error',
-    'last_swept_at',
+    'last_reconciled_at',
     ...PLACED_FIELDS,
   ]);

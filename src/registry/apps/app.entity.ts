@@ -64,11 +64,11 @@ export class AppEntity extends ArchivableEntity {
   sync_error!: SyncError | null;
 
   @Column('timestamptz', { nullable: true })
-  last_swept_at!: Date | null;
+  last_reconciled_at!: Date | null;
 
   /** When the app is next due for a reconcile. */
   @Column('timestamptz')
-  next_sweep_at!: Date;
+  next_reconcile_at!: Date;
 
   /** The resources that the archived app released, and takes back when it is restored. Null while the app is live. */
   @Column('jsonb', { nullable: true })

@@ -8,7 +8,7 @@ import { AppEntity } from './app.entity';
 
 /** The columns that the API shows. */
 const COLUMNS = `app_id, org_id, workspace_id, app, display_name, description, metadata, resources, resource_count,
-  sync_state, sync_error, last_swept_at, generation, created_at, updated_at, created_by, archived_at`;
+  sync_state, sync_error, last_reconciled_at, generation, created_at, updated_at, created_by, archived_at`;
 
 /** An app that is due for a reconcile. */
 export type DueApp = Pick<AppEntity, 'app_id' | 'org_id' | 'workspace_id'>;
@@ -100,16 +100,16 @@ export class AppRepository extends OrgRepository<AppEntity> {
    */
   claimDue(limit: number, intervalSeconds: number): Promise<DueApp[]> {
     const statement = sql`WITH due AS MATERIALIZED (
-        SELECT app_id, next_sweep_at, row_number() OVER (PARTITION BY org_id ORDER BY next_sweep_at, app_id) AS place
-        FROM apps WHERE archived_at IS NULL AND next_sweep_at <= now()
+        SELECT app_id, next_reconcile_at, row_number() OVER (PARTITION BY org_id ORDER BY next_reconcile_at, app_id) AS place
+        FROM apps WHERE archived_at IS NULL AND next_reconcile_at <= now()
       ), locked AS MATERIALIZED (
-        SELECT app.app_id, due.place, due.next_sweep_at FROM due JOIN apps app ON app.app_id = due.app_id
-        WHERE app.archived_at IS NULL AND app.next_sweep_at <= now()
-        ORDER BY due.place, due.next_sweep_at LIMIT ${limit} FOR UPDATE OF app SKIP LOCKED
+        SELECT app.app_id, due.place, due.next_reconcile_at FROM due JOIN apps app ON app.app_id = due.app_id
+        WHERE app.archived_at IS NULL AND app.next_reconcile_at <= now()
+        ORDER BY due.place, due.next_reconcile_at LIMIT ${limit} FOR UPDATE OF app SKIP LOCKED
       ), claimed AS (
-        UPDATE apps SET next_sweep_at = now() + ${intervalSeconds} * interval '1 second' FROM locked
+        UPDATE apps SET next_reconcile_at = now() + ${intervalSeconds} * interval '1 second' FROM locked
         WHERE apps.app_id = locked.app_id
-        RETURNING apps.app_id, org_id, workspace_id, locked.place, locked.next_sweep_at AS due_at
+        RETURNING apps.app_id, org_id, workspace_id, locked.place, locked.next_reconcile_at AS due_at
       )
       SELECT app_id, org_id, workspace_id FROM claimed ORDER BY place, due_at`;
     return this.database.query<DueApp>(prepared('app.claim-due', statement));

@@ -83,8 +83,8 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
         resource_count: dto.resources.length,
         sync_state: 'pending',
         sync_error: null,
-        last_swept_at: null,
-        next_sweep_at: new Date(Date.now() + interval),
+        last_reconciled_at: null,
+        next_reconcile_at: new Date(Date.now() + interval),
         released: null,
         // A slug may have named other apps before, whose ETags must never match this one.
         generation: (await this.apps.lastGeneration(tx, scope, dto.app)) + 1,

@@ -78,7 +78,7 @@ describe('human-score write-back with many results and scores', () => {
     const plans = await plansWithin(app, (tx) =>
       results.writeMany(tx, scope(), experimentId, rows, { at: new Date(), replaces: false }),
     );
-    expectLookups(plans, ['scores_of_people']);
+    expectLookups(plans, ['scores_human_by_target']);
   });
 
   it('finds earlier scores by the targets of new results', async () => {
@@ -90,7 +90,7 @@ describe('human-score write-back with many results and scores', () => {
     const plans = await plansWithin(app, (tx) =>
       app.get(ScoreWriteBackRepository).intoNewResults(tx, scope(), experimentId, results),
     );
-    expectLookups(plans, ['scores_of_people']);
+    expectLookups(plans, ['scores_human_by_target']);
   });
 
   it.each(['trace', 'session'] as const)('finds the results of a scored %s', async (kind) => {
@@ -107,6 +107,6 @@ describe('human-score write-back with many results and scores', () => {
       await writeBack.intoResults(tx, scope(), locked, score);
     });
     expect(plans).toHaveLength(7);
-    expectLookups(plans, ['scores_of_people', 'result_scores_result']);
+    expectLookups(plans, ['scores_human_by_target', 'result_scores_result']);
   });
 });

@@ -102,7 +102,7 @@ describe('concurrent reconciles of an app', () => {
       const reconciledElsewhere = app.database.transaction(async (tx) => {
         // PostgreSQL grants a lock of the table in the order of requests, unlike the lock of a row
         await tx.query('LOCK TABLE apps IN EXCLUSIVE MODE');
-        await tx.query('UPDATE apps SET last_swept_at = now() WHERE app = $1 AND org_id = $2', [
+        await tx.query('UPDATE apps SET last_reconciled_at = now() WHERE app = $1 AND org_id = $2', [
           slug,
           on.org.orgId,
         ]);

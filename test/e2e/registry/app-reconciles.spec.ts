@@ -48,7 +48,7 @@ describe('a reconcile of an app', () => {
     expect(await on.read('support')).toMatchObject({
       sync_state: 'synced',
       sync_error: null,
-      last_swept_at: expect.any(String) as string,
+      last_reconciled_at: expect.any(String) as string,
       generation: 2,
     });
     expect((await on.serversOf(body.app_id)).length).toBe(2);

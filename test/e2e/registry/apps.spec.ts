@@ -43,7 +43,7 @@ describe('apps', () => {
       metadata: { owner: 'care' },
       sync_state: 'pending',
       sync_error: null,
-      last_swept_at: null,
+      last_reconciled_at: null,
       generation: 1,
       archived_at: null,
     });

@@ -7,7 +7,7 @@ import type { QueryRunner } from 'typeorm';
 import { expandRoles, type OrgScope, orgScope } from '#platform/auth';
 import type { Environment } from '#platform/config';
 import type { Database, Tx } from '#platform/db';
-import { Resources1795305600100 } from '../../../src/database/migrations/1795305600100-resources';
+import { Resources1795824000001 } from '../../../src/database/migrations/1795824000001-resources';
 import { BUILTIN_DIMENSIONS, embedBuiltin } from '../../../src/resources/search-index/builtin.embedder';
 import { BUILTIN_IDENTITY } from '../../../src/resources/search-index/embedding';
 import { VectorIndexRepository } from '../../../src/registry/search/embeddings/vector-index.repository';
@@ -71,7 +71,7 @@ describe('vector search with pgvector', () => {
   beforeAll(async () => {
     pglite = await PGlite.create({ extensions: { vector, btree_gin, pg_trgm, cube } });
     database = new PgliteDatabase(pglite);
-    await new Resources1795305600100().up({
+    await new Resources1795824000001().up({
       query: (text: string) => pglite.exec(text),
     } as unknown as QueryRunner);
     const index = new SearchIndex({} as Environment, new SearchIndexRepository());

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ApiClient, ownApp, newOrganization } from '#testing';
-import { ChecklistItems1795392000000 } from '../../../examples/adding-a-resource/checklist-items.migration';
+import { ChecklistItems1795910400000 } from '../../../examples/adding-a-resource/checklist-items.migration';
 import { ChecklistModule } from '../../../examples/adding-a-resource/checklist.module';
 
 /** The example of docs/guides/adding-a-resource.md, as a part of the service. */
@@ -12,7 +12,7 @@ describe('a resource that a developer adds', () => {
 
   beforeAll(async () => {
     const runner = app.database.dataSource.createQueryRunner();
-    await new ChecklistItems1795392000000().up(runner);
+    await new ChecklistItems1795910400000().up(runner);
     await runner.release();
     const org = await newOrganization(app);
     workspace_id = org.workspaceId;

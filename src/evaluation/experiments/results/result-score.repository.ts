@@ -14,7 +14,8 @@ export const REPLACE_SCORE = raw(`
   ON CONFLICT (experiment_id, scorer, scorer_version, result_id, source) DO UPDATE
   SET scorer_id = excluded.scorer_id, score = excluded.score,
       is_shown = excluded.is_shown OR (excluded.is_late AND existing.is_shown),
-      frozen_score = CASE WHEN excluded.is_late AND NOT existing.is_late THEN existing.score ELSE existing.frozen_score END,
+      finalized_score = CASE WHEN excluded.is_late AND NOT existing.is_late THEN existing.score
+                             ELSE existing.finalized_score END,
       is_late = existing.is_late OR (excluded.is_late AND
         (existing.score, existing.scorer_id) IS DISTINCT FROM (excluded.score, excluded.scorer_id))
   WHERE excluded.is_shown OR NOT existing.is_shown OR excluded.is_late`);

@@ -27,7 +27,7 @@ export interface NewAnswer {
 interface AnswerRow {
   sample: number;
   judgement: RawJson;
-  asked_for: string | null;
+  target_key: string | null;
 }
 
 /** Caches the answers of judges, so that no question is paid for twice. */
@@ -40,16 +40,16 @@ export class JudgeAnswerRepository {
     const rows = await this.database.query<AnswerRow>(
       prepared(
         'judge-answer.find',
-        sql`SELECT sample, judgement, asked_for FROM judge_answers
+        sql`SELECT sample, judgement, target_key FROM judge_answers
           WHERE workspace_id = ${question.workspace_id} AND scorer_id = ${question.scorer_id}
             AND scorer_version = ${question.scorer_version} AND question_sha256 = ${question.question_sha256}
             AND sample < ${samples}`,
       ),
     );
     return new Map(
-      rows.map(({ sample, judgement, asked_for }) => [
+      rows.map(({ sample, judgement, target_key }) => [
         sample,
-        { judgement: judgement.parse() as Judgement, targetKey: asked_for },
+        { judgement: judgement.parse() as Judgement, targetKey: target_key },
       ]),
     );
   }
@@ -66,10 +66,10 @@ export class JudgeAnswerRepository {
       prepared(
         'judge-answer.save',
         sql`INSERT INTO judge_answers (workspace_id, scorer_id, scorer_version, question_sha256, sample, judgement,
-                                       asked_for)
+                                       target_key)
           VALUES (${join(key)}, ${toRawJson(judgement)}, ${targetKey ?? null})
           ON CONFLICT (workspace_id, scorer_id, scorer_version, question_sha256, sample)
-          DO UPDATE SET judgement = excluded.judgement, asked_for = excluded.asked_for, created_at = now()`,
+          DO UPDATE SET judgement = excluded.judgement, target_key = excluded.target_key, created_at = now()`,
       ),
     );
   }

@@ -133,11 +133,11 @@ export class RunExecutionRepository {
 
   /** Releases a run after a failed attempt. Returns the number of failed attempts, or 0 if this worker lost the run. */
   async recordFailedAttempt(run: RunKey, token: string): Promise<number> {
-    const [row] = await this.database.query<{ breakdowns: number }>(
-      sql`UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL, breakdowns = breakdowns + 1
-        WHERE ${isHeld(run, token)} RETURNING breakdowns`,
+    const [row] = await this.database.query<{ failed_attempts: number }>(
+      sql`UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL, failed_attempts = failed_attempts + 1
+        WHERE ${isHeld(run, token)} RETURNING failed_attempts`,
     );
-    return row?.breakdowns ?? 0;
+    return row?.failed_attempts ?? 0;
   }
 
   /** Adds the cost of a judge's answer that arrived after the end of the run to the run and its batch. */

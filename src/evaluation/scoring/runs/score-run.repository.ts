@@ -80,7 +80,7 @@ export class ScoreRunRepository {
     await tx.query(sql`
       INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
                               concurrency, total, max_cost_usd, uses_cache, created_at, updated_at, created_by, rule_id,
-                              run_status, started_at, finished_at, walked_from, walked_to)
+                              run_status, started_at, finished_at, scanned_from, scanned_to)
       VALUES (${run.score_run_id}, ${scope.orgId}, ${scope.workspaceId}, ${run.scorer_id}, ${run.scorer_version},
               ${run.experiment_id}, ${run.grain}, ${run.concurrency}, ${run.total}, ${run.max_cost_usd},
               ${run.uses_cache}, ${run.created_at}, ${run.created_at}, ${scope.principalId}, ${run.rule_id}, ${run.run_status},
@@ -227,10 +227,10 @@ export class ScoreRunRepository {
     experimentId: string,
   ): Promise<ScannedRange[]> {
     return this.database.query<ScannedRange>(
-      sql`SELECT walked_from AS "from", walked_to AS "to" FROM score_runs
+      sql`SELECT scanned_from AS "from", scanned_to AS "to" FROM score_runs
         WHERE workspace_id = (SELECT ${scope.workspaceId}::text) AND scorer_id = ${scorer_id}
           AND scorer_version = ${scorer_version} AND grain = ${grain} AND experiment_id = ${experimentId}
-          AND walked_from IS NOT NULL
+          AND scanned_from IS NOT NULL
         ORDER BY score_run_id DESC LIMIT ${SCANNED_RANGES_MAX}`,
     );
   }
@@ -255,13 +255,13 @@ export class ScoreRunRepository {
     { queuedMs, againMs, limit }: { queuedMs: number; againMs: number; limit: number },
   ): Promise<string[]> {
     const rows = await tx.query<{ score_run_id: string }>(
-      sql`UPDATE score_runs SET swept_at = now() WHERE score_run_id IN (
+      sql`UPDATE score_runs SET requeued_at = now() WHERE score_run_id IN (
           SELECT score_run_id FROM score_runs
           WHERE run_status IN ('queued', 'running')
-            AND (swept_at IS NULL OR swept_at < now() - ${againMs} * interval '1 millisecond')
+            AND (requeued_at IS NULL OR requeued_at < now() - ${againMs} * interval '1 millisecond')
             AND (run_status = 'queued' AND created_at < now() - ${queuedMs} * interval '1 millisecond'
                  OR run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now()))
-          ORDER BY swept_at NULLS FIRST LIMIT ${limit} FOR UPDATE SKIP LOCKED
+          ORDER BY requeued_at NULLS FIRST LIMIT ${limit} FOR UPDATE SKIP LOCKED
         ) RETURNING score_run_id`,
     );
     return rows.map((row) => row.score_run_id);

@@ -8,7 +8,7 @@ const EXTENSIONS = ['pg_trgm', 'btree_gin', 'cube'];
 const PUNCTUATION_TO_BLANKS = `$p$!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~$p$, pg_catalog.repeat(' ', 32)`;
 
 /** Tables that all resources share: the audit log, and the search index of `POST /registry/v1/search`. */
-export class Resources1795305600100 extends SqlMigration {
+export class Resources1795824000001 extends SqlMigration {
   override async up(runner: QueryRunner): Promise<void> {
     for (const name of EXTENSIONS) await createExtension(runner, name);
     await super.up(runner);
@@ -31,13 +31,13 @@ export class Resources1795305600100 extends SqlMigration {
       request_id text,
       created_at timestamptz NOT NULL
     );
-    -- GET /registry/v1/audit-log: the whole list, and its filters workspace_id, principal_id, resource_id, resource_type
-    -- (also combined with action) and action. Ids sort by time, so these indexes also serve since and until.
+    -- GET /registry/v1/audit-log: the whole list, and its filters workspace_id, principal_id, resource_id, resource_type and
+    -- action. Ids sort by time, so these indexes also serve since and until.
     CREATE INDEX audit_log_by_creation ON audit_log (org_id, audit_entry_id);
     CREATE INDEX audit_log_by_workspace ON audit_log (workspace_id, audit_entry_id);
     CREATE INDEX audit_log_by_principal ON audit_log (org_id, principal_id, audit_entry_id);
     CREATE INDEX audit_log_by_resource ON audit_log (org_id, resource_id, audit_entry_id);
-    CREATE INDEX audit_log_by_type ON audit_log (org_id, resource_type, action, audit_entry_id);
+    CREATE INDEX audit_log_by_type ON audit_log (org_id, resource_type, audit_entry_id);
     CREATE INDEX audit_log_by_action ON audit_log (org_id, action, audit_entry_id);
 
     -- The search functions qualify every function of pg_catalog, because the search path is empty while a dump is restored,
@@ -58,11 +58,11 @@ export class Resources1795305600100 extends SqlMigration {
         ${PUNCTUATION_TO_BLANKS})), '\\s+', ' ', 'g'))
     $$;
 
-    -- Returns the words of a document. Each word is stored unchanged, for prefix queries, and as its English stem. The mark
-    -- of the organization precedes each word, so that a prefix never matches words of other organizations. Words of the
-    -- name are stored a second time, after "!" and the mark. Words over 2,000 bytes are omitted, because a lexeme with its
-    -- mark has at most 2,046 bytes. Texts are truncated after normalization, which may expand one character into 18.
-    CREATE FUNCTION search_document_words(mark text, name text, description text, body text)
+    -- Returns the words of a document. Each word is stored unchanged, for prefix queries, and as its English stem. The
+    -- prefix of the organization precedes each word, so that a query never matches words of other organizations. Words of the
+    -- name are stored a second time, after "!" and the prefix. Words over 2,000 bytes are omitted, because a lexeme with its
+    -- prefix has at most 2,046 bytes. Texts are truncated after normalization, which may expand one character into 18.
+    CREATE FUNCTION search_document_words(prefix text, name text, description text, body text)
     RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
       WITH given AS MATERIALIZED (
         SELECT pg_catalog.translate(text, ${PUNCTUATION_TO_BLANKS}) AS text, weight
@@ -87,18 +87,18 @@ export class Resources1795305600100 extends SqlMigration {
           ELSE words END)::text AS words
         FROM read
       )
-      SELECT coalesce(pg_catalog.string_agg(marked, ''), '')::pg_catalog.tsvector FROM (
-        SELECT pg_catalog.replace(words, ' ''', ' ''' || mark) FROM short WHERE words <> ' '
+      SELECT coalesce(pg_catalog.string_agg(prefixed, ''), '')::pg_catalog.tsvector FROM (
+        SELECT pg_catalog.replace(words, ' ''', ' ''' || prefix) FROM short WHERE words <> ' '
         UNION ALL
-        SELECT pg_catalog.replace(words, ' ''', ' ''!' || mark) FROM short WHERE words <> ' ' AND weight = 'A'
-      ) both_marks (marked)
+        SELECT pg_catalog.replace(words, ' ''', ' ''!' || prefix) FROM short WHERE words <> ' ' AND weight = 'A'
+      ) both_prefixes (prefixed)
     $$;
 
     -- Returns the query for terms that are joined by & or |; null if no word remains. A term is a word, or a word followed
     -- by its parts, separated by blanks; it then also matches if all parts do. A word matches by prefix or by stem; a stem
     -- that equals the word is omitted, because ts_rank would count only one of the two. Stop words are used only if there
     -- are no other words. weights restricts the query to weights of setweight; by default all match.
-    CREATE FUNCTION search_query(mark text, terms text[], joined text, weights text DEFAULT '')
+    CREATE FUNCTION search_query(prefix text, terms text[], joined text, weights text DEFAULT '')
     RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
       WITH read AS (
         SELECT place, at,
@@ -107,21 +107,22 @@ export class Resources1795305600100 extends SqlMigration {
         FROM pg_catalog.unnest(terms) WITH ORDINALITY given (term, place),
           LATERAL pg_catalog.unnest(pg_catalog.string_to_array(term, ' ')) WITH ORDINALITY split (word, at)
       ), written AS (
-        SELECT place, at, stems <> '{}' AS means,
-          '((' || (SELECT pg_catalog.string_agg('''' || mark || lexeme || ''':*' || weights, ' & ')
+        SELECT place, at, stems <> '{}' AS has_meaning,
+          '((' || (SELECT pg_catalog.string_agg('''' || prefix || lexeme || ''':*' || weights, ' & ')
               FROM pg_catalog.unnest(plain) lexeme) || ')'
             || CASE WHEN stems = '{}' OR stems = plain THEN ''
-              ELSE ' | (' || (SELECT pg_catalog.string_agg('''' || mark || lexeme || '''' || coalesce(':' || nullif(weights, ''), ''), ' & ')
+              ELSE ' | (' || (SELECT pg_catalog.string_agg('''' || prefix || lexeme || '''' || coalesce(':' || nullif(weights, ''), ''), ' & ')
                 FROM pg_catalog.unnest(stems) lexeme) || ')' END || ')' AS query
         FROM read WHERE plain <> '{}'
-      ), meant AS (
-        SELECT place, pg_catalog.bool_or(means) AS means, pg_catalog.bool_or(pg_catalog.bool_or(means)) OVER () AS any_means,
+      ), by_term AS (
+        SELECT place, pg_catalog.bool_or(has_meaning) AS has_meaning,
+          pg_catalog.bool_or(pg_catalog.bool_or(has_meaning)) OVER () AS any_has_meaning,
           '(' || pg_catalog.concat_ws(' | ', pg_catalog.string_agg(query, '') FILTER (WHERE at = 1),
             '(' || pg_catalog.string_agg(query, ' & ' ORDER BY at) FILTER (WHERE at > 1) || ')') || ')' AS query
         FROM written GROUP BY place
       )
       SELECT pg_catalog.string_agg(query, ' ' || joined || ' ' ORDER BY place)::pg_catalog.tsquery
-      FROM meant WHERE means OR NOT any_means
+      FROM by_term WHERE has_meaning OR NOT any_has_meaning
     $$;
 
     -- One document for each resource that is not archived, written in the transaction of the resource.
@@ -143,11 +144,16 @@ export class Resources1795305600100 extends SqlMigration {
     );
     -- upserts and deletes by resource
     CREATE UNIQUE INDEX search_documents_of_resources ON search_documents (resource_type, resource_id);
-    -- keyword search, and names with typos
+    -- keyword search
     CREATE INDEX search_documents_by_words ON search_documents USING gin (workspace_id, words);
-    CREATE INDEX search_documents_by_names ON search_documents USING gin (org_id, workspace_id, spelling gin_trgm_ops);
-    -- the search filters updated_after and updated_before
-    CREATE INDEX search_documents_by_update ON search_documents (org_id, updated_at);
+    -- Both of these indexes start with the organization. Without statistics, the planner would use them for a search by
+    -- words, and read all documents of the organization. They therefore have a condition that all rows meet, and that only
+    -- the statements for these indexes name.
+    -- names with typos
+    CREATE INDEX search_documents_by_names ON search_documents USING gin (org_id, workspace_id, spelling gin_trgm_ops)
+      WHERE spelling >= '';
+    -- the search filters updated_after and updated_before of searches by vector
+    CREATE INDEX search_documents_by_update ON search_documents (org_id, updated_at) WHERE revision > 0;
 
     -- The embedder that all workers use: the one of the worker that started last.
     CREATE TABLE search_embedder (
@@ -174,6 +180,7 @@ export class Resources1795305600100 extends SqlMigration {
       -- time of the next attempt, while pending
       due_at timestamptz NOT NULL
     ) WITH (toast_tuple_target = 8160);
+    -- Uncompressed, so that a search decompresses no vectors. PostgreSQL 15 cannot set this in CREATE TABLE.
     ALTER TABLE search_embeddings ALTER parts SET STORAGE EXTERNAL;
     -- exact vector search in an organization, and in a workspace
     CREATE INDEX search_embeddings_of_organizations ON search_embeddings (org_id, identity);

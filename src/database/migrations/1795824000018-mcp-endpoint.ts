@@ -1,8 +1,9 @@
 import { SqlMigration } from './sql-migration';
 
 /** Results of the MCP endpoint that are too large for one response. */
-export class McpEndpoint1795456000400 extends SqlMigration {
+export class McpEndpoint1795824000018 extends SqlMigration {
   protected readonly sql = `
+    -- The results of a caller, which reads them in parts.
     CREATE TABLE mcp_stored_results (
       result_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
@@ -13,7 +14,7 @@ export class McpEndpoint1795456000400 extends SqlMigration {
       size_bytes integer GENERATED ALWAYS AS (octet_length(content)) STORED,
       created_at timestamptz NOT NULL DEFAULT now()
     );
-    -- uncompressed, so that a part can be read without the rest
+    -- Uncompressed, so that a part can be read without the rest. PostgreSQL 15 cannot set this in CREATE TABLE.
     ALTER TABLE mcp_stored_results ALTER COLUMN content SET STORAGE EXTERNAL;
     -- the newest results of a caller
     CREATE INDEX mcp_stored_results_by_principal

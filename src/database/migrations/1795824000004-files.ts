@@ -1,8 +1,9 @@
 import { SqlMigration } from './sql-migration';
 
 /** Files and their versions. */
-export class Files1795455000200 extends SqlMigration {
+export class Files1795824000004 extends SqlMigration {
   protected readonly sql = `
+    -- Files by name. The bytes are in blobs.
     CREATE TABLE files (
       file_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
@@ -20,6 +21,7 @@ export class Files1795455000200 extends SqlMigration {
       app text COLLATE "C",
       sync_state text COLLATE "C" NOT NULL
         CONSTRAINT files_sync_state CHECK (sync_state IN ('unmanaged', 'pending', 'synced', 'drifted', 'failed')),
+      -- the store item, the release and the publisher's version that a copy was installed from; null for other resources
       acquired_from jsonb,
       generation integer NOT NULL,
       created_at timestamptz NOT NULL,
@@ -44,10 +46,12 @@ export class Files1795455000200 extends SqlMigration {
     CREATE INDEX files_by_app ON files (org_id, app, file_id);
     CREATE INDEX files_search ON files USING gin (search);
     -- the reconcile of an app, and the filter app with an id
-    CREATE INDEX files_of_app ON files (app_id) WHERE archived_at IS NULL;
+    CREATE INDEX files_of_app ON files (app_id, file_id) WHERE app_id IS NOT NULL;
+    -- the copies of a published resource
     CREATE INDEX files_acquired ON files (workspace_id, (acquired_from ->> 'artifact_id'))
       WHERE acquired_from IS NOT NULL AND archived_at IS NULL;
 
+    -- Every state of a file.
     CREATE TABLE file_versions (
       file_id text COLLATE "C" NOT NULL REFERENCES files,
       version_ordinal integer NOT NULL,

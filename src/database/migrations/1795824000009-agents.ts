@@ -1,8 +1,9 @@
-import { SqlMigration } from './sql-migration';
+import { minuteColumn, SqlMigration } from './sql-migration';
 
 /** Agents and their versions; sessions with agents, and their messages. */
-export class Agents1795305600500 extends SqlMigration {
+export class Agents1795824000009 extends SqlMigration {
   protected readonly sql = `
+    -- Agents, with the content of their newest version.
     CREATE TABLE agents (
       agent_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
@@ -24,6 +25,8 @@ export class Agents1795305600500 extends SqlMigration {
       app text COLLATE "C",
       sync_state text COLLATE "C" NOT NULL CONSTRAINT agents_sync_state
         CHECK (sync_state IN ('unmanaged', 'pending', 'synced', 'drifted', 'failed')),
+      -- the store item, the release and the publisher's version that a copy was installed from; null for other resources
+      acquired_from jsonb,
       generation integer NOT NULL,
       created_at timestamptz NOT NULL,
       updated_at timestamptz NOT NULL,
@@ -46,14 +49,21 @@ export class Agents1795305600500 extends SqlMigration {
     CREATE INDEX agents_by_name ON agents (org_id, (name COLLATE "C"), agent_id) INCLUDE (archived_at);
     CREATE INDEX agents_by_state ON agents (org_id, sync_state, agent_id) INCLUDE (archived_at);
     CREATE INDEX agents_of_workspace_by_creation ON agents (org_id, workspace_id, agent_id) INCLUDE (archived_at);
-    CREATE INDEX agents_of_workspace_by_update ON agents (org_id, workspace_id, updated_at, agent_id) INCLUDE (archived_at);
-    CREATE INDEX agents_of_workspace_by_name ON agents (org_id, workspace_id, (name COLLATE "C"), agent_id) INCLUDE (archived_at);
-    CREATE INDEX agents_of_workspace_by_state ON agents (org_id, workspace_id, sync_state, agent_id) INCLUDE (archived_at);
+    CREATE INDEX agents_of_workspace_by_update
+      ON agents (org_id, workspace_id, updated_at, agent_id) INCLUDE (archived_at);
+    CREATE INDEX agents_of_workspace_by_name
+      ON agents (org_id, workspace_id, (name COLLATE "C"), agent_id) INCLUDE (archived_at);
+    CREATE INDEX agents_of_workspace_by_state
+      ON agents (org_id, workspace_id, sync_state, agent_id) INCLUDE (archived_at);
     CREATE INDEX agents_by_app ON agents (org_id, app, agent_id) WHERE app IS NOT NULL;
     CREATE INDEX agents_search ON agents USING gin (search);
     -- the reconcile of an app, and the filter app with an id
-    CREATE INDEX agents_of_app ON agents (app_id) WHERE app_id IS NOT NULL AND archived_at IS NULL;
+    CREATE INDEX agents_of_app ON agents (app_id, agent_id) WHERE app_id IS NOT NULL;
+    -- the copies of a published resource
+    CREATE INDEX agents_acquired ON agents (workspace_id, (acquired_from ->> 'artifact_id'))
+      WHERE acquired_from IS NOT NULL AND archived_at IS NULL;
 
+    -- Every state of an agent.
     CREATE TABLE agent_versions (
       agent_id text COLLATE "C" NOT NULL REFERENCES agents,
       version_ordinal integer NOT NULL,
@@ -78,6 +88,8 @@ export class Agents1795305600500 extends SqlMigration {
       PRIMARY KEY (agent_id, version_ordinal)
     );
 
+    -- Sessions with an agent. Each message changes the times of its session. Indexes contain only their minute, so that most
+    -- of these updates are heap-only. An expression index would not help, because PostgreSQL compares the columns in it.
     CREATE TABLE agent_sessions (
       session_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
@@ -97,20 +109,26 @@ export class Agents1795305600500 extends SqlMigration {
       updated_at timestamptz NOT NULL,
       created_by text COLLATE "C" NOT NULL,
       archived_at timestamptz,
-      bytes integer GENERATED ALWAYS AS (octet_length(prompt) + octet_length(metadata::text)) STORED
-    );
+      bytes integer GENERATED ALWAYS AS (octet_length(prompt) + octet_length(metadata::text)) STORED,
+      ${minuteColumn('updated_minute', 'updated_at')},
+      ${minuteColumn('last_message_minute', 'last_message_at')}
+    ) WITH (fillfactor = 80);
     -- GET /agent/v1/sessions: sorts created_at and updated_at, in the organization and in one workspace, and filters
     -- session_status and agent_id
     CREATE INDEX agent_sessions_by_creation ON agent_sessions (org_id, session_id) INCLUDE (archived_at);
-    CREATE INDEX agent_sessions_by_update ON agent_sessions (org_id, updated_at, session_id) INCLUDE (archived_at);
+    CREATE INDEX agent_sessions_by_update ON agent_sessions (org_id, updated_minute, session_id) INCLUDE (archived_at);
     CREATE INDEX agent_sessions_by_status ON agent_sessions (org_id, session_status, session_id) INCLUDE (archived_at);
-    CREATE INDEX agent_sessions_of_workspace_by_creation ON agent_sessions (org_id, workspace_id, session_id) INCLUDE (archived_at);
-    CREATE INDEX agent_sessions_of_workspace_by_update ON agent_sessions (org_id, workspace_id, updated_at, session_id) INCLUDE (archived_at);
-    CREATE INDEX agent_sessions_of_workspace_by_status ON agent_sessions (org_id, workspace_id, session_status, session_id) INCLUDE (archived_at);
+    CREATE INDEX agent_sessions_of_workspace_by_creation
+      ON agent_sessions (org_id, workspace_id, session_id) INCLUDE (archived_at);
+    CREATE INDEX agent_sessions_of_workspace_by_update
+      ON agent_sessions (org_id, workspace_id, updated_minute, session_id) INCLUDE (archived_at);
+    CREATE INDEX agent_sessions_of_workspace_by_status
+      ON agent_sessions (org_id, workspace_id, session_status, session_id) INCLUDE (archived_at);
     CREATE INDEX agent_sessions_of_agent_by_creation ON agent_sessions (agent_id, session_id);
     -- scoring: the newest sessions of agents
-    CREATE INDEX agent_sessions_of_agent_by_message ON agent_sessions (agent_id, last_message_at);
+    CREATE INDEX agent_sessions_of_agent_by_message ON agent_sessions (agent_id, last_message_minute);
 
+    -- The messages of sessions. They never change.
     CREATE TABLE session_messages (
       session_id text COLLATE "C" NOT NULL REFERENCES agent_sessions,
       -- from 1 without gaps, in the order in which they were accepted

@@ -1,8 +1,9 @@
 import { SqlMigration } from './sql-migration';
 
 /** Providers, models, keys and budgets of the model gateway, its usage and spending, and cached responses. */
-export class ModelGateway1795458000000 extends SqlMigration {
+export class ModelGateway1795824000006 extends SqlMigration {
   protected readonly sql = `
+    -- The providers to which the gateway sends calls.
     CREATE TABLE model_providers (
       provider_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
@@ -36,6 +37,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
     CREATE INDEX model_providers_by_kind ON model_providers (org_id, kind, provider_id);
     CREATE INDEX model_providers_search ON model_providers USING gin (search);
 
+    -- The models that clients call. Each has one or more targets: a provider, and the model to call there.
     CREATE TABLE models (
       model_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
@@ -79,7 +81,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
     CREATE INDEX models_by_target ON models USING gin (targets jsonb_path_ops);
     CREATE INDEX models_search ON models USING gin (search);
 
-    -- the limits of a service account that was created for the gateway
+    -- The limits of a service account that was created for the gateway
     CREATE TABLE gateway_keys (
       service_account_id text COLLATE "C" PRIMARY KEY REFERENCES service_accounts,
       key_id text COLLATE "C" NOT NULL REFERENCES api_keys,
@@ -106,6 +108,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
     CREATE INDEX gateway_keys_of_workspace_by_update ON gateway_keys (workspace_id, updated_at, key_id);
     CREATE INDEX gateway_keys_of_workspace_by_name ON gateway_keys (workspace_id, (name COLLATE "C"), key_id);
 
+    -- The budget of a workspace for all of its models together.
     CREATE TABLE model_budgets (
       workspace_id text COLLATE "C" PRIMARY KEY REFERENCES workspaces,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
@@ -114,7 +117,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
       updated_by text COLLATE "C" NOT NULL
     );
 
-    -- one row for each day (UTC), not for each call
+    -- What calls used and cost. One row for each day (UTC), not for each call
     CREATE TABLE model_usage (
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
       day date NOT NULL,
@@ -140,7 +143,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
     CREATE INDEX model_usage_of_org ON model_usage (org_id, day);
     CREATE INDEX model_usage_of_principal ON model_usage (org_id, principal_id, day);
 
-    -- the spending of a month (UTC) that counts against a budget: of a model, a workspace or a service account
+    -- The spending of a month (UTC) that counts against a budget: of a model, a workspace or a service account
     CREATE TABLE model_spend (
       subject text COLLATE "C" NOT NULL,
       month date NOT NULL,
@@ -148,7 +151,7 @@ export class ModelGateway1795458000000 extends SqlMigration {
       PRIMARY KEY (subject, month)
     ) WITH (fillfactor = 50);
 
-    -- responses that are returned again for the same request
+    -- Responses that are returned again for the same request
     CREATE TABLE model_answers (
       model_id text COLLATE "C" NOT NULL REFERENCES models,
       request_sha256 bytea NOT NULL,

@@ -1,7 +1,7 @@
 import { bytesOf, SqlMigration } from './sql-migration';
 
 /** The items that organizations publish in the store, and the copies that others acquire. */
-export class Store1795455000300 extends SqlMigration {
+export class Store1795824000017 extends SqlMigration {
   protected readonly sql = `
     -- The number of items that each organization has published. Locked by the transaction that publishes an item.
     CREATE TABLE store_item_counts (
@@ -51,11 +51,13 @@ export class Store1795455000300 extends SqlMigration {
       created_by text COLLATE "C" NOT NULL,
       -- when the item was withdrawn
       archived_at timestamptz,
-      bytes integer GENERATED ALWAYS AS (${bytesOf('manifest', 'agent_profile', 'release_notes')} + 32 * cardinality(org_ids)) STORED,
+      bytes integer GENERATED ALWAYS AS
+        (${bytesOf('manifest', 'agent_profile', 'release_notes')} + 32 * cardinality(org_ids)) STORED,
       search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(tagline, ''))) STORED
     );
-    -- GET /store/v1/publisher/items
+    -- GET /store/v1/publisher/items: the whole list, filter name
     CREATE UNIQUE INDEX store_items_by_ordinal ON store_items (org_id, ordinal);
+    CREATE INDEX store_items_by_name ON store_items (org_id, (name COLLATE "C"), ordinal);
 
     -- Releases of items. Their content never changes.
     CREATE TABLE store_releases (
@@ -86,14 +88,16 @@ export class Store1795455000300 extends SqlMigration {
     CREATE TABLE store_listings (
       -- an organization, or * for all organizations
       audience text COLLATE "C" NOT NULL,
-      -- empty for the whole catalogue; category:<category>; topic:<topic>
+      -- empty for the whole catalogue; name:<name>; category:<category>; topic:<topic>
       facet text COLLATE "C" NOT NULL,
       store_item_id text COLLATE "C" NOT NULL REFERENCES store_items,
       PRIMARY KEY (audience, facet, store_item_id)
     );
-    -- changes of an item
-    CREATE INDEX store_listings_of_item ON store_listings (store_item_id);
+    -- Changes of an item. A hash index, so that the planner cannot use it for the lists of other facets, which are in the
+    -- order of items.
+    CREATE INDEX store_listings_of_item ON store_listings USING hash (store_item_id);
 
+    -- The releases that workspaces have installed, and the copies of their components.
     CREATE TABLE store_acquisitions (
       acquisition_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,

@@ -1,14 +1,16 @@
-import { bytesOf, SqlMigration } from './sql-migration';
+import { bytesOf, minuteColumn, SqlMigration } from './sql-migration';
 
 /** Datasets, their records, the versions of each record, and CSV versions of datasets. */
-export class EvaluationDatasets1795305600700 extends SqlMigration {
+export class EvaluationDatasets1795824000010 extends SqlMigration {
   protected readonly sql = `
+    -- Sets of cases. Each new record changes the times of its dataset. Indexes contain only their minute, so that most of
+    -- these updates are heap-only. An expression index would not help, because PostgreSQL compares the columns in it.
     CREATE TABLE datasets (
       dataset_id text COLLATE "C" PRIMARY KEY,
       workspace_id text COLLATE "C" NOT NULL,
       name text NOT NULL,
       description text,
-      -- stored as it was sent; input that jsonb cannot represent is rejected, so the cast in its index never fails
+      -- stored as it was sent
       metadata json NOT NULL DEFAULT '{}',
       tags text[] NOT NULL DEFAULT '{}',
       input_schema json,
@@ -16,6 +18,10 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
       record_count integer NOT NULL DEFAULT 0,
       -- the newest CSV version
       latest_version integer,
+      -- the promoted baselines: experiment ids by eval name
+      baselines jsonb NOT NULL DEFAULT '{}',
+      -- the store item, the release and the publisher's version that a copy was installed from; null for other resources
+      acquired_from jsonb,
       -- incremented by each change of the dataset or of one of its records, in commit order
       revision bigint NOT NULL DEFAULT 1,
       created_at timestamptz NOT NULL DEFAULT now(),
@@ -24,19 +30,35 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
       archived_at timestamptz,
       bytes integer NOT NULL GENERATED ALWAYS AS
         (${bytesOf('description', 'metadata', 'input_schema', 'expected_schema')}) STORED,
-      search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
-    );
-    CREATE UNIQUE INDEX datasets_name ON datasets (workspace_id, name) WHERE archived_at IS NULL;
-    -- GET /eval/v1/datasets: sorts created_at, updated_at and name, filters name, q and tag. Each written record changes
-    -- updated_at, so the index on it prevents heap-only updates.
-    CREATE INDEX datasets_by_creation ON datasets (workspace_id, dataset_id);
-    CREATE INDEX datasets_by_update ON datasets (workspace_id, updated_at, dataset_id);
+      search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED,
+      ${minuteColumn('updated_minute', 'updated_at')}
+    ) WITH (fillfactor = 80);
+    -- the name comes first, because it is more selective, so that the planner does not use this index for lists
+    CREATE UNIQUE INDEX datasets_name ON datasets (name, workspace_id) WHERE archived_at IS NULL;
+    -- GET /eval/v1/datasets: sorts created_at (archived_at is included, so that totals are counted from the index alone),
+    -- updated_at and name, filters name, q and tag
+    CREATE INDEX datasets_by_creation ON datasets (workspace_id, dataset_id) INCLUDE (archived_at);
+    CREATE INDEX datasets_by_update ON datasets (workspace_id, updated_minute, dataset_id);
     CREATE INDEX datasets_by_name ON datasets (workspace_id, (name COLLATE "C"), dataset_id);
     CREATE INDEX datasets_search ON datasets USING gin (search);
     CREATE INDEX datasets_tags ON datasets USING gin (tags);
     -- POST /eval/v1/datasets/search: metadata
-    CREATE INDEX datasets_metadata ON datasets USING gin ((metadata::jsonb) jsonb_path_ops);
+    CREATE INDEX datasets_metadata ON datasets USING gin (searchable_json(metadata) jsonb_path_ops);
+    -- the copies of a published resource
+    CREATE INDEX datasets_acquired ON datasets (workspace_id, (acquired_from ->> 'artifact_id'))
+      WHERE acquired_from IS NOT NULL AND archived_at IS NULL;
 
+    -- Returns the words of a record. A tsvector is limited to 1 MiB, so it contains metadata, which is small, and the first
+    -- 40,000 characters of expected and of input. JSON escapes are removed, because otherwise the word after a line break
+    -- would start with an n.
+    CREATE FUNCTION record_words(metadata json, expected json, input json) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+      SELECT search_words(regexp_replace(
+        metadata::text || ' ' || left(coalesce(expected::text, ''), 40000) || ' ' || left(coalesce(input::text, ''), 40000),
+        '\\\\(u[0-9a-f]{4}|.)', ' ', 'g'))
+    $$;
+
+    -- The editable cases of datasets.
     CREATE TABLE records (
       dataset_record_id text COLLATE "C" PRIMARY KEY,
       dataset_id text COLLATE "C" NOT NULL REFERENCES datasets,
@@ -53,6 +75,8 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
         CONSTRAINT records_source_kind CHECK (source_kind IN ('manual', 'session', 'trace', 'external')),
       source_ref text,
       external_id text,
+      -- the version that a release of the store wrote; null for other records. Users have changed a record with a later one
+      acquired_version integer,
       -- the revision of the dataset that created the record, and the revisions during which it was archived
       created_revision bigint NOT NULL,
       archived_during int8multirange NOT NULL DEFAULT '{}',
@@ -61,13 +85,9 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
       created_by text NOT NULL,
       archived_at timestamptz,
       bytes integer NOT NULL GENERATED ALWAYS AS (${bytesOf('input', 'expected', 'metadata')}) STORED,
-      -- A tsvector is limited to 1 MiB, so it contains metadata, which is small, and the first 40,000 characters of expected
-      -- and of input. JSON escapes are removed, because otherwise the word after a line break would start with an n.
-      search tsvector GENERATED ALWAYS AS (
-        search_words(regexp_replace(
-          metadata::text || ' ' || left(coalesce(expected::text, ''), 40000) || ' ' || left(coalesce(input::text, ''), 40000),
-          '\\\\(u[0-9a-f]{4}|.)', ' ', 'g'))
-      ) STORED
+      -- The result of record_words, or null until a worker fills it. Computing and indexing the words of a long record takes
+      -- ten times as long as writing the record, and the writer would hold the lock of the dataset meanwhile.
+      search tsvector
     );
     -- GET /eval/v1/datasets/{id}/records: sorts created_at and updated_at, filters external_id, label, category,
     -- source_ref, source_kind, q and tag. Included columns let totals be counted from the index alone.
@@ -81,7 +101,10 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
     CREATE INDEX records_source_kind ON records (dataset_id, source_kind, dataset_record_id);
     CREATE INDEX records_search ON records USING gin (search);
     CREATE INDEX records_tags ON records USING gin (tags);
+    -- workers: the records whose words are not indexed yet
+    CREATE INDEX records_without_words ON records (dataset_id) INCLUDE (bytes) WHERE search IS NULL;
 
+    -- Every state of a record.
     CREATE TABLE record_versions (
       dataset_record_id text COLLATE "C" NOT NULL REFERENCES records,
       version integer NOT NULL,
@@ -111,6 +134,7 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
     -- while the version gets its number.
     CREATE SEQUENCE dataset_contents AS bigint;
 
+    -- CSV files of datasets. Each file is a version.
     CREATE TABLE dataset_versions (
       dataset_id text COLLATE "C" NOT NULL REFERENCES datasets,
       version integer NOT NULL,
@@ -134,10 +158,10 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
     );
     -- each file belongs to one version
     CREATE UNIQUE INDEX dataset_versions_content ON dataset_versions (content_id);
-    -- a repeated upload returns the existing version
-    CREATE UNIQUE INDEX dataset_versions_same ON dataset_versions (dataset_id, sha256, options_sha256);
-    -- GET /eval/v1/datasets/{id}/versions
-    CREATE UNIQUE INDEX dataset_versions_by_creation ON dataset_versions (dataset_id, version_id);
+    -- a repeated upload returns the existing version; the most selective column is the first, as in datasets_name
+    CREATE UNIQUE INDEX dataset_versions_same ON dataset_versions (sha256, dataset_id, options_sha256);
+    -- a hash index, so that the planner cannot use it for the list of versions, which is in the order of their numbers
+    CREATE INDEX dataset_versions_id ON dataset_versions USING hash (version_id);
 
     -- The bytes of a file in chunks of equal size, with the position of the first row in each. Cells are parsed on read.
     CREATE TABLE dataset_chunks (
@@ -150,7 +174,8 @@ export class EvaluationDatasets1795305600700 extends SqlMigration {
       data bytea NOT NULL,
       PRIMARY KEY (content_id, ordinal)
     );
-    -- Uncompressed, because compression would take longer than the rest of an upload.
+    -- Uncompressed, because compression would take longer than the rest of an upload. PostgreSQL 15 cannot set this in
+    -- CREATE TABLE.
     ALTER TABLE dataset_chunks ALTER COLUMN data SET STORAGE EXTERNAL;
 
     -- The case ids of a file with a case id column. No foreign key, because it would be checked for every case. A file

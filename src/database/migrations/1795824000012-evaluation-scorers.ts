@@ -3,8 +3,9 @@ import { bytesOf, SqlMigration } from './sql-migration';
 const BYTES = bytesOf('description', 'definition', 'metadata');
 
 /** Scorers and their versions. */
-export class EvaluationScorers1795305600900 extends SqlMigration {
+export class EvaluationScorers1795824000012 extends SqlMigration {
   protected readonly sql = `
+    -- Definitions of how to score, each with the content of its newest version.
     CREATE TABLE scorers (
       scorer_id text COLLATE "C" PRIMARY KEY,
       workspace_id text COLLATE "C" NOT NULL,
@@ -17,6 +18,8 @@ export class EvaluationScorers1795305600900 extends SqlMigration {
       definition json NOT NULL,
       tags text[] NOT NULL DEFAULT '{}',
       metadata json NOT NULL DEFAULT '{}',
+      -- the store item, the release and the publisher's version that a copy was installed from; null for other resources
+      acquired_from jsonb,
       created_at timestamptz NOT NULL DEFAULT now(),
       updated_at timestamptz NOT NULL DEFAULT now(),
       created_by text NOT NULL,
@@ -24,16 +27,22 @@ export class EvaluationScorers1795305600900 extends SqlMigration {
       bytes integer NOT NULL GENERATED ALWAYS AS (${BYTES}) STORED,
       search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
     );
-    CREATE UNIQUE INDEX scorers_name ON scorers (workspace_id, name) WHERE archived_at IS NULL;
-    -- GET /eval/v1/scorers: sorts created_at, updated_at and name, filters scorer_kind, grain, tag and q
-    CREATE INDEX scorers_by_creation ON scorers (workspace_id, scorer_id);
+    -- the name comes first, because it is more selective, so that the planner does not use this index for lists
+    CREATE UNIQUE INDEX scorers_name ON scorers (name, workspace_id) WHERE archived_at IS NULL;
+    -- GET /eval/v1/scorers: sorts created_at (archived_at is included, so that totals are counted from the index alone),
+    -- updated_at and name, filters scorer_kind, grain, tag and q
+    CREATE INDEX scorers_by_creation ON scorers (workspace_id, scorer_id) INCLUDE (archived_at);
     CREATE INDEX scorers_by_update ON scorers (workspace_id, updated_at, scorer_id);
     CREATE INDEX scorers_by_name ON scorers (workspace_id, (name COLLATE "C"), scorer_id);
-    CREATE INDEX scorers_kind_of ON scorers (workspace_id, scorer_kind, scorer_id);
-    CREATE INDEX scorers_grain_of ON scorers (workspace_id, grain, scorer_id);
+    CREATE INDEX scorers_by_kind ON scorers (workspace_id, scorer_kind, scorer_id);
+    CREATE INDEX scorers_by_grain ON scorers (workspace_id, grain, scorer_id);
     CREATE INDEX scorers_tags ON scorers USING gin (tags);
     CREATE INDEX scorers_search ON scorers USING gin (search);
+    -- the copies of a published resource
+    CREATE INDEX scorers_acquired ON scorers (workspace_id, (acquired_from ->> 'artifact_id'))
+      WHERE acquired_from IS NOT NULL AND archived_at IS NULL;
 
+    -- Every state of a scorer.
     CREATE TABLE scorer_versions (
       scorer_id text COLLATE "C" NOT NULL REFERENCES scorers,
       scorer_version integer NOT NULL,
@@ -51,7 +60,7 @@ export class EvaluationScorers1795305600900 extends SqlMigration {
       bytes integer NOT NULL GENERATED ALWAYS AS (${BYTES}) STORED,
       PRIMARY KEY (scorer_id, scorer_version)
     );
-    -- GET /eval/v1/scorers/{id}/versions
-    CREATE INDEX scorer_versions_by_creation ON scorer_versions (scorer_id, version_id);
+    -- a hash index, so that the planner cannot use it for the list of versions, which is in the order of their numbers
+    CREATE INDEX scorer_versions_id ON scorer_versions USING hash (version_id);
   `;
 }

@@ -1,7 +1,7 @@
 import { SqlMigration } from './sql-migration';
 
 /** Judges: cached responses, rate limits, and supported features of models. */
-export class EvaluationJudges1795305601100 extends SqlMigration {
+export class EvaluationJudges1795824000014 extends SqlMigration {
   protected readonly sql = `
     -- The cache of judgements, so that no request is sent twice. Score results contain copies of them.
     CREATE TABLE judge_answers (
@@ -11,8 +11,8 @@ export class EvaluationJudges1795305601100 extends SqlMigration {
       question_sha256 text COLLATE "C" NOT NULL,
       sample integer NOT NULL,
       judgement json NOT NULL,
-      -- the run's target that the request was sent for, and whose cost includes the response
-      asked_for text COLLATE "C",
+      -- the run's target for which the request was sent, and whose cost includes the response
+      target_key text COLLATE "C",
       created_at timestamptz NOT NULL DEFAULT now(),
       PRIMARY KEY (workspace_id, scorer_id, scorer_version, question_sha256, sample)
     );

@@ -1,8 +1,9 @@
 import { bytesOf, SqlMigration } from './sql-migration';
 
 /** Annotation queues: the items that people score, the claims of these items, and the responses. */
-export class EvaluationAnnotation1795459700000 extends SqlMigration {
+export class EvaluationAnnotation1795824000016 extends SqlMigration {
   protected readonly sql = `
+    -- The queues, each with its scorers.
     CREATE TABLE annotation_queues (
       queue_id text COLLATE "C" PRIMARY KEY,
       workspace_id text COLLATE "C" NOT NULL,
@@ -37,7 +38,7 @@ export class EvaluationAnnotation1795459700000 extends SqlMigration {
     CREATE INDEX annotation_queues_by_name ON annotation_queues (workspace_id, (name COLLATE "C"), queue_id);
     CREATE INDEX annotation_queues_search ON annotation_queues USING gin (search);
 
-    -- The traces or results of a queue, frozen when it was created. Their ids have the order of work.
+    -- The traces or results of a queue, which do not change after its creation. Their ids have the order of work.
     CREATE TABLE annotation_items (
       item_id text COLLATE "C" PRIMARY KEY,
       workspace_id text COLLATE "C" NOT NULL,
@@ -59,7 +60,7 @@ export class EvaluationAnnotation1795459700000 extends SqlMigration {
     );
     -- GET /eval/v1/annotation-queues/{id}/items: filter item_status
     CREATE INDEX annotation_items_of_queue ON annotation_items (queue_id, item_id);
-    CREATE INDEX annotation_items_status_of ON annotation_items (queue_id, item_status, item_id);
+    CREATE INDEX annotation_items_by_status ON annotation_items (queue_id, item_status, item_id);
 
     -- The places of people who score an item: as many as the queue's scores_per_item. A claim is one conditional update of a
     -- place.

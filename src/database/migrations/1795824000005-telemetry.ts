@@ -20,7 +20,7 @@ const firstPartitions = (table: string): string => `
  * retention drops a whole day at once. Partitions do not depend on the times in the records, because a sender's clock may be
  * wrong.
  */
-export class Telemetry1795305600600 extends SqlMigration {
+export class Telemetry1795824000005 extends SqlMigration {
   protected readonly sql = `
     -- The resource and scope of records. They are large, and the same for all records of one library in one process. Records
     -- have no foreign key to their source, because it would be checked for every span.
@@ -38,8 +38,8 @@ export class Telemetry1795305600600 extends SqlMigration {
     -- retention
     CREATE INDEX span_sources_by_day ON span_sources (day);
 
-    -- One row for each trace, updated as its spans arrive.
     CREATE SEQUENCE trace_numbers;
+    -- One row for each trace, updated as its spans arrive.
     CREATE TABLE traces (
       workspace_id text COLLATE "C" NOT NULL,
       trace_id text COLLATE "C" NOT NULL,
@@ -76,6 +76,9 @@ export class Telemetry1795305600600 extends SqlMigration {
       session_id text COLLATE "C",
       service_key text COLLATE "C",
       service_name text COLLATE "C",
+      -- the version of the agent that produced the trace; its key is prefixed with the origin: 'agent' or 'service'
+      version_key text COLLATE "C",
+      agent_version text COLLATE "C",
       -- size of input and output; not a generated column, because every update of the row would decompress both
       content_size integer NOT NULL DEFAULT 0,
       PRIMARY KEY (workspace_id, trace_id)
@@ -90,6 +93,14 @@ export class Telemetry1795305600600 extends SqlMigration {
       WHERE service_name IS NOT NULL;
     CREATE INDEX traces_by_root ON traces (workspace_id, root_name, started_at, trace_id) WHERE root_name IS NOT NULL;
     CREATE INDEX traces_in_error ON traces (workspace_id, started_at, trace_id) WHERE error_count > 0;
+    -- Its sorts duration_ms and cost_usd. Updates of a trace are not heap-only anyway, because arrived_at is indexed.
+    CREATE INDEX traces_by_duration ON traces
+      (workspace_id, (greatest(extract(epoch FROM ended_at - started_at) * 1000, 0)::float8), trace_id);
+    CREATE INDEX traces_by_cost ON traces (workspace_id, (coalesce(
+        CASE WHEN unpriced_count = 0 THEN cost_usd END,
+        CASE WHEN num_nonnulls(input_tokens, output_tokens, cost_usd) = 0
+             THEN CASE WHEN step_unpriced_count = 0 THEN step_cost_usd END
+             WHEN root_cost_usd >= coalesce(cost_usd, 0) THEN root_cost_usd END)::float8), trace_id);
     -- scoring rules: traces that arrived after a position, and later arrivals of a session
     CREATE INDEX traces_by_arrival ON traces (workspace_id, arrived_at, trace_id) WHERE arrived_at IS NOT NULL;
     CREATE INDEX traces_session_arrivals ON traces (workspace_id, session_id, arrived_at, trace_id)
@@ -156,6 +167,10 @@ export class Telemetry1795305600600 extends SqlMigration {
       -- null if empty
       events json,
       links json,
+      -- by the sender or by the limits of the service; null if none were dropped, as for nearly all spans
+      dropped_attributes_count bigint,
+      dropped_events_count bigint,
+      dropped_links_count bigint,
       content_size integer NOT NULL GENERATED ALWAYS AS (${bytesOf('attributes', 'events', 'links')}) STORED,
       -- a span that is sent again is stored once
       PRIMARY KEY (trace_no, span_id, day)
@@ -176,6 +191,7 @@ export class Telemetry1795305600600 extends SqlMigration {
     CREATE INDEX telemetry_exports_by_day ON telemetry_exports (day);
 
     CREATE SEQUENCE log_numbers AS bigint;
+    -- Log records, with the trace and the span that they belong to.
     CREATE TABLE log_records (
       workspace_id text COLLATE "C" NOT NULL,
       -- breaks ties of logged_at
@@ -212,9 +228,13 @@ export class Telemetry1795305600600 extends SqlMigration {
     CREATE INDEX log_records_by_trace ON log_records (workspace_id, trace_id, logged_at, log_no)
       WHERE trace_id IS NOT NULL;
     CREATE INDEX log_records_severe ON log_records (workspace_id, logged_at, log_no) WHERE severity_number >= 13;
+    -- scoring: the messages of a trace. Partial, because most records of a trace are other logs.
+    CREATE INDEX log_records_messages ON log_records (workspace_id, trace_id, logged_at, log_no)
+      WHERE event_name LIKE 'gen\\_ai.%' AND trace_id IS NOT NULL;
     ${firstPartitions('log_records')}
 
     CREATE SEQUENCE metric_numbers AS bigint;
+    -- The data points of metrics.
     CREATE TABLE metric_points (
       workspace_id text COLLATE "C" NOT NULL,
       -- breaks ties of measured_at

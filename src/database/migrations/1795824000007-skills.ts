@@ -1,8 +1,9 @@
 import { SqlMigration } from './sql-migration';
 
 /** Skills, their versions, and the files of each version. */
-export class Skills1795305600300 extends SqlMigration {
+export class Skills1795824000007 extends SqlMigration {
   protected readonly sql = `
+    -- Skills, with the content of their newest version.
     CREATE TABLE skills (
       skill_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
@@ -26,6 +27,8 @@ export class Skills1795305600300 extends SqlMigration {
       app text COLLATE "C",
       sync_state text COLLATE "C" NOT NULL
         CONSTRAINT skills_sync_state CHECK (sync_state IN ('unmanaged', 'pending', 'synced', 'drifted', 'failed')),
+      -- the store item, the release and the publisher's version that a copy was installed from; null for other resources
+      acquired_from jsonb,
       generation integer NOT NULL,
       created_at timestamptz NOT NULL,
       updated_at timestamptz NOT NULL,
@@ -50,8 +53,12 @@ export class Skills1795305600300 extends SqlMigration {
     CREATE INDEX skills_by_app ON skills (org_id, app, skill_id);
     CREATE INDEX skills_search ON skills USING gin (search);
     -- the reconcile of an app, and the filter app with an id
-    CREATE INDEX skills_of_app ON skills (app_id) WHERE archived_at IS NULL;
+    CREATE INDEX skills_of_app ON skills (app_id, skill_id) WHERE app_id IS NOT NULL;
+    -- the copies of a published resource
+    CREATE INDEX skills_acquired ON skills (workspace_id, (acquired_from ->> 'artifact_id'))
+      WHERE acquired_from IS NOT NULL AND archived_at IS NULL;
 
+    -- Every state of a skill.
     CREATE TABLE skill_versions (
       skill_id text COLLATE "C" NOT NULL REFERENCES skills,
       version_ordinal integer NOT NULL,
@@ -87,9 +94,11 @@ export class Skills1795305600300 extends SqlMigration {
       data bytea NOT NULL,
       PRIMARY KEY (org_id, sha256)
     );
-    -- Uncompressed, because reading a part of a compressed value decompresses everything before it.
+    -- Uncompressed, because reading a part of a compressed value decompresses everything before it. PostgreSQL 15 cannot set
+    -- this in CREATE TABLE.
     ALTER TABLE skill_blobs ALTER COLUMN data SET STORAGE EXTERNAL;
 
+    -- The files of each version. SKILL.md is one of them.
     CREATE TABLE skill_files (
       skill_id text COLLATE "C" NOT NULL,
       version_ordinal integer NOT NULL,

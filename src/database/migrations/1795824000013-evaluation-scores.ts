@@ -1,20 +1,9 @@
 import { bytesOf, SqlMigration } from './sql-migration';
 
-const BASE32 = "'0123456789abcdefghjkmnpqrstvwxyz'";
-
-/** Creates an id from a time: its milliseconds in ten characters of base32, and 16 random characters. */
-const idAt = (prefix: string, time: string): string => `'${prefix}_' || (
-      SELECT string_agg(substr(${BASE32}, (((extract(epoch FROM ${time}) * 1000)::int8 >> (5 * place)) & 31)::integer + 1, 1),
-                        '' ORDER BY place DESC)
-      FROM generate_series(0, 9) AS place
-    ) || (
-      SELECT string_agg(substr(${BASE32}, floor(random() * 32)::integer + 1, 1), '')
-      FROM generate_series(1, 16) WHERE ${time} IS NOT NULL)`;
-
-/** One table for the scores of clients, hosted scoring, people and end users. */
-export class EvaluationScoresInOneTable1795459300000 extends SqlMigration {
+/** The scores of clients, hosted scoring, people and end users. */
+export class EvaluationScores1795824000013 extends SqlMigration {
   protected readonly sql = `
-    -- Rows never change, except that they are superseded.
+    -- One row for each score, whoever gave it. Rows never change, except that they are superseded.
     CREATE TABLE scores (
       score_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
@@ -84,11 +73,11 @@ export class EvaluationScoresInOneTable1795459300000 extends SqlMigration {
     CREATE INDEX scores_current ON scores (workspace_id, target_id, created_by, author)
       WHERE superseded_at IS NULL AND result_id IS NULL;
     -- write-back of human scores
-    CREATE INDEX scores_of_people ON scores (workspace_id, target_id, scorer_id)
+    CREATE INDEX scores_human_by_target ON scores (workspace_id, target_id, scorer_id)
       WHERE source = 'human' AND superseded_at IS NULL;
-    -- agreement: the newest scores of a scorer by people, and by others. Only for statements that name a scorer, because
+    -- agreement: the newest human scores of a scorer, and its other scores. Only for statements that name a scorer, because
     -- without statistics PostgreSQL would use these indexes for any condition
-    CREATE INDEX scores_people_newest ON scores (workspace_id, scorer_id, score_id)
+    CREATE INDEX scores_human_newest ON scores (workspace_id, scorer_id, score_id)
       WHERE source = 'human' AND superseded_at IS NULL AND scorer_id IS NOT NULL;
     CREATE INDEX scores_others_newest ON scores (workspace_id, scorer_id, score_id)
       WHERE source IN ('client', 'hosted') AND superseded_at IS NULL AND scorer_id IS NOT NULL;
@@ -99,55 +88,5 @@ export class EvaluationScoresInOneTable1795459300000 extends SqlMigration {
     CREATE UNIQUE INDEX scores_hosted ON scores (workspace_id, scorer_id, scorer_version, target_kind, target_id)
       WHERE source = 'hosted' AND superseded_at IS NULL;
     CREATE UNIQUE INDEX scores_event ON scores (workspace_id, event_key) WHERE event_key IS NOT NULL;
-
-    INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source, target_kind,
-                        trace_id, session_id, experiment_id, result_id, result_version, case_id, score, label, answers,
-                        comment, metadata, output_sha256, supersedes_score_id, superseded_by_score_id, superseded_at,
-                        created_at, created_by)
-    SELECT h.score_id, h.workspace_id, h.scorer_id, h.scorer_version, c.scorer_kind, c.name, 'human', h.target_kind,
-           h.trace_id, h.session_id, h.experiment_id, h.result_id, h.result_version, r.case_id, h.score, h.choice,
-           h.answers, h.comment, h.metadata, h.output_sha256, h.supersedes_score_id, h.superseded_by_score_id,
-           CASE WHEN h.superseded_by_score_id IS NOT NULL OR h.result_version < r.version THEN h.updated_at END,
-           h.created_at, h.created_by
-    FROM human_scores h JOIN scorers c USING (workspace_id, scorer_id)
-    LEFT JOIN results r ON r.workspace_id = h.workspace_id AND r.result_id = h.result_id;
-
-    INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source, target_kind,
-                        trace_id, session_id, experiment_id, result_id, result_version, case_id, score, label, answers,
-                        comment, score_run_id, superseded_by_score_id, superseded_at, created_at, created_by)
-    SELECT s.score_id, s.workspace_id, s.scorer_id, s.scorer_version, c.scorer_kind, c.name, 'hosted',
-           CASE WHEN s.result_id IS NOT NULL THEN 'result' WHEN s.trace_id IS NOT NULL THEN 'trace' ELSE 'session' END,
-           s.trace_id, s.session_id, s.experiment_id, s.result_id, s.result_version, s.case_id, s.score, s.choice,
-           s.answers, left(s.reasoning, 2000), s.score_run_id,
-           lead(s.score_id) OVER newest,
-           CASE WHEN lead(s.score_id) OVER newest IS NOT NULL OR s.result_version < r.version
-                THEN lead(s.created_at, 1, s.created_at) OVER newest END,
-           s.created_at, run.created_by
-    FROM score_results s JOIN scorers c USING (workspace_id, scorer_id) JOIN score_runs run USING (workspace_id, score_run_id)
-    LEFT JOIN results r ON r.workspace_id = s.workspace_id AND r.result_id = s.result_id
-    WHERE s.error IS NULL
-    WINDOW newest AS (PARTITION BY s.workspace_id, s.scorer_id, s.scorer_version, s.target_id ORDER BY s.score_id);
-
-    INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source, target_kind,
-                        trace_id, session_id, experiment_id, result_id, result_version, case_id, score, label, comment,
-                        metadata, created_at, created_by)
-    SELECT ${idAt('score', 'r.updated_at')},
-           s.workspace_id, c.scorer_id, nullif(s.scorer_version, 0), c.scorer_kind, s.scorer, 'client', 'result',
-           r.trace_id, r.session_id, r.experiment_id, r.result_id, r.version, r.case_id, s.score, d.detail ->> 'label',
-           d.detail ->> 'comment', coalesce(d.detail -> 'metadata', '{}'), r.updated_at, r.created_by
-    FROM result_scores s JOIN results r USING (workspace_id, experiment_id, result_id)
-    CROSS JOIN LATERAL (SELECT r.score_details -> s.scorer AS detail) d
-    LEFT JOIN scorers c ON c.workspace_id = s.workspace_id AND (c.scorer_id = s.scorer_id
-      OR s.scorer_id IS NULL AND c.name = s.scorer AND c.archived_at IS NULL AND c.scorer_kind <> 'human')
-    WHERE s.source = 'client';
-
-    DROP TABLE human_score_experiments;
-    DROP TABLE human_scores;
-    -- agreement reads the scores instead
-    DROP INDEX results_detailed;
-    DROP INDEX score_results_newest;
-    DROP INDEX score_results_trace;
-    DROP INDEX score_results_session;
-    DROP INDEX score_results_result;
   `;
 }

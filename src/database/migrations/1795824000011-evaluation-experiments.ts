@@ -7,20 +7,27 @@ const RESULT_BYTES = bytesOf(
   ...['input', 'expected', 'metadata', 'output', 'error', 'scores', 'score_details'],
 );
 
-/** Experiments and their results. */
-export class EvaluationExperiments1795305600800 extends SqlMigration {
+/** Experiments, their results, and the scores of results. */
+export class EvaluationExperiments1795824000011 extends SqlMigration {
   protected readonly sql = `
+    -- Runs of a system over cases. An experiment collects results until it is finalized.
     CREATE TABLE experiments (
       experiment_id text COLLATE "C" PRIMARY KEY,
       workspace_id text COLLATE "C" NOT NULL,
       name text NOT NULL,
       experiment_name text NOT NULL,
+      -- identifies a run of an evaluation, so that a retried job gets the same experiment
+      run_key text,
       description text,
       config json NOT NULL DEFAULT '{}',
       -- "key:value" for each scalar member of config, for the filter config
       config_pairs text[] NOT NULL DEFAULT '{}',
       dataset_id text COLLATE "C" REFERENCES datasets,
       dataset_version integer,
+      -- the part of the dataset that the experiment is run on; null for all of it
+      dataset_filter json,
+      -- number of cases of the dataset that back the experiment; null without a dataset
+      expected_case_count integer,
       -- the revision of the dataset when the experiment was created; its snapshot shows this revision
       dataset_revision bigint,
       baseline_experiment_id text COLLATE "C" REFERENCES experiments,
@@ -49,6 +56,9 @@ export class EvaluationExperiments1795305600800 extends SqlMigration {
       ) STORED,
       CONSTRAINT experiments_subject_pair CHECK ((subject_kind IS NULL) = (subject_id IS NULL))
     );
+    -- a failed or archived experiment releases its key
+    CREATE UNIQUE INDEX experiments_run_key ON experiments (workspace_id, name, experiment_name, run_key)
+      WHERE run_key IS NOT NULL AND experiment_status <> 'failed' AND archived_at IS NULL;
     -- GET /eval/v1/experiments: sorts created_at (archived_at is included, so that totals are counted from the index
     -- alone), updated_at and name
     CREATE INDEX experiments_by_creation ON experiments (workspace_id, experiment_id) INCLUDE (archived_at);
@@ -59,14 +69,14 @@ export class EvaluationExperiments1795305600800 extends SqlMigration {
     CREATE INDEX experiments_baseline ON experiments (baseline_experiment_id, experiment_id)
       WHERE baseline_experiment_id IS NOT NULL;
     CREATE INDEX experiments_subject ON experiments (workspace_id, subject_id, experiment_id) WHERE subject_id IS NOT NULL;
-    CREATE INDEX experiments_subject_kind_of ON experiments (workspace_id, subject_kind, experiment_id)
+    CREATE INDEX experiments_by_subject_kind ON experiments (workspace_id, subject_kind, experiment_id)
       WHERE subject_kind IS NOT NULL;
-    CREATE INDEX experiments_status_of ON experiments (workspace_id, experiment_status, experiment_id);
+    CREATE INDEX experiments_by_status ON experiments (workspace_id, experiment_status, experiment_id);
     CREATE INDEX experiments_config ON experiments USING gin (config_pairs);
     CREATE INDEX experiments_tags ON experiments USING gin (tags);
     CREATE INDEX experiments_search ON experiments USING gin (search);
     -- POST /eval/v1/experiments/search: metadata
-    CREATE INDEX experiments_metadata ON experiments USING gin ((metadata::jsonb) jsonb_path_ops);
+    CREATE INDEX experiments_metadata ON experiments USING gin (searchable_json(metadata) jsonb_path_ops);
 
     -- The mean scores of summaries, written once when an experiment is finalized.
     CREATE TABLE experiment_scores (
@@ -85,7 +95,11 @@ export class EvaluationExperiments1795305600800 extends SqlMigration {
       experiment_id text COLLATE "C" NOT NULL,
       result_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
+      -- incremented when the result is replaced
+      version integer NOT NULL DEFAULT 1,
       case_id text COLLATE "C" NOT NULL,
+      -- whether its case is one of the cases that the experiment expects
+      is_expected boolean NOT NULL DEFAULT false,
       input json,
       expected json,
       metadata json NOT NULL DEFAULT '{}',
@@ -110,15 +124,47 @@ export class EvaluationExperiments1795305600800 extends SqlMigration {
       PRIMARY KEY (experiment_id, result_id) INCLUDE (workspace_id)
     );
     CREATE UNIQUE INDEX results_case_id ON results (experiment_id, case_id);
-    -- GET /eval/v1/experiments/{id}/results: sort updated_at, filter dataset_record_id
+    -- GET /eval/v1/experiments/{id}/results: sorts updated_at and duration_ms, filters dataset_record_id and has_error
     CREATE INDEX results_by_update ON results (experiment_id, updated_at, result_id);
+    CREATE INDEX results_by_duration ON results (experiment_id, duration_ms, result_id);
     CREATE INDEX results_record ON results (experiment_id, dataset_record_id, result_id) WHERE dataset_record_id IS NOT NULL;
+    CREATE INDEX results_failed ON results (experiment_id, result_id) WHERE error IS NOT NULL;
     -- results by trace or session: write-back of scores, the traces of an experiment, filter session_id
     CREATE INDEX results_trace ON results (workspace_id, trace_id, result_id) WHERE trace_id IS NOT NULL;
     CREATE INDEX results_session ON results (workspace_id, session_id, result_id) WHERE session_id IS NOT NULL;
     -- Human scores refer to a result by its id alone. A hash index, so that the planner never uses it to sort a list.
     CREATE INDEX results_id ON results USING hash (result_id);
-    -- agreement: the few results whose scores have details besides the number
-    CREATE INDEX results_detailed ON results (workspace_id, result_id) WHERE score_details::text <> '{}';
+
+    -- The scores of results that count: the newest score per result, scorer name, version and source. results.scores has the
+    -- scores that a client wrote or that were written back, and does not change once the experiment is finalized. This table
+    -- also has the scores that came later.
+    CREATE TABLE result_scores (
+      experiment_id text COLLATE "C" NOT NULL,
+      scorer text COLLATE "C" NOT NULL,
+      -- 0 if the score names no version
+      scorer_version integer NOT NULL,
+      result_id text COLLATE "C" NOT NULL,
+      -- human scores are combined: the mean of each person's newest score
+      source text NOT NULL CONSTRAINT result_scores_source CHECK (source IN ('client', 'hosted', 'human')),
+      workspace_id text COLLATE "C" NOT NULL,
+      scorer_id text COLLATE "C",
+      -- null: the scorer gave no score on purpose
+      score double precision,
+      -- whether this score is the one in results.scores
+      is_shown boolean NOT NULL,
+      -- whether it came after the experiment was finalized
+      is_late boolean NOT NULL DEFAULT false,
+      -- the score that a late score replaced here; results.scores still has it if is_shown
+      finalized_score double precision,
+      -- the number in results.scores
+      shown_score double precision GENERATED ALWAYS AS (
+        CASE WHEN is_shown THEN CASE WHEN is_late THEN finalized_score ELSE score END END) STORED,
+      PRIMARY KEY (experiment_id, scorer, scorer_version, result_id, source)
+    );
+    CREATE INDEX result_scores_result ON result_scores (experiment_id, result_id, scorer);
+    -- GET /eval/v1/experiments/{id}/results: filter and sort by a score
+    CREATE INDEX result_scores_by_score ON result_scores (experiment_id, scorer, shown_score, result_id)
+      WHERE shown_score IS NOT NULL;
+    CREATE INDEX result_scores_late ON result_scores (experiment_id) WHERE is_late;
   `;
 }

@@ -1,8 +1,9 @@
 import { SqlMigration } from './sql-migration';
 
-/** Organizations, workspaces and members, accounts and their keys, tokens, repositories and apps. */
-export class Registry1795305600200 extends SqlMigration {
+/** Organizations, workspaces and members, accounts and their keys, tokens, and the keys that sign. */
+export class RegistryAccounts1795824000002 extends SqlMigration {
   protected readonly sql = `
+    -- The tenants of the service.
     CREATE TABLE organizations (
       org_id text COLLATE "C" PRIMARY KEY,
       name text NOT NULL,
@@ -14,12 +15,14 @@ export class Registry1795305600200 extends SqlMigration {
       created_by text COLLATE "C" NOT NULL,
       archived_at timestamptz
     );
-    -- GET /registry/v1/orgs: sort updated_at, filter status
+    -- GET /registry/v1/orgs: sort updated_at, filters name and status
     CREATE INDEX organizations_by_update ON organizations (updated_at, org_id);
+    CREATE INDEX organizations_by_name ON organizations ((name COLLATE "C"), org_id);
     CREATE INDEX organizations_by_status ON organizations (status, org_id);
     -- bootstrap: the organization that the first start created
     CREATE INDEX organizations_created_by ON organizations (created_by, org_id);
 
+    -- The units of access within an organization.
     CREATE TABLE workspaces (
       workspace_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
@@ -42,6 +45,7 @@ export class Registry1795305600200 extends SqlMigration {
     -- search: archived workspaces, whose resources it omits
     CREATE INDEX workspaces_archived ON workspaces (org_id, workspace_id) WHERE archived_at IS NOT NULL;
 
+    -- The roles of users and service accounts in a workspace.
     CREATE TABLE workspace_members (
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
       principal_id text COLLATE "C" NOT NULL,
@@ -57,6 +61,7 @@ export class Registry1795305600200 extends SqlMigration {
     -- authentication: workspaces and roles of a principal
     CREATE INDEX workspace_members_principal ON workspace_members (org_id, principal_id);
 
+    -- People who use the service.
     CREATE TABLE users (
       -- internal id that sorts users by creation; clients see user_id, which the issuer assigns
       user_ref text COLLATE "C" PRIMARY KEY,
@@ -83,6 +88,7 @@ export class Registry1795305600200 extends SqlMigration {
     CREATE INDEX users_by_status ON users (org_id, status, user_ref);
     CREATE INDEX users_search ON users USING gin (search);
 
+    -- The principals of programs.
     CREATE TABLE service_accounts (
       service_account_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
@@ -110,6 +116,7 @@ export class Registry1795305600200 extends SqlMigration {
     CREATE INDEX service_accounts_workspace_ids ON service_accounts USING gin (workspace_ids);
     CREATE INDEX service_accounts_search ON service_accounts USING gin (search);
 
+    -- The keys of service accounts. Rows stay when a key is revoked.
     CREATE TABLE api_keys (
       key_id text COLLATE "C" PRIMARY KEY,
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
@@ -142,6 +149,7 @@ export class Registry1795305600200 extends SqlMigration {
       created_at timestamptz NOT NULL DEFAULT now()
     );
 
+    -- Access tokens that are rejected before they expire.
     CREATE TABLE revoked_tokens (
       issuer text COLLATE "C" NOT NULL,
       jti text COLLATE "C" NOT NULL,
@@ -156,82 +164,38 @@ export class Registry1795305600200 extends SqlMigration {
     -- each revocation deletes the expired rows
     CREATE INDEX revoked_tokens_expires_at ON revoked_tokens (expires_at);
 
-    -- Source repositories of a team's agents, skills and MCP servers.
-    CREATE TABLE repos (
-      repo_id text COLLATE "C" PRIMARY KEY,
-      org_id text COLLATE "C" NOT NULL REFERENCES organizations,
-      workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
-      -- normalized, so that all spellings of a repository's URL are equal
-      url text COLLATE "C" NOT NULL,
-      name text NOT NULL,
-      description text,
-      default_branch text,
-      visibility text CONSTRAINT repos_visibility CHECK (visibility IN ('public', 'internal', 'private')),
-      metadata json NOT NULL DEFAULT '{}',
-      generation integer NOT NULL DEFAULT 1,
-      created_at timestamptz NOT NULL,
-      updated_at timestamptz NOT NULL,
+    -- The keys with which organizations sign.
+    CREATE TABLE org_signing_keys (
+      kid text COLLATE "C" PRIMARY KEY,
+      org_id text COLLATE "C" NOT NULL,
+      name text,
+      -- the public key in base64url
+      x text NOT NULL,
+      -- encrypted, with the id of the encryption key; null once the key is revoked
+      private_jwk text,
+      revoked_at timestamptz,
+      -- the order of creation, independent of the clocks of processes
+      position bigint GENERATED ALWAYS AS IDENTITY,
+      created_at timestamptz NOT NULL DEFAULT now(),
+      updated_at timestamptz NOT NULL DEFAULT now(),
       created_by text COLLATE "C" NOT NULL,
-      archived_at timestamptz,
-      search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || url || ' ' || coalesce(description, ''))) STORED
+      CONSTRAINT org_signing_keys_private CHECK ((revoked_at IS NULL) = (private_jwk IS NOT NULL))
     );
-    CREATE UNIQUE INDEX repos_url ON repos (workspace_id, url) WHERE archived_at IS NULL;
-    -- GET /registry/v1/repos: sorts created_at, updated_at and name, in the organization and in one workspace, and
-    -- filters url and q. archived_at is included, so that totals are counted from the index alone.
-    CREATE INDEX repos_by_creation ON repos (org_id, repo_id) INCLUDE (archived_at);
-    CREATE INDEX repos_by_update ON repos (org_id, updated_at, repo_id) INCLUDE (archived_at);
-    CREATE INDEX repos_by_name ON repos (org_id, (name COLLATE "C"), repo_id) INCLUDE (archived_at);
-    CREATE INDEX repos_of_workspace_by_creation ON repos (org_id, workspace_id, repo_id) INCLUDE (archived_at);
-    CREATE INDEX repos_of_workspace_by_update ON repos (org_id, workspace_id, updated_at, repo_id) INCLUDE (archived_at);
-    CREATE INDEX repos_of_workspace_by_name ON repos (org_id, workspace_id, (name COLLATE "C"), repo_id) INCLUDE (archived_at);
-    CREATE INDEX repos_by_url ON repos (org_id, url, repo_id);
-    CREATE INDEX repos_search ON repos USING gin (search);
+    -- GET /registry/v1/org/signing-keys: the whole list, filter name
+    CREATE INDEX org_signing_keys_by_creation ON org_signing_keys (org_id, kid);
+    CREATE INDEX org_signing_keys_by_name ON org_signing_keys (org_id, (name COLLATE "C"), kid);
+    -- the key that signs
+    CREATE INDEX org_signing_keys_current ON org_signing_keys (org_id, position) WHERE revoked_at IS NULL;
+    -- /.well-known/jwks.json
+    CREATE INDEX org_signing_keys_published ON org_signing_keys (position) WHERE revoked_at IS NULL;
 
-    -- Apps, the resources that each declares, and the outcome of its last reconcile.
-    CREATE TABLE apps (
-      app_id text COLLATE "C" PRIMARY KEY,
-      org_id text COLLATE "C" NOT NULL REFERENCES organizations,
-      workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
-      -- the slug of the app
-      app text COLLATE "C" NOT NULL,
-      display_name text,
-      description text,
-      metadata json NOT NULL DEFAULT '{}',
-      resources json NOT NULL,
-      resource_count integer NOT NULL,
-      sync_state text COLLATE "C" NOT NULL DEFAULT 'pending'
-        CONSTRAINT apps_sync_state CHECK (sync_state IN ('pending', 'synced', 'failed')),
-      -- {"code", "detail", "errors", "at"} if the last reconcile failed
-      sync_error jsonb,
-      last_swept_at timestamptz,
-      -- time of the next reconcile; the worker that claims it sets the following one
-      next_sweep_at timestamptz NOT NULL,
-      -- [{"kind", "id", "name"}]: the resources that archiving the app released, and that restoring it claims again
-      released jsonb,
-      generation integer NOT NULL DEFAULT 1,
-      created_at timestamptz NOT NULL,
-      updated_at timestamptz NOT NULL,
-      created_by text COLLATE "C" NOT NULL,
-      archived_at timestamptz,
-      bytes integer NOT NULL GENERATED ALWAYS AS (
-        coalesce(octet_length(description), 0) + octet_length(metadata::text) + octet_length(resources::text)
-      ) STORED,
-      search tsvector GENERATED ALWAYS AS (
-        search_words(app || ' ' || coalesce(display_name, '') || ' ' || coalesce(description, ''))
-      ) STORED
+    -- One row about the published keys of all organizations.
+    CREATE TABLE org_signing_key_set (
+      is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+      -- incremented by each change
+      generation bigint NOT NULL,
+      key_count integer NOT NULL
     );
-    CREATE UNIQUE INDEX apps_app ON apps (org_id, app) WHERE archived_at IS NULL;
-    -- GET /registry/v1/apps: sorts created_at, updated_at and app, in the organization and in one workspace, and filters
-    -- app, sync_state and q
-    CREATE INDEX apps_by_creation ON apps (org_id, app_id);
-    CREATE INDEX apps_by_update ON apps (org_id, updated_at, app_id);
-    CREATE INDEX apps_by_app ON apps (org_id, app, app_id);
-    CREATE INDEX apps_by_state ON apps (org_id, sync_state, app_id);
-    CREATE INDEX apps_of_workspace_by_creation ON apps (workspace_id, app_id);
-    CREATE INDEX apps_of_workspace_by_update ON apps (workspace_id, updated_at, app_id);
-    CREATE INDEX apps_of_workspace_by_app ON apps (workspace_id, app, app_id);
-    CREATE INDEX apps_search ON apps USING gin (search);
-    -- workers: the apps whose reconcile is due
-    CREATE INDEX apps_due ON apps (next_sweep_at) WHERE archived_at IS NULL;
+    INSERT INTO org_signing_key_set (generation, key_count) VALUES (0, 0);
   `;
 }
