@@ -7,6 +7,7 @@ module.exports = {
   runtime: '<rootDir>/scripts/jest-runtime.cjs',
   roots: ['<rootDir>/dist'],
   testMatch: [isHeavy ? '**/*.heavy.spec.js' : '**/!(*.heavy).spec.js'],
+  reporters: ['default', '<rootDir>/scripts/jest-times.cjs'],
   setupFiles: ['<rootDir>/dist/test/generated-data.js'],
   globalSetup: '<rootDir>/dist/test/global-setup.js',
   globalTeardown: '<rootDir>/dist/test/global-teardown.js',

@@ -17,9 +17,13 @@ const stages = [
   ['lint or build', async () => (await Promise.all([lint(), ensureBuilt(ALL)])).every(Boolean)],
   ['tests', () => runNode('node_modules/jest/bin/jest.js', args)],
 ];
+const times = [];
 for (const [stage, work] of stages) {
+  const start = performance.now();
   if (!(await work())) {
     say(`npm test: ${stage} failed`);
     process.exit(1);
   }
+  times.push(`${stage} ${((performance.now() - start) / 1000).toFixed(0)} s`);
 }
+say(`npm test: ${times.join(', ')}`);

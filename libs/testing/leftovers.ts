@@ -43,9 +43,9 @@ export function endTest(name: string): void {
 }
 
 /** Throws an Error that names what the file left behind, and the test that did. */
-export async function endFile(): Promise<void> {
+export async function endFile(attempts = ATTEMPTS): Promise<void> {
   let left: string[] = [];
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < attempts; attempt++) {
     left = leftInProcess();
     for (const check of checks) left.push(...(await check()));
     if (left.length === 0) return;

@@ -164,9 +164,10 @@ describe('the workers', () => {
     ]);
     expect(made).toEqual([]);
     expect((await on.read(ofArchived.app)).sync_error).toBeNull();
-    const [row] = await app.database.query('SELECT sync_state, last_reconciled_at FROM apps WHERE org_id = $1', [
-      suspended.org.orgId,
-    ]);
+    const [row] = await app.database.query(
+      'SELECT sync_state, last_reconciled_at FROM apps WHERE org_id = $1',
+      [suspended.org.orgId],
+    );
     expect(row).toEqual({ sync_state: 'pending', last_reconciled_at: null });
   });
 });

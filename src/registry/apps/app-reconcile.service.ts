@@ -238,7 +238,8 @@ function problemOf(error: unknown): Problem | null {
 }
 
 const isUnchanged = (row: AppEntity, started: AppEntity): boolean =>
-  row.generation === started.generation && row.last_reconciled_at?.getTime() === started.last_reconciled_at?.getTime();
+  row.generation === started.generation &&
+  row.last_reconciled_at?.getTime() === started.last_reconciled_at?.getTime();
 
 const isSame = (current: SyncError | null, { code, detail, errors }: Omit<SyncError, 'at'>): boolean =>
   current?.code === code &&
