@@ -13,6 +13,7 @@ module.exports = {
   globalTeardown: '<rootDir>/dist/test/global-teardown.js',
   // heavy tests measure memory, so they should not wait long for a processor
   maxWorkers: isHeavy ? 2 : 3,
+  workerGracefulExitTimeout: 30_000, // a worker stops its shared applications
   testTimeout: 60_000,
   transform: {},
 };
