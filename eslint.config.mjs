@@ -15,6 +15,8 @@ const NODE_GLOBALS = [
   'fetch',
   'setTimeout',
   'clearTimeout',
+  'setInterval',
+  'clearInterval',
 ];
 
 export default defineConfig(

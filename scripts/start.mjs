@@ -1,28 +1,77 @@
-// npm start: installs and builds whatever is not up to date, then runs the service (API and worker) in this process, so that
-// it receives the signals itself. Relative paths in the environment (DATA_DIR) are relative to the checkout.
+// Runs a process of the service within this one, so that it receives the signals itself. Started by bin/agent-registry-service.
 //
-// Imports nothing before it has checked the Node version, because old versions may fail to load the imports.
-const [major, minor] = process.versions.node.split('.').map(Number);
-if (major < 20 || (major === 20 && minor < 19) || (major === 22 && minor < 12) || major === 21) {
-  console.error(
-    `This is Node ${process.version}. Install Node 20.19 or newer 20.x, or Node 22.12 or newer, from nodejs.org.`,
-  );
+// Old versions of Node must be able to load this file, so it imports nothing newer before it has checked the version.
+import { existsSync, readFileSync } from 'fs';
+import nodeModule from 'module';
+import { fileURLToPath } from 'url';
+
+const PROCESSES = {
+  api: 'main',
+  worker: 'worker',
+  migrate: 'migrate',
+  bootstrap: 'bootstrap',
+};
+const USAGE = `Usage: agent-registry-service [api | worker | migrate | bootstrap [--new-key]]
+
+Without a command, runs API and worker in one process, with an embedded PostgreSQL unless DATABASE_URL is set.
+Keeps its data in DATA_DIR (.data), and serves on PORT (8080).
+`;
+
+const root = new URL('..', import.meta.url);
+
+/** Returns what is wrong with the version of Node, according to `engines` in package.json: `^20.19 || ^24`, for example. */
+function unsupportedReason(version) {
+  const { engines } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+  const [major, minor] = version.split('.').map(Number);
+  const lines = engines.node.split(' || ').map((range) => range.slice(1).split('.').map(Number));
+  if (lines.some(([line, least = 0]) => major === line && minor >= least)) return null;
+  const names = lines.map(([line, least]) => (least ? `${line} (${line}.${least} or newer)` : line));
+  const last = names.pop();
+  return `Node ${version} is not supported; install Node ${names.join(', ')} or ${last} from https://nodejs.org.`;
+}
+
+function fail(message) {
+  process.stderr.write(`${message}\n`);
   process.exit(1);
 }
 
-const { ensureDependencies } = await import('./lib/dependencies.mjs');
-const { ensureBuilt, SHIPPED } = await import('./lib/build-state.mjs');
-const { ROOT, say } = await import('./lib/project.mjs');
-
-process.chdir(ROOT);
-for (const [stage, work] of [
-  ['installing dependencies', () => ensureDependencies()],
-  ['building', () => ensureBuilt(SHIPPED)],
-]) {
-  if (!(await work())) {
-    say(`npm start: ${stage} failed`);
-    process.exit(1);
-  }
+/** In a checkout, installs and builds whatever is not up to date. */
+async function prepare() {
+  const { ensureDependencies } = await import('./lib/dependencies.mjs');
+  const { ensureBuilt, SHIPPED } = await import('./lib/build-state.mjs');
+  const { ROOT } = await import('./lib/project.mjs');
+  process.chdir(ROOT); // relative paths in the environment (DATA_DIR) are relative to the checkout
+  if (!(await ensureDependencies())) fail('npm start: installing dependencies failed');
+  if (!(await ensureBuilt(SHIPPED))) fail('npm start: building failed');
 }
-say('starting');
-await import('../dist/src/standalone.js');
+
+/** Stops the process when its shell ends. npx runs it in a shell, which ends on SIGTERM without passing the signal on. */
+function stopWithShell() {
+  const shell = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(watch);
+    process.kill(process.pid, 'SIGTERM');
+  }, 500).unref();
+}
+
+async function start(command) {
+  const isCheckout = existsSync(new URL('src', root));
+  if (isCheckout && command === undefined) await prepare();
+  // saves a later start about a fifth of its time, where Node has it (22 and newer) and this user may write there
+  if (nodeModule.enableCompileCache)
+    nodeModule.enableCompileCache(fileURLToPath(new URL('node_modules/.cache/compile', root)));
+  if (process.env.npm_lifecycle_event === 'npx') stopWithShell();
+  await import(`../dist/src/${command === undefined ? 'standalone' : PROCESSES[command]}.js`);
+}
+
+const reason = unsupportedReason(process.versions.node);
+if (reason !== null) fail(reason);
+const [command] = process.argv.splice(2, 1);
+if (command === '--help') {
+  process.stdout.write(USAGE);
+} else if (command !== undefined && !Object.keys(PROCESSES).includes(command)) {
+  fail(`Unknown command ${command}; run agent-registry-service --help for the commands.`);
+} else {
+  start(command);
+}

@@ -50,7 +50,7 @@ export async function listen(app: NestExpressApplication, { HOST, PORT }: Enviro
     if (syscall !== 'listen' && hostname !== HOST) throw error;
     const detail =
       code === 'EADDRINUSE'
-        ? `Port ${PORT} is in use. Set PORT to another port.`
+        ? `Port ${PORT} is in use; set PORT to another port.`
         : `The API cannot be served at HOST and PORT: ${message}.`;
     throw new StartError(detail, { cause: error });
   }

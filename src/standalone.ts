@@ -1,14 +1,14 @@
 import './starting';
 import './traced-standalone';
 import 'reflect-metadata';
-import { mkdir } from 'node:fs/promises';
+import { access, constants, mkdir } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type Environment, readEnvironment } from '#platform/config';
 import { startEmbeddedPostgres } from '#platform/embedded-postgres';
 import { setLogLevel } from '#platform/logging';
-import { endWith, start, StartError, stopOnSignal } from '#platform/process';
+import { endWith, printEnd, start, StartError, stopOnSignal } from '#platform/process';
 import { createApi, listen } from './create-api';
 import { migrate } from './database/migrate';
 import { ensureBootstrap, ensureSecretsKey } from './standalone-files';
@@ -68,15 +68,17 @@ start(async () => {
     await postgres?.stop();
     throw error;
   }
-});
+}, printEnd);
 
 async function createDataDirectory(directory: string): Promise<void> {
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 });
+    await access(directory, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new StartError(`DATA_DIR: the directory cannot be created: ${(error as Error).message}.`, {
-      cause: error,
-    });
+    throw new StartError(
+      `DATA_DIR ${directory} cannot be written (${(error as Error).message}); set DATA_DIR to a directory that this user can write to.`,
+      { cause: error },
+    );
   }
 }
 

@@ -24,11 +24,12 @@ describe('the standalone process', () => {
   function startStandalone(): { child: ChildProcess; output: () => string; exited: Promise<unknown[]> } {
     const child = spawn(process.execPath, [path.resolve('dist/src/standalone.js')], {
       env: { PATH: process.env.PATH, DATA_DIR: directory, PORT: '0' },
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
     started.push(child);
     let output = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
     return { child, output: () => output, exited: once(child, 'exit') };
   }
 

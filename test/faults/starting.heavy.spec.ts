@@ -90,7 +90,7 @@ describe('a process that starts', () => {
     const portInUse = (): string => String((other.address() as AddressInfo).port);
 
     it.each<[string, () => Record<string, string>, RegExp]>([
-      ['a port in use', () => ({ PORT: portInUse() }), /^Port \d+ is in use\. Set PORT to another port\.$/],
+      ['a port in use', () => ({ PORT: portInUse() }), /^Port \d+ is in use; set PORT to another port\.$/],
       [
         'an address of another machine',
         () => ({ HOST: '192.0.2.1' }),

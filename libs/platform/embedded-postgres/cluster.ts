@@ -14,6 +14,7 @@ import {
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { StartError } from '#platform/process';
 import type { Binaries } from './binaries';
 import { SERVER_ENVIRONMENT, type ServerUser } from './server-user';
 
@@ -49,7 +50,7 @@ export function clusterArgument(cluster: string, user: ServerUser): string {
  * it is complete, so that leftovers of a killed process are never mistaken for data. Removes such leftovers. The caller
  * must hold the directory's claim.
  *
- * @throws Error if the directory contains something else or a cluster of another major version
+ * @throws StartError if the directory contains something else or a cluster of another major version
  */
 export async function ensureCluster(
   dataDir: string,
@@ -95,13 +96,13 @@ function requireVersion(cluster: string, major: number): void {
   try {
     version = readFileSync(path.join(cluster, 'PG_VERSION'), 'utf8').trim();
   } catch (error) {
-    throw new Error(
+    throw new StartError(
       `${cluster} is not a PostgreSQL data directory of this user: ${(error as Error).message}. Move it away, or choose another DATA_DIR.`,
       { cause: error },
     );
   }
   if (version !== String(major)) {
-    throw new Error(
+    throw new StartError(
       `The database in ${cluster} was created by PostgreSQL ${version}, but this service comes with PostgreSQL ${major}. Dump it with PostgreSQL ${version} (pg_dump) and restore it into a new DATA_DIR, or run PostgreSQL ${version} and set DATABASE_URL.`,
     );
   }
@@ -136,7 +137,7 @@ async function initialize(
     });
   } catch (error) {
     const reason = (error as { stderr?: string }).stderr?.trim() || (error as Error).message;
-    throw new Error(
+    throw new StartError(
       `PostgreSQL could not create its data directory: ${reason}. If you cannot fix that, set DATABASE_URL to a PostgreSQL server.`,
       { cause: error },
     );

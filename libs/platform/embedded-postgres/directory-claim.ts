@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { pause } from '#platform/concurrency';
+import { StartError } from '#platform/process';
 import { createPipe, isHeldOpen } from './held-pipe';
 
 /** The file name of a claim contains its process id and host name. Earlier versions of the service used another form. */
@@ -23,7 +24,7 @@ const TIMEOUT_MS = 3_000;
  * of dead processes. A contender whose new claim was removed together with them tries again.
  *
  * @returns a function that releases the directory
- * @throws Error that names the other process if it still holds the directory after `timeoutMs`
+ * @throws StartError that names the other process if it still holds the directory after `timeoutMs`
  */
 export async function claimDirectory(directory: string, timeoutMs = TIMEOUT_MS): Promise<() => void> {
   const deadline = performance.now() + timeoutMs;
@@ -68,10 +69,10 @@ function claimsIn(directory: string): string[] {
     .map((name) => path.join(directory, name));
 }
 
-function inUse(directory: string, claim: string): Error {
+function inUse(directory: string, claim: string): StartError {
   const [, pid, host = HOST] = CLAIM.exec(path.basename(claim)) ?? [];
   const place = host === HOST ? '' : ` on host ${decodeURIComponent(host)}`;
-  return new Error(
+  return new StartError(
     `The database directory ${directory} is in use by process ${pid}${place}. Stop that process first, or set DATA_DIR to another directory.`,
   );
 }

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { pause } from '#platform/concurrency';
+import { StartError } from '#platform/process';
 import { clusterDirectory } from './cluster';
 import { createPipe, isHeldOpen } from './held-pipe';
 
@@ -29,7 +30,7 @@ export function openServerPipe(dataDir: string): number {
  * id exists, and after a crash the id may belong to any process. The caller must hold the directory's claim, so that no
  * other process starts a server.
  *
- * @throws Error when the server does not end.
+ * @throws StartError when the server does not end.
  */
 export async function endEarlierServer(dataDir: string, log: (line: string) => void): Promise<void> {
   const cluster = clusterDirectory(dataDir);
@@ -43,7 +44,7 @@ export async function endEarlierServer(dataDir: string, log: (line: string) => v
       process.kill(ending, 'SIGINT');
     }
     if (performance.now() - startedAt < (ending === undefined ? UNSEEN_MS : SHUTDOWN_MS)) continue;
-    throw new Error(
+    throw new StartError(
       ending === undefined
         ? `The database directory ${dataDir} is in use by an earlier PostgreSQL server that this process cannot end, for example because it runs in another container. End it, or choose another DATA_DIR.`
         : `A PostgreSQL server of an earlier run (pid ${ending}) does not shut down. End it, then start again.`,

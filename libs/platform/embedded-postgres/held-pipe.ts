@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
+import { StartError } from '#platform/process';
 
 /**
  * Named pipes show whether a process that uses a directory is alive. The process holds a pipe open for reading. Opening
@@ -11,7 +12,7 @@ import { closeSync, constants, openSync } from 'node:fs';
  * Creates a named pipe and opens it for reading. The descriptor closes with this process; a child that inherits it holds
  * the pipe open as well.
  *
- * @throws Error if the user or the file system cannot create a named pipe there
+ * @throws StartError if the user or the file system cannot create a named pipe there
  */
 export function createPipe(file: string): number {
   // Other users must not be able to open it. `mkfifo -m` would set the mode in a second step, when the file may be gone.
@@ -19,7 +20,7 @@ export function createPipe(file: string): number {
     encoding: 'utf8',
   });
   if (status !== 0) {
-    throw new Error(
+    throw new StartError(
       `The database directory cannot be used: ${error?.message ?? stderr.trim()}. Start as its owner, or choose another DATA_DIR on a local file system.`,
     );
   }

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
+import { StartError } from '#platform/process';
 
 /** The user that runs the server; `undefined` for the user of this process. */
 export type ServerUser = { readonly uid: number; readonly gid: number } | undefined;
@@ -11,20 +12,20 @@ const UNPRIVILEGED = ['postgres', 'nobody'];
  * Returns the user to run the server as, because PostgreSQL refuses to run as root. For a process of root, that is the
  * owner of `cluster` if it exists, else an unprivileged account of the system.
  *
- * @throws Error when there is no such account, or when root is not allowed to run programs as another user, as in some
+ * @throws StartError when there is no such account, or when root is not allowed to run programs as another user, as in some
  *   containers.
  */
 export function serverUser(cluster: string): ServerUser {
   if (process.getuid?.() !== 0) return undefined;
   const user = ownerOf(cluster) ?? unprivilegedAccount();
   if (!user) {
-    throw new Error(
+    throw new StartError(
       `PostgreSQL does not run as root, and there is no user ${UNPRIVILEGED.join(' or ')} to run it as. Create one (useradd --system postgres), start as another user, or set DATABASE_URL to a PostgreSQL server.`,
     );
   }
   const { error } = spawnSync('sh', ['-c', ':'], { ...user, cwd: '/' });
   if (error) {
-    throw new Error(
+    throw new StartError(
       `PostgreSQL does not run as root, and this process is not allowed to run it as user ${user.uid} (${error.message}). Start as another user, or set DATABASE_URL to a PostgreSQL server.`,
     );
   }

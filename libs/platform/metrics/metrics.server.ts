@@ -44,7 +44,7 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
       const { code, message } = error as NodeJS.ErrnoException;
       throw new StartError(
         code === 'EADDRINUSE'
-          ? `Port ${port} is in use. Set METRICS_PORT to another port.`
+          ? `Port ${port} is in use; set METRICS_PORT to another port.`
           : `Metrics cannot be served at METRICS_HOST and METRICS_PORT: ${message}.`,
         { cause: error },
       );

@@ -56,17 +56,30 @@ const LAST_STEPS_MS = 3_000;
 /** Returns the time that running work has in a process that must stop within `seconds`, in ms. */
 export const finishingMs = (seconds: number): number => Math.max(0, seconds * 1000 - LAST_STEPS_MS);
 
-/** Runs the start of a process. If it fails, logs the reason in one line and exits with code 1. */
-export function start(work: () => Promise<void>): void {
-  work().catch(endWith);
+/** Runs the start of a process. If it fails, reports the reason in one line and exits with code 1. */
+export function start(work: () => Promise<void>, report: (error: unknown) => void = logEnd): void {
+  work().catch((error: unknown) => {
+    report(error);
+    process.exit(1);
+  });
 }
 
-/** An error for the operator. Logged without its stack, because the message is sufficient. */
+/** An error for the operator. Reported without its stack, because the message is sufficient. */
 export class StartError extends Error {}
 
 /** Ends a process that cannot continue: logs the reason in one line and exits with code 1. */
 export function endWith(error: unknown): never {
+  logEnd(error);
+  process.exit(1);
+}
+
+function logEnd(error: unknown): void {
   const fields = error instanceof StartError ? {} : { err: error };
   rootLogger.fatal(fields, error instanceof Error ? error.message : 'start failed');
-  process.exit(1);
+}
+
+/** For a process that a person starts in a terminal: writes the message of a StartError to standard error. Logs others. */
+export function printEnd(error: unknown): void {
+  if (error instanceof StartError) process.stderr.write(`${error.message}\n`);
+  else logEnd(error);
 }

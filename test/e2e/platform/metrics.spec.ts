@@ -125,7 +125,7 @@ describe('GET /metrics', () => {
     const usedPort = { METRICS_PORT: String(app.get(MetricsServer).port) };
     const another = new MetricsServer(readEnvironment(usedPort), new Metrics());
     await expect(another.onApplicationBootstrap()).rejects.toThrow(
-      `Port ${usedPort.METRICS_PORT} is in use. Set METRICS_PORT to another port.`,
+      `Port ${usedPort.METRICS_PORT} is in use; set METRICS_PORT to another port.`,
     );
     expect(another.port).toBeNull();
   });

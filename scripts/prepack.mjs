@@ -1,0 +1,7 @@
+// npm pack: builds what ships, unless it is up to date.
+import { ensureBuilt, SHIPPED } from './lib/build-state.mjs';
+import { ensureDependencies } from './lib/dependencies.mjs';
+import { ROOT } from './lib/project.mjs';
+
+process.chdir(ROOT);
+process.exitCode = (await ensureDependencies()) && (await ensureBuilt(SHIPPED)) ? 0 : 1;

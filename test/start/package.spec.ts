@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import ts from 'typescript';
+import { runToEnd } from './start.harness';
+
+/** Returns the files that a build of the shipped code writes, without source maps. */
+function builtFiles(): string[] {
+  const config = ts.getParsedCommandLineOfConfigFile(
+    'tsconfig.build.json',
+    {},
+    { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined },
+  )!;
+  return config.fileNames
+    .filter((file) => !file.endsWith('.d.ts'))
+    .map((file) => path.join('dist', path.relative('.', file).replace(/\.ts$/, '.js')));
+}
+
+describe('the package of npm pack', () => {
+  let packed: string[];
+
+  beforeAll(async () => {
+    const { stdout } = await runToEnd(['npm', 'pack', '--dry-run', '--json', '--ignore-scripts']);
+    const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
+    packed = files.map((file) => file.path).sort();
+  });
+
+  it('has the shipped code, what starts it, and no tests', () => {
+    const others = packed.filter((file) => !file.startsWith('dist/'));
+    expect(others).toEqual([
+      '.env.example',
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'bin/agent-registry-service',
+      'openapi.json',
+      'package.json',
+      'scripts/start.mjs',
+    ]);
+    expect(packed.filter((file) => file.startsWith('dist/'))).toEqual(builtFiles().sort());
+  });
+
+  it('can run every process that it has', () => {
+    const entries = readdirSync('src').filter(
+      (file) => file.endsWith('.ts') && readFileSync(path.join('src', file), 'utf8').includes('\nstart('),
+    );
+    expect(entries.length).toBeGreaterThan(0);
+    const launcher = readFileSync('scripts/start.mjs', 'utf8');
+    for (const entry of entries) expect(launcher).toContain(`'${path.basename(entry, '.ts')}'`);
+  });
+});
