@@ -29,6 +29,10 @@ describe('the spans of a trace', () => {
     return traceId;
   }
 
+  /** A trace of 40 MiB, more than the sockets between service and client hold. */
+  let large: Promise<string>;
+  beforeAll(() => void (large = trace(40, { blob: 'x'.repeat(MIB) })));
+
   const exported = async (traceId: string): Promise<any[]> => {
     const { status, body } = await space.viewer.get<string>(`${TRACES}/${traceId}/spans/export`);
     expect(status).toBe(200);
@@ -99,16 +103,16 @@ describe('the spans of a trace', () => {
   });
 
   it('are read at the client’s pace, and not after a disconnect', async () => {
-    const traceId = await trace(60, { blob: 'x'.repeat(MIB) });
+    const traceId = await large;
     const transactions = jest.spyOn(app.database, 'transaction');
     const pages = jest.spyOn(TraceStore.prototype, 'listSpans');
     const answer = await openUnread(`${TRACES}/${traceId}/spans/export`);
     await once(answer, 'readable');
-    await app.database.query('SELECT pg_sleep(0.5)');
+    await app.database.query('SELECT pg_sleep(0.3)');
     const begun = transactions.mock.calls.length;
     answer.destroy();
-    expect(begun).toBeLessThan(30);
-    await app.database.query('SELECT pg_sleep(0.5)');
+    expect(begun).toBeLessThan(25);
+    await app.database.query('SELECT pg_sleep(0.3)');
     expect(transactions.mock.calls.length).toBeLessThanOrEqual(begun + 1);
     const read = await Promise.allSettled(pages.mock.results.map(({ value }) => value));
     // only the last page may have been in progress when the client disconnected
@@ -122,7 +126,7 @@ describe('the spans of a trace', () => {
   });
 
   it('are aborted if the trace is deleted in the meantime', async () => {
-    const traceId = await trace(60, { blob: 'x'.repeat(MIB) });
+    const traceId = await large;
     const answer = await openUnread(`${TRACES}/${traceId}/spans/export`);
     await once(answer, 'readable');
     await app.database.query('DELETE FROM traces WHERE trace_id = $1', [traceId]);
