@@ -24,10 +24,16 @@ type Counts = Record<string, number>;
 let before: Counts = {};
 let since = new Map<string, string>();
 const checks = new Set<() => Promise<string[]>>();
+let endings: (() => Promise<void>)[] = [];
 
 /** Adds a check, which runs after each file and returns descriptions of what the file left behind. */
 export function checkAfterEachFile(check: () => Promise<string[]>): void {
   checks.add(check);
+}
+
+/** Adds what to do when this file has ended, after its hooks. */
+export function afterFile(ending: () => Promise<void>): void {
+  endings.push(ending);
 }
 
 /** Starts the observation of a file. What is there now, such as the server of a shared application, belongs to the worker. */
@@ -42,8 +48,11 @@ export function endTest(name: string): void {
   since = new Map(left.map((one) => [one, since.get(one) ?? name]));
 }
 
-/** Throws an Error that names what the file left behind, and the test that did. */
+/** Ends the file. Throws an Error that names what it left behind, and the test that did. */
 export async function endFile(attempts = ATTEMPTS): Promise<void> {
+  const all = endings;
+  endings = [];
+  for (const ending of all) await ending();
   let left: string[] = [];
   for (let attempt = 0; attempt < attempts; attempt++) {
     left = leftInProcess();

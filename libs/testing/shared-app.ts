@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { rootLogger } from '#platform/logging';
-import { beginFile, checkAfterEachFile } from './leftovers';
+import { afterFile, beginFile, checkAfterEachFile } from './leftovers';
 import { createTestApp, TestApp, type TestAppOptions } from './test-app';
 
 /** Options with which several files share an application: each set has one application per jest worker. */
@@ -42,7 +42,8 @@ function handleOf(start: () => Promise<TestApp>, isOwn: boolean): TestApp {
     handle.close = () =>
       isOwn ? running!.close() : Promise.reject(new Error('A shared application stops with its worker.'));
   });
-  if (isOwn) afterAll(() => running?.close());
+  // after all hooks of the file, which may still need the application: jest calls hooks in the order of their definition
+  if (isOwn) afterFile(async () => running?.close());
   return handle;
 }
 

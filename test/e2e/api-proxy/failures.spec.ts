@@ -1,18 +1,12 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type ApiClient,
-  createTestApp,
-  newOrganization,
-  type TestApp,
-  type TestOrganization,
-  until,
-} from '#testing';
+import { type ApiClient, newOrganization, ownApp, type TestOrganization, until } from '#testing';
+import { Environment } from '#platform/config';
 import { OutboundHttp } from '#platform/outbound';
 import { rawServer, register, Upstream } from './upstream.fixture';
 
-let app: TestApp;
+const app = ownApp({ env: { OUTBOUND_ALLOW: '127.0.0.1/32' } });
 let org: TestOrganization;
 let admin: ApiClient;
 let agent: ApiClient;
@@ -20,13 +14,11 @@ let key: string;
 let upstream: Upstream;
 
 beforeAll(async () => {
-  app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.1/32' } });
   org = await newOrganization(app);
   admin = await org.member('admin');
   key = (await org.serviceAccount('runtime')).key;
   agent = app.api(key);
 });
-afterAll(() => app.close());
 beforeEach(async () => {
   upstream = await Upstream.listen();
 });
@@ -193,19 +185,16 @@ describe('a request to an address that is not public', () => {
     const answers = ['127.0.0.1', '127.0.0.2'];
     const resolve = (): Promise<{ address: string; family: number }[]> =>
       Promise.resolve([{ address: answers.shift() ?? '127.0.0.2', family: 4 }]);
-    Object.assign(app.get(OutboundHttp), { resolve, agent: undefined });
+    const outbound = new OutboundHttp(app.get(Environment).OUTBOUND_ALLOW, resolve);
+    const spy = jest.spyOn(app.get(OutboundHttp), 'dispatcher', 'get').mockReturnValue(outbound.dispatcher);
     try {
       upstream.answer = (_request, response) => response.setHeader('connection', 'close').end('ok');
       const path = await api({ base_url: upstream.url.replace('127.0.0.1', 'rebind.example') });
       expect((await agent.get(`${path}/x`)).status).toBe(200);
       expect((await outcome(`${path}/x`)).slice(0, 2)).toEqual([403, 'forbidden']);
     } finally {
-      await app.close();
-      app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.1/32' } });
-      org = await newOrganization(app);
-      admin = await org.member('admin');
-      key = (await org.serviceAccount('runtime')).key;
-      agent = app.api(key);
+      spy.mockRestore();
+      await outbound.onApplicationShutdown();
     }
   });
 });

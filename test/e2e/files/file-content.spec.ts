@@ -246,7 +246,7 @@ describe('the content of a file', () => {
           if (isThere) expect(answer.bytes.equals(expected)).toBe(true);
         }
       }),
-      { numRuns: 25 },
+      { numRuns: 10 },
     );
   }, 300_000);
 });

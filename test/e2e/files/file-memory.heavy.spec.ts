@@ -1,3 +1,3 @@
 import { describeFileMemory } from './file-memory.harness';
 
-describeFileMemory(1024, 100, 15);
+describeFileMemory(256, 100, 5);

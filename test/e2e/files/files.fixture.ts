@@ -228,3 +228,33 @@ export const sha256Of = (bytes: string | Buffer): string => createHash('sha256')
 
 /** Bytes that no other test uploads. */
 export const newBytes = (size: number): Buffer => randomBytes(size);
+
+/** What a client sends before it disconnects: the head of a request and a part of its body. */
+export const partialUploads = (
+  callers: FileCallers,
+  content: Buffer,
+): [string, () => [string, Record<string, string>, Buffer]][] => [
+  [
+    'raw, with a Content-Length',
+    () => [callers.pathOf(), { 'content-length': '1000000', 'content-type': 'a/b' }, content],
+  ],
+  [
+    'raw, in chunks',
+    () => [
+      callers.pathOf(),
+      { 'transfer-encoding': 'chunked' },
+      Buffer.concat([Buffer.from(`${content.length.toString(16)}\r\n`), content, Buffer.from('\r\n')]),
+    ],
+  ],
+  [
+    'a form, interrupted within its file',
+    () => {
+      const body = formOf(callers.form(content));
+      return [
+        FILES,
+        { 'content-length': String(body.length + 1000), 'content-type': FORM_TYPE },
+        body.subarray(0, -1000),
+      ];
+    },
+  ],
+];

@@ -3,12 +3,12 @@ import net from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { BlobStore } from '#platform/storage';
-import { sharedApp } from '#testing';
+import { ownApp } from '#testing';
 import { MIB, MeasuredService } from './file-memory.harness';
 
 /** A killed process cannot clean up after itself. */
 describe('an upload whose process is killed', () => {
-  const app = sharedApp();
+  const app = ownApp();
 
   const rows = async (): Promise<unknown> => {
     const [counts] = await app.database.query(

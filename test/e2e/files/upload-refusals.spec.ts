@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { ObjectStorage } from '#platform/storage';
-import { createTestApp, ownApp, newOrganization, type TestApp } from '#testing';
+import { ownApp, newOrganization } from '#testing';
 import {
   FileCallers,
   FILES,
@@ -14,8 +14,9 @@ import {
 
 const LIMIT = 4096;
 
+const app = ownApp({ env: { FILE_LIMIT_BYTES: String(LIMIT) } });
+
 describe('a rejected upload', () => {
-  const app = ownApp({ env: { FILE_LIMIT_BYTES: String(LIMIT) } });
   let callers: FileCallers;
 
   beforeAll(async () => {
@@ -196,10 +197,6 @@ describe('a rejected upload', () => {
 });
 
 describe('a large upload', () => {
-  let app: TestApp;
-  beforeAll(async () => (app = await createTestApp({ env: { FILE_LIMIT_BYTES: String(LIMIT) } })));
-  afterAll(() => app.close());
-
   it('is accepted up to the limit, with and without a Content-Length', async () => {
     const callers = await FileCallers.of(app);
     const largest = Buffer.alloc(LIMIT, 'x');

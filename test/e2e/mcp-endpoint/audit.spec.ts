@@ -1,9 +1,9 @@
-import { ownApp } from '#testing';
+import { sharedApp } from '#testing';
 import { populate, type Population, ToolsFixture } from './population.fixture';
 
 /** The audit log records every call. */
 describe('the audit log of the MCP endpoint', () => {
-  const app = ownApp();
+  const app = sharedApp();
   let has: Population;
 
   beforeEach(async () => {

@@ -3,21 +3,26 @@ import {
   ClientCredentialsProvider,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
-import { createTestApp, newOrganization, TestIssuer, type TestApp, type TestOrganization } from '#testing';
+import {
+  createTestApp,
+  newOrganization,
+  sharedApp,
+  TestIssuer,
+  type TestApp,
+  type TestOrganization,
+} from '#testing';
 
 const RESOURCE = '/.well-known/oauth-protected-resource/mcp';
 const SERVER = '/.well-known/oauth-authorization-server';
 
 /** How clients find out how to log in. */
 describe('the authorization of the MCP endpoint', () => {
-  let app: TestApp;
+  const app = sharedApp();
   let org: TestOrganization;
 
   beforeAll(async () => {
-    app = await createTestApp();
     org = await newOrganization(app);
   });
-  afterAll(() => app.close());
 
   it('lets the SDK log in with a service account and its API key', async () => {
     const { serviceAccountId, key } = await org.serviceAccount('viewer');

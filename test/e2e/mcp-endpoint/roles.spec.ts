@@ -59,51 +59,51 @@ describe('the roles of each tool', () => {
     read_result: CALLERS,
   };
 
-  it.each(ROLES)('match the roles of the corresponding operation: %s', async (role) => {
-    const on = await ToolsFixture.create(app, has.org, role);
-    const api = await has.org.as(role);
-    const listed: string[] = (await on.client.listTools()).tools.map(({ name }: any) => name);
-    const outcomes = [];
-    const expected = [];
-    for (const [tool, args, operation] of cases) {
-      const { isError, _meta } = await on.call(tool, args);
-      const { status, body } = await operation(api);
-      outcomes.push([tool, isError ? _meta.problem.code : 'done', listed.includes(tool)]);
-      expected.push([tool, status < 300 ? 'done' : body.code, body.code !== 'access_denied']);
-    }
-    expect(outcomes).toEqual(expected);
-    await on.client.close();
-  });
+  it.each(ROLES)(
+    'match the roles of the corresponding operation, and decide what is listed, allowed and mentioned: %s',
+    async (role) => {
+      const on = await ToolsFixture.create(app, has.org, role);
+      const api = await has.org.as(role);
+      const listed: string[] = (await on.client.listTools()).tools.map(({ name }: any) => name);
+      const outcomes = [];
+      const expected = [];
+      for (const [tool, args, operation] of cases) {
+        const { isError, _meta } = await on.call(tool, args);
+        const { status, body } = await operation(api);
+        outcomes.push([tool, isError ? _meta.problem.code : 'done', listed.includes(tool)]);
+        expected.push([tool, status < 300 ? 'done' : body.code, body.code !== 'access_denied']);
+      }
+      expect(outcomes).toEqual(expected);
 
-  it.each(ROLES)('decide which of the endpoint’s own tools are listed and allowed: %s', async (role) => {
-    const on = await ToolsFixture.create(app, has.org, role);
-    const listed: string[] = (await on.client.listTools()).tools.map(({ name }: any) => name);
-    for (const [tool, roles] of Object.entries(OWN)) {
-      expect([tool, listed.includes(tool)]).toEqual([tool, roles.includes(role)]);
-    }
-    for (const [tool, args] of [
-      ['call_mcp_tool', { tool_id: 'tool_x' }],
-      ['read_result', { result_id: 'mcpr_x' }],
-    ] as const) {
-      const { code } = await on.problem(tool, args);
-      expect([tool, code]).toEqual([tool, OWN[tool]!.includes(role) ? 'not_found' : 'access_denied']);
-    }
-    await on.client.close();
-  });
+      // the endpoint’s own tools
+      for (const [tool, roles] of Object.entries(OWN)) {
+        expect([tool, listed.includes(tool)]).toEqual([tool, roles.includes(role)]);
+      }
+      for (const [tool, args] of [
+        ['call_mcp_tool', { tool_id: 'tool_x' }],
+        ['read_result', { result_id: 'mcpr_x' }],
+      ] as const) {
+        const { code } = await on.problem(tool, args);
+        expect([tool, code]).toEqual([tool, OWN[tool]!.includes(role) ? 'not_found' : 'access_denied']);
+      }
 
-  it.each(ROLES)('decide which tools the instructions mention: %s', async (role) => {
-    const owner = await ToolsFixture.create(app, has.org, 'owner');
-    const all: string[] = (await owner.client.listTools()).tools.map(({ name }: any) => name);
-    const on = await ToolsFixture.create(app, has.org, role);
-    const listed: string[] = (await on.client.listTools()).tools.map(({ name }: any) => name);
-    const { instructions } = await on.result('mcp__initialise');
-    expect(on.client.getInstructions()).toBe(instructions);
-    const named = all.filter((name) => instructions.includes(name));
-    expect(named.filter((name) => !listed.includes(name))).toEqual([]);
-    const guided = ['mcp__initialise', 'search_registry', 'get_skill', 'call_mcp_tool', 'start_scoring_run'];
-    expect(named).toEqual(expect.arrayContaining(guided.filter((name) => listed.includes(name))));
-    await Promise.all([owner.client.close(), on.client.close()]);
-  });
+      // the instructions mention only listed tools
+      const all = [...cases.map(([tool]) => tool), ...Object.keys(OWN)];
+      const { instructions } = await on.result('mcp__initialise');
+      expect(on.client.getInstructions()).toBe(instructions);
+      const named = all.filter((name) => instructions.includes(name));
+      expect(named.filter((name) => !listed.includes(name))).toEqual([]);
+      const guided = [
+        'mcp__initialise',
+        'search_registry',
+        'get_skill',
+        'call_mcp_tool',
+        'start_scoring_run',
+      ];
+      expect(named).toEqual(expect.arrayContaining(guided.filter((name) => listed.includes(name))));
+      await on.client.close();
+    },
+  );
 
   it('are tested for every tool', async () => {
     const on = await ToolsFixture.create(app, has.org, 'owner');

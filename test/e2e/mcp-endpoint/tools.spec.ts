@@ -1,4 +1,4 @@
-import { ownApp, createTestWorker } from '#testing';
+import { ownApp, createTestWorker, until } from '#testing';
 import { FIELDS, INSTRUCTIONS, populate, type Population, ToolsFixture } from './population.fixture';
 
 /** The results of each tool. The client validates them against the output schemas. */
@@ -321,8 +321,10 @@ describe('the tools of the MCP endpoint', () => {
     const worker = await createTestWorker(app);
     try {
       let run: any;
-      do run = await on.result('get_scoring_run', { score_run_id });
-      while (run.run_status === 'queued' || run.run_status === 'running');
+      await until(async () => {
+        run = await on.result('get_scoring_run', { score_run_id });
+        return run.run_status !== 'queued' && run.run_status !== 'running';
+      });
       expect(run).toMatchObject({
         run_status: 'succeeded',
         completed_count: 1,

@@ -8,7 +8,7 @@ describe('the tools of a server', () => {
   let on: ServersFixture;
   let remote: FakeMcpServer;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     on = await ServersFixture.create(app);
   });
   afterEach(() => remote.close());
@@ -90,16 +90,6 @@ describe('the tools of a server', () => {
     });
     expect(remote.count('tools/list')).toBeLessThan(10);
     expect(namesIn(await on.editor.get(`${path}/tools`))).toEqual(['a']);
-  });
-
-  it('can number 5,000', async () => {
-    remote = await FakeMcpServer.start('sessions');
-    remote.offer(fakeTools(5_000, { description: 'Does something useful. '.repeat(10) }), 500);
-    const path = await registered();
-    const first = await refresh(path);
-    expect([first.added.length, first.unchanged_count]).toEqual([5_000, 0]);
-    expect(await refresh(path)).toEqual({ added: [], updated: [], archived: [], unchanged_count: 5_000 });
-    expect((await on.editor.get(`${path}/tools?limit=0`)).body.page.total).toBe(5_000);
   });
 
   it('are rejected if there are more than 10,000', async () => {

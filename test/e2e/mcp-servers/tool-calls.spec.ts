@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { expandRoles, workspaceScope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { type Problem } from '#platform/problem';
-import { createTestApp, sharedApp, until } from '#testing';
+import { sharedApp, until } from '#testing';
 import { ToolCaller } from '../../../src/mcp-servers';
 import { FakeMcpServer, type FakeKind, fakeTool } from './fake-mcp-server.fixture';
 import { SERVERS, ServersFixture } from './servers.fixture';
@@ -13,7 +13,7 @@ describe('calling a tool of a server', () => {
   let on: ServersFixture;
   let remote: FakeMcpServer;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     on = await ServersFixture.create(app);
   });
   afterEach(async () => {
@@ -127,12 +127,12 @@ describe('calling a tool of a server', () => {
   it('fails with 504 if the server hangs, and ends when the caller disconnects', async () => {
     const id = await start();
     remote.call = () => new Promise(() => undefined);
-    app.get(Environment).MCP_TIMEOUT_MS = 1_500;
+    app.get(Environment).MCP_TIMEOUT_MS = 500;
     expect(await failureOf(call(id, 'a'))).toEqual([
       504,
       'request_timeout',
       expect.stringContaining(
-        'failed (timeout): The server did not respond within 1.5 s. The tool may have run anyway.',
+        'failed (timeout): The server did not respond within 0.5 s. The tool may have run anyway.',
       ),
     ]);
     app.get(Environment).MCP_TIMEOUT_MS = 20_000;
@@ -185,8 +185,11 @@ describe('calling a tool of a server', () => {
 });
 
 describe('an organization with hanging operations', () => {
+  const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
+  beforeAll(() => void (app.get(Environment).MCP_TIMEOUT_MS = 60_000));
+  afterAll(() => void (app.get(Environment).MCP_TIMEOUT_MS = 20_000));
+
   it('leaves slots to others when it lists tools', async () => {
-    const app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '60000' } });
     const [hanging, quick] = [await FakeMcpServer.start(), await FakeMcpServer.start()];
     hanging.offerPages(() => new Promise<never>(() => undefined));
     const [on, other] = [await ServersFixture.create(app), await ServersFixture.create(app)];
@@ -206,12 +209,10 @@ describe('an organization with hanging operations', () => {
     } finally {
       await hanging.close();
       await quick.close();
-      await app.close();
     }
   });
 
   it('leaves slots to others when it calls tools', async () => {
-    const app = await createTestApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', MCP_TIMEOUT_MS: '60000' } });
     const remote = await FakeMcpServer.start();
     remote.offer([fakeTool('hanging'), fakeTool('quick')]);
     remote.call = (name) => (name === 'quick' ? { content: [] } : new Promise(() => undefined));
@@ -237,7 +238,6 @@ describe('an organization with hanging operations', () => {
       await hanging;
     } finally {
       await remote.close();
-      await app.close();
     }
   });
 });

@@ -288,7 +288,7 @@ describe('the versions of a tool', () => {
       expect([ordinalsOf(newest), ordinalsOf(oldest), newest.body.page.total]).toEqual([[111], [12], 100]);
     });
 
-    it('are written with the same number of statements for 5,000 tools as for one', async () => {
+    it('are written with the same number of statements for 500 tools as for one', async () => {
       const server = await on.register();
       const statementsOf = async (count: number, title: string): Promise<number> => {
         const store = app.get(ToolStore);
@@ -301,12 +301,12 @@ describe('the versions of a tool', () => {
         });
       };
       const ofOne = await statementsOf(1, 'one');
-      expect([await statementsOf(5_000, 'a'), await statementsOf(5_000, 'b')]).toEqual([ofOne, ofOne]);
+      expect([await statementsOf(500, 'a'), await statementsOf(500, 'b')]).toEqual([ofOne, ofOne]);
       const [row] = await app.database.query<{ count: unknown }>(
         'SELECT count(*) AS count FROM mcp_tool_versions WHERE server_id = $1',
         [server.body.server_id],
       );
-      expect(Number(row!.count)).toBe(10_001);
+      expect(Number(row!.count)).toBe(1_001);
     });
   });
 });

@@ -1,27 +1,44 @@
-import { createTestApp, newOrganization, type TestApp, TestIssuer, type TestOrganization } from '#testing';
+import {
+  createTestApp,
+  newOrganization,
+  sharedApp,
+  type TestApp,
+  TestIssuer,
+  type TestOrganization,
+} from '#testing';
 import { ME } from './authentication.harness';
 import { JwksServer } from './jwks-server';
 
 describe('fetched issuer keys', () => {
-  let server: JwksServer;
-  let idp: TestIssuer;
+  /** Each test takes an issuer of which the application has fetched nothing yet. */
+  const remotes: { server: JwksServer; idp: TestIssuer }[] = [];
   let app: TestApp;
   let org: TestOrganization;
+  let server: JwksServer;
+  let idp: TestIssuer;
 
-  /** Each test has an application that has fetched nothing yet. */
-  beforeEach(async () => {
-    server = await JwksServer.start();
-    idp = await TestIssuer.create('https://remote.test');
-    server.keys = [idp.publicJwk];
+  beforeAll(async () => {
+    for (let n = 0; n < 10; n++) {
+      const one = {
+        server: await JwksServer.start(),
+        idp: await TestIssuer.create(`https://remote-${n}.test`),
+      };
+      one.server.keys = [one.idp.publicJwk];
+      remotes.push(one);
+    }
     app = await createTestApp({
       env: { AUTH_CACHE_SECONDS: '0' },
-      issuers: [idp.entry({ jwks: undefined, jwks_uri: server.url })],
+      issuers: remotes.map((one) => one.idp.entry({ jwks: undefined, jwks_uri: one.server.url })),
     });
     org = await newOrganization(app);
   });
-  afterEach(async () => {
+  beforeEach(() => {
+    ({ server, idp } = remotes.pop()!);
+  });
+  afterEach(() => server.stop());
+  afterAll(async () => {
+    await Promise.all(remotes.map((one) => one.server.stop()));
     await app.close();
-    await server.stop();
   });
 
   const codeOf = async (from: TestIssuer): Promise<string> => {
@@ -86,19 +103,26 @@ describe('fetched issuer keys', () => {
 });
 
 describe('the start of the service', () => {
+  const app = sharedApp();
+
   it('fails for an invalid issuer, and says why', async () => {
-    const idp = await TestIssuer.create('https://remote.test');
-    const start = (entry: Record<string, unknown>) => createTestApp({ issuers: [entry] });
-    await expect(start(idp.entry({ algorithms: ['HS256'] }))).rejects.toThrow('AUTH_ISSUERS[1].algorithms');
-    await expect(start(idp.entry({ org_ids: undefined }))).rejects.toThrow('AUTH_ISSUERS[1].org_ids');
-    const broken = { keys: [{ ...idp.publicJwk, x: 'AAAA' }] };
-    await expect(start(idp.entry({ jwks: broken }))).rejects.toThrow('AUTH_ISSUERS[1].jwks');
-    await expect(start(idp.entry({ issuer: 'agent-registry-service' }))).rejects.toThrow(
+    const remote = await TestIssuer.create('https://remote.test');
+    const start = (entry: Record<string, unknown>) =>
+      createTestApp({ databaseUrl: app.databaseUrl, issuers: [entry] });
+    await expect(start(remote.entry({ algorithms: ['HS256'] }))).rejects.toThrow(
+      'AUTH_ISSUERS[1].algorithms',
+    );
+    const broken = { keys: [{ ...remote.publicJwk, x: 'AAAA' }] };
+    await expect(start(remote.entry({ jwks: broken }))).rejects.toThrow('AUTH_ISSUERS[1].jwks');
+    await expect(start(remote.entry({ issuer: 'agent-registry-service' }))).rejects.toThrow(
       "AUTH_ISSUERS[1].issuer: must not be this service's own",
     );
   });
 
   it('fails without SECRETS_KEY', async () => {
-    await expect(createTestApp({ env: { SECRETS_KEY: '' } })).rejects.toThrow('SECRETS_KEY is required');
+    const { databaseUrl } = app;
+    await expect(createTestApp({ databaseUrl, env: { SECRETS_KEY: '' } })).rejects.toThrow(
+      'SECRETS_KEY is required',
+    );
   });
 });

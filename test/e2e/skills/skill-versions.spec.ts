@@ -7,7 +7,6 @@ import { formOf, SkillCallers, SKILLS, skillMd, unzipped } from './skills.fixtur
 import { zipOf } from './zip.fixture';
 
 const FIXTURES = 'test/fixtures/skills';
-const MIB = 1024 * 1024;
 
 /** The directories of public skills. */
 const PUBLIC = readdirSync(FIXTURES, { withFileTypes: true }).flatMap((one) =>
@@ -205,31 +204,6 @@ describe('versions of skills', () => {
     expect((await callers.download(path)).bytes).toEqual(bytes);
     const notModified = await callers.download(path, { 'if-none-match': `"${hex}"` });
     expect([notModified.status, notModified.bytes.length]).toEqual([304, 0]);
-  });
-
-  it('hold 1,000 files and 32 MiB, and stream', async () => {
-    const name = newName();
-    const large = Buffer.alloc(31 * MIB, 'large');
-    const files = [
-      { name: 'SKILL.md', content: skillMd(name) },
-      { name: 'large.bin', content: large, method: 8 },
-      ...Array.from({ length: 998 }, (_, i) => ({
-        name: `f/${String(i).padStart(3, '0')}`,
-        content: `${i}`,
-      })),
-    ];
-    const answer = await callers.upload(zipOf(files));
-    expect(answer.body).toMatchObject({ file_count: 1000 });
-    const location = answer.headers.get('location')!;
-    expect((await callers.editor.patch(location, { license: 'MIT' })).body).toMatchObject({
-      file_count: 1000,
-    });
-    const { headers, bytes } = await callers.download(`${location}/versions/2/content`);
-    expect(headers.get('etag')).toBe(`"${createHash('sha256').update(bytes).digest('hex')}"`);
-    const entries = await unzipped(bytes);
-    expect(entries.size).toBe(1000);
-    expect(entries.get(`${name}/large.bin`) === large.toString('latin1')).toBe(true);
-    expect(entries.get(`${name}/f/997`)).toBe('997');
   });
 
   it('return 400 for unsafe paths and missing files', async () => {

@@ -230,4 +230,92 @@ describe('acquiring', () => {
     const log = await org.admin.get<{ items: { action: string }[] }>(path);
     expect(log.body.items.map(({ action }) => action)).toEqual(['create']);
   });
+
+  describe('an item', () => {
+    let buyer: StoreOrg;
+
+    beforeEach(async () => {
+      buyer = await StoreOrg.open(app);
+    });
+
+    const acquire = (item: string) => buyer.acquire(item);
+
+    it('is not blocked by an upload of the same bytes', async () => {
+      const path = `/file/v1/files?workspace_id=${publisher.workspace}`;
+      const file = await publisher.admin.post<{ file_id: string }>(path, Buffer.alloc(0));
+      const answers = await Promise.all(
+        ['one', 'two', 'three'].map((name) => publisher.admin.post(`${path}&name=${name}`, Buffer.alloc(0))),
+      );
+      expect([file.status, ...answers.map(({ status }) => status)]).toEqual([201, 201, 201, 201]);
+    });
+
+    it('returns the same acquisition when repeated, even if the item is no longer offered', async () => {
+      const item = await publisher.item({}, OPEN);
+      const first = await acquire(item.store_item_id);
+      await publisher.setPolicy(item.store_item_id, { ...OPEN, can_acquire: false });
+      const again = await acquire(item.store_item_id);
+      expect([again.status, again.body.acquisition_id]).toEqual([200, first.body.acquisition_id]);
+      await publisher.admin.post(`${PUBLISHER}/${item.store_item_id}/withdraw`);
+      const withdrawn = await acquire(item.store_item_id);
+      expect([withdrawn.status, withdrawn.body.acquisition_id, withdrawn.body.latest_release_id]).toEqual([
+        200,
+        first.body.acquisition_id,
+        null,
+      ]);
+    });
+
+    it('returns 409 if a repeat names a release other than the installed one', async () => {
+      const item = await publisher.item({}, OPEN);
+      const path = `${ITEMS}/${item.store_item_id}/acquire`;
+      const first = item.source.release_id;
+      await publisher.release(item.store_item_id);
+      await acquire(item.store_item_id);
+      const body = { workspace_id: buyer.workspace, release_id: first };
+      expect(await buyer.admin.post(path, body)).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    });
+
+    it('names the component whose name is taken', async () => {
+      const { skill_id, name } = await publisher.skill();
+      const item = await publisher.publish('skill', skill_id);
+      await publisher.setPolicy(item.store_item_id, OPEN);
+      await buyer.skill({ name });
+      const { status, body } = await acquire(item.store_item_id);
+      expect([status, (body as unknown as { detail: string }).detail]).toEqual([
+        409,
+        expect.stringContaining(`The skill "${name}" of the package cannot be installed.`),
+      ]);
+    });
+
+    it('can choose among the releases in the catalogue, which do not show who created them', async () => {
+      const item = await publisher.item({ version_label: '1', release_notes: 'first' }, OPEN);
+      await publisher.release(item.store_item_id);
+      const { status, body } = await buyer.admin.get(`${ITEMS}/${item.store_item_id}/releases`);
+      expect([status, body.page.total]).toEqual([200, 2]);
+      expect(body.items[0]).toMatchObject({ version_label: null, release_notes: null });
+      expect(body.items[1]).toMatchObject({ version_label: '1', release_notes: 'first' });
+      expect(body.items[1].release_id).toBe(item.source.release_id);
+      expect(body.items[1]).not.toHaveProperty('created_by');
+      await publisher.setPolicy(item.store_item_id, { ...OPEN, audience: { is_public: false } });
+      expect((await buyer.admin.get(`${ITEMS}/${item.store_item_id}/releases`)).status).toBe(404);
+    });
+
+    it('keeps the name and metadata that were set on a copy, because they have no versions', async () => {
+      const path = `/file/v1/files?workspace_id=${publisher.workspace}&name=theirs`;
+      const { body: file } = await publisher.admin.post<{ file_id: string }>(path, Buffer.from('1'));
+      const item = await publisher.publish('file', file.file_id);
+      await publisher.setPolicy(item.store_item_id, OPEN);
+      const { body } = await acquire(item.store_item_id);
+      const copy = `/file/v1/files/${body.copies[0]!.artifact_id}`;
+      await buyer.admin.patch(copy, { name: 'ours', metadata: { by: 'us' } });
+      await publisher.admin.post(`/file/v1/files/${file.file_id}/versions`, Buffer.from('2'));
+      await publisher.release(item.store_item_id);
+      const upgraded = await buyer.admin.post(`${ACQUISITIONS}/${body.acquisition_id}/upgrade`);
+      expect(upgraded.body.changes).toMatchObject([{ change: 'updated' }]);
+      expect((await buyer.admin.get(copy)).body).toMatchObject({
+        name: 'ours',
+        metadata: { by: 'us' },
+        version_ordinal: 2,
+      });
+    });
+  });
 });

@@ -41,7 +41,6 @@ describe('bodies that are expensive to read', () => {
       child.disconnect();
       await once(child, 'exit');
     }
-    await app.close();
   });
 
   async function use(): Promise<MemoryUse> {
@@ -58,14 +57,12 @@ describe('bodies that are expensive to read', () => {
     return [status, answer.status, answer.body.span_count];
   }
 
-  /** Sends a body twice from all connections while the other organization works. Returns the attacker's statuses. */
+  /** Sends a body from all connections while the other organization works. Returns the attacker's statuses. */
   async function attack({ body, options }: HostileBody): Promise<number[]> {
     const statuses: number[] = [];
     let isOver = false;
     const senders = Array.from({ length: SENDERS }, async () => {
-      for (let round = 0; round < 2; round++) {
-        statuses.push((await attacker.send(body, options)).status);
-      }
+      statuses.push((await attacker.send(body, options)).status);
     });
     const attacking = Promise.all(senders).finally(() => (isOver = true));
     do {

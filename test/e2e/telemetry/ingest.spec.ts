@@ -174,7 +174,7 @@ describe('POST /telemetry/v1/traces:', () => {
         Array.from({ length: 20 }, () => newSpan({ traceId, attributes: figures })),
       );
       const before = await deadlocks();
-      for (let round = 0; round < 4; round++) {
+      for (let round = 0; round < 2; round++) {
         // every request has the spans in a different order: without a lock order, there would be deadlocks
         const requests = Array.from({ length: 6 }, (_, i) =>
           exporter.protobuf(shuffled(spans, round * 10 + i)),
@@ -183,8 +183,8 @@ describe('POST /telemetry/v1/traces:', () => {
         spans.push(...traceIds.map((traceId) => newSpan({ traceId, attributes: figures })));
       }
       for (const traceId of traceIds) {
-        expect(await countSpans(traceId)).toBe(23);
-        expect(await traceOf(traceId)).toMatchObject({ span_count: 23, input_tokens: 2300 });
+        expect(await countSpans(traceId)).toBe(21);
+        expect(await traceOf(traceId)).toMatchObject({ span_count: 21, input_tokens: 2100 });
       }
       expect(await deadlocks()).toBe(before);
     });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { sharedApp, newOrganization, newSpan } from '#testing';
+import { ownApp, newOrganization, newSpan } from '#testing';
 import type { MemoryUse } from '../evaluation/upload-memory.child';
 import { RawExporter } from './otlp.harness';
 
@@ -15,7 +15,7 @@ const EXPORTS = 128;
 
 /** Exporters that send faster than the database can store must not exhaust the memory. */
 describe('the memory of a process with a slow database', () => {
-  const app = sharedApp();
+  const app = ownApp();
   let database: Client;
   let child: ChildProcess;
 
@@ -38,7 +38,6 @@ describe('the memory of a process with a slow database', () => {
       await once(child, 'exit');
     }
     await database.end();
-    await app.close();
   });
 
   async function use(): Promise<MemoryUse> {

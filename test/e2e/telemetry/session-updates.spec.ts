@@ -109,7 +109,7 @@ describe('the table of sessions', () => {
   );
 
   it('is the same for any order of spans', async () => {
-    for (let seed = 0; seed < 4; seed++) {
+    for (let seed = 0; seed < 2; seed++) {
       const spans = Array.from({ length: 24 }, (_, n) => ({ traceId: newTraceId(), n })).flatMap(
         ({ traceId, n }) =>
           Array.from({ length: 5 }, (_, i) =>
@@ -122,6 +122,6 @@ describe('the table of sessions', () => {
       expect(answers.map(({ status }) => status)).toEqual(batches.map(() => 200));
     }
     const rows = await sessions();
-    expect(rows.reduce((sum, [, , traces]) => sum + traces, 0)).toBe(4 * 24);
+    expect(rows.reduce((sum, [, , traces]) => sum + traces, 0)).toBe(2 * 24);
   });
 });

@@ -7,9 +7,10 @@ import { DayPartitionRepository } from '../../../src/telemetry/partitions/day-pa
 import { answered, type ExportAnswer, JSON_MEDIA, PROTOBUF, RawExporter } from './otlp.harness';
 import { SIGNALS } from './signals.harness';
 
+const app = ownApp();
+
 describe.each(['logs', 'metrics'] as const)('POST /telemetry/v1/%s', (name) => {
   const signal = SIGNALS[name];
-  const app = ownApp();
   let other: TestApp;
   let organization: TestOrganization;
   let exporter: RawExporter;

@@ -1,11 +1,6 @@
-import { once } from 'node:events';
-import http, { type IncomingMessage } from 'node:http';
 import { sharedApp, newTraceId, SPAN_START } from '#testing';
-import { TraceStore } from '../../../src/telemetry/traces/trace-store';
 import { TRACES } from './otlp.harness';
 import { MS, ReadingWorkspace } from './reading.fixture';
-
-const MIB = 1024 * 1024;
 
 describe('the spans of a trace', () => {
   const app = sharedApp();
@@ -16,16 +11,14 @@ describe('the spans of a trace', () => {
   });
 
   /** Stores a trace with spans one millisecond apart. */
-  async function trace(count: number, attributes = {}): Promise<string> {
+  async function trace(count: number): Promise<string> {
     const traceId = newTraceId();
     const spans = Array.from({ length: count }, (_, n) => ({
       traceId,
       name: `step ${n}`,
       start: SPAN_START + BigInt(n) * MS,
-      attributes,
     }));
-    const each = Math.max(1, Math.floor((8 * MIB) / (JSON.stringify(attributes).length + 1_000)));
-    for (let start = 0; start < count; start += each) await space.send(spans.slice(start, start + each));
+    await space.send(spans);
     return traceId;
   }
 
@@ -97,53 +90,4 @@ describe('the spans of a trace', () => {
     const csv = await space.viewer.get(`${path}?format=csv`);
     expect([csv.status, csv.body.code]).toEqual([422, 'validation_failed']);
   });
-
-  it('are read at the client’s pace, and not after a disconnect', async () => {
-    const traceId = await trace(60, { blob: 'x'.repeat(MIB) });
-    const transactions = jest.spyOn(app.database, 'transaction');
-    const pages = jest.spyOn(TraceStore.prototype, 'listSpans');
-    const answer = await openUnread(`${TRACES}/${traceId}/spans/export`);
-    await once(answer, 'readable');
-    await app.database.query('SELECT pg_sleep(0.5)');
-    const begun = transactions.mock.calls.length;
-    answer.destroy();
-    expect(begun).toBeLessThan(30);
-    await app.database.query('SELECT pg_sleep(0.5)');
-    expect(transactions.mock.calls.length).toBeLessThanOrEqual(begun + 1);
-    const read = await Promise.allSettled(pages.mock.results.map(({ value }) => value));
-    // only the last page may have been in progress when the client disconnected
-    if (read.at(-1)!.status === 'rejected') {
-      expect(read.pop()).toMatchObject({ reason: { detail: expect.stringMatching(/^The client closed/) } });
-    }
-    expect(read.length).toBeGreaterThan(0);
-    for (const page of read) expect(page).toMatchObject({ status: 'fulfilled', value: { rows: [{}] } });
-    transactions.mockRestore();
-    pages.mockRestore();
-  });
-
-  it('are aborted if the trace is deleted in the meantime', async () => {
-    const traceId = await trace(60, { blob: 'x'.repeat(MIB) });
-    const answer = await openUnread(`${TRACES}/${traceId}/spans/export`);
-    await once(answer, 'readable');
-    await app.database.query('DELETE FROM traces WHERE trace_id = $1', [traceId]);
-    const reading = (async () => {
-      for await (const part of answer) expect(part).toBeDefined();
-    })();
-    await expect(reading).rejects.toThrow('aborted');
-  });
-
-  /** Returns a response of which nothing has been read yet. */
-  async function openUnread(path: string): Promise<IncomingMessage> {
-    const request = http.get(app.url + path, {
-      agent: false,
-      headers: {
-        authorization: `Bearer ${await space.organization.token('viewer')}`,
-        'x-service-workspace-id': space.id,
-      },
-    });
-    const [answer] = (await once(request, 'response')) as [IncomingMessage];
-    request.on('error', () => undefined);
-    expect(answer.statusCode).toBe(200);
-    return answer;
-  }
 });

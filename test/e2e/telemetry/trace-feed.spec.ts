@@ -3,26 +3,25 @@ import { Client } from 'pg';
 import { workspaceScope, type Scope } from '#platform/auth';
 import {
   type ApiClient,
-  ownApp,
   jsonExport,
   newOrganization,
   newSpan,
   newTraceId,
+  sharedApp,
   type TestSpan,
 } from '#testing';
 import { type FeedPosition, TraceFeedRepository } from '../../../src/telemetry';
 import type { FeedQuery } from '../../../src/telemetry/traces/trace-feed.repository';
-import { workOf } from '../evaluation/work.harness';
 
 /** No trace must be missed if it arrives while others are read. */
 describe('trace arrivals', () => {
-  const app = ownApp({ autovacuum: false });
+  const app = sharedApp();
   let arrivals: TraceFeedRepository;
   let scope: Scope;
   let client: ApiClient;
   let begin: FeedPosition;
 
-  beforeAll(async () => {
+  beforeAll(() => {
     arrivals = app.get(TraceFeedRepository);
   });
   beforeEach(async () => {
@@ -162,35 +161,5 @@ describe('trace arrivals', () => {
     } finally {
       await late.end();
     }
-  });
-
-  describe('among many traces', () => {
-    const STORED = 20_000;
-
-    beforeEach(async () => {
-      // the workspace is not in the statistics: all other traces arrived before, in one session
-      await app.database.query(
-        `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id,
-                             arrived_at)
-         SELECT $1, lpad(to_hex(n), 32, '0'), now(), now(), 1, 0, '{}', 'large', now() - n * interval '1 second'
-         FROM generate_series(1, ${STORED}) n`,
-        [scope.workspaceId],
-      );
-    });
-
-    it.each(['trace', 'session'] as const)('are found by index, by %s', async (grain) => {
-      await send([{ attributes: { 'session.id': 'large' } }, { attributes: { 'session.id': 'small' } }]);
-      const filters = [{ field: 'root_name', among: ['step'] }];
-      const works = await workOf(app.database, async () => {
-        const { now_us } = await arrivals.clock();
-        const watched = { workspace_id: scope.workspaceId, after: begin, before_us: now_us };
-        expect(await arrivals.nonEmptyRanges([watched])).toHaveLength(1);
-        await read({ grain });
-        if (grain === 'trace') await read({ filters });
-      });
-      const heavy = works.filter(({ rows }) => rows > 200);
-      expect(heavy).toEqual([]);
-      expect(works.filter(({ statement }) => statement.includes('FROM traces'))).not.toEqual([]);
-    });
   });
 });

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import path from 'node:path';
-import { ApiClient, sharedApp, SPAN_START } from '#testing';
+import { ApiClient, ownApp, SPAN_START } from '#testing';
 import type { MemoryUse } from '../evaluation/upload-memory.child';
 import { TRACES } from './otlp.harness';
 import { ReadingWorkspace } from './reading.fixture';
@@ -14,7 +14,7 @@ const EXPORT_BYTES = 350 * MIB;
 
 /** A trace of 50,000 spans must not exhaust the memory of the process. */
 describe('the memory of a process that reads a trace of 50,000 spans', () => {
-  const app = sharedApp();
+  const app = ownApp();
   let space: ReadingWorkspace;
   let child: ChildProcess;
   let client: ApiClient;
@@ -52,7 +52,6 @@ describe('the memory of a process that reads a trace of 50,000 spans', () => {
       child.disconnect();
       await once(child, 'exit');
     }
-    await app.close();
   });
 
   async function use(): Promise<MemoryUse> {

@@ -129,7 +129,7 @@ describe('search with a failing embeddings backend', () => {
       await released;
       return 'answers';
     };
-    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '10000' });
+    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
     const stranger = hasty.api(await (await newOrganization(app)).token('viewer'));
     const impatient = hasty.api(await org.token('viewer'));
     for (const by of [stranger, impatient])
@@ -148,7 +148,7 @@ describe('search with a failing embeddings backend', () => {
 
   it('falls back to keyword search if the backend is slow', async () => {
     server.reply = () => 'hangs';
-    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '10000' });
+    const hasty = await app.another({ REQUEST_TIMEOUT_MS: '4000' });
     const impatient = hasty.api(await org.token('viewer'));
     const { status, body } = await search(impatient, { query: 'car', workspace_id });
     await hasty.close();

@@ -1,13 +1,14 @@
 import { ownApp } from '#testing';
 import { expandRoles, workspaceScope } from '#platform/auth';
 import { ToolCaller } from '../../../src/mcp-servers';
-import { FakeMcpServer, fakeTool, fakeTools } from './fake-mcp-server.fixture';
+import { FakeMcpServer, fakeTool } from './fake-mcp-server.fixture';
 import { SERVERS, ServersFixture } from './servers.fixture';
 
 const MIB = 1024 * 1024;
 
 /** Most of these responses are within the limit of bytes, but expensive to read. */
 describe('hostile responses of a server', () => {
+  // enough for 1,000 pages on a slow machine
   const deadlines = { MCP_TIMEOUT_MS: '120000', REQUEST_TIMEOUT_MS: '150000' };
   const app = ownApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8', ...deadlines } });
   let on: ServersFixture;
@@ -15,7 +16,6 @@ describe('hostile responses of a server', () => {
   let serverId: string;
 
   beforeAll(async () => {
-    // enough for 1,000 pages on a slow machine
     on = await ServersFixture.create(app);
   });
   beforeEach(async () => {
@@ -52,18 +52,6 @@ describe('hostile responses of a server', () => {
       (id) => `{"jsonrpc":"2.0","id":${id},"result":{"tools":[${objects}]}}`,
     );
     expect(await test()).toEqual(failure('The responses of the server are too complex.'));
-  });
-
-  it('do not include 5,000 tools with rich schemas, which are accepted', async () => {
-    const parameter = {
-      type: 'string',
-      description: 'Which one, of {these}: [a, b, c].',
-      enum: ['a', 'b', 'c'],
-    };
-    const properties = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`parameter_${i}`, parameter]));
-    const inputSchema = { type: 'object', properties, required: Object.keys(properties) };
-    remote.offer(fakeTools(5_000, { description: 'd'.repeat(200), inputSchema }), 500);
-    expect(await test()).toMatchObject({ ok: true });
   });
 
   it.each(['application/json', 'text/event-stream'])(

@@ -1,5 +1,6 @@
 import { sharedApp } from '#testing';
-import { FakeMcpServer, fakeTool } from './fake-mcp-server.fixture';
+import { AppsFixture, server } from '../registry/apps.fixture';
+import { FakeMcpServer, fakeTool, fakeTools } from './fake-mcp-server.fixture';
 import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
 
 const MIB = 1024 * 1024;
@@ -46,5 +47,36 @@ describe('a tool list of 100 MiB', () => {
     expect(namesIn(await on.editor.get(`${path}/tools`))).toEqual(['a']);
     // each of the two requests read at most 16 MiB, plus the buffers of the sockets
     expect(sent).toBeLessThan(60 * MIB);
+  });
+});
+
+describe('a server with many tools', () => {
+  const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
+
+  it('can list 5,000 tools with rich schemas, which are refreshed and found unchanged', async () => {
+    const on = await ServersFixture.create(app);
+    const remote = await FakeMcpServer.start('sessions');
+    const parameter = {
+      type: 'string',
+      description: 'Which one, of {these}: [a, b, c].',
+      enum: ['a', 'b', 'c'],
+    };
+    const properties = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`parameter_${i}`, parameter]));
+    const inputSchema = { type: 'object', properties, required: Object.keys(properties) };
+    remote.offer(fakeTools(5_000, { description: 'd'.repeat(200), inputSchema }), 500);
+    const path = `${SERVERS}/${(await on.register({ url: remote.url })).body.server_id}`;
+    const { body: first } = await on.editor.post(`${path}/refresh`);
+    expect([first.added.length, first.unchanged_count]).toEqual([5_000, 0]);
+    const { body: second } = await on.editor.post(`${path}/refresh`);
+    expect(second).toEqual({ added: [], updated: [], archived: [], unchanged_count: 5_000 });
+    expect((await on.editor.get(`${path}/tools?limit=0`)).body.page.total).toBe(5_000);
+    await remote.close();
+  });
+
+  it('is created from an app with 10,000 tools', async () => {
+    const on = await AppsFixture.create(app);
+    const tools = Array.from({ length: 1_000 }, (_, i) => ({ name: `t${i}`, input_schema: {} }));
+    const slug = await on.reconciled(...Array.from({ length: 10 }, (_, i) => server(`s${i}`, { tools })));
+    expect(await on.serversOf(slug)).toHaveLength(10);
   });
 });
