@@ -97,7 +97,8 @@ describe('an organization that causes expensive work', () => {
     ['one header and line feeds', (bytes: number) => `input\n${'\n'.repeat(bytes)}`],
     ['one header and CR LF', (bytes: number) => `input\r\n${'\r\n'.repeat(bytes / 2)}`],
     ['a byte order mark and line feeds', (bytes: number) => `\uFEFF${'\n'.repeat(bytes)}`],
-    ['a quoted cell of line feeds', (bytes: number) => `input\n"${'\n'.repeat(bytes)}"\n`],
+    // a record of more than 10 MiB
+    ['a quoted cell of line feeds', (bytes: number) => `input\n"${'\n'.repeat(4 * bytes)}"\n`],
   ])('gets 400 for a CSV file of %s, while others are served', async (_, textOf) => {
     const [attacker, other] = [await EvaluationWorkspace.open(app), await EvaluationWorkspace.open(app)];
     const { dataset_id } = await attacker.dataset();

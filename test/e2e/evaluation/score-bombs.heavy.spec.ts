@@ -48,7 +48,6 @@ describe('a compression bomb', () => {
       child.disconnect();
       await once(child, 'exit');
     }
-    await app.close();
   });
 
   async function use(): Promise<MemoryUse> {
