@@ -6,6 +6,7 @@ import {
   type DatasetRecord,
   EvaluationWorkspace,
   outcome,
+  type Page,
   places,
   statuses,
 } from './evaluation.harness';
@@ -165,5 +166,25 @@ describe('a CSV upload of the largest size', () => {
       400,
       expect.stringMatching(/In the body, line 100002 .*100000/),
     ]);
+  });
+
+  it.each([
+    ['of one byte', 'x'.repeat(3 * MIB)],
+    ['of three bytes', '字'.repeat(MIB)],
+    ['of six bytes in JSON', '\x01'.repeat(MIB / 2)],
+  ])('has pages of rows of a bounded size, none of them empty (characters %s)', async (_, cell) => {
+    const id = await newDataset();
+    await uploadVersion(space, id, `a\n${`${cell}\n`.repeat(5)}`);
+    const counts: number[] = [];
+    let cursor: string | null = null;
+    do {
+      const query: string = cursor === null ? '' : `&cursor=${cursor}`;
+      const { body } = await space.viewer.get<Page<DatasetCase>>(
+        `${versionsOf(id)}/1/rows?limit=500${query}`,
+      );
+      counts.push(body.items.length);
+      cursor = body.page.next_cursor;
+    } while (cursor !== null);
+    expect(counts).toEqual([2, 2, 1]);
   });
 });

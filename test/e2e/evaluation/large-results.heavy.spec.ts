@@ -3,6 +3,7 @@ import type { GateResultDto } from '../../../src/evaluation/analysis/gate/gate.d
 import { byScorer, compared, fill } from './comparison.fixture';
 import { uploadVersion } from './dataset-versions.fixture';
 import { type BulkResponse, EvaluationWorkspace, type Experiment, statuses } from './evaluation.harness';
+import { metrics, TracedExperiment } from './trace-stats.fixture';
 
 describe('results of the largest size or number', () => {
   const app = sharedApp();
@@ -140,4 +141,40 @@ describe('a comparison of large experiments', () => {
     expect(comparison.confidence_interval!.upper).toBeCloseTo(0.02 + 1.96 * Math.sqrt(1 / 60_000), 3);
     expect([comparison.p_value, comparison.verdict]).toEqual([0.0001, 'improved']);
   });
+});
+
+describe('an experiment of the largest size', () => {
+  const app = sharedApp();
+
+  it('has at most 32 MiB of trace statistics, and reports truncation', async () => {
+    const on = await TracedExperiment.open(app);
+    // JSON escapes each of these characters with six.
+    const long = `repeat(chr(1), 250) || lpad(n::text, 5, '0')`;
+    await app.database.query(
+      `WITH new_trace AS (
+         INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name, service_name)
+         SELECT $2, lpad(to_hex(n), 32, '0'), now(), now(), 1, 0, '{}', ${long}, ${long} FROM generate_series(1, 8000) n
+         RETURNING trace_id, root_name)
+       INSERT INTO results (experiment_id, result_id, workspace_id, case_id, trace_id, created_at, updated_at, created_by)
+       SELECT $1, 'res_' || trace_id, $2, root_name, trace_id, now(), now(), 'test' FROM new_trace`,
+      [on.id, on.space.id],
+    );
+    const body = { metrics: metrics('count.count'), group_by: ['case_id', 'root_name', 'service_name'] };
+    const stats = await on.stats(body);
+    expect([stats.is_truncated, stats.coverage.traces_found]).toEqual([true, 8_000]);
+    expect(stats.rows.length).toBeGreaterThan(7_000);
+    expect(JSON.stringify(stats.rows).length).toBeLessThan(32 * 1024 * 1024);
+  });
+
+  it('accepts a large config, and is found by it', async () => {
+    const space = await EvaluationWorkspace.open(app);
+    const entries = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`e${i}`, i]));
+    const matches = (query: string) => space.list(`/eval/v1/experiments?${query}`);
+    const config = { ['k'.repeat(100_000)]: entries(100_000), model: 'm' };
+    await space.experiment({ config });
+    await space.experiment({ config: entries(100_000) });
+    expect(await matches('config=model:m')).toHaveLength(1);
+    expect(await matches('config=e7:7')).toHaveLength(1);
+  }, 20_000);
 });
