@@ -1,9 +1,8 @@
-import { sharedApp, sized } from '#testing';
+import { sharedApp } from '#testing';
 import { AgreementFixture, newTraceId, scoreBy } from './agreement.fixture';
 import { experimentOf } from './comparison.fixture';
 import { type EvaluationWorkspace, outcome, places, type Result, UNKNOWN_IDS } from './evaluation.harness';
 import { BOOLEAN, HumanScoresFixture, STARS, TONE } from './human-scores.fixture';
-import { fillResultScores } from './result-scores.fixture';
 
 /** Tests which scores an agreement is computed from. */
 describe('the scores behind an agreement', () => {
@@ -103,87 +102,6 @@ describe('the scores behind an agreement', () => {
     expect((await agreement(a, b)).mean_absolute_error).toMatchObject({ units: 1, value: 0.5 });
   });
 
-  it('include the newest 10,000 units; a larger number is reported as truncated', async () => {
-    const [a, b] = [await code(), await code()];
-    const { experiment_id: id } = await space.experiment();
-    const fill = async (from: number, to: number) => {
-      await app.database.query(
-        `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, score_details, created_at,
-                              updated_at, created_by)
-         SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n,
-                jsonb_build_object('a', n % 2, 'b', CASE WHEN n <= 1 THEN 1 - n % 2 ELSE n % 2 END),
-                json_build_object('a', json_build_object('scorer_id', $3::text), 'b', json_build_object('scorer_id', $4::text)),
-                now(), now(), 'test'
-         FROM generate_series($5::int, $6::int) n`,
-        [id, space.id, a.scorer_id, b.scorer_id, from, to],
-      );
-      await fillResultScores(app.database, id);
-    };
-    await fill(1, 10_000);
-    const all = await agreement(a, b);
-    expect([all.units, all.is_truncated, all.observed_agreement!.value]).toEqual([10_000, false, 0.9999]);
-    await fill(10_001, 10_001);
-    for (const query of [{}, { experiment_id: id }] as Record<string, string>[]) {
-      const truncated = await agreement(a, b, query);
-      // The oldest unit, on which the scorers disagree, is left out.
-      expect([truncated.units, truncated.is_truncated, truncated.observed_agreement!.value]).toEqual([
-        10_000,
-        true,
-        1,
-      ]);
-    }
-  });
-
-  describe('with many annotators', () => {
-    /** Inserts results, each with one score by the judge and one by each person. */
-    const insertScores = async (units: number, people: number) => {
-      const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
-      const { experiment_id } = await space.experiment();
-      await app.database.query(
-        `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, score_details, created_at,
-                              updated_at, created_by)
-         SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, '{"j": 1, "p": 0}',
-                json_build_object('j', json_build_object('scorer_id', $3::text),
-                                  'p', json_build_object('scorer_id', $4::text)), now(), now(), 'test'
-         FROM generate_series(1, $5::int) n`,
-        [experiment_id, space.id, judge.scorer_id, person.scorer_id, units],
-      );
-      await fillResultScores(app.database, experiment_id);
-      await app.database.query(
-        `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
-                             target_kind, experiment_id, result_id, result_version, score, output_sha256, created_at,
-                             created_by)
-         SELECT 'score_' || $5 || lpad((n * 100 + p)::text, 22, '0'), $1, $2, 1, 'human', 'p', 'human', 'result', $3,
-                'res_' || lpad(n::text, 26, '0'), 1, (p <> 1)::int, 'o', now(), 'person ' || p
-         FROM generate_series(1, $4::int) n CROSS JOIN generate_series(1, $5::text::int) p`,
-        [space.id, person.scorer_id, experiment_id, units, `${people}`],
-      );
-      return { judge, person, experiment_id };
-    };
-
-    it('are counted by unit', async () => {
-      const { judge, person } = await insertScores(5_500, 3);
-      for (const pair of [[judge, person], [person, judge]] as const) {
-        const body = await agreement(...pair);
-        expect([body.units, body.is_truncated]).toEqual([5_500, false]);
-        // Two of three people agree with the judge.
-        expect(body.observed_agreement!.value).toBe(1);
-        expect(body.mean_absolute_error!.value).toBeCloseTo(1 / 3, 12);
-      }
-    }, 180_000); // prettier-ignore
-
-    // This test inserts 100,000 scores.
-    if (sized(0, 1) === 1) {
-      it('are reported as truncated', async () => {
-        const { judge, person, experiment_id } = await insertScores(1_900, 53);
-        for (const query of [{}, { experiment_id }] as Record<string, string>[]) {
-          const body = await agreement(judge, person, query);
-          expect([body.units, body.is_truncated]).toEqual([1_900, true]);
-        }
-      }, 180_000);
-    }
-  });
-
   it('include the score sent last when a result has several scores by one scorer', async () => {
     const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
     const scores = {
@@ -194,24 +112,6 @@ describe('the scores behind an agreement', () => {
     };
     await experimentOf(space, [{ case_id: '1', scores }]);
     expect((await agreement(judge, person)).mean_absolute_error).toMatchObject({ units: 1, value: 1 });
-  });
-
-  it('include the few units that a scorer with many scores shares with the reference', async () => {
-    const [many, few] = [await code(), await on.scorer(BOOLEAN)];
-    const { experiment_id: id } = await space.experiment();
-    await app.database.query(
-      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, score_details, created_at,
-                            updated_at, created_by)
-       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, '{"many": 1}',
-              json_build_object('many', json_build_object('scorer_id', $3::text)), now(), now(), 'test'
-       FROM generate_series(1, 10500) n`,
-      [id, space.id, many.scorer_id],
-    );
-    await fillResultScores(app.database, id);
-    await on.score(few, { result_id: `res_${'7'.padStart(26, '0')}`, score: true });
-    const body = await agreement(many, few);
-    expect([body.units, body.is_truncated]).toEqual([1, false]);
-    expect((await agreement(few, many)).units).toBe(1);
   });
 
   describe('with an invalid request', () => {

@@ -606,23 +606,4 @@ describe('the agreement of the annotators of a queue', () => {
       [stars.scorer_id, 0],
     ]);
   });
-
-  it('is truncated when there are more than 100,000 scores', async () => {
-    const scorers = await Promise.all(Array.from({ length: 10 }, () => on.scorer()));
-    const scorer_ids = scorers.map(({ scorer_id }) => scorer_id);
-    const queue = await on.queue(scorers[0]!, { trace_ids: await on.traces(1) }, { scorer_ids });
-    const answer = (from: number, to: number) =>
-      app.database.query(
-        `INSERT INTO annotation_answers (item_id, principal_id, author, workspace_id, queue_id, outcome, score_ids, created_at)
-         SELECT item_id, 'usr_x', n::text, workspace_id, queue_id, 'scored', array_fill('score_x'::text, ARRAY[10]), now()
-         FROM annotation_items, generate_series($2::integer, $3::integer) n WHERE queue_id = $1`,
-        [queue.queue_id, from, to],
-      );
-    const isTruncated = async () =>
-      (await on.space.viewer.get(`${QUEUES}/${queue.queue_id}/agreement`)).body.is_truncated;
-    await answer(1, 10_000);
-    expect(await isTruncated()).toBe(false);
-    await answer(10_001, 10_001);
-    expect(await isTruncated()).toBe(true);
-  });
 });

@@ -2,8 +2,6 @@ import { sharedApp } from '#testing';
 import { type DatasetCase, uploadVersion, versionsOf } from './dataset-versions.fixture';
 import { EvaluationWorkspace, outcome, type Page } from './evaluation.harness';
 
-const MIB = 1024 * 1024;
-
 describe('the row list of a CSV version', () => {
   const app = sharedApp();
   let space: EvaluationWorkspace;
@@ -159,26 +157,6 @@ describe('the row list of a CSV version', () => {
     expect(deep.page).toEqual({ limit: 500, offset: 2_990, total: count, next_cursor: null });
     expect(await page('limit=0')).toMatchObject({ items: [], page: { total: count, next_cursor: null } });
     expect(await page('offset=3000')).toMatchObject({ items: [], page: { next_cursor: null } });
-  });
-
-  it.each([
-    ['of one byte', 'x'.repeat(3 * MIB)],
-    ['of three bytes', '字'.repeat(MIB)],
-    ['of six bytes in JSON', '\x01'.repeat(MIB / 2)],
-  ])('has pages of a bounded size, none of them empty (characters %s)', async (_, cell) => {
-    const id = await newDataset();
-    await uploadVersion(space, id, `a\n${`${cell}\n`.repeat(5)}`);
-    const counts: number[] = [];
-    let cursor: string | null = null;
-    do {
-      const query: string = cursor === null ? '' : `&cursor=${cursor}`;
-      const { body } = await space.viewer.get<Page<DatasetCase>>(
-        `${versionsOf(id)}/1/rows?limit=500${query}`,
-      );
-      counts.push(body.items.length);
-      cursor = body.page.next_cursor;
-    } while (cursor !== null);
-    expect(counts).toEqual([2, 2, 1]);
   });
 
   it('rejects foreign cursors and unknown parameters', async () => {

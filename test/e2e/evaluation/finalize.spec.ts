@@ -31,7 +31,7 @@ const EMPTY_SUMMARY = {
 };
 
 describe('on finalization,', () => {
-  const app = sharedApp({ env: { DATABASE_POOL_SIZE: '10' } });
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeEach(async () => {

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { type Answer, committedDocument, createTestApp, newSpan, type TestApp } from '#testing';
+import { type Answer, committedDocument, newSpan, type TestApp } from '#testing';
 import { RawExporter } from '../telemetry/otlp.harness';
 import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
 import { bodiesOf, optionsOf } from './generated-media';
 import { generatedJson, GeneratedValues, type Known, type Schema, type Schemas } from './generated-values';
 
 /** Number of bodies in a round. */
-const BODIES = 150;
+const BODIES = 50;
 /** Minimum number of successes and of rejections per operation. With fewer, only the first checks would be tested. */
 const OUTCOMES_MIN = 4;
 /** Maximum number of rounds. An operation that has not reached both minimums by then never will. */
-const ROUNDS_MAX = 20;
+const ROUNDS_MAX = 60;
 /** Maximum number of requests in flight. */
 const AT_ONCE = 8;
 
@@ -84,13 +84,8 @@ export class GeneratedBodies {
     private readonly document: Document,
   ) {}
 
-  static async open(): Promise<GeneratedBodies> {
-    const app = await createTestApp();
+  static async open(app: TestApp): Promise<GeneratedBodies> {
     return new GeneratedBodies(app, await EvaluationWorkspace.open(app), committedDocument<Document>());
-  }
-
-  close(): Promise<void> {
-    return this.app.close();
   }
 
   /**

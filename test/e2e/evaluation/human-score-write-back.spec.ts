@@ -13,7 +13,7 @@ import {
 const EXPERIMENTS = '/eval/v1/experiments';
 
 describe('the write-back of human scores to results', () => {
-  const app = sharedApp({ env: { DATABASE_POOL_SIZE: '10' } });
+  const app = sharedApp();
   let on: HumanScoresFixture;
   let ann: Annotator;
   let bob: Annotator;

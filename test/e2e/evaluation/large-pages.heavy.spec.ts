@@ -1,6 +1,6 @@
 import { PAGE_BYTES } from '#platform/paging';
 import { sharedApp } from '#testing';
-import { EvaluationWorkspace, type Page } from './evaluation.harness';
+import { EvaluationWorkspace, type Page, type Result } from './evaluation.harness';
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
@@ -92,6 +92,37 @@ describe('a list of large items', () => {
       } while (cursor !== null);
       expect(seen).toHaveLength(all.page.total!);
       expect(new Set(seen).size).toBe(seen.length);
+    }
+  });
+
+  it('ends pages early, and loses no item: results that are filtered or sorted by a score', async () => {
+    const { experiment_id } = await space.experiment();
+    const path = `/eval/v1/experiments/${experiment_id}/results`;
+    const output = 'x'.repeat(3 * 1024 * 1024);
+    for (const [index, case_id] of ['a', 'b', 'c', 'd'].entries()) {
+      await space.result(experiment_id, {
+        case_id,
+        output,
+        tags: ['t'],
+        scores: index < 2 ? { s: index } : {},
+      });
+    }
+    for (const query of [
+      'tag=t&sort=created_at',
+      'sort=score:s',
+      'sort=score:s&offset=1',
+      'sort=duration_ms',
+    ]) {
+      let seen = '';
+      let next = `${path}?${query}`;
+      for (let page = 0; page < 10; page++) {
+        const { body } = await space.viewer.get<Page<Result>>(next);
+        expect(body.items.length).toBeLessThanOrEqual(4);
+        seen += body.items.map((one) => one.case_id).join('');
+        if (body.page.next_cursor === null) break;
+        next = `${path}?${query.replace('&offset=1', '')}&cursor=${body.page.next_cursor}`;
+      }
+      expect([query, seen]).toEqual([query, query.includes('offset') ? 'bcd' : 'abcd']);
     }
   });
 });

@@ -3,8 +3,6 @@ import type { ProblemBody } from './evaluation.harness';
 import { ANSWER, INSTRUMENTED_AGENTS, QUESTION, sendAgent } from './instrumented-agent.fixture';
 import { newTraceId, ScoringFixture } from './scoring.fixture';
 
-const MIB = 1024 * 1024;
-
 describe('records from traces', () => {
   const app = sharedApp();
   let on: ScoringFixture;
@@ -195,16 +193,6 @@ describe('records from traces', () => {
     await on.evaluator.post(`${dataset}/archive`);
     const archived = await make({ trace_ids });
     expect([archived.status, archived.body.code]).toEqual([409, 'conflict']);
-  });
-
-  it('are 413 for the traces that are too large together', async () => {
-    const trace_ids: string[] = [];
-    for (const size of [7, 7, 7, 0.1])
-      trace_ids.push(await on.trace({ input: 'x'.repeat(size * MIB), output: 'y' }));
-    const answer = await make({ trace_ids });
-    expect(statuses(answer)).toEqual([201, 413, 413, 413]);
-    expect(statuses(await make({ trace_ids, on_conflict: 'skip' }))).toEqual([200, 413, 413, 413]);
-    expect(statuses(await make({ trace_ids: trace_ids.slice(2) }))).toEqual([201, 201]);
   });
 
   it('require the role that creates records', async () => {

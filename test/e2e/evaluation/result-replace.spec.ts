@@ -105,13 +105,6 @@ describe('the results of a running experiment', () => {
         expect(outcome(await create({ on_conflict }))).toEqual([409, 'conflict']);
       }
     });
-
-    it('return 413 with "skip" for stored results beyond 16 MiB, so that responses are bounded', async () => {
-      const output = 'x'.repeat(9 * 1024 * 1024);
-      for (const case_id of ['a', 'b', 'c']) await create({ case_id, output });
-      const items = ['a', 'b', 'c'].map((case_id) => ({ case_id }));
-      expect(statuses(await bulk(items, 'skip'))).toEqual([200, 200, 413]);
-    });
   });
 
   it('do not count a human score for an earlier version', async () => {

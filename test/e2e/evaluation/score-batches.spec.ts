@@ -151,24 +151,6 @@ describe('a request for a batch', () => {
   });
 
   describe('that is rejected', () => {
-    it('returns 422 with the count for more than 100,000 targets, and stores nothing', async () => {
-      await fill(100_001);
-      const scorer = await on.scorer();
-      for (const selection of [{ since: SINCE }, { filters: ALL }, { since: SINCE, unscored_only: true }]) {
-        const answer = await on.batch(scorer, selection);
-        expect([answer.status, answer.body.code]).toEqual([422, 'validation_failed']);
-        expect(answer.body.detail).toContain('matches 100001 targets, more than 100000');
-      }
-      expect(await list()).toEqual([]);
-      expect(await waiting()).toBe(0);
-      const { body } = await on.batch(scorer, { filters: ALL, limit: 100_000 });
-      expect(body).toMatchObject({ total: 100_000, run_count: 3 });
-      expect(await on.batch(scorer, { since: SINCE, limit: 100_001 })).toMatchObject({
-        status: 422,
-        body: { errors: [{ pointer: '/limit' }] },
-      });
-    }, 120_000);
-
     it('returns 409 for an archived scorer', async () => {
       const scorer = await on.scorer();
       await on.evaluator.post(`/eval/v1/scorers/${scorer.scorer_id}/archive`);

@@ -21,7 +21,7 @@ describe('a compression bomb', () => {
   let bombs: Record<string, Buffer>;
 
   beforeAll(async () => {
-    const zeros = await bombOf(GIB);
+    const zeros = await bombOf(GIB / 4);
     bombs = {
       gzip: zeros,
       'gzip, base64': base64(zeros),
@@ -48,7 +48,6 @@ describe('a compression bomb', () => {
       child.disconnect();
       await once(child, 'exit');
     }
-    await app.close();
   });
 
   async function use(): Promise<MemoryUse> {
@@ -91,10 +90,10 @@ describe('a compression bomb', () => {
   it('is rejected even if sent many times at once, and takes no more memory than was sent', async () => {
     const body = bombs.gzip!.subarray(0, LIMIT / 32);
     const grown = await growth(async () => {
-      const answers = await Promise.all(Array.from({ length: 100 }, () => post('gzip', body)));
+      const answers = await Promise.all(Array.from({ length: 40 }, () => post('gzip', body)));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([413]));
     });
-    // 100 bodies, decoded up to the limit, would take 800 MiB.
+    // 40 bodies, decoded up to the limit, would take 320 MiB.
     expect(grown).toBeLessThan(100);
   }, 60_000);
 

@@ -1,7 +1,6 @@
-import { ownApp, jsonExport, newSpan, newTraceId } from '#testing';
+import { sharedApp, jsonExport, newSpan, newTraceId } from '#testing';
 import { EvaluationWorkspace, outcome } from './evaluation.harness';
 import { SCORES } from './human-scores.fixture';
-import { workOf } from './work.harness';
 
 type Fields = Record<string, unknown>;
 interface Row {
@@ -13,7 +12,7 @@ const STATS = `${SCORES}/stats/query`;
 const DAY = 24 * 60 * 60 * 1000;
 
 describe('statistics of scores', () => {
-  const app = ownApp({ autovacuum: false });
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeEach(async () => {
@@ -129,21 +128,6 @@ describe('statistics of scores', () => {
     expect((await rowsOf({ trace_since: day.trace_until }))[0]!.values.count).toBe(0);
     const listed = await space.viewer.get('/telemetry/v1/traces?agent_version=2');
     expect(listed.body.items).toEqual([expect.objectContaining({ agent_version: '2', service_name: 'a' })]);
-  });
-
-  it('read no scores by other scorers if limited to one scorer and source', async () => {
-    await app.database.query(
-      `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_name, source, target_kind, trace_id, score, created_at, created_by)
-       SELECT 'score_' || lpad(n::text, 26, '0'), $1, 'scr_' || name, name, 'human', 'trace', md5($1 || n), 1, now(), 'test'
-       FROM generate_series(1, 3000) n, LATERAL (SELECT CASE n WHEN 1 THEN 'rare' ELSE 'other' END AS name) named`,
-      [space.id],
-    );
-    let rows: Row[] = [];
-    const work = await workOf(app.database, async () => {
-      rows = await rowsOf({ scorer_name: 'rare', source: 'human' });
-    });
-    expect(rows[0]!.values.count).toBe(1);
-    expect(Math.max(...work.map((one) => one.rows))).toBeLessThan(100);
   });
 
   it('separate the scores of a trace from the scores of results that name it', async () => {

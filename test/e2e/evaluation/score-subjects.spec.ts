@@ -75,21 +75,6 @@ describe('a scorer', () => {
     });
   });
 
-  it('sees the content of traces and results that are too large to be read together', async () => {
-    const input = 'x'.repeat(3.5 * 1024 * 1024);
-    const lengths = async (body: object): Promise<unknown[]> => {
-      const scorer = await on.scorer(script('const score = ({ input }) => input.length'));
-      const { body: answer } = await on.score(scorer, { mode: 'test', ...body });
-      return answer.results.map(({ score }: { score: number }) => score);
-    };
-    const trace_ids = await Promise.all([1, 2, 3].map(() => on.trace({ input, output: 'y' })));
-    expect(await lengths({ trace_ids })).toEqual([input.length, input.length, input.length]);
-    const experiment = await on.experiment();
-    for (let n = 0; n < 3; n++) await on.result(experiment, { input, output: 'y', trace_id: undefined });
-    const { experiment_id } = experiment;
-    expect(await lengths({ experiment_id })).toEqual([input.length, input.length, input.length]);
-  });
-
   it('decides a check of a truncated trace only if the missing part cannot change the outcome', async () => {
     const trace_ids = [await on.trace({ spans: 1_100 })];
     const checked = async (check: object): Promise<any> => {
@@ -147,10 +132,12 @@ describe('a scorer', () => {
   it('sees the first input and last output of a session with too many traces', async () => {
     const sessionId = 'long';
     const at = Date.now();
-    for (let i = 0; i < 102; i++) {
-      const output = i < 101 ? `tell ${i}` : undefined; // the last has no answer yet
-      await on.trace({ sessionId, startedAt: at + i, input: `ask ${i}`, output });
-    }
+    await on.traces(
+      Array.from({ length: 102 }, (_, i) => {
+        const output = i < 101 ? `tell ${i}` : undefined; // the last has no answer yet
+        return { sessionId, startedAt: at + i, input: `ask ${i}`, output };
+      }),
+    );
     const source = `function score({ input, output, session }) {
       const { traces, messages, trace_count, is_truncated } = session;
       return { score: 1, answers: { input, output, shown: [traces.length, messages.length], trace_count, is_truncated } };
@@ -165,146 +152,6 @@ describe('a scorer', () => {
       shown: [100, 200],
       trace_count: 102,
       is_truncated: true,
-    });
-  });
-
-  describe('with a large target', () => {
-    const MIB = 1024 * 1024;
-    const SHAPE = `function score({ input, output, trace, session }) {
-      const size = (value) => (value === null ? 0 : JSON.stringify(value).length);
-      const reported = (one) => [size(one.input), size(one.output), one.is_truncated];
-      return { score: 1, answers: {
-        given: [size(input), size(output)],
-        trace: trace && [...reported(trace), trace.spans.map((span) => [size(span.attributes) > 2, span.is_truncated])],
-        session: session && {
-          messages: session.messages.map(({ content }) => size(content)),
-          count: session.trace_count,
-          traces: session.traces.map(reported),
-          cut: session.is_truncated,
-        },
-      } };
-    }`;
-
-    /** Returns how much of a target a script sees. Checks the size against the engine's limit. */
-    async function shapeOf(selection: object): Promise<any> {
-      const definition = { language: 'javascript', source: SHAPE, memory_mb: 256, timeout_ms: 10_000 };
-      const scorer = await on.scorer({ definition });
-      const preview = await on.score(scorer, { mode: 'preview', ...selection });
-      const [{ preview_request, error: refusal }] = preview.body.results;
-      expect(refusal).toBeUndefined();
-      const members = Object.values(preview_request.subject).map((one) => JSON.stringify(one).length);
-      expect(members.reduce((sum, length) => sum + length)).toBeLessThanOrEqual(8 * MIB);
-      const answer = await on.score(scorer, { mode: 'test', ...selection });
-      expect(answer.body.results).toMatchObject([{ score: 1 }]);
-      return answer.body.results[0].answers;
-    }
-
-    it('sees a root span of 3 MiB once', async () => {
-      const size = 3 * MIB;
-      const trace_id = await on.trace({ output: 'x'.repeat(size - 2), spans: 3 });
-      expect(await shapeOf({ trace_ids: [trace_id] })).toEqual({
-        given: [0, size],
-        trace: [
-          0,
-          0,
-          true,
-          [
-            [true, true],
-            [false, false],
-            [false, false],
-          ],
-        ],
-        session: null,
-      });
-    });
-
-    it('sees a root span of 5 MiB, and the other spans', async () => {
-      const size = 5 * MIB;
-      const trace_id = await on.trace({ output: 'x'.repeat(size - 2), spans: 2 });
-      expect(await shapeOf({ trace_ids: [trace_id] })).toMatchObject({
-        given: [0, size],
-        trace: [
-          0,
-          0,
-          true,
-          [
-            [false, true],
-            [false, false],
-          ],
-        ],
-      });
-    });
-
-    it('sees the result when the root span alone is too large', async () => {
-      const trace_id = await on.trace({ output: 'x'.repeat(9 * MIB), spans: 2 });
-      await on.result(await on.experiment(), { trace_id, input: 'i', output: 'o' });
-      expect(await shapeOf({ trace_ids: [trace_id] })).toMatchObject({
-        given: [3, 3],
-        trace: [
-          0,
-          0,
-          true,
-          [
-            [false, true],
-            [false, false],
-          ],
-        ],
-      });
-    });
-
-    it('sees nothing when the root span alone is too large', async () => {
-      const trace_id = await on.trace({ output: 'x'.repeat(9 * MIB) });
-      const answer = await on.score(await on.scorer(), { mode: 'test', trace_ids: [trace_id] });
-      expect(answer.body.results).toMatchObject([
-        { error: expect.stringContaining('The root span of the trace exceeds') },
-      ]);
-      expect(answer.body.results[0]).not.toHaveProperty('score');
-    });
-
-    it('sees nothing of a session whose first or last trace is too large', async () => {
-      const at = Date.now();
-      const refusal = async (sessionId: string): Promise<string> => {
-        const answer = await on.score(await on.scorer(), { mode: 'test', session_ids: [sessionId] });
-        return answer.body.results[0].error;
-      };
-      const output = 'x'.repeat(9 * MIB);
-      await on.trace({ sessionId: 'begins', startedAt: at, output });
-      await on.trace({ sessionId: 'begins', startedAt: at + 1, output: 'small' });
-      expect(await refusal('begins')).toContain('The first message of the session exceeds');
-      await on.trace({ sessionId: 'ends', startedAt: at, output: 'small' });
-      await on.trace({ sessionId: 'ends', startedAt: at + 1, output });
-      expect(await refusal('ends')).toContain('The last message of the session exceeds');
-    });
-
-    it('sees a session’s messages before its traces, with a flag', async () => {
-      const sessionId = 'large';
-      for (let i = 0; i < 3; i++) {
-        await on.trace({ sessionId, startedAt: Date.now() + i, output: 'x'.repeat(MIB - 2) });
-      }
-      const shape = await shapeOf({ session_ids: [sessionId] });
-      expect(shape).toMatchObject({ given: [0, MIB], trace: null });
-      expect(shape.session).toEqual({
-        messages: [MIB, MIB, MIB],
-        count: 3,
-        traces: [
-          [0, 0, true],
-          [0, 0, true],
-          [0, 0, true],
-        ],
-        cut: false,
-      });
-    });
-
-    it('sees as many messages of a session as fit, with a flag', async () => {
-      const sessionId = 'larger';
-      for (let i = 0; i < 4; i++) {
-        await on.trace({ sessionId, startedAt: Date.now() + i, output: 'x'.repeat(3 * MIB - 2) });
-      }
-      const { session } = await shapeOf({ session_ids: [sessionId] });
-      expect(session).toMatchObject({ count: 4, cut: true });
-      expect(session.messages.length).toBeGreaterThan(0);
-      expect(session.messages.length).toBeLessThan(4);
-      expect(session.traces).toHaveLength(4);
     });
   });
 

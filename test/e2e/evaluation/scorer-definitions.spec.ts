@@ -46,7 +46,8 @@ const SAMPLES: [schema: string, kind: ScorerKind, definition: object][] = [
     'code',
     { language: 'javascript', source: 'function score() { return 1 }', timeout_ms: 500, memory_mb: 16 },
   ],
-  ['ChecksDefinition', 'code', { checks: CHECKS, aggregate: 'mean' }],
+  ['ChecksDefinition', 'code', { checks: [{ type: 'max_steps', max: 10 }], aggregate: 'mean' }],
+  ...CHECKS.map((check): (typeof SAMPLES)[number] => ['ChecksDefinition', 'code', { checks: [check] }]),
   [
     'LlmDefinition',
     'llm_judge',
@@ -101,7 +102,7 @@ describe('definitions of scorers', () => {
   let schemas: Record<string, ValidateFunction>;
   const scope = { workspaceId: 'wsp_of_definitions' } as Scope;
 
-  beforeAll(async () => {
+  beforeAll(() => {
     definitions = app.get(ScorerDefinitions);
     const ajv = new Ajv2020({ strict: false, allErrors: true });
     ajv.addSchema({ $id: 'api', ...app.get(OpenApiSource).document() });

@@ -74,6 +74,20 @@ export class ScoringFixture {
 
   /** Sends a trace as an exporter would. Returns the trace id. */
   async trace(options: TraceOptions = {}): Promise<string> {
+    const [traceId] = await this.traces([options]);
+    return traceId!;
+  }
+
+  /** Sends traces in one request. Returns their ids. */
+  async traces(all: TraceOptions[]): Promise<string[]> {
+    const spans = all.map((options) => this.spansOf(options));
+    const body = { resourceSpans: [{ scopeSpans: [{ spans: spans.flat() }] }] };
+    const answer = await this.evaluator.post('/telemetry/v1/traces', body);
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return spans.map(([root]) => root!.traceId);
+  }
+
+  private spansOf(options: TraceOptions) {
     const { traceId = newTraceId(), startedAt = Date.now(), sessionId, spans = 1 } = options;
     const nanos = (ms: number): string => `${BigInt(ms) * 1_000_000n}`;
     const attributes = [
@@ -97,10 +111,7 @@ export class ScoringFixture {
       startTimeUnixNano: nanos(startedAt + 1 + index),
       attributes: [],
     }));
-    const body = { resourceSpans: [{ scopeSpans: [{ spans: [root, ...others] }] }] };
-    const answer = await this.evaluator.post('/telemetry/v1/traces', body);
-    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
-    return traceId;
+    return [root, ...others];
   }
 
   score(scorer: { scorer_id: string }, body: unknown, caller = this.evaluator) {

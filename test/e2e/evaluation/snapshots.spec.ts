@@ -28,7 +28,7 @@ const digestOf = (value: unknown): string => createHash('sha256').update(canonic
 const recordsOf = (experiment: Experiment) => experiment.dataset_snapshot!.records as Reference[];
 
 describe('the snapshot of a dataset', () => {
-  const app = sharedApp({ env: { DATABASE_POOL_SIZE: '10' } });
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {

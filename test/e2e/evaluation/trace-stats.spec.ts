@@ -1,10 +1,15 @@
-import { ownApp, newTraceId } from '#testing';
+import { ownApp, newSpan, newSpanId, newTraceId, SPAN_START, type TestAttributes } from '#testing';
 import { EvaluationWorkspace } from './evaluation.harness';
-import { cost, metrics, type Stats, statsPath, TracedExperiment, usage } from './trace-stats.fixture';
+import { cost, metrics, MS, type Stats, statsPath, TracedExperiment, usage } from './trace-stats.fixture';
+
+type Fields = Record<string, unknown>;
+
+const AGENT: TestAttributes = { 'gen_ai.operation.name': 'invoke_agent' };
+
+const prices = { priced: { input_usd_per_million: 2, output_usd_per_million: 8 } };
+const app = ownApp({ env: { MODEL_PRICES: JSON.stringify(prices) } });
 
 describe('trace stats of an experiment', () => {
-  const prices = { priced: { input_usd_per_million: 2, output_usd_per_million: 8 } };
-  const app = ownApp({ env: { MODEL_PRICES: JSON.stringify(prices) } });
   let on: TracedExperiment;
 
   beforeEach(async () => {
@@ -149,6 +154,276 @@ describe('trace stats of an experiment', () => {
       const { experiment_id: empty } = await on.space.experiment();
       const ofEmpty = await on.space.viewer.post<Stats>(statsPath(empty), body);
       expect(ofEmpty.body.coverage).toEqual({ results: 0, with_trace: 0, traces_found: 0 });
+    });
+  });
+});
+
+describe('trace stats of models and groups', () => {
+  let on: TracedExperiment;
+
+  beforeEach(async () => {
+    on = await TracedExperiment.open(app);
+  });
+
+  describe('by model', () => {
+    const query = (...names: string[]) => ({ metrics: metrics(...names), group_by: ['model'] });
+
+    it('give each model the usage of its own calls', async () => {
+      await on.trace(
+        { end: SPAN_START + 50n * MS, attributes: { ...AGENT, ...usage('big', 130, 13, cost(0.3)) } },
+        { attributes: usage('big', 100, 10, cost(0.2)) },
+        { attributes: usage('small', 20, 2, cost(0.06)) },
+        { attributes: usage('small', 10, 1, cost(0.04)) },
+      );
+      await on.lasting(150, { attributes: usage('small', 5, 1, cost(0.01)) });
+      const body = query(
+        'count.count',
+        'cost_usd.sum',
+        'total_tokens.sum',
+        'input_tokens.max',
+        'duration_ms.avg',
+      );
+      expect(await on.rows(body)).toEqual([
+        {
+          group: { model: 'big' },
+          values: {
+            'count.count': 1,
+            'cost_usd.sum': 0.2,
+            'total_tokens.sum': 110,
+            'input_tokens.max': 100,
+            'duration_ms.avg': 50,
+          },
+        },
+        {
+          group: { model: 'small' },
+          values: {
+            'count.count': 2,
+            'cost_usd.sum': 0.11,
+            'total_tokens.sum': 39,
+            'input_tokens.max': 30,
+            'duration_ms.avg': 100,
+          },
+        },
+      ]);
+      expect(await on.values(['cost_usd.sum', 'total_tokens.sum', 'count.count'])).toEqual({
+        'cost_usd.sum': 0.31,
+        'total_tokens.sum': 149,
+        'count.count': 2,
+      });
+    });
+
+    it('attribute usage of steps that have no calls', async () => {
+      await on.trace(
+        { attributes: { ...AGENT, ...usage('planner', 90, 9, cost(0.5)) } },
+        { attributes: { ...AGENT, ...usage('worker', 60, 9, cost(0.2)) } },
+        { attributes: { 'gen_ai.response.model': 'silent' } },
+      );
+      await on.trace({}, { attributes: { 'gen_ai.usage.input_tokens': 7 } });
+      await on.trace();
+      const rows = await on.rows(
+        query('count.count', 'input_tokens.sum', 'output_tokens.sum', 'cost_usd.sum'),
+      );
+      const reported = rows.map(({ group, values: one }) => [group.model, ...Object.values(one)]);
+      expect(reported).toEqual([
+        ['planner', 1, 90, 9, 0.5],
+        ['silent', 1, null, null, null],
+        ['worker', 1, null, null, null],
+        [null, 2, 7, null, null],
+      ]);
+      expect(await on.values(['input_tokens.sum', 'output_tokens.sum', 'cost_usd.sum'])).toEqual({
+        'input_tokens.sum': 97,
+        'output_tokens.sum': 9,
+        'cost_usd.sum': 0.5,
+      });
+      // Models that the filter excludes do not affect the others.
+      const filters = [{ field: 'model', op: 'in', value: ['worker', 'silent'] }];
+      const others = await on.rows({ ...query('input_tokens.sum'), filters });
+      expect(others.map((row) => [row.group.model, row.values['input_tokens.sum']])).toEqual([
+        ['silent', null],
+        ['worker', null],
+      ]);
+    });
+
+    it('include the cost of a model when another model has no price', async () => {
+      const [priced, unpriced] = [usage('priced', 1_000, 0), usage('unpriced', 500, 50)];
+      const step = { ...AGENT, ...usage('planner', 0, 0, cost(0.5)) };
+      await on.trace({ attributes: priced }, { attributes: unpriced });
+      await on.trace({ attributes: priced });
+      const costs = async () =>
+        (await on.rows(query('cost_usd.sum', 'cost_usd.count'))).map(({ group, values: one }) => [
+          group.model,
+          ...Object.values(one),
+        ]);
+      expect(await costs()).toEqual([
+        ['priced', 0.004, 2],
+        ['unpriced', null, 0],
+      ]);
+      // The cost of only one trace is known.
+      const ofTraces = ['cost_usd.sum', 'cost_usd.count', 'count.count'];
+      expect(await on.values(ofTraces)).toEqual({
+        'cost_usd.sum': 0.002,
+        'cost_usd.count': 1,
+        'count.count': 2,
+      });
+      // A step that reports less than the known cost is ignored.
+      const lesser = { ...AGENT, ...usage('planner', 0, 0, cost(0.001)) };
+      await on.trace({ attributes: lesser }, { attributes: priced }, { attributes: unpriced });
+      expect(await costs()).toEqual([
+        ['planner', null, 0],
+        ['priced', 0.006, 3],
+        ['unpriced', null, 0],
+      ]);
+      expect(await on.values(ofTraces)).toEqual({
+        'cost_usd.sum': 0.002,
+        'cost_usd.count': 1,
+        'count.count': 3,
+      });
+      // A step that reports more than the known cost sets the cost of its model and of the trace.
+      await on.trace({ attributes: step }, { attributes: priced }, { attributes: unpriced });
+      expect(await costs()).toEqual([
+        ['planner', 0.5, 1],
+        ['priced', 0.006, 3],
+        ['unpriced', null, 0],
+      ]);
+      expect(await on.values(ofTraces)).toEqual({
+        'cost_usd.sum': 0.502,
+        'cost_usd.count': 2,
+        'count.count': 4,
+      });
+    });
+
+    it('include the cost of calls below a step', async () => {
+      const root = { ...AGENT, ...usage('planner', 0, 0, cost(0.4)) };
+      const more = { ...AGENT, ...usage('planner', 0, 0, cost(0.7)) };
+      const [priced, unpriced] = [usage('priced', 1_000, 0), usage('unpriced', 500, 50)];
+      await on.trace(
+        { attributes: root },
+        { attributes: more },
+        { attributes: priced },
+        { attributes: unpriced },
+      );
+      const rows = await on.rows(query('cost_usd.sum'));
+      expect(rows.map(({ group, values: one }) => [group.model, one['cost_usd.sum']])).toEqual([
+        ['planner', null],
+        ['priced', 0.002],
+        ['unpriced', null],
+      ]);
+      expect(await on.values(['cost_usd.sum'])).toEqual({ 'cost_usd.sum': 0.4 });
+    });
+
+    it('ignore steps that repeat the usage of calls', async () => {
+      const root = { ...AGENT, 'gen_ai.usage.input_tokens': 100, 'gen_ai.usage.output_tokens': 10 };
+      await on.trace({ attributes: root }, { attributes: usage('a', 100, 10, cost(0.1)) });
+      const rows = await on.rows(query('count.count', 'input_tokens.sum', 'cost_usd.sum'));
+      expect(rows.map(({ group, values: one }) => [group.model, ...Object.values(one)])).toEqual([
+        ['a', 1, 100, 0.1],
+      ]);
+      const filters = [{ field: 'model', op: 'eq', value: null }];
+      expect(await on.values(['count.count'], filters)).toEqual({ 'count.count': 0 });
+      // Usage that only the step reports belongs to no model.
+      await on.trace({ attributes: root }, { attributes: { 'gen_ai.response.model': 'silent' } });
+      const further = await on.rows(query('count.count', 'input_tokens.sum'));
+      expect(further.map(({ group, values: one }) => [group.model, ...Object.values(one)])).toEqual([
+        ['a', 1, 100],
+        ['silent', 1, null],
+        [null, 1, 100],
+      ]);
+    });
+
+    it('do not depend on the order of arrival', async () => {
+      const traceId = newTraceId();
+      const spans = [
+        newSpan({ traceId, attributes: { ...AGENT, ...usage('a', 9, 9, cost(0.1)) } }),
+        ...[1, 2, 3, 4].map((n) =>
+          newSpan({
+            traceId,
+            parentSpanId: newSpanId(),
+            attributes: usage(n % 2 ? 'a' : 'b', n, n, cost(n / 10)),
+          }),
+        ),
+      ];
+      // First one by one, then all at once, and then again.
+      await Promise.all(spans.map((span) => on.exporter.protobuf([span])));
+      await Promise.all([on.exporter.protobuf(spans), on.exporter.protobuf([...spans].reverse())]);
+      await on.space.result(on.id, { trace_id: traceId });
+      expect(await on.rows(query('input_tokens.sum', 'cost_usd.sum'))).toEqual([
+        { group: { model: 'a' }, values: { 'input_tokens.sum': 4, 'cost_usd.sum': 0.4 } },
+        { group: { model: 'b' }, values: { 'input_tokens.sum': 6, 'cost_usd.sum': 0.6 } },
+      ]);
+    });
+  });
+
+  describe('in groups', () => {
+    const counted = async (group_by: string[], filters: Fields[] = []) =>
+      (await on.rows({ metrics: metrics('count.count'), group_by, filters })).map(
+        ({ group, values: one }) => [...group_by.map((field) => group[field]), one['count.count']],
+      );
+
+    it('have a sorted row for each value, and a last one for traces without a value', async () => {
+      await on.trace({ name: 'b', result: { case_id: '2', tags: ['x', 'y'] } });
+      await on.trace({ name: 'B', isError: true, result: { case_id: '1', tags: ['y'] } });
+      await on.trace({ name: 'a', result: { case_id: '10' } }, { isError: true });
+      // The root of this trace has not arrived.
+      await on.trace({ parentSpanId: newSpanId(), result: { case_id: 'é' } });
+      expect(await counted(['root_name'])).toEqual([
+        ['B', 1],
+        ['a', 1],
+        ['b', 1],
+        [null, 1],
+      ]);
+      expect(await counted(['status'])).toEqual([
+        ['error', 2],
+        ['ok', 2],
+      ]);
+      expect(await counted(['case_id'])).toEqual([
+        ['1', 1],
+        ['10', 1],
+        ['2', 1],
+        ['é', 1],
+      ]);
+      // A trace with two tags counts in both groups.
+      expect(await counted(['tag'])).toEqual([
+        ['x', 1],
+        ['y', 2],
+        [null, 2],
+      ]);
+      expect(await counted(['service_name'])).toEqual([['shop', 4]]);
+      expect(await counted(['model'])).toEqual([[null, 4]]);
+      expect(await counted(['tag', 'status'])).toEqual([
+        ['x', 'ok', 1],
+        ['y', 'error', 1],
+        ['y', 'ok', 1],
+        [null, 'error', 1],
+        [null, 'ok', 1],
+      ]);
+      expect(await counted(['tag'], [{ field: 'tag', op: 'eq', value: 'y' }])).toEqual([['y', 2]]);
+      const quoted = `'; DROP TABLE traces; --"`;
+      await on.trace({ name: quoted, result: { tags: [quoted] } });
+      expect(await counted(['root_name', 'tag'], [{ field: 'tag', op: 'eq', value: quoted }])).toEqual([
+        [quoted, quoted, 1],
+      ]);
+    });
+
+    it('are at most 10,000, and report truncation', async () => {
+      await app.database.query(
+        `WITH new_trace AS (
+           INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models)
+           SELECT $2, lpad(to_hex(n), 32, '0'), now(), now(), 1, 0, '{}' FROM generate_series(1, 10001) n
+           RETURNING trace_id)
+         INSERT INTO results (experiment_id, result_id, workspace_id, case_id, trace_id, created_at, updated_at, created_by)
+         SELECT $1, 'res_' || trace_id, $2, right(trace_id, 5), trace_id, now(), now(), 'test' FROM new_trace`,
+        [on.id, on.space.id],
+      );
+      const body = { metrics: metrics('count.count', 'duration_ms.p99'), group_by: ['case_id'] };
+      const all = await on.stats(body);
+      expect([all.rows.length, all.is_truncated, all.coverage.traces_found]).toEqual([10_000, true, 10_001]);
+      expect(all.rows.at(-1)!.group).toEqual({ case_id: '02710' });
+      const filters = [{ field: 'case_id', op: 'in', value: ['00001', '02711', 'absent'] }];
+      const some = await on.stats({ ...body, filters });
+      expect([some.rows.map((row) => row.group.case_id), some.is_truncated]).toEqual([
+        ['00001', '02711'],
+        false,
+      ]);
     });
   });
 });

@@ -11,7 +11,7 @@ import {
 
 /** Human scores of a trace or session are written to results that are uploaded later. */
 describe('human scores of targets uploaded later', () => {
-  const app = sharedApp({ env: { DATABASE_POOL_SIZE: '10' } });
+  const app = sharedApp();
   let on: HumanScoresFixture;
   let ann: Annotator;
   let bob: Annotator;

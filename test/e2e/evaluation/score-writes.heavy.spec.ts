@@ -1,5 +1,5 @@
 import { newId } from '#platform/ids';
-import { ownApp, jsonExport, newSpan } from '#testing';
+import { type Answer, jsonExport, newSpan, ownApp, sharedApp } from '#testing';
 import { TargetResultRepository } from '../../../src/evaluation/scoring/execution/target-result.repository';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { SCORES } from './human-scores.fixture';
@@ -124,5 +124,25 @@ describe.each([
       [space.id, scoreId],
     );
     expect(superseded).toEqual([trace]);
+  });
+});
+
+describe('a query for score statistics', () => {
+  const app = sharedApp();
+
+  it('reads no scores by other scorers if limited to one scorer and source', async () => {
+    const space = await EvaluationWorkspace.open(app);
+    await app.database.query(
+      `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_name, source, target_kind, trace_id, score, created_at, created_by)
+       SELECT 'score_' || lpad(n::text, 26, '0'), $1, 'scr_' || name, name, 'human', 'trace', md5($1 || n), 1, now(), 'test'
+       FROM generate_series(1, ${MANY}) n, LATERAL (SELECT CASE n WHEN 1 THEN 'rare' ELSE 'other' END AS name) named`,
+      [space.id],
+    );
+    let answer: Answer | undefined;
+    const work = await workOf(app.database, async () => {
+      answer = await space.viewer.post(`${SCORES}/stats/query`, { scorer_name: 'rare', source: 'human' });
+    });
+    expect(answer!.body.rows[0].values.count).toBe(1);
+    expect(Math.max(...work.map((one) => one.rows))).toBeLessThan(FEW);
   });
 });

@@ -13,7 +13,7 @@ const MIB = 1024 * 1024;
 const RECORDS = 1_500;
 const LARGE = 'x'.repeat(16 * 1024);
 /** How long a client can read nothing, in milliseconds. */
-const STALL_MS = 3_000;
+const STALL_MS = 1_500;
 
 /** A client that controls when it reads the response. */
 class SlowReader {
