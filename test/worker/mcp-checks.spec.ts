@@ -153,6 +153,11 @@ describe('the workers', () => {
     const hanging = await FakeMcpServer.start();
     hanging.intercept = () => true;
     for (let i = 0; i < 8; i++) await on.register({ url: hanging.url });
+    // While checks are running, a worker looks for due servers every five seconds.
+    const { setTimeout } = globalThis;
+    const sped = jest.spyOn(globalThis, 'setTimeout');
+    sped.mockImplementation(((run: () => void, ms: number) =>
+      setTimeout(run, ms === 5_000 ? 50 : ms)) as never);
     const checking = workers[0]!.get(CheckScheduler).checkDue();
     try {
       await until(() => hanging.requests.length >= 4);
@@ -165,6 +170,7 @@ describe('the workers', () => {
       await app.database.query("UPDATE mcp_servers SET next_check_at = now() + interval '1 day'");
       await hanging.close();
       await checking;
+      sped.mockRestore();
     }
   });
 

@@ -37,6 +37,22 @@ async function batchOver(
   return answer.body;
 }
 
+/** Requests a batch over this many results of a new experiment. */
+async function batchOverResults(
+  on: ScoringFixture,
+  count: number,
+  scorer: object,
+  body: object = {},
+): Promise<any> {
+  const experiment = await on.experiment();
+  for (let made = 0; made < count; made += 100)
+    await on.results(experiment, inputs(Math.min(100, count - made)));
+  const { experiment_id } = experiment;
+  const answer = await on.batch(await on.scorer(scorer), { experiment_id, ...body });
+  expect(answer.status).toBe(202);
+  return { ...answer.body, experiment_id };
+}
+
 const cancel = (on: ScoringFixture, batch: any) =>
   on.evaluator.post(`/eval/v1/score-batches/${batch.score_batch_id}/cancel`);
 
@@ -55,7 +71,7 @@ describe('a batch', () => {
   };
 
   it('is scored completely, run after run', async () => {
-    const batch = await batchOver(app, on, 420, ALWAYS, { concurrency: 16 });
+    const batch = await batchOverResults(on, 420, ALWAYS, { concurrency: 16 });
     expect(await on.finishedBatch(batch)).toMatchObject({
       batch_status: 'succeeded',
       total: 420,
@@ -104,13 +120,13 @@ describe('a batch', () => {
   });
 
   it('cannot be cancelled after it has ended', async () => {
-    const batch = await batchOver(app, on, 2, ALWAYS);
+    const batch = await batchOverResults(on, 2, ALWAYS);
     await on.finishedBatch(batch);
     expect((await cancel(on, batch)).status).toBe(409);
   });
 
   it('fails when none of its runs succeeds', async () => {
-    const batch = await batchOver(app, on, 150, script('function score() { throw new Error("broken"); }'), {
+    const batch = await batchOverResults(on, 150, script('function score() { throw new Error("broken"); }'), {
       concurrency: 16,
     });
     expect(await on.finishedBatch(batch)).toMatchObject({
@@ -148,7 +164,7 @@ describe('a batch that waits for a worker', () => {
   const newWorker = async (): Promise<void> => void workers.push(await createTestWorker(app));
 
   it('ends the runs that an interrupted cancellation left open, when the cancellation is repeated', async () => {
-    const batch = await batchOver(app, on, 300, ALWAYS);
+    const batch = await batchOverResults(on, 300, ALWAYS);
     await app.database.query(
       `UPDATE score_batches SET batch_status = 'failed', failure_code = 'cancelled' WHERE score_batch_id = $1`,
       [batch.score_batch_id],
@@ -157,8 +173,8 @@ describe('a batch that waits for a worker', () => {
   });
 
   it('scores the targets that it was accepted with, even if one of its runs is cancelled', async () => {
-    const batch = await batchOver(app, on, 310, ALWAYS);
-    await on.trace();
+    const batch = await batchOverResults(on, 310, ALWAYS);
+    await on.result(batch);
     const [run] = await on.runsOfBatch(batch);
     await on.evaluator.post(`/eval/v1/score-runs/${run.score_run_id}/cancel`);
     expect(await on.readBatch(batch)).toMatchObject({
@@ -177,7 +193,7 @@ describe('a batch that waits for a worker', () => {
   });
 
   it('starts no further runs when its organization is suspended', async () => {
-    const batch = await batchOver(app, on, 310, ALWAYS);
+    const batch = await batchOverResults(on, 310, ALWAYS);
     await app.database.query(`UPDATE organizations SET status = 'suspended' WHERE org_id = $1`, [
       on.organization.orgId,
     ]);
