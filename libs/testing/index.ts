@@ -18,7 +18,14 @@ export {
 export { describeWithRedis, findRedis, ownRedis, type OwnRedis, provideRedis, type TestRedis } from './redis';
 export { type Bootstrap, type StandaloneOptions, StandaloneService } from './standalone-service';
 export { describeWithS3, provideS3, type TestBucket, type TestS3 } from './test-bucket';
-export { closeSharedApps, ownApp, sharedApp, type SharedAppOptions } from './shared-app';
+export {
+  closeSharedApps,
+  type JudgedApp,
+  ownApp,
+  sharedApp,
+  type SharedAppOptions,
+  sharedJudge,
+} from './shared-app';
 export { createTestApp, TestApp, type TestAppOptions } from './test-app';
 export {
   createTestDatabase,

@@ -2,12 +2,30 @@ import { Client } from 'pg';
 import { rootLogger } from '#platform/logging';
 import { afterFile, beginFile, checkAfterEachFile } from './leftovers';
 import { createTestApp, TestApp, type TestAppOptions } from './test-app';
+import { TestJudge } from './test-judge';
+import { createTestWorker, type TestWorker } from './test-worker';
 
 /** Options with which several files share an application: each set has one application per jest worker. */
 export type SharedAppOptions = Pick<TestAppOptions, 'env'>;
 
+/** An application with a scoring worker and the judge that both ask. */
+export interface JudgedApp {
+  readonly app: TestApp;
+  readonly worker: TestWorker;
+  readonly judge: TestJudge;
+}
+
+/** US dollars per million tokens of the models in a judged application. */
+const JUDGE_PRICE = { input_usd_per_million: 10, output_usd_per_million: 100 };
+const JUDGED_ENV = {
+  MODEL_PRICES: JSON.stringify({ 'judge-1': JUDGE_PRICE, 'gpt-test': JUDGE_PRICE }),
+  OUTBOUND_ALLOW: '127.0.0.0/8',
+};
+
 /** The applications of this worker, by their options. */
 const shared = new Map<string, Promise<TestApp>>();
+/** The judged application of this worker. */
+let judged: Promise<JudgedApp> | undefined;
 
 /**
  * Returns an application that this file shares with other files of its jest worker, for the first line of a `describe`. It
@@ -20,6 +38,31 @@ export function sharedApp(options: SharedAppOptions = {}): TestApp {
   return handleOf(() => startShared(options), false);
 }
 
+/**
+ * Returns an application with a scoring worker and a judge, which this file shares with other files of its jest worker, for
+ * the first line of a `describe`. Its members can be read once the hooks of the file run. Each test resets the judge.
+ *
+ * A file that stops the worker or its periodic tasks, or needs Redis or special variables, uses {@link ownApp} instead.
+ */
+export function sharedJudge(): JudgedApp {
+  let running: JudgedApp | undefined;
+  beforeAll(async () => {
+    judged ??= startJudged();
+    running = await judged;
+  });
+  return {
+    get app() {
+      return running!.app;
+    },
+    get worker() {
+      return running!.worker;
+    },
+    get judge() {
+      return running!.judge;
+    },
+  };
+}
+
 /** Returns an application of this file alone, with a database of its own, which stops after the file. */
 export function ownApp(options: TestAppOptions | (() => TestAppOptions) = {}): TestApp {
   return handleOf(() => createTestApp(typeof options === 'function' ? options() : options), true);
@@ -27,6 +70,10 @@ export function ownApp(options: TestAppOptions | (() => TestAppOptions) = {}): T
 
 /** Stops the shared applications of this process. */
 export async function closeSharedApps(): Promise<void> {
+  const withJudge = await judged;
+  judged = undefined;
+  await withJudge?.worker.close();
+  await withJudge?.judge.close();
   const apps = await Promise.all(shared.values());
   shared.clear();
   await Promise.all(apps.map((app) => app.close()));
@@ -56,6 +103,14 @@ function startShared(options: SharedAppOptions): Promise<TestApp> {
     shared.set(key, app);
   }
   return app;
+}
+
+async function startJudged(): Promise<JudgedApp> {
+  const judge = await TestJudge.listen();
+  const app = await startShared({ env: { ...judge.env, ...JUDGED_ENV } });
+  const worker = await createTestWorker(app);
+  beginFile(); // the servers of the judge and the worker stay
+  return { app, worker, judge };
 }
 
 /** The message with which jest asks a worker process to end. */

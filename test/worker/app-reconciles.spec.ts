@@ -48,15 +48,15 @@ describe('the workers', () => {
   });
 
   it('reconcile each app once, with several workers', async () => {
-    const many = Array.from({ length: 25 }, (_, i) => on.declare({ resources: [server(`s${i}`)] }));
+    const many = Array.from({ length: 12 }, (_, i) => on.declare({ resources: [server(`s${i}`)] }));
     await Promise.all(many);
     const reconciles = workers.map((worker) => jest.spyOn(worker.get(AppReconcileService), 'reconcile'));
     await due();
     await Promise.all([reconcileDue(), reconcileDue(), reconcileDue()]);
     const appIds = reconciles.flatMap(({ mock }) => mock.calls.map(([, named]) => named));
-    expect([appIds.length, new Set(appIds).size]).toEqual([25, 25]);
-    expect((await on.editor.get(`${APPS}?sync_state=synced&limit=0`)).body.page.total).toBe(25);
-    expect((await entries('action=reconcile')).length).toBe(25);
+    expect([appIds.length, new Set(appIds).size]).toEqual([12, 12]);
+    expect((await on.editor.get(`${APPS}?sync_state=synced&limit=0`)).body.page.total).toBe(12);
+    expect((await entries('action=reconcile')).length).toBe(12);
   });
 
   it('take turns by organization', async () => {

@@ -1,4 +1,13 @@
-import { agree, type JudgeReply, TestJudge, type TestJudgeRequest } from '#testing';
+import {
+  agree,
+  type JudgedApp,
+  type JudgeReply,
+  sharedJudge,
+  TestJudge,
+  type TestJudgeRequest,
+} from '#testing';
+import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
+import { resetJudge } from './judge.fixture';
 
 /** A scorer that asks a judge about the input of a target. */
 export const JUDGE = {
@@ -17,7 +26,7 @@ export class Gate {
   private waiters: (() => void)[] = [];
   private isOpen = false;
 
-  private constructor(readonly judge: TestJudge) {
+  constructor(readonly judge: TestJudge) {
     this.reset();
   }
 
@@ -79,4 +88,25 @@ export class Gate {
       for (const wake of this.waiters.splice(0)) wake();
     });
   }
+}
+
+/** A service whose judge holds requests, for one test. */
+export interface GatedService extends JudgedApp {
+  gate: Gate;
+  /** A new workspace. */
+  on: ScoringFixture;
+}
+
+/** Lets the shared judge hold requests for each test of a suite. */
+export function withGate(use: (service: GatedService) => void): void {
+  const service = sharedJudge();
+  let gate: Gate;
+
+  beforeEach(async () => {
+    const { app, worker, judge } = service;
+    await resetJudge(service);
+    gate = new Gate(judge);
+    use({ app, worker, judge, gate, on: await ScoringFixture.create(app) });
+  });
+  afterEach(() => gate.release({ open: true }));
 }

@@ -231,7 +231,8 @@ describeOnBothQueues('jobs', (env) => {
         await newer.get(JobOutboxRepository).insert(tx, PART, [{ person_id: 'of the newer' }]);
         await newer.get(JobOutboxRepository).insert(tx, GREET, [{ person_id: 'of the older' }]);
       });
-      const { greetings } = await worker([GreetProcessor]);
+      const { context, greetings } = await worker([GreetProcessor]);
+      await context.get(JobOutbox).flush();
       await greetings.count(1);
       const left = () => newer.get(Database).query('SELECT kind, ids FROM job_outbox');
       while ((await left()).length > 1) await new Promise((resolve) => setTimeout(resolve, 10));

@@ -16,7 +16,7 @@ const TRUE = says({ reasoning: 'r', value: true });
 const inputOf = ({ json }: TestJudgeRequest): number => Number(/<(\d+)>/.exec(json.messages[1].content)![1]);
 
 /** How long the judge refuses every request, in ms. */
-const OUTAGE_MS = 10_000;
+const OUTAGE_MS = 3_000;
 /** Number of targets of the run with every fault. A multiple of 10. */
 const TARGETS = 40;
 

@@ -1,4 +1,4 @@
-import { createTestApp, type TestApp, TestJudge, type TestJudgeRequest } from '#testing';
+import { sharedJudge, type TestJudge, type TestJudgeRequest } from '#testing';
 import { JudgeFixture, says } from './judge.fixture';
 
 /** A token like those of the service, from another request. */
@@ -32,18 +32,13 @@ const HOSTILE: [name: string, text: string][] = [
 ];
 
 describe('judged data', () => {
+  const service = sharedJudge();
   let judge: TestJudge;
-  let app: TestApp;
   let on: JudgeFixture;
 
   beforeAll(async () => {
-    judge = await TestJudge.listen();
-    app = await createTestApp({ env: judge.env });
-    on = await JudgeFixture.create(app);
-  });
-  afterAll(async () => {
-    await app.close();
-    await judge.close();
+    judge = service.judge;
+    on = await JudgeFixture.create(service.app);
   });
   beforeEach(() => {
     judge.reset();

@@ -1,13 +1,6 @@
 import { createHash } from 'node:crypto';
-import {
-  createTestApp,
-  createTestWorker,
-  type JudgeReply,
-  type TestApp,
-  TestJudge,
-  type TestJudgeRequest,
-  type TestWorker,
-} from '#testing';
+import { type JudgedApp, type JudgeReply, sharedJudge, type TestApp, type TestJudgeRequest } from '#testing';
+import { JudgeLimits } from '../../src/evaluation/judges/calls/judge-limit';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 
 export const CHOICES = {
@@ -109,34 +102,32 @@ export function dataOf({ prompt }: TestJudgeRequest): string[] {
 }
 
 /** A service with a judge, for one test. */
-export interface JudgedService {
-  judge: TestJudge;
-  app: TestApp;
-  worker: TestWorker;
+export interface JudgedService extends JudgedApp {
   /** A new workspace. */
   on: JudgeFixture;
 }
 
-/** Sets up a service with a judge that answers "good" and whose features are unknown, for each test of a suite. */
-export function withJudge(use: (service: JudgedService) => void): void {
-  let judge: TestJudge;
-  let app: TestApp;
-  let worker: TestWorker;
+/** The private limits of a process, by judge. */
+interface Limits {
+  limits: { clear(): void };
+}
 
-  beforeAll(async () => {
-    judge = await TestJudge.listen();
-    app = await createTestApp({ env: { ...judge.env, MODEL_PRICES: JSON.stringify(PRICES) } });
-    worker = await createTestWorker(app);
-  });
-  afterAll(async () => {
-    await worker.close();
-    await app.close();
-    await judge.close();
-  });
+/** Restores the state of a new judge: it agrees, and neither its features nor its rate limit are known. */
+export async function resetJudge({ app, worker, judge }: JudgedApp): Promise<void> {
+  judge.reset();
+  await app.database.query('DELETE FROM judge_features');
+  await app.database.query('DELETE FROM judge_limits');
+  for (const one of [app, worker]) (one.get(JudgeLimits) as unknown as Limits).limits.clear();
+}
+
+/** Resets the shared judge for each test of a suite, and lets it answer "good". */
+export function withJudge(use: (service: JudgedService) => void): void {
+  const service = sharedJudge();
+
   beforeEach(async () => {
-    judge.reset();
+    const { app, worker, judge } = service;
+    await resetJudge(service);
     judge.reply = () => says(GOOD);
-    await app.database.query('DELETE FROM judge_features');
-    use({ judge, app, worker, on: await JudgeFixture.create(app) });
+    use({ app, worker, judge, on: await JudgeFixture.create(app) });
   });
 }

@@ -1,4 +1,4 @@
-import { ownApp, createTestWorker, type TestWorker } from '#testing';
+import { ownApp, createTestWorker, type TestWorker, until } from '#testing';
 import { CheckRepository } from '../../src/mcp-servers/checks/check.repository';
 import { CheckScheduler } from '../../src/mcp-servers/checks/check.scheduler';
 import { FakeMcpServer, fakeTool } from '../e2e/mcp-servers/fake-mcp-server.fixture';
@@ -152,19 +152,25 @@ describe('the workers', () => {
   it('check the servers of others while those of one organization hang', async () => {
     const hanging = await FakeMcpServer.start();
     hanging.intercept = () => true;
-    for (let i = 0; i < 20; i++) await on.register({ url: hanging.url });
+    for (let i = 0; i < 8; i++) await on.register({ url: hanging.url });
+    // While checks are running, a worker looks for due servers every five seconds.
+    const { setTimeout } = globalThis;
+    const sped = jest.spyOn(globalThis, 'setTimeout');
+    sped.mockImplementation(((run: () => void, ms: number) =>
+      setTimeout(run, ms === 5_000 ? 50 : ms)) as never);
     const checking = workers[0]!.get(CheckScheduler).checkDue();
     try {
-      while (hanging.requests.length < 4) await new Promise(setImmediate);
+      await until(() => hanging.requests.length >= 4);
       const other = await ServersFixture.create(app);
       await registered({}, other);
-      while (remote.requests.length === 0) await new Promise(setImmediate);
+      await until(() => remote.requests.length > 0);
       expect(hanging.requests).toHaveLength(4);
-      expect((await on.editor.get(`${SERVERS}?health=unknown&limit=0`)).body.page.total).toBe(20);
+      expect((await on.editor.get(`${SERVERS}?health=unknown&limit=0`)).body.page.total).toBe(8);
     } finally {
       await app.database.query("UPDATE mcp_servers SET next_check_at = now() + interval '1 day'");
       await hanging.close();
       await checking;
+      sped.mockRestore();
     }
   });
 
@@ -203,7 +209,7 @@ describe('the workers', () => {
     const off = await createTestWorker(app, { MCP_CHECK_INTERVAL_SECONDS: '0' });
     const on1 = await createTestWorker(app, { MCP_CHECK_INTERVAL_SECONDS: '1', METRICS_PORT: '0' });
     try {
-      while ((await checksOf(path)).length < 2) await new Promise(setImmediate);
+      await until(async () => (await checksOf(path)).length >= 2);
       const counted = seriesOf(await scrape(on1), 'registry_mcp_server_checks_total');
       expect(counted['trigger=schedule,outcome=ok']).toBeGreaterThanOrEqual(2);
       await on1.close();

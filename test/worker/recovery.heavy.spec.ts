@@ -19,6 +19,15 @@ import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { describeOnBothQueues } from './backends.fixture';
 import { Gate, JUDGE } from './gate.fixture';
 
+/** A scorer that takes some milliseconds. */
+const SLOW = {
+  definition: {
+    language: 'javascript',
+    source: 'function score() { let n = 0; for (let i = 0; i < 1e5; i++) n += i % 7; return n > 0; }',
+    timeout_ms: 10_000,
+  },
+};
+
 const indexes = (count: number) => Array.from({ length: count }, (_, index) => ({ input: index }));
 
 describeOnBothQueues('a scoring run', (env) => {
@@ -87,57 +96,6 @@ describeOnBothQueues('a scoring run', (env) => {
     for (const { scores } of written.body.items) expect(Object.keys(scores)).toHaveLength(1);
   };
 
-  it('is scored by one worker at a time', async () => {
-    const [first, second] = [await newWorker(), await newWorker()];
-    const run = await runOver(3);
-    await gate.holds(3);
-    for (const worker of [first, second]) await worker.get(ScoreRunExecutor).execute(run.score_run_id);
-    expect(gate.heldCount).toBe(3);
-    gate.release();
-    await on.finished(run.score_run_id);
-    expect(gate.requests).toHaveLength(3);
-  });
-
-  it('ends with every target scored once when two workers take it', async () => {
-    const first = await newWorker();
-    // The first worker must not notice that it has lost the run before the second one has called the judge.
-    const renewed = jest.spyOn(first.get(RunExecutionRepository), 'renew').mockResolvedValue(true);
-    const run = await runOver(4, JUDGE, { concurrency: 2 });
-    await gate.holds(2);
-    const second = await newWorker();
-    await expireLease(run.score_run_id);
-    const execution = second.get(ScoreRunExecutor).execute(run.score_run_id);
-    await gate.holds(4);
-    renewed.mockRestore();
-    gate.release({ open: true });
-    await execution;
-    expect(await on.finished(run.score_run_id)).toMatchObject({
-      run_status: 'succeeded',
-      completed_count: 4,
-    });
-    await expectScoredOnce(run, 4);
-  });
-
-  it('does not overwrite the scores of a newer version of its scorer', async () => {
-    await newWorker();
-    const scorer = await on.scorer(JUDGE);
-    const run = await runOfScorer(scorer);
-    await gate.holds(1);
-    const definition = { ...JUDGE.definition, prompt: 'newer' };
-    await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition });
-    const { body: newer } = await on.score(scorer, { experiment_id: run.experiment_id });
-    await gate.holds(2);
-    gate.release({ prompt: 'newer' });
-    await on.finished(newer.score_run_id);
-    gate.release();
-    expect(await on.finished(run.score_run_id)).toMatchObject({ run_status: 'succeeded', scorer_version: 1 });
-    const written = await on.evaluator.get(`/eval/v1/experiments/${run.experiment_id}/results`);
-    expect(written.body.items[0].score_details[scorer.name]).toMatchObject({
-      scorer_version: 2,
-      metadata: { score_run_id: newer.score_run_id },
-    });
-  });
-
   it('continues in another worker at once when its worker stops', async () => {
     const stopping = await newWorker();
     const run = await runOver(6, JUDGE, { concurrency: 2 });
@@ -178,15 +136,8 @@ describeOnBothQueues('a scoring run', (env) => {
   });
 
   it('continues in another worker when its worker is killed, and scores each target once', async () => {
-    const slow = {
-      definition: {
-        language: 'javascript',
-        source: 'function score() { let n = 0; for (let i = 0; i < 3e5; i++) n += i % 7; return n > 0; }',
-        timeout_ms: 10_000,
-      },
-    };
     const killed = await newProcess({ SCORER_THREADS: '1' });
-    const run = await runOver(40, slow, { concurrency: 2 });
+    const run = await runOver(40, SLOW, { concurrency: 2 });
     let before = 0;
     while (before < 3) before = (await on.run(run.score_run_id)).completed_count as number;
     await killed.kill();
@@ -256,8 +207,61 @@ describeOnBothQueues('a scoring run', (env) => {
     expect(gate.requests).toHaveLength(2);
   });
 
+  if (env.REDIS_URL) return; // the rest does not depend on the queue
+
+  it('is scored by one worker at a time', async () => {
+    const [first, second] = [await newWorker(), await newWorker()];
+    const run = await runOver(3);
+    await gate.holds(3);
+    for (const worker of [first, second]) await worker.get(ScoreRunExecutor).execute(run.score_run_id);
+    expect(gate.heldCount).toBe(3);
+    gate.release();
+    await on.finished(run.score_run_id);
+    expect(gate.requests).toHaveLength(3);
+  });
+
+  it('ends with every target scored once when two workers take it', async () => {
+    const first = await newWorker();
+    // The first worker must not notice that it has lost the run before the second one has called the judge.
+    const renewed = jest.spyOn(first.get(RunExecutionRepository), 'renew').mockResolvedValue(true);
+    const run = await runOver(4, JUDGE, { concurrency: 2 });
+    await gate.holds(2);
+    const second = await newWorker();
+    await expireLease(run.score_run_id);
+    const execution = second.get(ScoreRunExecutor).execute(run.score_run_id);
+    await gate.holds(4);
+    renewed.mockRestore();
+    gate.release({ open: true });
+    await execution;
+    expect(await on.finished(run.score_run_id)).toMatchObject({
+      run_status: 'succeeded',
+      completed_count: 4,
+    });
+    await expectScoredOnce(run, 4);
+  });
+
+  it('does not overwrite the scores of a newer version of its scorer', async () => {
+    await newWorker();
+    const scorer = await on.scorer(JUDGE);
+    const run = await runOfScorer(scorer);
+    await gate.holds(1);
+    const definition = { ...JUDGE.definition, prompt: 'newer' };
+    await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition });
+    const { body: newer } = await on.score(scorer, { experiment_id: run.experiment_id });
+    await gate.holds(2);
+    gate.release({ prompt: 'newer' });
+    await on.finished(newer.score_run_id);
+    gate.release();
+    expect(await on.finished(run.score_run_id)).toMatchObject({ run_status: 'succeeded', scorer_version: 1 });
+    const written = await on.evaluator.get(`/eval/v1/experiments/${run.experiment_id}/results`);
+    expect(written.body.items[0].score_details[scorer.name]).toMatchObject({
+      scorer_version: 2,
+      metadata: { score_run_id: newer.score_run_id },
+    });
+  });
+
   it('fails at its deadline, with an error for each target that was not scored', async () => {
-    await newWorker({ SCORE_RUN_SECONDS: '10' });
+    await newWorker({ SCORE_RUN_SECONDS: '6' });
     const run = await runOver(3, JUDGE, { concurrency: 1 });
     await gate.holds(1);
     gate.release();
@@ -301,6 +305,46 @@ describeOnBothQueues('a scoring run', (env) => {
     await newWorker();
     expect(await on.finished(run.score_run_id)).toMatchObject({ run_status: 'succeeded' });
   });
+
+  it('of a batch continues in another worker when its worker is killed, and the batch scores each target once', async () => {
+    const traces = 210;
+    await inDatabase(
+      `INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, root_name)
+       SELECT $1, md5($1 || n), timestamptz '2026-01-01' + n * interval '1 ms', timestamptz '2026-01-02', 1, 0, '{}', 'root'
+       FROM generate_series(1, $2::int) n`,
+      on.workspaceId,
+      traces,
+    );
+    const killed = await newProcess({ SCORER_THREADS: '1' });
+    const { body: batch } = await on.batch(await on.scorer(SLOW), {
+      since: '2025-01-01T00:00:00Z',
+      concurrency: 2,
+    });
+    await until(async () => (await on.readBatch(batch)).completed_count >= 5);
+    await killed.kill();
+    const before = await on.readBatch(batch);
+    expect(before.completed_count).toBeLessThan(traces);
+
+    const next = await newWorker();
+    for (const { score_run_id, run_status } of await on.runsOfBatch(batch)) {
+      if (run_status !== 'running') continue;
+      await expireLease(score_run_id as string);
+      void next.get(ScoreRunExecutor).execute(score_run_id as string);
+    }
+    expect(await on.finishedBatch(batch)).toMatchObject({
+      batch_status: 'succeeded',
+      completed_count: traces,
+      failed_count: 0,
+      run_count: 3,
+    });
+    const times = await inDatabase(
+      `SELECT times, count(*) AS targets FROM (
+         SELECT s.target_id, count(*) AS times FROM score_results s JOIN score_runs r USING (score_run_id)
+         WHERE r.score_batch_id = $1 GROUP BY 1) t GROUP BY 1 ORDER BY 1`,
+      batch.score_batch_id,
+    );
+    expect(times).toEqual([{ times: 1, targets: traces }]);
+  }, 180_000);
 });
 
 /** Deletes all jobs of the queue, as the restart of a Redis without persistence does. */

@@ -1,27 +1,10 @@
-import {
-  createTestApp,
-  createTestWorker,
-  type TestApp,
-  type TestWorker,
-  until,
-  WorkerProcess,
-} from '#testing';
-import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
+import { createTestWorker, ownApp, type TestApp, type TestWorker, until } from '#testing';
 import { script, ScoringFixture } from '../e2e/evaluation/scoring.fixture';
-import { describeOnBothQueues } from './backends.fixture';
-import { Gate, JUDGE } from './gate.fixture';
+import { type GatedService, Gate, JUDGE, withGate } from './gate.fixture';
 import { COST, GOOD, inputs, type JudgedService, says, withJudge } from './judge.fixture';
 
 const SINCE = '2025-01-01T00:00:00Z';
 const ALWAYS = script('function score() { return 1; }');
-const SLOW = {
-  definition: {
-    language: 'javascript',
-    source: 'function score() { let n = 0; for (let i = 0; i < 3e5; i++) n += i % 7; return n > 0; }',
-    timeout_ms: 10_000,
-  },
-};
-
 /** Inserts traces of a workspace with SQL. */
 const fill = (app: TestApp, workspaceId: string, count: number) =>
   app.database.query(
@@ -40,70 +23,45 @@ const scoredTimes = (app: TestApp, { score_batch_id }: any): Promise<{ times: nu
     [score_batch_id],
   );
 
-describeOnBothQueues('a batch', (env) => {
-  it('is scored completely, run after run', async () => {
-    const app = await createTestApp({ env });
-    const worker = await createTestWorker(app);
-    try {
-      const on = await ScoringFixture.create(app);
-      await fill(app, on.workspaceId, 420);
-      const { body } = await on.batch(await on.scorer(ALWAYS), { since: SINCE, concurrency: 16 });
-      expect(await on.finishedBatch(body)).toMatchObject({
-        batch_status: 'succeeded',
-        total: 420,
-        completed_count: 420,
-        failed_count: 0,
-        run_count: 5,
-        failure_code: null,
-        started_at: expect.any(String),
-        finished_at: expect.any(String),
-      });
-      expect(await scoredTimes(app, body)).toEqual([{ times: 1, targets: 420 }]);
-      const totals = (await on.runsOfBatch(body)).map(({ total }) => total as number);
-      expect(totals.sort((a, b) => b - a)).toEqual([...Array<number>(4).fill(100), 20]);
-    } finally {
-      await worker.close();
-      await app.close();
-    }
-  }, 180_000);
-});
+/** Requests a batch over this many new traces. */
+async function batchOver(
+  app: TestApp,
+  on: ScoringFixture,
+  count: number,
+  scorer: object,
+  body: object = {},
+): Promise<any> {
+  await fill(app, on.workspaceId, count);
+  const answer = await on.batch(await on.scorer(scorer), { since: SINCE, ...body });
+  expect(answer.status).toBe(202);
+  return answer.body;
+}
+
+/** Requests a batch over this many results of a new experiment. */
+async function batchOverResults(
+  on: ScoringFixture,
+  count: number,
+  scorer: object,
+  body: object = {},
+): Promise<any> {
+  const experiment = await on.experiment();
+  for (let made = 0; made < count; made += 100)
+    await on.results(experiment, inputs(Math.min(100, count - made)));
+  const { experiment_id } = experiment;
+  const answer = await on.batch(await on.scorer(scorer), { experiment_id, ...body });
+  expect(answer.status).toBe(202);
+  return { ...answer.body, experiment_id };
+}
+
+const cancel = (on: ScoringFixture, batch: any) =>
+  on.evaluator.post(`/eval/v1/score-batches/${batch.score_batch_id}/cancel`);
 
 describe('a batch', () => {
-  let app: TestApp;
-  let gate: Gate;
-  let on: ScoringFixture;
-  let workers: { close(): Promise<unknown> }[];
+  let app: GatedService['app'];
+  let gate: GatedService['gate'];
+  let on: GatedService['on'];
+  withGate((service) => ({ app, gate, on } = service));
 
-  beforeAll(async () => {
-    gate = await Gate.listen();
-    app = await createTestApp({ env: gate.env });
-  });
-  afterAll(async () => {
-    await app.close();
-    await gate.close();
-  });
-  beforeEach(async () => {
-    gate.reset();
-    on = await ScoringFixture.create(app);
-    workers = [];
-  });
-  afterEach(async () => {
-    gate.release({ open: true });
-    await Promise.all(workers.map((worker) => worker.close()));
-  });
-
-  const newWorker = async (): Promise<TestWorker> => {
-    const worker = await createTestWorker(app);
-    workers.push(worker);
-    return worker;
-  };
-  const batchOver = async (count: number, scorer: object, body: object = {}): Promise<any> => {
-    await fill(app, on.workspaceId, count);
-    const answer = await on.batch(await on.scorer(scorer), { since: SINCE, ...body });
-    expect(answer.status).toBe(202);
-    return answer.body;
-  };
-  const cancel = (batch: any) => on.evaluator.post(`/eval/v1/score-batches/${batch.score_batch_id}/cancel`);
   const waiting = async (batch: any): Promise<number> => {
     const [row] = await app.database.query<{ count: number }>(
       'SELECT count(*) AS count FROM score_batch_targets WHERE score_batch_id = $1',
@@ -112,41 +70,30 @@ describe('a batch', () => {
     return row!.count;
   };
 
-  it('continues in another worker when its worker is killed, and scores each target once', async () => {
-    const killed = await WorkerProcess.start(app, { SCORER_THREADS: '1' });
-    workers.push({ close: () => killed.kill() });
-    const batch = await batchOver(450, SLOW, { concurrency: 2 });
-    await until(async () => (await on.readBatch(batch)).completed_count >= 5);
-    await killed.kill();
-    const before = await on.readBatch(batch);
-    expect(before.completed_count).toBeLessThan(450);
-
-    const next = await newWorker();
-    await app.database.query(
-      `UPDATE score_runs SET lease_expires_at = now() - interval '1 s'
-       WHERE score_batch_id = $1 AND run_status = 'running'`,
-      [batch.score_batch_id],
-    );
-    for (const { score_run_id, run_status } of await on.runsOfBatch(batch)) {
-      if (run_status === 'running') void next.get(ScoreRunExecutor).execute(score_run_id as string);
-    }
+  it('is scored completely, run after run', async () => {
+    const batch = await batchOverResults(on, 420, ALWAYS, { concurrency: 16 });
     expect(await on.finishedBatch(batch)).toMatchObject({
       batch_status: 'succeeded',
-      completed_count: 450,
+      total: 420,
+      completed_count: 420,
       failed_count: 0,
       run_count: 5,
+      failure_code: null,
+      started_at: expect.any(String),
+      finished_at: expect.any(String),
     });
-    expect(await scoredTimes(app, batch)).toEqual([{ times: 1, targets: 450 }]);
-  }, 180_000);
+    expect(await scoredTimes(app, batch)).toEqual([{ times: 1, targets: 420 }]);
+    const totals = (await on.runsOfBatch(batch)).map(({ total }) => total as number);
+    expect(totals.sort((a, b) => b - a)).toEqual([...Array<number>(4).fill(100), 20]);
+  });
 
   it('starts no further runs after it is cancelled, and reports its progress', async () => {
-    await newWorker();
-    const batch = await batchOver(1_000, JUDGE, { concurrency: 1, cache: false });
+    const batch = await batchOver(app, on, 1_000, JUDGE, { concurrency: 1, cache: false });
     await gate.holds(3);
     gate.release();
     await gate.holds(3);
     expect(await on.readBatch(batch)).toMatchObject({ batch_status: 'running', completed_count: 3 });
-    const cancelled = await cancel(batch);
+    const cancelled = await cancel(on, batch);
     expect(cancelled).toMatchObject({
       status: 200,
       body: {
@@ -163,33 +110,71 @@ describe('a batch', () => {
     expect(await waiting(batch)).toBe(0);
     for (const run of await on.runsOfBatch(batch)) expect(run.failure_code).toBe('cancelled');
     gate.release({ open: true });
-    const again = await cancel(batch);
+    const again = await cancel(on, batch);
     expect([again.status, again.body.completed_count, again.body.run_count]).toEqual([200, 3, 3]);
     expect(gate.requests).toHaveLength(6);
     // Other requests can score the rest of the targets.
     const left = await on.batch({ scorer_id: batch.scorer_id }, { since: SINCE, unscored_only: true });
     expect(left.body.total).toBe(997);
-    await cancel(left.body);
+    await cancel(on, left.body);
   });
 
+  it('cannot be cancelled after it has ended', async () => {
+    const batch = await batchOverResults(on, 2, ALWAYS);
+    await on.finishedBatch(batch);
+    expect((await cancel(on, batch)).status).toBe(409);
+  });
+
+  it('fails when none of its runs succeeds', async () => {
+    const batch = await batchOverResults(on, 150, script('function score() { throw new Error("broken"); }'), {
+      concurrency: 16,
+    });
+    expect(await on.finishedBatch(batch)).toMatchObject({
+      batch_status: 'failed',
+      failure_code: 'all_targets_failed',
+      failure_detail: expect.stringMatching(
+        /^No run of the batch succeeded\. Last run: All (100|50) targets of the run failed\. First error: .*broken/s,
+      ),
+      completed_count: 0,
+      failed_count: 150,
+    });
+  });
+});
+
+describe('a batch that waits for a worker', () => {
+  let gate: Gate;
+  let on: ScoringFixture;
+  let workers: TestWorker[];
+
+  beforeAll(async () => {
+    gate = await Gate.listen();
+  });
+  const app = ownApp(() => ({ env: gate.env }));
+  afterAll(() => gate.close());
+  beforeEach(async () => {
+    gate.reset();
+    on = await ScoringFixture.create(app);
+    workers = [];
+  });
+  afterEach(async () => {
+    gate.release({ open: true });
+    await Promise.all(workers.map((worker) => worker.close()));
+  });
+
+  const newWorker = async (): Promise<void> => void workers.push(await createTestWorker(app));
+
   it('ends the runs that an interrupted cancellation left open, when the cancellation is repeated', async () => {
-    const batch = await batchOver(300, ALWAYS);
+    const batch = await batchOverResults(on, 300, ALWAYS);
     await app.database.query(
       `UPDATE score_batches SET batch_status = 'failed', failure_code = 'cancelled' WHERE score_batch_id = $1`,
       [batch.score_batch_id],
     );
-    expect(await cancel(batch)).toMatchObject({ status: 200, body: { failed_count: 300, run_count: 3 } });
+    expect(await cancel(on, batch)).toMatchObject({ status: 200, body: { failed_count: 300, run_count: 3 } });
   });
 
-  it('cannot be cancelled after it has ended', async () => {
-    await newWorker();
-    const batch = await batchOver(2, ALWAYS);
-    await on.finishedBatch(batch);
-    expect((await cancel(batch)).status).toBe(409);
-  });
-
-  it('continues when one of its runs is cancelled', async () => {
-    const batch = await batchOver(450, ALWAYS);
+  it('scores the targets that it was accepted with, even if one of its runs is cancelled', async () => {
+    const batch = await batchOverResults(on, 310, ALWAYS);
+    await on.result(batch);
     const [run] = await on.runsOfBatch(batch);
     await on.evaluator.post(`/eval/v1/score-runs/${run.score_run_id}/cancel`);
     expect(await on.readBatch(batch)).toMatchObject({
@@ -200,13 +185,15 @@ describe('a batch', () => {
     await newWorker();
     expect(await on.finishedBatch(batch)).toMatchObject({
       batch_status: 'succeeded',
-      completed_count: 350,
+      total: 310,
+      completed_count: 210,
       failed_count: 100,
     });
+    expect(await scoredTimes(app, batch)).toEqual([{ times: 1, targets: 310 }]);
   });
 
   it('starts no further runs when its organization is suspended', async () => {
-    const batch = await batchOver(1_000, ALWAYS);
+    const batch = await batchOverResults(on, 310, ALWAYS);
     await app.database.query(`UPDATE organizations SET status = 'suspended' WHERE org_id = $1`, [
       on.organization.orgId,
     ]);
@@ -221,37 +208,13 @@ describe('a batch', () => {
     expect(await ended()).toMatchObject({
       batch_status: 'failed',
       failure_code: 'cancelled',
-      failure_detail: expect.stringMatching(/not active\. 700 of its 1000 targets/),
+      failure_detail: expect.stringMatching(/not active\. 10 of its 310 targets/),
       run_count: 3,
     });
   });
 
-  it('fails when none of its runs succeeds', async () => {
-    await newWorker();
-    const batch = await batchOver(150, script('function score() { throw new Error("broken"); }'), {
-      concurrency: 16,
-    });
-    expect(await on.finishedBatch(batch)).toMatchObject({
-      batch_status: 'failed',
-      failure_code: 'all_targets_failed',
-      failure_detail: expect.stringMatching(
-        /^No run of the batch succeeded\. Last run: All (100|50) targets of the run failed\. First error: .*broken/s,
-      ),
-      completed_count: 0,
-      failed_count: 150,
-    });
-  });
-
-  it('scores the targets that it was accepted with', async () => {
-    const batch = await batchOver(350, ALWAYS);
-    await on.trace();
-    await newWorker();
-    expect(await on.finishedBatch(batch)).toMatchObject({ total: 350, completed_count: 350 });
-    expect(await scoredTimes(app, batch)).toEqual([{ times: 1, targets: 350 }]);
-  });
-
   it('delays a run of another tenant by no more than its open runs', async () => {
-    const batch = await batchOver(1_000, JUDGE, { concurrency: 32 });
+    const batch = await batchOver(app, on, 1_000, JUDGE, { concurrency: 32 });
     const other = await ScoringFixture.create(app);
     const { body: run } = await other.score(await other.scorer(ALWAYS), { trace_ids: [await other.trace()] });
     const queued = await app.database.query<{ score_run_id: string }>(
@@ -262,7 +225,7 @@ describe('a batch', () => {
     await newWorker();
     expect(await other.finished(run.score_run_id)).toMatchObject({ run_status: 'succeeded' });
     expect(await on.readBatch(batch)).toMatchObject({ completed_count: 0 });
-    await cancel(batch);
+    await cancel(on, batch);
   });
 });
 
@@ -273,7 +236,6 @@ describe('a batch with a cost limit', () => {
   withJudge((service) => ({ judge, app, on } = service));
 
   it('fails with budget_exceeded when its runs together reach the limit', async () => {
-    await on.experiment(...inputs(100));
     const { experiment_id } = await on.experiment(...inputs(100));
     await on.on.results({ experiment_id }, inputs(100));
     await on.on.results({ experiment_id }, inputs(50));
@@ -311,12 +273,12 @@ describe('a batch with a cost limit', () => {
       return says(GOOD);
     };
     const { experiment_id } = await on.experiment(...inputs(100));
-    await on.on.results({ experiment_id }, inputs(100));
+    await on.on.results({ experiment_id }, inputs(1));
     const options = { max_cost_usd: 1_000 * COST, concurrency: 16, cache: false };
     const { body } = await on.on.batch(await on.scorer(), { experiment_id, ...options });
     expect(await on.on.finishedBatch(body)).toMatchObject({
       batch_status: 'succeeded',
-      completed_count: 200,
+      completed_count: 101,
     });
     expect(most).toBe(1);
   });

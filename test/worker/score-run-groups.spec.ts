@@ -1,38 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '#platform/ids';
-import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
 import { RunExecutionRepository } from '../../src/evaluation/scoring/execution/run-execution.repository';
 import {
   type ScoredTarget,
   TargetResultRepository,
 } from '../../src/evaluation/scoring/execution/target-result.repository';
 import { ScoreRunRepository } from '../../src/evaluation/scoring/runs/score-run.repository';
-import { ScoringFixture, script } from '../e2e/evaluation/scoring.fixture';
-import { Gate, JUDGE } from './gate.fixture';
+import { script } from '../e2e/evaluation/scoring.fixture';
+import { type GatedService, JUDGE, withGate } from './gate.fixture';
 
 const indexes = (count: number) => Array.from({ length: count }, (_, index) => ({ input: index }));
 
 /** Targets that finish at the same time share a transaction. */
 describe('a run', () => {
-  let app: TestApp;
-  let worker: TestWorker;
-  let gate: Gate;
-  let on: ScoringFixture;
-
-  beforeAll(async () => {
-    gate = await Gate.listen();
-    app = await createTestApp({ env: gate.env });
-    worker = await createTestWorker(app);
-  });
-  afterAll(async () => {
-    await gate.close();
-    await worker.close();
-    await app.close();
-  });
-  beforeEach(async () => {
-    gate.reset();
-    on = await ScoringFixture.create(app);
-  });
+  let app: GatedService['app'];
+  let worker: GatedService['worker'];
+  let gate: GatedService['gate'];
+  let on: GatedService['on'];
+  withGate((service) => ({ app, worker, gate, on } = service));
   afterEach(() => jest.restoreAllMocks());
 
   const cancel = (id: string) => on.evaluator.post(`/eval/v1/score-runs/${id}/cancel`);

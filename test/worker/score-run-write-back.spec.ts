@@ -1,30 +1,14 @@
-import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
-import { ScoringFixture, script } from '../e2e/evaluation/scoring.fixture';
-import { describeOnBothQueues } from './backends.fixture';
-import { Gate, JUDGE } from './gate.fixture';
+import type { TestApp } from '#testing';
+import { script } from '../e2e/evaluation/scoring.fixture';
+import { type GatedService, JUDGE, withGate } from './gate.fixture';
 
 const indexes = (count: number) => Array.from({ length: count }, (_, index) => ({ input: index }));
 
-describeOnBothQueues('a scoring run with an experiment', (env) => {
-  let app: TestApp;
-  let worker: TestWorker;
-  let gate: Gate;
-  let on: ScoringFixture;
-
-  beforeAll(async () => {
-    gate = await Gate.listen();
-    app = await createTestApp({ env: { ...env, ...gate.env } });
-    worker = await createTestWorker(app);
-  });
-  afterAll(async () => {
-    await gate.close();
-    await worker.close();
-    await app.close();
-  });
-  beforeEach(async () => {
-    gate.reset();
-    on = await ScoringFixture.create(app);
-  });
+describe('a scoring run with an experiment', () => {
+  let app: GatedService['app'];
+  let gate: GatedService['gate'];
+  let on: GatedService['on'];
+  withGate((service) => ({ app, gate, on } = service));
 
   it('writes its scores back to the results of a running experiment, under the scorer’s name', async () => {
     const source = `function score({ input }) {

@@ -1,33 +1,18 @@
-import { createTestApp, createTestWorker, type TestApp, type TestWorker } from '#testing';
+import { Environment } from '#platform/config';
 import { RunExecutionRepository } from '../../src/evaluation/scoring/execution/run-execution.repository';
 import { TargetResultRepository } from '../../src/evaluation/scoring/execution/target-result.repository';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
-import { ScoringFixture, script } from '../e2e/evaluation/scoring.fixture';
-import { describeOnBothQueues } from './backends.fixture';
-import { Gate, JUDGE } from './gate.fixture';
+import { script } from '../e2e/evaluation/scoring.fixture';
+import { type GatedService, JUDGE, withGate } from './gate.fixture';
 
 const indexes = (count: number) => Array.from({ length: count }, (_, index) => ({ input: index }));
 
-describeOnBothQueues('a scoring run', (env) => {
-  let app: TestApp;
-  let worker: TestWorker;
-  let gate: Gate;
-  let on: ScoringFixture;
-
-  beforeAll(async () => {
-    gate = await Gate.listen();
-    app = await createTestApp({ env: { ...env, ...gate.env } });
-    worker = await createTestWorker(app, { WORKER_CONCURRENCY: '6' });
-  });
-  afterAll(async () => {
-    await gate.close();
-    await worker.close();
-    await app.close();
-  });
-  beforeEach(async () => {
-    gate.reset();
-    on = await ScoringFixture.create(app);
-  });
+describe('a scoring run', () => {
+  let app: GatedService['app'];
+  let worker: GatedService['worker'];
+  let gate: GatedService['gate'];
+  let on: GatedService['on'];
+  withGate((service) => ({ app, worker, gate, on } = service));
 
   const cancel = (id: string) => on.evaluator.post(`/eval/v1/score-runs/${id}/cancel`);
 
@@ -190,13 +175,15 @@ describeOnBothQueues('a scoring run', (env) => {
   });
 
   it('has no more targets in flight than its worker allows for all runs together', async () => {
-    const runs = await Promise.all([0, 1, 2].map(() => on.runOver(indexes(6), JUDGE, { concurrency: 6 })));
-    for (let done = 0; done < 18; done += 6) {
-      await gate.holds(6);
-      gate.release();
-    }
+    const share = worker.get(Environment).WORKER_CONCURRENCY;
+    const options = { concurrency: share / 2, cache: false };
+    const runs = await Promise.all([0, 1, 2].map(() => on.runOver(indexes(share / 2), JUDGE, options)));
+    await gate.holds(share);
+    gate.release();
+    await gate.holds(share / 2);
+    gate.release();
     for (const { run } of runs) await on.finished(run.score_run_id);
-    expect(gate.peak).toBe(6);
+    expect(gate.peak).toBe(share);
   });
 
   it('runs once, however often it is delivered', async () => {

@@ -1,4 +1,4 @@
-import { createTestApp, createTestWorker, type TestApp, TestJudge, type TestWorker } from '#testing';
+import { createTestWorker, ownApp, TestJudge, type TestWorker } from '#testing';
 import { ScoringRuleRepository } from '../../src/evaluation/scoring/rules/scoring-rule.repository';
 import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
 import { ScoringRuleScheduler } from '../../src/evaluation/scoring/rules/scoring-rule.scheduler';
@@ -7,14 +7,15 @@ import { ALWAYS, pathOf, RulesFixture, settled, skipQuietSecond } from './scorin
 
 describe('a scoring rule with max_cost_usd_per_day', () => {
   let judge: TestJudge;
-  let app: TestApp;
   let worker: TestWorker;
   let otherWorker: TestWorker;
   let rules: RulesFixture;
 
   beforeAll(async () => {
     judge = await TestJudge.listen();
-    app = await createTestApp({ env: { ...judge.env, MODEL_PRICES: JSON.stringify(PRICES) } });
+  });
+  const app = ownApp(() => ({ env: { ...judge.env, MODEL_PRICES: JSON.stringify(PRICES) } }));
+  beforeAll(async () => {
     worker = skipQuietSecond(await createTestWorker(app));
     otherWorker = skipQuietSecond(await createTestWorker(app));
     // The tests start the rules.
@@ -23,7 +24,6 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
   afterAll(async () => {
     await otherWorker.close();
     await worker.close();
-    await app.close();
     await judge.close();
   });
   beforeEach(async () => {

@@ -77,14 +77,14 @@ export class RulesFixture {
   }
 }
 
-/** Lets the worker's rules see the time one second ahead, so that traces count as quiet at once. */
+/** Lets the worker's rules see the time one second ahead, so that traces count as quiet at once, until mocks are restored. */
 export function skipQuietSecond(worker: TestWorker): TestWorker {
   const arrivals = worker.get(TraceFeedRepository);
   const clock = arrivals.clock.bind(arrivals);
-  arrivals.clock = async () => {
+  jest.spyOn(arrivals, 'clock').mockImplementation(async () => {
     const { settled_us, now_us } = await clock();
     return { settled_us, now_us: now_us + 1_000_000 };
-  };
+  });
   return worker;
 }
 

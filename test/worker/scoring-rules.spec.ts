@@ -1,49 +1,24 @@
-import {
-  createTestApp,
-  createTestWorker,
-  jsonExport,
-  newSpan,
-  type TestApp,
-  type TestWorker,
-} from '#testing';
+import { jsonExport, newSpan, sharedJudge, until } from '#testing';
 import { isSampled } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
-import { describeOnBothQueues } from './backends.fixture';
 import { pathOf, RulesFixture, skipQuietSecond } from './scoring-rules.fixture';
 
 const DAY = 86_400;
 
-describeOnBothQueues('a scoring rule', (env) => {
-  it('starts runs by itself', async () => {
-    const app = await createTestApp({ env });
-    const worker = await createTestWorker(app);
-    try {
-      const rules = await RulesFixture.create(app, () => [worker]);
-      const rule = await rules.rule();
-      const traceId = await rules.on.trace();
-      while ((await rules.runs(rule)).length === 0) await new Promise((resolve) => setTimeout(resolve, 100));
-      expect(await rules.scored(rule)).toEqual([traceId]);
-    } finally {
-      await worker.close();
-      await app.close();
-    }
-  });
-});
-
 describe('a scoring rule', () => {
-  let app: TestApp;
-  let worker: TestWorker;
+  const service = sharedJudge();
   let rules: RulesFixture;
 
-  beforeAll(async () => {
-    app = await createTestApp();
-    worker = skipQuietSecond(await createTestWorker(app));
-  });
-  afterAll(async () => {
-    await worker.close();
-    await app.close();
-  });
+  beforeAll(() => void skipQuietSecond(service.worker));
+  afterAll(() => jest.restoreAllMocks());
   beforeEach(async () => {
-    rules = await RulesFixture.create(app, () => [worker]);
+    rules = await RulesFixture.create(service.app, () => [service.worker]);
+  });
+
+  it('starts runs by itself', async () => {
+    const rule = await rules.rule();
+    const traceId = await rules.on.trace();
+    await until(async () => (await rules.runs(rule)).length > 0);
+    expect(await rules.scored(rule)).toEqual([traceId]);
   });
 
   it('scores a trace after its quiet time, and not before', async () => {
@@ -198,7 +173,7 @@ describe('a scoring rule', () => {
   });
 
   it('does not score traces of other workspaces or organizations', async () => {
-    const elsewhere = await RulesFixture.create(app, () => [worker]);
+    const elsewhere = await RulesFixture.create(service.app, () => [service.worker]);
     const [rule, other] = [await rules.rule(), await elsewhere.rule()];
     const sibling = rules.on.evaluator.in(await rules.on.organization.newWorkspace());
     expect((await sibling.post('/telemetry/v1/traces', jsonExport([newSpan()]))).status).toBe(200);

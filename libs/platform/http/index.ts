@@ -75,5 +75,5 @@ export { ServiceAdapter } from './service-adapter';
 export { SpooledFile } from './spooled-file';
 export { sendBytes, StreamedBody } from './streamed-body';
 export { firstMicrosecond, firstMillisecond, instantOf, IsTime, parseTime } from './time';
-export { checkValues, pointerToken, valueErrors } from './validation';
+export { checkValues, valueErrors } from './validation';
 export { pathNumber, unknownParameters, validateBody } from './validation.pipe';

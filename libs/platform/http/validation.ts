@@ -1,5 +1,5 @@
 import { getMetadataStorage, type ValidationError } from 'class-validator';
-import { escapedToken, isJsonObject, unknownDetail } from '#platform/json';
+import { isJsonObject, pointerToken, unknownDetail } from '#platform/json';
 import { type FieldError, problem } from '#platform/problem';
 import { type Constructor, DEFERRED, distinctTags, NESTED, type OneOf, READ_ONLY, VALUES } from './members';
 
@@ -131,9 +131,6 @@ function instantiateNested(
     return undefined;
   });
 }
-
-/** Returns a member's name as a token of a JSON pointer (RFC 6901), cut to 100 characters. */
-export const pointerToken = (member: string): string => escapedToken(member.slice(0, 100));
 
 /** Constraints on the type of a value. When one is broken, the others add only noise. */
 const TYPE_CONSTRAINTS = ['isString', 'isInt', 'isNumber', 'isBoolean', 'isArray', 'isObject', 'isNotNull'];

@@ -4,7 +4,7 @@ export { jsonFault } from './exact.parser';
 export { escapeHidden, type HiddenCharacters, hiddenCharacters } from './hidden-characters';
 export { isJsonObject, isObjectValue } from './is-json-object';
 export { type JsonChange, jsonChanges } from './json-changes';
-export { escapedToken } from './json-pointer';
+export { escapedToken, pointerToken } from './json-pointer';
 export { InvalidJson } from './invalid-json';
 export { JsonInputError } from './json-input.error';
 export { INLINE_JSON_MAX, MAX_DEPTH } from './json-limits';

@@ -2,6 +2,9 @@
 export const escapedToken = (step: string | number): string =>
   String(step).replaceAll('~', '~0').replaceAll('/', '~1');
 
+/** Returns a member's name as a token of a JSON pointer (RFC 6901), cut to 100 characters. */
+export const pointerToken = (member: string): string => escapedToken(member.slice(0, 100));
+
 /** Returns the JSON pointer (RFC 6901) of a path. */
 export const pointerOf = (path: readonly (string | number)[]): string =>
   path.map((step) => `/${escapedToken(step)}`).join('');

@@ -1,5 +1,5 @@
-import { pointerToken, validateBody } from '#platform/http';
-import { isJsonObject, unknownDetail } from '#platform/json';
+import { validateBody } from '#platform/http';
+import { isJsonObject, pointerToken, unknownDetail } from '#platform/json';
 import { type FieldError, Problem } from '#platform/problem';
 import type { Declared } from '../../resources';
 import { AgentSpecDto } from './agent-spec.dto';

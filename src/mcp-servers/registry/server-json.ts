@@ -1,5 +1,4 @@
-import { pointerToken } from '#platform/http';
-import { isJsonObject } from '#platform/json';
+import { isJsonObject, pointerToken } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import { TRANSPORTS, type Transport } from '../servers/server.entity';
 

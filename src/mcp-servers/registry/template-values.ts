@@ -1,4 +1,4 @@
-import { pointerToken } from '#platform/http';
+import { pointerToken } from '#platform/json';
 import type { ServerInput, ServerJsonReader } from './server-json';
 
 /** A variable in a template. */

@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { TimeSlice } from '#platform/concurrency';
-import { pointerToken } from '#platform/http';
 import {
   isJsonObject,
   isObjectValue,
   JsonInputError,
   type Outline,
+  pointerToken,
   RawJson,
   toRawJson,
 } from '#platform/json';

@@ -1,4 +1,5 @@
-import { parseBody, pointerToken, type ServiceRequest, validateBody } from '#platform/http';
+import { parseBody, type ServiceRequest, validateBody } from '#platform/http';
+import { pointerToken } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
 
 const MEDIA = /^application\/(x-www-form-urlencoded|json)\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;

@@ -1,5 +1,4 @@
-import { pointerToken } from '#platform/http';
-import { RawJson, toRawJson } from '#platform/json';
+import { pointerToken, RawJson, toRawJson } from '#platform/json';
 import { fieldNameFault, fieldValueFault } from '#platform/outbound';
 import type { FieldError } from '#platform/problem';
 

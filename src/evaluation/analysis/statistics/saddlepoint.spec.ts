@@ -1,9 +1,9 @@
 import { bootstrapInterval } from './bootstrap';
-import { sumOf } from './numeric';
 import { signFlipTest } from './permutation';
-import { seedOf, Xoshiro128 } from './random';
+import { seedOf } from './random';
 import { meanOf, totalsStatistic } from './resampled-statistic';
 import { meanDistribution, signFlipTail } from './saddlepoint';
+import { type Differences, expectLikeRandomSigns, signed } from './sign-flips.fixture';
 
 const SEED = seedOf('a test');
 const PROBABILITIES = [0.0005, 0.005, 0.025, 0.1, 0.5, 0.9, 0.975, 0.995, 0.9995];
@@ -149,53 +149,11 @@ describe('signFlipTail', () => {
     }
   });
 
-  /** Estimates P(|S| >= |sum of differences|) from 100,000 random sums S. The standard error at 0.05 is 0.0007. */
-  function bruteForce(differences: Float64Array, random: Xoshiro128): number {
-    const words = new Int32Array(Math.ceil(differences.length / 32));
-    const bound = Math.abs(sumOf(differences)) - 1e-9;
-    let asFar = 0;
-    for (let draw = 0; draw < 100_000; draw++) {
-      random.fill(words, words.length);
-      let sum = 0;
-      for (let i = 0; i < differences.length; i++) {
-        sum += (words[i >> 5]! >>> (i & 31)) & 1 ? differences[i]! : -differences[i]!;
-      }
-      if (Math.abs(sum) >= bound) asFar++;
-    }
-    return asFar / 100_000;
-  }
-
-  const bell = (random: Xoshiro128): number => {
-    let sum = -6;
-    for (let i = 0; i < 12; i++) sum += random.uniform();
-    return sum;
-  };
-  /** Returns values of these sizes. The first `positive` values are positive, and the others negative. */
-  const signed = (count: number, positive: number, size: (i: number) => number): Float64Array =>
-    Float64Array.from({ length: count }, (_, i) => (i < positive ? size(i) : -size(i)));
-
-  it.each<[string, 'drawn' | 'approximated', (random: Xoshiro128) => Float64Array]>([
-    ['of size 1 up to a millionth', 'drawn', (r) => signed(279, 156, (i) => 1 - 1e-6 * (r.uniform() + (i < 156 ? 2 : 0)))],
-    ['of size 1 up to a millionth, a quarter of them 0', 'drawn', (r) => signed(400, 218, (i) => (i % 4 ? 1 : 0) + 1e-6 * r.uniform())],
+  it.each<Differences>([
     ['of three levels up to a millionth', 'drawn', (r) => signed(300, 168, (i) => 0.5 * (1 + (i % 3)) + 1e-6 * r.uniform())],
-    ['on few levels, with some between', 'drawn', (r) => signed(400, 220, (i) => (i % 20 ? 1 + (i % 2) : r.uniform() / 4))],
-    ['on 17 levels', 'approximated', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()))],
-    ['on 17 levels up to a millionth', 'approximated', (r) => signed(500, 276, () => 1 + Math.floor(17 * r.uniform()) + 1e-6 * r.uniform())],
     ['spread evenly', 'approximated', (r) => signed(480, 268, () => r.uniform())],
-    ['distributed normally', 'approximated', (r) => Float64Array.from({ length: 900 }, () => bell(r) + 0.09)],
-    ['skewed', 'approximated', (r) => Float64Array.from({ length: 2_000 }, () => Math.exp(0.4 * bell(r)) - 1.06)],
-    ['heavy-tailed', 'approximated', (r) => signed(800, 430, () => (1 - r.uniform()) ** -0.2)],
-    ['in 20 clusters', 'approximated', (r) => signed(500, 276, (i) => ((i * 7) % 20) / 20 + 0.004 * r.uniform())],
-  ])('matches 100,000 random choices of signs for differences %s', (_, way, make) => {
-    const random = new Xoshiro128(seedOf('differences'));
-    const differences = make(random);
-    const truth = bruteForce(differences, random);
-    expect(truth).toBeGreaterThan(0.01);
-    expect(truth).toBeLessThan(0.3);
-    const tail = signFlipTail(differences, Math.abs(sumOf(differences)), 1e-6);
-    expect(tail === null ? 'drawn' : 'approximated').toBe(way);
-    if (tail !== null) expect(Math.abs(2 * tail - truth)).toBeLessThan(0.003);
-    expect(Math.abs(signFlipTest(differences, SEED) - truth)).toBeLessThan(0.006);
+  ])('matches 100,000 random choices of signs for differences %s', (...differences) => {
+    expectLikeRandomSigns(differences);
   }); // prettier-ignore
 
   it('approximates drawn p-values, and gives the same value for swapped sides', () => {

@@ -1,5 +1,4 @@
-import { pointerToken } from '#platform/http';
-import { isJsonObject, unknownDetail } from '#platform/json';
+import { isJsonObject, pointerToken, unknownDetail } from '#platform/json';
 
 /** What is wrong with a value. `pointer` (RFC 6901) is relative to the definition, and empty for the definition itself. */
 export interface FormFault {

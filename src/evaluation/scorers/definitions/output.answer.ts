@@ -1,5 +1,4 @@
-import { pointerToken } from '#platform/http';
-import { isJsonObject } from '#platform/json';
+import { isJsonObject, pointerToken } from '#platform/json';
 import { type FieldError, problem } from '#platform/problem';
 import type { Output, SingleOutput } from './definition.forms';
 import { cutText } from './limits';

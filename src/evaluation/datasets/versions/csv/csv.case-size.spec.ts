@@ -77,7 +77,7 @@ describe('CaseSize', () => {
         expect(await refusedAt(file, options, largest)).toBeNull();
         expect((await refusedAt(file, options, largest - 1))?.detail).toContain(`a case of ${largest} bytes`);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -106,7 +106,7 @@ describe('CaseSize', () => {
         expect(await refusedAt(file, options, largest)).toBeNull();
         expect((await refusedAt(file, options, largest - 1))?.detail).toContain(`a case of ${largest} bytes`);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 

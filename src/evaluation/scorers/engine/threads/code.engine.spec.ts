@@ -53,26 +53,6 @@ describe('CodeEngine', () => {
     expect(await engine.score(definition, subject)).toEqual({ error: expect.stringContaining(problem) });
   });
 
-  it('ends checks that take too long, while others continue', async () => {
-    const slow = { checks: [{ type: 'regex', pattern: 'a[ab]{980}(?:c|d)$' }] };
-    let seed = 1;
-    const noise = (): string => 'ab'[((seed = (seed * 1103515245 + 12345) & 0x7fffffff) >> 16) & 1]!;
-    const output = `${Array.from({ length: 3_000_000 }, noise).join('')}e`;
-    const [ended, beside] = await Promise.all([
-      engine.score(slow, { ...subject, output }),
-      engine.score({ checks: [{ type: 'equals' }] }, subject),
-    ]);
-    expect(ended).toEqual({ error: 'the checks did not finish within 5000 ms' });
-    expect(beside).toMatchObject({ score: 1 });
-  });
-
-  it('survives the largest subject', async () => {
-    const value: unknown = JSON.parse(`[${'{},'.repeat(2_790_000)}0]`);
-    await engine.score({ checks: [{ type: 'contains', value: 'x' }] }, { ...subject, output: value });
-    await engine.score({ checks: [{ type: 'max_steps', max: 1 }] }, { ...subject, trace: value });
-    expect(await engine.score({ checks: [{ type: 'equals' }] }, subject)).toMatchObject({ score: 1 });
-  });
-
   it('refuses a subject or a definition above the size limits', async () => {
     const checks = { checks: [{ type: 'equals' }] };
     const large = { ...subject, output: 'x'.repeat(9_000_000) };
@@ -122,7 +102,7 @@ describe('the threads of a CodeEngine', () => {
     const engine = open(1);
     const order: string[] = [];
     const run = async (owner: string, source: string): Promise<void> => {
-      await engine.script(source, {}, { owner, timeoutMs: 1_000 });
+      await engine.script(source, {}, { owner, timeoutMs: 200 });
       order.push(owner);
     };
     const many = Array.from({ length: 6 }, () => run('many', LOOP));
@@ -133,10 +113,10 @@ describe('the threads of a CodeEngine', () => {
   it('exclude time in the queue from the time limit', async () => {
     const engine = open(1);
     const [first, second] = await Promise.all([
-      engine.script(LOOP, {}, { timeoutMs: 1_500 }),
-      engine.script(returning(1), {}, { timeoutMs: 1_000 }),
+      engine.script(LOOP, {}, { timeoutMs: 700 }),
+      engine.script(returning(1), {}, { timeoutMs: 500 }),
     ]);
-    expect(first).toEqual({ error: expect.stringContaining('within 1500 ms') });
+    expect(first).toEqual({ error: expect.stringContaining('within 700 ms') });
     expect(second).toEqual({ score: 1 });
   });
 

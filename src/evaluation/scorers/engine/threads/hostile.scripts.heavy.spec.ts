@@ -180,3 +180,30 @@ describe('hostile scorers', () => {
     }
   });
 });
+
+describe('demanding checks', () => {
+  const subject = { input: 'q', output: '{"answer": 42}', expected: '{"answer": 42}' };
+  let engine: TestEngine;
+  beforeAll(() => (engine = new TestEngine(2)));
+  afterAll(() => engine.close());
+
+  it('are ended when they take too long, while others continue', async () => {
+    const slow = { checks: [{ type: 'regex', pattern: 'a[ab]{980}(?:c|d)$' }] };
+    let seed = 1;
+    const noise = (): string => 'ab'[((seed = (seed * 1103515245 + 12345) & 0x7fffffff) >> 16) & 1]!;
+    const output = `${Array.from({ length: 3_000_000 }, noise).join('')}e`;
+    const [ended, beside] = await Promise.all([
+      engine.score(slow, { ...subject, output }),
+      engine.score({ checks: [{ type: 'equals' }] }, subject),
+    ]);
+    expect(ended).toEqual({ error: 'the checks did not finish within 5000 ms' });
+    expect(beside).toMatchObject({ score: 1 });
+  });
+
+  it('may have the largest subject', async () => {
+    const value: unknown = JSON.parse(`[${'{},'.repeat(2_790_000)}0]`);
+    await engine.score({ checks: [{ type: 'contains', value: 'x' }] }, { ...subject, output: value });
+    await engine.score({ checks: [{ type: 'max_steps', max: 1 }] }, { ...subject, trace: value });
+    expect(await engine.score({ checks: [{ type: 'equals' }] }, subject)).toMatchObject({ score: 1 });
+  });
+});
