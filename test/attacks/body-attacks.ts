@@ -17,7 +17,7 @@ const atOnce = async (count: number, send: (n: number) => Promise<unknown>): Pro
 export const indexNames = attack({
   name: 'index-names',
   title: 'records with a million integer member names, either the same two or descending',
-  sizes: { usual: { requests: 10 }, bench: { requests: 40 }, heavy: { requests: 120 } },
+  sizes: { test: { requests: 10 }, bench: { requests: 40 } },
   async run(attacker, { requests }) {
     const path = `/eval/v1/datasets/${await newDataset(attacker)}/records`;
     const begin = `{"workspace_id":"${attacker.target.workspaceId}","input":{`;
@@ -30,7 +30,7 @@ export const indexNames = attack({
 export const invalidBodies = attack({
   name: 'invalid-bodies',
   title: 'bodies of 10 MiB: truncated lists, and unknown members',
-  sizes: { usual: { requests: 8 }, bench: { requests: 40 }, heavy: { requests: 120 } },
+  sizes: { test: { requests: 8 }, bench: { requests: 40 } },
   async run(attacker, { requests }) {
     const dataset = await newDataset(attacker);
     const truncated = filled(BODY_BYTES, '[', () => '{},', ',');
@@ -49,7 +49,7 @@ export const invalidBodies = attack({
 export const deepBodies = attack({
   name: 'deep-bodies',
   title: 'bodies of a million levels',
-  sizes: { usual: { requests: 8 }, bench: { requests: 40 }, heavy: { requests: 40 } },
+  sizes: { test: { requests: 8 }, bench: { requests: 40 } },
   async run(attacker, { requests }) {
     const dataset = await newDataset(attacker);
     const body = Buffer.alloc(BODY_BYTES, '[');
@@ -62,9 +62,8 @@ export const slowBodies = attack({
   name: 'slow-bodies',
   title: 'bodies whose last bytes arrive one by one',
   sizes: {
-    usual: { connections: 80, holdMs: 3_000 },
+    test: { connections: 80, holdMs: 3_000 },
     bench: { connections: 250, holdMs: 20_000 },
-    heavy: { connections: 2_000, holdMs: 70_000 },
   },
   async run(attacker, { connections, holdMs }) {
     const path = `/eval/v1/datasets/${await newDataset(attacker)}/records`;
@@ -86,9 +85,8 @@ export const abortedRequests = attack({
   name: 'aborted-requests',
   title: 'requests that are aborted midway',
   sizes: {
-    usual: { rounds: 2, requests: 40 },
+    test: { rounds: 2, requests: 40 },
     bench: { rounds: 10, requests: 100 },
-    heavy: { rounds: 10, requests: 100 },
   },
   async run(attacker, { rounds, requests }) {
     const dataset = await newDataset(attacker);
@@ -112,9 +110,8 @@ export const largeValues = attack({
   name: 'large-values',
   title: 'updates of a record and a configuration of 10 MiB',
   sizes: {
-    usual: { rounds: 1, requests: 1 },
+    test: { rounds: 1, requests: 1 },
     bench: { rounds: 3, requests: 1 },
-    heavy: { rounds: 3, requests: 1 },
   },
   async run(attacker, { rounds, requests }) {
     const { workspaceId: workspace_id } = attacker.target;
@@ -149,7 +146,7 @@ export const largeValues = attack({
 export const keyedSearches = attack({
   name: 'keyed-searches',
   title: 'searches, each with an Idempotency-Key',
-  sizes: { usual: { requests: 40 }, bench: { requests: 300 }, heavy: { requests: 900 } },
+  sizes: { test: { requests: 40 }, bench: { requests: 300 } },
   async run(attacker, { requests }) {
     await newDataset(attacker, { description: 'x'.repeat(10_000) });
     const body = JSON.stringify({ limit: 100 });
@@ -181,7 +178,7 @@ const bodyHead = ({ headers }: Attacker, path: string, length: number): string =
 export const mcpMessages = attack({
   name: 'mcp-messages',
   title: 'MCP messages with many values, which take long to validate',
-  sizes: { usual: { requests: 30 }, bench: { requests: 120 }, heavy: { requests: 360 } },
+  sizes: { test: { requests: 30 }, bench: { requests: 120 } },
   async run(attacker, { requests }) {
     const member = (n: number): string => `"m${n}":1,`;
     const begin = (method: string, member: string): string =>

@@ -27,7 +27,7 @@ const jsonLine = (n: number): string =>
 export const costlySchemas = attack({
   name: 'costly-schemas',
   title: 'schemas that take seconds to compile',
-  sizes: { usual: { rounds: 1, each: 1 }, bench: { rounds: 1, each: 1 }, heavy: { rounds: 1, each: 1 } },
+  sizes: { test: { rounds: 1, each: 1 }, bench: { rounds: 1, each: 1 } },
   async run(attacker, { rounds, each }) {
     const { workspaceId: workspace_id } = attacker.target;
     for (let round = 0; round < rounds; round++) {
@@ -55,9 +55,8 @@ export const costlyValidation = attack({
   name: 'costly-validation',
   title: 'bulk writes whose items are slow to validate',
   sizes: {
-    usual: { writers: 8, items: 2 },
+    test: { writers: 5, items: 2 },
     bench: { writers: 12, items: 20 },
-    heavy: { writers: 12, items: 20 },
   },
   async run(attacker, { writers, items }) {
     const { workspaceId: workspace_id } = attacker.target;
@@ -73,9 +72,8 @@ export const importAndWriters = attack({
   name: 'import-and-writers',
   title: 'an import, and writers to the same dataset',
   sizes: {
-    usual: { bytes: 4 * MIB, writers: 12 },
+    test: { bytes: 2 * MIB, writers: 12 },
     bench: { bytes: 24 * MIB, writers: 12 },
-    heavy: { bytes: 24 * MIB, writers: 12 },
   },
   async run(attacker, { bytes, writers }) {
     const { workspaceId: workspace_id } = attacker.target;
@@ -102,9 +100,8 @@ export const largeTraces = attack({
   name: 'large-traces',
   title: 'records from large traces, in many requests at once',
   sizes: {
-    usual: { traces: 3, requests: 24 },
+    test: { traces: 3, requests: 14 },
     bench: { traces: 20, requests: 40 },
-    heavy: { traces: 20, requests: 40 },
   },
   async run(attacker, { traces, requests }) {
     const { workspaceId: workspace_id } = attacker.target;
@@ -129,9 +126,8 @@ export const lineFeeds = attack({
   name: 'line-feeds',
   title: 'imports of nothing but line feeds',
   sizes: {
-    usual: { imports: 1, bytes: 32 * MIB },
+    test: { imports: 1, bytes: 16 * MIB },
     bench: { imports: 1, bytes: 32 * MIB },
-    heavy: { imports: 3, bytes: 32 * MIB },
   },
   async run(attacker, { imports, bytes }) {
     const path = `/eval/v1/datasets/${await newDataset(attacker)}/records/import`;
@@ -149,9 +145,8 @@ export const endlessScorers = attack({
   name: 'endless-scorers',
   title: 'test runs of endless scorers in many workspaces of one organization',
   sizes: {
-    usual: { workspaces: 5, runs: 10, ms: 500 },
+    test: { workspaces: 5, runs: 10, ms: 500 },
     bench: { workspaces: 10, runs: 30, ms: 10_000 },
-    heavy: { workspaces: 10, runs: 30, ms: 10_000 },
   },
   async run(attacker, { workspaces, runs, ms }) {
     const prepare = async (_: unknown, n: number) => {

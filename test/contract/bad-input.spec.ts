@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { type Answer, committedDocument } from '#testing';
+import { type Answer, committedDocument, sharedApp } from '#testing';
 import {
   type DocumentedOperation,
   documentedOperations,
@@ -79,12 +79,12 @@ function objectsIn({ pointer, schema, around }: ClosedObject): ClosedObject[] {
 }
 
 describe('every write operation of openapi.json', () => {
+  const app = sharedApp();
   let resources: Resources;
 
   beforeAll(async () => {
-    resources = await Resources.open();
+    resources = await Resources.in(app);
   });
-  afterAll(() => resources.close());
 
   const send = (
     operation: DocumentedOperation,

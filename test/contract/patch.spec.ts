@@ -1,4 +1,4 @@
-import { type Answer } from '#testing';
+import { type Answer, sharedApp } from '#testing';
 import { type DocumentedOperation, documentedOperations, Resources } from './resources.fixture';
 
 /** Every PATCH operation except the one that the API proxy forwards. */
@@ -18,12 +18,12 @@ interface State {
  * also changed, which must change the values that the rule compares.
  */
 describe('a PATCH that changes nothing', () => {
+  const app = sharedApp();
   let resources: Resources;
 
   beforeAll(async () => {
-    resources = await Resources.open();
+    resources = await Resources.in(app);
   });
-  afterAll(() => resources.close());
 
   /** Operations whose changes were recorded in the audit log. */
   const audited = new Set<string>();

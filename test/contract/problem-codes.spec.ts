@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { AUTHENTICATION_CODES, CATALOGUE, type ProblemCode } from '#platform/problem';
-import { type Answer, documentedCodes } from '#testing';
+import { type Answer, documentedCodes, sharedApp } from '#testing';
 import { type DocumentedOperation, documentedOperations, Resources } from './resources.fixture';
 
 const OPERATIONS = documentedOperations();
@@ -87,12 +87,12 @@ describe('the codes of an operation', () => {
   });
 
   describe('in a response', () => {
+    const app = sharedApp();
     let resources: Resources;
 
     beforeAll(async () => {
-      resources = await Resources.open();
+      resources = await Resources.in(app);
     });
-    afterAll(() => resources.close());
 
     const operationOf = (id: string): DocumentedOperation => OPERATIONS.find((one) => one.id === id)!;
     const send = (

@@ -1,7 +1,6 @@
 import {
   type ApiClient,
   committedDocument,
-  createTestApp,
   newOrganization,
   type TestApp,
   type TestOrganization,
@@ -78,7 +77,6 @@ export const documentedOperations = (): DocumentedOperation[] =>
 /** One resource of each kind, as the targets of operations. */
 export class Resources {
   private constructor(
-    readonly app: TestApp,
     private readonly organization: TestOrganization,
     private readonly admin: ApiClient,
     private readonly evaluator: ApiClient,
@@ -87,21 +85,11 @@ export class Resources {
     private readonly ids: Record<string, string>,
   ) {}
 
-  static async open(): Promise<Resources> {
-    const app = await createTestApp();
-    try {
-      return await Resources.in(app);
-    } catch (error) {
-      await app.close();
-      throw error;
-    }
-  }
-
-  private static async in(app: TestApp): Promise<Resources> {
+  /** Creates an organization with the resources. */
+  static async in(app: TestApp): Promise<Resources> {
     const organization = await newOrganization(app);
     const claims = { sub: 'operator', org_id: undefined, user_id: undefined, principal_type: 'platform' };
     const resources = new Resources(
-      app,
       organization,
       await organization.member('owner'),
       await organization.as('evaluator'),
@@ -116,8 +104,9 @@ export class Resources {
     return this.organization.workspaceId;
   }
 
-  close(): Promise<void> {
-    return this.app.close();
+  /** Returns a client that may only read. */
+  viewer(): Promise<ApiClient> {
+    return this.organization.as('viewer');
   }
 
   /** Returns a client that may call an operation on these resources. */
@@ -126,11 +115,15 @@ export class Resources {
     return /^\/registry\/v1\/orgs|\/review$/.test(path) ? this.platform : this.admin;
   }
 
-  /** Returns the path of an operation on these resources. */
-  pathOf({ path }: { path: string }): string {
+  /**
+   * Returns the path of an operation on these resources.
+   *
+   * @param absent the id of a resource that does not exist here. By default, the resource must exist.
+   */
+  pathOf({ path }: { path: string }, absent?: string): string {
     const [, area] = path.split('/');
     return path.replace(/\{(\w+)\}/g, (_, name: string) => {
-      const id = this.ids[`/${area}/${name}`] ?? this.ids[name];
+      const id = this.ids[`/${area}/${name}`] ?? this.ids[name] ?? absent;
       if (id === undefined) throw new Error(`There is no ${name}: create one in resources.fixture.ts.`);
       return encodeURIComponent(id);
     });

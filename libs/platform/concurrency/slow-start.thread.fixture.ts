@@ -1,4 +1,4 @@
-/** Tasks of a thread that takes three seconds to load. */
+/** Tasks of a thread that takes a second to load. */
 export { double } from './worker-pool.thread.fixture';
 
-Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000);
+Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);

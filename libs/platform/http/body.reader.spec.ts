@@ -6,7 +6,8 @@ import type { Problem } from '#platform/problem';
 import { readBody, receiveBody } from './body.reader';
 import type { ServiceRequest } from './request-context';
 
-const LIMIT = 20_000;
+const LIMIT = 2_000;
+const STALL_MS = 300;
 
 describe('the body of a request', () => {
   const budget = new ByteBudget({ total: 1_000_000 });
@@ -18,12 +19,14 @@ describe('the body of a request', () => {
     const request = incoming as ServiceRequest;
     const lease = budget.acquire('a');
     try {
+      const stallMs = request.headers.expires === undefined ? 60_000 : STALL_MS;
       if (request.url !== '/streamed') {
-        const rules = { limit: LIMIT, codings: [], lease, timeoutMs: request.url === '/slow' ? 300 : 60_000 };
+        const timeoutMs = request.url === '/slow' ? 300 : 60_000;
+        const rules = { limit: LIMIT, codings: [], lease, timeoutMs, stallMs };
         return String((await readBody(request, rules)).length);
       }
       let size = 0;
-      for await (const chunk of receiveBody(request, LIMIT)) size += chunk.length;
+      for await (const chunk of receiveBody(request, LIMIT, { stallMs })) size += chunk.length;
       return String(size);
     } catch (error) {
       const { status, code } = error as Problem;
@@ -101,6 +104,16 @@ describe('the body of a request', () => {
       clearInterval(trickle);
     },
   );
+
+  it.each([
+    ['/whole', 'Content-Length: 1000'],
+    ['/whole', CHUNKED],
+    ['/streamed', CHUNKED],
+  ])('is rejected with 408 at %s if it stalls (%s)', async (path, head) => {
+    const socket = send(path, `Expires: soon\r\n${head}`);
+    socket.write(head === CHUNKED ? '1\r\nx\r\n' : 'x');
+    expect(await answered(socket)).toBe('408 request_timeout');
+  });
 
   it('keeps its bytes reserved until the lease is released', async () => {
     const socket = send('/whole', 'Content-Length: 1000');

@@ -4,7 +4,7 @@ import { decode, encodedLimit } from './body.decoder';
 import type { ContentCoding } from './content-headers';
 import type { ServiceRequest } from './request-context';
 
-/** A client that sends nothing for this long gets 408. */
+/** Default time after which a client that sends nothing gets 408, in milliseconds. */
 const STALL_MS = 10_000;
 /** A streamed body must arrive at this rate, in bytes per second, on average over each period. */
 const STREAM_RATE = 64 * 1024;
@@ -26,6 +26,8 @@ export interface BodyRules {
   lease: ByteLease;
   /** Time for the client to send the whole body, in milliseconds. */
   timeoutMs: number;
+  /** Milliseconds after which a client that sends nothing gets 408. Default: 10 seconds. */
+  stallMs?: number;
 }
 
 /**
@@ -37,17 +39,17 @@ export interface BodyRules {
  * has arrived completely. A larger output is decoded again from the complete body.
  */
 export async function readBody(request: ServiceRequest, rules: BodyRules): Promise<Buffer> {
-  const { limit, codings, lease, timeoutMs } = rules;
+  const { limit, codings, lease, timeoutMs, stallMs = STALL_MS } = rules;
   const announced = Number(request.headers['content-length'] ?? 0);
   const isSmall = request.headers['content-length'] !== undefined && announced <= BLOCK_BYTES;
   if (isSmall && codings.length === 0 && announced <= limit) {
     lease.grow(announced);
-    return readSmall(request, timeoutMs);
+    return readSmall(request, timeoutMs, stallMs);
   }
   const body = codings.length === 0 && announced > BLOCK_BYTES ? new SizedBody(announced) : new Blocks();
   async function* stored(): AsyncGenerator<Buffer, void, undefined> {
     let reservedBytes = 0;
-    for await (const chunk of receiveBody(request, encodedLimit(limit, codings), { timeoutMs })) {
+    for await (const chunk of receiveBody(request, encodedLimit(limit, codings), { timeoutMs, stallMs })) {
       const size = Math.max(announced, body.size + chunk.length);
       lease.grow(size - reservedBytes);
       reservedBytes = size;
@@ -74,7 +76,7 @@ export async function readBody(request: ServiceRequest, rules: BodyRules): Promi
  * Reads a small body of known size. Uses events, because an async iterator would take longer than the rest of many requests.
  * Throws the errors of `receiveBody`.
  */
-function readSmall(request: ServiceRequest, timeoutMs: number): Promise<Buffer> {
+function readSmall(request: ServiceRequest, timeoutMs: number, stallMs: number): Promise<Buffer> {
   request.askForBody?.();
   return new Promise((resolve, reject) => {
     const body = new Blocks();
@@ -83,10 +85,10 @@ function readSmall(request: ServiceRequest, timeoutMs: number): Promise<Buffer> 
     const wait = (): void => {
       clearTimeout(timer);
       const leftMs = endsAt - performance.now();
-      const isLast = leftMs < STALL_MS;
-      const late = (): void => settle(() => reject(isLast ? tooSlow(timeoutMs) : stalled()));
+      const isLast = leftMs < stallMs;
+      const late = (): void => settle(() => reject(isLast ? tooSlow(timeoutMs) : stalled(stallMs)));
       // must not keep the process alive: a client that got an early response may never send the rest
-      timer = setTimeout(late, isLast ? leftMs : STALL_MS).unref();
+      timer = setTimeout(late, isLast ? leftMs : stallMs).unref();
     };
     const receive = (chunk: Buffer): void => {
       body.append(chunk);
@@ -111,14 +113,15 @@ function readSmall(request: ServiceRequest, timeoutMs: number): Promise<Buffer> 
  * or is too slow, and 400 when the connection closes early. Discards the rest of a body that is not read to its end.
  *
  * @param options.timeoutMs time for the complete body. Without it, the body must arrive at `STREAM_RATE`.
+ * @param options.stallMs milliseconds after which a client that sends nothing gets 408
  */
 export async function* receiveBody(
   request: ServiceRequest,
   limit: number,
-  { timeoutMs }: { timeoutMs?: number } = {},
+  { timeoutMs, stallMs = STALL_MS }: { timeoutMs?: number; stallMs?: number } = {},
 ): AsyncGenerator<Buffer, void, undefined> {
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
-  const arrival = new Arrival(timeoutMs);
+  const arrival = new Arrival(timeoutMs, stallMs);
   let size = Number(request.headers['content-length'] ?? 0);
   let isOver = false;
   try {
@@ -153,7 +156,10 @@ class Arrival {
   private waitedMs = 0;
   private bytes = 0;
 
-  constructor(private readonly timeoutMs: number | undefined) {}
+  constructor(
+    private readonly timeoutMs: number | undefined,
+    private readonly stallMs: number,
+  ) {}
 
   async of(chunks: AsyncIterator<Buffer>): Promise<IteratorResult<Buffer>> {
     const startedAt = performance.now();
@@ -164,12 +170,12 @@ class Arrival {
   }
 
   private async orTimeout(next: Promise<IteratorResult<Buffer>>): Promise<IteratorResult<Buffer>> {
-    const waitMs = Math.min(STALL_MS, (this.timeoutMs ?? Infinity) - this.waitedMs);
+    const waitMs = Math.min(this.stallMs, (this.timeoutMs ?? Infinity) - this.waitedMs);
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
       // must not keep the process alive: a client that got an early response may never send the rest
       timer = setTimeout(
-        () => reject(waitMs < STALL_MS ? tooSlow(this.timeoutMs!) : stalled()),
+        () => reject(waitMs < this.stallMs ? tooSlow(this.timeoutMs!) : stalled(this.stallMs)),
         waitMs,
       ).unref();
     });
@@ -200,7 +206,8 @@ const brokenOff = (cause: unknown): Problem =>
 const tooSlow = (timeoutMs: number): Problem =>
   timedOut(`The body did not arrive within ${timeoutMs / 1000} s.`);
 
-const stalled = (): Problem => timedOut(`No byte of the body arrived for ${STALL_MS / 1000} s.`);
+const stalled = (stallMs: number): Problem =>
+  timedOut(`No byte of the body arrived for ${stallMs / 1000} s.`);
 
 const timedOut = (detail: string): Problem =>
   new Problem('request_timeout', detail, { status: 408, headers: { Connection: 'close' } });

@@ -149,7 +149,7 @@ describe('an unknown member', () => {
   });
 
   it('is reported at most 100 times', () => {
-    const body = Object.fromEntries(Array.from({ length: 1_000_000 }, (_, n) => [`m${n}`, n]));
+    const body = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`m${n}`, n]));
     expect(faults(body, ResourceDto)).toHaveLength(100);
   });
 });

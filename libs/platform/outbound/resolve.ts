@@ -2,7 +2,7 @@ import { type LookupAddress, promises as dns } from 'node:dns';
 import { readFile } from 'node:fs/promises';
 import { FairLimiter } from '#platform/concurrency';
 
-/** Milliseconds for the name servers to resolve a name. */
+/** Default time for the name servers to resolve a name, in milliseconds. */
 const RESOLVE_MS = 4_000;
 /** Milliseconds that a local name may wait for its turn. */
 const LOCAL_WAIT_MS = 10_000;
@@ -15,6 +15,8 @@ export interface ResolverOptions {
   /** Name servers to use instead of those in `/etc/resolv.conf`. */
   servers?: readonly string[];
   hostsFile?: string;
+  /** Milliseconds for the name servers to resolve a name. Default: 4 seconds. */
+  timeoutMs?: number;
 }
 
 /**
@@ -23,11 +25,14 @@ export interface ResolverOptions {
  * that Node also needs for files. Names without a dot and names in the hosts file, whose resolution no tenant can delay, are
  * resolved by the system.
  */
-export function systemResolver({ servers, hostsFile = '/etc/hosts' }: ResolverOptions = {}): Resolve {
+export function systemResolver(options: ResolverOptions = {}): Resolve {
+  const { servers, hostsFile = '/etc/hosts', timeoutMs = RESOLVE_MS } = options;
   const local = new FairLimiter({ share: 1, concurrency: 2, maxWaitMs: LOCAL_WAIT_MS });
   return async (hostname) => {
     const name = hostname.toLowerCase();
-    if (name.includes('.') && !(await hostNames(hostsFile)).has(name)) return query(hostname, servers);
+    if (name.includes('.') && !(await hostNames(hostsFile)).has(name)) {
+      return query(hostname, timeoutMs, servers);
+    }
     return local.run(name, undefined, () => dns.lookup(hostname, { all: true }));
   };
 }
@@ -39,14 +44,18 @@ async function hostNames(path: string): Promise<ReadonlySet<string>> {
 }
 
 /** Queries name servers for both kinds of addresses. A new resolver can be cancelled, and reads the current settings. */
-async function query(hostname: string, servers?: readonly string[]): Promise<LookupAddress[]> {
-  const resolver = new dns.Resolver({ timeout: RESOLVE_MS / 4, tries: 2 });
+async function query(
+  hostname: string,
+  timeoutMs: number,
+  servers?: readonly string[],
+): Promise<LookupAddress[]> {
+  const resolver = new dns.Resolver({ timeout: timeoutMs / 4, tries: 2 });
   if (servers) resolver.setServers(servers);
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
     resolver.cancel();
-  }, RESOLVE_MS);
+  }, timeoutMs);
   const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
   clearTimeout(timer);
   const addresses = answers.flatMap((answer, index) =>

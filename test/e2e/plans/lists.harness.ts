@@ -1,4 +1,4 @@
-import { type Answer, type ApiClient, createTestApp, newOrganization, type TestApp } from '#testing';
+import { type Answer, type ApiClient, newOrganization, ownApp, type TestApp } from '#testing';
 import { type Work, workOf } from '../evaluation/work.harness';
 import { type Ids, populate } from '../tenancy/population';
 import { OTHERS } from './row-copies';
@@ -20,9 +20,8 @@ const NARROWED_ROWS = OTHERS;
 /** Number of copies of each row in a nearly empty table. */
 const FEW = 20;
 
-/** The statistics of the tables with which PostgreSQL plans. */
-export const STATISTICS = ['of new tables', 'of nearly empty tables', 'of all rows'] as const;
-export type Statistics = (typeof STATISTICS)[number];
+/** The statistics of the tables with which PostgreSQL plans. Those of one database follow one another. */
+const STATISTICS = [['of new tables'], ['of nearly empty tables', 'of all rows']] as const;
 
 /** Copies of a row. The values are expressions over the row `seed` and the number `n` of the copy. */
 export interface RowCopies {
@@ -156,22 +155,18 @@ export function describeLists(
   setUp: (seeds: Seeds) => Promise<ListsSetup> | ListsSetup,
 ): void {
   const operations = listOperations(...prefixes);
-
-  describe.each(STATISTICS)('requests with statistics %s', (statistics) => {
-    let app: TestApp;
+  describe.each(STATISTICS.map((all) => [all]))('requests with statistics', (all) => {
+    const app = ownApp({ autovacuum: false });
     let requests: Requests;
 
     beforeAll(async () => {
-      app = await createTestApp({ autovacuum: false });
       const setup = await setUp(await createSeeds(app));
       await insertCopies(app, setup.copies, 0, FEW);
-      if (statistics === STATISTICS[1]) await app.database.query('ANALYZE');
+      if (all[0] === 'of nearly empty tables') await app.database.query('ANALYZE');
       await insertCopies(app, setup.copies, FEW);
       await setup.afterCopies?.();
-      if (statistics === STATISTICS[2]) await app.database.query('ANALYZE');
       requests = setup.requests;
     }, 120_000);
-    afterAll(() => app.close());
 
     it('cover every list and every parameter', () => {
       expect(Object.keys(requests.lists).sort()).toEqual([...operations.keys()].sort());
@@ -183,105 +178,111 @@ export function describeLists(
       }
     });
 
-    it.each([...operations.keys()])(
-      'read few rows for %s',
-      async (name) => {
-        const heavy = await heavyPages(name, operations.get(name)!);
-        if (heavy.length > 0) throw new Error(describeHeavyStatements(heavy));
-      },
-      120_000,
-    );
+    describe.each(all)('%s', (statistics) => {
+      beforeAll(async () => {
+        if (statistics === 'of all rows') await app.database.query('ANALYZE');
+      }, 120_000);
 
-    it('read few rows for everything else', async () => {
-      const heavy: HeavyStatement[] = [];
-      for (const [name, { path, by, body, rows }] of Object.entries(requests.others ?? {})) {
-        const client = by!;
-        const { works } = await measure(name, () => (body ? client.post(path, body) : client.get(path)));
-        for (const work of works)
-          if (work.rows > rows) heavy.push({ request: name, rows: work.rows, maxRows: rows, work });
-      }
-      if (heavy.length > 0) throw new Error(describeHeavyStatements(heavy));
-    }, 120_000);
+      it.each([...operations.keys()])(
+        'read few rows for %s',
+        async (name) => {
+          const heavy = await heavyPages(name, operations.get(name)!);
+          if (heavy.length > 0) throw new Error(describeHeavyStatements(heavy));
+        },
+        120_000,
+      );
 
-    async function measure(
-      name: string,
-      send: () => Promise<Answer>,
-    ): Promise<{ works: Work[]; answer: Answer }> {
-      let answer: Answer | undefined;
-      const works = await workOf(app.database, async () => (answer = await send()));
-      expect([name, answer?.status, answer?.status === 200 ? '' : answer?.body]).toEqual([name, 200, '']);
-      return { works, answer: answer! };
-    }
-
-    /** Requests pages of a list in every order and with each filter. */
-    async function heavyPages(name: string, operation: Operation): Promise<HeavyStatement[]> {
-      const {
-        path,
-        by,
-        filters = {},
-        searches = {},
-        rare = {},
-        narrowed = [],
-        fixed,
-        bodies,
-        isComputed,
-        rows,
-        sorts,
-        isShort,
-      } = requests.lists[name]!;
-      const client = by!;
-      const heavy: HeavyStatement[] = [];
-      let rowCount = rows ?? 0;
-      const requestPage = async (
-        query: Record<string, string>,
-        perMatch: number,
-        body?: object,
-        extraRows = 0,
-      ): Promise<Answer> => {
-        const parameters = `${new URLSearchParams({ limit: String(LIMIT), ...query }).toString()}${fixed ? `&${fixed}` : ''}`;
-        const search = body ? { limit: LIMIT, ...query, ...body } : undefined;
-        const request = `${name} ${search ? JSON.stringify(search) : parameters}`.slice(0, 150);
-        const send = () => (search ? client.post(path, search) : client.get(`${path}?${parameters}`));
-        const { works, answer } = await measure(request, send);
-        const total = (answer.body.page.total as number | null) ?? 100_000;
-        rowCount = Math.max(rowCount, total);
-        for (const work of works) {
-          const isCount = /^\s*SELECT count\(/.test(work.statement);
-          const matchRows = perMatch > 0 ? perMatch * rowCount : isCount ? ROWS_PER_COUNTED * total : 0;
-          const maxRows = PAGE_ROWS + extraRows + matchRows;
-          if (work.rows > maxRows) heavy.push({ request, rows: work.rows, maxRows, work });
+      it('read few rows for everything else', async () => {
+        const heavy: HeavyStatement[] = [];
+        for (const [name, { path, by, body, rows }] of Object.entries(requests.others ?? {})) {
+          const client = by!;
+          const { works } = await measure(name, () => (body ? client.post(path, body) : client.get(path)));
+          for (const work of works)
+            if (work.rows > rows) heavy.push({ request: name, rows: work.rows, maxRows: rows, work });
         }
-        return answer;
-      };
-      const perMatch = isComputed ? ROWS_PER_COUNTED : 0;
-      if (bodies) {
-        for (const body of bodies) await requestPage({}, ROWS_PER_CHECKED, body);
+        if (heavy.length > 0) throw new Error(describeHeavyStatements(heavy));
+      }, 120_000);
+
+      async function measure(
+        name: string,
+        send: () => Promise<Answer>,
+      ): Promise<{ works: Work[]; answer: Answer }> {
+        let answer: Answer | undefined;
+        const works = await workOf(app.database, async () => (answer = await send()));
+        expect([name, answer?.status, answer?.status === 200 ? '' : answer?.body]).toEqual([name, 200, '']);
+        return { works, answer: answer! };
+      }
+
+      /** Requests pages of a list in every order and with each filter. */
+      async function heavyPages(name: string, operation: Operation): Promise<HeavyStatement[]> {
+        const {
+          path,
+          by,
+          filters = {},
+          searches = {},
+          rare = {},
+          narrowed = [],
+          fixed,
+          bodies,
+          isComputed,
+          rows,
+          sorts,
+          isShort,
+        } = requests.lists[name]!;
+        const client = by!;
+        const heavy: HeavyStatement[] = [];
+        let rowCount = rows ?? 0;
+        const requestPage = async (
+          query: Record<string, string>,
+          perMatch: number,
+          body?: object,
+          extraRows = 0,
+        ): Promise<Answer> => {
+          const parameters = `${new URLSearchParams({ limit: String(LIMIT), ...query }).toString()}${fixed ? `&${fixed}` : ''}`;
+          const search = body ? { limit: LIMIT, ...query, ...body } : undefined;
+          const request = `${name} ${search ? JSON.stringify(search) : parameters}`.slice(0, 150);
+          const send = () => (search ? client.post(path, search) : client.get(`${path}?${parameters}`));
+          const { works, answer } = await measure(request, send);
+          const total = (answer.body.page.total as number | null) ?? 100_000;
+          rowCount = Math.max(rowCount, total);
+          for (const work of works) {
+            const isCount = /^\s*SELECT count\(/.test(work.statement);
+            const matchRows = perMatch > 0 ? perMatch * rowCount : isCount ? ROWS_PER_COUNTED * total : 0;
+            const maxRows = PAGE_ROWS + extraRows + matchRows;
+            if (work.rows > maxRows) heavy.push({ request, rows: work.rows, maxRows, work });
+          }
+          return answer;
+        };
+        const perMatch = isComputed ? ROWS_PER_COUNTED : 0;
+        if (bodies) {
+          for (const body of bodies) await requestPage({}, ROWS_PER_CHECKED, body);
+          return heavy;
+        }
+        const directed = (sorts ?? []).flatMap((sort) => [sort, `-${sort}`]);
+        for (const sort of [undefined, ...(sorts ? directed : sortsOf(operation))]) {
+          const order: Record<string, string> = sort ? { sort } : {};
+          await requestPage(order, perMatch);
+          if (isShort || !operation.parameters?.some((one) => one.name === 'cursor')) continue;
+          const first = await client.get(
+            `${path}?${new URLSearchParams({ ...order, limit: '500' }).toString()}${fixed ? `&${fixed}` : ''}`,
+          );
+          const cursor = first.body.page.next_cursor as string | null;
+          expect([name, sort, cursor]).toEqual([name, sort, expect.any(String)]);
+          await requestPage({ ...order, cursor: cursor! }, perMatch);
+        }
+        if (operation.parameters?.some((one) => one.name === 'include_archived'))
+          await requestPage({ include_archived: 'true' }, perMatch);
+        for (const [filter, values] of Object.entries(filters))
+          for (const value of values) await requestPage({ [filter]: value }, perMatch);
+        for (const [filter, values] of Object.entries(searches))
+          for (const value of values) await requestPage({ [filter]: value }, ROWS_PER_CHECKED);
+        if (statistics === 'of all rows') {
+          for (const parameters of narrowed) await requestPage(parameters, 0, undefined, NARROWED_ROWS);
+          for (const [filter, values] of Object.entries(rare))
+            for (const value of values) await requestPage({ [filter]: value }, 0);
+        }
         return heavy;
       }
-      const directed = (sorts ?? []).flatMap((sort) => [sort, `-${sort}`]);
-      for (const sort of [undefined, ...(sorts ? directed : sortsOf(operation))]) {
-        const order: Record<string, string> = sort ? { sort } : {};
-        await requestPage(order, perMatch);
-        if (isShort || !operation.parameters?.some((one) => one.name === 'cursor')) continue;
-        const first = await client.get(
-          `${path}?${new URLSearchParams({ ...order, limit: '500' }).toString()}${fixed ? `&${fixed}` : ''}`,
-        );
-        const cursor = first.body.page.next_cursor as string | null;
-        expect([name, sort, cursor]).toEqual([name, sort, expect.any(String)]);
-        await requestPage({ ...order, cursor: cursor! }, perMatch);
-      }
-      if (operation.parameters?.some((one) => one.name === 'include_archived'))
-        await requestPage({ include_archived: 'true' }, perMatch);
-      for (const [filter, values] of Object.entries(filters))
-        for (const value of values) await requestPage({ [filter]: value }, perMatch);
-      for (const [filter, values] of Object.entries(searches))
-        for (const value of values) await requestPage({ [filter]: value }, ROWS_PER_CHECKED);
-      if (statistics === STATISTICS[2]) {
-        for (const parameters of narrowed) await requestPage(parameters, 0, undefined, NARROWED_ROWS);
-        for (const [filter, values] of Object.entries(rare))
-          for (const value of values) await requestPage({ [filter]: value }, 0);
-      }
-      return heavy;
-    }
+    });
   });
 }

@@ -4,7 +4,7 @@ import { createTestApp, newOrganization } from '#testing';
 describe('an exhausted connection pool', () => {
   it('returns 503 with Retry-After until a connection is free', async () => {
     const app = await createTestApp({
-      env: { DATABASE_POOL_SIZE: '2', DATABASE_CONNECTION_TIMEOUT_MS: '3000' },
+      env: { DATABASE_POOL_SIZE: '2', DATABASE_CONNECTION_TIMEOUT_MS: '1000' },
     });
     let release!: () => void;
     const released = new Promise<void>((resolve) => (release = resolve));

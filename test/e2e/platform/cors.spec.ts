@@ -1,10 +1,11 @@
-import { createTestApp, ownApp, newOrganization, type TestOrganization } from '#testing';
+import { sharedApp, ownApp, newOrganization, type TestOrganization } from '#testing';
 
 const PAGE = 'https://console.example.com';
 const PATH = '/registry/v1/workspaces';
 
 describe('a page of an origin in CORS_ORIGINS', () => {
   const app = ownApp({ env: { CORS_ORIGINS: PAGE } });
+  const closed = sharedApp();
   let organization: TestOrganization;
 
   beforeAll(async () => {
@@ -44,12 +45,7 @@ describe('a page of an origin in CORS_ORIGINS', () => {
   });
 
   it('has no access without the setting', async () => {
-    const closed = await createTestApp();
-    try {
-      const answer = await closed.api().get('/health/live', { origin: PAGE });
-      expect([answer.status, answer.headers.has('access-control-allow-origin')]).toEqual([200, false]);
-    } finally {
-      await closed.close();
-    }
+    const answer = await closed.api().get('/health/live', { origin: PAGE });
+    expect([answer.status, answer.headers.has('access-control-allow-origin')]).toEqual([200, false]);
   });
 });

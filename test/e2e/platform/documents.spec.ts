@@ -87,8 +87,14 @@ describe('a public document', () => {
     await app.database.query(
       `UPDATE signing_keys SET public_jwk = public_jwk || '{"x5t": "changed"}', signs_from = signs_from - interval '1 s'`,
     );
-    const after = await read(path, { 'if-none-match': before.headers.etag! });
-    expect([after.status, after.bytes.toString()]).toEqual([200, expect.stringContaining('changed')]);
-    expect((await read(path, { 'if-none-match': after.headers.etag! })).status).toBe(304);
+    try {
+      const after = await read(path, { 'if-none-match': before.headers.etag! });
+      expect([after.status, after.bytes.toString()]).toEqual([200, expect.stringContaining('changed')]);
+      expect((await read(path, { 'if-none-match': after.headers.etag! })).status).toBe(304);
+    } finally {
+      await app.database.query(
+        `UPDATE signing_keys SET public_jwk = public_jwk - 'x5t', signs_from = signs_from + interval '1 s'`,
+      );
+    }
   });
 });

@@ -1,6 +1,6 @@
 import { runRequest, setCurrentOwner } from '#platform/concurrency';
 import { workspaceScope } from '#platform/auth';
-import { sharedApp, newOrganization, type TestOrganization } from '#testing';
+import { ownApp, newOrganization, type TestOrganization } from '#testing';
 import { RecordRepository } from '../../../src/evaluation/datasets/records/record.repository';
 import { DatasetRepository } from '../../../src/evaluation/datasets/datasets/dataset.repository';
 
@@ -8,7 +8,7 @@ import { DatasetRepository } from '../../../src/evaluation/datasets/datasets/dat
 const SHARE = 6;
 
 describe('concurrent reads by key', () => {
-  const app = sharedApp({ env: { DATABASE_POOL_SIZE: '10' } });
+  const app = ownApp({ env: { DATABASE_POOL_SIZE: '10' } });
   let organization: TestOrganization;
   let ids: string[];
   let recordIds: string[];

@@ -37,7 +37,6 @@ describe('many bodies of 10 MiB at once', () => {
       child.disconnect();
       await once(child, 'exit');
     }
-    await app.close();
   });
 
   async function residentMiB(): Promise<number> {

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { readEnvironment } from '#platform/config';
 import { setLogLevel } from '#platform/logging';
 import { Metrics } from '#platform/metrics';
-import { createTestApp, newOrganization, TcpProxy, type TestApp } from '#testing';
+import { createTestApp, newOrganization, sharedApp, TcpProxy, type TestApp } from '#testing';
 import { PostgresQueueDepthRepository } from '../../../libs/platform/jobs/postgres-queue-depth.repository';
 import { MetricsServer } from '../../../libs/platform/metrics/metrics.server';
 import { ScoreRunRepository } from '../../../src/evaluation/scoring/runs/score-run.repository';
@@ -14,7 +14,11 @@ import { scrape, seriesOf } from '../../worker/metrics.fixture';
 import { nodesOf, planOf } from '../evaluation/plans.harness';
 import { blockExperiment, untilBlocked } from './blocked-experiment.fixture';
 
+/** Longer than values are cached, in milliseconds. */
+const AFTER_CACHE_MS = 60_000;
+
 describe('GET /metrics', () => {
+  const without = sharedApp();
   let app: TestApp;
 
   beforeAll(async () => {
@@ -34,20 +38,6 @@ describe('GET /metrics', () => {
     expect((await app.api().get('/metrics')).status).toBe(404);
     const head = await fetch(`${base()}/metrics?a=b`, { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
-  });
-
-  it('listens on the loopback address only, unless METRICS_HOST names another', async () => {
-    // on Linux, every address of 127.0.0.0/8 is a loopback address
-    const elsewhere = (from: TestApp): Promise<Response> =>
-      fetch(`http://127.0.0.2:${from.get(MetricsServer).port}/metrics`);
-    await expect(elsewhere(app)).rejects.toThrow();
-    const env = { METRICS_PORT: '0', METRICS_HOST: '0.0.0.0' };
-    const open = await createTestApp({ env, databaseUrl: app.databaseUrl });
-    try {
-      expect((await elsewhere(open)).status).toBe(200);
-    } finally {
-      await open.close();
-    }
   });
 
   it('is the only route on its port', async () => {
@@ -112,15 +102,6 @@ describe('GET /metrics', () => {
     await blocked.release();
   });
 
-  it('is separate for each application of a process', async () => {
-    const other = await createTestApp({ env: { METRICS_PORT: '0' }, databaseUrl: app.databaseUrl });
-    try {
-      expect(seriesOf(await scrape(other.app), 'registry_http_requests_total')).toEqual({});
-    } finally {
-      await other.close();
-    }
-  });
-
   it('prevents the start if its port is in use, and names the port', async () => {
     const usedPort = { METRICS_PORT: String(app.get(MetricsServer).port) };
     const another = new MetricsServer(readEnvironment(usedPort), new Metrics());
@@ -130,17 +111,30 @@ describe('GET /metrics', () => {
     expect(another.port).toBeNull();
   });
 
-  it('exists only if it is configured, until the process stops', async () => {
-    const without = await createTestApp({ databaseUrl: app.databaseUrl });
+  it('exists only if it is configured', () => {
     expect(without.get(MetricsServer).port).toBeNull();
-    await without.close();
-    const stopped = await createTestApp({ env: { METRICS_PORT: '0' }, databaseUrl: app.databaseUrl });
-    const port = stopped.get(MetricsServer).port!;
-    const open = connect(port, '127.0.0.1');
-    await once(open, 'connect');
-    const ended = once(open, 'close');
-    await stopped.close();
-    await ended;
+  });
+
+  it('is separate for each application of a process, and exists until it stops', async () => {
+    // on Linux, every address of 127.0.0.0/8 is a loopback address
+    const elsewhere = (from: TestApp): Promise<Response> =>
+      fetch(`http://127.0.0.2:${from.get(MetricsServer).port}/metrics`);
+    const env = { METRICS_PORT: '0', METRICS_HOST: '0.0.0.0' };
+    const other = await createTestApp({ env, databaseUrl: app.databaseUrl });
+    const port = other.get(MetricsServer).port!;
+    try {
+      expect(seriesOf(await scrape(other.app), 'registry_http_requests_total')).toEqual({});
+      // only METRICS_HOST opens it to other addresses than 127.0.0.1
+      expect((await elsewhere(other)).status).toBe(200);
+      await expect(elsewhere(app)).rejects.toThrow();
+      const open = connect(port, '127.0.0.1');
+      await once(open, 'connect');
+      const ended = once(open, 'close');
+      await other.close();
+      await ended;
+    } finally {
+      await other.close();
+    }
     const rejected = connect(port, '127.0.0.1');
     const [error] = (await once(rejected, 'error')) as [NodeJS.ErrnoException];
     expect(error.code).toBe('ECONNREFUSED');
@@ -161,13 +155,15 @@ describe('GET /metrics', () => {
       proxy.cut();
       await cut.api().get('/health/ready');
       let text = '';
-      // values are cached for some seconds
+      const now = performance.now.bind(performance);
+      const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + AFTER_CACHE_MS);
       for (let up = 1; up > 0;) {
         const away = await scrape(cut.app);
         up = seriesOf(away, 'registry_metrics_source_up')['source=score_runs']!;
         text = away.text;
-        await new Promise((resolve) => setTimeout(resolve, 200));
+        await new Promise((resolve) => setTimeout(resolve, 20));
       }
+      clock.mockRestore();
       expect(text).not.toMatch(/^registry_score_runs[{ ]/m);
       expect(text).not.toMatch(/^registry_score_runs_oldest_queued_age_seconds/m);
       expect(text).toMatch(/^registry_http_requests_total\{.*route="\/health\/ready",status="5xx"\} 1$/m);

@@ -34,6 +34,7 @@ describe('a POST that only reads', () => {
       : path.startsWith('/registry')
         ? { query: 'any', mode: 'keyword' }
         : {};
+  const storedKeys = () => app.database.query('SELECT request_id FROM idempotency_keys ORDER BY 1');
   const send = (path: string, text: string | Uint8Array, headers?: Record<string, string>) =>
     viewer.post(path.replace(':experiment', experiment), text, headers);
 
@@ -48,13 +49,14 @@ describe('a POST that only reads', () => {
   });
 
   it.each(SELECTIONS)('ignores any Idempotency-Key: %s', async (path) => {
+    const before = await storedKeys();
     const text = JSON.stringify(bodyOf(path));
     for (const key of ['one', 'one', 'k'.repeat(256)]) {
       const answer = await send(path, text, { 'idempotency-key': key });
       expect([answer.status, answer.headers.get('idempotency-replayed')]).toEqual([200, null]);
     }
     expect((await send(path, `${text} `, { 'idempotency-key': 'one' })).status).toBe(200);
-    expect(await app.database.query('SELECT 1 FROM idempotency_keys')).toEqual([]);
+    expect(await storedKeys()).toEqual(before);
   });
 
   it.each(['/registry/v1/tokens', '/registry/v1/tokens/revoke'])(

@@ -362,17 +362,6 @@ describe('a resource of the kind', () => {
         expect((await caller().get(path, { 'if-none-match': etag })).status).toBe(304);
       });
 
-      it('keeps its ETag when a PATCH changes nothing', async () => {
-        const { path, view, etag } = await createdPath();
-        for (const nothing of [{}, view]) {
-          const answer = await caller().patch(path, nothing);
-          expect(answer).toMatchObject({ status: 200, body: view });
-          expect(etagOf(answer)).toBe(etag);
-        }
-        if (audited) expect(await entriesOf(view[id])).toHaveLength(1);
-        if (versioned) expect((await caller().get(`${path}/versions`)).body.page.total).toBe(1);
-      });
-
       it('changes once, with a new ETag and an audit entry or version', async () => {
         const { path, view, etag } = await createdPath();
         const changed = await caller().patch(path, change, { 'if-match': etag });
@@ -495,23 +484,6 @@ describe('a resource of the kind', () => {
           expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
         });
       }
-
-      it('is invisible to other organizations', async () => {
-        const { path, view } = await createdPath();
-        const stranger = await (await newOrganization(app)).as('owner');
-        const unknown = path.replace(view[key], `${view[key]}0`);
-        const calls = (by: ApiClient, to: string) => [
-          by.get(to),
-          by.patch(to, change),
-          by.post(`${to}/archive`),
-          by.post(`${to}/restore`),
-        ];
-        const answers = await Promise.all([...calls(caller(), unknown), ...calls(stranger, path)]);
-        expect(answers.map(({ status, body }) => [status, body.code])).toEqual(
-          answers.map(() => [404, 'not_found']),
-        );
-        expect((await caller().get(path)).body).toEqual(view);
-      });
 
       it('requires the role for changes', async () => {
         const { path, view } = await createdPath();
