@@ -15,7 +15,7 @@ export interface BareMcp {
 // process. It receives its responses from the benchmark, and sends back its port.
 process.once('message', ({ pages, result }: BareMcp) => {
   const handler = createMcpHandler(() => {
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- the faster of the SDK's two servers
+    // oxlint-disable-next-line typescript/no-deprecated -- the faster of the SDK's two servers
     const server = new Server({ name: 'bare', version: '1.0.0' }, { capabilities: { tools: {} } });
     server.setRequestHandler('tools/list', ({ params }) => {
       const page = Number(params?.cursor ?? 0);

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const START_MS = 30_000;
 
 /**
- * `@portkey-ai/gateway` in a separate process, as its users run it, without its console. `bench/package.json` pins its
+ * `@portkey-ai/gateway` in a separate process, as its users run it, without its console. `bench/peers/package.json` pins its
  * `@hono/node-server`, because with 1.19 every stream that it forwards fails.
  */
 export class Portkey {
@@ -18,7 +18,7 @@ export class Portkey {
 
   static async start(): Promise<Portkey> {
     const port = await freePort();
-    const script = path.resolve('bench/node_modules/@portkey-ai/gateway/build/start-server.js');
+    const script = path.resolve('bench/peers/node_modules/@portkey-ai/gateway/build/start-server.js');
     const child = spawn(process.execPath, [script, `--port=${port}`, '--headless'], { stdio: 'ignore' });
     for (const deadline = Date.now() + START_MS; Date.now() < deadline; await delay(200)) {
       const response = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined);

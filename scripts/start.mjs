@@ -73,5 +73,5 @@ if (command === '--help') {
 } else if (command !== undefined && !Object.keys(PROCESSES).includes(command)) {
   fail(`Unknown command ${command}; run agent-registry-service --help for the commands.`);
 } else {
-  start(command);
+  await start(command);
 }

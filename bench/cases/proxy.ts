@@ -58,7 +58,7 @@ export async function apiProxy(bench: Bench): Promise<void> {
 }
 
 async function startHttpProxy(...args: string[]): Promise<{ child: ChildProcess; base: string }> {
-  const child = fork('bench/http-proxy.mjs', args);
+  const child = fork('bench/peers/http-proxy.mjs', args);
   const [port] = (await once(child, 'message')) as [number];
   return { child, base: `http://127.0.0.1:${port}` };
 }

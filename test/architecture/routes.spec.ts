@@ -79,7 +79,7 @@ describe('every route', () => {
   const app = sharedApp();
   let routes: Route[];
 
-  beforeAll(async () => {
+  beforeAll(() => {
     routes = routesOf(app);
   });
 

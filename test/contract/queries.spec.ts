@@ -20,17 +20,16 @@ type Paths = Record<string, Record<string, { operationId: string; parameters?: P
 /** Operations whose queries belong to other protocols: the API proxy, MCP, OAuth and health checks. */
 const FOREIGN = /^\/(api\/|mcp$|\.well-known|health)/;
 
-const READS: Read[] = Object.entries(committedDocument<{ paths: Paths }>().paths).flatMap(
-  ([path, { get }]) =>
-    get && !FOREIGN.test(path)
-      ? [
-          {
-            id: get.operationId,
-            path,
-            parameters: (get.parameters ?? []).filter((one) => one.in === 'query'),
-          },
-        ]
-      : [],
+const READS: Read[] = Object.entries(committedDocument<{ paths: Paths }>().paths).flatMap(([path, { get }]) =>
+  get && !FOREIGN.test(path)
+    ? [
+        {
+          id: get.operationId,
+          path,
+          parameters: (get.parameters ?? []).filter((one) => one.in === 'query'),
+        },
+      ]
+    : [],
 );
 
 const parameterOf = ({ parameters }: Read, name: string): Parameter | undefined =>

@@ -23,7 +23,7 @@ describe('an evaluation whose client crashes', () => {
   beforeAll(async () => {
     space = await EvaluationWorkspace.open(app);
   });
-  afterAll(async () => {
+  afterAll(() => {
     for (const child of started) child.kill('SIGKILL');
   });
 

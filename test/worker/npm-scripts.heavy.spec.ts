@@ -7,7 +7,7 @@ describe('npm run', () => {
   const app = sharedApp();
   const started: ChildProcess[] = [];
 
-  afterAll(async () => {
+  afterAll(() => {
     for (const child of started)
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
   });

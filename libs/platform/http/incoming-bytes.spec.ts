@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { IncomingBytes } from './incoming-bytes';
 
-/* eslint-disable-next-line @typescript-eslint/require-await -- a stream of chunks */
+/* oxlint-disable-next-line typescript/require-await -- a stream of chunks */
 async function* chunksOf(...texts: string[]): AsyncGenerator<Buffer, void, undefined> {
   for (const text of texts) yield Buffer.from(text);
 }

@@ -11,7 +11,8 @@ const TARGET_MEMBERS = ['trace_id', 'session_id', 'result_id'] as const;
 
 /** The target that a request names. */
 export type NamedTarget =
-  { kind: 'trace' | 'session'; id: string } | { kind: 'result'; id: string; experimentId: string | null };
+  | { kind: 'trace' | 'session'; id: string }
+  | { kind: 'result'; id: string; experimentId: string | null };
 
 /** A target as a score stores it. */
 export type ScoreTarget = Pick<

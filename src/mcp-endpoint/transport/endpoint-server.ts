@@ -16,7 +16,7 @@ const FAULTS_MAX = 5;
 
 type Handler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
 
-/* eslint-disable @typescript-eslint/no-deprecated -- the SDK deprecates it only for simple servers */
+/* oxlint-disable typescript/no-deprecated -- the SDK deprecates it only for simple servers */
 /** The SDK's server, which describes invalid parameters in a sentence instead of the JSON of the SDK's validator. */
 export class EndpointServer extends Server {
   protected override _wrapHandler(method: string, handler: Handler): Handler {
@@ -32,7 +32,7 @@ export class EndpointServer extends Server {
     };
   }
 }
-/* eslint-enable @typescript-eslint/no-deprecated */
+/* oxlint-enable typescript/no-deprecated */
 
 /** Returns the faults in the message of the SDK's validator, or null for another error. */
 function parameterFaults(error: unknown): string | null {

@@ -64,7 +64,7 @@ export class McpServerFactory {
     private readonly prompts: PromptCatalogue,
   ) {}
 
-  /* eslint-disable @typescript-eslint/no-deprecated -- the SDK deprecates it only for simple servers */
+  /* oxlint-disable typescript/no-deprecated -- the SDK deprecates it only for simple servers */
   create(caller: Caller, era: Era): Server {
     const instructions = this.catalogue.instructions(caller.principal);
     const server = new EndpointServer(SERVER_INFO, { ...OPTIONS, instructions });
@@ -125,7 +125,7 @@ export class McpServerFactory {
       return { completion: { values: [] } };
     });
   }
-  /* eslint-enable @typescript-eslint/no-deprecated */
+  /* oxlint-enable typescript/no-deprecated */
 }
 
 /** Rejects all cursors of a list with a single page, because such a list never returns one. */

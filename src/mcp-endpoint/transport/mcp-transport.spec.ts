@@ -23,7 +23,7 @@ describe('a request whose client has disconnected', () => {
     const closed = new Promise<void>((resolve) => (close = resolve));
     const servers = {
       create: () => {
-        // eslint-disable-next-line @typescript-eslint/no-deprecated -- the SDK deprecates it only for simple servers
+        // oxlint-disable-next-line typescript/no-deprecated -- the SDK deprecates it only for simple servers
         const server = new Server({ name: 'test', version: '1' }, { capabilities: { tools: {} } });
         server.setRequestHandler('tools/list', () => {
           begin();

@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-deprecated -- registered servers of the transport `sse` need its client */
+/* oxlint-disable typescript/no-deprecated -- registered servers of the transport `sse` need its client */
 import {
   type JSONRPCMessage,
   SSEClientTransport,

@@ -17,7 +17,7 @@ describe('record search', () => {
   let dataset: Dataset;
   let records: string;
 
-  beforeAll(async () => {
+  beforeAll(() => {
     words = app.get(RecordWordsRepository);
   });
   beforeEach(async () => {

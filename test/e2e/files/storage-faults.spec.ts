@@ -11,7 +11,7 @@ describe('a failing storage', () => {
   const app = sharedApp();
   let callers: FileCallers;
 
-  beforeAll(async () => {
+  beforeAll(() => {
     setLogLevel('silent'); // the tests make the service fail
   });
   beforeEach(async () => {

@@ -1,4 +1,4 @@
-/* eslint-disable @typescript-eslint/no-deprecated -- servers that return whatever a test wants need the low-level classes */
+/* oxlint-disable typescript/no-deprecated -- servers that return whatever a test wants need the low-level classes */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import {

@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net';
 
 /** The behaviour of the server for a request. */
 export type EmbeddingsReply =
-  'answers' | 'hangs' | 'floods' | { status: number; headers?: Record<string, string>; body?: string };
+  | 'answers'
+  | 'hangs'
+  | 'floods'
+  | { status: number; headers?: Record<string, string>; body?: string };
 
 export interface EmbeddingsRequest {
   path: string;

@@ -74,7 +74,7 @@ export class PackageWorkspace {
   }
 }
 
-// eslint-disable-next-line @typescript-eslint/require-await -- a stream of chunks in memory
+// oxlint-disable-next-line typescript/require-await -- a stream of chunks in memory
 async function* unpacked(files: PackedFiles['files']): AsyncGenerator<UnpackedFile, void, undefined> {
   for (const { path, size_bytes, content } of files) yield { path, size_bytes, content: content() };
 }

@@ -178,7 +178,7 @@ export async function unpacked(
   bytes: Buffer,
 ): Promise<(Omit<PackagedComponent, 'files'> & { files: Record<string, string> })[]> {
   const components = [];
-  // eslint-disable-next-line @typescript-eslint/require-await
+  // oxlint-disable-next-line typescript/require-await
   const source = async function* () {
     yield bytes;
   };

@@ -13,7 +13,7 @@ describe('the trace store', () => {
   let store: TraceStore;
   let workspaces = 0;
 
-  beforeAll(async () => {
+  beforeAll(() => {
     store = app.get(TraceStore);
   });
 

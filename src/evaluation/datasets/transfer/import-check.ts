@@ -59,7 +59,8 @@ export async function checkImport(source: ImportSource, rules: ImportRules): Pro
 
 /** A line with its content, or with its fault. */
 type ReadLine = { line: number } & (
-  { content: RecordContent; fault: null } | { content: null; fault: Problem }
+  | { content: RecordContent; fault: null }
+  | { content: null; fault: Problem }
 );
 
 function readLine({ line, value, fault }: ImportLine): ReadLine {

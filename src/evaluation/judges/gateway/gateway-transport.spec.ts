@@ -20,7 +20,7 @@ const transportOn = ({ model = MODEL, call = () => Promise.reject(new Error('une
 const answering = (value: unknown, costUsd: number | null = null) =>
   transportOn({ call: () => Promise.resolve({ bytes: Buffer.from(JSON.stringify(value)), costUsd }) });
 const failing = (error: unknown) =>
-  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as the gateway throws
+  // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- as the gateway throws
   transportOn({ call: () => Promise.reject(error) });
 
 describe('GatewayTransport', () => {

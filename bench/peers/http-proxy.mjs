@@ -1,5 +1,5 @@
 // The package `http-proxy` in front of the upstream in the first argument. It opens a connection for each request, unless the
-// second argument is `keep-alive`. This is JavaScript, because its package is in bench/package.json, which only the
+// second argument is `keep-alive`. This is JavaScript, because its package is in bench/peers/package.json, which only the
 // benchmarks install.
 import http from 'node:http';
 import httpProxy from 'http-proxy';
