@@ -25,13 +25,17 @@ const JUDGE_TABLES = [
 describe('the periodic tasks of a worker', () => {
   const app = ownApp({ env: { JUDGE_CACHE_DAYS: '2' } });
   let worker: TestWorker;
-  const tasks: { name: string; run: () => Promise<unknown> }[] = [];
+  let tasks: { scheduler: PeriodicTasks; name: string; run: () => Promise<unknown> }[] = [];
 
   beforeAll(async () => {
     jest
       .spyOn(PeriodicTasks.prototype, 'every')
-      .mockImplementation((name, _intervalMs, run) => void tasks.push({ name, run }));
+      .mockImplementation(function (this: PeriodicTasks, name, _intervalMs, run) {
+        tasks.push({ scheduler: this, name, run });
+      });
     worker = await createTestWorker(app);
+    const own = worker.get(PeriodicTasks); // a shared worker of this process schedules tasks too
+    tasks = tasks.filter(({ scheduler }) => scheduler === own);
   });
   afterAll(async () => {
     jest.restoreAllMocks();

@@ -1,4 +1,4 @@
-import { sharedApp } from '#testing';
+import { ownApp } from '#testing';
 import { ITEMS, OPEN, outcome, places, sha256, type StoreItem, StoreOrg } from './store.fixture';
 
 interface Page {
@@ -7,7 +7,7 @@ interface Page {
 }
 
 describe('the catalogue', () => {
-  const app = sharedApp();
+  const app = ownApp();
   let publisher: StoreOrg;
   let reader: StoreOrg;
 
