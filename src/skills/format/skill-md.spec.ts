@@ -59,7 +59,7 @@ describe('SkillMd', () => {
       fc.property(members, (input) => {
         expect(canonicalJson(SkillMd.read(SkillMd.create(input).bytes).members)).toBe(canonicalJson(input));
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 
@@ -71,7 +71,7 @@ describe('SkillMd', () => {
           canonicalJson({ ...after, name: before.name }),
         );
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 

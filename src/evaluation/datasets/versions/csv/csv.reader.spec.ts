@@ -393,7 +393,7 @@ describe('readCsv', () => {
           expect(at.input.parse()).toEqual({ a: cells[row - 1]![0], b: cells[row - 1]![1] });
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 10 },
     );
   });
 });
