@@ -1,10 +1,4 @@
-import {
-  createTestDatabase,
-  describeGuide,
-  Guide,
-  StandaloneService,
-  type TestDatabase,
-} from '#testing';
+import { createTestDatabase, describeGuide, Guide, StandaloneService, type TestDatabase } from '#testing';
 
 /** The other pages take longer, see pages.heavy.spec.ts. */
 describeGuide('the README', () => {
