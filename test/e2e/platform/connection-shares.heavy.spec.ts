@@ -2,14 +2,13 @@ import { ownApp, newOrganization } from '#testing';
 import { LockHolder } from '../telemetry/lock-holder.fixture';
 
 describe('database connections', () => {
-  const app = ownApp({ env: { DATABASE_POOL_SIZE: '5', LOCK_TIMEOUT_MS: '5000' } });
   let holder: LockHolder;
+  // before the application stops, and drops the database
+  afterAll(() => holder.end());
+  const app = ownApp({ env: { DATABASE_POOL_SIZE: '5', LOCK_TIMEOUT_MS: '5000' } });
 
   beforeAll(async () => {
     holder = await LockHolder.connect(app.databaseUrl);
-  });
-  afterAll(async () => {
-    await holder.end();
   });
 
   it('remain for records of other organizations while the writers of one wait for locks', async () => {
