@@ -2,7 +2,6 @@ export { type Answer, ApiClient, type RequestOptions } from './api-client';
 export { ApiProcess } from './api-process';
 export { committedDocument, Contract, documentedCodes, type ObservedAnswer } from './contract';
 export { describeGuide, Guide, type ScriptEnd } from './guide';
-export { sized } from './heavy';
 export { type Forwarded, HttpForwarder } from './http-forwarder';
 export { newOrganization, TestOrganization, type TestServiceAccount } from './organization';
 export {

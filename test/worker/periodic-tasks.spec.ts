@@ -28,11 +28,14 @@ describe('the periodic tasks of a worker', () => {
   let tasks: { scheduler: PeriodicTasks; name: string; run: () => Promise<unknown> }[] = [];
 
   beforeAll(async () => {
-    jest
-      .spyOn(PeriodicTasks.prototype, 'every')
-      .mockImplementation(function (this: PeriodicTasks, name, _intervalMs, run) {
-        tasks.push({ scheduler: this, name, run });
-      });
+    jest.spyOn(PeriodicTasks.prototype, 'every').mockImplementation(function (
+      this: PeriodicTasks,
+      name,
+      _intervalMs,
+      run,
+    ) {
+      tasks.push({ scheduler: this, name, run });
+    });
     worker = await createTestWorker(app);
     const own = worker.get(PeriodicTasks); // a shared worker of this process schedules tasks too
     tasks = tasks.filter(({ scheduler }) => scheduler === own);
