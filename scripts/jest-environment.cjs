@@ -19,11 +19,10 @@ module.exports = class {
     Error.stackTraceLimit = 100;
   }
 
-  async setup() {
-    leftovers.beginFile();
-  }
+  async setup() {}
 
   async handleTestEvent({ name, test }) {
+    if (name === 'run_start') leftovers.beginFile(); // after the modules of the file are loaded
     if (name === 'test_done') leftovers.endTest(test.name);
     if (name === 'run_finish') await leftovers.endFile();
   }

@@ -16,8 +16,8 @@ const RESOURCES: Record<string, string> = {
   ProcessWrap: 'a child process',
 };
 
-/** Events whose listeners jest itself replaces around each test. */
-const JEST_EVENTS = ['uncaughtException', 'unhandledRejection', 'rejectionHandled'];
+/** Events with listeners of jest, which it replaces around each test, and of libraries, which add them when they load. */
+const OTHERS_EVENTS = ['uncaughtException', 'unhandledRejection', 'rejectionHandled', 'exit'];
 
 type Counts = Record<string, number>;
 
@@ -78,7 +78,7 @@ function observed(): Counts {
     ) || process.nextTick !== CLOCK.nextTick;
   if (isFake) add('a fake clock');
   for (const event of process.eventNames()) {
-    if (!JEST_EVENTS.includes(String(event)))
+    if (!OTHERS_EVENTS.includes(String(event)))
       add(`a listener of ${String(event)} on process`, process.listenerCount(event));
   }
   for (const resource of process.getActiveResourcesInfo()) {
