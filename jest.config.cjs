@@ -1,5 +1,5 @@
-// Tests run on the compiled output in dist/, which is what ships. See scripts/test.mjs. Specs named *.heavy.spec.ts are
-// heavy by nature (gigabytes, long faults) and run only with TEST_HEAVY=1 (npm run test:heavy).
+// Tests run on the compiled output in dist/, which is what ships. See scripts/test.mjs. Specs named *.heavy.spec.ts (see
+// CONTRIBUTING.md) run only with TEST_HEAVY=1.
 const isHeavy = process.env.TEST_HEAVY === '1';
 
 module.exports = {

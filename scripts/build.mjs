@@ -49,6 +49,7 @@ function build(configFile, { checkTypes }) {
   );
   const buildInfo = buildInfoFile(configFile);
   beginBuild(configFile);
+  if (!checkTypes) rmSync(buildInfo, { force: true }); // this build overwrites its files
   const options = checkTypes
     ? { ...config.options, incremental: true, tsBuildInfoFile: buildInfo }
     : { ...config.options, noCheck: true };

@@ -13,7 +13,7 @@ if (isHeavy) process.env.TEST_HEAVY = '1';
 const lint = () => isHeavy || args.length > 0 || run('npm', ['run', '--silent', 'lint']);
 const stages = [
   ['installing dependencies', () => ensureDependencies({ dev: true })],
-  // in parallel, because each of them keeps one processor busy for most of a minute
+  // in parallel, because neither needs the result of the other
   ['lint or build', async () => (await Promise.all([lint(), ensureBuilt(ALL)])).every(Boolean)],
   ['tests', () => runNode('node_modules/jest/bin/jest.js', args)],
 ];

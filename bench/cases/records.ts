@@ -235,7 +235,7 @@ export async function bulkRecords(bench: Bench): Promise<void> {
           const schemas = { input_schema: null, expected_schema: null };
           return perSecond(
             () =>
-            writes.append(bench.scope, id, schemas, items.map((item) => newRow(contentOf(item)))), // prettier-ignore
+            writes.append(bench.scope, id, schemas, items.map((item) => newRow(contentOf(item)))), // oxfmt-ignore
           );
         },
       },

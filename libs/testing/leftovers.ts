@@ -16,7 +16,7 @@ const RESOURCES: Record<string, string> = {
   ProcessWrap: 'a child process',
 };
 
-/** Events with listeners of jest, which it replaces around each test, and of libraries, which add them when they load. */
+/** Events for which jest replaces listeners around each test, or libraries add listeners when they load. */
 const OTHERS_EVENTS = ['uncaughtException', 'unhandledRejection', 'rejectionHandled', 'exit'];
 
 type Counts = Record<string, number>;
@@ -31,18 +31,18 @@ export function checkAfterEachFile(check: () => Promise<string[]>): void {
   checks.add(check);
 }
 
-/** Adds what to do when this file has ended, after its hooks. */
+/** Registers a function that runs at the end of this file, after its hooks. */
 export function afterFile(ending: () => Promise<void>): void {
   endings.push(ending);
 }
 
-/** Starts the observation of a file. What is there now, such as the server of a shared application, belongs to the worker. */
+/** Records the state before a file. Existing resources, such as the server of a shared application, belong to the worker. */
 export function beginFile(): void {
   before = observed();
   since = new Map();
 }
 
-/** Remembers the test after which something is there that was not there before the file. */
+/** Records the name of the test for each resource that it left open. */
 export function endTest(name: string): void {
   const left = leftInProcess();
   since = new Map(left.map((one) => [one, since.get(one) ?? name]));

@@ -44,7 +44,7 @@ export async function migrate(
     await takeLock(session, onWait);
     if (await hasOtherMigrations(session)) {
       throw new StartError(
-        `The database has migrations of other software or of an unreleased build, so it cannot be migrated: ${remedy}.`,
+        `The database has migrations of an earlier version or of other software, so it cannot be migrated: ${remedy}.`,
       );
     }
     const source = new DataSource({

@@ -71,7 +71,7 @@ describe('a start on a database of other software', () => {
         level: 'fatal',
         time: expect.any(String) as string,
         pid: expect.any(Number) as number,
-        msg: 'The database has migrations of other software or of an unreleased build, so it cannot be migrated: set DATABASE_URL to an empty database.',
+        msg: 'The database has migrations of an earlier version or of other software, so it cannot be migrated: set DATABASE_URL to an empty database.',
       });
       expect(await query(database.url, CONTENT)).toEqual(UNCHANGED);
     },

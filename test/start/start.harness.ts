@@ -110,7 +110,7 @@ export function describeWithPackages(
       return;
     }
     process.stderr.write(`\nWARNING (npm): "${name}" was NOT tested: ${stderr}\n`);
-    it('was NOT tested: the npm registry cannot be reached', () => {
+    it('was NOT tested: npm cannot install its packages here', () => {
       expect(status).not.toBe(0);
     });
   });

@@ -188,7 +188,7 @@ describe('conclusions after a random sequence of requests', () => {
           if (comparison[side].count > 0 && versions.length > 0) expect(versions).toContain(scorer_version ?? 0);
         }
       }
-    }; // prettier-ignore
+    }; // oxfmt-ignore
 
     const gate = async (candidate: ExpectedExperiment, baseline: ExpectedExperiment): Promise<void> => {
       const body = {
@@ -223,5 +223,5 @@ describe('conclusions after a random sequence of requests', () => {
     await gate(both[0]!, both[1]!);
     // The summary, results and snapshot of a finalized experiment never change.
     for (const one of both) expect(await read(one)).toEqual(one.finalized);
-  }, 120_000); // prettier-ignore
+  }, 120_000); // oxfmt-ignore
 });

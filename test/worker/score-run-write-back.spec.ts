@@ -232,7 +232,7 @@ describe('a scoring run with an experiment', () => {
     const late = { scorer: 'judgement', source: 'hosted', score: 0.5, is_shown: false, is_late: true };
     const hosted = (await comparedScores(experiment)).filter(({ source }) => source === 'hosted');
     expect(hosted).toMatchObject([{ case_id: 'a', ...late }, { case_id: 'b', ...late }]);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('does not change the results of a finished experiment when the same version scores them again', async () => {
     const experiment = await on.experiment();

@@ -80,7 +80,7 @@ describe('WorkerPool', () => {
     const late = pool.run(A, NEVER, 'loop', null, { deadlineMs: 300 });
     await expect(late).rejects.toMatchObject({ name: 'TaskTimeout', message: expect.stringContaining('300 ms') });
     expect(await pool.run(A, NEVER, 'double', 3)).toBe(6);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('does not count the start of a thread in the time of its task', async () => {
     const pool = open(1, 10, 'slow-start');

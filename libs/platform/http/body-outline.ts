@@ -10,7 +10,7 @@ const FREE_FORM = ['isJson', 'isJsonObject'];
 const LISTS = ['isArray', 'isTags'];
 /** Validators of lists of scalars, and of scalars. Members without any of these validators are parsed completely. */
 const SCALAR_LISTS = ['arrayUnique', 'areTools', 'isTags'];
-const SCALARS = ['isString', 'isInt', 'isNumber', 'isBoolean', 'isTime', 'isEmail', 'isLength', 'maxLength', 'matches']; // prettier-ignore
+const SCALARS = ['isString', 'isInt', 'isNumber', 'isBoolean', 'isTime', 'isEmail', 'isLength', 'maxLength', 'matches']; // oxfmt-ignore
 /** Maximum elements read from a list without a declared maximum. Larger than any such list may be. */
 const LIST_MAX = 10_000;
 

@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 
 /** The prefixes of identifiers, one for each kind of resource. */
-// prettier-ignore
+// oxfmt-ignore
 export type IdPrefix =
   | 'org' | 'usr' | 'sva' | 'key' | 'wsp' | 'app' | 'repo' | 'api' | 'agt' | 'ses' | 'msg' | 'skl' | 'file'
   | 'mcps' | 'tool' | 'ds' | 'rec' | 'exp' | 'res' | 'scr' | 'run' | 'rule' | 'score' | 'item' | 'rel' | 'pub' | 'prov'

@@ -25,7 +25,7 @@ const COLUMN_NAMES = [
   'trace_id', 'session_id', 'experiment_id', 'result_id', 'result_version', 'case_id', 'span_id', 'score', 'label',
   'answers', 'comment', 'metadata', 'author', 'score_run_id', 'output_sha256', 'supersedes_score_id',
   'superseded_by_score_id', 'superseded_at', 'created_at', 'created_by',
-] as const; // prettier-ignore
+] as const; // oxfmt-ignore
 const COLUMNS = COLUMN_NAMES.map((name) => `t.${name}`).join(', ');
 
 /** A score to store, without its relations to other scores. */

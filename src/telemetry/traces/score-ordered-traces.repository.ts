@@ -91,7 +91,7 @@ export class ScoreOrderedTraces {
     for (let read = 0, batch = FIRST_BATCH; mayContinue(read); batch = Math.min(batch * 2, BATCH_MAX)) {
       const order = { ...selection, descending: this.descending, after, limit: batch };
       const scored = await this.scores.listByScore(this.database, this.scope, order);
-      const traces = await this.read(scored.map(({ trace_id }) => trace_id), checks); // prettier-ignore
+      const traces = await this.read(scored.map(({ trace_id }) => trace_id), checks); // oxfmt-ignore
       for (const position of scored) {
         const trace = traces.get(position.trace_id);
         if (trace && rows.length === limit) return this.cursorAfter(after!, 0);

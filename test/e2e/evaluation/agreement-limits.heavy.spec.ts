@@ -86,7 +86,7 @@ describe('the scores behind a large agreement', () => {
         expect(body.observed_agreement!.value).toBe(1);
         expect(body.mean_absolute_error!.value).toBeCloseTo(1 / 3, 12);
       }
-    }, 180_000); // prettier-ignore
+    }, 180_000); // oxfmt-ignore
 
     it('are reported as truncated', async () => {
       const { judge, person, experiment_id } = await insertScores(1_900, 53);

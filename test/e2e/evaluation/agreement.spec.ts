@@ -58,7 +58,7 @@ describe('the agreement of two scorers', () => {
       // Rows are the scores of the scorer: no, then yes.
       confusion: { basis: 'score', categories: [0, 1], counts: [[15, 10], [5, 20]], units: 50 },
       mean_absolute_error: { units: 50, value: 0.3 },
-    }); // prettier-ignore
+    }); // oxfmt-ignore
     // A score that a client records under the judge's name is not a score by the judge.
     for (const { result_id } of results.slice(0, 5)) {
       const score = { workspace_id: space.id, scorer_name: judge.name, result_id, score: 0 };
@@ -77,7 +77,7 @@ describe('the agreement of two scorers', () => {
 
     expect(await agreement(judge, person)).toEqual(body);
     const swapped = await agreement(person, judge);
-    expect(swapped.confusion!.counts).toEqual([[15, 5], [10, 20]]); // prettier-ignore
+    expect(swapped.confusion!.counts).toEqual([[15, 5], [10, 20]]); // oxfmt-ignore
     expect(swapped.cohens_kappa!.value).toBeCloseTo(0.4, 12);
     // The experiment has all these units; another experiment has none.
     expect(await agreement(judge, person, { experiment_id: id })).toEqual({ ...body, experiment_id: id });
@@ -85,7 +85,7 @@ describe('the agreement of two scorers', () => {
     expect((await agreement(judge, person, { experiment_id: other })).units).toBe(0);
     // A person corrects a score.
     await on.score(person, { result_id: results[0]!.result_id, score: false });
-    expect((await agreement(judge, person)).confusion!.counts).toEqual([[15, 10], [6, 19]]); // prettier-ignore
+    expect((await agreement(judge, person)).confusion!.counts).toEqual([[15, 10], [6, 19]]); // oxfmt-ignore
   });
 
   /** Runs a scorer over the results of an experiment, and waits for the end of the run. */
@@ -109,7 +109,7 @@ describe('the agreement of two scorers', () => {
     for (const { result_id } of results) await on.score(person, { result_id, score: false });
     const all = await agreement(judge, person);
     // Both scored the crashed case as 0.
-    expect([all.units, all.confusion!.counts]).toEqual([3, [[1, 0], [2, 0]]]); // prettier-ignore
+    expect([all.units, all.confusion!.counts]).toEqual([3, [[1, 0], [2, 0]]]); // oxfmt-ignore
     expect((await agreement(judge, person, { experiment_id: id })).confusion).toEqual(all.confusion);
     for (const case_id of ['crashed', 'traced', 'said']) {
       const replacement = { case_id, output: 'yes', on_conflict: 'replace' };
@@ -144,7 +144,7 @@ describe('the agreement of two scorers', () => {
 
   it('has a confusion matrix of labels', async () => {
     const [a, b] = [await code(), await on.scorer(BOOLEAN)];
-    const counts = [[11, 3, 1], [2, 7, 4], [0, 1, 9]]; // prettier-ignore
+    const counts = [[11, 3, 1], [2, 7, 4], [0, 1, 9]]; // oxfmt-ignore
     const labels = ['curt', 'kind', 'rude'];
     const pairs = counts.flatMap((row, i) => row.flatMap((count, j) => times(count, [labels[i], labels[j]])));
     await experimentOf(
@@ -210,7 +210,7 @@ describe('the agreement of two scorers', () => {
     const body = await agreement(judge, person);
     expect(body.mean_absolute_error!.value).toBeCloseTo((1 / 3 + 0) / 2, 12);
     expect(body.confusion).toMatchObject({ categories: [2, 3, 4], counts: [[0, 1, 0], [0, 0, 0], [0, 0, 1]] });
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('has no kappa without variation, and no statistics without shared units', async () => {
     const [a, b, c] = [await code(), await on.scorer(BOOLEAN), await on.scorer(BOOLEAN)];
@@ -234,7 +234,7 @@ describe('the agreement of two scorers', () => {
 
   describe('for choices with scores', () => {
     const LABELS = ['curt', 'kind', 'rude'];
-    const COUNTS = [[11, 3, 1], [2, 7, 4], [0, 1, 9]]; // prettier-ignore
+    const COUNTS = [[11, 3, 1], [2, 7, 4], [0, 1, 9]]; // oxfmt-ignore
     const PAIRS = COUNTS.flatMap((row, i) =>
       row.flatMap((count, j) => times(count, [LABELS[i]!, LABELS[j]!] as const)),
     );
@@ -289,7 +289,7 @@ describe('the agreement of two scorers', () => {
       const [one, other] = [await first(), await second()];
       await experimentOf(space, labeledResults(one, other));
       expect(await kappaOf(one, other)).toEqual({ scores: null, kappa: null });
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('has no weighted kappa if all choices have the same score', async () => {
       const [judge, person] = [

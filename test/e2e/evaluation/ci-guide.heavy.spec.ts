@@ -157,7 +157,7 @@ describeGuide(PAGE, () => {
     guide.write('ask', ASK.replace('"$1" = weak', '"$1" = good'));
     const worse = await script('eval.sh', 'good', 'commit-5');
     expect([worse.code, worse.output]).toEqual([1, expect.stringMatching(/<failure type="max_regression"[^>]* 0\.1 lower /)]);
-  }, 600_000); // prettier-ignore
+  }, 600_000); // oxfmt-ignore
 
   describe('with a service that is unavailable at times', () => {
     const unavailable = createServer((request, response) => {

@@ -48,7 +48,7 @@ describe('the cases of a comparison', () => {
       const none = await compared(space, candidate, baseline, { limit: '0' });
       expect(none.cases).toEqual({ items: [], page: { limit: 0, offset: 0, total: count, next_cursor: null } });
       expect(none.scorers).toHaveLength(1);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('have statistics on the first page only', async () => {
       const candidate = await experimentOf(space, scored('s', [1, 0, 1, 0]));
@@ -145,7 +145,7 @@ describe('the cases of a comparison', () => {
       expect((await space.viewer.get(path)).status).toBe(200);
       expect(outcome(await sibling.get(path))).toEqual([404, 'not_found']);
       expect(outcome(await other.viewer.get(path))).toEqual([404, 'not_found']);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it.each<[Record<string, string>, string]>([
       [{}, 'baseline_experiment_id'],
@@ -215,7 +215,7 @@ describe('the cases of a comparison', () => {
           expect(JSON.stringify(foreign.body)).toContain('belongs to another list or sort');
         }
       }
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('return 401 or 403 to callers without read access', async () => {
       const path = `${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;

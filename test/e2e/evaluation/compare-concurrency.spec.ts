@@ -59,7 +59,7 @@ describe('comparisons under load', () => {
     if (reason === waits) return true;
     expect((reason as Problem).code).toBe('service_overloaded');
     return false;
-  } // prettier-ignore
+  } // oxfmt-ignore
 
   const pairOf = async (): Promise<[string, string]> => [
     await experimentOf(space, scored('s', [1, 0, 1])),
@@ -83,7 +83,7 @@ describe('comparisons under load', () => {
     const releaseAgain = await occupyThreads();
     expect((await compared(space, candidate, baseline)).scorers).toEqual((await first).body.scorers);
     await releaseAgain();
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('read the scores of finalized experiments once, and the scores of running experiments for each page', async () => {
     const [candidate, baseline] = await pairOf();
@@ -103,7 +103,7 @@ describe('comparisons under load', () => {
     for (const query of further) expect((await page(query)).scorers).toBeNull();
     expect(read).not.toHaveBeenCalled();
     read.mockRestore();
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('are rejected when too many wait (503), and no longer wait when their client disconnects', async () => {
     const [candidate, baseline] = await pairOf();

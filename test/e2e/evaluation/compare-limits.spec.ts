@@ -77,7 +77,7 @@ describe('a comparison of experiments with many scorers', () => {
       expect(await gate()).toEqual(running[1]);
       const finalized = await compared(space, candidate, baseline);
       expect([finalized.scorers, finalized.scorer_count]).toEqual([running[0].scorers, running[0].scorer_count]);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('reports both means of a scorer with few scores on one side', async () => {
       const candidate = await experimentOf(space, manyScorers('a', 0.75));
@@ -91,6 +91,6 @@ describe('a comparison of experiments with many scorers', () => {
         expect(byScorer(body, 'zz')).toMatchObject({ candidate: own, baseline: theirs, cases: 1 });
         expect(body.scorer_count).toBe(1_101);
       }
-    }); // prettier-ignore
+    }); // oxfmt-ignore
   });
 });

@@ -191,7 +191,7 @@ describe('the comparison of an experiment with its baseline', () => {
       // the process caches comparisons of finalized experiments, and archiving changes no result
       await space.archive(`${EXPERIMENTS}/${candidate}`);
       expect((await compare(space, candidate)).body).toEqual(finalized);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
   });
 
   it('reports improved or regressed only when both tests agree', async () => {
@@ -282,7 +282,7 @@ describe('the comparison of an experiment with its baseline', () => {
     }
     expect(Object.entries(body.cases.items[0]!.differences).sort()).toEqual(fitting.sort().map((one) => [one, 0.5]));
     expect(({} as { difference?: unknown }).difference).toBeUndefined();
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('handles extreme numbers', async () => {
     const huge = await experimentOf(space, scored('s', [1.7e308, -1.7e308, 1e-320, 1.7e308, 1.7e308]));

@@ -96,7 +96,7 @@ describe('an evaluation', () => {
       expect(comparison).toMatchObject({ verdict: 'not_comparable', difference: null });
       const plain = byScorer(await compared(space, baseline, await completed(space, scoredBy(null, worse))), 'exact');
       expect(plain).toMatchObject({ verdict: 'improved', candidate: { scorer_version: null }, reason: null });
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('does not compare an experiment that mixes versions, unless one version is selected', async () => {
       const baseline = await completed(space, scoredBy(1, better));
@@ -117,7 +117,7 @@ describe('an evaluation', () => {
       const cases = comparison.cases.items.map(({ key, outcome: of, candidate: [trial] }) => [key, of, trial!.scores]);
       expect(cases).toContainEqual(['c1', 'missing', {}]);
       expect(cases).toContainEqual(['c6', 'unchanged', { exact: 1 }]);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
   });
 
   describe('with two scorers of one name', () => {
@@ -166,7 +166,7 @@ describe('an evaluation', () => {
       expect(refused.checks[0]).toMatchObject({ kind: 'max_regressed_cases', status: 'failed', reason });
       const same = await completed(space, casesOfRows([0, 1]), one);
       expect(byScorer(await compared(space, same, baseline), 'exact')).toMatchObject({ improved: 1, regressed: 1 });
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('compares cases by their ids if a column has ids', async () => {
       const [one, two] = await versions('id,input', ['a,1', 'b,2'], ['new,0', 'a,1', 'b,2']);
@@ -229,7 +229,7 @@ describe('an evaluation', () => {
         candidate: { scored_count: 1, null_count: 1 },
         baseline: { scored_count: 1 },
       });
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('fails if too few cases of its baseline have a score to show a regression', async () => {
       const csv = await csvOf(20);
@@ -325,7 +325,7 @@ describe('an evaluation', () => {
       expect((await create({ ...fields, run_key: 'commit 2' })).status).toBe(201);
       const other = await create({ ...fields, experiment_name: 'another model' });
       expect(other.status).toBe(201);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('returns 409 with the id of the experiment for a known key without resume', async () => {
       const first = await create({ run_key: 'k' });
@@ -447,7 +447,7 @@ describe('an evaluation', () => {
       expect([...outcome(await compare(space, candidate))]).toEqual([400, 'invalid_query']);
       const junit = await space.viewer.post<string>(`${EXPERIMENTS}/${candidate}/gate`, { rules }, { accept: 'application/xml' });
       expect(junit.body).toMatch(/failures="0".*skipped="1".*<skipped message="There is no baseline/s);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('rejects a run that has not completed as its baseline', async () => {
       const csv = (await csvOf(1)) as { dataset_id: string };
@@ -459,7 +459,7 @@ describe('an evaluation', () => {
       expect(outcome(await space.viewer.post(`${EXPERIMENTS}/${candidate}/gate`, body))).toEqual([409, 'conflict']);
       await space.finalize(running, { experiment_status: 'failed' });
       expect(outcome(await promote(csv, { qa: running }))).toEqual([409, 'conflict']);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('accepts only a run of its dataset and name as its promoted baseline', async () => {
       const csv = (await csvOf(1)) as { dataset_id: string };
@@ -498,7 +498,7 @@ describe('an evaluation', () => {
         expect(dataset_snapshot).toMatchObject({ record_count: 1, records: [{ dataset_record_id: hard.dataset_record_id }] });
       }
       expect(await make({ tags: ['x'] })).toMatchObject({ expected_case_count: 2 });
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('selects cases of a CSV version by tags and case ids', async () => {
       const { dataset_id } = await space.dataset();

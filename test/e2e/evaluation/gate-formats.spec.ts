@@ -67,7 +67,7 @@ describe('the outcome of a gate', () => {
         attributes: { type: 'min_mean' },
         text: 'The mean of 1 score is 0.25; at least 0.5 is required.',
       });
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
   it('is returned as Markdown with each bound and rounded scores', async () => {
     const scores = [0.1, 0.2, 0.6 + Number.EPSILON];

@@ -67,7 +67,7 @@ describe('the gate of an experiment', () => {
       expect(checked.kind).toBe(kind);
       expect(checked.bound).toBe(kind === 'max_regression' && rule[kind] !== 0 ? -Number(rule[kind]) : rule[kind]);
       expect(checked.confident).toBe(rule.confident === true && kind !== 'min_count');
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('uses the confidence interval of the comparison', async () => {
       const checked = await check(candidate, { max_regression: 1, confident: true }, baseline);
@@ -114,7 +114,7 @@ describe('the gate of an experiment', () => {
     ])('fails for a scorer without scores: %j', async (rule, reason) => {
       const checked = await check(candidate, { scorer: 'misspelt', ...rule }, baseline);
       expect(checked).toMatchObject({ status: 'failed', reason, actual: rule.min_count === undefined ? null : 0 });
-    }); // prettier-ignore
+    }); // oxfmt-ignore
   });
 
   it('tolerates rounding at a bound', async () => {
@@ -142,7 +142,7 @@ describe('the gate of an experiment', () => {
       Array.from({ length: 40 }, (_, i) => ({ case_id: `${i}`, trial_group: `${i % 2}`, scores: { s: i % 2 } })),
     );
     expect(await check(trials, { min_mean: 0.25, confident: true })).toMatchObject({ status: 'failed', actual: 0, estimate: 0.5 });
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it("uses the experiment's own baseline, and reports truncation", async () => {
     const { experiment_id: baseline } = await space.experiment();
@@ -193,7 +193,7 @@ describe('the gate of an experiment', () => {
       const answer = await send(candidate, body, { accept: 'application/xml' });
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', pointer]);
       expect(answer.headers.get('content-type')).toBe('application/problem+json');
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('rejects more than 100 rules (400)', async () => {
       const rules = times(101, { scorer: 's', min_mean: 0 });
@@ -219,6 +219,6 @@ describe('the gate of an experiment', () => {
       expect([...outcome(itself), ...places(itself)]).toEqual([400, 'invalid_request', '/baseline_experiment_id']);
       const runtime = await space.organization.as('runtime');
       expect(outcome(await runtime.post(`${EXPERIMENTS}/${candidate}/gate`, { rules }))).toEqual([403, 'access_denied']);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
   });
 });

@@ -21,7 +21,7 @@ const CSV = [
   ],
   '1'.repeat(70_000),
 ];
-const MAPPINGS = [{}, { input: ['a'] }, { input: ['id'] }, { tags: ['a'], expected: ['b'] }, { input: ['a', 'a'] }, { inputs: ['a'] }, { input: 'a' }]; // prettier-ignore
+const MAPPINGS = [{}, { input: ['a'] }, { input: ['id'] }, { tags: ['a'], expected: ['b'] }, { input: ['a', 'a'] }, { inputs: ['a'] }, { input: 'a' }]; // oxfmt-ignore
 
 /** One upload of each documented answer: created, unchanged, refused, and of an unknown media type. */
 const ANSWERED: [Buffer, Record<string, string>, string][] = [

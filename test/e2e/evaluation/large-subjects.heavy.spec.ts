@@ -177,7 +177,7 @@ describe('a large trace or session', () => {
     const definition = { language: 'javascript', source, memory_mb: 256, timeout_ms: 10_000 };
     const answer = await on.score(await on.scorer({ definition }), { mode: 'test', trace_ids: [trace_id] });
     expect(answer.body.results[0].answers).toEqual({ output: 'answer 9', cut: true });
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('becomes a record, and further ones that are too large together are 413', async () => {
     const dataset = await on.evaluator.post('/eval/v1/datasets', { workspace_id: on.workspaceId, name: 'd' });

@@ -165,7 +165,7 @@ describe('queries on filled tables', () => {
       const small = await smallTables(app);
       expect(whole.filter((node) => !small.has(node['Relation Name'] ?? ''))).toEqual([]);
     }
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   const filters: [string, string][] = [
     ...['case_id=case 40', 'dataset_record_id=rec_40', 'session_id=s40', 'sort=-updated_at'].map(

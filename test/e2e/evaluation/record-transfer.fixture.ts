@@ -34,7 +34,7 @@ export const importRecords = (
 /** Returns the content of a record, without its ids, versions and times. */
 export const contentOf = ({
   input, expected, metadata, tags, label, category, source_kind, source_ref, external_id,
-}: DatasetRecord) => ({ input, expected, metadata, tags, label, category, source_kind, source_ref, external_id }); // prettier-ignore
+}: DatasetRecord) => ({ input, expected, metadata, tags, label, category, source_kind, source_ref, external_id }); // oxfmt-ignore
 
 /** Returns the content of the records of a dataset as JSON texts, oldest first. */
 export async function contentsOf(space: EvaluationWorkspace, datasetId: string): Promise<string[]> {

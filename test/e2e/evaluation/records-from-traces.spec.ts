@@ -41,7 +41,7 @@ describe('records from traces', () => {
     expect(records).toMatchObject([
       { ...common, input: { q: 'a', n: 1 }, source_ref: first, external_id: first, metadata: { ...names, session_id: 'chat' } },
       { ...common, input: 'b', source_ref: second, external_id: second, metadata: { ...names, session_id: null } },
-    ]); // prettier-ignore
+    ]); // oxfmt-ignore
     expect(await stored()).toEqual(records);
     expect((await on.evaluator.get(dataset)).body.record_count).toBe(2);
   });
@@ -89,7 +89,7 @@ describe('records from traces', () => {
     const skipped = await make({ trace_ids, on_conflict: 'skip', expected: 'output' });
     expect(skipped.body.items).toMatchObject([
       { status_code: 200, record: { dataset_record_id: record.dataset_record_id, expected: 'written by a person' } },
-    ]); // prettier-ignore
+    ]); // oxfmt-ignore
     expect((await make({ trace_ids, on_conflict: 'update' })).status).toBe(422);
     await on.evaluator.post(`${path}/archive`);
     expect(statuses(await make({ trace_ids }))).toEqual([201]);
@@ -135,7 +135,7 @@ describe('records from traces', () => {
     const newest = await make({ filters: ofChat, ...day, limit: 1 });
     expect([newest.status, idsOf(newest), statuses(newest)]).toEqual([207, [late], [201]]);
     const both = await make({ filters: ofChat, ...day, on_conflict: 'skip' });
-    expect([idsOf(both), statuses(both)]).toEqual([[late, early], [200, 201]]); // prettier-ignore
+    expect([idsOf(both), statuses(both)]).toEqual([[late, early], [200, 201]]); // oxfmt-ignore
     expect(idsOf(await make({ ...day, on_conflict: 'skip' }))).toHaveLength(3);
     const none = await make({ filters: [{ field: 'status', op: 'eq', value: 'error' }] });
     expect([none.status, none.body]).toEqual([207, { items: [] }]);
@@ -153,7 +153,7 @@ describe('records from traces', () => {
     expect(new Set(statuses(newest))).toEqual(new Set([201]));
     expect(newest.body.items[0].trace_id).toBe(traces[100]!.traceId);
     expect(await stored()).toHaveLength(100);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it.each<[object, number, string]>([
     [{ filters: [{ field: 'colour', op: 'eq', value: 'red' }] }, 422, '/filters/0/field'],
@@ -184,7 +184,7 @@ describe('records from traces', () => {
     const answer = await make(body);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
     expect(answer.body.detail).toContain(place);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('are rejected for an unknown expected value, and for an unknown or archived dataset', async () => {
     const trace_ids = [await on.trace({ input: 'q' })];

@@ -120,7 +120,7 @@ describe('the scores of a workspace', () => {
     for (const [query, places] of filters) {
       expect([query, await idsOf(query)]).toEqual([query, places.map((place) => all[place]!.score_id)]);
     }
-  }, 120_000); // prettier-ignore
+  }, 120_000); // oxfmt-ignore
 
   it('list the three worst traces of a day in one request', async () => {
     const { on } = fixture;
@@ -174,7 +174,7 @@ describe('the scores of a workspace', () => {
     for (const query of ['min_score=x', 'min_score=2&max_score=1', 'since=yesterday', 'scorer_version=0', 'scorer=x']) {
       expect([query, ...outcome(await viewer.get(`${SCORES}?${query}`))]).toEqual([query, 400, 'invalid_query']);
     }
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   describe('of hosted scoring', () => {
     it('supersede the earlier score of the same version and target, even if several runs score it concurrently', async () => {
@@ -229,7 +229,7 @@ describe('the scores of a workspace', () => {
         [again.score_id, null],
         [byA.score_id, again.score_id],
       ]);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('form one chain when one author sends many at the same time', async () => {
       const trace_id = await fixture.on.exportTrace();
@@ -275,7 +275,7 @@ describe('the scores of a workspace', () => {
       expect(await score({ scorer_id: choice.scorer_id, trace_id, label: 'curt' })).toMatchObject({ score: 0.25 });
       expect(await score({ scorer_id: truth.scorer_id, trace_id, score: 0.7 })).toMatchObject({ score: 0.7 });
       expect(await listed('')).toHaveLength(2);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it.each<[string, Fields, string[]]>([
       ['NaN', { score: 'NaN' }, ['/score']],
@@ -323,7 +323,7 @@ describe('the scores of a workspace', () => {
         expect((await outcomeOf({ scorer_name: 's', score: 1, ...target }, runtime)).slice(0, 2)).toEqual([404, 'not_found']);
       }
       expect(await listed('include_superseded=true')).toEqual([]);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
   });
 
   describe('that a client records for a result', () => {
@@ -346,7 +346,7 @@ describe('the scores of a workspace', () => {
       expect(now.score_details).toEqual({ added: { comment: 'why', label: 'low' } });
       const { summary } = await space.finalize(experiment_id);
       expect(summary!.scores).toEqual({ own: { mean: 1, count: 1 }, added: { mean: 0.25, count: 1 } });
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('are stored after the experiment is finalized, and do not change it', async () => {
       const { space } = fixture;
@@ -433,7 +433,7 @@ describe('the scores of a workspace', () => {
       // A new result in the same session gets none of these scores.
       const { experiment_id } = await space.experiment();
       expect((await space.result(experiment_id, { session_id: 'talk' })).scores).toEqual({});
-    }, 120_000); // prettier-ignore
+    }, 120_000); // oxfmt-ignore
 
     it('are the only scores that a runtime key can record (403)', async () => {
       const { on } = fixture;
@@ -462,7 +462,7 @@ describe('the scores of a workspace', () => {
       await score({ ...tone, label: 'kind' }, runtime);
       expect(await score({ ...tone, comment: 'Really.' }, runtime)).toMatchObject({ label: 'kind', score: 1 });
       expect(await outcomeOf({ ...tone, comment: 'Really.' })).toEqual([400, 'invalid_request', '/label']);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('all remain current without an author, but only one per author does', async () => {
       const trace_id = await fixture.on.exportTrace();

@@ -244,6 +244,6 @@ describe('target selection', () => {
         const answer = await on.score(await on.scorer(), { mode: 'preview', experiment_id, ...more });
         expect([answer.status, answer.body.detail]).toEqual([422, expect.stringContaining(`matches ${count} targets`)]);
       }
-    }); // prettier-ignore
+    }); // oxfmt-ignore
   });
 });

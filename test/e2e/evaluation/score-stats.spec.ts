@@ -81,7 +81,7 @@ describe('statistics of scores', () => {
     expect(await groupsOf(['model'])).toEqual([['large', 1, 0], ['small', 1, 1]]);
     expect(await groupsOf(['service', 'day'])).toEqual([['chat', today, 1, 1], ['search', today, 1, 0]]);
     expect(await groupsOf(['service'], { experiment_id, min_score: 0.5 })).toEqual([['chat', 1, 1]]);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('show a judge by day and version in one request', async () => {
     const trace_id = await trace('a', 'm');
@@ -102,7 +102,7 @@ describe('statistics of scores', () => {
       [today, 2, 0.75],
     ]);
     expect((await rowsOf({ scorer_id, since: `${today}T00:00:00Z` }))[0]!.values.count).toBe(1);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('show an agent by version and by the day of its traces', async () => {
     const versions: [string, Record<string, string>, Record<string, string>][] = [
@@ -164,5 +164,5 @@ describe('statistics of scores', () => {
     expect(await outcomeOf({ scorer: 's' })).toEqual([400, 'invalid_request']);
     expect(await outcomeOf({ since: '2026-01-02T00:00:00Z', until: '2026-01-01T00:00:00Z' })).toEqual([400, 'invalid_request']);
     expect(await outcomeOf({ workspace_id: 'wsp_x' })).toEqual([400, 'invalid_request']);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });

@@ -72,7 +72,7 @@ const OTHERS: unknown[] = [
   ...['i', 'any', 'output', 'a'.repeat(100), 'a'.repeat(101), 'a'.repeat(256), 'a'.repeat(501), 'a'.repeat(10_001)],
   ...['a'.repeat(100_001), -1, 0, 0.5, 1, 2, 3, 20, 21, 100, 101, 256, 257, 10_000, 10_001, 1_000_001, 1e308],
   ...[[], ['x'], [''], new Array(101).fill('x'), {}, { a: 1 }, CHOICE, NUMERIC],
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 /** Faults that a schema cannot express: rules between members, and the syntax of texts. */
 const BEYOND_SCHEMAS =
@@ -142,7 +142,7 @@ describe('definitions of scorers', () => {
     }
     expect(accepted).toBeGreaterThan(10);
     expect(rejected).toBeGreaterThan(100);
-  }, 120_000); // prettier-ignore
+  }, 120_000); // oxfmt-ignore
 
   it.each([
     ['an unclosed tag', 'Is {{output right?', 'is not a Mustache template: Unclosed tag at 18'],
@@ -158,7 +158,7 @@ describe('definitions of scorers', () => {
       const definition = { backend, prompt, output: CHOICE };
       expect(await faultsOf('llm_judge', definition)).toEqual([expect.stringContaining(why)]);
     }
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('explain a faulty prompt briefly, however long it is', async () => {
     const [fault] = await faultsOf('llm_judge', { prompt: `{{> ${'x'.repeat(90_000)}}}`, output: CHOICE });
@@ -168,5 +168,5 @@ describe('definitions of scorers', () => {
   it('accept a prompt with every template feature', async () => {
     const prompt = "{{=<% %>=}}<%#session.traces%><%trace_id%><%^spans%>-<%/spans%><%/session.traces%><%{metadata['a b'][-1]}%>";
     expect(await faultsOf('llm_judge', { prompt, output: CHOICE })).toEqual([]);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });

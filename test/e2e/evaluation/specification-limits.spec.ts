@@ -199,7 +199,7 @@ describe('the evaluation API', () => {
     it('allows "case_id length: up to 255 characters, unique per experiment"', async () => {
       const { experiment_id } = await space.experiment();
       const ids = ['é'.repeat(255), 'c'.repeat(256), '', 'é'.repeat(255)];
-      expect(await space.results(experiment_id, ids.map((case_id) => ({ case_id })))).toEqual([201, 400, 400, 409]); // prettier-ignore
+      expect(await space.results(experiment_id, ids.map((case_id) => ({ case_id })))).toEqual([201, 400, 400, 409]); // oxfmt-ignore
     });
 
     it('requires "trace_id on a result: 32 lowercase hex characters, not all zeros"', async () => {

@@ -163,6 +163,6 @@ describe('the summary of an experiment', () => {
     const { summary } = await space.finalize(id, { metrics });
     expect(JSON.stringify(summary!.metrics)).toBe(JSON.stringify(metrics));
     expect((await space.list<Experiment>('/eval/v1/experiments')).find((one) => one.experiment_id === id)!.summary)
-      .toEqual(summary); // prettier-ignore
+      .toEqual(summary); // oxfmt-ignore
   });
 });

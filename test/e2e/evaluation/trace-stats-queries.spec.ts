@@ -150,7 +150,7 @@ describe('trace stats queries', () => {
       const answer = await on.ask(body);
       const code = status === 400 ? 'invalid_request' : 'validation_failed';
       expect([...outcome(answer), places(answer)[0]]).toEqual([status, code, pointer]);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('are checked in order: form, experiment, values', async () => {
       const elsewhere = statsPath('exp_00000000000000000000000000');

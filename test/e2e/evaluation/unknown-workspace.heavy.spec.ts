@@ -169,13 +169,13 @@ describe('statements in a workspace without statistics', () => {
     ['a comparison', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
     ['finalizing an experiment', 'results', 200, finalize((of) => of.experimentId)],
     ['a comparison of finalized experiments', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
   const requestsOnLarge: typeof requests = [
     ['an upload of results for records', 'records', 207, upload('recordsId', (n) => ({ case_id: `record ${n}`, dataset_record_id: recordId('large_', n + 1) }))],
     ['a bulk create that skips records', 'records', 207, records('skip')],
     ['a bulk create that updates records', 'records', 207, records('update')],
     ['an import that updates records', 'records', 200, lines],
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
 
   /** Expects that all statements processed few rows, and that some of them used this table. */
   function expectLight(works: Work[], table: string, most = MANY * ROWS_PER_OBJECT): void {

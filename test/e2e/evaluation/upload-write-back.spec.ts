@@ -207,5 +207,5 @@ describe('human scores of targets uploaded later', () => {
       expect(Object.keys(scores)).toHaveLength(1);
       expect([after.scores, after.score_details]).toEqual([scores, score_details]);
     });
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });

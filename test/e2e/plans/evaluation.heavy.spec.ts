@@ -71,7 +71,7 @@ const copiesOf = (seeds: Seeds, baseline: string): RowCopies[] => [
   ...inEach(seeds, 'annotation_queues', 'queue_id', { queue_id: idOf('queue'), name: named(), updated_at: LATER }),
   ...inEach(seeds, 'annotation_items', 'item_id', { item_id: idOf('item'), item_status: rarely("'completed'", "'pending'") }),
   ...inEach(seeds, 'annotation_annotators', 'queue_id', { author: "'author ' || n" }),
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 describeLists(['/eval/'], async (seeds) => {
   const { app, ids, owner: by } = seeds;
@@ -185,4 +185,4 @@ describeLists(['/eval/'], async (seeds) => {
       },
     },
   };
-}); // prettier-ignore
+}); // oxfmt-ignore

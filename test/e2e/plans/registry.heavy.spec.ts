@@ -47,7 +47,7 @@ const copiesOf = (seeds: Seeds): RowCopies[] => {
     ...inEach(seeds, 'search_documents', 'resource_id', {
       resource_id: idOf('repo'), name: named(), words: `to_tsvector('simple', ${rarely("'rare'", "'common'")} || ' word ' || n)`, updated_at: LATER,
     }, 'repo_id'),
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
 };
 
 describeLists(['/registry/'], (seeds) => {
@@ -98,4 +98,4 @@ describeLists(['/registry/'], (seeds) => {
       },
     },
   };
-}); // prettier-ignore
+}); // oxfmt-ignore

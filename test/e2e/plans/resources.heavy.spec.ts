@@ -65,7 +65,7 @@ const copiesOf = (seeds: Seeds): RowCopies[] => [
   listings(seeds, `'name:first item ' || ${rarely("'rare'", "'common'")} || ' ' || (n - 1) % ${MANY} + 1`),
   ...inEach(seeds, 'store_releases', 'store_item_id', { release_id: idOf('rel') }),
   ...inEach(seeds, 'store_acquisitions', 'acquisition_id', { acquisition_id: idOf('acq'), store_item_id: idOf('item') }),
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 describeLists(['/file/', '/skill/', '/agent/', '/mcp/', '/model/', '/store/', '/api/'], (seeds) => {
   const { ids, owner: by } = seeds;
@@ -129,4 +129,4 @@ describeLists(['/file/', '/skill/', '/agent/', '/mcp/', '/model/', '/store/', '/
       },
     },
   };
-}); // prettier-ignore
+}); // oxfmt-ignore

@@ -24,7 +24,7 @@ const copiesOf = (seeds: Seeds): RowCopies[] => [
   ...inEach(seeds, 'metric_points', 'workspace_id', {
     point_no: 'n + 1000000', measured_at: EARLIER('measured_at'), name: rarely("'rare'", "'common'"), service_name: rarely("'rare'", "'common'"),
   }),
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 describeLists(['/telemetry/'], (seeds) => {
   const { ids, owner: by } = seeds;
@@ -64,4 +64,4 @@ describeLists(['/telemetry/'], (seeds) => {
       },
     },
   };
-}); // prettier-ignore
+}); // oxfmt-ignore

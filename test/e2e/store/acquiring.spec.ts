@@ -50,7 +50,7 @@ describe('acquiring', () => {
     expect(agent.tools).toEqual([{ server_id: copyOf('mcp_server').artifact_id, tool_name: 'search' }]);
     expect(agent.acquired_from).toEqual({ store_item_id: item.store_item_id, release_id: item.source.release_id, artifact_id: agent_id, version_id: item.manifest.root.version_id, version_ordinal: 1 });
     expect((await org.admin.get(answer.headers.get('location')!)).body).toEqual(body);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('returns the same acquisition when repeated, even for concurrent requests', async () => {
     const org = await StoreOrg.open(app);
@@ -138,7 +138,7 @@ describe('acquiring', () => {
     expect(again).toEqual(known);
     const back = await org.admin.post<Acquisition>(`${path}/upgrade`, { release_id: item.source.release_id });
     expect(back.body).toMatchObject({ release_id: item.source.release_id, is_upgradable: true });
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('keeps edits of copies until there is a new release, and then reports the replaced version', async () => {
     const org = await StoreOrg.open(app);
@@ -203,7 +203,7 @@ describe('acquiring', () => {
         workspace_id === otherWorkspace,
       ]);
     };
-    expect(await list('')).toEqual([[1, false], [0, true], [0, false]]); // prettier-ignore
+    expect(await list('')).toEqual([[1, false], [0, true], [0, false]]); // oxfmt-ignore
     expect(await list(`workspace_id=${otherWorkspace}`)).toEqual([[0, true]]);
     expect(await list(`store_item_id=${items[0]!.store_item_id}&limit=1`)).toEqual([[0, true]]);
     expect(await list('workspace_id=wsp_x')).toEqual([]);

@@ -34,7 +34,7 @@ describe('the catalogue with many items of other organizations', () => {
        SELECT CASE WHEN n % 4 = 0 THEN '*' ELSE 'org_' || n % 4 END, facet, 'item_z' || lpad(n::text, 25, '0')
        FROM generate_series(1, ${COUNT}) n, unnest(ARRAY['', 'category:skills', 'topic:rare']) facet`,
     );
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   const list = async (by: StoreOrg, query = '') => (await by.admin.get<Page>(`${ITEMS}${query}`)).body;
 
@@ -64,7 +64,7 @@ describe('the catalogue with many items of other organizations', () => {
         expect(nodes).not.toContain('Seq Scan');
       }
     }
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('pages by cursor through all items, each once', async () => {
     const itemIds: string[] = [];

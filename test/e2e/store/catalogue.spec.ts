@@ -37,7 +37,7 @@ describe('the catalogue', () => {
     expect(await ids(reader)).toEqual(expected.slice(1));
     const [item] = (await list(reader)).items as unknown as Record<string, unknown>[];
     expect([item!.signature, typeof item!.created_at, typeof item!.updated_at]).toEqual([null, 'string', 'string']);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('filters by words, category, topic, and combinations of them', async () => {
     const org = await StoreOrg.open(app);
@@ -60,7 +60,7 @@ describe('the catalogue', () => {
     expect(await names('?topic=pdf')).toEqual(['Invoice reader']);
     expect(await names('?category=tools')).toEqual(['Invoice checker']);
     expect(await names('?topic=sun&category=other')).toEqual(['Weather']);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('rejects an unknown category, parameter or cursor', async () => {
     const refused = async (query: string) => {
@@ -93,5 +93,5 @@ describe('the catalogue', () => {
     const notModified = await reader.admin.get(path, { 'if-none-match': headers.get('etag')! });
     expect(notModified.status).toBe(304);
     expect(outcome(await get(reader, open.store_item_id, '?release_id=rel_x'))).toEqual([404, 'not_found']);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });

@@ -49,7 +49,7 @@ describe('a resource from the store', () => {
       path: '/eval/v1/scorers',
       make: async () => (await publisher.make<{ scorer_id: string }>('/eval/v1/scorers', { name: 'exact', ...CHECKS })).scorer_id,
     },
-  }; // prettier-ignore
+  }; // oxfmt-ignore
 
   it.each(Object.keys(MADE))('is copied without ids and secrets, and does not change: %s', async (kind) => {
     const { path, make } = MADE[kind]!;
@@ -68,5 +68,5 @@ describe('a resource from the store', () => {
     expect(new Set(again.body.changes!.map(({ change }) => change))).toEqual(new Set(['unchanged']));
     const republished = await buyer.publish(kind, copy.artifact_id);
     expect([kind, republished.sha256]).toEqual([kind, item.sha256]);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });

@@ -101,7 +101,7 @@ describe('the listing of an organization', () => {
     const validate = addFormats.default(new Ajv2020({ strict: false, allErrors: true })).compile(PAGE);
     const { status, body } = await list();
     expect([status, body.items.length, validate(body) || validate.errors]).toEqual([200, 2, true]);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('covers all workspaces of the organization without a workspace header, and no other organization', async () => {
     const other = await StoreOrg.open(app);
@@ -172,7 +172,7 @@ describe('the listing of an organization', () => {
       500: ['internal_error'],
       503: ['auth_unavailable', 'service_overloaded', 'service_unavailable', 'storage_unavailable'],
       504: ['request_timeout'],
-    }); // prettier-ignore
+    }); // oxfmt-ignore
   });
 
   describe('with many items', () => {
@@ -223,7 +223,7 @@ describe('the listing of an organization', () => {
       const item = await many.item();
       const { items, page } = await pageOf('limit=2');
       expect([items[0]!.store_item_id, items[1]!.name, page.total]).toEqual([item.store_item_id, `item ${COUNT}`, COUNT + 1]);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('reads no more rows for a deep page than for the first', async () => {
       for (const query of ['limit=10', `limit=10&offset=${COUNT - 50}`]) {

@@ -386,7 +386,7 @@ describe('when published,', () => {
       const packed = await publisher.pack(scorer(made));
       const text = JSON.stringify({ ...made, definition: { language: 'cobol', source: '' } });
       const broken = Buffer.from(text);
-      const content = () => (async function* () { yield await Promise.resolve(broken); })(); // prettier-ignore
+      const content = () => (async function* () { yield await Promise.resolve(broken); })(); // oxfmt-ignore
       const files = [{ path: 'scorer.json', size_bytes: broken.length, sha256: '', content }];
       await expect(acquirer.install({ ...packed, files })).rejects.toMatchObject({
         code: 'invalid_request',

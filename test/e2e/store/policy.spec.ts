@@ -72,7 +72,7 @@ describe('the policy of an item', () => {
     const { store_item_id } = await org.item();
     const answer = await put(store_item_id, body);
     expect([answer.status, places(answer)]).toEqual([status, pointers]);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('rejects an unknown organization, with a pointer to it', async () => {
     const { store_item_id } = await org.item();
@@ -99,7 +99,7 @@ describe('the policy of an item', () => {
     expect(outcome(await read(other, id))).toEqual([404, 'not_found']);
     await put(id, { audience: { is_public: true }, is_listed: false, can_acquire: false });
     expect((await read(other, id)).status).toBe(200);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('hides a withdrawn item from everyone else, permanently', async () => {
     const { store_item_id: id } = await org.item({}, OPEN);
@@ -127,7 +127,7 @@ describe('the policy of an item', () => {
     const own = await org.admin.post(`${ITEMS}/${id}/acquire`, { workspace_id: org.workspace });
     expect(outcome(own)).toEqual([403, 'forbidden']);
     expect(own.body.detail).toBe('This item was withdrawn, so it cannot be acquired. To offer the resource again, publish it as a new item.');
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('does not allow others to publish, change or withdraw the item', async () => {
     const { store_item_id: id } = await org.item({}, OPEN);

@@ -40,7 +40,7 @@ describe('publishing', () => {
       has_pinned_skills: true,
       max_step_count: 7,
     });
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('creates an item that is private, not listed and not acquirable, with policy generation 1', async () => {
     const item = await org.item();
@@ -121,7 +121,7 @@ describe('publishing', () => {
       [first.source.release_id, '1', first.sha256],
     ]);
     expect(sha256(await org.download(first.store_item_id, `?release_id=${first.source.release_id}`))).toBe(first.sha256);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('publishes the requested version', async () => {
     const { skill_id, version_id } = await org.skill();
@@ -169,7 +169,7 @@ describe('publishing', () => {
     const { skill_id } = await org.skill();
     const answer = await org.admin.post(PUBLISHER, org.bodyOf('skill', skill_id, body as Record<string, unknown>));
     expect([answer.status, places(answer)]).toEqual([status, pointers]);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('rejects a version of another resource, and names the member', async () => {
     const [one, other] = [await org.skill(), await org.skill()];

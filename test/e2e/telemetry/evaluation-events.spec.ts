@@ -158,7 +158,7 @@ describe('evaluation events sent by OTLP', () => {
     ['with infinity', { attributes: evaluation('odd', '-Infinity') }, 'not a finite number'],
     ['with a text as value', { attributes: evaluation('odd', '1') }, 'not a finite number'],
     ['with neither value nor label', { attributes: { 'gen_ai.evaluation.name': 'odd' } }, 'without gen_ai.evaluation.score.value'],
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
   it.each(faults)('%s are stored, but not as scores, and the response says so', async (_, fault, reason) => {
     for (const [name, form] of FORMS) {
       const traceId = newTraceId();
@@ -192,7 +192,7 @@ describe('evaluation events sent by OTLP', () => {
     const body = { workspace_id: organization.workspaceId, scorer_name: 'twice', trace_id: traceId, score: 0 };
     expect((await exporter.post(SCORES, body)).body).toMatchObject({ created_by: editorId, supersedes_score_id: null });
     expect((await scoresOf(traceId)).map((one) => one.score)).toEqual([0, 1, 1, 1]);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('are stored as log records but not as scores without a trace, and the response says so', async () => {
     const name = `lost ${newTraceId()}`;

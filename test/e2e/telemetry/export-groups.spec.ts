@@ -35,7 +35,7 @@ const SMALL: [parts: string, path: string, table: string, body: () => object][] 
   ['points', 'metrics', 'metric_points', () => metrics({ gauge: { dataPoints: parts({ asInt: 1 }) } })],
   ['exemplars', 'metrics', 'metric_points', () => metrics({ gauge: { dataPoints: [{ asInt: 1, exemplars: parts({ asInt: 2 }) }] } })],
   ['quantiles', 'metrics', 'metric_points', () => metrics({ summary: { dataPoints: [{ quantileValues: parts({ quantile: 0.5 }) }] } })],
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 describe('group commits', () => {
   const app = ownApp({ env: { DATABASE_POOL_SIZE: '4' } });

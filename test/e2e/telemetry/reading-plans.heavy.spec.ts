@@ -79,7 +79,7 @@ describe('reading among many traces and sessions', () => {
     ['traces with a text', `${TRACES}?q=step`, ['traces_by_start', 'spans_by_start']],
     ['a trace', `${TRACES}/${BIG}`, ['traces_pkey', 'spans_by_start']],
     ['the traces of a session', `${SESSIONS}/ses%207/traces`, ['traces_by_session']],
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
   it.each(paths)('uses indexes without sorting: %s', async (_, path, indexes) => {
     const nodes = (await plans(path)).flatMap(nodesOf);
     expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);

@@ -49,7 +49,7 @@ describe('the list of traces, with bounded work per page,', () => {
     ['of 10,000 spans, five per page', 5, 10_000, 'attribute=a:b', 1],
     ['for three attributes, only until one does not match', 5, 10_000, 'attribute=a:b&attribute=c:d&attribute=e:f', 1],
     ['for a text and an attribute, only until one does not match', 5, 10_000, 'q=rare&attribute=a:b', 1],
-  ]; // prettier-ignore
+  ]; // oxfmt-ignore
   it.each(reaches)('checks traces %s', async (_, traces, spans, filter, pages) => {
     const own = await ReadingWorkspace.open(app);
     await fill(own, traces, spans);

@@ -64,11 +64,11 @@ describe('the list of traces', () => {
       const down = await names('sort=-cost_usd');
       expect([down[0], down.slice(1, 3).sort(), down[3], down.slice(4).sort()]).toEqual([
         'b', ['a', 'c'], 'e', ['d', 'f'],
-      ]); // prettier-ignore
+      ]); // oxfmt-ignore
       const up = await names('sort=cost_usd');
       expect([up[0], up.slice(1, 3).sort(), up[3], up.slice(4).sort()]).toEqual([
         'e', ['a', 'c'], 'b', ['d', 'f'],
-      ]); // prettier-ignore
+      ]); // oxfmt-ignore
     });
 
     it('filters like other lists', async () => {
@@ -76,7 +76,7 @@ describe('the list of traces', () => {
       expect(await names('sort=-duration_ms&status=error')).toEqual(['b']);
       expect(await names('sort=-cost_usd&since=2026-11-20T00:02:00Z&until=2026-11-20T00:05:00Z')).toEqual([
         'b', 'c', 'd',
-      ]); // prettier-ignore
+      ]); // oxfmt-ignore
       expect(await names('sort=-cost_usd&model=own')).toEqual(['f']);
       expect(await names('sort=-duration_ms&q=b')).toEqual(['b']);
       expect(await names('sort=-cost_usd&root_name=none')).toEqual([]);
@@ -139,7 +139,7 @@ describe('the list of traces', () => {
         ['c', [['good', 0.5], ['good', 0.95]]],
         ['b', [['a:b', 0.001], ['good', 0.9]]],
         ['a', [['a:b', -1], ['good', 0.2]]],
-      ]); // prettier-ignore
+      ]); // oxfmt-ignore
       expect(items[1].scores[0]).toEqual({
         scorer_name: 'good',
         scorer_id: null,

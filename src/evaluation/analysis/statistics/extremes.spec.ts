@@ -27,7 +27,7 @@ describe('signFlipTest', () => {
     const differences = Array.from({ length: count }, (_, i) => (((i * 7_919) % 1_009) - 400) / 1_009);
     const huge = differences.map((one) => one * 1.7e308);
     expect(signFlipTest(of(...huge), SEED)).toBeCloseTo(signFlipTest(of(...differences), SEED), 6);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });
 
 describe('bootstrapInterval', () => {
@@ -42,7 +42,7 @@ describe('bootstrapInterval', () => {
     const half = without((p) => (p < 0.5 ? 1 : 3));
     expect(bootstrapInterval(half, SEED)).toEqual({ lower: 1, upper: 3 });
     for (const nothing of [Infinity, -Infinity, NaN]) {
-      expect(bootstrapInterval(without((p) => (p < 0.5 ? 1 : nothing)), SEED)).toBeNull(); // prettier-ignore
+      expect(bootstrapInterval(without((p) => (p < 0.5 ? 1 : nothing)), SEED)).toBeNull(); // oxfmt-ignore
     }
     // many sums of resamples overflow
     expect(bootstrapInterval(meanOf(of(1.7e308, -1.7e308, 0)), SEED)).not.toEqual(
@@ -87,7 +87,7 @@ describe('leaveOneOut', () => {
   it.each<[string, (units: [number, number][]) => ResampledStatistic]>([
     [
       'kappa',
-      (units) => cohensKappaOf(units.map(([row, column]) => ({ row, column, count: 1 })), 4), // prettier-ignore
+      (units) => cohensKappaOf(units.map(([row, column]) => ({ row, column, count: 1 })), 4), // oxfmt-ignore
     ],
     ['nominal alpha', nominalAlphaOf],
     ['interval alpha', intervalAlphaOf],

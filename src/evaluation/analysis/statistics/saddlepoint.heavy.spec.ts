@@ -13,5 +13,5 @@ describe('signFlipTail', () => {
     ['in 20 clusters', 'approximated', (r) => signed(500, 276, (i) => ((i * 7) % 20) / 20 + 0.004 * r.uniform())],
   ])('matches 100,000 random choices of signs for differences %s', (...differences) => {
     expectLikeRandomSigns(differences);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });

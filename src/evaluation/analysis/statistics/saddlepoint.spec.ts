@@ -80,7 +80,7 @@ describe('meanDistribution', () => {
       const mean = others.reduce((sum, one) => sum + one![end], 0) / others.length;
       expect(Math.abs(interval[end] - mean) / standardError).toBeLessThan(0.05);
     }
-  }, 60_000); // prettier-ignore
+  }, 60_000); // oxfmt-ignore
 
   it('is mirrored if the values are, and does not depend on their scale', () => {
     const values = spread(800).map((one) => one ** 2);
@@ -117,7 +117,7 @@ describe('meanDistribution', () => {
     const { lower, upper } = bootstrapInterval(mean, SEED)!;
     expect(lower).toBeLessThanOrEqual(mean.estimate);
     expect(upper).toBeGreaterThanOrEqual(mean.estimate);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });
 
 describe('signFlipTail', () => {
@@ -154,15 +154,15 @@ describe('signFlipTail', () => {
     ['spread evenly', 'approximated', (r) => signed(480, 268, () => r.uniform())],
   ])('matches 100,000 random choices of signs for differences %s', (...differences) => {
     expectLikeRandomSigns(differences);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('approximates drawn p-values, and gives the same value for swapped sides', () => {
     const differences = spread(2_000).map((one) => one - 0.49);
     const p = signFlipTest(differences, SEED);
     // the normal distribution function at 0.01 sqrt(2,000 * 12)
     expect(p).toBeCloseTo(0.1213, 2);
-    expect(signFlipTest(differences.map((one) => -one), SEED)).toBe(p); // prettier-ignore
-    expect(signFlipTest(differences.map((one) => 1e-305 * one), SEED)).toBeCloseTo(p, 6); // prettier-ignore
+    expect(signFlipTest(differences.map((one) => -one), SEED)).toBe(p); // oxfmt-ignore
+    expect(signFlipTest(differences.map((one) => 1e-305 * one), SEED)).toBeCloseTo(p, 6); // oxfmt-ignore
   });
 
   it('is never smaller than draws could give, and 1 for a sum of 0', () => {
@@ -183,5 +183,5 @@ describe('signFlipTail', () => {
     const stepped = Float64Array.from([...new Array<number>(5_000).fill(1), ...spread(500).map((one) => one / 1e6)]);
     expect(tail(stepped)).toBeNull();
     expect(tail(Float64Array.from([...new Array<number>(5_000).fill(1), ...spread(500)]))).not.toBeNull();
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });

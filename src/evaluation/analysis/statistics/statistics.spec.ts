@@ -157,7 +157,7 @@ describe('cohensKappaOf and quadraticKappaOf', () => {
     const cells = table(...counts);
     expect(cohensKappaOf(cells, counts.length).estimate).toBeCloseTo(kappa, 14);
     expect(quadraticKappaOf(cells, [...counts.keys()]).estimate).toBeCloseTo(weighted, 14);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('have no value if both raters always choose one category', () => {
     const kappa = cohensKappaOf(table([30]), 1);

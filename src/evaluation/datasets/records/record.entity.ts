@@ -8,13 +8,13 @@ export type SourceKind = (typeof SOURCE_KINDS)[number];
 /** The members of a record that a new version replaces. */
 export const CONTENT_FIELDS = [
   'input', 'expected', 'metadata', 'tags', 'label', 'category', 'source_kind', 'source_ref', 'external_id',
-] as const; // prettier-ignore
+] as const; // oxfmt-ignore
 
 /** The members of a version. */
 export const VERSION_FIELDS = [
   'dataset_record_id', 'dataset_id', 'workspace_id', 'version', 'version_id', ...CONTENT_FIELDS,
   'created_at', 'created_by',
-] as const; // prettier-ignore
+] as const; // oxfmt-ignore
 
 export const RECORD_COLUMNS = [...VERSION_FIELDS, 'created_revision', 'updated_at', 'archived_at'] as const;
 

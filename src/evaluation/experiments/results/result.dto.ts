@@ -223,7 +223,7 @@ export class PatchResultDto {
 export const FIXED_MEMBERS = [
   'result_id', 'experiment_id', 'workspace_id', 'case_id', 'input', 'expected', 'output', 'error', 'dataset_record_id',
   'trace_id', 'session_id', 'duration_ms', 'trial_group', 'trial_index',
-] as const satisfies (keyof PatchResultDto & keyof ResultEntity)[]; // prettier-ignore
+] as const satisfies (keyof PatchResultDto & keyof ResultEntity)[]; // oxfmt-ignore
 
 /** Declares a member that a PATCH may repeat, but not change. */
 function Fixed(): PropertyDecorator {

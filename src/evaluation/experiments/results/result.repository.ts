@@ -11,7 +11,7 @@ const OWN_COLUMNS = [
   'result_id', 'case_id', 'input', 'expected', 'metadata', 'tags', 'dataset_record_id', 'dataset_record_version',
   'output', 'error', 'scores', 'score_details', 'trace_id', 'session_id', 'duration_ms', 'trial_group', 'trial_index',
   'is_expected',
-] as const; // prettier-ignore
+] as const; // oxfmt-ignore
 const INSERTED_COLUMNS = `${OWN_COLUMNS.join(', ')}, experiment_id, workspace_id, created_at, updated_at, created_by`;
 const REVISION = raw('results.xmin::text AS revision');
 export const RESULT_COLUMNS = `${INSERTED_COLUMNS}, version`;

@@ -22,7 +22,7 @@ describe('verdictOf', () => {
     ['the unanimous answer', ['constructor', 'constructor'], { choice: 'constructor', score: 0.5, confidence: 1 }],
   ])('returns %s for a choice', (_, choices, verdict) => {
     expect(verdictOf(CHOICE, chosen(...choices))).toEqual(verdict);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('returns true for a boolean if votes tie', () => {
     const values = [false, true].map((value) => judgement({ value, score: Number(value) }));
@@ -32,7 +32,7 @@ describe('verdictOf', () => {
   it('keeps the answer and the score of a single sample', () => {
     const probabilities = { good: 0.6, constructor: 0.4 };
     const one = judgement({ choice: 'good', score: 0.8, probabilities, reasoning: 'so' });
-    expect(verdictOf(CHOICE, [one])).toEqual({ score: 0.8, choice: 'good', confidence: 0.6, probabilities, reasoning: 'so' }); // prettier-ignore
+    expect(verdictOf(CHOICE, [one])).toEqual({ score: 0.8, choice: 'good', confidence: 0.6, probabilities, reasoning: 'so' }); // oxfmt-ignore
     expect(verdictOf(CHOICE, chosen('good'))).toEqual({ choice: 'good', score: 0 });
   });
 
@@ -44,7 +44,7 @@ describe('verdictOf', () => {
       fc.property(fc.oneof(bounded, small), (values) => {
         const [low, high] = [Math.min(...values), Math.max(...values)];
         const output: Output = { type: 'numeric', min: low, max: high };
-        const { score, confidence } = verdictOf(output, values.map((value) => judgement({ value, score: value }))); // prettier-ignore
+        const { score, confidence } = verdictOf(output, values.map((value) => judgement({ value, score: value }))); // oxfmt-ignore
         expect(score).toBeGreaterThanOrEqual(low);
         expect(score).toBeLessThanOrEqual(high);
         expect(confidence).toBeUndefined();
@@ -63,10 +63,10 @@ describe('verdictOf', () => {
     };
     const answered = ['["good",1]', '["good",0]', '["__proto__",0.5]'].map((text) => {
       const [choice, n] = JSON.parse(text) as [string, number];
-      return judgement({ answers: Object.fromEntries([['__proto__', choice], ['n', n]]), score: n, reasoning: text }); // prettier-ignore
+      return judgement({ answers: Object.fromEntries([['__proto__', choice], ['n', n]]), score: n, reasoning: text }); // oxfmt-ignore
     });
     const verdict = verdictOf(output, answered);
-    expect(Object.entries(verdict.answers!)).toEqual([['__proto__', 'good'], ['n', 0.5]]); // prettier-ignore
+    expect(Object.entries(verdict.answers!)).toEqual([['__proto__', 'good'], ['n', 0.5]]); // oxfmt-ignore
     expect([verdict.score, verdict.confidence, verdict.reasoning]).toEqual([0.75, undefined, '["good",1]']);
   });
 
@@ -80,14 +80,14 @@ describe('verdictOf', () => {
   });
 
   it('averages the probabilities of the samples that have any, and takes the confidence from them', () => {
-    const [some, other] = [{ true: 0.9, false: 0.1 }, { true: 0.4, false: 0.6 }]; // prettier-ignore
+    const [some, other] = [{ true: 0.9, false: 0.1 }, { true: 0.4, false: 0.6 }]; // oxfmt-ignore
     const samples = [{ value: true, probabilities: some }, { value: false, probabilities: other }, { value: true }];
     const verdict = verdictOf(BOOLEAN, samples.map((one) => judgement(one)));
     expect(verdict).toEqual({
       ...{ score: 1, confidence: expect.closeTo(0.65, 10) },
       probabilities: { true: expect.closeTo(0.65, 10), false: expect.closeTo(0.35, 10) },
     });
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });
 
 describe('spreadOf', () => {
@@ -100,7 +100,7 @@ describe('spreadOf', () => {
     [[1e-300, 3e-300], 2, Math.SQRT2 * 1e-300],
     [[1.7e308, -1.7e308, -1.7e308], 3, null],
   ])('returns the standard deviation of the scores %j', (scores, requested, spread) => {
-    const actual = spreadOf(scores.map((score) => judgement({ score })), requested); // prettier-ignore
+    const actual = spreadOf(scores.map((score) => judgement({ score })), requested); // oxfmt-ignore
     expect(actual).toMatchObject({ count: requested, failed_count: requested - scores.length, scores });
     if (spread === null) expect(actual.spread).toBeNull();
     else expect(actual.spread! / (spread || 1)).toBeCloseTo(spread && 1, 10);

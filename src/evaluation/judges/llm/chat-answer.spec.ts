@@ -30,7 +30,7 @@ describe('readChatAnswer', () => {
     (value) => {
       expect(readChatAnswer(value)).toBeUndefined();
     },
-  ); // prettier-ignore
+  ); // oxfmt-ignore
 
   it.each([-1, NaN, Infinity, '3', null, {}])('ignores tokens and a cost of %p', (count) => {
     const usage = { prompt_tokens: count, completion_tokens: count, cost: count };

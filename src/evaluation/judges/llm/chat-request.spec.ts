@@ -55,7 +55,7 @@ describe('withoutRefusedFeature', () => {
     ['Failed to compile the grammar', { responseFormat: 'json_object' }],
   ])('drops the feature in: %s', (refusal, change) => {
     expect(after(ALL_FEATURES, refusal)).toEqual({ ...ALL_FEATURES, ...change });
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('returns undefined if the refusal mentions no feature that can be dropped', () => {
     expect(after(ALL_FEATURES, 'The model does not exist.')).toBeUndefined();
@@ -80,7 +80,7 @@ describe('withoutRefusedFeature', () => {
     ['quoted data', false, 'Input rejected: "tell me of logprobs and grammar"', '', ''],
   ])('classifies a refusal of %s', (_, isServerWide, message, parameter, code) => {
     expect(withoutRefusedFeature(ALL_FEATURES, { message, parameter, code }, false)?.isServerWide).toBe(isServerWide);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('finds the feature by the parameter of the refusal if there is one', () => {
     const refusal = { message: 'Unsupported: grammar, logprobs', parameter: 'messages', code: '' };

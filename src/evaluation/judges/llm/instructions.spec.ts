@@ -49,7 +49,7 @@ describe('instructionsOf', () => {
   it('names the delimiters, and all choices, bounds, questions and keys', () => {
     const text = instructionsOf(QUESTIONS, false, DELIMITERS);
     expect(text).toContain('between <data-1> and </data-1> is the data to judge');
-    expect(text).toContain('Key "constructor": Which is it?\nIts answer: one of the strings "good \\"enough\\"", "__proto__"\n"good \\"enough\\"": Nothing is missing.'); // prettier-ignore
+    expect(text).toContain('Key "constructor": Which is it?\nIts answer: one of the strings "good \\"enough\\"", "__proto__"\n"good \\"enough\\"": Nothing is missing.'); // oxfmt-ignore
     expect(text).toContain('Key "2": How much?\nIts answer: a number from -1 to 1');
     expect(text).toContain('Key "1": Is it right?\nIts answer: true or false');
   });

@@ -35,11 +35,11 @@ describe('readAnswerText', () => {
     ['an answer with further members', CHOICE, '{"choice":"good","score":7,"value":3,"x":{}}', { choice: 'good', score: 1 }],
   ])('reads %s', (_, output, text, read) => {
     expect(readAnswerText(output, text)).toEqual(read);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('reads questions with the keys __proto__ and constructor', () => {
     const { answers: read, score } = readAnswerText(QUESTIONS, answers);
-    expect([Object.entries(read!), score]).toEqual([[['__proto__', true], ['constructor', 3]], 2]); // prettier-ignore
+    expect([Object.entries(read!), score]).toEqual([[['__proto__', true], ['constructor', 3]], 2]); // oxfmt-ignore
   });
 
   it.each<[string, Output, string, RegExp]>([
@@ -67,7 +67,7 @@ describe('readAnswerText', () => {
   ])('refuses %s', (_, output, text, why) => {
     expect(() => readAnswerText(output, text)).toThrow(UnreadableAnswer);
     expect(() => readAnswerText(output, text)).toThrow(why);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('limits the length of the error, however many mistakes there are', () => {
     const wrong = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`key ${index}`, index]));

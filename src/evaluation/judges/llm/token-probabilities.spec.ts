@@ -42,15 +42,15 @@ describe('probabilitiesOf', () => {
     const actual = probabilities(output, tokens)!;
     expect(Object.keys(actual).sort()).toEqual(Object.keys(expected).sort());
     for (const [value, of] of Object.entries(expected)) expect(actual[value]).toBeCloseTo(of, 10);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('supports characters that span several tokens', () => {
     const bytes = (text: string, codes: number[], probability: number) => ({ ...token(text, probability), bytes: codes });
-    const [first, second, other] = [bytes('\\xf0\\x9f\\x98', [0xf0, 0x9f, 0x98], 1), bytes('\\x80', [0x80], 0.7), bytes('\\x81', [0x81], 0.3)]; // prettier-ignore
+    const [first, second, other] = [bytes('\\xf0\\x9f\\x98', [0xf0, 0x9f, 0x98], 1), bytes('\\x80', [0x80], 0.7), bytes('\\x81', [0x81], 0.3)]; // oxfmt-ignore
     const content = [token('{"choice":"', 1), first, { ...second, top_logprobs: [second, other] }, token('"}', 1)];
     const actual = probabilitiesOf(choiceOf('😀', '😁'), '{"choice":"😀"}', { content })!;
     expect([actual['😀'], actual['😁']]).toEqual([expect.closeTo(0.7, 10), expect.closeTo(0.3, 10)]);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('returns probabilities that add up to 1 for any tokens', () => {
     const values = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 6, unit: fc.constantFrom(...'ab"\\é😀') }), { minLength: 2, maxLength: 6 });
@@ -74,7 +74,7 @@ describe('probabilitiesOf', () => {
         }
       }),
     );
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it.each<[string, Output, string, unknown]>([
     ['log probabilities are missing', BOOLEAN, '{"value":true}', undefined],
@@ -88,5 +88,5 @@ describe('probabilitiesOf', () => {
     ['the output is numeric', { type: 'numeric', min: 0, max: 1 }, '{"value":1}', logprobsOf([['{"value":'], ['1', 0.9, { 0: 0.1 }], ['}']])],
   ])('returns undefined if %s', (_, output, text, logprobs) => {
     expect(probabilitiesOf(output, text, logprobs)).toBeUndefined();
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });

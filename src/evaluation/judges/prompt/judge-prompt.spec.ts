@@ -21,7 +21,7 @@ describe('judgePrompt', () => {
       fc.property(texts, texts, fc.integer({ min: -10, max: 3_000 }), (input, output, maxBytes) => {
         try {
           expect(sizeOf(judgePrompt('Is {{output}} an answer to {{input}}?', subjectOf(input, output), maxBytes)))
-            .toBeLessThanOrEqual(maxBytes); // prettier-ignore
+            .toBeLessThanOrEqual(maxBytes); // oxfmt-ignore
         } catch (error) {
           if (!(error instanceof PromptError)) throw error;
           expect(maxBytes).toBeLessThan(30 + 2 * (DATA_BLOCK_BYTES + 240));
@@ -47,7 +47,7 @@ describe('judgePrompt', () => {
     copy.mockRestore();
     expect([pieces.length, new Set(pieces.map((piece) => 'data' in piece && piece.data)).size, copies]).toEqual([
       1_000, 1, 1,
-    ]); // prettier-ignore
+    ]); // oxfmt-ignore
   });
 
   it.each([

@@ -30,7 +30,7 @@ describe('cutMiddle', () => {
   it.each([0, 1, 2, 3, 4, 5, 6, 7])('never splits an emoji, wherever the cut is (%i)', (shift) => {
     const cut = cutMiddle('a'.repeat(shift) + '😀é€'.repeat(200) + 'a'.repeat(shift), 400);
     expect([isWellFormed(cut), cut.includes('\ufffd'), Buffer.byteLength(cut) <= 400]).toEqual([true, false, true]);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('cuts 8 MiB, and reserves enough bytes for the mark', () => {
     const cut = cutMiddle('𝒳'.repeat(2 ** 21), CUT_MARK_BYTES + 16);

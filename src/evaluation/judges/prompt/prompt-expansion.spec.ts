@@ -39,7 +39,7 @@ describe('expandPrompt', () => {
     ['an inverted section', '{{^input}}x{{/input}}{{^output}}y{{/output}}', { input: json('[]'), output: 'o' }, 'x'],
   ])('inserts %s', (_, template, subject, expected) => {
     expect(text(template, subject)).toBe(expected);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('inserts sessions and traces as transcripts, and their members as JSON', () => {
     const trace = { input: json('"q"'), output: json('"a"'), spans: [] };
@@ -65,7 +65,7 @@ describe('expandPrompt', () => {
     const expanded = () => expand(template, subject, 5_000);
     expect(expanded).toThrow(PromptError);
     expect(expanded).toThrow(why);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('refuses a large value with each of its members, but not the same value repeatedly', () => {
     const deep = Array.from({ length: 60 }).reduce<unknown>((inner) => ({ a: inner }), 'x'.repeat(1_000_000));

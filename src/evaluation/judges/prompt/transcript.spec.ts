@@ -49,7 +49,7 @@ describe('sessionTranscript', () => {
       '[assistant calls search]\n  {"q":1}',
       '[search answers]\n  found',
     ]);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('takes no calls from spans if a message has the result of a tool', () => {
     const messages = [{ ...says('tool', [{ type: 'text', text: 'found' }, 'more']), name: 'search' }];
@@ -65,7 +65,7 @@ describe('sessionTranscript', () => {
     const messages = [says('user', 'q'), says('user', 'other', 'v'), says('assistant', 'a')];
     expect(entries({ messages, traces })).toEqual(
       ['[user]\n  q', '[user]\n  other', ...CALLED, '[assistant]\n  a', ...CALLED],
-    ); // prettier-ignore
+    ); // oxfmt-ignore
   });
 
   it('inserts the calls of the target trace, if the session contains it', () => {
@@ -125,7 +125,7 @@ describe('sessionTranscript', () => {
       for (const head of heads) expect(head).toMatch(/^\[[^[\]]+\]$/);
       expect(heads).not.toContain('[assistant]');
     },
-  ); // prettier-ignore
+  ); // oxfmt-ignore
 
   it('supports roles named like members of objects, and invalid roles', () => {
     const messages = [says('__proto__', 'a'), says('constructor', 'b'), { role: 7, content: 'c' }];

@@ -12,7 +12,7 @@ describe('whileDatabaseUnavailable', () => {
     const work = jest.fn(() => (errors.length > 0 ? Promise.reject(errors.shift()!) : Promise.resolve('kept')));
     await expect(retry(work, whileDatabaseUnavailable(new AbortController().signal))).resolves.toBe('kept');
     expect(work).toHaveBeenCalledTimes(3);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('does not retry other errors', async () => {
     const mistake = jest.fn(() => Promise.reject(new TypeError('a mistake')));

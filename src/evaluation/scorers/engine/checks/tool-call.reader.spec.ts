@@ -13,7 +13,7 @@ describe('toolCallOf', () => {
     ['names of Object.prototype members', { 'tool.name': '__proto__', 'tool.parameters': '{"__proto__":{"x":1}}' }, { name: '__proto__', args: JSON.parse('{"__proto__":{"x":1}}'), result: undefined }],
   ])('reads %s', (_, attributes, expected) => {
     expect(call(attributes)).toEqual(expected);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('falls back to the name of the span', () => {
     const attributes = { 'gen_ai.operation.name': 'execute_tool' };
