@@ -52,7 +52,9 @@ export function endTest(name: string): void {
 export async function endFile(attempts = ATTEMPTS): Promise<void> {
   const all = endings;
   endings = [];
-  for (const ending of all) await ending();
+  const errors: unknown[] = [];
+  for (const ending of all.reverse()) await ending().catch((error: unknown) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
   let left: string[] = [];
   for (let attempt = 0; attempt < attempts; attempt++) {
     left = leftInProcess();

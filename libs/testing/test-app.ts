@@ -12,6 +12,7 @@ import { setLogLevel } from '#platform/logging';
 import { createApi } from '../../src/create-api';
 import { ApiClient } from './api-client';
 import { Contract } from './contract';
+import { afterFile } from './leftovers';
 import { createTestDatabase } from './test-database';
 import { TestIssuer } from './test-issuer';
 
@@ -70,9 +71,11 @@ export class TestApp {
    * Starts another instance on the same data, with some variables changed. A test of a short deadline prepares its data with
    * the first instance and sends only the late request to this one, because on a slow machine other requests may be late too.
    */
-  another(env: Record<string, string> = {}): Promise<TestApp> {
+  async another(env: Record<string, string> = {}): Promise<TestApp> {
     const { databaseUrl, issuer } = this;
-    return createTestApp({ databaseUrl, issuer, env: { ...this.env, ...env } });
+    const other = await createTestApp({ databaseUrl, issuer, env: { ...this.env, ...env } });
+    afterFile(() => other.close()); // also if the test fails before it closes it
+    return other;
   }
 
   /** Stops the service as a signal would, and drops its database. */

@@ -1,4 +1,4 @@
-import { type Answer, sharedApp } from '#testing';
+import { type Answer, type ApiClient, sharedApp } from '#testing';
 import { type DocumentedOperation, documentedOperations, Resources } from './resources.fixture';
 
 /** Operations that viewers may call, although their method is not GET. */
@@ -39,5 +39,36 @@ describe('every operation of openapi.json', () => {
     const body = operation.method === 'DELETE' ? undefined : '{';
     const answer = await viewer.request(operation.method, resources.pathOf(operation, 'unknown'), { body });
     expect(codeOf(answer)).toEqual([403, 'access_denied']);
+  });
+
+  describe('for a viewer who owns another workspace', () => {
+    let viewer: ApiClient;
+    beforeAll(async () => {
+      viewer = await resources.viewerHere(app);
+    });
+
+    // evaluation and telemetry take the workspace from the header
+    const changes = WRITES.filter((one) => ON_ONE.includes(one) && !/^\/(eval|telemetry)\//.test(one.path));
+    it.each(named(changes))('rejects the change: %s', async (_, operation) => {
+      const body = operation.method === 'PATCH' ? {} : undefined;
+      const answer = await viewer.request(operation.method, resources.pathOf(operation, 'unknown'), { body });
+      expect(codeOf(answer)).toEqual([403, 'access_denied']);
+    });
+
+    it('rejects creation, and the budget', async () => {
+      const { workspaceId: workspace_id } = resources;
+      const refused = { workspace_id, name: 'refused' };
+      const answers = [
+        await viewer.post('/registry/v1/repos', { workspace_id, url: 'https://git.example/refused.git' }),
+        await viewer.post('/registry/v1/apis', { ...refused, base_url: 'https://api.example' }),
+        await viewer.post('/agent/v1/agents', refused),
+        await viewer.post('/skill/v1/skills', { ...refused, description: 'd', instructions: 'i' }),
+        await viewer.post('/mcp/v1/servers', { ...refused, url: 'https://mcp.example' }),
+        await viewer.post('/model/v1/providers', { ...refused, kind: 'openai' }),
+        await viewer.post('/model/v1/keys', refused),
+        await viewer.put(`/model/v1/budgets/${workspace_id}`, { monthly_budget_usd: 1 }),
+      ];
+      expect(answers.map(codeOf)).toEqual(answers.map(() => [403, 'access_denied']));
+    });
   });
 });

@@ -1,3 +1,4 @@
+import { newId } from '#platform/ids';
 import {
   type ApiClient,
   committedDocument,
@@ -107,6 +108,24 @@ export class Resources {
   /** Returns a client that may only read. */
   viewer(): Promise<ApiClient> {
     return this.organization.as('viewer');
+  }
+
+  /** Returns a client that may only read here, although it owns another workspace. */
+  async viewerHere(app: TestApp): Promise<ApiClient> {
+    const { organization } = this;
+    const owner = await organization.member('owner');
+    const user_id = newId('usr');
+    await owner.post('/registry/v1/users', { user_id });
+    const grants = [
+      [organization.workspaceId, 'viewer'],
+      [await organization.newWorkspace(), 'owner'],
+    ] as const;
+    for (const [workspace, role] of grants) {
+      const path = `/registry/v1/workspaces/${workspace}/members/${user_id}`;
+      const { status } = await owner.put(path, { roles: [role] });
+      if (status !== 201) throw new Error(`The role ${role} was not granted: ${status}`);
+    }
+    return app.api(await organization.tokenOf(user_id));
   }
 
   /** Returns a client that may call an operation on these resources. */

@@ -199,6 +199,26 @@ describe('a scoring run', () => {
     expect(await on.resultsOf(run.score_run_id)).toHaveLength(4);
   });
 
+  it('is not renewed, released or ended by a worker that has lost it', async () => {
+    const { run } = await on.runOver(indexes(1), JUDGE);
+    await gate.holds(1);
+    const sql = 'SELECT workspace_id, lease_token FROM score_runs WHERE score_run_id = $1';
+    const [{ workspace_id, lease_token }] = await app.database.query<any>(sql, [run.score_run_id]);
+    const executions = worker.get(RunExecutionRepository);
+    const own: any = { score_run_id: run.score_run_id, workspace_id };
+    const lost = '00000000-0000-4000-8000-000000000000';
+    const counts = await executions.countResults(own);
+    const outcome = { run_status: 'succeeded', failure_code: null, failure_detail: null } as const;
+    expect(await executions.renew(own, lost, 10_000)).toBe(false);
+    expect(await executions.recordFailedAttempt(own, lost)).toBe(0);
+    await executions.release(own, lost);
+    const finish = (tx: any) => executions.finish(tx, own, lost, counts, outcome);
+    expect(await app.database.transaction(finish)).toBe(false);
+    expect(await executions.renew(own, lease_token, 10_000)).toBe(true);
+    gate.release();
+    expect((await on.finished(run.score_run_id)).run_status).toBe('succeeded');
+  });
+
   it('runs only within its workspace', async () => {
     const { run } = await on.runOver(indexes(1), JUDGE);
     await gate.holds(1);

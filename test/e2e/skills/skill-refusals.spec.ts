@@ -15,6 +15,12 @@ describe('skills', () => {
     ({ editor, admin } = callers);
   });
 
+  it('are rejected as a form with more than 2,000 files, even system files', async () => {
+    const dropped = Array.from({ length: 2_000 }, (_, i) => [`__MACOSX/${i}`, ''] as const);
+    const answer = await callers.uploadForm([['SKILL.md', skillMd('many-files')], ...dropped]);
+    expect([answer.status, answer.body.detail]).toEqual([400, expect.stringContaining('at most 2000 files')]);
+  });
+
   let made = 0;
   const create = (body: Record<string, unknown> = {}, by?: ApiClient) =>
     callers.create({ name: `refused-${(made += 1)}`, ...body }, by);
