@@ -184,7 +184,8 @@ function settings(port: number, ephemeral: boolean): string[] {
     log_min_messages: 'log',
     log_checkpoints: 'off',
     ...(ephemeral
-      ? { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+      ? // for tests, whose applications share one server
+        { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: 500 }
       : // so that the planner soon knows how many rows a newly loaded table has
         { autovacuum_naptime: '5s' }),
   };
