@@ -1,6 +1,7 @@
 // jest's runtime, with one difference: only the test file itself is loaded again. Node loads its modules once per worker, as in
 // a process of the service, so that the application is neither read nor compiled again for each test file, and its code
 // stays optimized. Used with jest-environment.cjs.
+const asyncHooks = require('node:async_hooks');
 const { createRequire } = require('node:module');
 const { Script } = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
@@ -9,6 +10,8 @@ const { default: Runtime } = require('jest-runtime');
 const compiled = new Map();
 
 module.exports = class extends Runtime {
+  storages = [];
+
   constructor(config, environment, resolver, transformer, cacheFS, coverageOptions, testPath, globalConfig) {
     super(config, environment, resolver, transformer, cacheFS, coverageOptions, testPath, globalConfig);
     const { executor } = this;
@@ -23,6 +26,25 @@ module.exports = class extends Runtime {
 
   requireModuleOrMock(from, moduleName) {
     return createRequire(from)(moduleName);
+  }
+
+  // jest creates an AsyncLocalStorage for each test file. Node 20 copies all that were ever used to every promise, so that
+  // each file made those after it slower.
+  requireInternalModule(from, to) {
+    if (to !== 'node:async_hooks') return super.requireInternalModule(from, to);
+    const { storages } = this;
+    const AsyncLocalStorage = class extends asyncHooks.AsyncLocalStorage {
+      constructor() {
+        super();
+        storages.push(this);
+      }
+    };
+    return { ...asyncHooks, AsyncLocalStorage };
+  }
+
+  teardown() {
+    for (const storage of this.storages) storage.disable();
+    super.teardown();
   }
 };
 
