@@ -9,9 +9,13 @@ import { type Environment, readEnvironment } from '#platform/config';
 import { startEmbeddedPostgres } from '#platform/embedded-postgres';
 import { setLogLevel } from '#platform/logging';
 import { endWith, printEnd, start, StartError, stopOnSignal } from '#platform/process';
-import { createApi, listen } from './create-api';
-import { migrate } from './database/migrate';
-import { ensureBootstrap, ensureSecretsKey } from './standalone-files';
+
+/** Loads the modules of the application, which takes about a second. */
+const loadApplication = async () => ({
+  ...(await import('./create-api.js')),
+  ...(await import('./database/migrate.js')),
+  ...(await import('./standalone-files.js')),
+});
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -35,9 +39,10 @@ start(async () => {
         onLost: (error) => {
           if (!stopping) endWith(error);
         },
+        whileStarting: () => void loadApplication(),
       });
   environment.DATABASE_URL ??= postgres!.url;
-  let app: NestExpressApplication | null = null;
+  let app: NestExpressApplication | undefined;
   stopOnSignal(async () => {
     stopping = true;
     await app?.close();
@@ -45,6 +50,7 @@ start(async () => {
   }, environment.SHUTDOWN_SECONDS);
 
   try {
+    const { createApi, ensureBootstrap, ensureSecretsKey, listen, migrate } = await loadApplication();
     // after the embedded PostgreSQL has claimed the directory for this process
     environment.SECRETS_KEY ??= await ensureSecretsKey(directory);
     await migrate(

@@ -42,6 +42,8 @@ export interface EmbeddedPostgresOptions {
    * process has lost its database.
    */
   readonly onLost?: (error: Error) => void;
+  /** Called when the process of the server was started, to do other work until the server accepts connections. */
+  readonly whileStarting?: () => void;
 }
 
 /** A running server. */
@@ -72,7 +74,7 @@ export interface EmbeddedPostgres {
  *   when it contains data of another major version, or when the server does not start.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const { ephemeral = false, log = () => undefined, onLost } = options;
+  const { ephemeral = false, log = () => undefined, onLost, whileStarting } = options;
   const dataDir = path.resolve(options.dataDir);
   const cluster = clusterDirectory(dataDir);
   const installed = installedBinaries();
@@ -95,7 +97,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     await ensureCluster(dataDir, binaries, user, { ephemeral, log });
     // The shell that removes the directory runs as this user.
     if (user && ephemeral) chownSync(dataDir, user.uid, user.gid);
-    const running = await run(dataDir, binaries, user, ephemeral, log);
+    const running = await run(dataDir, binaries, user, { ephemeral, log, whileStarting });
     server = running.server;
     void server.ended.then(() => {
       if (ending) return;
@@ -121,6 +123,9 @@ class StartFailure extends Error {
   }
 }
 
+type StartOptions = Required<Pick<EmbeddedPostgresOptions, 'ephemeral' | 'log'>> &
+  Pick<EmbeddedPostgresOptions, 'whileStarting'>;
+
 interface RunningServer {
   server: HeldProcess;
   port: number;
@@ -131,10 +136,9 @@ const run = (
   dataDir: string,
   binaries: Binaries,
   user: ServerUser,
-  ephemeral: boolean,
-  log: (line: string) => void,
+  options: StartOptions,
 ): Promise<RunningServer> =>
-  retry(() => runOnce(dataDir, binaries, user, ephemeral, log), {
+  retry(() => runOnce(dataDir, binaries, user, options), {
     attempts: ATTEMPTS,
     firstDelayMs: 0,
     isRetryable: (error) => error instanceof StartFailure && PORT_TAKEN.test(error.reason),
@@ -144,8 +148,7 @@ async function runOnce(
   dataDir: string,
   binaries: Binaries,
   user: ServerUser,
-  ephemeral: boolean,
-  log: (line: string) => void,
+  { ephemeral, log, whileStarting }: StartOptions,
 ): Promise<RunningServer> {
   const cluster = clusterDirectory(dataDir);
   await endEarlierServer(dataDir, log);
@@ -166,6 +169,7 @@ async function runOnce(
   );
   closeSync(output);
   closeSync(pipe);
+  whileStarting?.();
   if (await waitUntilReady(server, cluster, port, log)) return { server, port };
   const serverLog = path.join(dataDir, 'server.log');
   throw new StartFailure(server.failure?.message ?? readFileSync(serverLog, 'utf8').trim());
