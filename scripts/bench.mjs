@@ -7,6 +7,6 @@ process.chdir(ROOT);
 const done =
   (await ensureDependencies({ dev: true })) &&
   (await ensureDependencies({ folder: 'bench/peers' })) &&
-  (await ensureBuilt(ALL)) &&
+  (await ensureBuilt(ALL, { checkTypes: true })) &&
   (await runNode('dist/bench/main.js', process.argv.slice(2)));
 process.exitCode = done ? 0 : 1;

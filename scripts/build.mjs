@@ -84,7 +84,7 @@ function build(configFile, { checkTypes }) {
     );
     return false;
   }
-  finishBuild(configFile);
+  finishBuild(configFile, { checkTypes });
   return true;
 }
 

@@ -17,7 +17,10 @@ const lint = () => isHeavy || args.length > 0 || run('npm', ['run', '--silent', 
 const stages = [
   ['installing dependencies', () => ensureDependencies({ dev: true })],
   // in parallel, because neither needs the result of the other
-  ['lint or build', async () => (await Promise.all([lint(), ensureBuilt(ALL)])).every(Boolean)],
+  [
+    'lint or build',
+    async () => (await Promise.all([lint(), ensureBuilt(ALL, { checkTypes: true })])).every(Boolean),
+  ],
   ['tests', () => run(process.execPath, [...NODE_OPTIONS, 'node_modules/jest/bin/jest.js', ...args])],
 ];
 const times = [];

@@ -14,14 +14,19 @@ const DIST = path.join(ROOT, 'dist');
 const STAMPS = path.join(DIST, '.built.json');
 const ALSO_INPUT = [...PROJECTS, 'package.json', 'package-lock.json', 'scripts/build.mjs'];
 
+/** Ends the stamp of a build that did not check types. */
+const UNCHECKED = ' unchecked';
+
 /**
- * Compiles the project of `config` unless it is up to date. Resolves to false if that fails. Checks types only if it builds
- * everything, because `npm test` does that, and a start should be quick.
+ * Compiles the project of `config` unless it is up to date. Resolves to false if that fails. Without `checkTypes`, which
+ * makes a start quick, a build that did not check types is up to date too.
  */
-export async function ensureBuilt(config) {
-  if (readStamps()[config] === stampOf(config)) return true;
+export async function ensureBuilt(config, { checkTypes }) {
+  const stamp = stampOf(config);
+  const built = readStamps()[config];
+  if (built === stamp || (!checkTypes && built === stamp + UNCHECKED)) return true;
   say('building');
-  return runNode('scripts/build.mjs', config === ALL ? [config] : [config, '--no-check']);
+  return runNode('scripts/build.mjs', checkTypes ? [config] : [config, '--no-check']);
 }
 
 /**
@@ -38,9 +43,10 @@ export function beginBuild(config) {
 }
 
 /** Call after a successful build of `config`. A build of everything includes the other projects. */
-export function finishBuild(config) {
+export function finishBuild(config, { checkTypes }) {
   const built = config === ALL ? PROJECTS : [config];
-  writeStamps({ ...readStamps(), ...Object.fromEntries(built.map((each) => [each, stampOf(each)])) });
+  const stamps = built.map((each) => [each, stampOf(each) + (checkTypes ? '' : UNCHECKED)]);
+  writeStamps({ ...readStamps(), ...Object.fromEntries(stamps) });
 }
 
 const sharesFiles = (one, other) => one === other || one === ALL || other === ALL;
