@@ -15,6 +15,12 @@ const USAGE = `Usage: agent-registry-service [api | worker | migrate | bootstrap
 
 Without a command, runs API and worker in one process, with an embedded PostgreSQL unless DATABASE_URL is set.
 Keeps its data in DATA_DIR (.data), and serves on PORT (8080).
+
+Commands, which need DATABASE_URL, and all but migrate also SECRETS_KEY:
+  api        serves the API on PORT
+  worker     runs the jobs of the API
+  migrate    migrates the database to the current schema
+  bootstrap  creates the first organization, and prints its ids and its API key (with --new-key, another key)
 `;
 
 const root = new URL('..', import.meta.url);
@@ -68,10 +74,14 @@ async function start(command) {
 const reason = unsupportedReason(process.versions.node);
 if (reason !== null) fail(reason);
 const [command] = process.argv.splice(2, 1);
-if (command === '--help') {
+const known = command === 'bootstrap' ? ['--new-key'] : [];
+const unknown = process.argv.slice(2).find((argument) => !known.includes(argument));
+if (command === '--help' || command === '-h') {
   process.stdout.write(USAGE);
 } else if (command !== undefined && !Object.keys(PROCESSES).includes(command)) {
   fail(`Unknown command ${command}; run agent-registry-service --help for the commands.`);
+} else if (unknown !== undefined) {
+  fail(`Unknown argument ${unknown}; run agent-registry-service --help for the commands.`);
 } else {
   await start(command);
 }

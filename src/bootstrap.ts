@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core';
 import { ConfigModule, type Environment, readEnvironment } from '#platform/config';
 import { DatabaseModule } from '#platform/db';
 import { setLogLevel } from '#platform/logging';
-import { start, StartError } from '#platform/process';
+import { start } from '#platform/process';
 import { migrate } from './database/migrate';
 import { bootstrap, RegistryModule } from './registry';
 
@@ -32,7 +32,6 @@ start(async () => {
   const { values } = parseArgs({ options: { 'new-key': { type: 'boolean', default: false } } });
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);
-  if (!environment.DATABASE_URL) throw new StartError('DATABASE_URL is required.');
   await migrate(environment.DATABASE_URL, { onWait: reportWait });
   const app = await NestFactory.createApplicationContext(BootstrapModule.forRoot(environment), {
     logger: false,

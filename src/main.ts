@@ -3,7 +3,7 @@ import './traced-api';
 import 'reflect-metadata';
 import { readEnvironment } from '#platform/config';
 import { rootLogger, setLogLevel } from '#platform/logging';
-import { start, StartError, stopOnSignal } from '#platform/process';
+import { start, stopOnSignal } from '#platform/process';
 import { createApi, listen } from './create-api';
 import { migrate } from './database/migrate';
 
@@ -11,7 +11,6 @@ import { migrate } from './database/migrate';
 start(async () => {
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);
-  if (!environment.DATABASE_URL) throw new StartError('DATABASE_URL is required.');
   await migrate(environment.DATABASE_URL);
   const app = await createApi(environment);
   stopOnSignal(() => app.close(), environment.SHUTDOWN_SECONDS);

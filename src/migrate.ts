@@ -1,14 +1,13 @@
 import './starting';
 import { readEnvironment } from '#platform/config';
 import { rootLogger, setLogLevel } from '#platform/logging';
-import { start, StartError } from '#platform/process';
+import { start } from '#platform/process';
 import { migrate } from './database/migrate';
 
 /** Migrates the database to the current schema and exits, for a rollout that migrates before it replaces processes. */
 start(async () => {
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);
-  if (!environment.DATABASE_URL) throw new StartError('DATABASE_URL is required.');
   await migrate(environment.DATABASE_URL);
   rootLogger.info('the database has the current schema');
 });

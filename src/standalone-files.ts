@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { INestApplicationContext } from '@nestjs/common';
+import { StartError } from '#platform/process';
 import { bootstrap } from './registry';
 
+const KEY_BYTES = 32;
 const SECRET_FILE_MODE = 0o600;
 
 /** The ids and the API key that a client needs to use a new installation. */
@@ -18,12 +20,14 @@ interface BootstrapFile {
 /**
  * Returns the installation's `SECRETS_KEY` from `DATA_DIR/secrets.key`, and creates it on the first start. Processes that
  * start at the same time all use the key that was written first, because secrets sealed with another key would be lost.
+ *
+ * @throws StartError if the file contains something else
  */
 export async function ensureSecretsKey(directory: string): Promise<string> {
   const file = path.join(directory, 'secrets.key');
   const stored = await readOrNull(file);
-  if (stored !== null) return stored.trim();
-  const draft = await writeDraft(file, `${randomBytes(32).toString('base64')}\n`);
+  if (stored !== null) return validKey(stored, file);
+  const draft = await writeDraft(file, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
   try {
     await link(draft, file); // unlike rename, never replaces a file
   } catch (error) {
@@ -31,7 +35,15 @@ export async function ensureSecretsKey(directory: string): Promise<string> {
   } finally {
     await rm(draft, { force: true });
   }
-  return (await readFile(file, 'utf8')).trim();
+  return validKey(await readFile(file, 'utf8'), file);
+}
+
+function validKey(content: string, file: string): string {
+  const key = content.trim();
+  if (Buffer.from(key, 'base64').length === KEY_BYTES) return key;
+  throw new StartError(
+    `${file} does not contain ${KEY_BYTES} bytes in base64; restore it from a backup, because the stored secrets cannot be decrypted without it.`,
+  );
 }
 
 /**

@@ -74,7 +74,20 @@ start(async () => {
     await postgres?.stop();
     throw error;
   }
-}, printEnd);
+}, reportEnd);
+
+/** A file in DATA_DIR may belong to another user. */
+function reportEnd(error: unknown): void {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const isDenied = code === 'EACCES' || code === 'EPERM';
+  printEnd(
+    isDenied
+      ? new StartError(
+          `${message}; start as the user that owns this file, or set DATA_DIR to another directory.`,
+        )
+      : error,
+  );
+}
 
 async function createDataDirectory(directory: string): Promise<void> {
   try {

@@ -4,7 +4,7 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { readEnvironment } from '#platform/config';
 import { JsonLogger, rootLogger, setLogLevel } from '#platform/logging';
-import { start, StartError, stopOnSignal } from '#platform/process';
+import { start, stopOnSignal } from '#platform/process';
 import { checkSecretsKey } from '#platform/secrets';
 import { migrate } from './database/migrate';
 import { WorkerModule } from './worker.module';
@@ -13,7 +13,6 @@ import { WorkerModule } from './worker.module';
 start(async () => {
   const environment = readEnvironment();
   setLogLevel(environment.LOG_LEVEL);
-  if (!environment.DATABASE_URL) throw new StartError('DATABASE_URL is required.');
   checkSecretsKey(environment);
   await migrate(environment.DATABASE_URL);
   const app = await NestFactory.createApplicationContext(WorkerModule.forRoot(environment), {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from 'pg';
+import { type Client, DatabaseError } from 'pg';
 import { DataSource } from 'typeorm';
 import { WatchedClient } from '#platform/db';
 import { migrateQueues } from '#platform/jobs';
@@ -13,6 +13,9 @@ const POLL_MS = 200;
 
 /** Interval at which a waiting process reports its wait. */
 const REPORT_MS = 30_000;
+
+/** SQLSTATE (PostgreSQL manual, appendix A). */
+const INSUFFICIENT_PRIVILEGE = '42501';
 
 const MIGRATIONS_TABLE = 'migrations';
 
@@ -32,12 +35,18 @@ const logWait = (seconds: number): void =>
  *
  * Polls for the lock, because a session that blocks on it would keep `CREATE INDEX CONCURRENTLY` waiting forever.
  *
- * @throws StartError if the database cannot be reached, or has migrations of other software. It is left unchanged.
+ * @throws StartError if there is no URL, if the database cannot be reached or refuses the connection or a migration, or if it
+ *   has migrations of other software. It is left unchanged, but for the migrations before the refused one.
  */
 export async function migrate(
-  databaseUrl: string,
+  databaseUrl: string | undefined,
   { onWait = logWait, remedy = 'set DATABASE_URL to an empty database' }: MigrateOptions = {},
 ): Promise<void> {
+  if (!databaseUrl) {
+    throw new StartError(
+      'DATABASE_URL is required; set it to a PostgreSQL database, such as postgres://user:password@localhost/registry.',
+    );
+  }
   const session = new WatchedClient({ connectionString: databaseUrl });
   await connect(session);
   try {
@@ -61,6 +70,8 @@ export async function migrate(
     await source.initialize();
     try {
       await source.runMigrations();
+    } catch (error) {
+      throw refusalOf(error) ?? error;
     } finally {
       await source.destroy();
     }
@@ -75,10 +86,24 @@ async function connect(session: Client): Promise<void> {
     await session.connect();
   } catch (error) {
     const [first = error] = error instanceof AggregateError ? (error.errors as unknown[]) : [];
-    throw new StartError(`DATABASE_URL: the database cannot be reached: ${(first as Error).message}.`, {
-      cause: error,
-    });
+    const { message } = first as Error;
+    throw new StartError(
+      first instanceof DatabaseError
+        ? `The database refuses the connection (${message}); check DATABASE_URL.`
+        : `The database cannot be reached (${message}); check DATABASE_URL, and that its server is running.`,
+      { cause: error },
+    );
   }
+}
+
+/** Returns the error for the operator if the role lacks a privilege. */
+function refusalOf(error: unknown): StartError | undefined {
+  const { code, message } = error as DatabaseError;
+  if (code !== INSUFFICIENT_PRIVILEGE) return undefined;
+  return new StartError(
+    `The role in DATABASE_URL may not migrate the database (${message}); make it the owner of the database (ALTER DATABASE … OWNER TO …).`,
+    { cause: error },
+  );
 }
 
 async function takeLock(session: Client, onWait: (seconds: number) => void): Promise<void> {

@@ -99,7 +99,7 @@ describe('a process that starts', () => {
       [
         'an unreachable database',
         () => ({ DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/x' }),
-        /^DATABASE_URL: the database cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1\.$/,
+        /^The database cannot be reached \(connect ECONNREFUSED 127\.0\.0\.1:1\); check DATABASE_URL, and that its server is running\.$/,
       ],
     ])('reports %s in one line, without a stack', async (_, variables, message) => {
       const env = {

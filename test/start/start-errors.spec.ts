@@ -12,9 +12,11 @@ const pretend = (property: string, value: unknown): string[] => [
   `data:text/javascript,Object.defineProperty(process,"${property}",{value:${JSON.stringify(value)}})`,
 ];
 
-/** Runs a command as root without the privilege to write to every directory. */
+const OVERRIDES = '-dac_override,-dac_read_search';
+
+/** Runs a command as root without the privilege to read every file and write to every directory. */
 const WITHOUT_OVERRIDE =
-  process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override', '--inh-caps=-dac_override'] : [];
+  process.getuid?.() === 0 ? ['setpriv', `--bounding-set=${OVERRIDES}`, `--inh-caps=${OVERRIDES}`] : [];
 
 const runNode = (...args: string[]): Promise<Ended> => runToEnd([process.execPath, ...args]);
 
@@ -69,6 +71,17 @@ describe('a start that is impossible says why in one sentence:', () => {
     });
   });
 
+  it.each([
+    ['bootstrap', '--newkey'],
+    ['api', '--new-key'],
+  ])('an unknown argument of %s', async (command, argument) => {
+    expect(await runNode('scripts/start.mjs', command, argument)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `Unknown argument ${argument}; run agent-registry-service --help for the commands.\n`,
+    });
+  });
+
   it('DATA_DIR cannot be created', async () => {
     const file = path.join(directory, 'file');
     writeFileSync(file, '');
@@ -102,6 +115,28 @@ describe('a start that is impossible says why in one sentence:', () => {
     afterAll(async () => {
       other.close();
       await database.drop();
+    });
+
+    it.each([
+      [
+        'is damaged',
+        0o600,
+        (file: string) =>
+          `${file} does not contain 32 bytes in base64; restore it from a backup, because the stored secrets cannot be decrypted without it.\n`,
+      ],
+      [
+        'cannot be read',
+        0,
+        (file: string) =>
+          `EACCES: permission denied, open '${file}'; start as the user that owns this file, or set DATA_DIR to another directory.\n`,
+      ],
+    ])('the key in DATA_DIR %s', async (reason, mode, message) => {
+      const own = path.join(directory, reason);
+      const file = path.join(own, 'secrets.key');
+      mkdirSync(own);
+      writeFileSync(file, 'damaged', { mode });
+      const env = { DATABASE_URL: database.url, DATA_DIR: own };
+      expect(await failedStart(env, { before: WITHOUT_OVERRIDE })).toBe(message(file));
     });
 
     it('PORT is in use', async () => {

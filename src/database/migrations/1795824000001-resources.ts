@@ -1,4 +1,5 @@
 import type { QueryRunner } from 'typeorm';
+import { StartError } from '#platform/process';
 import { SqlMigration } from './sql-migration';
 
 /** All three are trusted: any role with CREATE on the database may create them, if they are installed on the server. */
@@ -196,7 +197,7 @@ async function createExtension(runner: QueryRunner, name: string): Promise<void>
   try {
     await runner.query(`CREATE EXTENSION IF NOT EXISTS ${name}`);
   } catch (error) {
-    throw new Error(
+    throw new StartError(
       `Search needs the PostgreSQL extension ${name}, which could not be created. Install the server's contrib ` +
         `package, and let a role that may do so run: CREATE EXTENSION ${name};`,
       { cause: error },

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
+import { StartError } from '#platform/process';
 import { createTestApp, createTestDatabase, dropDatabase, type TestDatabase } from '#testing';
 import { migrate } from '../../../src/database/migrate';
 import { MIGRATIONS } from '../../../src/database/migrations';
@@ -66,10 +67,33 @@ describe('the migrate and bootstrap processes', () => {
     expect(unset.code).toBe(1);
     expect(JSON.parse(unset.lines.at(-1)!)).toMatchObject({
       level: 'fatal',
-      msg: 'DATABASE_URL is required.',
+      msg: 'DATABASE_URL is required; set it to a PostgreSQL database, such as postgres://user:password@localhost/registry.',
     });
     const env = { DATABASE_URL: database.url, SECRETS_KEY: randomBytes(32).toString('base64') };
     expect((await run('bootstrap', env, '--newkey')).code).toBe(1);
+  });
+
+  it('say what is wrong with the database or its role', async () => {
+    const messageFor = (url: URL): Promise<string | void> =>
+      migrate(url.toString()).catch((error: unknown) => {
+        if (!(error instanceof StartError)) throw error;
+        return error.message;
+      });
+    const denied = new URL(empty.url);
+    denied.pathname += '_denied';
+    const name = denied.pathname.slice(1);
+    expect(await messageFor(denied)).toBe(
+      `The database refuses the connection (database "${name}" does not exist); check DATABASE_URL.`,
+    );
+    await session.query(`CREATE DATABASE ${name}`);
+    const owner = new Client({ connectionString: denied.toString() });
+    await owner.connect();
+    await owner.query('REVOKE CREATE ON SCHEMA public FROM pg_database_owner');
+    await owner.end();
+    expect(await messageFor(denied)).toBe(
+      'The role in DATABASE_URL may not migrate the database (permission denied for schema public); make it the owner of the database (ALTER DATABASE … OWNER TO …).',
+    );
+    await dropDatabase(session, name);
   });
 
   describe('for the first organization', () => {
