@@ -2,7 +2,7 @@ import { type Answer, type ApiClient, sharedApp } from '#testing';
 import { type DocumentedOperation, documentedOperations, Resources } from './resources.fixture';
 
 /** Operations that viewers may call, although their method is not GET. */
-const OF_VIEWERS = /\/(search|query|gate|plan)$|^\/registry\/v1\/tokens|^\/mcp$|\/acknowledge$/;
+const OF_VIEWERS = /\/(search|query|gate)$|^\/registry\/v1\/tokens|^\/mcp$/;
 
 const OPERATIONS = documentedOperations();
 /** Operations on one resource that need no body. */
@@ -13,6 +13,13 @@ const ON_ONE = OPERATIONS.filter(
 const WRITES = OPERATIONS.filter(
   ({ method, path }) => !['GET', 'HEAD', 'OPTIONS'].includes(method) && !OF_VIEWERS.test(path),
 );
+
+const SERVER_JSON = {
+  name: 'example.mcp/refused',
+  description: 'd',
+  version: '1.0.0',
+  remotes: [{ type: 'streamable-http', url: 'https://mcp.example' }],
+};
 
 const named = (operations: readonly DocumentedOperation[]) => operations.map((one) => [one.id, one] as const);
 
@@ -47,28 +54,52 @@ describe('every operation of openapi.json', () => {
       viewer = await resources.viewerHere(app);
     });
 
-    // evaluation and telemetry take the workspace from the header
-    const changes = WRITES.filter((one) => ON_ONE.includes(one) && !/^\/(eval|telemetry)\//.test(one.path));
-    it.each(named(changes))('rejects the change: %s', async (_, operation) => {
-      const body = operation.method === 'PATCH' ? {} : undefined;
-      const answer = await viewer.request(operation.method, resources.pathOf(operation, 'unknown'), { body });
-      expect(codeOf(answer)).toEqual([403, 'access_denied']);
-    });
-
-    it('rejects creation, and the budget', async () => {
-      const { workspaceId: workspace_id } = resources;
+    /** Bodies that these operations accept. The others accept an empty one, or refuse the caller before they read it. */
+    const bodies = (workspace_id: string): Record<string, object> => {
       const refused = { workspace_id, name: 'refused' };
-      const answers = [
-        await viewer.post('/registry/v1/repos', { workspace_id, url: 'https://git.example/refused.git' }),
-        await viewer.post('/registry/v1/apis', { ...refused, base_url: 'https://api.example' }),
-        await viewer.post('/agent/v1/agents', refused),
-        await viewer.post('/skill/v1/skills', { ...refused, description: 'd', instructions: 'i' }),
-        await viewer.post('/mcp/v1/servers', { ...refused, url: 'https://mcp.example' }),
-        await viewer.post('/model/v1/providers', { ...refused, kind: 'openai' }),
-        await viewer.post('/model/v1/keys', refused),
-        await viewer.put(`/model/v1/budgets/${workspace_id}`, { monthly_budget_usd: 1 }),
-      ];
-      expect(answers.map(codeOf)).toEqual(answers.map(() => [403, 'access_denied']));
+      return {
+        createRepo: { workspace_id, url: 'https://git.example/refused.git' },
+        createApp: { workspace_id, app: 'refused', resources: [] },
+        createApi: { ...refused, base_url: 'https://api.example' },
+        createAgent: refused,
+        createAgentSession: { prompt: 'Hello' },
+        createMessage: { role: 'user', content: 'Hello' },
+        createSkill: { ...refused, description: 'd', instructions: 'i' },
+        createSkillVersion: { description: 'd', instructions: 'i' },
+        createMcpServer: { ...refused, url: 'https://mcp.example' },
+        importMcpServer: { workspace_id, server: SERVER_JSON },
+        createModelProvider: { ...refused, kind: 'openai' },
+        createModel: {
+          ...refused,
+          targets: [{ provider_id: resources.idOf('provider_id'), upstream_model: 'm' }],
+        },
+        createGatewayKey: refused,
+        setModelBudget: { monthly_budget_usd: 1 },
+        setMember: { roles: ['viewer'] },
+        createPublisherItem: {
+          ...refused,
+          artifact: { kind: 'skill', artifact_id: resources.idOf('skill_id') },
+          category: 'skills',
+          license: 'MIT',
+          actions: ['install'],
+        },
+        setPublisherItemPolicy: { audience: { is_public: false }, is_listed: false, can_acquire: false },
+        acquireStoreItem: { workspace_id },
+      };
+    };
+
+    // evaluation and telemetry take the workspace from the header, and model calls are not changes
+    const changes = WRITES.filter(
+      ({ path }) =>
+        !/^\/(eval|telemetry|api)\/|^\/model\/v1\/(chat|responses|embeddings|messages)/.test(path),
+    );
+    it.each(named(changes))('rejects the change: %s', async (_, operation) => {
+      const { workspaceId } = resources;
+      const file = operation.id === 'createFile' ? `?workspace_id=${workspaceId}&name=refused` : '';
+      const body = operation.body ? (bodies(workspaceId)[operation.id] ?? {}) : undefined;
+      const path = resources.pathOf(operation, 'unknown') + file;
+      const answer = await viewer.request(operation.method, path, { body });
+      expect(codeOf(answer)).toEqual([403, 'access_denied']);
     });
   });
 });

@@ -105,12 +105,17 @@ export class Resources {
     return this.organization.workspaceId;
   }
 
+  /** Returns the id of a resource, by the name of its path parameter. */
+  idOf(parameter: string): string {
+    return this.ids[parameter]!;
+  }
+
   /** Returns a client that may only read. */
   viewer(): Promise<ApiClient> {
     return this.organization.as('viewer');
   }
 
-  /** Returns a client that may only read here, although it owns another workspace. */
+  /** Returns a client that may only read these resources, although it owns another workspace. */
   async viewerHere(app: TestApp): Promise<ApiClient> {
     const { organization } = this;
     const owner = await organization.member('owner');
@@ -118,6 +123,7 @@ export class Resources {
     await owner.post('/registry/v1/users', { user_id });
     const grants = [
       [organization.workspaceId, 'viewer'],
+      [this.ids.buyer!, 'viewer'],
       [await organization.newWorkspace(), 'owner'],
     ] as const;
     for (const [workspace, role] of grants) {
@@ -240,7 +246,8 @@ export class Resources {
     await this.add(evaluator, '/eval/v1/annotation-queues', queue, 'queue_id');
     const items = await evaluator.get(`/eval/v1/annotation-queues/${this.ids.queue_id}/items`);
     this.ids.item_id = items.body.items[0].item_id as string;
-    await this.createStoreItem(await organization.newWorkspace());
+    this.ids.buyer = await organization.newWorkspace();
+    await this.createStoreItem(this.ids.buyer);
   }
 
   private async createModel(workspace_id: string): Promise<void> {

@@ -311,10 +311,16 @@ describe('test and refresh fail if the server', () => {
 
 describe('a server at a private address', () => {
   const app = sharedApp();
+  let remote: FakeMcpServer;
+
+  beforeEach(async () => {
+    remote = await FakeMcpServer.start();
+  });
+
+  afterEach(() => remote.close());
 
   it('is not called without OUTBOUND_ALLOW', async () => {
     const on = await ServersFixture.create(app);
-    const remote = await FakeMcpServer.start();
     for (const url of [
       remote.url,
       'http://[::1]:8081/mcp',
@@ -329,7 +335,6 @@ describe('a server at a private address', () => {
       expect([url, (await on.editor.post(`${path}/refresh`)).status]).toEqual([url, 503]);
     }
     expect(remote.requests).toEqual([]);
-    await remote.close();
   });
 });
 

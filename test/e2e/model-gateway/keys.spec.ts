@@ -246,6 +246,24 @@ describe('gateway keys', () => {
     expect(outcomes([await on.key({ workspace_id })])).toEqual([[409, 'conflict']]);
   });
 
+  it('are not revoked by admins of another workspace that their account has access to', async () => {
+    const made = await on.key();
+    const elsewhere = await on.org.newWorkspace();
+    const admin = await on.memberOf(elsewhere, 'admin');
+    const owner = await on.org.member('owner');
+    const { workspaceId } = on.org;
+    const { principal_id } = (await admin.get('/registry/v1/me')).body.principal;
+    created(
+      await owner.put(`/registry/v1/workspaces/${workspaceId}/members/${principal_id}`, {
+        roles: ['viewer'],
+      }),
+    );
+    const account = `${ACCOUNTS}/${made.body.service_account_id}`;
+    expect((await owner.patch(account, { workspace_ids: [elsewhere] })).status).toBe(200);
+    expect(outcomes([await admin.post(`${pathOf(made)}/revoke`)])).toEqual([[403, 'access_denied']]);
+    expect((await admin.get(pathOf(made))).body.revoked_at).toBeNull();
+  });
+
   it('are hidden from others', async () => {
     const path = pathOf(await on.key());
     const stranger = await (await newOrganization(app)).member('owner');

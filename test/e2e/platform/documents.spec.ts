@@ -43,6 +43,11 @@ describe('a public document', () => {
       expect(revalidated.headers['content-length']).toBeUndefined();
     }
     expect((await read(path, { 'if-none-match': '"other"' })).status).toBe(200);
+    const stale = await read(path, { 'if-match': '"other"' });
+    expect([stale.status, JSON.parse(stale.bytes.toString())]).toMatchObject([
+      412,
+      { code: 'precondition_failed' },
+    ]);
     const head = await read(path, {}, 'HEAD');
     expect([head.status, head.bytes.length]).toEqual([200, 0]);
     expect(head.headers).toMatchObject({ etag, 'content-length': first.headers['content-length'] });
