@@ -70,12 +70,12 @@ export async function migrate(
     await source.initialize();
     try {
       await source.runMigrations();
-    } catch (error) {
-      throw refusalOf(error) ?? error;
     } finally {
       await source.destroy();
     }
     await migrateQueues(session);
+  } catch (error) {
+    throw refusalOf(error) ?? error;
   } finally {
     await session.end();
   }
