@@ -52,7 +52,8 @@ function build(configFile, { checkTypes }) {
   if (!checkTypes) rmSync(buildInfo, { force: true }); // this build overwrites its files
   const options = checkTypes
     ? { ...config.options, incremental: true, tsBuildInfoFile: buildInfo }
-    : { ...config.options, noCheck: true };
+    : // does not search for the uses of imports, so imports of types must say `type`
+      { ...config.options, noCheck: true, verbatimModuleSyntax: true };
   const program = checkTypes
     ? ts.createIncrementalProgram({ rootNames: config.fileNames, options })
     : ts.createProgram(config.fileNames, options);

@@ -1,5 +1,5 @@
-import { type AccessRule } from '#platform/auth';
-import { type BodyTraits } from '#platform/http';
+import type { AccessRule } from '#platform/auth';
+import type { BodyTraits } from '#platform/http';
 import { AUTHENTICATION_CODES, CATALOGUE, type ProblemCode } from '#platform/problem';
 
 /** The traits of an operation that decide which problems it can return. Derived from its decorators. */

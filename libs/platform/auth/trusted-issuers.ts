@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Environment } from '#platform/config';
+import type { Environment } from '#platform/config';
 import { StartError } from '#platform/process';
-import { AccountDirectory } from './account-directory';
+import type { AccountDirectory } from './account-directory';
 import { type IssuerConfig, parseIssuers } from './issuer.config';
 import { jwksAt } from './jwks.client';
 import { KeySet, type KeySetRules, REMOTE_RULES } from './key-set';

@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Environment } from '#platform/config';
+import type { Environment } from '#platform/config';
 import { StartError } from '#platform/process';
 
 const KEY_BYTES = 32;

@@ -1,7 +1,7 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
-import { PageMetaDto } from '#platform/paging';
+import type { PageMetaDto } from '#platform/paging';
 import { IsFilter, IsName, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
 import { AgentFieldsDto, AgentSkillDto, AgentToolDto, IsSkills, IsTools } from './agent-fields.dto';
 import { type AgentContent, type AgentEntity, type AgentVersionRow, CONTENT_FIELDS } from './agent.entity';

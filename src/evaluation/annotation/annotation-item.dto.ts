@@ -13,7 +13,7 @@ import {
   type Outcome,
   OUTCOMES,
 } from './annotation-item.entity';
-import { QueueProgressDto } from './annotation-queue.dto';
+import type { QueueProgressDto } from './annotation-queue.dto';
 
 const AUTHOR_MAX = 255;
 const LABEL_MAX = 255;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Server, type ServerOptions, type StandardSchemaV1 } from '@modelcontextprotocol/server';
+import type { Server, ServerOptions, StandardSchemaV1 } from '@modelcontextprotocol/server';
 import {
   RESOURCES_DIRECTORY_READ_METHOD,
   SKILLS_EXTENSION_ID,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type OrgScope } from '#platform/auth';
+import type { OrgScope } from '#platform/auth';
 import { Database, DELETE_BATCH, deleteInBatches, join, prepared, raw, sql, Where } from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
 import { REGISTRY_NAME, type ServerEntity, TARGET_FIELDS } from '../servers/server.entity';

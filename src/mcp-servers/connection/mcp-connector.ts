@@ -1,7 +1,7 @@
 import { Client, type jsonSchemaValidator } from '@modelcontextprotocol/client';
 import { FairLimiter, linkedSignal, WaitTimeout } from '#platform/concurrency';
-import { type Environment } from '#platform/config';
-import { type OutboundHttp } from '#platform/outbound';
+import type { Environment } from '#platform/config';
+import type { OutboundHttp } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
 import { ResponseLimits } from './response-limits';
 import { endSession, type OperationTransport, transportOf } from './mcp-transport';

@@ -9,7 +9,7 @@ import {
   ValuesCheckedLater,
   ReadOnlyMembersOf,
 } from '#platform/http';
-import { PageMetaDto } from '#platform/paging';
+import type { PageMetaDto } from '#platform/paging';
 import {
   DescribedBodyDto,
   DescribedPatchDto,

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AnyJson, AnyJsonObject } from '#platform/http';
-import { PageMetaDto } from '#platform/paging';
+import type { PageMetaDto } from '#platform/paging';
 import { pick } from '../../resources';
 import type { ToolVersionRow } from '../servers/tool.entity';
 

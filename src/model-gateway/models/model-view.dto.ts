@@ -1,10 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AnyJsonObject } from '#platform/http';
-import { type Page, PageMetaDto } from '#platform/paging';
+import type { Page, PageMetaDto } from '#platform/paging';
 import { pick, PLACED_FIELDS, PlacedDto } from '../../resources';
 import { UsdProperty } from '../budgets/is-budget';
 import { PROVIDER_KINDS } from '../providers/provider.entity';
-import { ModelTargetDto } from './model-target.dto';
+import type { ModelTargetDto } from './model-target.dto';
 import { type ModelEntity, STRATEGIES, type Strategy } from './model.entity';
 
 /** A model in the format of the OpenAI API. */

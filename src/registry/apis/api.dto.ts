@@ -18,7 +18,7 @@ import {
   ReadOnlyMembersOf,
   ValuesCheckedLater,
 } from '#platform/http';
-import { PageMetaDto } from '#platform/paging';
+import type { PageMetaDto } from '#platform/paging';
 import {
   BASE_URL_MAX,
   DescribedBodyDto,

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOneOf, NotNull } from '#platform/http';
 import { NamedListQueryDto } from '#platform/paging';
 import { IsFilter } from '../fields';
-import { AcquiredFromDto } from '../packages/acquired-from.dto';
+import type { AcquiredFromDto } from '../packages/acquired-from.dto';
 import { PLACED_FIELDS, PlacedDto } from '../resource.dto';
 import { SYNC_STATES, type SyncState } from './owned.entity';
 

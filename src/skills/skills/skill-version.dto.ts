@@ -1,7 +1,7 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { NotNull, ReadOnlyMembersOf } from '#platform/http';
-import { PageMetaDto } from '#platform/paging';
+import type { PageMetaDto } from '#platform/paging';
 import { pick } from '../../resources';
 import type { SkillFile } from '../format/skill-files';
 import { SkillSpecDto } from '../upload/skill-spec.dto';

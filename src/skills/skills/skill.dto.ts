@@ -1,7 +1,7 @@
 import { ApiHideProperty, ApiProperty, PartialType, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
-import { PageMetaDto } from '#platform/paging';
+import type { PageMetaDto } from '#platform/paging';
 import { IsFilter, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
 import { IsNotPatched, IsSkillName, SkillSpecDto } from '../upload/skill-spec.dto';
 import { CONTENT_FIELDS, type SkillEntity } from './skill.entity';

@@ -3,7 +3,7 @@ import { IsOptional, IsString, Length } from 'class-validator';
 import { ReadOnlyMembersOf } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import { ARTIFACT_KINDS, type ArtifactKind, IsFilter, StampsDto } from '../../resources';
-import { ArtifactPinDto } from '../items/store-item.dto';
+import type { ArtifactPinDto } from '../items/store-item.dto';
 import type { AcquisitionEntity } from './acquisition.entity';
 
 /** The body of an upgrade. */

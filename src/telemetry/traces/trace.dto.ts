@@ -1,6 +1,6 @@
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
 import { AnyJson } from '#platform/http';
-import { PageMetaDto } from '#platform/paging';
+import type { PageMetaDto } from '#platform/paging';
 import type { RawJson } from '#platform/json';
 import { type SpanHead, SpanHeadDto, SpanMeaningDto } from './span.dto';
 import { sortInTreeOrder } from './span-tree';

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { ToInteger } from '#platform/paging';
-import { IntervalDto } from '../comparison/comparison.dto';
+import type { IntervalDto } from '../comparison/comparison.dto';
 import { SCORER_KINDS, type ScorerEntity, type ScorerKind } from '../../scorers';
 import type { AgreementMeasures, Confusion, Measure } from '../computation/agreement-measures';
 

@@ -13,7 +13,7 @@ import {
   Min,
 } from 'class-validator';
 import { Nested } from '#platform/http';
-import { IntervalDto } from '../comparison/comparison.dto';
+import type { IntervalDto } from '../comparison/comparison.dto';
 import {
   CoverageDto,
   EXPERIMENT_STATUSES,

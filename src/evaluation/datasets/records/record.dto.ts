@@ -22,7 +22,7 @@ import {
   ReadOnlyMembersOf,
 } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
-import { ProblemDto } from '#platform/problem';
+import type { ProblemDto } from '#platform/problem';
 import { BULK_MAX, pick } from '../../../resources';
 import {
   type RecordEntity,

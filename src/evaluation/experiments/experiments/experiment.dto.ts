@@ -24,7 +24,7 @@ import {
   ValuesCheckedLater,
   ReadOnlyMembersOf,
 } from '#platform/http';
-import { PageMetaDto } from '#platform/paging';
+import type { PageMetaDto } from '#platform/paging';
 import { IsDescription, pick, STAMP_FIELDS, StampsDto } from '../../../resources';
 import {
   EXPERIMENT_STATUSES,

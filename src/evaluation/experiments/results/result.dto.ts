@@ -26,8 +26,8 @@ import {
   ReadOnlyMembersOf,
   ValuesCheckedLater,
 } from '#platform/http';
-import { PageMetaDto } from '#platform/paging';
-import { ProblemDto } from '#platform/problem';
+import type { PageMetaDto } from '#platform/paging';
+import type { ProblemDto } from '#platform/problem';
 import { TRACE_ID } from '../../../telemetry';
 import { BULK_MAX, pick } from '../../../resources';
 import type { ResultEntity } from './result.entity';

@@ -22,7 +22,7 @@ import {
   type ScoreMode,
   type ScoreRunRow,
 } from '../runs/score-run.entity';
-import { ScoringResultDto } from '../runs/score-run.dto';
+import type { ScoringResultDto } from '../runs/score-run.dto';
 
 /** Maximum number of ids in one member of a request. */
 const IDS_MAX = 10_000;

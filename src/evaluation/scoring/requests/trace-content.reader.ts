@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { type TraceContent, TraceContents } from '../../datasets';
+import type { TraceContent, TraceContents } from '../../datasets';
 import { TargetSelector } from '../target-selection/target-selector';
 import { SubjectBuilder } from '../subjects/subject-builder';
 
