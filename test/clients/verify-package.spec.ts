@@ -300,8 +300,15 @@ describe('verify-package --item', () => {
 });
 
 describe('verify-package --extract', () => {
+  let directory: string;
+
+  beforeEach(() => {
+    directory = mkdtempSync(path.join(tmpdir(), 'extract-'));
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
   it('writes a verified package to a new directory', async () => {
-    const target = path.join(mkdtempSync(path.join(tmpdir(), 'extract-')), 'new');
+    const target = path.join(directory, 'new');
     expect(verify(await packageOf(), '--extract', target).code).toBe(0);
     for (const { path: name, content } of [...FILES, manifestFile(manifestOf())]) {
       expect(readFileSync(path.join(target, name))).toEqual(Buffer.from(content));
@@ -310,7 +317,7 @@ describe('verify-package --extract', () => {
   });
 
   it('writes nothing of a package that is not verified', async () => {
-    const target = path.join(mkdtempSync(path.join(tmpdir(), 'extract-')), 'new');
+    const target = path.join(directory, 'new');
     const changed = FILES.map((file) => ({ ...file, content: 'changed' }));
     expectFault(verify(await packageOf(manifestOf(), changed), '--extract', target), 'has 7 bytes');
     expect(() => readFileSync(target)).toThrow('ENOENT');
