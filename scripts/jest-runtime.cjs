@@ -28,14 +28,14 @@ module.exports = class extends Runtime {
     return createRequire(from)(moduleName);
   }
 
-  // jest creates an AsyncLocalStorage for each test file. Node 20 copies all that were ever used to every promise, so that
-  // each file made those after it slower.
+  // jest creates an AsyncLocalStorage for each test file. Before Node 24, every promise copies the stores of all that are
+  // enabled, so each file would slow down those after it.
   requireInternalModule(from, to) {
     if (to !== 'node:async_hooks') return super.requireInternalModule(from, to);
     const { storages } = this;
     const AsyncLocalStorage = class extends asyncHooks.AsyncLocalStorage {
-      constructor() {
-        super();
+      constructor(...args) {
+        super(...args);
         storages.push(this);
       }
     };

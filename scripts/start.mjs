@@ -16,11 +16,11 @@ const USAGE = `Usage: agent-registry-service [api | worker | migrate | bootstrap
 Without a command, runs API and worker in one process, with an embedded PostgreSQL unless DATABASE_URL is set.
 Keeps its data in DATA_DIR (.data), and serves on PORT (8080).
 
-Commands, which need DATABASE_URL, and all but migrate also SECRETS_KEY:
+Commands. All need DATABASE_URL, and all but migrate also need SECRETS_KEY:
   api        serves the API on PORT
   worker     runs the jobs of the API
   migrate    migrates the database to the current schema
-  bootstrap  creates the first organization, and prints its ids and its API key (with --new-key, another key)
+  bootstrap  creates the first organization, and prints its ids and its API key (--new-key: a new key)
 `;
 
 const root = new URL('..', import.meta.url);

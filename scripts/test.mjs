@@ -4,8 +4,8 @@ import { ensureBuilt, ALL } from './lib/build-state.mjs';
 import { ensureDependencies } from './lib/dependencies.mjs';
 import { ROOT, run, say } from './lib/project.mjs';
 
-/** Options of Node for the workers: with many applications in a process, the default young generation is collected too often. */
-const NODE_OPTIONS = ['--max-semi-space-size=64'];
+/** Flags of Node, which jest passes on to its workers. A larger young generation is collected less often. */
+const WORKER_FLAGS = ['--max-semi-space-size=64'];
 
 process.chdir(ROOT);
 // The compiled tests run, so the name of a source file means its output.
@@ -21,7 +21,7 @@ const stages = [
     'lint or build',
     async () => (await Promise.all([lint(), ensureBuilt(ALL, { checkTypes: true })])).every(Boolean),
   ],
-  ['tests', () => run(process.execPath, [...NODE_OPTIONS, 'node_modules/jest/bin/jest.js', ...args])],
+  ['tests', () => run(process.execPath, [...WORKER_FLAGS, 'node_modules/jest/bin/jest.js', ...args])],
 ];
 const times = [];
 for (const [stage, work] of stages) {

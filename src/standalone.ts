@@ -39,8 +39,10 @@ start(async () => {
         onLost: (error) => {
           if (!stopping) endWith(error);
         },
-        whileStarting: () => void loadApplication(),
+        // the modules are loaded once: the call below waits for them, and reports a failure
+        whileStarting: () => void loadApplication().catch(() => undefined),
       });
+  const { createApi, ensureBootstrap, ensureSecretsKey, listen, migrate } = await loadApplication();
   environment.DATABASE_URL ??= postgres!.url;
   let app: NestExpressApplication | undefined;
   stopOnSignal(async () => {
@@ -50,7 +52,6 @@ start(async () => {
   }, environment.SHUTDOWN_SECONDS);
 
   try {
-    const { createApi, ensureBootstrap, ensureSecretsKey, listen, migrate } = await loadApplication();
     // after the embedded PostgreSQL has claimed the directory for this process
     environment.SECRETS_KEY ??= await ensureSecretsKey(directory);
     await migrate(
@@ -76,10 +77,10 @@ start(async () => {
   }
 }, reportEnd);
 
-/** A file in DATA_DIR may belong to another user. */
+/** Reports a file in DATA_DIR that this user may not open in one sentence, because it may belong to another user. */
 function reportEnd(error: unknown): void {
-  const { code, message } = error as NodeJS.ErrnoException;
-  const isDenied = code === 'EACCES' || code === 'EPERM';
+  const { code, path: file, message } = error as NodeJS.ErrnoException;
+  const isDenied = code === 'EACCES' && file !== undefined;
   printEnd(
     isDenied
       ? new StartError(

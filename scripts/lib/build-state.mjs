@@ -14,12 +14,12 @@ const DIST = path.join(ROOT, 'dist');
 const STAMPS = path.join(DIST, '.built.json');
 const ALSO_INPUT = [...PROJECTS, 'package.json', 'package-lock.json', 'scripts/build.mjs'];
 
-/** Ends the stamp of a build that did not check types. */
+/** Suffix of the stamp of a build that did not check types. */
 const UNCHECKED = ' unchecked';
 
 /**
- * Compiles the project of `config` unless it is up to date. Resolves to false if that fails. Without `checkTypes`, which
- * makes a start quick, a build that did not check types is up to date too.
+ * Compiles the project of `config` unless it is up to date. Resolves to false if that fails. With `checkTypes: false`, does
+ * not check types, so that a start is quick, and accepts a build that did not.
  */
 export async function ensureBuilt(config, { checkTypes }) {
   const stamp = stampOf(config);

@@ -14,7 +14,8 @@ const POLL_MS = 200;
 /** Interval at which a waiting process reports its wait. */
 const REPORT_MS = 30_000;
 
-/** SQLSTATE (PostgreSQL manual, appendix A). */
+/** Codes of PostgreSQL (its manual, appendix A): a wrong user, password or database. */
+const WRONG_URL = /^(28|3D)/;
 const INSUFFICIENT_PRIVILEGE = '42501';
 
 const MIGRATIONS_TABLE = 'migrations';
@@ -36,7 +37,7 @@ const logWait = (seconds: number): void =>
  * Polls for the lock, because a session that blocks on it would keep `CREATE INDEX CONCURRENTLY` waiting forever.
  *
  * @throws StartError if there is no URL, if the database cannot be reached or refuses the connection or a migration, or if it
- *   has migrations of other software. It is left unchanged, but for the migrations before the refused one.
+ *   has migrations of other software. It is left unchanged, except for the migrations before the one that was refused.
  */
 export async function migrate(
   databaseUrl: string | undefined,
@@ -86,14 +87,20 @@ async function connect(session: Client): Promise<void> {
     await session.connect();
   } catch (error) {
     const [first = error] = error instanceof AggregateError ? (error.errors as unknown[]) : [];
-    const { message } = first as Error;
-    throw new StartError(
-      first instanceof DatabaseError
-        ? `The database refuses the connection (${message}); check DATABASE_URL.`
-        : `The database cannot be reached (${message}); check DATABASE_URL, and that its server is running.`,
-      { cause: error },
-    );
+    throw new StartError(connectFailure(first as Error), { cause: error });
   }
+}
+
+function connectFailure(error: Error): string {
+  const { message } = error;
+  if (error instanceof DatabaseError) {
+    // with another code, such as 53300 for too many connections, the URL is right
+    const remedy = WRONG_URL.test(error.code ?? '') ? '; check DATABASE_URL' : '';
+    return `The database refuses the connection (${message})${remedy}.`;
+  }
+  return 'syscall' in error
+    ? `The database cannot be reached (${message}); check DATABASE_URL, and that its server is running.`
+    : `The connection to the database failed (${message}); check DATABASE_URL.`;
 }
 
 /** Returns the error for the operator if the role lacks a privilege. */
@@ -101,7 +108,7 @@ function refusalOf(error: unknown): StartError | undefined {
   const { code, message } = error as DatabaseError;
   if (code !== INSUFFICIENT_PRIVILEGE) return undefined;
   return new StartError(
-    `The role in DATABASE_URL may not migrate the database (${message}); make it the owner of the database (ALTER DATABASE … OWNER TO …).`,
+    `The role in DATABASE_URL may not migrate the database (${message}); use the role that owns the database and its tables, or allow this one to create tables and schemas.`,
     { cause: error },
   );
 }

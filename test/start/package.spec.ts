@@ -1,19 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import ts from 'typescript';
-import { runToEnd } from './start.harness';
-
-/** Returns the files that a build of the shipped code writes, without source maps. */
-function builtFiles(): string[] {
-  const config = ts.getParsedCommandLineOfConfigFile(
-    'tsconfig.build.json',
-    {},
-    { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined },
-  )!;
-  return config.fileNames
-    .filter((file) => !file.endsWith('.d.ts'))
-    .map((file) => path.join('dist', path.relative('.', file).replace(/\.ts$/, '.js')));
-}
+import { builtFiles, runToEnd } from './start.harness';
 
 describe('the package of npm pack', () => {
   let packed: string[];

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import ts from 'typescript';
 import { until } from '#testing';
 
 /** How a command ended. */
@@ -26,6 +27,18 @@ export const runToEnd = (
       resolve({ code: child.exitCode, stdout, stderr }),
     );
   });
+
+/** Returns the files that a build of the shipped code writes, without source maps. */
+export function builtFiles(): string[] {
+  const config = ts.getParsedCommandLineOfConfigFile(
+    'tsconfig.build.json',
+    {},
+    { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined },
+  )!;
+  return config.fileNames
+    .filter((file) => !file.endsWith('.d.ts'))
+    .map((file) => path.join('dist', path.relative('.', file).replace(/\.ts$/, '.js')));
+}
 
 /** Creates a temporary directory for a test. */
 export const temporaryDirectory = (): string => mkdtempSync(path.join(os.tmpdir(), 'start-'));

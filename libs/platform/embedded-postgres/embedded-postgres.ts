@@ -42,7 +42,7 @@ export interface EmbeddedPostgresOptions {
    * process has lost its database.
    */
   readonly onLost?: (error: Error) => void;
-  /** Called when the process of the server was started, to do other work until the server accepts connections. */
+  /** Called after each attempt to start the server's process, to work while it gets ready. Must not throw. */
   readonly whileStarting?: () => void;
 }
 

@@ -198,8 +198,8 @@ async function createExtension(runner: QueryRunner, name: string): Promise<void>
     await runner.query(`CREATE EXTENSION IF NOT EXISTS ${name}`);
   } catch (error) {
     throw new StartError(
-      `Search needs the PostgreSQL extension ${name}, which could not be created. Install the server's contrib ` +
-        `package, and let a role that may do so run: CREATE EXTENSION ${name};`,
+      `The PostgreSQL extension ${name}, which search needs, could not be created (${(error as Error).message}); if necessary, ` +
+        `install the server's contrib package, and let an administrator run: CREATE EXTENSION ${name};`,
       { cause: error },
     );
   }

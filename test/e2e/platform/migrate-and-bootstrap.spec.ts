@@ -88,12 +88,25 @@ describe('the migrate and bootstrap processes', () => {
     await session.query(`CREATE DATABASE ${name}`);
     const owner = new Client({ connectionString: denied.toString() });
     await owner.connect();
-    await owner.query('REVOKE CREATE ON SCHEMA public FROM pg_database_owner');
-    await owner.end();
-    expect(await messageFor(denied)).toBe(
-      'The role in DATABASE_URL may not migrate the database (permission denied for schema public); make it the owner of the database (ALTER DATABASE … OWNER TO …).',
-    );
-    await dropDatabase(session, name);
+    const refusal = (reason: string) =>
+      `The role in DATABASE_URL may not migrate the database (${reason}); use the role that owns the database and its tables, or allow this one to create tables and schemas.`;
+    try {
+      await owner.query('REVOKE CREATE ON SCHEMA public FROM pg_database_owner');
+      expect(await messageFor(denied)).toBe(refusal('permission denied for schema public'));
+      await owner.query('GRANT CREATE ON SCHEMA public TO pg_database_owner');
+      await owner.query(`REVOKE CREATE ON DATABASE ${name} FROM CURRENT_USER`);
+      expect(await messageFor(denied)).toMatch(
+        /^The PostgreSQL extension pg_trgm, which search needs, could not be created \(permission denied.*; if necessary, .* run: CREATE EXTENSION pg_trgm;$/,
+      );
+      await owner.query(`GRANT CREATE ON DATABASE ${name} TO CURRENT_USER`);
+      for (const extension of ['pg_trgm', 'btree_gin', 'cube'])
+        await owner.query(`CREATE EXTENSION ${extension}`);
+      await owner.query(`REVOKE CREATE ON DATABASE ${name} FROM CURRENT_USER`);
+      expect(await messageFor(denied)).toBe(refusal(`permission denied for database ${name}`));
+    } finally {
+      await owner.end();
+      await dropDatabase(session, name);
+    }
   });
 
   describe('for the first organization', () => {
