@@ -1,7 +1,7 @@
 import {
   type ComparedExperiment,
   ComparisonRepository,
-} from '../../src/evaluation/analysis/comparison/comparison.repository';
+} from '../../src/evaluation/experiments/compare/comparison.repository';
 import { Bench } from '../bench';
 import { compare } from '../measure';
 

@@ -7,7 +7,7 @@ import {
   type NewResultRow,
   ResultRepository,
 } from '../../src/evaluation/experiments/results/result.repository';
-import { scoreRowsOf } from '../../src/evaluation/experiments/results/scores';
+import { scoreRowsOf } from '../../src/evaluation/scores/uploaded-scores';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { JsonThreadsModule } from '#platform/json-threads';
 import { TelemetryModule } from '../telemetry';
-import { AnalysisModule } from './analysis';
 import { AnnotationModule } from './annotation';
 import { DatasetsModule } from './datasets';
 import { ExperimentsModule } from './experiments';
@@ -10,19 +9,16 @@ import { ScoresModule, TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
 import { AnnotationItemController } from './annotation/annotation-item.controller';
 import { AnnotationQueueController } from './annotation/annotation-queue.controller';
-import { AgreementController } from './analysis/agreement/agreement.controller';
-import { ComparisonController } from './analysis/comparison/comparison.controller';
+import { AgreementController } from './scorers/agreement/agreement.controller';
+import { ComparisonController } from './experiments/compare/comparison.controller';
 import { DatasetVersionController } from './datasets/versions/dataset-version.controller';
 import { DatasetController } from './datasets/datasets/dataset.controller';
 import { ExperimentController } from './experiments/experiments/experiment.controller';
-import { GateController } from './analysis/gate/gate.controller';
+import { GateController } from './experiments/gate/gate.controller';
 import { RecordController } from './datasets/records/record.controller';
 import { RecordFromTracesService } from './datasets/records/record-from-traces.service';
 import { RecordTransferController } from './datasets/transfer/record-transfer.controller';
-import { CaseRules } from './experiments/results/case-rules';
 import { ResultController } from './experiments/results/result.controller';
-import { ResultExportService } from './experiments/results/result-export.service';
-import { ResultService } from './experiments/results/result.service';
 import { ScoreController } from './scores/score.controller';
 import { ScorerController } from './scorers/scorer.controller';
 import { ScorerStarterController } from './scorers/starters/scorer-starter.controller';
@@ -35,7 +31,6 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
 /** The routes under /eval/v1. */
 @Module({
   imports: [
-    AnalysisModule,
     AnnotationModule,
     DatasetsModule,
     ExperimentsModule,
@@ -46,9 +41,8 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     TelemetryModule,
     TraceScoresModule,
   ],
-  // Provided here because they need later modules: results need scorers and human scores, and records from traces need
-  // the input and output that scorers see.
-  providers: [CaseRules, RecordFromTracesService, ResultExportService, ResultService],
+  // Provided here because it needs a later module: records from traces need the input and output that scorers see.
+  providers: [RecordFromTracesService],
   controllers: [
     DatasetController,
     DatasetVersionController,

@@ -1,6 +1,6 @@
 import { ownApp, createTestWorker, type TestWorker } from '#testing';
-import type { ComparisonDto } from '../../src/evaluation/analysis/comparison/comparison.dto';
-import type { GateResultDto } from '../../src/evaluation/analysis/gate/gate.dto';
+import type { ComparisonDto } from '../../src/evaluation/experiments/compare/comparison.dto';
+import type { GateResultDto } from '../../src/evaluation/experiments/gate/gate.dto';
 import { ScoringFixture, script } from '../e2e/evaluation/scoring.fixture';
 
 const CASES = 4;

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { RawJson } from '#platform/json';
 import { problem } from '#platform/problem';
 import type { ServiceRequest } from './request-context';
 
@@ -6,6 +8,20 @@ import type { ServiceRequest } from './request-context';
 export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext): string | undefined => {
   return context.switchToHttp().getRequest<ServiceRequest>().headers['if-match'];
 });
+
+/** Number of hexadecimal digits of a digest in an ETag. */
+const DIGEST_LENGTH = 16;
+const SHOWN = new RegExp(`-[0-9a-f]{${DIGEST_LENGTH}}"$`);
+
+/**
+ * Returns the version for the ETag of a resource whose view also shows values that change without it, such as scores. The
+ * ETag covers these values, but `If-Match` compares only the generation.
+ */
+export function versionShowing(generation: number, shown: readonly RawJson[]): string {
+  const hash = createHash('sha256');
+  for (const { text } of shown) hash.update(text).update('\0');
+  return `${generation}-${hash.digest('hex').slice(0, DIGEST_LENGTH)}`;
+}
 
 /**
  * Throws 412 when a condition was sent and does not name the current version: a list of ETags, or `*` (RFC 9110, section
@@ -20,7 +36,7 @@ export function checkIfMatch(
 ): void {
   if (condition === undefined || condition.trim() === '*') return;
   const tags = condition.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  if (tags.includes(`"${version}"`)) return;
+  if (tags.some((tag) => tag.replace(SHOWN, '"') === `"${version}"`)) return;
   throw problem.preconditionFailed(
     tags.every((tag) => /^"[^"]*"$/.test(tag))
       ? changed

@@ -20,7 +20,7 @@ export { outlineOf } from './body-outline';
 export { BodyBudgets, type BudgetRule, MEMORY_BUDGET, unreadResponses } from './body-budgets';
 export { baseUrlOf } from './base-url';
 export { CachedDocument, DocumentsByUrl } from './cached-document';
-export { checkIfMatch, ETAG_HEADER, IfMatch } from './conditions';
+export { checkIfMatch, ETAG_HEADER, IfMatch, versionShowing } from './conditions';
 export { checkCharset, mediaTypeOf } from './content-headers';
 export { endingOf, LongRunning, RequestSignal, UnavailableWhenLate } from './deadline';
 export { type FormFile, MULTIPART_MEDIA, readFormFiles, readIncomingForm, readMultipart } from './form';

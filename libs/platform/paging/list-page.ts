@@ -43,7 +43,12 @@ export interface ListSpec<Row = never> {
    * The expression of a row's size in bytes, for rows that may be large: a page ends early, with a cursor, once it has
    * `PAGE_BYTES`. Absent: rows are small.
    */
-  bytes?: string;
+  bytes?: string | Sql;
+  /**
+   * Further columns, computed from a row `within` only for the rows of the page that `bytes` keeps. Starts with a comma.
+   * Requires `bytes`.
+   */
+  computed?: Sql;
   /** Counts the rows. Default: by `from` and `where`. Returns null for more than TOTAL_MAX. */
   count?: () => Promise<number | null>;
   /**
@@ -134,12 +139,12 @@ async function readRows<Row>(
   const { key, cursor, offset } = order;
   const where = filter.copy();
   if (cursor !== undefined) where.add(isAfter(spec, order, cursor));
-  const sized = spec.bytes === undefined ? '' : `, ${spec.bytes} AS page_bytes`;
-  const sorted = sized && key.type ? `, ${key.expression} AS page_sort` : '';
+  const sized = spec.bytes === undefined ? empty : sql`, ${toSql(spec.bytes)} AS page_bytes`;
+  const sorted = spec.bytes !== undefined && key.type ? `, ${key.expression} AS page_sort` : '';
   const keys = [key.minute, key.type && key.expression, spec.id];
   const sort = orderBy(order, ...keys.flatMap((one) => one ?? []));
   const skip = cursor === undefined && offset > 0 ? sql` OFFSET ${offset}` : empty;
-  const rows = sql`SELECT ${toSql(spec.columns)}, ${placeColumns(order, spec)}${raw(sized + sorted)}
+  const rows = sql`SELECT ${toSql(spec.columns)}, ${placeColumns(order, spec)}${sized}${raw(sorted)}
     FROM ${toSql(spec.from)} WHERE ${where.sql} ${sort} LIMIT ${order.limit + 1}${skip}`;
   const variant = `${order.sort}${cursor === undefined ? '' : '.after'}${skip === empty ? '' : '.offset'}`;
   const isInOrder = spec.name === undefined && filter.isInOrder(key.type === undefined);
@@ -147,7 +152,7 @@ async function readRows<Row>(
   if (spec.bytes === undefined) return on.query<Keyed<Row>>(planned(rows));
   const id = spec.idType === 'int8' ? 'page_id::int8' : 'page_id';
   const page = key.type ? orderBy(order, 'page_sort', id) : orderBy(order, id);
-  return on.query<Keyed<Row>>(planned(withinBytes(rows, page)));
+  return on.query<Keyed<Row>>(planned(withinBytes(rows, page, spec.computed)));
 }
 
 const named = ({ name }: { name?: string }, variant: string, statement: Sql): Statement =>
@@ -157,8 +162,8 @@ const named = ({ name }: { name?: string }, variant: string, statement: Sql): St
  * Selects the rows of a page that start within its byte limit, and at least the first. PostgreSQL stores large values apart
  * from their rows, and does not read the values of omitted rows.
  */
-export const withinBytes = (rows: Sql, sort: Sql): Sql =>
-  sql`SELECT * FROM (
+export const withinBytes = (rows: Sql, sort: Sql, computed = empty): Sql =>
+  sql`SELECT * ${computed} FROM (
     SELECT *, sum(page_bytes) OVER page - page_bytes AS page_bytes_before,
       lead(true, 1, false) OVER page AS page_has_more
     FROM (${rows}) page_rows WINDOW page AS (${sort} ROWS UNBOUNDED PRECEDING)

@@ -35,7 +35,9 @@ export interface ScanSpec {
   sorts: Record<string, SortKey>;
   defaultSort: string;
   /** The expression of a row's size in bytes, see `ListSpec`. */
-  bytes?: string;
+  bytes?: string | Sql;
+  /** See `ListSpec`. */
+  computed?: Sql;
   /** Filters rows by a part of the condition that is outside of this statement. Keeps their order. */
   keep?: (rows: readonly RowPlace[]) => Promise<RowPlace[]>;
 }
@@ -247,12 +249,13 @@ async function readMatches<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrde
   const sort = sortOf(spec, order);
   const isSized = spec.bytes !== undefined;
   const place = offset > 0 || isSized ? sql`, row_number() OVER (${sort}) AS page_place` : empty;
-  const size = isSized ? raw(`, ${spec.bytes} AS page_bytes`) : empty;
+  const size = isSized ? sql`, ${toSql(spec.bytes!)} AS page_bytes` : empty;
   const rows = sql`SELECT ${toSql(spec.columns)}, ${placeColumns(order, spec)}${place}${size}
     FROM (${rowsOf(spec, startOfRange(spec, order), order, PAGE_LIMIT)}) t
     WHERE NOT is_beyond AND is_candidate${lookup(spec)}
     ${sort} LIMIT ${offset + limit + 1}`;
-  const limited = (page: Sql): Sql => (isSized ? withinBytes(page, raw('ORDER BY page_place')) : page);
+  const limited = (page: Sql): Sql =>
+    isSized ? withinBytes(page, raw('ORDER BY page_place'), spec.computed) : page;
   if (offset === 0) return { matches: await on.query(limited(rows)), skipped: 0 };
   const placed = await on.query<Matches<Row>['matches'][number] & { page_place: number }>(
     limited(afterOffset(offset, rows)),

@@ -3,11 +3,9 @@ import { bytesOf, SqlMigration } from './sql-migration';
 const EXPERIMENT_BYTES = bytesOf(
   ...['description', 'config', 'context_manifest', 'metrics', 'error', 'summary', 'metadata'],
 );
-const RESULT_BYTES = bytesOf(
-  ...['input', 'expected', 'metadata', 'output', 'error', 'scores', 'score_details'],
-);
+const RESULT_BYTES = bytesOf('input', 'expected', 'metadata', 'output', 'error');
 
-/** Experiments, their results, and the scores of results. */
+/** Experiments and their results. */
 export class EvaluationExperiments1795824000011 extends SqlMigration {
   protected readonly sql = `
     -- Runs of a system over cases. An experiment collects results until it is finalized.
@@ -97,6 +95,8 @@ export class EvaluationExperiments1795824000011 extends SqlMigration {
       workspace_id text COLLATE "C" NOT NULL,
       -- incremented when the result is replaced
       version integer NOT NULL DEFAULT 1,
+      -- incremented by each change of the result itself, for its ETag
+      generation integer NOT NULL DEFAULT 1,
       case_id text COLLATE "C" NOT NULL,
       -- whether its case is one of the cases that the experiment expects
       is_expected boolean NOT NULL DEFAULT false,
@@ -108,9 +108,6 @@ export class EvaluationExperiments1795824000011 extends SqlMigration {
       dataset_record_version integer,
       output json,
       error json,
-      scores jsonb NOT NULL DEFAULT '{}',
-      -- json, because the metadata of a score is returned as it was sent
-      score_details json NOT NULL DEFAULT '{}',
       trace_id text COLLATE "C",
       session_id text COLLATE "C",
       duration_ms double precision,
@@ -129,42 +126,10 @@ export class EvaluationExperiments1795824000011 extends SqlMigration {
     CREATE INDEX results_by_duration ON results (experiment_id, duration_ms, result_id);
     CREATE INDEX results_record ON results (experiment_id, dataset_record_id, result_id) WHERE dataset_record_id IS NOT NULL;
     CREATE INDEX results_failed ON results (experiment_id, result_id) WHERE error IS NOT NULL;
-    -- results by trace or session: write-back of scores, the traces of an experiment, filter session_id
+    -- results by trace or session: their human scores, the traces of an experiment, filter session_id
     CREATE INDEX results_trace ON results (workspace_id, trace_id, result_id) WHERE trace_id IS NOT NULL;
     CREATE INDEX results_session ON results (workspace_id, session_id, result_id) WHERE session_id IS NOT NULL;
-    -- Human scores refer to a result by its id alone. A hash index, so that the planner never uses it to sort a list.
+    -- A score refers to a result by its id alone. A hash index, so that the planner never uses it to sort a list.
     CREATE INDEX results_id ON results USING hash (result_id);
-
-    -- The scores of results that count: the newest score per result, scorer name, version and source. results.scores has the
-    -- scores that a client wrote or that were written back, and does not change once the experiment is finalized. This table
-    -- also has the scores that came later.
-    CREATE TABLE result_scores (
-      experiment_id text COLLATE "C" NOT NULL,
-      scorer text COLLATE "C" NOT NULL,
-      -- 0 if the score names no version
-      scorer_version integer NOT NULL,
-      result_id text COLLATE "C" NOT NULL,
-      -- human scores are combined: the mean of each person's newest score
-      source text NOT NULL CONSTRAINT result_scores_source CHECK (source IN ('client', 'hosted', 'human')),
-      workspace_id text COLLATE "C" NOT NULL,
-      scorer_id text COLLATE "C",
-      -- null: the scorer gave no score on purpose
-      score double precision,
-      -- whether this score is the one in results.scores
-      is_shown boolean NOT NULL,
-      -- whether it came after the experiment was finalized
-      is_late boolean NOT NULL DEFAULT false,
-      -- the score that a late score replaced here; results.scores still has it if is_shown
-      finalized_score double precision,
-      -- the number in results.scores
-      shown_score double precision GENERATED ALWAYS AS (
-        CASE WHEN is_shown THEN CASE WHEN is_late THEN finalized_score ELSE score END END) STORED,
-      PRIMARY KEY (experiment_id, scorer, scorer_version, result_id, source)
-    );
-    CREATE INDEX result_scores_result ON result_scores (experiment_id, result_id, scorer);
-    -- GET /eval/v1/experiments/{id}/results: filter and sort by a score
-    CREATE INDEX result_scores_by_score ON result_scores (experiment_id, scorer, shown_score, result_id)
-      WHERE shown_score IS NOT NULL;
-    CREATE INDEX result_scores_late ON result_scores (experiment_id) WHERE is_late;
   `;
 }

@@ -38,13 +38,21 @@ export class EvaluationScores1795824000013 extends SqlMigration {
       -- distinguishes the people or systems behind one principal
       author text COLLATE "C",
       score_run_id text COLLATE "C",
+      -- the judge of a hosted score: its model as the provider answered it, and a digest of everything that identifies it
+      model text,
+      judge_digest text,
       -- SHA-256 of the output of a human scorer's definition (RFC 8785); scores with equal hashes have the same scale
       output_sha256 text,
+      -- how many people must have scored a result before their scores count, by the definition that the person answered
+      min_annotations integer,
+      -- whether the experiment of the scored result was finalized before
+      is_late boolean NOT NULL DEFAULT false,
       -- identifies an evaluation event: the first 128 bits of a SHA-256 over its trace, span, name and time
       event_key uuid,
       supersedes_score_id text COLLATE "C",
       superseded_by_score_id text COLLATE "C",
-      -- null for a current score. Also set for the scores of a result that was replaced, which no score supersedes.
+      -- Null for a current score. A hosted score also supersedes the client's scores of its name and result. Also set for the
+      -- scores of a result that was replaced, which no score supersedes.
       superseded_at timestamptz,
       created_at timestamptz NOT NULL,
       created_by text COLLATE "C" NOT NULL,
@@ -72,9 +80,17 @@ export class EvaluationScores1795824000013 extends SqlMigration {
     -- the score of a trace or a session that a new one supersedes
     CREATE INDEX scores_current ON scores (workspace_id, target_id, created_by, author)
       WHERE superseded_at IS NULL AND result_id IS NULL;
-    -- write-back of human scores
-    CREATE INDEX scores_human_by_target ON scores (workspace_id, target_id, scorer_id)
-      WHERE source = 'human' AND superseded_at IS NULL;
+    -- the scores of an experiment's results: summaries and comparisons, and the results with a score within bounds or in
+    -- its order
+    CREATE INDEX scores_of_results ON scores (workspace_id, experiment_id, scorer_name, result_id)
+      WHERE superseded_at IS NULL AND experiment_id IS NOT NULL AND source <> 'end_user';
+    CREATE INDEX scores_of_results_by_score ON scores (workspace_id, experiment_id, scorer_name, score, result_id)
+      WHERE superseded_at IS NULL AND experiment_id IS NOT NULL AND source IN ('client', 'hosted') AND score IS NOT NULL;
+    CREATE INDEX scores_late ON scores (workspace_id, experiment_id) WHERE is_late;
+    -- people's scores of results, and of the traces and sessions that results name
+    CREATE INDEX scores_human_by_target ON scores (workspace_id, target_id) WHERE source = 'human' AND superseded_at IS NULL;
+    CREATE INDEX scores_human_by_name ON scores (workspace_id, scorer_name, score_id)
+      WHERE source = 'human' AND superseded_at IS NULL AND result_id IS NULL;
     -- agreement: the newest human scores of a scorer, and its other scores. Only for statements that name a scorer, because
     -- without statistics PostgreSQL would use these indexes for any condition
     CREATE INDEX scores_human_newest ON scores (workspace_id, scorer_id, score_id)
@@ -87,6 +103,8 @@ export class EvaluationScores1795824000013 extends SqlMigration {
     -- one current score per version of a scorer and target, whoever ordered it
     CREATE UNIQUE INDEX scores_hosted ON scores (workspace_id, scorer_id, scorer_version, target_kind, target_id)
       WHERE source = 'hosted' AND superseded_at IS NULL;
+    -- unscored_only: the newest score by a judge
+    CREATE INDEX scores_judged ON scores (workspace_id, scorer_id, scorer_version, score_id) WHERE judge_digest IS NOT NULL;
     CREATE UNIQUE INDEX scores_event ON scores (workspace_id, event_key) WHERE event_key IS NOT NULL;
   `;
 }

@@ -198,49 +198,41 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       CONSTRAINT score_targets_once UNIQUE (score_run_id, target_id)
     );
 
-    -- One result for each target, even if a job is delivered twice.
-    CREATE TABLE score_results (
+    -- What became of each target of a run: one row, even if a job is delivered twice. Its score is in scores.
+    CREATE TABLE target_outcomes (
       score_run_id text COLLATE "C" NOT NULL,
       ordinal integer NOT NULL,
+      -- the id of its score, if it has one, else of this outcome
       score_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
       scorer_id text COLLATE "C" NOT NULL,
       scorer_version integer NOT NULL,
       grain text NOT NULL,
-      trace_id text COLLATE "C",
-      session_id text COLLATE "C",
-      -- set if the target is a result
-      experiment_id text COLLATE "C",
-      result_id text COLLATE "C",
-      result_version integer,
-      case_id text COLLATE "C",
-      target_id text COLLATE "C" NOT NULL GENERATED ALWAYS AS (
-        CASE WHEN result_version IS NULL THEN coalesce(trace_id, session_id)
-             ELSE result_id || '@' || result_version::text END) STORED,
-      score double precision,
-      choice text,
+      -- as in score_targets
+      target_id text COLLATE "C" NOT NULL,
+      -- why there is no score; null if the target was scored, or the scorer abstained
+      error text,
+      -- whether the summary of the result's experiment can count the score; null if the target is not a result, or failed
+      is_counted boolean,
       confidence double precision,
       probabilities json,
-      answers json,
+      -- only if it is longer than the comment of the score
       reasoning text,
       samples json,
       backend text,
+      -- only for a target that failed; else the score has it
       model text,
       request_sha256 text,
       is_cached boolean,
-      error text,
-      -- whether results.scores has the score; null if the target is not a result, or there is no score
-      is_written_back boolean,
       elapsed_ms integer NOT NULL,
       cost_usd double precision,
       created_at timestamptz NOT NULL DEFAULT now(),
       PRIMARY KEY (score_run_id, ordinal),
-      FOREIGN KEY (score_run_id, ordinal) REFERENCES score_targets,
-      CONSTRAINT score_results_error_or_score CHECK (error IS NULL OR score IS NULL)
+      FOREIGN KEY (score_run_id, ordinal) REFERENCES score_targets
     );
     -- GET /eval/v1/score-runs/{id}/results
-    CREATE INDEX score_results_by_creation ON score_results (score_run_id, score_id);
+    CREATE INDEX target_outcomes_by_creation ON target_outcomes (score_run_id, score_id);
     -- unscored_only: the targets that this version of the scorer has scored
-    CREATE INDEX score_results_target ON score_results (workspace_id, scorer_id, scorer_version, grain, target_id);
+    CREATE INDEX target_outcomes_target ON target_outcomes (workspace_id, scorer_id, scorer_version, grain, target_id);
   `;
 }

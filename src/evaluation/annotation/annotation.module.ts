@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ResourcesModule } from '../../resources';
-import { AnalysisModule } from '../analysis';
 import { ScorersModule } from '../scorers';
 import { ScoresModule } from '../scores';
 import { ScoringModule } from '../scoring';
+import { StatisticsModule } from '../statistics';
 import { AnnotationItemRepository } from './annotation-item.repository';
 import { AnnotationItemService } from './annotation-item.service';
 import { AnnotationQueueEntity } from './annotation-queue.entity';
@@ -16,11 +16,11 @@ import { QueueAgreementService } from './queue-agreement.service';
 /** Annotation queues: traces and results that people score, one item at a time. */
 @Module({
   imports: [
-    AnalysisModule,
     ResourcesModule,
     ScorersModule,
     ScoresModule,
     ScoringModule,
+    StatisticsModule,
     TypeOrmModule.forFeature([AnnotationQueueEntity]),
   ],
   providers: [

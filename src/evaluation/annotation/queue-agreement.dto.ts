@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { MeasureDto } from '../analysis';
+import type { MeasureDto } from '../scorers';
 
 /** Agreement of the annotators of a queue on the answers to one scorer. */
 export class QueueScorerAgreementDto {

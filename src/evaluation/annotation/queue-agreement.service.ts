@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { AnalysisPool, type AnnotatorRating, toMeasure } from '../analysis';
+import { toMeasure } from '../scorers';
+import { AnalysisPool, type AnnotatorRating } from '../statistics';
 import { ScorerRepository } from '../scorers';
 import { pinsOf } from './annotation-queue.entity';
 import { AnnotationQueueService } from './annotation-queue.service';

@@ -4,56 +4,67 @@ import { JsonThreadsModule } from '#platform/json-threads';
 import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
 import { DatasetsModule } from '../datasets';
+import { ScorersModule } from '../scorers';
+import { ScoresModule } from '../scores';
+import { StatisticsModule } from '../statistics';
+import { ComparisonRepository } from './compare/comparison.repository';
+import { ComparisonService } from './compare/comparison.service';
+import { ScoreReader } from './compare/score-reader';
 import { ExperimentCases } from './experiments/experiment-cases';
 import { ExperimentFinalizer } from './experiments/experiment-finalizer';
 import { ExperimentEntity } from './experiments/experiment.entity';
 import { ExperimentRepository } from './experiments/experiment.repository';
 import { ExperimentService } from './experiments/experiment.service';
 import { SummaryRepository } from './experiments/summary.repository';
+import { GateService } from './gate/gate.service';
+import { CaseRules } from './results/case-rules';
+import { ResultExportService } from './results/result-export.service';
 import { ResultListRepository } from './results/result-list.repository';
-import { ResultLockRepository } from './results/result-lock.repository';
-import { ResultReferenceRepository } from './results/result-reference.repository';
-import { ResultEntity } from './results/result.entity';
 import { ResultRepository } from './results/result.repository';
-import { ResultScoreRepository } from './results/result-score.repository';
+import { ResultService } from './results/result.service';
 import { ExperimentTraceRepository } from './traces/experiment-trace.repository';
 import { ExperimentTraceService } from './traces/experiment-trace.service';
 import { TraceStatsService } from './traces/trace-stats.service';
 
-/** Experiments, the tables of their results, and the traces that results reference. */
+/** Experiments, their results, comparisons and gates, and the traces that results reference. */
 @Module({
   imports: [
     DatasetsModule,
     JsonThreadsModule,
     ResourcesModule,
+    ScorersModule,
+    ScoresModule,
+    StatisticsModule,
     TelemetryModule,
-    TypeOrmModule.forFeature([ExperimentEntity, ResultEntity]),
+    TypeOrmModule.forFeature([ExperimentEntity]),
   ],
   providers: [
+    CaseRules,
+    ComparisonRepository,
+    ComparisonService,
     ExperimentCases,
     ExperimentFinalizer,
     ExperimentRepository,
     ExperimentService,
     ExperimentTraceRepository,
     ExperimentTraceService,
+    GateService,
+    ResultExportService,
     ResultListRepository,
-    ResultLockRepository,
-    ResultReferenceRepository,
     ResultRepository,
-    ResultScoreRepository,
+    ResultService,
+    ScoreReader,
     SummaryRepository,
     TraceStatsService,
   ],
   exports: [
+    ComparisonService,
     ExperimentRepository,
     ExperimentService,
     ExperimentTraceService,
-    ResultListRepository,
-    ResultLockRepository,
-    ResultReferenceRepository,
-    ResultRepository,
-    ResultScoreRepository,
-    SummaryRepository,
+    GateService,
+    ResultExportService,
+    ResultService,
     TraceStatsService,
   ],
 })

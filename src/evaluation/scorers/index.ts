@@ -1,4 +1,5 @@
 export { ScorersModule } from './scorers.module';
+export { MeasureDto, toMeasure } from './agreement/agreement.dto';
 export {
   type HumanDefinition,
   type JudgeBackendName,

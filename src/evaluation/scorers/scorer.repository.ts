@@ -3,7 +3,6 @@ import type { Scope } from '#platform/auth';
 import { Database, prepared, sql, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
 import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import { type ArtifactReference, findCopies, type InstalledCopy, VersionTable } from '../../resources';
-import type { ScorerDirectory } from '../experiments';
 import type { ScorerListQueryDto } from './scorer.dto';
 import {
   type PinnedScorer,
@@ -16,7 +15,7 @@ import {
 const COPIES = { table: 'scorers', id: 'scorer_id' };
 
 @Injectable()
-export class ScorerRepository extends WorkspaceRepository<ScorerEntity> implements ScorerDirectory {
+export class ScorerRepository extends WorkspaceRepository<ScorerEntity> {
   private readonly versions: VersionTable<ScorerVersionRow>;
 
   constructor(database: Database) {

@@ -2,7 +2,9 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { JsonBodiesModule } from '#platform/http';
 import { ResourcesModule } from '../../resources';
-import { ScorerDirectory } from '../experiments';
+import { StatisticsModule } from '../statistics';
+import { AgreementRepository } from './agreement/agreement.repository';
+import { AgreementService } from './agreement/agreement.service';
 import { CodeEngine } from './engine/threads/code.engine';
 import { ScorerDefinitions } from './scorer-definitions';
 import { ScorerPackager } from './scorer.packager';
@@ -13,16 +15,17 @@ import { ScorerStarterService } from './starters/scorer-starter.service';
 
 /** Scorers: their definitions, the engine that runs code, and the starters to copy from. */
 @Module({
-  imports: [JsonBodiesModule, ResourcesModule, TypeOrmModule.forFeature([ScorerEntity])],
+  imports: [JsonBodiesModule, ResourcesModule, StatisticsModule, TypeOrmModule.forFeature([ScorerEntity])],
   providers: [
+    AgreementRepository,
+    AgreementService,
     CodeEngine,
     ScorerDefinitions,
     ScorerPackager,
     ScorerRepository,
     ScorerService,
     ScorerStarterService,
-    { provide: ScorerDirectory, useExisting: ScorerRepository },
   ],
-  exports: [CodeEngine, ScorerDirectory, ScorerRepository, ScorerService, ScorerStarterService],
+  exports: [AgreementService, CodeEngine, ScorerRepository, ScorerService, ScorerStarterService],
 })
 export class ScorersModule {}

@@ -3,9 +3,10 @@ import type { Scope } from '#platform/auth';
 import { type FieldError, problem } from '#platform/problem';
 import { SessionDirectory } from '../../agents';
 import { TraceStore } from '../../telemetry';
-import { ExperimentRepository, ResultReferenceRepository, ResultRepository } from '../experiments';
+import { ResultReferenceRepository } from './result-reference.repository';
 import type { CreateScoreDto } from './score.dto';
 import type { ScoreRow } from './score.entity';
+import { ScoreTargetRepository } from './score-target.repository';
 
 const TARGET_MEMBERS = ['trace_id', 'session_id', 'result_id'] as const;
 
@@ -97,8 +98,7 @@ export class TargetDirectory {
 export class ScoreTargets {
   constructor(
     private readonly directory: TargetDirectory,
-    private readonly experiments: ExperimentRepository,
-    private readonly results: ResultRepository,
+    private readonly targets: ScoreTargetRepository,
   ) {}
 
   /**
@@ -124,12 +124,11 @@ export class ScoreTargets {
   }
 
   private async findResult(scope: Scope, id: string, experimentId: string | null): Promise<ScoreTarget> {
-    const result = await this.results.findKey(scope, id);
+    const result = await this.targets.findResult(scope, id);
     if (result && (experimentId === null || experimentId === result.experiment_id)) {
-      const { version, ...ids } = result;
-      return { target_kind: 'result', ...ids, result_version: version };
+      return { target_kind: 'result', ...result };
     }
-    if (experimentId !== null && !(await this.experiments.exists(scope, experimentId))) {
+    if (experimentId !== null && !(await this.targets.experimentExists(scope, experimentId))) {
       throw problem.unknownReference('/experiment_id', 'experiment', experimentId);
     }
     throw problem.unknownReference('/result_id', 'result', id);

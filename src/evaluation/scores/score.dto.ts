@@ -352,11 +352,21 @@ export class ScoreDto {
   author!: string | null;
   /** The run that gave the score. */
   score_run_id!: string | null;
+  /** For a score by a judge: its model, as the provider answered it. */
+  model!: string | null;
+  /**
+   * For a score by a judge: SHA-256 over its definition, backend, provider and model, in hexadecimal. Scores with different
+   * digests were given by different judges.
+   */
+  judge_digest!: string | null;
   /** The earlier score that this one supersedes. */
   supersedes_score_id!: string | null;
   /** The score that supersedes this one. */
   superseded_by_score_id!: string | null;
-  /** When it was superseded, or when the scored result was replaced. Null for a current score. */
+  /**
+   * When it was superseded, or when the scored result was replaced. Also set for a client's score under the name of a hosted
+   * score of the same result, which takes precedence. Null for a current score.
+   */
   superseded_at!: Date | null;
   created_at!: Date;
   /** When it was superseded, else when it was created. */
@@ -394,6 +404,8 @@ const FIELDS = [
   'metadata',
   'author',
   'score_run_id',
+  'model',
+  'judge_digest',
   'supersedes_score_id',
   'superseded_by_score_id',
   'superseded_at',

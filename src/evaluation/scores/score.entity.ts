@@ -39,8 +39,16 @@ export interface ScoreRow {
   /** Distinguishes the people or systems behind one principal. */
   author: string | null;
   score_run_id: string | null;
+  /** The model of a judge, as its provider answered. */
+  model: string | null;
+  /** Identifies a judge: SHA-256 over its definition, backend, provider and model. */
+  judge_digest: string | null;
   /** SHA-256 of the output of a human scorer's definition. Scores with the same hash are on the same scale. */
   output_sha256: string | null;
+  /** For a human score: the number of people that the answered definition asks for. */
+  min_annotations: number | null;
+  /** Whether the experiment of the scored result was finalized before. */
+  is_late: boolean;
   supersedes_score_id: string | null;
   superseded_by_score_id: string | null;
   /** Null for a current score. */

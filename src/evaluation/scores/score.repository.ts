@@ -16,6 +16,7 @@ import {
 } from '#platform/db';
 import { firstMillisecond } from '#platform/http';
 import { firstIdAt } from '#platform/ids';
+import { toRawJson } from '#platform/json';
 import { BY_CREATION, type RowPage, scanPage } from '#platform/paging';
 import type { ScoreFiltersDto, ScoreListQueryDto } from './score.dto';
 import type { ScoreRow } from './score.entity';
@@ -23,13 +24,67 @@ import type { ScoreRow } from './score.entity';
 const COLUMN_NAMES = [
   'score_id', 'workspace_id', 'scorer_id', 'scorer_kind', 'scorer_version', 'scorer_name', 'source', 'target_kind',
   'trace_id', 'session_id', 'experiment_id', 'result_id', 'result_version', 'case_id', 'span_id', 'score', 'label',
-  'answers', 'comment', 'metadata', 'author', 'score_run_id', 'output_sha256', 'supersedes_score_id',
-  'superseded_by_score_id', 'superseded_at', 'created_at', 'created_by',
+  'answers', 'comment', 'metadata', 'author', 'score_run_id', 'model', 'judge_digest', 'output_sha256',
+  'min_annotations', 'is_late', 'supersedes_score_id', 'superseded_by_score_id', 'superseded_at', 'created_at',
+  'created_by',
 ] as const; // oxfmt-ignore
 const COLUMNS = COLUMN_NAMES.map((name) => `t.${name}`).join(', ');
 
 /** A score to store, without its relations to other scores. */
 export type NewScore = Omit<ScoreRow, 'supersedes_score_id' | 'superseded_by_score_id' | 'superseded_at'>;
+
+/** A score that a client uploads with a result. */
+export type UploadedScore = Pick<
+  ScoreRow,
+  | 'score_id'
+  | 'result_id'
+  | 'result_version'
+  | 'case_id'
+  | 'trace_id'
+  | 'session_id'
+  | 'scorer_name'
+  | 'scorer_version'
+  | 'scorer_id'
+  | 'score'
+  | 'label'
+  | 'comment'
+  | 'metadata'
+>;
+
+/** The run that gives hosted scores. */
+export interface ScoringRun {
+  score_run_id: string;
+  workspace_id: string;
+  scorer_id: string;
+  scorer_version: number;
+  created_by: string;
+}
+
+/** A score of a run. */
+export interface HostedScore extends Pick<
+  ScoreRow,
+  | 'score_id'
+  | 'target_kind'
+  | 'trace_id'
+  | 'session_id'
+  | 'experiment_id'
+  | 'result_id'
+  | 'result_version'
+  | 'case_id'
+  | 'score'
+  | 'label'
+  | 'comment'
+  | 'model'
+  | 'judge_digest'
+  | 'is_late'
+> {
+  target_id: string;
+  answers: object | null;
+  /** Whether the result was replaced after it was selected. */
+  is_replaced: boolean;
+}
+
+const NO_HOSTED: ReadonlyMap<string, string> = new Map();
 
 type SupersededScore = Pick<ScoreRow, 'score_id' | 'score' | 'label' | 'answers'>;
 
@@ -60,23 +115,28 @@ export class ScoreRepository {
   ) {}
 
   /**
-   * Stores a score. It supersedes the current score of the same target by the same scorer, source, principal and author.
-   * Concurrent scores of the same author wait for the transaction, so that each supersedes the one before. Scores by end
-   * users without an author supersede nothing, and evaluation events are never superseded.
+   * Stores a score of a locked target. It supersedes the current score of the same target by the same scorer, source,
+   * principal and author. Scores by end users without an author supersede nothing, and evaluation events are never
+   * superseded. A hosted score of the same name and result supersedes a client's score at once.
    *
    * @param isCommentOnly whether the score has only a comment: it then keeps the value of the score that it supersedes
    * @returns the row as it is stored
    */
   async insert(tx: Tx, row: NewScore, { isCommentOnly = false } = {}): Promise<ScoreRow> {
+    const { result_id, scorer_name } = row;
     const isAnonymous = row.source === 'end_user' && row.author === null;
     const earlier = isAnonymous ? null : await this.supersede(tx, row);
+    const hosted =
+      row.source === 'client' && result_id !== null
+        ? await this.hostedOf(tx, row.workspace_id, result_id, [scorer_name])
+        : NO_HOSTED;
     const stored: ScoreRow = {
       ...row,
       ...(isCommentOnly &&
         earlier && { score: earlier.score, label: earlier.label, answers: earlier.answers }),
       supersedes_score_id: earlier?.score_id ?? null,
-      superseded_by_score_id: null,
-      superseded_at: null,
+      superseded_by_score_id: hosted.get(scorer_name) ?? null,
+      superseded_at: hosted.has(scorer_name) ? row.created_at : null,
     };
     await tx.query(
       prepared(
@@ -91,10 +151,6 @@ export class ScoreRepository {
   private async supersede(tx: Tx, row: NewScore): Promise<SupersededScore | null> {
     const { workspace_id, scorer_id, result_id, author } = row;
     const target = result_id ?? row.trace_id ?? row.session_id;
-    const scorer = scorer_id ?? row.scorer_name;
-    const key = [workspace_id, row.target_kind, target, scorer, row.source, row.created_by, author];
-    const lock = JSON.stringify(['score', ...key]);
-    await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`);
     const isOfTarget =
       result_id === null ? sql`target_id = ${target} AND result_id IS NULL` : sql`result_id = ${result_id}`;
     // a scorer may have taken the name since the earlier score
@@ -113,6 +169,165 @@ export class ScoreRepository {
         RETURNING score_id, score, label, answers`,
     );
     return earlier ?? null;
+  }
+
+  /** Returns the current hosted score of a result under each of these names that has one, by name. */
+  private async hostedOf(
+    tx: Tx,
+    workspaceId: string,
+    resultId: string,
+    names: readonly string[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const rows = await tx.query<{ scorer_name: string; score_id: string }>(
+      sql`SELECT scorer_name, max(score_id) AS score_id FROM (
+            SELECT * FROM scores WHERE workspace_id = (SELECT ${workspaceId}::text) AND result_id = ${resultId}
+              AND superseded_at IS NULL AND source = 'hosted' OFFSET 0) own
+          WHERE scorer_name = ANY (${names}::text[]) GROUP BY scorer_name`,
+    );
+    return new Map(rows.map((row) => [row.scorer_name, row.score_id]));
+  }
+
+  /**
+   * Stores the scores that a client uploads with new or replaced results, whose earlier scores are superseded. Returns the
+   * scorers that have a name of a score that was sent without an id, by the id of the score.
+   */
+  async insertUploaded(
+    tx: Tx,
+    scope: Scope,
+    experimentId: string,
+    rows: readonly (UploadedScore & { superseded_by_score_id?: string | null })[],
+    at: Date,
+  ): Promise<ReadonlyMap<string, string>> {
+    if (rows.length === 0) return new Map();
+    const named = await tx.query<{ score_id: string; scorer_id: string }>(
+      prepared(
+        'score.insert-uploaded',
+        sql`WITH input AS MATERIALIZED (
+            SELECT * FROM json_to_recordset(${toRawJson(rows)}::json) AS input(
+              score_id text, result_id text, result_version integer, case_id text, trace_id text, session_id text,
+              scorer_name text, scorer_version integer, scorer_id text, score double precision, label text, comment text,
+              metadata json, superseded_by_score_id text)
+          ), named_scorer AS MATERIALIZED (
+            SELECT name.*, scorer.* FROM (SELECT DISTINCT scorer_name, scorer_id AS input_id FROM input) name
+            LEFT JOIN LATERAL (
+              SELECT scorer_id, scorer_kind FROM scorers s
+              WHERE s.scorer_id = name.input_id AND s.workspace_id = ${scope.workspaceId}
+              UNION ALL
+              SELECT scorer_id, scorer_kind FROM scorers s
+              WHERE s.name = name.scorer_name AND s.archived_at IS NULL AND name.input_id IS NULL
+                AND s.scorer_kind <> 'human' AND s.workspace_id = ${scope.workspaceId}
+            ) scorer ON true
+          ), inserted AS (
+            INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
+                                target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id,
+                                score, label, comment, metadata, superseded_by_score_id, superseded_at, created_at,
+                                created_by)
+            SELECT score_id, ${scope.workspaceId}, named_scorer.scorer_id, scorer_version, named_scorer.scorer_kind,
+                   scorer_name, 'client', 'result', trace_id, session_id, ${experimentId}, result_id, result_version,
+                   case_id, score, label, comment, metadata, superseded_by_score_id,
+                   CASE WHEN superseded_by_score_id IS NOT NULL THEN ${at}::timestamptz END, ${at}::timestamptz,
+                   ${scope.principalId}
+            FROM input JOIN named_scorer USING (scorer_name)
+            WHERE named_scorer.input_id IS NOT DISTINCT FROM input.scorer_id
+          )
+          SELECT score_id, named_scorer.scorer_id FROM input JOIN named_scorer USING (scorer_name)
+          WHERE input.scorer_id IS NULL AND named_scorer.input_id IS NULL AND named_scorer.scorer_id IS NOT NULL`,
+      ),
+    );
+    return new Map(named.map((row) => [row.score_id, row.scorer_id]));
+  }
+
+  /**
+   * Stores scores that a client adds to a locked result. They supersede the client's scores of the same names. A hosted score
+   * of the same name supersedes them at once.
+   */
+  async replaceUploaded(
+    tx: Tx,
+    scope: Scope,
+    experimentId: string,
+    resultId: string,
+    rows: readonly UploadedScore[],
+    at: Date,
+  ): Promise<void> {
+    if (rows.length === 0) return;
+    const names = rows.map((row) => row.scorer_name);
+    await tx.query(
+      sql`UPDATE scores SET superseded_at = ${at}, superseded_by_score_id = new_score.score_id
+        FROM unnest(${names}::text[], ${rows.map((row) => row.score_id)}::text[]) AS new_score(scorer_name, score_id)
+        WHERE scores.workspace_id = ${scope.workspaceId} AND scores.result_id = ${resultId}
+          AND scores.scorer_name = new_score.scorer_name AND scores.source = 'client' AND scores.superseded_at IS NULL`,
+    );
+    const hosted = await this.hostedOf(tx, scope.workspaceId, resultId, names);
+    const hidden = rows.map((row) => ({
+      ...row,
+      superseded_by_score_id: hosted.get(row.scorer_name) ?? null,
+    }));
+    await this.insertUploaded(tx, scope, experimentId, hidden, at);
+  }
+
+  /** Marks all scores of replaced results as superseded, regardless of their source. */
+  async supersedeAll(tx: Tx, { workspaceId }: Scope, resultIds: readonly string[], at: Date): Promise<void> {
+    if (resultIds.length === 0) return;
+    await tx.query(
+      sql`UPDATE scores SET superseded_at = ${at}
+        WHERE workspace_id = ${workspaceId} AND result_id = ANY (${resultIds}::text[]) AND superseded_at IS NULL`,
+    );
+  }
+
+  /**
+   * Stores scores of one run for locked targets. Each supersedes the score of its target by the same version of the scorer,
+   * and the client's scores of the scorer's name. A score of a result that was replaced meanwhile is superseded at once.
+   */
+  async insertHosted(tx: Tx, run: ScoringRun, scores: readonly HostedScore[]): Promise<void> {
+    if (scores.length === 0) return;
+    await tx.query(
+      sql`WITH scorer AS MATERIALIZED (
+          SELECT scorer_kind, name FROM scorers
+          WHERE workspace_id = ${run.workspace_id} AND scorer_id = ${run.scorer_id}
+        ), new_score AS MATERIALIZED (
+          SELECT *, clock_timestamp() AS created_at FROM json_to_recordset(${toRawJson(scores)}::json) AS input(
+            score_id text, target_kind text, target_id text, trace_id text, session_id text, experiment_id text,
+            result_id text, result_version integer, case_id text, score float8, label text, answers json, comment text,
+            model text, judge_digest text, is_late boolean, is_replaced boolean)
+        ), earlier_score AS MATERIALIZED (
+          SELECT own.score_id, new_score.score_id AS superseded_by_score_id, new_score.created_at, true AS is_hosted
+          FROM new_score CROSS JOIN LATERAL (
+            SELECT * FROM scores
+            WHERE scores.workspace_id = ${run.workspace_id} AND source = 'hosted' AND superseded_at IS NULL
+              AND (scores.scorer_id, scores.scorer_version, scores.target_kind, scores.target_id)
+                  >= (${run.scorer_id}, ${run.scorer_version}::integer, new_score.target_kind, new_score.target_id)
+            ORDER BY scorer_id, scorer_version, target_kind, target_id LIMIT 1
+          ) own
+          WHERE NOT new_score.is_replaced AND own.scorer_id = ${run.scorer_id} AND own.scorer_version = ${run.scorer_version}
+            AND own.target_kind = new_score.target_kind AND own.target_id = new_score.target_id
+          UNION ALL
+          SELECT own.score_id, new_score.score_id, new_score.created_at, false
+          FROM new_score CROSS JOIN LATERAL (
+            SELECT * FROM scores
+            WHERE workspace_id = (SELECT ${run.workspace_id}::text) AND result_id = new_score.result_id
+              AND superseded_at IS NULL AND source = 'client' OFFSET 0
+          ) own
+          WHERE NOT new_score.is_replaced AND own.scorer_name = (SELECT name FROM scorer)
+        ), superseded AS (
+          UPDATE scores SET superseded_by_score_id = earlier_score.superseded_by_score_id,
+                            superseded_at = earlier_score.created_at
+          FROM earlier_score
+          WHERE scores.workspace_id = ${run.workspace_id} AND scores.score_id = ANY (ARRAY(SELECT score_id FROM earlier_score))
+            AND scores.score_id = earlier_score.score_id AND scores.superseded_at IS NULL
+          RETURNING scores.score_id, earlier_score.superseded_by_score_id, earlier_score.is_hosted
+        )
+        INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
+                            target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id,
+                            score, label, answers, comment, score_run_id, model, judge_digest, is_late,
+                            supersedes_score_id, superseded_at, created_at, created_by)
+        SELECT score_id, ${run.workspace_id}, ${run.scorer_id}, ${run.scorer_version}::integer, scorer.scorer_kind, scorer.name,
+               'hosted', target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id, score,
+               label, answers, comment, ${run.score_run_id}, model, judge_digest, is_late,
+               (SELECT score_id FROM superseded
+                WHERE superseded.superseded_by_score_id = new_score.score_id ORDER BY is_hosted DESC, score_id DESC LIMIT 1),
+               CASE WHEN is_replaced THEN created_at END, created_at, ${run.created_by}
+        FROM new_score CROSS JOIN scorer`,
+    );
   }
 
   async find(scope: Scope, id: string, on: SqlExecutor = this.database): Promise<ScoreRow | null> {

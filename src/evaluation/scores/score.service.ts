@@ -6,7 +6,6 @@ import { newId } from '#platform/ids';
 import { RawJson, sha256OfJson, toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { type FieldError, problem } from '#platform/problem';
-import { cutComment, type LockedResult, ResultLockRepository } from '../experiments';
 import {
   minAnnotationsOf,
   type HumanDefinition,
@@ -19,7 +18,8 @@ import { hasNoValue, readValue, sourceOf } from './score-value';
 import { type CreateScoreDto, type ScoreDto, type ScoreListQueryDto, toScoreDto } from './score.dto';
 import { type NewScore, ScoreRepository } from './score.repository';
 import { namedTarget, ScoreTargets } from './score-targets';
-import { ScoreWriteBackRepository } from './score-write-back.repository';
+import { ScoreTargetRepository } from './score-target.repository';
+import { cutComment } from './uploaded-scores';
 
 /** A scorer, and the version whose definition a score uses. */
 interface ScorerPin {
@@ -28,10 +28,9 @@ interface ScorerPin {
   definition: { output?: Output };
 }
 
-/** A checked score, and the scorer's definition that the write-back of human scores needs. */
+/** A score that was checked, and may be stored. */
 export interface CheckedScore {
   row: NewScore;
-  definition: HumanDefinition | null;
   isCommentOnly: boolean;
 }
 
@@ -41,16 +40,14 @@ export class ScoreService {
   constructor(
     private readonly database: Database,
     private readonly scorers: ScorerRepository,
-    private readonly targets: ScoreTargets,
+    private readonly finder: ScoreTargets,
+    private readonly targets: ScoreTargetRepository,
     private readonly scores: ScoreRepository,
-    private readonly locks: ResultLockRepository,
-    private readonly writeBack: ScoreWriteBackRepository,
   ) {}
 
   /**
    * Records a score of a trace, a session or a result. It supersedes the earlier score of the same target by the same scorer,
-   * source, caller and author. Human scores are written back to the results of running experiments, and clients' scores to
-   * the scored result. Errors: those of `check`.
+   * source, caller and author. Errors: those of `check` and `store`.
    */
   async create(scope: Scope, dto: CreateScoreDto): Promise<ScoreDto> {
     const checked = await this.check(scope, dto);
@@ -74,7 +71,7 @@ export class ScoreService {
     };
     const source = sourceOf(scope, dto, scorer);
     const value = readValue(scorer, source, dto);
-    const target = await this.targets.find(scope, named);
+    const target = await this.finder.find(scope, named);
     if (pinned?.scorer.archived_at) {
       throw problem.conflict('The scorer is archived. Restore it before you record scores.');
     }
@@ -98,29 +95,26 @@ export class ScoreService {
       metadata: dto.metadata ? toRawJson(dto.metadata) : new RawJson('{}'),
       author: dto.author ?? null,
       score_run_id: null,
+      model: null,
+      judge_digest: null,
       output_sha256: isHuman ? sha256OfJson(pinned.definition.output) : null,
+      min_annotations: isHuman ? minAnnotationsOf(pinned.definition as HumanDefinition) : null,
+      is_late: false,
       created_at: new Date(),
       created_by: scope.principalId,
     };
-    return {
-      row,
-      definition: isHuman ? (pinned.definition as HumanDefinition) : null,
-      isCommentOnly: hasNoValue(dto),
-    };
+    return { row, isCommentOnly: hasNoValue(dto) };
   }
 
-  /**
-   * Stores a checked score and writes it back in the transaction, so that nobody sees one without the other. Errors: 409 for
-   * a result that was replaced since the check.
-   */
-  async store(tx: Tx, scope: Scope, { row, definition, isCommentOnly }: CheckedScore): Promise<ScoreDto> {
-    const result = row.result_id !== null && { experiment_id: row.experiment_id!, result_id: row.result_id };
-    const [locked] = result ? await this.locks.lockForScores(tx, scope, [result]) : [];
+  /** Stores a checked score. Errors: 409 for a result that was replaced since the check. */
+  async store(tx: Tx, scope: Scope, { row, isCommentOnly }: CheckedScore): Promise<ScoreDto> {
+    const id = row.result_id ?? row.trace_id ?? row.session_id!;
+    const target = { kind: row.target_kind, id, experimentId: row.experiment_id };
+    const locked = (await this.targets.lock(tx, scope.workspaceId, [target])).get(id);
     if (locked && locked.version !== row.result_version) throw resultReplaced();
-    const stored = await this.scores.insert(tx, row, { isCommentOnly });
-    if (row.source === 'human') await this.writeBackHuman(tx, scope, row, definition!, locked);
-    if (row.source === 'client' && locked) await this.writeBack.writeClientScore(tx, scope, locked, stored);
-    return toScoreDto(stored);
+    // after the lock, so that a score that waited for its experiment to be finalized is newer than the summary
+    const stamped = { ...row, is_late: locked?.is_late ?? false, created_at: new Date() };
+    return toScoreDto(await this.scores.insert(tx, stamped, { isCommentOnly }));
   }
 
   async get(scope: Scope, id: string): Promise<ScoreDto> {
@@ -161,37 +155,6 @@ export class ScoreService {
         : await this.scorers.findVersion(scope, scorer.scorer_id, version);
     if (!row) throw problem.unknownReference('/scorer_version', 'scorer version', String(version));
     return { scorer, version, definition: row.definition.parse() as { output?: Output } };
-  }
-
-  private async writeBackHuman(
-    tx: Tx,
-    scope: Scope,
-    row: NewScore,
-    definition: HumanDefinition,
-    locked: LockedResult | undefined,
-  ): Promise<void> {
-    const results =
-      row.target_kind === 'result'
-        ? [locked].flatMap((one) => one ?? [])
-        : await this.lockReferencing(tx, scope, row.target_kind, (row.trace_id ?? row.session_id)!);
-    await this.writeBack.intoResults(tx, scope, results, {
-      scorerId: row.scorer_id!,
-      name: row.scorer_name,
-      outputSha256: row.output_sha256!,
-      minAnnotations: minAnnotationsOf(definition),
-      at: row.created_at,
-    });
-  }
-
-  /** Locks the results that reference a trace or a session. */
-  private async lockReferencing(
-    tx: Tx,
-    scope: Scope,
-    kind: 'trace' | 'session',
-    id: string,
-  ): Promise<LockedResult[]> {
-    const results = await this.locks.lockReferencing(tx, scope, kind, id);
-    return results.length === 0 ? [] : this.locks.lockForScores(tx, scope, results);
   }
 }
 

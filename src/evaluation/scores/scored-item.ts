@@ -23,6 +23,8 @@ export interface ScoredItem {
   reasoning?: string;
   backend?: string;
   model?: string;
+  /** Identifies the judge: SHA-256 over its definition, backend, provider and model. */
+  judge_digest?: string;
   /** Why there is no score. Excludes `score`, because a failure is not a score of 0. */
   error?: string;
   elapsed_ms: number;

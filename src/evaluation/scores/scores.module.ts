@@ -1,28 +1,35 @@
 import { Module } from '@nestjs/common';
 import { AgentsModule } from '../../agents';
 import { TelemetryModule } from '../../telemetry';
-import { ExperimentsModule, ScoreWriteBack } from '../experiments';
 import { ScorersModule } from '../scorers';
+import { ResultReferenceRepository } from './result-reference.repository';
 import { ScoreRepository } from './score.repository';
 import { ScoreService } from './score.service';
 import { ScoreStatsRepository } from './score-stats.repository';
 import { ScoreStatsService } from './score-stats.service';
+import { ScoreTargetRepository } from './score-target.repository';
 import { ScoreTargets, TargetDirectory } from './score-targets';
-import { ScoreWriteBackRepository } from './score-write-back.repository';
 
-/** Scores of all sources, their write-back to results, and the targets that can be scored. */
+/** The scores of all sources, and the targets that can be scored. */
 @Module({
-  imports: [AgentsModule, ExperimentsModule, ScorersModule, TelemetryModule],
+  imports: [AgentsModule, ScorersModule, TelemetryModule],
   providers: [
+    ResultReferenceRepository,
     ScoreRepository,
     ScoreService,
     ScoreStatsRepository,
     ScoreStatsService,
-    TargetDirectory,
+    ScoreTargetRepository,
     ScoreTargets,
-    ScoreWriteBackRepository,
-    { provide: ScoreWriteBack, useExisting: ScoreWriteBackRepository },
+    TargetDirectory,
   ],
-  exports: [ScoreService, ScoreStatsService, TargetDirectory, ScoreWriteBack],
+  exports: [
+    ResultReferenceRepository,
+    ScoreRepository,
+    ScoreService,
+    ScoreStatsService,
+    ScoreTargetRepository,
+    TargetDirectory,
+  ],
 })
 export class ScoresModule {}

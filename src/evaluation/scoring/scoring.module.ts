@@ -32,7 +32,7 @@ import { SubjectRepository } from './subjects/subject.repository';
 import { TraceContentReader } from './requests/trace-content.reader';
 import { CandidateFinder } from './target-selection/candidate-finder';
 import { TargetSelector } from './target-selection/target-selector';
-import { TargetResultRepository } from './execution/target-result.repository';
+import { TargetOutcomeRepository } from './execution/target-outcome.repository';
 import { TargetScorer } from './execution/target-scorer';
 
 /** Scoring: requests for scores, their runs, and the rules that start runs. */
@@ -68,7 +68,7 @@ import { TargetScorer } from './execution/target-scorer';
     SessionReader,
     SubjectBuilder,
     SubjectRepository,
-    TargetResultRepository,
+    TargetOutcomeRepository,
     TargetScorer,
     TargetSelector,
     { provide: TraceContents, useClass: TraceContentReader },
@@ -85,7 +85,7 @@ import { TargetScorer } from './execution/target-scorer';
     ScoringRunner,
     ScoringService,
     SubjectBuilder,
-    TargetResultRepository,
+    TargetOutcomeRepository,
     TargetScorer,
     TargetSelector,
     TraceContents,

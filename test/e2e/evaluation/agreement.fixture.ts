@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Answer, TestApp } from '#testing';
-import type { AgreementDto } from '../../../src/evaluation/analysis/agreement/agreement.dto';
+import type { AgreementDto } from '../../../src/evaluation/scorers/agreement/agreement.dto';
 import type { EvaluationWorkspace, Page, Result } from './evaluation.harness';
 import { HumanScoresFixture, type Scorer } from './human-scores.fixture';
 

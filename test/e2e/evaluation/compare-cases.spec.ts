@@ -1,6 +1,6 @@
 import { PAGE_BYTES } from '#platform/paging';
 import { sharedApp } from '#testing';
-import type { ComparedCaseDto } from '../../../src/evaluation/analysis/comparison/comparison.dto';
+import type { ComparedCaseDto } from '../../../src/evaluation/experiments/compare/comparison.dto';
 import { compare, compared, completed, experimentOf, EXPERIMENTS, pages, scored } from './comparison.fixture';
 import { EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.harness';
 

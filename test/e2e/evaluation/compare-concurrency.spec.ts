@@ -4,9 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Scope } from '#platform/auth';
 import type { Problem } from '#platform/problem';
 import { ownApp } from '#testing';
-import { AnalysisPool } from '../../../src/evaluation/analysis/computation/analysis.pool';
-import { ComparisonRepository } from '../../../src/evaluation/analysis/comparison/comparison.repository';
-import { ScoreReader } from '../../../src/evaluation/analysis/comparison/score-reader';
+import { AnalysisPool } from '../../../src/evaluation/statistics/computation/analysis.pool';
+import { ComparisonRepository } from '../../../src/evaluation/experiments/compare/comparison.repository';
+import { ScoreReader } from '../../../src/evaluation/experiments/compare/score-reader';
 import { compare, compared, completed, experimentOf, EXPERIMENTS, scored } from './comparison.fixture';
 import { EvaluationWorkspace, outcome } from './evaluation.harness';
 

@@ -2,7 +2,7 @@ import type { Answer } from '#testing';
 import type {
   ComparisonDto,
   ScorerComparisonDto,
-} from '../../../src/evaluation/analysis/comparison/comparison.dto';
+} from '../../../src/evaluation/experiments/compare/comparison.dto';
 import type { EvaluationWorkspace } from './evaluation.harness';
 import { fillResultScores } from './result-scores.fixture';
 

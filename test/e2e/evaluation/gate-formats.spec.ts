@@ -1,5 +1,5 @@
 import { sharedApp } from '#testing';
-import type { GateResultDto } from '../../../src/evaluation/analysis/gate/gate.dto';
+import type { GateResultDto } from '../../../src/evaluation/experiments/gate/gate.dto';
 import { experimentOf, EXPERIMENTS } from './comparison.fixture';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { parseXml, type XmlElement } from './xml.fixture';

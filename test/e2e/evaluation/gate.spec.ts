@@ -1,5 +1,5 @@
 import { sharedApp } from '#testing';
-import type { GateResultDto } from '../../../src/evaluation/analysis/gate/gate.dto';
+import type { GateResultDto } from '../../../src/evaluation/experiments/gate/gate.dto';
 import { byScorer, compared, completed, experimentOf, EXPERIMENTS, fill, scored } from './comparison.fixture';
 import { EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.harness';
 

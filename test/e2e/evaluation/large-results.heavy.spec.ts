@@ -1,5 +1,5 @@
 import { sharedApp } from '#testing';
-import type { GateResultDto } from '../../../src/evaluation/analysis/gate/gate.dto';
+import type { GateResultDto } from '../../../src/evaluation/experiments/gate/gate.dto';
 import { byScorer, compared, fill } from './comparison.fixture';
 import { uploadVersion } from './dataset-versions.fixture';
 import { type BulkResponse, EvaluationWorkspace, type Experiment, statuses } from './evaluation.harness';

@@ -7,7 +7,7 @@ import { DatasetVersionRepository, RecordRepository } from '../../datasets';
 import { SNAPSHOT_RECORDS_MAX, toFilter } from './experiment-cases';
 import type { DatasetFilterDto } from './experiment.dto';
 import type { ExperimentEntity, ExperimentStatus } from './experiment.entity';
-import { SUMMARY_SCORERS_MAX, SummaryRepository } from './summary.repository';
+import { scoresOf, SUMMARY_SCORERS_MAX, SummaryRepository } from './summary.repository';
 
 type FinalColumns = Pick<
   ExperimentEntity,
@@ -46,28 +46,30 @@ export class ExperimentFinalizer {
     scope: Scope,
     { experiment_id: experimentId, expected_case_count }: ExperimentEntity,
   ): Promise<RawJson> {
-    const means = await this.summaries.newMeans(tx, scope, experimentId);
-    const references = await this.summaries.references(tx, scope, experimentId);
-    const scores = means.slice(0, SUMMARY_SCORERS_MAX);
-    const scorers = references.slice(0, SUMMARY_SCORERS_MAX);
-    await this.summaries.insertMeans(tx, scope, experimentId, scores);
+    const all = await this.summaries.summarize(tx, scope, experimentId);
+    const scorers = all.slice(0, SUMMARY_SCORERS_MAX);
+    const means = scorers.flatMap(({ scorer, mean, count }) =>
+      mean === null ? [] : { scorer, mean, count },
+    );
+    await this.summaries.insertMeans(tx, scope, experimentId, means);
     const { result_count, error_count } = await this.summaries.countResults(tx, scope, experimentId);
-    const counts = await this.summaries.caseCounts(tx, scope, experimentId);
     return toRawJson({
-      scores: Object.fromEntries(scores.map(({ scorer, mean, count }) => [scorer, { mean, count }])),
+      scores: scoresOf(scorers),
       scorers: Object.fromEntries(
-        scorers.map(({ scorer, scorer_id, scorer_version }) => [scorer, { scorer_id, scorer_version }]),
+        scorers.flatMap(({ scorer, scorer_id, scorer_version }) =>
+          scorer_id === null ? [] : [[scorer, { scorer_id, scorer_version }]],
+        ),
       ),
       coverage: {
         expected_case_count,
         result_count,
         error_count,
         scorers: Object.fromEntries(
-          counts.map(({ scorer, scored_count, null_count }) => [scorer, { scored_count, null_count }]),
+          scorers.map(({ scorer, scored_count, null_count }) => [scorer, { scored_count, null_count }]),
         ),
       },
       is_truncated: await this.summaries.isTruncated(tx, scope, experimentId),
-      is_scorers_truncated: means.length > scores.length || references.length > scorers.length,
+      is_scorers_truncated: all.length > scorers.length,
     });
   }
 

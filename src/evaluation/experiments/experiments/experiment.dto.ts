@@ -362,6 +362,19 @@ export class ExperimentDto extends StampsDto {
   run_key!: string | null;
   /** Null until metrics are written or the experiment is finalized. */
   summary!: ExperimentSummaryDto | null;
+  /**
+   * Mean and count of the current scores of all results, by scorer name (the first 1,000). Unlike `summary`, they include
+   * scores that were given after the experiment was finalized. Only when you get one experiment.
+   */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { $ref: '#/components/schemas/ScoreSummaryDto' },
+    required: false,
+  } as object)
+  current_scores?: Record<string, ScoreSummaryDto>;
+  /** Number of the results' current scores that were given after the experiment was finalized. */
+  @ApiProperty({ type: 'integer', minimum: 0, required: false })
+  late_count?: number;
   /** Null until the experiment is finalized, and for an experiment without a dataset. */
   dataset_snapshot!: DatasetSnapshotDto | null;
   @AnyJson()

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { checkValues, mergeWithin, patchMetadata, type Versioned } from '#platform/http';
+import { checkValues, mergeWithin, patchMetadata, Versioned, versionShowing } from '#platform/http';
 import { newId } from '#platform/ids';
 import { type RawJson, toRawJson, toRawJsonOrNull } from '#platform/json';
 import { JsonThreads } from '#platform/json-threads';
@@ -28,6 +28,7 @@ import {
 import type { ExperimentListQueryDto, ExperimentSearchDto } from './experiment-query.dto';
 import type { ExperimentEntity, ExperimentState } from './experiment.entity';
 import { ExperimentRepository } from './experiment.repository';
+import { scoresOf, SUMMARY_SCORERS_MAX, SummaryRepository } from './summary.repository';
 
 const EXPERIMENT: ResourceKind<ExperimentEntity, ExperimentDto> = {
   noun: 'experiment',
@@ -68,6 +69,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     private readonly experiments: ExperimentRepository,
     private readonly cases: ExperimentCases,
     private readonly finalizer: ExperimentFinalizer,
+    private readonly summaries: SummaryRepository,
     private readonly threads: JsonThreads,
   ) {
     super(kit, experiments, EXPERIMENT);
@@ -146,6 +148,17 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
       }),
     );
     return [...scalars, ...documents.flat()].filter((member) => dto[member] !== undefined);
+  }
+
+  /** Returns one experiment, with the current scores of its results. Errors: 404. */
+  override async get(scope: Scope, id: string): Promise<Versioned<ExperimentDto>> {
+    const row = await this.find(scope, id);
+    const current = await this.summaries.findCurrent(scope, row);
+    const view = toExperimentDto(row);
+    const current_scores = current ? scoresOf(current.slice(0, SUMMARY_SCORERS_MAX)) : view.summary!.scores!;
+    const late_count = row.summary ? (current ?? []).reduce((sum, scorer) => sum + scorer.late_count, 0) : 0;
+    const version = versionShowing(row.generation, [toRawJson([current_scores, late_count])]);
+    return new Versioned({ ...view, current_scores, late_count }, version);
   }
 
   async list(

@@ -10,16 +10,11 @@ import {
   type RecordAsOf,
   RecordRepository,
 } from '../../datasets';
+import { ScorerRepository } from '../../scorers';
 import { toFilter } from '../experiments/experiment-cases';
 import type { DatasetFilterDto } from '../experiments/experiment.dto';
 import type { ExperimentState } from '../experiments/experiment.entity';
 import type { ResultFieldsDto } from './result.dto';
-
-/** Finds scorers. Implemented by the module that stores scorers. */
-export abstract class ScorerDirectory {
-  /** Returns the current version of each of these scorers that the workspace has. Versions count from 1. */
-  abstract currentVersions(tx: Tx, scope: Scope, ids: readonly string[]): Promise<Map<string, number>>;
-}
 
 /** Everything that the results of one request refer to. */
 export interface CaseReferences {
@@ -55,7 +50,7 @@ export class CaseRules {
     private readonly versions: DatasetVersionRepository,
     private readonly content: DatasetContent,
     private readonly records: RecordRepository,
-    private readonly scorers: ScorerDirectory,
+    private readonly scorers: ScorerRepository,
   ) {}
 
   /**

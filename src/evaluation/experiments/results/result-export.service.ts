@@ -5,8 +5,8 @@ import { RawJson, toJsonText } from '#platform/json';
 import { problem } from '#platform/problem';
 import { cellOfText, csvFormat, EXPORT_MEDIA, exportParts, JSON_LINES } from '../../datasets';
 import { ExperimentRepository } from '../experiments/experiment.repository';
-import { RESULT_FIELDS, toResultDto } from './result.dto';
-import type { ResultEntity } from './result.entity';
+import { toResultDto } from './result.dto';
+import { type Result, RESULT_FIELDS } from './result.entity';
 import { ResultListRepository } from './result-list.repository';
 import type { ResultExportQueryDto } from './result-query.dto';
 
@@ -17,11 +17,9 @@ const FREE_FORM: ReadonlySet<string> = new Set(['input', 'expected', 'output', '
  * One column per member. Free-form members, `metadata`, `tags`, `scores` and `score_details` are JSON texts. The others are
  * plain texts: an empty cell is null.
  */
-const CSV = csvFormat<ResultEntity>(RESULT_FIELDS, (row) =>
-  RESULT_FIELDS.map((name) => cellOf(name, row[name])),
-);
+const CSV = csvFormat<Result>(RESULT_FIELDS, (row) => RESULT_FIELDS.map((name) => cellOf(name, row[name])));
 
-function cellOf(name: string, value: ResultEntity[keyof ResultEntity]): string {
+function cellOf(name: string, value: Result[keyof Result]): string {
   if (value instanceof RawJson) return value.text;
   if (value === null) return FREE_FORM.has(name) ? 'null' : '';
   if (value instanceof Date) return value.toISOString();
@@ -29,7 +27,7 @@ function cellOf(name: string, value: ResultEntity[keyof ResultEntity]): string {
 }
 
 const FORMATS = {
-  jsonl: { ...JSON_LINES, lineOf: (row: ResultEntity) => JSON_LINES.lineOf(toResultDto(row)) },
+  jsonl: { ...JSON_LINES, lineOf: (row: Result) => JSON_LINES.lineOf(toResultDto(row)) },
   csv: CSV,
 } as const;
 

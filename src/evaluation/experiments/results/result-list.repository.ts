@@ -23,7 +23,8 @@ import {
   scanRanges,
   type ScanSpec,
 } from '#platform/paging';
-import type { ResultEntity } from './result.entity';
+import { bytesOfScores, hasScore, shownScores, sortedScores } from '../../scores';
+import type { Result } from './result.entity';
 import {
   readScoreFilters,
   readSort,
@@ -33,7 +34,7 @@ import {
   type ScoreFilter,
   type ScoreOperator,
 } from './result-query.dto';
-import { RESULT_COLUMNS } from './result.repository';
+import { RESULT_SELECT, type StoredResult, toResult } from './result.repository';
 
 /** Limits of one statement of an export: the results that it examines, and the bytes that it returns. */
 const BATCH_RESULTS = 500;
@@ -41,7 +42,12 @@ const BATCH_BYTES = 1024 * 1024;
 
 const OPERATORS: Record<ScoreOperator, Sql> = { gte: raw('>='), lte: raw('<='), eq: raw('=') };
 
-const LIST = { columns: RESULT_COLUMNS, bytes: 'bytes' };
+/** The columns of a list. The scores of a result, which are read only for the rows of the page, count towards its size. */
+const columnsOf = (workspaceId: string) => ({
+  columns: RESULT_SELECT,
+  bytes: sql`t.bytes + ${bytesOfScores(workspaceId, 't')}`,
+  computed: sql`, ${shownScores(workspaceId, 'within')} AS shown_scores`,
+});
 
 /** The filter conditions of a list, by how they are checked. */
 interface Conditions {
@@ -56,7 +62,7 @@ interface Conditions {
 
 /** A batch of an export. */
 interface Batch {
-  results: ResultEntity[];
+  results: Result[];
   /** The result after which the next batch begins. Null after the last batch. */
   next: string | null;
 }
@@ -70,22 +76,32 @@ export class ResultListRepository {
   ) {}
 
   /**
-   * Returns a page of results. Conditions without an index are checked on a bounded number of results, see `scanPage`.
-   * Errors: 400 for malformed `score` filters, 422 for an unknown operator or sort.
+   * Returns a page of results with their current scores. Conditions without an index are checked on a bounded number of
+   * results, see `scanPage`. Errors: 400 for malformed `score` filters, 422 for an unknown operator or sort.
    */
-  async list(scope: Scope, experimentId: string, query: ResultListQueryDto): Promise<RowPage<ResultEntity>> {
+  async list(scope: Scope, experimentId: string, query: ResultListQueryDto): Promise<RowPage<Result>> {
+    const { rows, page } = await this.listStored(scope, experimentId, query);
+    return { rows: rows.map(toResult), page };
+  }
+
+  private async listStored(
+    scope: Scope,
+    experimentId: string,
+    query: ResultListQueryDto,
+  ): Promise<RowPage<StoredResult>> {
     const conditions = conditionsOf(query);
     const sort = readSort(query.sort);
     const where = whereOf(scope, experimentId, conditions);
     const isScanned = conditions.scanned.length + conditions.scores.length > 0;
-    const plain = { ...LIST, from: 'results', where, id: 'result_id', sorts: BY_CHANGE };
+    const columns = columnsOf(scope.workspaceId);
+    const plain = { ...columns, from: 'results t', where, id: 'result_id', sorts: BY_CHANGE };
     const isPlain = sort.by === 'created_at' || sort.by === 'updated_at';
-    if (isPlain && !isScanned) return listPage<ResultEntity>(this.database, plain, query);
-    const scan = { ...scanOf(conditions), where, sorts: BY_CHANGE, defaultSort: '-created_at' };
+    if (isPlain && !isScanned) return listPage<StoredResult>(this.database, plain, query);
+    const scan = { ...scanOf(scope, conditions), where, sorts: BY_CHANGE, defaultSort: '-created_at' };
     const deadline = performance.now() + this.environment.REQUEST_TIMEOUT_MS;
     return readWithin(this.database, deadline, async (on) => {
       if (conditions.unique.length + conditions.indexed.length === 0) await followIndexes(on);
-      if (isPlain) return scanPage<ResultEntity>(on, scan, query);
+      if (isPlain) return scanPage<StoredResult>(on, scan, query);
       const total = async (): Promise<number | null> => {
         const all = { limit: 0 };
         const counted = isScanned ? await scanPage(on, scan, all) : await listPage(on, plain, all);
@@ -105,7 +121,7 @@ export class ResultListRepository {
     scope: Scope,
     experimentId: string,
     filters: ResultFilters,
-  ): AsyncGenerator<ResultEntity[], void, undefined> {
+  ): AsyncGenerator<Result[], void, undefined> {
     const conditions = conditionsOf(filters);
     for (let after: string | null = ''; after !== null;) {
       const { results, next }: Batch = await this.batch(scope, experimentId, conditions, after);
@@ -120,32 +136,38 @@ export class ResultListRepository {
     conditions: Conditions,
     after: string,
   ): Promise<Batch> {
-    const matching = allOf(conditions);
+    const matching = [
+      ...conditions.unique,
+      ...conditions.indexed,
+      ...conditions.scanned,
+      ...lookupsOf(workspaceId, conditions.scores),
+    ];
     const rows = await this.database.query<
-      ResultEntity & { examined_last: string | null; examined_count: number; has_more: boolean | null }
+      StoredResult & { examined_last: string | null; examined_count: number; has_more: boolean | null }
     >(
       indexOrdered(sql`WITH examined AS MATERIALIZED (
           SELECT workspace_id, experiment_id, result_id FROM results
           WHERE workspace_id = ${workspaceId} AND experiment_id = ${experimentId} AND result_id > ${after}
           ORDER BY result_id LIMIT ${raw(String(BATCH_RESULTS))}
         ), matches AS (
-          SELECT t.*, sum(bytes) OVER page - bytes AS bytes_before, lead(true, 1, false) OVER page AS has_more
+          SELECT t.*, sum(size) OVER page - size AS bytes_before, lead(true, 1, false) OVER page AS has_more
           FROM examined CROSS JOIN LATERAL (
-            SELECT * FROM results r
+            SELECT *, bytes + ${bytesOfScores(workspaceId, 'r')} AS size FROM results r
             WHERE r.workspace_id = examined.workspace_id AND r.experiment_id = examined.experiment_id
               AND r.result_id = examined.result_id OFFSET 0
           ) t
           WHERE ${matching.length > 0 ? join(matching, ' AND ') : raw('true')}
           WINDOW page AS (ORDER BY t.result_id ROWS UNBOUNDED PRECEDING)
         )
-        SELECT ${raw(RESULT_COLUMNS)}, has_more, examined_last, examined_count
+        SELECT ${raw(RESULT_SELECT)}, has_more, examined_last, examined_count,
+               CASE WHEN result_id IS NOT NULL THEN ${shownScores(workspaceId, 'matches')} END AS shown_scores
         FROM (SELECT max(result_id) AS examined_last, count(*) AS examined_count FROM examined) summary
         LEFT JOIN matches ON bytes_before < ${raw(String(BATCH_BYTES))}
         ORDER BY result_id`),
     );
     const { examined_last, examined_count } = rows[0]!;
     const last = rows.at(-1)!;
-    const results = rows.filter(({ result_id }) => result_id !== null);
+    const results = rows.filter(({ result_id }) => result_id !== null).map(toResult);
     if (last.has_more === true) return { results, next: last.result_id };
     return { results, next: examined_count < BATCH_RESULTS ? null : examined_last };
   }
@@ -156,36 +178,34 @@ export class ResultListRepository {
     scope: Scope,
     experimentId: string,
     { conditions, sort, query, total }: SortedList & { sort: ResultSort & { by: 'score' } },
-  ): Promise<RowPage<ResultEntity>> {
+  ): Promise<RowPage<StoredResult>> {
     const own = conditions.scores.filter(({ scorer }) => scorer === sort.scorer);
     const others = { ...conditions, scores: conditions.scores.filter((one) => !own.includes(one)) };
     const name = sort.key;
+    const sorted = sortedScores(scope.workspaceId, experimentId, sort.scorer, boundsOf(own));
     const scored = {
-      ...scanOf({ ...others, scanned: [...others.unique, ...others.indexed, ...others.scanned] }),
+      ...scanOf(scope, { ...others, scanned: [...others.unique, ...others.indexed, ...others.scanned] }),
       table: sql`(
-        SELECT r.*, s.shown_score AS sort_score, s.result_id AS sort_id
-        FROM result_scores s CROSS JOIN LATERAL (
+        SELECT r.*, s.score AS sort_score, s.result_id AS sort_id
+        FROM (${sorted}) s CROSS JOIN LATERAL (
           SELECT * FROM results r
-          WHERE r.workspace_id = s.workspace_id AND r.experiment_id = s.experiment_id AND r.result_id = s.result_id
-          LIMIT 1) r
-        WHERE s.workspace_id = ${scope.workspaceId} AND s.experiment_id = ${experimentId}
-          AND s.scorer = ${sort.scorer}
-          AND s.shown_score IS NOT NULL${boundsOf(own)})`,
+          WHERE r.workspace_id = ${scope.workspaceId} AND r.experiment_id = ${experimentId} AND r.result_id = s.result_id
+          LIMIT 1) r)`,
       where: Where.acrossTenants(), // The subquery restricts the tenant.
       id: 'sort_id',
       sorts: { [name]: { expression: 'sort_score', type: 'float8' as const } },
       defaultSort: name,
     };
-    const isUnscored = sql`NOT ${hasScore(sort.scorer, empty)}`;
+    const isUnscored = sql`NOT ${hasScore(scope.workspaceId, 't', sort.scorer, empty)}`;
     const unscored = {
-      ...scanOf(others, [isUnscored]),
+      ...scanOf(scope, others, [isUnscored]),
       where: whereOf(scope, experimentId, others),
       sorts: { [name]: BY_CREATION.created_at },
       defaultSort: name,
     };
     // A result without the score never meets a condition on it.
     const ranges = own.length > 0 ? [scored] : [scored, unscored];
-    return scanRanges<ResultEntity>(on, ranges, { ...query, sort: withDirection(query, name) }, total);
+    return scanRanges<StoredResult>(on, ranges, { ...query, sort: withDirection(query, name) }, total);
   }
 
   /** Reads the results with a duration in the order of an index over durations, and then those without. */
@@ -194,9 +214,9 @@ export class ResultListRepository {
     scope: Scope,
     experimentId: string,
     { conditions, query, total }: SortedList,
-  ): Promise<RowPage<ResultEntity>> {
+  ): Promise<RowPage<StoredResult>> {
     const { unique, indexed, scanned } = conditions;
-    const scan = scanOf({ ...conditions, scanned: [...unique, ...indexed, ...scanned] });
+    const scan = scanOf(scope, { ...conditions, scanned: [...unique, ...indexed, ...scanned] });
     const timed = {
       ...scan,
       where: whereOf(scope, experimentId, { unique: [], indexed: [sql`duration_ms IS NOT NULL`] }),
@@ -209,7 +229,7 @@ export class ResultListRepository {
       sorts: { duration_ms: BY_CREATION.created_at },
       defaultSort: 'duration_ms',
     };
-    return scanRanges<ResultEntity>(on, [timed, untimed], query, total);
+    return scanRanges<StoredResult>(on, [timed, untimed], query, total);
   }
 }
 
@@ -259,35 +279,18 @@ const boundsOf = (filters: readonly ScoreFilter[]): Sql =>
   filters.length === 0
     ? empty
     : sql` AND ${join(
-        filters.map(({ operator, value }) => sql`s.shown_score ${OPERATORS[operator]} ${value}::float8`),
+        filters.map(({ operator, value }) => sql`score ${OPERATORS[operator]} ${value}::float8`),
         ' AND ',
       )}`;
 
-/**
- * Returns the condition that a result `t` has a number of a scorer in `scores`, within bounds. `OFFSET 0` forces a lookup for
- * each result, because a join would take quadratic time in an experiment that the statistics do not know.
- */
-const hasScore = (scorer: string, bounds: Sql): Sql =>
-  sql`EXISTS (
-    SELECT FROM result_scores s
-    WHERE s.workspace_id = t.workspace_id AND s.experiment_id = t.experiment_id AND s.result_id = t.result_id
-      AND s.scorer = ${scorer} AND s.shown_score IS NOT NULL${bounds} OFFSET 0)`;
-
-const lookupsOf = (filters: readonly ScoreFilter[]): Sql[] =>
-  filters.map((filter) => hasScore(filter.scorer, boundsOf([filter])));
-
-const allOf = ({ unique, indexed, scanned, scores }: Conditions): Sql[] => [
-  ...unique,
-  ...indexed,
-  ...scanned,
-  ...lookupsOf(scores),
-];
+const lookupsOf = (workspaceId: string, filters: readonly ScoreFilter[]): Sql[] =>
+  filters.map((filter) => hasScore(workspaceId, 't', filter.scorer, boundsOf([filter])));
 
 /** Returns the parts of a scan that check the conditions without an index. */
-function scanOf({ scanned, scores }: Conditions, further: Sql[] = []) {
-  const lookups = [...lookupsOf(scores), ...further];
+function scanOf({ workspaceId }: Scope, { scanned, scores }: Conditions, further: Sql[] = []) {
+  const lookups = [...lookupsOf(workspaceId, scores), ...further];
   return {
-    ...LIST,
+    ...columnsOf(workspaceId),
     table: 'results',
     id: 'result_id',
     ...(scanned.length > 0 && { condition: join(scanned, ' AND ') }),

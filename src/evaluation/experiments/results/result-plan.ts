@@ -1,17 +1,17 @@
 import type { Scope } from '#platform/auth';
 import { newId } from '#platform/ids';
-import { RawJson, toRawJson, toRawJsonOrNull } from '#platform/json';
+import { RawJson, toRawJsonOrNull } from '#platform/json';
 import { Problem } from '#platform/problem';
 import { checkItem, repeatedItem } from '../../../resources';
 import { type CaseReferences, checkCase, valueLimiter } from './case-rules';
 import type { ResultFieldsDto } from './result.dto';
 import type { NewResultRow } from './result.repository';
-import { type SplitScores, splitScores } from './scores';
+import { readScores, type SentScore } from '../../scores';
 
 /** A result to write, and its scores. */
 export interface PlannedResult {
   row: NewResultRow;
-  split: SplitScores;
+  scores: SentScore[];
 }
 
 /** Returns a function that plans items in the order in which they were sent. If two have the same `case_id`, the first wins. */
@@ -40,7 +40,6 @@ function newResult(
   references: CaseReferences,
   at: Date,
 ): PlannedResult {
-  const split = splitScores(dto.scores);
   const record = references.records.get(dto.dataset_record_id ?? '');
   const csvCase = references.csvCases.get(references.csvRows?.get(dto.case_id) ?? 0);
   const row: NewResultRow = {
@@ -56,14 +55,13 @@ function newResult(
     dataset_record_version: record?.version ?? null,
     output: toRawJsonOrNull(dto.output),
     error: toRawJsonOrNull(dto.error),
-    scores: split.scores,
-    score_details: detailsOf(split),
     trace_id: dto.trace_id ?? null,
     session_id: dto.session_id ?? null,
     duration_ms: dto.duration_ms ?? null,
     trial_group: dto.trial_group ?? null,
     trial_index: dto.trial_index ?? null,
     version: 1,
+    generation: 1,
     is_expected: references.csvRows !== null || (references.isRecordBacked && record!.is_live),
     created_at: at,
     updated_at: at,
@@ -72,10 +70,7 @@ function newResult(
     takes_expected: record !== undefined && dto.expected === undefined,
     takes_tags: record !== undefined && dto.tags === undefined,
   };
-  return { row, split };
+  return { row, scores: readScores(dto.scores) };
 }
 
 const EMPTY_OBJECT = new RawJson('{}');
-
-const detailsOf = ({ details }: SplitScores): RawJson =>
-  Object.keys(details).length > 0 ? toRawJson(details) : EMPTY_OBJECT;

@@ -30,8 +30,8 @@ import type { PageMetaDto } from '#platform/paging';
 import type { ProblemDto } from '#platform/problem';
 import { TRACE_ID } from '../../../telemetry';
 import { BULK_MAX, pick } from '../../../resources';
-import type { ResultEntity } from './result.entity';
-import { IsScores } from './scores';
+import { IsScores } from '../../scores';
+import { type Result, RESULT_FIELDS, type ResultRow } from './result.entity';
 
 export const CASE_ID_MAX = 255;
 const VERSION_MAX = 2_147_483_647;
@@ -223,7 +223,7 @@ export class PatchResultDto {
 export const FIXED_MEMBERS = [
   'result_id', 'experiment_id', 'workspace_id', 'case_id', 'input', 'expected', 'output', 'error', 'dataset_record_id',
   'trace_id', 'session_id', 'duration_ms', 'trial_group', 'trial_index',
-] as const satisfies (keyof PatchResultDto & keyof ResultEntity)[]; // oxfmt-ignore
+] as const satisfies (keyof PatchResultDto & keyof ResultRow)[]; // oxfmt-ignore
 
 /** Declares a member that a PATCH may repeat, but not change. */
 function Fixed(): PropertyDecorator {
@@ -270,7 +270,10 @@ export class ResultDto {
   output!: unknown;
   @AnyJson()
   error!: unknown;
-  /** Maps each scorer name to a number, or to null if the scorer gave no score. */
+  /**
+   * The current score of each scorer name: a number, or null if the scorer gave none. A hosted score takes precedence over
+   * yours, and yours over people's. Scores that arrive after the experiment was finalized count too.
+   */
   @ApiProperty({ type: 'object', additionalProperties: { type: ['number', 'null'] } } as object)
   scores!: Record<string, number | null>;
   @ApiProperty({ type: 'object', additionalProperties: { $ref: '#/components/schemas/ScoreDetailDto' } })
@@ -323,40 +326,11 @@ export class BulkResultsResponseDto {
   items!: BulkResultItemDto[];
 }
 
-/** The members of a result, besides `archived_at`. */
-export const RESULT_FIELDS = [
-  'result_id',
-  'experiment_id',
-  'workspace_id',
-  'case_id',
-  'input',
-  'expected',
-  'metadata',
-  'tags',
-  'dataset_record_id',
-  'dataset_record_version',
-  'output',
-  'error',
-  'scores',
-  'score_details',
-  'trace_id',
-  'session_id',
-  'duration_ms',
-  'trial_group',
-  'trial_index',
-  'version',
-  'created_at',
-  'updated_at',
-  'created_by',
-] as const;
-
-export const toResultDto = (row: ResultEntity): ResultDto => ({
-  ...pick(row, RESULT_FIELDS),
-  archived_at: null,
-});
+export const toResultDto = (row: Result): ResultDto =>
+  ({ ...pick(row, RESULT_FIELDS), archived_at: null }) as Omit<Result, 'scores'> as ResultDto;
 
 /** Returns the view of a result, without `input` and `expected` if its item omitted them. */
-export function toBulkResultDto(row: ResultEntity, item: ResultFieldsDto): BulkResultDto {
+export function toBulkResultDto(row: Result, item: ResultFieldsDto): BulkResultDto {
   const { input, expected, ...view } = toResultDto(row);
   return {
     ...(item.input !== undefined && { input }),

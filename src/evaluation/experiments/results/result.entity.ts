@@ -1,70 +1,74 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import { CaseEntity } from '../../datasets';
+import type { ShownScores } from '../../scores';
 
-/** The parts of a score besides its number. */
-export interface ScoreDetail {
-  metadata?: unknown;
-  comment?: string;
-  label?: string;
-  scorer_id?: string;
-  scorer_version?: number;
-}
-
-/** The result of one case of an experiment. */
-@Entity('results')
-export class ResultEntity extends CaseEntity {
-  @PrimaryColumn('text')
-  experiment_id!: string;
-
-  @PrimaryColumn('text')
-  result_id!: string;
-
-  @Column('text')
-  case_id!: string;
-
-  @Column('text', { nullable: true })
-  dataset_record_id!: string | null;
-
+/** The result of one case of an experiment, as its table stores it. */
+export interface ResultRow {
+  result_id: string;
+  experiment_id: string;
+  workspace_id: string;
+  case_id: string;
+  input: RawJson | null;
+  expected: RawJson | null;
+  metadata: RawJson;
+  tags: string[];
+  dataset_record_id: string | null;
   /** The version of the record in the experiment's snapshot. */
-  @Column('integer', { nullable: true })
-  dataset_record_version!: number | null;
-
-  @JsonColumn({ nullable: true })
-  output!: RawJson | null;
-
-  @JsonColumn({ nullable: true })
-  error!: RawJson | null;
-
-  /** Scorer name to number, or null for a scorer that gave no score. */
-  @Column('jsonb')
-  scores!: Record<string, number | null>;
-
-  /** Scorer name to `ScoreDetail`. */
-  @JsonColumn()
-  score_details!: RawJson;
-
-  @Column('text', { nullable: true })
-  trace_id!: string | null;
-
-  @Column('text', { nullable: true })
-  session_id!: string | null;
-
-  @Column('double precision', { nullable: true })
-  duration_ms!: number | null;
-
-  @Column('text', { nullable: true })
-  trial_group!: string | null;
-
-  @Column('integer', { nullable: true })
-  trial_index!: number | null;
-
+  dataset_record_version: number | null;
+  output: RawJson | null;
+  error: RawJson | null;
+  trace_id: string | null;
+  session_id: string | null;
+  duration_ms: number | null;
+  trial_group: string | null;
+  trial_index: number | null;
   /** Raised when the result is replaced. */
-  @Column('integer')
-  version!: number;
-
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+  created_by: string;
+  /** Raised by each change of the result itself, but not by scores. Serves as the ETag. */
+  generation: number;
   /** Whether the result's case is one that the experiment expects. */
-  @Column('boolean')
-  is_expected!: boolean;
+  is_expected: boolean;
 }
+
+/** A result with its current scores. */
+export type Result = ResultRow & ShownScores;
+
+/**
+ * The columns of a result: their type, and who sets them. The columns of a `case` are sent for each result of a request, and
+ * those of a `request` once. The `counter`s are raised by the database.
+ */
+export const RESULT_COLUMNS = {
+  result_id: { type: 'text', from: 'case' },
+  experiment_id: { type: 'text', from: 'request' },
+  workspace_id: { type: 'text', from: 'request' },
+  case_id: { type: 'text', from: 'case' },
+  input: { type: 'json', from: 'case' },
+  expected: { type: 'json', from: 'case' },
+  metadata: { type: 'json', from: 'case' },
+  tags: { type: 'text[]', from: 'case' },
+  dataset_record_id: { type: 'text', from: 'case' },
+  dataset_record_version: { type: 'integer', from: 'case' },
+  output: { type: 'json', from: 'case' },
+  error: { type: 'json', from: 'case' },
+  trace_id: { type: 'text', from: 'case' },
+  session_id: { type: 'text', from: 'case' },
+  duration_ms: { type: 'double precision', from: 'case' },
+  trial_group: { type: 'text', from: 'case' },
+  trial_index: { type: 'integer', from: 'case' },
+  version: { type: 'integer', from: 'counter' },
+  created_at: { type: 'timestamptz', from: 'request' },
+  updated_at: { type: 'timestamptz', from: 'request' },
+  created_by: { type: 'text', from: 'request' },
+  generation: { type: 'integer', from: 'counter' },
+  is_expected: { type: 'boolean', from: 'case' },
+} as const satisfies Record<keyof ResultRow, { type: string; from: 'case' | 'request' | 'counter' }>;
+
+/** The members of a result's view, besides `archived_at`, in their order. */
+export const RESULT_FIELDS = (Object.keys(RESULT_COLUMNS) as (keyof ResultRow)[]).flatMap(
+  (name): (keyof Result)[] => {
+    if (name === 'generation' || name === 'is_expected') return [];
+    return name === 'error' ? [name, 'scores', 'score_details'] : [name];
+  },
+) as Exclude<keyof Result, 'generation' | 'is_expected'>[];

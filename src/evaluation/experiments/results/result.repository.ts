@@ -2,85 +2,93 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, empty, prepared, raw, type Sql, sql, type SqlExecutor, type Tx } from '#platform/db';
 import { type RawJson, toRawJson } from '#platform/json';
+import { bytesOfScores, readShownScores, shownScores } from '../../scores';
+import type { ExperimentState } from '../experiments/experiment.entity';
 import { CASE_VALUES } from './case-rules';
-import type { ResultEntity } from './result.entity';
-import type { SplitScores } from './scores';
+import { type Result, RESULT_COLUMNS, type ResultRow } from './result.entity';
 
-/** The columns whose values differ between rows. They are sent as one JSON parameter, which keeps `json` members verbatim. */
-const OWN_COLUMNS = [
-  'result_id', 'case_id', 'input', 'expected', 'metadata', 'tags', 'dataset_record_id', 'dataset_record_version',
-  'output', 'error', 'scores', 'score_details', 'trace_id', 'session_id', 'duration_ms', 'trial_group', 'trial_index',
-  'is_expected',
-] as const; // oxfmt-ignore
-const INSERTED_COLUMNS = `${OWN_COLUMNS.join(', ')}, experiment_id, workspace_id, created_at, updated_at, created_by`;
-const REVISION = raw('results.xmin::text AS revision');
-export const RESULT_COLUMNS = `${INSERTED_COLUMNS}, version`;
+const COLUMNS = Object.entries(RESULT_COLUMNS);
+const namesFrom = (...sources: string[]): string[] =>
+  COLUMNS.flatMap(([name, { from }]) => (sources.includes(from) ? name : []));
 
-/** The columns of the JSON parameter: `OWN_COLUMNS`, and which values to take from the record. */
-const PARAMETER_COLUMNS = raw(`new_result(
-  result_id text, case_id text, input json, expected json, metadata json, tags text[], dataset_record_id text,
-  dataset_record_version integer, output json, error json, scores jsonb, score_details json, trace_id text,
-  session_id text, duration_ms double precision, trial_group text, trial_index integer, is_expected boolean,
-  takes_input boolean, takes_expected boolean, takes_tags boolean)`);
-const SELECTED_VALUES = OWN_COLUMNS.map((column) =>
+/** The columns of the table, for SELECT. */
+export const RESULT_SELECT = COLUMNS.map(([name]) => name).join(', ');
+
+/** The columns that differ between the rows of a request. They are sent as one JSON parameter, which keeps `json` verbatim. */
+const CASE_COLUMNS = namesFrom('case');
+const PARAMETER_COLUMNS = raw(
+  `new_result(${COLUMNS.filter(([, { from }]) => from === 'case')
+    .map(([name, { type }]) => `${name} ${type}`)
+    .join(', ')}, takes_input boolean, takes_expected boolean, takes_tags boolean)`,
+);
+const SELECTED_VALUES = CASE_COLUMNS.map((column) =>
   (CASE_VALUES as readonly string[]).includes(column)
     ? `CASE WHEN new_result.takes_${column} THEN record.${column} ELSE new_result.${column} END`
     : `new_result.${column}`,
 ).join(', ');
-const ASSIGNMENTS = [
-  ...OWN_COLUMNS.filter((column) => column !== 'result_id' && column !== 'case_id'),
-  'updated_at',
-]
+const ASSIGNMENTS = [...CASE_COLUMNS, 'updated_at']
+  .filter((column) => column !== 'result_id' && column !== 'case_id')
   .map((column) => `${column} = excluded.${column}`)
   .join(', ');
 
 /** A result to write. */
-export interface NewResultRow extends ResultEntity {
+export interface NewResultRow extends ResultRow {
   /** Whether the value is copied from the record's version. */
   takes_input: boolean;
   takes_expected: boolean;
   takes_tags: boolean;
 }
 
-/** A result as it is stored. */
-export interface StoredResult extends ResultEntity {
-  /** The transaction that last changed the row, for its ETag. */
-  revision: string;
-}
-
 /** A result that was written. */
 export interface WrittenResult extends Pick<
-  StoredResult,
-  'result_id' | 'case_id' | 'version' | 'revision' | 'tags' | 'created_at' | 'created_by'
+  ResultRow,
+  'result_id' | 'case_id' | 'version' | 'generation' | 'tags' | 'created_at' | 'created_by'
 > {
   /** Whether its trace or its session has human scores. */
   is_scored: boolean;
 }
 
-/** The ids of a result, its version, and the trace and session that it references. */
-export type ResultKey = Pick<
-  ResultEntity,
-  'experiment_id' | 'result_id' | 'version' | 'trace_id' | 'session_id'
->;
-
-/** The ids of a result. */
-export type ResultId = Pick<ResultKey, 'experiment_id' | 'result_id'>;
-
-/** The changes of a result. */
-export interface ResultPatch extends SplitScores {
+/** The changes of a result itself. */
+export interface ResultPatch {
   tags: string[];
   metadata: RawJson;
   at: Date;
 }
+
+/** A result, and its scores as one text. */
+export type StoredResult = ResultRow & { shown_scores: string };
+
+/** Reads a row with `shown_scores`, see `shownScores`. */
+export const toResult = ({ shown_scores, ...row }: StoredResult): Result => ({
+  ...row,
+  ...readShownScores(shown_scores),
+});
 
 @Injectable()
 export class ResultRepository {
   constructor(private readonly database: Database) {}
 
   /**
+   * Locks an experiment against being finalized, for a transaction that writes results. Any number of uploads hold this lock
+   * at once. Finalizing takes the exclusive lock, so that no result slips in behind the summary. Returns null without the
+   * experiment.
+   */
+  async lockExperiment(tx: Tx, scope: Scope, experimentId: string): Promise<ExperimentState | null> {
+    const [row] = await tx.query<ExperimentState>(
+      prepared(
+        'result.lock-experiment',
+        sql`SELECT experiment_id, experiment_status, archived_at, dataset_id, dataset_version, dataset_revision,
+              dataset_filter
+            FROM experiments WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} FOR SHARE`,
+      ),
+    );
+    return row ?? null;
+  }
+
+  /**
    * Writes results of one experiment, and returns those written. If the experiment already has a result for a `case_id`,
-   * that one is replaced, or the new one is skipped. The caller's transaction holds the locks of `lockForUpload`, so that
-   * `is_scored` stays correct, and those of `lockCases` before it replaces.
+   * that one is replaced, or the new one is skipped. The caller's transaction holds the lock of `lockExperiment`, and those
+   * of `lockCases` before it replaces.
    *
    * This is the hot path of the service: one statement for up to 100 rows. One JSON parameter was as fast for PostgreSQL
    * as `unnest` of arrays or a list of VALUES, and the cheapest to build. Rows are sorted by `case_id`, because two requests
@@ -95,14 +103,15 @@ export class ResultRepository {
     { at, replaces }: { at: Date; replaces: boolean },
   ): Promise<WrittenResult[]> {
     const takesValues = rows.some((row) => row.takes_input || row.takes_expected || row.takes_tags);
-    const statement = sql`INSERT INTO results (${raw(INSERTED_COLUMNS)})
-      SELECT ${raw(takesValues ? SELECTED_VALUES : OWN_COLUMNS.join(', '))}, ${experimentId}, ${scope.workspaceId},
+    const statement = sql`INSERT INTO results (${raw(CASE_COLUMNS.join(', '))}, experiment_id, workspace_id, created_at, updated_at,
+                           created_by)
+      SELECT ${raw(takesValues ? SELECTED_VALUES : CASE_COLUMNS.join(', '))}, ${experimentId}, ${scope.workspaceId},
              ${at}::timestamptz, ${at}::timestamptz, ${scope.principalId}
       FROM json_to_recordset(${toRawJson(rows)}::json) AS ${PARAMETER_COLUMNS} ${takesValues ? joinRecord(scope) : empty}
       ORDER BY new_result.case_id COLLATE "C"
       ON CONFLICT (experiment_id, case_id)
-      ${replaces ? raw(`DO UPDATE SET ${ASSIGNMENTS}, version = results.version + 1`) : raw('DO NOTHING')}
-      RETURNING result_id, case_id, version, ${REVISION}, tags, created_at, created_by, EXISTS (
+      ${replaces ? raw(`DO UPDATE SET ${ASSIGNMENTS}, version = results.version + 1, generation = results.generation + 1`) : raw('DO NOTHING')}
+      RETURNING result_id, case_id, version, generation, tags, created_at, created_by, EXISTS (
         SELECT FROM scores s WHERE s.workspace_id = results.workspace_id
           AND s.target_id IN (results.trace_id, results.session_id) AND s.target_kind <> 'result'
           AND s.source = 'human' AND s.superseded_at IS NULL) AS is_scored`;
@@ -130,7 +139,7 @@ export class ResultRepository {
     caseIds: readonly string[],
   ): Promise<Map<string, string>> {
     if (caseIds.length === 0) return new Map();
-    const rows = await tx.query<Pick<ResultEntity, 'case_id' | 'result_id'>>(
+    const rows = await tx.query<Pick<ResultRow, 'case_id' | 'result_id'>>(
       prepared(
         'result.ids-of-cases',
         sql`SELECT case_id, result_id FROM results WHERE ${hasCases(scope, experimentId, caseIds)}`,
@@ -146,76 +155,46 @@ export class ResultRepository {
     experimentId: string,
     caseIds: readonly string[],
     maxBytes: number,
-  ): Promise<Map<string, StoredResult>> {
+  ): Promise<Map<string, Result>> {
     if (caseIds.length === 0) return new Map();
     const rows = await tx.query<StoredResult>(
-      sql`SELECT ${raw(RESULT_COLUMNS)}, revision FROM (
-          SELECT *, ${REVISION}, sum(bytes) OVER (ORDER BY result_id ROWS UNBOUNDED PRECEDING) - bytes AS bytes_before
-          FROM results WHERE ${hasCases(scope, experimentId, caseIds)}) existing
+      sql`SELECT ${raw(RESULT_SELECT)}, ${shownScores(scope.workspaceId, 'existing')} AS shown_scores FROM (
+          SELECT *, sum(size) OVER (ORDER BY result_id ROWS UNBOUNDED PRECEDING) - size AS bytes_before
+          FROM (SELECT *, bytes + ${bytesOfScores(scope.workspaceId, 'results')} AS size
+                FROM results WHERE ${hasCases(scope, experimentId, caseIds)}) sized) existing
         WHERE bytes_before < ${maxBytes}`,
     );
-    return new Map(rows.map((row) => [row.case_id, row]));
+    return new Map(rows.map((row) => [row.case_id, toResult(row)]));
   }
 
+  /** Reads a result. @param lock against all other writes */
   async find(
     scope: Scope,
     experimentId: string,
     resultId: string,
-    on: SqlExecutor = this.database,
-  ): Promise<StoredResult | null> {
+    { on = this.database, lock = false }: { on?: SqlExecutor; lock?: boolean } = {},
+  ): Promise<Result | null> {
     const [row] = await on.query<StoredResult>(
-      prepared(
-        'result.get',
-        sql`SELECT ${raw(RESULT_COLUMNS)}, ${REVISION} FROM results WHERE ${isResult(scope, experimentId, resultId)}`,
-      ),
+      sql`SELECT ${raw(RESULT_SELECT)}, ${shownScores(scope.workspaceId, 'results')} AS shown_scores FROM results
+        WHERE experiment_id = ${experimentId} AND result_id = ${resultId} AND workspace_id = ${scope.workspaceId}
+        ${lock ? raw('FOR UPDATE') : empty}`,
     );
-    return row ?? null;
+    return row ? toResult(row) : null;
   }
 
-  /** Reads a result and locks it against all other writes. */
-  async lock(tx: Tx, scope: Scope, experimentId: string, resultId: string): Promise<StoredResult | null> {
-    const [row] = await tx.query<StoredResult>(
-      sql`SELECT ${raw(RESULT_COLUMNS)}, ${REVISION} FROM results WHERE ${isResult(scope, experimentId, resultId)} FOR UPDATE`,
-    );
-    return row ?? null;
-  }
-
-  /** Changes a locked result. Adds scores and details, or replaces those with the same name. */
+  /** Changes a locked result itself. */
   async patch(
     tx: Tx,
     scope: Scope,
-    { experiment_id, result_id }: ResultId,
-    patch: ResultPatch,
-  ): Promise<StoredResult> {
-    const names = Object.keys(patch.scores);
-    const [row] = await tx.query<StoredResult>(
-      sql`UPDATE results SET updated_at = ${patch.at}, tags = ${patch.tags}::text[], metadata = ${patch.metadata},
-          scores = scores || ${toRawJson(patch.scores)}::jsonb,
-          score_details = (
-            SELECT coalesce(json_object_agg(key, value), '{}') FROM (
-              SELECT key, value FROM json_each(score_details) WHERE key <> ALL (${names}::text[])
-              UNION ALL SELECT key, value FROM json_each(${toRawJson(patch.details)}::json)) merged)
-        WHERE ${isResult(scope, experiment_id, result_id)}
-        RETURNING ${raw(RESULT_COLUMNS)}, ${REVISION}`,
+    { experiment_id, result_id }: ResultRow,
+    { tags, metadata, at }: ResultPatch,
+  ): Promise<void> {
+    await tx.query(
+      sql`UPDATE results SET updated_at = ${at}, generation = generation + 1, tags = ${tags}::text[], metadata = ${metadata}
+        WHERE experiment_id = ${experiment_id} AND result_id = ${result_id} AND workspace_id = ${scope.workspaceId}`,
     );
-    return row!;
-  }
-
-  /** Finds a result by its id alone. */
-  async findKey(scope: Scope, resultId: string): Promise<(ResultKey & Pick<ResultEntity, 'case_id'>) | null> {
-    const [row] = await this.database.query<ResultKey & Pick<ResultEntity, 'case_id'>>(
-      prepared(
-        'result.get-key',
-        sql`SELECT experiment_id, result_id, version, trace_id, session_id, case_id FROM results
-          WHERE result_id = ${resultId} AND workspace_id = ${scope.workspaceId}`,
-      ),
-    );
-    return row ?? null;
   }
 }
-
-const isResult = ({ workspaceId }: Scope, experimentId: string, resultId: string): Sql =>
-  sql`experiment_id = ${experimentId} AND result_id = ${resultId} AND workspace_id = ${workspaceId}`;
 
 const hasCases = ({ workspaceId }: Scope, experimentId: string, caseIds: readonly string[]): Sql =>
   sql`experiment_id = ${experimentId} AND case_id = ANY (${caseIds}::text[]) AND workspace_id = ${workspaceId}`;

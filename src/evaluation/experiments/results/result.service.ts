@@ -9,6 +9,7 @@ import {
   validateBody,
   valueErrors,
   Versioned,
+  versionShowing,
 } from '#platform/http';
 import { toJsonText, toRawJson, toRawJsonOrNull } from '#platform/json';
 import { JsonThreads } from '#platform/json-threads';
@@ -17,6 +18,15 @@ import { isDataError, Problem, problem } from '#platform/problem';
 import type { ExperimentState } from '../experiments/experiment.entity';
 import { ExperimentRepository } from '../experiments/experiment.repository';
 import { checkRunning } from '../experiments/experiment.service';
+import {
+  detailOf,
+  readScores,
+  ScoreRepository,
+  scoreRowsOf,
+  SCORES_MAX,
+  type SentScore,
+  showSent,
+} from '../../scores';
 import { checkItems, checkWorkspaceOfCreate, failedItem, toItemProblem } from '../../../resources';
 import { CaseRules, checkScorers } from './case-rules';
 import {
@@ -31,15 +41,11 @@ import {
   toBulkResultDto,
   toResultDto,
 } from './result.dto';
-import type { ResultEntity } from './result.entity';
+import type { Result, ResultRow } from './result.entity';
 import { ResultListRepository } from './result-list.repository';
-import { ResultLockRepository } from './result-lock.repository';
 import type { ResultListQueryDto } from './result-query.dto';
 import { type PlannedResult, planner } from './result-plan';
-import { ResultRepository, type StoredResult } from './result.repository';
-import { ResultScoreRepository } from './result-score.repository';
-import { ScoreWriteBack } from './score-write-back';
-import { scoreRowsOf, SCORES_MAX, type SplitScores, splitScores } from './scores';
+import { ResultRepository } from './result.repository';
 
 /** Maximum size of the stored results that one request returns for skipped items, in bytes. */
 const SKIPPED_BYTES_MAX = 16 * 1024 * 1024;
@@ -58,7 +64,7 @@ const skippedTooLarge = (): Problem =>
 /** A stored result, and the status of its item. */
 interface Outcome {
   status: 200 | 201;
-  row: StoredResult;
+  row: Result;
 }
 
 /** The response to a created result. */
@@ -100,10 +106,8 @@ export class ResultService {
     private readonly experiments: ExperimentRepository,
     private readonly cases: CaseRules,
     private readonly results: ResultRepository,
-    private readonly scores: ResultScoreRepository,
+    private readonly scores: ScoreRepository,
     private readonly lists: ResultListRepository,
-    private readonly locks: ResultLockRepository,
-    private readonly writeBack: ScoreWriteBack,
     private readonly threads: JsonThreads,
   ) {}
 
@@ -161,8 +165,8 @@ export class ResultService {
     });
   }
 
-  private findStored(scope: Scope, row: StoredResult, on?: SqlExecutor): Promise<StoredResult | null> {
-    return this.results.find(scope, row.experiment_id, row.result_id, on);
+  private findStored(scope: Scope, row: ResultRow, on?: SqlExecutor): Promise<Result | null> {
+    return this.results.find(scope, row.experiment_id, row.result_id, { on });
   }
 
   /**
@@ -197,26 +201,24 @@ export class ResultService {
     ifMatch?: string,
   ): Promise<Versioned<ResultDto>> {
     return this.database.transaction(async (tx) => {
-      const experiment = await this.locks.lockForUpload(tx, scope, experimentId, []);
-      const row = experiment && (await this.results.lock(tx, scope, experimentId, resultId));
+      const experiment = await this.results.lockExperiment(tx, scope, experimentId);
+      const row =
+        experiment && (await this.results.find(scope, experimentId, resultId, { on: tx, lock: true }));
       if (!experiment || !row) throw problem.notFound('result', resultId);
-      checkIfMatch(ifMatch, etagOf(row));
+      checkIfMatch(ifMatch, row.generation);
       checkRunning(experiment);
       checkVersion(row, dto.version);
       await this.checkFixed(scope, row, dto);
       checkScorers(await this.cases.scorerVersions(tx, scope, [dto]), dto.scores);
-      const split = changedScores(row, splitScores(dto.scores));
-      checkScoreCount(row, split);
-      const patch = {
-        ...split,
-        tags: dto.tags === undefined ? row.tags : (dto.tags ?? []),
-        metadata: patchMetadata(row.metadata, dto.metadata),
-        at: new Date(),
-      };
-      if (isUnchanged(row, patch)) return versioned(row);
-      const patched = await this.results.patch(tx, scope, row, patch);
-      await this.scores.replace(tx, scope, experimentId, resultId, scoreRowsOf(row, split), patch.at);
-      return versioned(patched);
+      const scores = changedScores(row, readScores(dto.scores));
+      const tags = dto.tags === undefined ? row.tags : (dto.tags ?? []);
+      const metadata = patchMetadata(row.metadata, dto.metadata);
+      const isChanged = metadata.text !== row.metadata.text || toJsonText(tags) !== toJsonText(row.tags);
+      if (scores.length === 0 && !isChanged) return versioned(row);
+      const at = new Date();
+      if (isChanged) await this.results.patch(tx, scope, row, { tags, metadata, at });
+      await this.scores.replaceUploaded(tx, scope, experimentId, resultId, scoreRowsOf(row, scores), at);
+      return versioned((await this.findStored(scope, row, tx))!);
     });
   }
 
@@ -235,7 +237,7 @@ export class ResultService {
   }
 
   /** Throws 422 for another value of a member that a PATCH cannot change, so that no client believes that it changed. */
-  private async checkFixed(scope: Scope, row: ResultEntity, dto: PatchResultDto): Promise<void> {
+  private async checkFixed(scope: Scope, row: ResultRow, dto: PatchResultDto): Promise<void> {
     for (const member of FIXED_MEMBERS) {
       if (dto[member] === undefined) continue;
       const [newValue, storedValue] = [toRawJson(dto[member]), toRawJson(row[member])];
@@ -254,7 +256,7 @@ export class ResultService {
     items: (ResultFieldsDto | Problem)[],
   ): Promise<(Outcome | Problem)[]> {
     const valid = items.filter((item): item is ResultFieldsDto => !(item instanceof Problem));
-    const experiment = await this.lock(tx, scope, experimentId, valid);
+    const experiment = await this.lock(tx, scope, experimentId);
     checkValues(options);
     const onConflict = options.on_conflict ?? 'error';
     const references = await this.cases.prefetch(tx, scope, experiment, valid);
@@ -270,10 +272,7 @@ export class ResultService {
     );
   }
 
-  /**
-   * Stores results with their scores, and writes back the human scores of the traces and sessions that they reference.
-   * Returns those written by `case_id`.
-   */
+  /** Stores results with their scores. Returns those written by `case_id`. */
   private async store(
     tx: Tx,
     scope: Scope,
@@ -295,26 +294,26 @@ export class ResultService {
     const stored = await this.results.writeMany(tx, scope, experimentId, rows, { at, replaces });
     const planned = new Map(results.map((one) => [one.row.case_id, one]));
     const replaced = stored.flatMap(({ result_id, version }) => (version > 1 ? result_id : []));
-    await this.scores.clear(tx, scope, experimentId, replaced, at);
-    const scores = stored.flatMap(({ case_id, result_id, version }) => {
-      const { row, split } = planned.get(case_id)!;
-      return scoreRowsOf({ ...row, result_id, version }, split);
+    await this.scores.supersedeAll(tx, scope, replaced, at);
+    const scored = stored.map(({ is_scored, ...columns }) => {
+      const { row, scores } = planned.get(columns.case_id)!;
+      const written = { ...row, ...columns };
+      return { row: written, scores: scoreRowsOf(written, scores), isScored: is_scored };
     });
-    await this.scores.insert(tx, scope, experimentId, scores, at);
-    const written = new Map<string, StoredResult>();
-    const scored: StoredResult[] = [];
-    for (const { is_scored, ...columns } of stored) {
-      const row = { ...planned.get(columns.case_id)!.row, ...columns };
-      written.set(row.result_id, row);
-      if (is_scored) scored.push(row);
-    }
-    if (scored.length > 0) {
-      for (const all of await this.writeBack.intoNewResults(tx, scope, experimentId, scored)) {
-        written.set(all.result_id, { ...written.get(all.result_id)!, ...all });
-      }
-    }
+    const uploaded = scored.flatMap(({ scores }) => scores);
+    const scorers = await this.scores.insertUploaded(tx, scope, experimentId, uploaded, at);
+    // people may have scored the trace or the session of a result before
+    const scoredBefore = scored.flatMap(({ row, isScored }) => (isScored ? row.case_id : []));
+    const read = await this.results.findByCases(tx, scope, experimentId, scoredBefore, SKIPPED_BYTES_MAX);
     return new Map(
-      [...written.values()].map((row) => [row.case_id, { status: row.version > 1 ? 200 : 201, row }]),
+      scored.map(({ row, scores }) => {
+        const own = scores.map((one) => ({
+          ...one,
+          scorer_id: one.scorer_id ?? scorers.get(one.score_id) ?? null,
+        }));
+        const result = { ...row, ...showSent(own), ...read.get(row.case_id) };
+        return [row.case_id, { status: row.version > 1 ? 200 : 201, row: result }];
+      }),
     );
   }
 
@@ -337,59 +336,41 @@ export class ResultService {
     };
   }
 
-  private async lock(
-    tx: Tx,
-    scope: Scope,
-    experimentId: string,
-    results: readonly ResultFieldsDto[],
-  ): Promise<ExperimentState> {
-    const experiment = await this.locks.lockForUpload(tx, scope, experimentId, results);
+  private async lock(tx: Tx, scope: Scope, experimentId: string): Promise<ExperimentState> {
+    const experiment = await this.results.lockExperiment(tx, scope, experimentId);
     if (!experiment) throw problem.notFound('experiment', experimentId);
     checkRunning(experiment);
     return experiment;
   }
 }
 
-const etagOf = ({ version, revision }: StoredResult): string => `${version}-${revision}`;
+const versioned = (row: Result): Versioned<ResultDto> =>
+  new Versioned(toResultDto(row), versionShowing(row.generation, [row.scores, row.score_details]));
 
-const versioned = (row: StoredResult): Versioned<ResultDto> => new Versioned(toResultDto(row), etagOf(row));
-
-function checkVersion({ version }: ResultEntity, expected: number | undefined): void {
+function checkVersion({ version }: ResultRow, expected: number | undefined): void {
   if (expected === undefined || expected === version) return;
   throw problem.conflict(
     `The patch is for version ${expected} of the result, but its current version is ${version}. Score the current version.`,
   );
 }
 
-function checkScoreCount(row: ResultEntity, { scores }: SplitScores): void {
-  const count = new Set([...Object.keys(row.scores), ...Object.keys(scores)]).size;
-  if (count <= SCORES_MAX) return;
-  const detail = `would give the result ${count} scores, but it can have at most ${SCORES_MAX}`;
-  throw problem.invalidFields([{ pointer: '/scores', detail }]);
-}
-
 /**
  * Returns the scores that differ from those of a result. A number without details does not differ if the stored number is
- * equal, so that clients can send back a result that they read.
+ * equal, so that clients can send back a result that they read. Errors: 400 if the result would have more than 100 scores.
  */
-function changedScores(row: ResultEntity, { scores, details }: SplitScores): SplitScores {
-  const stored =
-    Object.keys(scores).length > 0 ? (row.score_details.parseExactly() as SplitScores['details']) : {};
-  const isChanged = (name: string): boolean =>
-    !Object.hasOwn(row.scores, name) ||
-    row.scores[name] !== scores[name] ||
-    (Object.hasOwn(details, name) && toJsonText(details[name]) !== toJsonText(stored[name] ?? null));
-  const changed = Object.keys(scores).filter(isChanged);
-  const only = <Value>(from: Record<string, Value>): Record<string, Value> =>
-    Object.fromEntries(changed.flatMap((name) => (Object.hasOwn(from, name) ? [[name, from[name]!]] : [])));
-  return { scores: only(scores), details: only(details) };
+function changedScores(row: Result, sent: readonly SentScore[]): SentScore[] {
+  if (sent.length === 0) return [];
+  const scores = row.scores.parse() as Record<string, number | null>;
+  const count = new Set([...Object.keys(scores), ...sent.map(({ scorer_name }) => scorer_name)]).size;
+  if (count > SCORES_MAX) {
+    const detail = `would give the result ${count} scores, but it can have at most ${SCORES_MAX}`;
+    throw problem.invalidFields([{ pointer: '/scores', detail }]);
+  }
+  const details = row.score_details.parseExactly() as Record<string, unknown>;
+  return sent.filter((one) => {
+    const name = one.scorer_name;
+    if (!Object.hasOwn(scores, name) || scores[name] !== one.score) return true;
+    const detail = detailOf(one);
+    return Object.keys(detail).length > 0 && toJsonText(detail) !== toJsonText(details[name] ?? null);
+  });
 }
-
-/** Whether a patch would change nothing. */
-const isUnchanged = (
-  row: ResultEntity,
-  { scores, tags, metadata }: SplitScores & Pick<ResultEntity, 'tags' | 'metadata'>,
-): boolean =>
-  Object.keys(scores).length === 0 &&
-  metadata.text === row.metadata.text &&
-  toJsonText(tags) === toJsonText(row.tags);

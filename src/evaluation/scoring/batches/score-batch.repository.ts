@@ -12,14 +12,14 @@ import type { ScoreBatchListQueryDto } from './score-batch.dto';
 const soFar = (column: string, aggregate: string): string =>
   `CASE WHEN b.batch_status = 'running'
         THEN coalesce(b.${column}, 0) + (SELECT ${aggregate} FROM score_runs r
-               JOIN score_results s ON s.score_run_id = r.score_run_id AND s.workspace_id = r.workspace_id
+               JOIN target_outcomes s ON s.score_run_id = r.score_run_id AND s.workspace_id = r.workspace_id
                WHERE r.score_batch_id = b.score_batch_id AND r.workspace_id = b.workspace_id AND r.run_status = 'running')
         ELSE b.${column} END AS ${column}`;
 
 const COLUMNS = `b.score_batch_id, b.workspace_id, b.scorer_id, b.scorer_version, b.experiment_id, b.grain,
   b.batch_status, b.concurrency, b.total, ${soFar('completed_count', 'count(*) FILTER (WHERE s.error IS NULL)')},
   ${soFar('failed_count', 'count(s.error)')},
-  ${soFar('not_written_back_count', 'count(*) FILTER (WHERE NOT s.is_written_back)')}, b.run_count,
+  ${soFar('not_written_back_count', 'count(*) FILTER (WHERE NOT s.is_counted)')}, b.run_count,
   ${soFar('cost_usd', 'coalesce(sum(s.cost_usd), 0)')}, b.max_cost_usd, b.uses_cache, b.failure_code, b.failure_detail,
   b.started_at, b.finished_at, b.created_at, b.updated_at, b.created_by`;
 

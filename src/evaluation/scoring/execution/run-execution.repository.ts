@@ -82,7 +82,7 @@ export class RunExecutionRepository {
                  OR (run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now())))
           RETURNING score_run_id, score_batch_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
                     concurrency, total, takeovers, created_by, max_cost_usd, uses_cache,
-                    (SELECT coalesce(sum(s.cost_usd), 0) FROM score_results s
+                    (SELECT coalesce(sum(s.cost_usd), 0) FROM target_outcomes s
                      WHERE s.score_run_id = score_runs.score_run_id
                        AND s.workspace_id = score_runs.workspace_id) AS cost_usd,
                     (extract(epoch FROM deadline_at - now()) * 1000)::float8 AS ms_left
@@ -104,7 +104,7 @@ export class RunExecutionRepository {
         'score-run.targets-left',
         sql`SELECT t.ordinal, t.trace_id, t.session_id, t.result_experiment_id, t.result_id, t.result_version, t.case_id
           FROM score_runs r JOIN score_targets t USING (score_run_id)
-          LEFT JOIN score_results s ON s.score_run_id = t.score_run_id AND s.ordinal = t.ordinal
+          LEFT JOIN target_outcomes s ON s.score_run_id = t.score_run_id AND s.ordinal = t.ordinal
           WHERE r.score_run_id = ${run.score_run_id} AND r.workspace_id = ${run.workspace_id}
             AND s.score_run_id IS NULL
           ORDER BY t.ordinal`,
@@ -157,11 +157,13 @@ export class RunExecutionRepository {
     const [counts] = await this.database.query<ResultCounts>(
       prepared(
         'score-run.count-results',
-        sql`SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed, count(score) AS scored,
-              count(*) FILTER (WHERE NOT is_written_back) AS not_written_back, sum(cost_usd) AS cost_usd,
+        sql`SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed,
+              (SELECT count(score) FROM scores
+               WHERE workspace_id = ${run.workspace_id} AND score_run_id = ${run.score_run_id}) AS scored,
+              count(*) FILTER (WHERE NOT is_counted) AS not_written_back, sum(cost_usd) AS cost_usd,
               left((array_agg(error ORDER BY ordinal) FILTER (WHERE error IS NOT NULL))[1],
                    ${FIRST_ERROR_MAX}::integer) AS first_error
-            FROM score_results WHERE ${isRun(run)}`,
+            FROM target_outcomes WHERE ${isRun(run)}`,
       ),
     );
     return counts!;

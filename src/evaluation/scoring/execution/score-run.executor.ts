@@ -14,26 +14,23 @@ import { newId } from '#platform/ids';
 import { Handles, JobHandedBack, JobPoisoned, JobProcessor, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { isLockTimeout, Problem, problemOfDatabaseError } from '#platform/problem';
-import { cutComment } from '../../experiments';
 import { Budget, BUDGET_EXCEEDED } from '../../judges';
 import { ScorerRepository } from '../../scorers';
-import type { ScoredItem } from '../../scores';
 import {
   type ClaimedRun,
   type ResultCounts,
   RunExecutionRepository,
   type RunOutcome,
 } from './run-execution.repository';
-import { type ScoredTarget, TargetResultRepository, type WriteBack } from './target-result.repository';
+import { type ScoredTarget, TargetOutcomeRepository } from './target-outcome.repository';
 import { LEASE_MS, RunLease } from './run-lease';
-import { isResult, type ScoringTarget } from '../runs/score-run.entity';
 import { ScoreBatchProgress } from '../runs/score-batch.progress';
 import { SCORE_RUN } from '../runs/score-run.job';
 import type { RunEnd } from '../runs/score-run.repository';
 import { ScoreRunService } from '../runs/score-run.service';
 import { type ScoringJob, ScoringRunner } from './scoring-runner';
 import { ScoringMetrics } from './scoring.metrics';
-import { type RunnableScorer, toRunnable } from './target-scorer';
+import { toRunnable } from './target-scorer';
 
 /** A run ends after this many workers were lost while they held it. */
 const WORKERS_LOST_MAX = 5;
@@ -59,7 +56,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     private readonly runs: ScoreRunService,
     private readonly batches: ScoreBatchProgress,
     private readonly executions: RunExecutionRepository,
-    private readonly targetResults: TargetResultRepository,
+    private readonly outcomes: TargetOutcomeRepository,
     private readonly runner: ScoringRunner,
     private readonly shutdown: WorkerShutdown,
     private readonly metrics: ScoringMetrics,
@@ -173,8 +170,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     const results = this.resultsOf(run, job);
     try {
       await this.runner.run(scope, job, async (target, item) => {
-        const writeBack = writeBackOf(run, scorer, target, item);
-        const scored = { target, scoreId: newId('score'), item, writeBack };
+        const scored = { target, scoreId: newId('score'), item };
         const store = () => results.add([run.org_id, run.workspace_id], scored);
         if (await retry(store, job.retry)) {
           this.metrics.countScored(scorer.scorer_kind, item);
@@ -211,7 +207,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
         },
       }),
       write: async (scored) => {
-        const stored = await this.targetResults.store(run, scored);
+        const stored = await this.outcomes.store(run, scored);
         left -= scored.length;
         return stored;
       },
@@ -257,28 +253,6 @@ function outcomeOf({ scored, completed, failed, first_error }: ResultCounts): Ru
         failure_code: 'no_scores',
         failure_detail: 'The scorer abstained from every target that did not fail.',
       };
-}
-
-/** Returns the score to write back to a target that is a result. Null for any other target, and for a failed one. */
-function writeBackOf(
-  run: ClaimedRun,
-  scorer: RunnableScorer,
-  target: ScoringTarget,
-  item: ScoredItem,
-): WriteBack | null {
-  const { score_run_id } = run;
-  if (!isResult(target) || item.error !== undefined) return null;
-  return {
-    name: scorer.name,
-    score: item.score ?? null,
-    detail: {
-      metadata: { score_run_id, ...(item.answers && { answers: item.answers }) },
-      ...(item.reasoning !== undefined && { comment: cutComment(item.reasoning) }),
-      ...(item.choice !== undefined && { label: item.choice }),
-      scorer_id: scorer.scorer_id,
-      scorer_version: scorer.scorer_version,
-    },
-  };
 }
 
 /** Retries while the database is unavailable, so that scores that were paid for survive an outage. */

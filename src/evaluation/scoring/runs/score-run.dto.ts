@@ -70,8 +70,8 @@ export class ScoreRunDto {
   @ApiProperty({ type: 'integer', minimum: 0 })
   failed_count!: number;
   /**
-   * Number of scores (including deliberate nulls) that were not written back to their results, because the result already
-   * has a score of that name from a client, the experiment is finalized, or the result was replaced meanwhile.
+   * Number of scores (including deliberate nulls) that the summary of the experiment does not count, because the experiment
+   * was finalized or the result was replaced before the score was given.
    */
   @ApiProperty({ type: 'integer', minimum: 0 })
   not_written_back_count!: number;
@@ -142,7 +142,10 @@ export class ScoringResultDto {
   answers?: object;
   reasoning?: string;
   backend?: string;
+  /** The model, as the provider answered it. */
   model?: string;
+  /** Identifies the judge: SHA-256 over its definition, backend, provider and model, in hexadecimal. */
+  judge_digest?: string;
   /** Why the target has no score. */
   error?: string;
   @ApiProperty({ type: 'integer', minimum: 0 })
@@ -223,6 +226,7 @@ export const toScoreResultDto = (row: ScoreResultRow): ScoreResultDto => ({
     reasoning: row.reasoning,
     backend: row.backend,
     model: row.model,
+    judge_digest: row.judge_digest,
     error: row.error,
     cost_usd: row.cost_usd,
     request_sha256: row.request_sha256,

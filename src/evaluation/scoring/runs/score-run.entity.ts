@@ -104,6 +104,7 @@ export interface ScoreResultRow {
   reasoning: string | null;
   backend: string | null;
   model: string | null;
+  judge_digest: string | null;
   error: string | null;
   elapsed_ms: number;
   cost_usd: number | null;

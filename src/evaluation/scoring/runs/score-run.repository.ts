@@ -16,7 +16,7 @@ import type {
 /** Selects a column of a run or, while it is running, an aggregate of its results so far. */
 const soFar = (column: string, aggregate: string): string =>
   `CASE WHEN r.run_status = 'running'
-        THEN (SELECT ${aggregate} FROM score_results s
+        THEN (SELECT ${aggregate} FROM target_outcomes s
               WHERE s.score_run_id = r.score_run_id AND s.workspace_id = r.workspace_id)
         ELSE r.${column} END AS ${column}`;
 
@@ -24,17 +24,18 @@ const COLUMNS = `r.score_run_id, r.workspace_id, r.scorer_id, r.scorer_version, 
   r.score_batch_id, r.grain,
   r.run_status, r.concurrency, r.total, ${soFar('completed_count', 'count(*) FILTER (WHERE s.error IS NULL)')},
   ${soFar('failed_count', 'count(s.error)')},
-  ${soFar('not_written_back_count', 'count(*) FILTER (WHERE NOT s.is_written_back)')},
+  ${soFar('not_written_back_count', 'count(*) FILTER (WHERE NOT s.is_counted)')},
   ${soFar('cost_usd', 'sum(s.cost_usd)')}, r.max_cost_usd, r.uses_cache,
   r.failure_code, r.failure_detail, r.started_at, r.finished_at, r.created_at, r.updated_at, r.created_by`;
 
-const RESULT_COLUMNS = `score_run_id, ordinal, score_id, scorer_id, scorer_version, trace_id, session_id, result_id,
-  case_id, score, choice, confidence, probabilities, answers, reasoning, backend, model, error, elapsed_ms, cost_usd,
-  request_sha256, is_cached, samples, created_at`;
-
-/** Selects the experiment, id, version and case of a target `t` that is a result. They are null for any other target. */
-const RESULT_OF_TARGET = `CASE WHEN t.result_version IS NOT NULL THEN t.result_experiment_id END,
-  CASE WHEN t.result_version IS NOT NULL THEN t.result_id END, t.result_version, t.case_id`;
+/** The result of a target: what became of it (`o`), the target itself (`t`), and its score (`s`). */
+const RESULT_COLUMNS = `o.score_run_id, o.ordinal, o.score_id, o.scorer_id, o.scorer_version, t.trace_id, t.session_id,
+  CASE WHEN t.result_version IS NOT NULL THEN t.result_id END AS result_id, t.case_id, s.score, s.label AS choice,
+  o.confidence, o.probabilities, s.answers, coalesce(o.reasoning, s.comment) AS reasoning, o.backend,
+  coalesce(s.model, o.model) AS model, s.judge_digest, o.error, o.elapsed_ms, o.cost_usd, o.request_sha256, o.is_cached,
+  o.samples, o.created_at`;
+const RESULTS = `target_outcomes o JOIN score_targets t USING (score_run_id, ordinal)
+  LEFT JOIN scores s ON s.workspace_id = o.workspace_id AND s.score_id = o.score_id`;
 
 /** Maximum number of open runs that are counted. */
 const COUNTED_MAX = 100_000;
@@ -119,10 +120,10 @@ export class ScoreRunRepository {
   }
 
   listResults(scope: Scope, runId: string, query: ListQueryDto): Promise<RowPage<ScoreResultRow>> {
-    const where = new Where(scope.key).add(sql`score_run_id = ${runId}`);
+    const where = new Where(scope.key, 'o').add(sql`o.score_run_id = ${runId}`);
     return listPage<ScoreResultRow>(
       this.database,
-      { columns: RESULT_COLUMNS, from: 'score_results', where, id: 'score_id' },
+      { columns: RESULT_COLUMNS, from: RESULTS, where, id: 'o.score_id' },
       query,
     );
   }
@@ -130,7 +131,7 @@ export class ScoreRunRepository {
   /** Returns the mean of the scores that a run has so far. Null without scores. */
   async meanScore(scope: Scope, runId: string): Promise<number | null> {
     const [row] = await this.database.query<{ mean: number | null }>(
-      sql`SELECT avg(score) AS mean FROM score_results
+      sql`SELECT avg(score) AS mean FROM scores
         WHERE score_run_id = ${runId} AND workspace_id = ${scope.workspaceId}`,
     );
     return row!.mean;
@@ -147,11 +148,10 @@ export class ScoreRunRepository {
       RETURNING 1`);
     if (ended.length === 0) return false;
     await tx.query(sql`
-      INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
-                                 trace_id, session_id, experiment_id, result_id, result_version, case_id, error,
-                                 elapsed_ms)
-      SELECT r.score_run_id, t.ordinal, ids.score_id, r.workspace_id, r.scorer_id, r.scorer_version, r.grain,
-             t.trace_id, t.session_id, ${raw(RESULT_OF_TARGET)}, ${end.error}, 0
+      INSERT INTO target_outcomes (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain, target_id,
+                                   error, elapsed_ms)
+      SELECT r.score_run_id, t.ordinal, ids.score_id, r.workspace_id, r.scorer_id, r.scorer_version, r.grain, t.target_id,
+             ${end.error}, 0
       FROM score_runs r JOIN score_targets t USING (score_run_id)
       JOIN unnest(${end.scoreIds}::text[]) WITH ORDINALITY AS ids(score_id, position)
         ON ids.position = t.ordinal + 1
@@ -162,15 +162,16 @@ export class ScoreRunRepository {
       UPDATE score_runs r SET completed_count = c.completed, failed_count = c.failed,
              not_written_back_count = c.not_written_back, cost_usd = c.cost
       FROM (SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed,
-                   count(*) FILTER (WHERE NOT is_written_back) AS not_written_back, sum(cost_usd) AS cost
-            FROM score_results WHERE score_run_id = ${id} AND workspace_id = ${workspaceId}) c
+                   count(*) FILTER (WHERE NOT is_counted) AS not_written_back, sum(cost_usd) AS cost
+            FROM target_outcomes WHERE score_run_id = ${id} AND workspace_id = ${workspaceId}) c
       WHERE r.score_run_id = ${id} AND r.workspace_id = ${workspaceId}`);
     return true;
   }
 
   /**
    * Looks up the targets that a scorer version has scored or failed to score, or that are in one of its open runs or batches.
-   * Returns true for targets with a score or in an open run or batch, and false for targets that only failed.
+   * Returns true for targets with a score or in an open run or batch, and false for targets that only failed, or that another
+   * judge has scored than the one of the scorer version's newest score.
    *
    * Looks up each target by its key (LATERAL, OFFSET 0), however many there are. `(SELECT …)` makes the planner use averages:
    * without statistics on a workspace and scorer, it would expect no rows and might read all scores. The statement is not
@@ -186,13 +187,21 @@ export class ScoreRunRepository {
     const { workspaceId } = scope;
     const ids = arrayParameter('text', targetIds);
     const rows = await on.query<{ target_id: string; is_taken: boolean }>(
-      sql`SELECT target_id, bool_or(is_taken) AS is_taken FROM (
-            SELECT s.target_id, s.error IS NULL AS is_taken
+      sql`WITH newest_judged AS (
+            SELECT judge_digest FROM scores
+            WHERE workspace_id = (SELECT ${workspaceId}) AND scorer_id = ${scorer_id} AND scorer_version = ${scorer_version}
+              AND judge_digest IS NOT NULL
+            ORDER BY score_id DESC LIMIT 1
+          )
+          SELECT target_id, bool_or(is_taken) AS is_taken FROM (
+            SELECT o.target_id, o.error IS NULL AND NOT EXISTS (
+                SELECT FROM scores s WHERE s.workspace_id = ${workspaceId} AND s.score_id = o.score_id
+                  AND s.judge_digest <> (SELECT judge_digest FROM newest_judged) OFFSET 0) AS is_taken
             FROM unnest(${ids}::text[]) AS ids(id) CROSS JOIN LATERAL (
-              SELECT target_id, error FROM score_results
+              SELECT target_id, error, score_id FROM target_outcomes
               WHERE workspace_id = (SELECT ${workspaceId}) AND scorer_id = (SELECT ${scorer_id})
                 AND scorer_version = ${scorer_version} AND grain = ${grain} AND target_id = ids.id OFFSET 0
-            ) s
+            ) o
             UNION ALL
             SELECT t.target_id, true FROM score_runs r CROSS JOIN LATERAL (
               SELECT target_id, ordinal FROM score_targets
@@ -202,7 +211,7 @@ export class ScoreRunRepository {
               AND r.scorer_version = ${scorer_version} AND r.grain = ${grain}
               AND r.run_status IN ('queued', 'running')
               AND NOT EXISTS (
-                SELECT 1 FROM score_results s WHERE s.score_run_id = r.score_run_id AND s.ordinal = t.ordinal)
+                SELECT 1 FROM target_outcomes o WHERE o.score_run_id = r.score_run_id AND o.ordinal = t.ordinal)
             UNION ALL
             SELECT w.target_id, true FROM unnest(${ids}::text[]) AS ids(id) CROSS JOIN LATERAL (
               SELECT t.target_id FROM score_batch_targets t JOIN score_batches b USING (score_batch_id)

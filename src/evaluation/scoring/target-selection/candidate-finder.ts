@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { SessionDirectory } from '../../../agents';
 import { type TraceSelection, TraceStore } from '../../../telemetry';
-import { ResultReferenceRepository, type Times } from '../../experiments';
+import { ResultReferenceRepository, type Times } from '../../scores';
 import type { ScannedRange, TargetRef } from '../runs/score-run.entity';
 import {
   AgentSessions,

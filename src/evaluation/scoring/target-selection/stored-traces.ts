@@ -1,6 +1,6 @@
 import type { Scope } from '#platform/auth';
 import type { TraceFilter, TraceRef, TraceStore } from '../../../telemetry';
-import type { Times } from '../../experiments';
+import type { Times } from '../../scores';
 
 /** Number of ids per lookup. */
 const CHUNK = 1_000;

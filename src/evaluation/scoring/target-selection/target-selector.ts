@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type FieldError, Problem, problem } from '#platform/problem';
 import { SessionDirectory } from '../../../agents';
-import { ExperimentRepository, type ReferencingResult, ResultReferenceRepository } from '../../experiments';
+import { ExperimentRepository } from '../../experiments';
 import type { PinnedScorer } from '../../scorers';
-import { TargetDirectory } from '../../scores';
+import { type ReferencingResult, ResultReferenceRepository, TargetDirectory } from '../../scores';
 import {
   isResult,
   type ScannedRange,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { CASE_SORTS, orderCases } from './case-page';
-import { outcomeOf, OUTCOMES } from '../computation/paired-cases';
+import { outcomeOf, OUTCOMES } from '../../statistics';
 
 describe('orderCases', () => {
   const difference = fc.oneof(

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { problem } from '#platform/problem';
-import { ExperimentRepository } from '../../experiments';
-import { type ScorerEntity, ScorerRepository } from '../../scorers';
-import { AnalysisPool } from '../computation/analysis.pool';
-import type { Ratings } from '../computation/agreement-measures';
+import type { ScorerEntity } from '../scorer.entity';
+import { ScorerRepository } from '../scorer.repository';
+import { AnalysisPool } from '../../statistics';
+import type { Ratings } from '../../statistics';
 import { type AgreementDto, type AgreementQueryDto, toMeasures, toScorer } from './agreement.dto';
 import {
   AgreementRepository,
@@ -27,7 +27,6 @@ type RatingPair = readonly [scorer: Rating, reference: Rating];
 export class AgreementService {
   constructor(
     private readonly scorers: ScorerRepository,
-    private readonly experiments: ExperimentRepository,
     private readonly ratings: AgreementRepository,
     private readonly pool: AnalysisPool,
   ) {}
@@ -52,7 +51,7 @@ export class AgreementService {
     }
     const reference = await this.scorers.find(scope, referenceId);
     if (!reference) throw problem.unknownParameter('reference_scorer_id', 'scorer', referenceId);
-    if (experimentId !== null && !(await this.experiments.exists(scope, experimentId))) {
+    if (experimentId !== null && !(await this.ratings.experimentExists(scope, experimentId))) {
       throw problem.unknownParameter('experiment_id', 'experiment', experimentId);
     }
     const sides = [

@@ -13,13 +13,10 @@ import {
   Min,
 } from 'class-validator';
 import { Nested } from '#platform/http';
-import type { IntervalDto } from '../comparison/comparison.dto';
-import {
-  CoverageDto,
-  EXPERIMENT_STATUSES,
-  type ExperimentStatus,
-  SUMMARY_RESULTS_MAX,
-} from '../../experiments';
+import type { IntervalDto } from '../../statistics';
+import { CoverageDto } from '../experiments/experiment.dto';
+import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../experiments/experiment.entity';
+import { SUMMARY_RESULTS_MAX } from '../experiments/summary.repository';
 
 export const RULES_MAX = 100;
 

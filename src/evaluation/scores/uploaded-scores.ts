@@ -3,7 +3,17 @@ import { registerDecorator, type ValidationArguments } from 'class-validator';
 import { HasOutline } from '#platform/http';
 import { newId } from '#platform/ids';
 import { cutText, isJsonObject, type Outline, RawJson, toRawJson, unknownDetail } from '#platform/json';
-import type { ScoreDetail } from './result.entity';
+import type { ShownScores } from './current-scores.sql';
+import type { UploadedScore } from './score.repository';
+
+/** The parts of a score besides its number. */
+export interface ScoreDetail {
+  metadata?: unknown;
+  comment?: string;
+  label?: string;
+  scorer_id?: string;
+  scorer_version?: number;
+}
 
 /** Maximum length of a comment, in UTF-16 code units. Longer ones are cut. */
 export const COMMENT_MAX = 2_000;
@@ -129,96 +139,85 @@ export const IsScores = (): PropertyDecorator => (target, property) => {
   });
 };
 
-export interface SplitScores {
-  scores: Record<string, number | null>;
-  details: Record<string, ScoreDetail>;
-}
+/** A score as a client sent it with a result. */
+export type SentScore = Pick<
+  UploadedScore,
+  'scorer_name' | 'score' | 'label' | 'comment' | 'scorer_id' | 'scorer_version'
+> & {
+  /** Null if the client sent none. */
+  metadata: RawJson | null;
+};
 
-const NO_SCORES: SplitScores = Object.freeze({ scores: Object.freeze({}), details: Object.freeze({}) });
-
-/** Splits valid scores into numbers (booleans as 1 and 0) and details. */
-export function splitScores(values: Record<string, unknown> | null | undefined): SplitScores {
-  if (!values) return NO_SCORES;
-  const scores: [string, number | null][] = [];
-  const details: [string, ScoreDetail][] = [];
-  for (const [name, score] of Object.entries(values)) {
-    if (isJsonObject(score)) {
-      scores.push([name, toNumber(score.score)]);
-      const detail = detailOf(score);
-      if (Object.keys(detail).length > 0) details.push([name, detail]);
-    } else {
-      scores.push([name, toNumber(score)]);
-    }
-  }
-  // fromEntries defines members, so that a scorer named __proto__ is like any other.
-  return { scores: Object.fromEntries(scores), details: Object.fromEntries(details) };
-}
-
-/** A score of a result, as it is stored. */
-export interface ScoreRow {
-  score_id: string;
-  result_id: string;
-  result_version: number;
-  case_id: string;
-  trace_id: string | null;
-  session_id: string | null;
-  scorer: string;
-  /** Null if the score names no version. */
-  scorer_version: number | null;
-  scorer_id: string | null;
-  score: number | null;
-  label: string | null;
-  comment: string | null;
-  metadata: RawJson;
-}
-
-type ScoredResult = Pick<ScoreRow, 'result_id' | 'case_id' | 'trace_id' | 'session_id'> & { version: number };
-
-/** Returns the rows of a result's scores. */
-export const scoreRowsOf = (
-  { result_id, version, case_id, trace_id, session_id }: ScoredResult,
-  { scores, details }: SplitScores,
-): ScoreRow[] =>
-  Object.entries(scores).map(([scorer, score]) => {
-    const detail: ScoreDetail = Object.hasOwn(details, scorer) ? details[scorer]! : {};
+/** Reads valid scores. Booleans become 1 and 0. */
+export const readScores = (values: Record<string, unknown> | null | undefined): SentScore[] =>
+  Object.entries(values ?? {}).map(([scorer_name, value]) => {
+    const { score, metadata, comment, label, scorer_id, scorer_version } = (
+      isJsonObject(value) ? value : { score: value }
+    ) as Record<string, unknown>;
     return {
-      score_id: newId('score'),
-      result_id,
-      result_version: version,
-      case_id,
-      trace_id,
-      session_id,
-      scorer,
-      scorer_version: detail.scorer_version ?? null,
-      scorer_id: detail.scorer_id ?? null,
-      score,
-      label: detail.label ?? null,
-      comment: detail.comment ?? null,
-      metadata: detail.metadata === undefined ? EMPTY_OBJECT : toRawJson(detail.metadata),
+      scorer_name,
+      score: typeof score === 'boolean' ? Number(score) : ((score ?? null) as number | null),
+      label: typeof label === 'string' ? label : null,
+      comment: commentOf(comment, metadata),
+      metadata: isJsonObject(metadata) ? toRawJson(metadata) : null,
+      scorer_id: typeof scorer_id === 'string' ? scorer_id : null,
+      scorer_version: typeof scorer_version === 'number' ? scorer_version : null,
     };
   });
 
 const EMPTY_OBJECT = new RawJson('{}');
 
-const toNumber = (score: unknown): number | null =>
-  typeof score === 'boolean' ? Number(score) : ((score ?? null) as number | null);
+type ScoredResult = Pick<UploadedScore, 'result_id' | 'case_id' | 'trace_id' | 'session_id'> & {
+  version: number;
+};
 
-function detailOf({
+/** Returns the rows of a result's scores. */
+export const scoreRowsOf = (
+  { result_id, version, case_id, trace_id, session_id }: ScoredResult,
+  sent: readonly SentScore[],
+): UploadedScore[] =>
+  sent.map((score) => ({
+    ...score,
+    score_id: newId('score'),
+    result_id,
+    result_version: version,
+    case_id,
+    trace_id,
+    session_id,
+    metadata: score.metadata ?? EMPTY_OBJECT,
+  }));
+
+const NO_SCORES: ShownScores = { scores: EMPTY_OBJECT, score_details: EMPTY_OBJECT };
+
+/** Returns the scores of a new result as its view shows them, like `shownScores`. */
+export function showSent(sent: readonly SentScore[]): ShownScores {
+  if (sent.length === 0) return NO_SCORES;
+  const sorted = [...sent].sort((a, b) => (a.scorer_name < b.scorer_name ? -1 : 1));
+  const details = sorted.flatMap((score): [string, object][] => {
+    const detail = detailOf(score);
+    return Object.keys(detail).length > 0 ? [[score.scorer_name, detail]] : [];
+  });
+  // fromEntries defines members, so that a scorer named __proto__ is like any other
+  return {
+    scores: toRawJson(Object.fromEntries(sorted.map(({ scorer_name, score }) => [scorer_name, score]))),
+    score_details: details.length > 0 ? toRawJson(Object.fromEntries(details)) : EMPTY_OBJECT,
+  };
+}
+
+/** Returns the members of a score besides its number that have a value, in the order of `shownScores`. */
+export const detailOf = ({
   metadata,
   comment,
   label,
   scorer_id,
   scorer_version,
-}: Record<string, unknown>): ScoreDetail {
-  const text = commentOf(comment, metadata);
-  return {
-    ...(isJsonObject(metadata) && { metadata }),
-    ...(text !== null && { comment: text }),
-    ...(typeof label === 'string' && { label }),
-    ...(typeof scorer_id === 'string' && { scorer_id }),
-    ...(typeof scorer_version === 'number' && { scorer_version }),
-  };
-}
+}: Omit<SentScore, 'scorer_name' | 'score'>): ScoreDetail => ({
+  ...(metadata !== null && metadata.text !== '{}' && { metadata }),
+  ...(comment !== null && { comment }),
+  ...(label !== null && { label }),
+  ...(scorer_id !== null && { scorer_id }),
+  ...(scorer_version !== null && { scorer_version }),
+});
 
 function commentOf(own: unknown, metadata: unknown): string | null {
   if (typeof own === 'string') return cutComment(own);

@@ -4,10 +4,10 @@ import {
   intervalAlphaOf,
   nominalAlphaOf,
   quadraticKappaOf,
-} from '../statistics/agreement-coefficients';
-import { bootstrapInterval, type Interval } from '../statistics/bootstrap';
-import { seedOf } from '../statistics/random';
-import { meanAbsoluteErrorOf, meanOf, type ResampledStatistic } from '../statistics/resampled-statistic';
+} from '../agreement-coefficients';
+import { bootstrapInterval, type Interval } from '../bootstrap';
+import { seedOf } from '../random';
+import { meanAbsoluteErrorOf, meanOf, type ResampledStatistic } from '../resampled-statistic';
 
 /** Scores with more distinct values than this are continuous and have no categories. */
 const VALUES_MAX = 20;

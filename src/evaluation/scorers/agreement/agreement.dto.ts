@@ -1,9 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { ToInteger } from '#platform/paging';
-import type { IntervalDto } from '../comparison/comparison.dto';
-import { SCORER_KINDS, type ScorerEntity, type ScorerKind } from '../../scorers';
-import type { AgreementMeasures, Confusion, Measure } from '../computation/agreement-measures';
+import type { IntervalDto } from '../../statistics';
+import { SCORER_KINDS, type ScorerKind } from '../definitions/definition.forms';
+import type { ScorerEntity } from '../scorer.entity';
+import type { AgreementMeasures, Confusion, Measure } from '../../statistics';
 
 export class AgreementQueryDto {
   /** The scorer to compare with, such as a human scorer. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { problem } from '#platform/problem';
-import type { ScoreColumns } from '../computation/paired-cases';
+import type { ScoreColumns } from '../../statistics';
 import { type ChosenScorer, type ComparedExperiment, ComparisonRepository } from './comparison.repository';
 import {
   type ChosenVersions,

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type FieldError, problem } from '#platform/problem';
-import type { CoverageDto } from '../../experiments';
-import { toVersion } from '../comparison/comparison.dto';
+import type { CoverageDto } from '../experiments/experiment.dto';
+import { toVersion } from '../compare/comparison.dto';
 import {
   type ExperimentPair,
   type ExperimentScores,
@@ -10,10 +10,10 @@ import {
   type ScorePair,
   ScoreReader,
   type SelectedScorer,
-} from '../comparison/score-reader';
-import { AnalysisPool } from '../computation/analysis.pool';
-import type { ScoreTotals } from '../computation/paired-cases';
-import type { GateMeasures } from '../computation/paired-statistics';
+} from '../compare/score-reader';
+import { AnalysisPool } from '../../statistics';
+import type { ScoreTotals } from '../../statistics';
+import type { GateMeasures } from '../../statistics';
 import { checksOf, isSet, type MeasuredScorer, needsBaseline } from './gate-checks';
 import type { GateDto, GateResultDto, GateRuleDto } from './gate.dto';
 

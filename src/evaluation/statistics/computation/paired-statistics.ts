@@ -1,8 +1,8 @@
-import { bootstrapInterval, type Interval } from '../statistics/bootstrap';
-import { sumOf } from '../statistics/numeric';
-import { permutationsOf, signFlipTest } from '../statistics/permutation';
-import { seedOf } from '../statistics/random';
-import { clusteredMeanOf, meanOf } from '../statistics/resampled-statistic';
+import { bootstrapInterval, type Interval } from '../bootstrap';
+import { sumOf } from '../numeric';
+import { permutationsOf, signFlipTest } from '../permutation';
+import { seedOf } from '../random';
+import { clusteredMeanOf, meanOf } from '../resampled-statistic';
 import {
   caseDifferences,
   type CaseResults,

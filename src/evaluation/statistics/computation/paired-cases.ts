@@ -1,4 +1,4 @@
-import { decimalMean } from '../statistics/numeric';
+import { decimalMean } from '../numeric';
 
 /** Values with a relative difference below this are equal up to rounding. */
 const ROUNDING = 1e-12;

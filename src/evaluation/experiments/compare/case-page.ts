@@ -1,14 +1,8 @@
 import { createHash } from 'node:crypto';
 import { decodeCursor, encodeCursor, PAGE_BYTES } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { lowerBound } from '../statistics/numeric';
-import {
-  type CaseResults,
-  type Outcome,
-  outcomeOf,
-  type PairedCases,
-  resultsOf,
-} from '../computation/paired-cases';
+import { lowerBound } from '../../statistics';
+import { type CaseResults, type Outcome, outcomeOf, type PairedCases, resultsOf } from '../../statistics';
 
 /** Maximum number of trials returned per case and side. `candidate_count` and `baseline_count` are the full numbers. */
 export const TRIALS_MAX = 20;

@@ -1,6 +1,6 @@
-import type { ScoreTotals } from '../computation/paired-cases';
-import type { GateMeasures } from '../computation/paired-statistics';
-import type { Interval } from '../statistics/bootstrap';
+import type { ScoreTotals } from '../../statistics';
+import type { GateMeasures } from '../../statistics';
+import type { Interval } from '../../statistics';
 import { formatNumber } from './gate-report';
 import type { CheckKind, CheckStatus, GateCheckDto, GateRuleDto } from './gate.dto';
 

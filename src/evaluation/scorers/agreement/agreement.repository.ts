@@ -117,6 +117,13 @@ export class AgreementRepository {
     return units;
   }
 
+  async experimentExists({ workspaceId }: Scope, experimentId: string): Promise<boolean> {
+    const rows = await this.database.query(
+      sql`SELECT 1 FROM experiments WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}`,
+    );
+    return rows.length > 0;
+  }
+
   /** Returns the units of an experiment's results, newest first, up to `UNITS_MAX` + 1. */
   unitsOf(scope: Scope, experimentId: string): Promise<Unit[]> {
     return this.database.query(

@@ -12,7 +12,9 @@ import {
   type Tx,
 } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import { type ExperimentStatus, SUMMARY_RESULTS_MAX } from '../../experiments';
+import { CURRENT_FIRST, machineScoresOfExperiment, peopleOfExperiment, scoresOfResult } from '../../scores';
+import type { ExperimentStatus } from '../experiments/experiment.entity';
+import { SUMMARY_RESULTS_MAX } from '../experiments/summary.repository';
 import type { OtherVersions, ScoredVersion } from './scorer-versions';
 
 /** Results read per batch. Their ids and keys parse within a few milliseconds. */
@@ -88,7 +90,7 @@ export interface ComparedRow {
   case_id: string;
   output: RawJson | null;
   error: RawJson | null;
-  scores: Record<string, number | null>;
+  scores: RawJson;
   trace_id: string | null;
   session_id: string | null;
   duration_ms: number | null;
@@ -99,12 +101,12 @@ export interface ComparedRow {
 }
 
 /**
- * Selects the current score of each result by the chosen versions. Hosted scores take precedence over scores by clients.
+ * Selects the score of each result by the chosen versions, as in `current-scores.sql.ts`. Needs `WITH people` of the experiment.
  *
- * @param within a condition on `s.result_id`
+ * @param within a condition on `result_id`
  * @param allowMismatch whether a result without a score by the chosen version gets the one by the newest other version
  */
-const currentScores = (
+const chosenScores = (
   { workspaceId }: Scope,
   experimentId: string,
   scorers: readonly ChosenScorer[],
@@ -116,13 +118,15 @@ const currentScores = (
     scorers.map(({ scorer }) => scorer),
   );
   const versions = scorers.map(({ version }) => version);
+  const scorer = raw('selection.scorer');
   return sql`unnest(${names}::text[], ${versions}::integer[]) AS selection(scorer, version)
     CROSS JOIN LATERAL (
-      SELECT DISTINCT ON (s.result_id) s.result_id, s.score, s.is_late FROM result_scores s
-      WHERE s.experiment_id = ${experimentId} AND s.workspace_id = ${workspaceId} AND s.scorer = selection.scorer
-        ${allowMismatch ? empty : sql`AND s.scorer_version = selection.version`} AND ${within}
-      ORDER BY s.result_id, s.scorer_version = selection.version DESC, s.scorer_version DESC, s.source = 'client', s.source
-      OFFSET 0) current`;
+      SELECT DISTINCT ON (result_id) result_id, score, is_late, model, judge_digest FROM (
+        ${machineScoresOfExperiment(workspaceId, { experimentId, scorer })}
+        UNION ALL SELECT * FROM people WHERE people.scorer_name = ${scorer}) candidate
+      WHERE ${within} ${allowMismatch ? empty : sql`AND scorer_version = selection.version`}
+      ORDER BY result_id, scorer_version = selection.version DESC, scorer_version DESC, ${CURRENT_FIRST}
+      OFFSET 0) chosen`;
 };
 
 /** Reads experiments, their results and the current scores for comparisons. */
@@ -160,16 +164,19 @@ export class ComparisonRepository {
     return row ?? null;
   }
 
-  /** Returns a digest of the scores that came after an experiment was finalized. Any change of these scores changes it. */
+  /**
+   * Returns a text that changes with every score of a finalized experiment: a digest of the scores that were given later, and
+   * people's newest score of a trace or a session, which results may name.
+   */
   async lateDigest({ workspaceId }: Scope, experimentId: string): Promise<string> {
     const [row] = await this.database.query<{ digest: string }>(
       prepared(
         'comparison.late-digest',
         sql`
-          SELECT count(*) || ' ' || coalesce(sum(hashtextextended(
-            concat_ws(' ', scorer, scorer_version, result_id, source, scorer_id, score), 0)::numeric), 0) AS digest
-          FROM result_scores
-          WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId} AND is_late`,
+          SELECT concat_ws(' ', count(*), sum(hashtextextended(score_id || coalesce(superseded_by_score_id, ''), 0)::numeric), (
+            SELECT max(score_id) FROM scores WHERE workspace_id = ${workspaceId} AND source = 'human'
+              AND superseded_at IS NULL AND result_id IS NULL)) AS digest
+          FROM scores WHERE workspace_id = ${workspaceId} AND experiment_id = ${experimentId} AND is_late`,
       ),
     );
     return row!.digest;
@@ -188,16 +195,12 @@ export class ComparisonRepository {
   ): Promise<ScoredVersion[]> {
     const names = scorers && arrayParameter('text', scorers);
     return tx.query<ScoredVersion>(
-      prepared(
-        'comparison.versions',
-        sql`
-          SELECT scorer, scorer_version AS version, count(*) AS count, min(scorer_id) AS first_scorer_id,
-                 max(scorer_id) AS last_scorer_id
-          FROM result_scores
-          WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}
-            AND (${names}::text[] IS NULL OR scorer = ANY (${names}))
-          GROUP BY scorer, scorer_version ORDER BY count DESC, scorer, version LIMIT ${raw(String(VERSIONS_MAX))}`,
-      ),
+      sql`SELECT scorer_name AS scorer, scorer_version AS version, count(DISTINCT result_id) AS count,
+            min(scorer_id) AS first_scorer_id, max(scorer_id) AS last_scorer_id
+          FROM (${machineScoresOfExperiment(workspaceId, { experimentId })}
+                UNION ALL ${peopleOfExperiment(workspaceId, { experimentId })}) score
+          WHERE ${names}::text[] IS NULL OR scorer_name = ANY (${names})
+          GROUP BY scorer_name, scorer_version ORDER BY count DESC, scorer_name, version LIMIT ${raw(String(VERSIONS_MAX))}`,
     );
   }
 
@@ -238,14 +241,15 @@ export class ComparisonRepository {
     take: (batch: ScorerColumn[]) => void,
   ): Promise<void> {
     const perBatch = Math.max(1, Math.floor(SCORES_AT_ONCE / Math.max(1, results)));
-    const within = sql`s.result_id <= ${last}`;
+    const within = sql`result_id <= ${last}`;
     for (let at = 0; at < scorers.length; at += perBatch) {
       const some = scorers.slice(at, at + perBatch);
       // no join with the results, which would take quadratic time for a workspace that is not in the statistics yet
       const rows = await tx.query<ColumnRow>(
-        sql`SELECT selection.scorer, json_agg(result_id)::text AS ids, json_agg(score)::text AS scores,
-                   count(*) FILTER (WHERE is_late) AS late
-          FROM ${currentScores(scope, experimentId, some, within, allowMismatch)} GROUP BY selection.scorer`,
+        sql`WITH people AS MATERIALIZED (${peopleOfExperiment(scope.workspaceId, { experimentId, upTo: sql`${last}` })})
+          SELECT selection.scorer, json_agg(result_id)::text AS ids, json_agg(score)::text AS scores,
+                 count(*) FILTER (WHERE is_late) AS late
+          FROM ${chosenScores(scope, experimentId, some, within, allowMismatch)} GROUP BY selection.scorer`,
       );
       take(rows.map(toColumn));
     }
@@ -263,60 +267,55 @@ export class ComparisonRepository {
     const names = scorers.map(({ scorer }) => scorer);
     const numbers = scorers.map(({ version }) => version);
     const rows = await tx.query<OtherVersions & { scorer: string }>(
-      sql`SELECT selection.scorer, count(DISTINCT other.result_id) AS count,
-                 array_agg(DISTINCT other.scorer_version) AS versions
+      sql`WITH people AS MATERIALIZED (${peopleOfExperiment(workspaceId, { experimentId, upTo: sql`${last}` })})
+        SELECT selection.scorer, count(*) AS count, array_agg(DISTINCT other.version) AS versions
         FROM unnest(${names}::text[], ${numbers}::integer[]) AS selection(scorer, version)
         CROSS JOIN LATERAL (
-          SELECT s.result_id, s.scorer_version FROM result_scores s
-          WHERE s.experiment_id = ${experimentId} AND s.workspace_id = ${workspaceId} AND s.scorer = selection.scorer
-            AND s.scorer_version <> selection.version AND s.result_id <= ${last}
-            AND NOT EXISTS (
-              SELECT FROM result_scores own
-              WHERE own.experiment_id = s.experiment_id AND own.workspace_id = s.workspace_id AND own.scorer = s.scorer
-                AND own.scorer_version = selection.version AND own.result_id = s.result_id OFFSET 0)
-          OFFSET 0) other
+          SELECT result_id, max(scorer_version) AS version FROM (
+            ${machineScoresOfExperiment(workspaceId, { experimentId, scorer: raw('selection.scorer') })}
+            UNION ALL SELECT * FROM people WHERE people.scorer_name = selection.scorer) candidate
+          WHERE result_id <= ${last}
+          GROUP BY result_id HAVING bool_and(scorer_version <> selection.version) OFFSET 0) other
         GROUP BY selection.scorer`,
     );
     return new Map(rows.map(({ scorer, count, versions }) => [scorer, { count, versions }]));
   }
 
-  /** Reads results of one experiment, in any order. @param withInput ids of the results to read with input and expected */
+  /**
+   * Reads results of one experiment, in any order, with their scores by the chosen versions. Other scorers have their current
+   * scores.
+   *
+   * @param withInput ids of the results to read with input and expected
+   * @param allowMismatch see `chosenScores`
+   */
   async readRows(
     scope: Scope,
     experimentId: string,
-    resultIds: readonly string[],
-    withInput: readonly string[],
-  ): Promise<ComparedRow[]> {
-    if (resultIds.length === 0) return [];
-    return this.database.query<ComparedRow>(
-      prepared(
-        'comparison.results',
-        sql`
-          SELECT result_id, case_id, output, error, scores, trace_id, session_id, duration_ms, trial_index,
-                 CASE WHEN whole.id IS NOT NULL THEN input END AS input,
-                 CASE WHEN whole.id IS NOT NULL THEN expected END AS expected
-          FROM results LEFT JOIN unnest(${arrayParameter('text', withInput)}::text[]) AS whole(id) ON whole.id = result_id
-          WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId}
-            AND result_id = ANY(${arrayParameter('text', resultIds)}::text[])`,
-      ),
-    );
-  }
-
-  /** Returns the current scores of results by the chosen versions: scorer name to score, by result. */
-  async scoresOfResults(
-    scope: Scope,
-    experimentId: string,
-    resultIds: readonly string[],
+    { resultIds, withInput }: { resultIds: readonly string[]; withInput: readonly string[] },
     scorers: readonly ChosenScorer[],
     allowMismatch: boolean,
-  ): Promise<Map<string, Record<string, number | null>>> {
-    if (resultIds.length === 0 || scorers.length === 0) return new Map();
-    const within = sql`s.result_id = ANY (${arrayParameter('text', resultIds)}::text[])`;
-    const rows = await this.database.query<{ result_id: string; scores: Record<string, number | null> }>(
-      sql`SELECT result_id, json_object_agg(selection.scorer, score)::jsonb AS scores
-        FROM ${currentScores(scope, experimentId, scorers, within, allowMismatch)} GROUP BY result_id`,
+  ): Promise<ComparedRow[]> {
+    if (resultIds.length === 0) return [];
+    const names = arrayParameter(
+      'text',
+      scorers.map(({ scorer }) => scorer),
     );
-    return new Map(rows.map(({ result_id, scores }) => [result_id, scores]));
+    const versions = scorers.map(({ version }) => version);
+    return this.database.query<ComparedRow>(
+      sql`SELECT result_id, case_id, output, error, trace_id, session_id, duration_ms, trial_index,
+            CASE WHEN result_id = ANY (${arrayParameter('text', withInput)}::text[]) THEN input END AS input,
+            CASE WHEN result_id = ANY (${arrayParameter('text', withInput)}::text[]) THEN expected END AS expected,
+            (SELECT coalesce(json_object_agg(scorer_name, score), '{}') FROM (
+              SELECT DISTINCT ON (scorer_name) scorer_name, score
+              FROM (${scoresOfResult(scope.workspaceId, 'results')}) candidate
+              LEFT JOIN unnest(${names}::text[], ${versions}::integer[]) AS chosen(scorer, version) ON chosen.scorer = scorer_name
+              WHERE chosen.scorer IS NULL OR ${allowMismatch}::boolean OR scorer_version = chosen.version
+              ORDER BY scorer_name, coalesce(scorer_version = chosen.version, false) DESC,
+                       CASE WHEN chosen.scorer IS NOT NULL THEN scorer_version END DESC, ${CURRENT_FIRST}) one) AS scores
+          FROM results
+          WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId}
+            AND result_id = ANY (${arrayParameter('text', resultIds)}::text[])`,
+    );
   }
 
   /** Reads a batch as columns, because a row per result costs more than its content. */

@@ -4,8 +4,8 @@ import type { Scope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
 import { PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { AnalysisPool } from '../computation/analysis.pool';
-import { type PagePlan, planPage } from './case-page';
+import { AnalysisPool } from '../../statistics';
+import { planPage } from './case-page';
 import {
   type ComparedCaseDto,
   type ComparedCasePageDto,
@@ -22,7 +22,7 @@ import {
   ComparisonRepository,
   type ComparedRow,
 } from './comparison.repository';
-import type { ComparedCases } from '../computation/paired-statistics';
+import type { ComparedCases } from '../../statistics';
 import {
   type ExperimentPair,
   type ExperimentScores,
@@ -212,25 +212,15 @@ export class ComparisonService {
       const sideScorers = readScorers.flatMap(({ scorer: name, versions }): ChosenScorer[] =>
         versions[side] === null ? [] : [{ scorer: name, version: versions[side] }],
       );
-      const rows = await this.readRows(scope, pair[side], sides[side].resultIds, planned, side);
-      const current = await this.comparisons.scoresOfResults(
-        scope,
-        pair[side].experiment_id,
-        rows.map((row) => row.result_id),
-        sideScorers,
-        allowMismatch,
-      );
-      const compared = new Set(readScorers.map(({ scorer: name }) => name));
-      return new Map(
-        rows.map((row) => {
-          // for scorers outside the comparison, keep the result's own scores
-          const others = Object.entries(row.scores).filter(([name]) => !compared.has(name));
-          return [
-            row.result_id,
-            { ...row, scores: { ...Object.fromEntries(others), ...current.get(row.result_id) } },
-          ];
-        }),
-      );
+      const idsOf = (indexes: Int32Array | number[]): string[] =>
+        Array.from(indexes, (index) => sides[side].resultIds[index]!);
+      const ids = {
+        resultIds: planned.cases.flatMap((one) => idsOf(one[side])),
+        withInput: planned.cases.flatMap((one) => idsOf(one[side].slice(0, 1))),
+      };
+      const { experiment_id: id } = pair[side];
+      const rows = await this.comparisons.readRows(scope, id, ids, sideScorers, allowMismatch);
+      return new Map(rows.map((row) => [row.result_id, row]));
     };
     const isEmpty = planned.cases.length === 0;
     const [candidate, baseline] = isEmpty
@@ -243,19 +233,6 @@ export class ComparisonService {
       return toCase(cases, scorers, one.index, differences[one.index]!, results);
     });
     return { items, page: { limit, offset, total: planned.total, next_cursor: planned.nextCursor } };
-  }
-
-  private readRows(
-    scope: Scope,
-    { experiment_id }: ComparedExperiment,
-    ids: readonly string[],
-    { cases }: PagePlan,
-    side: Side,
-  ): Promise<ComparedRow[]> {
-    const idsOf = (indexes: number[]): string[] => indexes.map((index) => ids[index]!);
-    const all = cases.flatMap((one) => idsOf(one[side]));
-    const first = cases.flatMap((one) => idsOf(one[side].slice(0, 1)));
-    return this.comparisons.readRows(scope, experiment_id, all, first);
   }
 }
 

@@ -2,7 +2,8 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { AnyJson, IsOneOf } from '#platform/http';
 import { PageMetaDto, PageQueryDto, ToBoolean, ToInteger } from '#platform/paging';
-import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../../experiments';
+import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../experiments/experiment.entity';
+import type { IntervalDto } from '../../statistics';
 import { CASE_SORTS, type CaseSort } from './case-page';
 import type { ComparedExperiment, ComparedRow } from './comparison.repository';
 import {
@@ -13,13 +14,8 @@ import {
   type PairedCases,
   resultsOf,
   type ScoreTotals,
-} from '../computation/paired-cases';
-import {
-  type ComparedCases,
-  type PairedDifference,
-  type Verdict,
-  VERDICTS,
-} from '../computation/paired-statistics';
+} from '../../statistics';
+import { type ComparedCases, type PairedDifference, type Verdict, VERDICTS } from '../../statistics';
 import type { SelectedScorer } from './score-reader';
 
 export class CompareQueryDto extends PageQueryDto {
@@ -121,11 +117,6 @@ export class ComparedMeanDto {
   /** Number of scores that came after the experiment was finalized. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   late_count!: number;
-}
-
-export class IntervalDto {
-  lower!: number;
-  upper!: number;
 }
 
 export class ScorerComparisonDto {
@@ -317,4 +308,4 @@ export function toCase(
 const orNull = (number: number): number | null => (Number.isNaN(number) ? null : number);
 
 const toResult = ({ input: _input, expected: _expected, ...result }: ComparedRow): ComparedResultDto =>
-  result;
+  result as Omit<ComparedRow, 'scores'> as ComparedResultDto;

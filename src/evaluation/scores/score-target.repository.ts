@@ -1,0 +1,112 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, prepared, sql, type Tx } from '#platform/db';
+import type { ScoreRow, TargetKind } from './score.entity';
+
+/** A target to lock. A result has its experiment. */
+export interface TargetKey {
+  kind: TargetKind;
+  id: string;
+  experimentId: string | null;
+}
+
+/** A locked result. */
+export interface LockedResult {
+  result_id: string;
+  version: number;
+  /** Whether its experiment is finalized. */
+  is_late: boolean;
+}
+
+/** A result as a score stores it. */
+export type ResultTarget = Pick<
+  ScoreRow,
+  'experiment_id' | 'result_id' | 'result_version' | 'trace_id' | 'session_id' | 'case_id'
+>;
+
+/** Finds the results that scores are for, and locks the targets of scores. */
+@Injectable()
+export class ScoreTargetRepository {
+  constructor(private readonly database: Database) {}
+
+  async findResult({ workspaceId }: Scope, resultId: string): Promise<ResultTarget | null> {
+    const [row] = await this.database.query<ResultTarget>(
+      prepared(
+        'score-target.result',
+        sql`SELECT experiment_id, result_id, version AS result_version, trace_id, session_id, case_id FROM results
+          WHERE result_id = ${resultId} AND workspace_id = ${workspaceId}`,
+      ),
+    );
+    return row ?? null;
+  }
+
+  async experimentExists({ workspaceId }: Scope, experimentId: string): Promise<boolean> {
+    const rows = await this.database.query(
+      sql`SELECT 1 FROM experiments WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}`,
+    );
+    return rows.length > 0;
+  }
+
+  /**
+   * Locks targets against other scores, until the transaction ends, so that each score supersedes the one before. Locks
+   * results against being replaced, and their experiments against being finalized. Returns the results, by id.
+   *
+   * All writers lock the experiments first, then the results, then other targets, each in the order of their ids, so that
+   * they do not deadlock.
+   */
+  async lock(
+    tx: Tx,
+    workspaceId: string,
+    targets: readonly TargetKey[],
+  ): Promise<ReadonlyMap<string, LockedResult>> {
+    const results = await this.lockResults(
+      tx,
+      workspaceId,
+      targets.filter(({ kind }) => kind === 'result'),
+    );
+    const others = targets.flatMap(({ kind, id }) =>
+      kind === 'result' ? [] : `${workspaceId} ${kind} ${id}`,
+    );
+    if (others.length > 0) {
+      await tx.query(
+        prepared(
+          'score-target.lock',
+          sql`SELECT count(pg_advisory_xact_lock(hashtextextended('score of ' || target.id, 0)))
+            FROM unnest(${others.sort()}::text[]) AS target(id)`,
+        ),
+      );
+    }
+    return results;
+  }
+
+  private async lockResults(
+    tx: Tx,
+    workspaceId: string,
+    targets: readonly TargetKey[],
+  ): Promise<ReadonlyMap<string, LockedResult>> {
+    if (targets.length === 0) return new Map();
+    const experimentIds = targets.map(({ experimentId }) => experimentId!);
+    const experiments = await tx.query<{ experiment_id: string; is_late: boolean }>(
+      sql`SELECT experiment_id, experiment_status <> 'running' AS is_late FROM experiments
+        WHERE workspace_id = ${workspaceId} AND experiment_id = ANY (${[...new Set(experimentIds)]}::text[])
+        ORDER BY experiment_id FOR SHARE`,
+    );
+    const isLate = new Map(experiments.map((one) => [one.experiment_id, one.is_late]));
+    // OFFSET 0 makes PostgreSQL look up each result by its key, even in a workspace without statistics.
+    const results = await tx.query<Omit<LockedResult, 'is_late'> & { experiment_id: string }>(
+      sql`SELECT r.experiment_id, r.result_id, r.version
+        FROM (SELECT ${workspaceId}::text AS workspace_id, *
+              FROM unnest(${experimentIds}::text[], ${targets.map(({ id }) => id)}::text[])
+                AS ids(experiment_id, result_id)
+              OFFSET 0) keys
+        JOIN results r USING (workspace_id, experiment_id, result_id)
+        ORDER BY r.result_id FOR UPDATE OF r`,
+    );
+    return new Map(
+      results.map(({ experiment_id, ...row }) => [
+        row.result_id,
+        { ...row, is_late: isLate.get(experiment_id)! },
+      ]),
+    );
+  }
+}

@@ -1,0 +1,30 @@
+export { StatisticsModule } from './statistics.module';
+export type { Interval } from './bootstrap';
+export type {
+  AgreementMeasures,
+  AnnotatorRating,
+  Confusion,
+  Measure,
+  Ratings,
+} from './computation/agreement-measures';
+export { AnalysisPool } from './computation/analysis.pool';
+export {
+  type CaseResults,
+  countCases,
+  type Outcome,
+  outcomeOf,
+  OUTCOMES,
+  type PairedCases,
+  resultsOf,
+  type ScoreColumns,
+  type ScoreTotals,
+} from './computation/paired-cases';
+export {
+  type ComparedCases,
+  type GateMeasures,
+  type PairedDifference,
+  type Verdict,
+  VERDICTS,
+} from './computation/paired-statistics';
+export { IntervalDto } from './interval.dto';
+export { lowerBound } from './numeric';

@@ -1,0 +1,4 @@
+export class IntervalDto {
+  lower!: number;
+  upper!: number;
+}
