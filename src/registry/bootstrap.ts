@@ -2,13 +2,13 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { AccountChanges, EVERY_WORKSPACE, expandRoles, orgScope, type Role } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
-import { ApiKeyService } from './accounts/api-key.service';
-import { OrganizationRepository } from './accounts/org.repository';
-import { OrgService } from './accounts/org.service';
-import { ServiceAccountRepository } from './accounts/service-account.repository';
-import { ServiceAccountService } from './accounts/service-account.service';
-import { WorkspacesRepository } from './accounts/workspace.repository';
-import { WorkspaceService } from './accounts/workspace.service';
+import { ApiKeyService } from './service-accounts/api-key.service';
+import { OrganizationRepository } from './orgs/org.repository';
+import { OrgService } from './orgs/org.service';
+import { ServiceAccountRepository } from './service-accounts/service-account.repository';
+import { ServiceAccountService } from './service-accounts/service-account.service';
+import { WorkspacesRepository } from './workspaces/workspace.repository';
+import { WorkspaceService } from './workspaces/workspace.service';
 
 /** The `created_by` of the default organization, workspace and account. It identifies them after they are renamed. */
 const CREATOR = 'bootstrap';

@@ -4,7 +4,7 @@ import { Database, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
 import type { MemberListQueryDto } from './member.dto';
 import { MemberEntity } from './member.entity';
-import { principalTypeOf } from './principal.repository';
+import { principalTypeOf } from '../accounts/principal.repository';
 
 @Injectable()
 export class MemberRepository {

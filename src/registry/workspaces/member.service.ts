@@ -5,11 +5,11 @@ import { checkValues } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { AuditLog, checkLive } from '../../resources';
-import { checkRoles } from './grants';
+import { checkRoles } from '../accounts/grants';
 import { type MemberDto, type MemberListQueryDto, type PutMemberDto, toMemberDto } from './member.dto';
 import type { MemberEntity } from './member.entity';
 import { MemberRepository } from './member.repository';
-import { PrincipalRepository, principalTypeOf } from './principal.repository';
+import { PrincipalRepository, principalTypeOf } from '../accounts/principal.repository';
 import { WorkspaceService } from './workspace.service';
 
 /** Manages the members of workspaces and their roles. */

@@ -6,9 +6,9 @@ import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { type ResourceKind, ResourceKit, stamps } from '../../resources';
-import { AccountService } from './account.service';
-import { checkHoldsMemberships, checkOwnAccount, checkRoles } from './grants';
-import { MemberRepository } from './member.repository';
+import { AccountService } from '../accounts/account.service';
+import { checkHoldsMemberships, checkOwnAccount, checkRoles } from '../accounts/grants';
+import { MemberRepository } from '../workspaces/member.repository';
 import {
   type CreateUserDto,
   type PatchUserDto,

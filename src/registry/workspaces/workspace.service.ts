@@ -7,9 +7,9 @@ import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { requireRole, type ResourceKind, ResourceKit, stamps } from '../../resources';
-import { AccountService } from './account.service';
+import { AccountService } from '../accounts/account.service';
 import { MemberRepository } from './member.repository';
-import { PrincipalRepository } from './principal.repository';
+import { PrincipalRepository } from '../accounts/principal.repository';
 import {
   type CreateWorkspaceDto,
   type PatchWorkspaceDto,

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { ReadOnlyMembersOf } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsFilter, IsName, pick, StampsDto } from '../../resources';
+import { IsFilter, IsName, pick, StampsDto } from '../../../resources';
 import type { OrgSigningKeyEntity } from './org-signing-key.entity';
 
 @ReadOnlyMembersOf(() => SigningKeyDto)

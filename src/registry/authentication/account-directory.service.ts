@@ -17,8 +17,8 @@ import { AuditLog } from '../../resources';
 import { keyIdOf } from '../tokens/token-id';
 import { SigningKeyService } from '../tokens/signing-key.service';
 import { AccountDirectoryRepository, type AccountRow } from './account-directory.repository';
-import { ApiKeySecrets } from './api-key-secret';
-import { USER_ID } from './user.dto';
+import { ApiKeySecrets } from '../service-accounts/api-key-secret';
+import { USER_ID } from '../users/user.dto';
 
 /** Looks up accounts for authentication, each with one query. */
 @Injectable()

@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type Credential, type Principal, reduceRoles, scopeOf } from '#platform/auth';
 import type { MeCredentialDto, MeDto } from './me.dto';
-import { OrganizationRepository } from './org.repository';
-import { PrincipalRepository } from './principal.repository';
-import type { ServiceAccountEntity } from './service-account.entity';
-import type { UserEntity } from './user.entity';
-import { WorkspacesRepository } from './workspace.repository';
+import { OrganizationRepository } from '../orgs/org.repository';
+import { PrincipalRepository } from '../accounts/principal.repository';
+import { WorkspacesRepository } from '../workspaces/workspace.repository';
 
 const MAX_WORKSPACES = 500;
 
@@ -32,7 +30,7 @@ export class MeService {
       this.workspaces.listAccessible(scope, MAX_WORKSPACES),
     ]);
     return {
-      principal: { principal_id: id, principal_type: type, name: account && nameOf(account) },
+      principal: { principal_id: id, principal_type: type, name: account?.name ?? null },
       organization: org && { org_id: org.org_id, name: org.name, status: org.status },
       roles: reduceRoles(principal.roles),
       workspaces: workspaces.map(({ workspace_id, name }) => ({
@@ -44,9 +42,6 @@ export class MeService {
     };
   }
 }
-
-const nameOf = (account: UserEntity | ServiceAccountEntity): string | null =>
-  'user_id' in account ? account.display_name : account.name;
 
 const credentialOf = (credential: Credential): MeCredentialDto =>
   credential.kind === 'token'

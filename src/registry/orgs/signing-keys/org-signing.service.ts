@@ -9,7 +9,7 @@ import { canonicalJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { SealedSecretError, SecretBox } from '#platform/secrets';
-import { AuditLog, createdChanges } from '../../resources';
+import { AuditLog, createdChanges } from '../../../resources';
 import {
   type CreateSigningKeyDto,
   type SigningKeyDto,

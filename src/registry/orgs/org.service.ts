@@ -5,7 +5,7 @@ import { patchMetadata, type Versioned } from '#platform/http';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { type ResourceKind, ResourceKit, stamps } from '../../resources';
-import { AccountService } from './account.service';
+import { AccountService } from '../accounts/account.service';
 import {
   type CreateOrgDto,
   type OrgDto,
@@ -16,7 +16,7 @@ import {
 } from './org.dto';
 import type { OrgEntity } from './org.entity';
 import { OrganizationRepository } from './org.repository';
-import { UserService } from './user.service';
+import { UserService } from '../users/user.service';
 
 const ORG: ResourceKind<OrgEntity, OrgDto> = {
   noun: 'organization',

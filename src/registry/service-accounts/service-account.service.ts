@@ -7,7 +7,7 @@ import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { type ResourceKind, ResourceKit, stamps } from '../../resources';
-import { AccountService } from './account.service';
+import { AccountService } from '../accounts/account.service';
 import {
   checkGrant,
   checkHoldsMemberships,
@@ -15,8 +15,8 @@ import {
   checkManages,
   type Holding,
   NOTHING,
-} from './grants';
-import { MemberRepository } from './member.repository';
+} from '../accounts/grants';
+import { MemberRepository } from '../workspaces/member.repository';
 import {
   type CreateServiceAccountDto,
   type PatchServiceAccountDto,
@@ -26,7 +26,7 @@ import {
 } from './service-account.dto';
 import type { ServiceAccountEntity } from './service-account.entity';
 import { ServiceAccountRepository } from './service-account.repository';
-import { WorkspacesRepository } from './workspace.repository';
+import { WorkspacesRepository } from '../workspaces/workspace.repository';
 
 const SERVICE_ACCOUNT: ResourceKind<ServiceAccountEntity, ServiceAccountDto> = {
   noun: 'service account',

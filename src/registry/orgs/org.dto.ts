@@ -14,7 +14,7 @@ import {
   STATUSES,
 } from '../../resources';
 import type { OrgEntity } from './org.entity';
-import { USER_ID } from './user.dto';
+import { USER_ID } from '../users/user.dto';
 
 @ReadOnlyMembersOf(() => OrgDto)
 export class CreateOrgDto extends MetadataBodyDto {
