@@ -5,9 +5,9 @@ import { type HiddenCharacters, hiddenCharacters, type JsonChange, RawJson } fro
 import { JsonThreads } from '#platform/json-threads';
 import type { OrderedListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { ServerService } from '../servers/server.service';
-import { ToolStore } from '../servers/tool-store';
-import type { ToolVersionRow } from '../servers/tool.entity';
+import { ServerService } from './server.service';
+import { ToolStore } from './tool-store';
+import type { ToolVersionRow } from './tool.entity';
 import { unifiedDiff } from './text-diff';
 import {
   type HiddenCharactersDto,

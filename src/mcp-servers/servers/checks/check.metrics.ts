@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Counter, type Histogram, Metrics } from '#platform/metrics';
-import type { FailureKind } from '../servers/server-health';
+import type { FailureKind } from '../server-health';
 import type { CheckTrigger } from './check.types';
 
 const BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];

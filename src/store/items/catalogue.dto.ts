@@ -2,8 +2,8 @@ import { OmitType } from '@nestjs/swagger';
 import { IsOneOf, NotNull } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsFilter } from '../../resources';
-import { StoreItemDto, StoreReleaseDto, toStoreItemDto } from '../items/store-item.dto';
-import { CATEGORIES, type Category, type StoreItemEntity } from '../items/store-item.entity';
+import { StoreItemDto, StoreReleaseDto, toStoreItemDto } from './store-item.dto';
+import { CATEGORIES, type Category, type StoreItemEntity } from './store-item.entity';
 
 export class StoreItemListQueryDto extends OrderedListQueryDto {
   /** Words or word prefixes in the name or the tagline. */

@@ -12,9 +12,9 @@ import {
 } from '#platform/auth';
 import { ContentRequest, type Reply, type RequestedContent, RequestBody, SendsContent } from '#platform/http';
 import { OrderedListQueryDto, type Page } from '#platform/paging';
-import { ReviewStoreItemDto } from '../items/store-item-bodies.dto';
-import { StoreItemDto } from '../items/store-item.dto';
-import { StoreItemService } from '../items/store-item.service';
+import { ReviewStoreItemDto } from './store-item-bodies.dto';
+import { StoreItemDto } from './store-item.dto';
+import { StoreItemService } from './store-item.service';
 import {
   CatalogueItemDto,
   CataloguePageDto,

@@ -21,8 +21,8 @@ import {
   scanPage,
   TOTAL_MAX,
 } from '#platform/paging';
-import { ALL, EVERYBODY, facetOf } from '../items/listing.repository';
-import type { StoreItemEntity } from '../items/store-item.entity';
+import { ALL, EVERYBODY, facetOf } from './listing.repository';
+import type { StoreItemEntity } from './store-item.entity';
 import type { StoreItemListQueryDto } from './catalogue.dto';
 
 const NEWEST_FIRST = '-created_at';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, DELETE_BATCH, deleteInBatches, join, prepared, raw, sql, Where } from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
-import { REGISTRY_NAME, type ServerEntity, TARGET_FIELDS } from '../servers/server.entity';
+import { REGISTRY_NAME, type ServerEntity, TARGET_FIELDS } from '../server.entity';
 import type { CheckListQueryDto } from './check.dto';
 import type { CheckOutcome, CheckRow, CheckTrigger } from './check.types';
 

@@ -1,7 +1,7 @@
 import { IsJson, IsOneOf, parseTime, valueErrors } from '#platform/http';
 import { type FieldError, problem } from '#platform/problem';
-import { FEED_TEXT_FIELDS } from '../traces/trace-feed.repository';
-import { MEASURE_FIELDS, STATS_OPERATORS, type TraceFilter } from '../traces/trace-stats.types';
+import { FEED_TEXT_FIELDS } from '../trace-feed.repository';
+import { MEASURE_FIELDS, STATS_OPERATORS, type TraceFilter } from '../trace-stats.types';
 import { type FilterInput, readFilters, statusErrors } from './trace-filters';
 import { FiltersOf } from './trace-stats.dto';
 

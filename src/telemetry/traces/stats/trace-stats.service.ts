@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { firstMicrosecond } from '#platform/http';
-import { TraceStore } from '../traces/trace-store';
+import { TraceStore } from '../trace-store';
 import {
   TELEMETRY_STATS_FIELDS,
   type TelemetryTraceStatsDto,

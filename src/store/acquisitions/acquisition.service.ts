@@ -7,7 +7,7 @@ import { RawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { readable, ResourceKit, stamps, narrowScope } from '../../resources';
-import { CatalogueService, checkOffered } from '../catalogue/catalogue.service';
+import { CatalogueService, checkOffered } from '../items/catalogue.service';
 import type { ReleaseRow, StoreItemEntity } from '../items/store-item.entity';
 import {
   type AcquireStoreItemDto,

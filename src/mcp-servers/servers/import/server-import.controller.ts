@@ -2,8 +2,8 @@ import { Body, Controller, Post } from '@nestjs/common';
 import { ApiCreatedResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, ETAG_HEADER, type Reply } from '#platform/http';
-import { ServerDto } from '../servers/server.dto';
-import { ServerService } from '../servers/server.service';
+import { ServerDto } from '../server.dto';
+import { ServerService } from '../server.service';
 import { importedServer, withNameAdvice } from './server-import';
 import { ImportServerDto } from './server-import.dto';
 

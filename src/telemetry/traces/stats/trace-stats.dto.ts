@@ -21,7 +21,7 @@ import {
   TRACE_MEASURES,
   type TraceAggregation,
   type TraceMeasure,
-} from '../traces/trace-stats.types';
+} from '../trace-stats.types';
 
 /** Fields by which the traces of a workspace are grouped and filtered. */
 const GROUPS = [...TRACE_GROUPS, 'session_id', 'day'] as const;

@@ -1,9 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { IsJsonObject, IsOneOf, Nested, NotNull } from '#platform/http';
-import { IsName } from '../../resources';
-import { AuthFieldsDto, IsAuthValue } from '../servers/server-auth.dto';
-import { AUTH_TYPES, type AuthType } from '../servers/server.entity';
+import { IsName } from '../../../resources';
+import { AuthFieldsDto, IsAuthValue } from '../server-auth.dto';
+import { AUTH_TYPES, type AuthType } from '../server.entity';
 
 /** The maximum sizes of a `server.json` and of the values of its variables, in bytes. */
 const SERVER_JSON_MAX = 256 * 1024;

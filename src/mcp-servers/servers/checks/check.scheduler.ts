@@ -4,8 +4,8 @@ import { Environment } from '#platform/config';
 import { PeriodicTasks, WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { Problem } from '#platform/problem';
-import { WorkspaceAccessRepository } from '../../resources';
-import { ServerFailure } from '../connection/server-failure';
+import { WorkspaceAccessRepository } from '../../../resources';
+import { ServerFailure } from '../../connection/server-failure';
 import { ServerRefresher } from './server-refresher';
 import { CheckRepository, type DueServer } from './check.repository';
 

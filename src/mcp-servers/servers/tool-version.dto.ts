@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { AnyJson, AnyJsonObject } from '#platform/http';
 import type { PageMetaDto } from '#platform/paging';
 import { pick } from '../../resources';
-import type { ToolVersionRow } from '../servers/tool.entity';
+import type { ToolVersionRow } from './tool.entity';
 
 /** A version of a tool, as its server described it at that time. Versions never change. */
 export class ToolVersionDto {

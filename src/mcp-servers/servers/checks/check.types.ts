@@ -1,5 +1,5 @@
-import type { Failure } from '../servers/server-health';
-import type { ToolChanges } from '../servers/tool-store';
+import type { Failure } from '../server-health';
+import type { ToolChanges } from '../tool-store';
 
 /** What triggered a check: the schedule, or a request to `test` or `refresh`. */
 export const CHECK_TRIGGERS = ['schedule', 'request'] as const;

@@ -1,6 +1,6 @@
 import { valueErrors } from '#platform/http';
 import { type FieldError, problem } from '#platform/problem';
-import { DEFAULT_METRICS, type TraceMetric, type TraceStatsQuery } from '../traces/trace-stats.types';
+import { DEFAULT_METRICS, type TraceMetric, type TraceStatsQuery } from '../trace-stats.types';
 import { type FilterInput, readFilters, statusErrors } from './trace-filters';
 
 /** A query for statistics as sent by the client. */

@@ -6,7 +6,7 @@ import {
   STATS_OPERATORS,
   TRACE_STATUSES,
   type TraceFilter,
-} from '../traces/trace-stats.types';
+} from '../trace-stats.types';
 
 /** Maximum length of a text in a filter. */
 const TEXT_MAX = 255;

@@ -5,9 +5,9 @@ import { type Reply, type RequestedContent, storedContent } from '#platform/http
 import type { OrderedListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { BlobStore } from '#platform/storage';
-import type { Action, ReleaseRow, StoreItemEntity } from '../items/store-item.entity';
-import { StoreItemRepository } from '../items/store-item.repository';
-import { toStoreReleaseDto } from '../items/store-item.service';
+import type { Action, ReleaseRow, StoreItemEntity } from './store-item.entity';
+import { StoreItemRepository } from './store-item.repository';
+import { toStoreReleaseDto } from './store-item.service';
 import {
   type CatalogueItemDto,
   type CatalogueReleaseDto,

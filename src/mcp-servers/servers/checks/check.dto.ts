@@ -2,8 +2,8 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean } from 'class-validator';
 import { NotNull } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto, ToBoolean } from '#platform/paging';
-import { pick } from '../../resources';
-import { ServerFailureDto } from '../servers/server.dto';
+import { pick } from '../../../resources';
+import { ServerFailureDto } from '../server.dto';
 import { CHECK_TRIGGERS, type CheckRow, type CheckTrigger } from './check.types';
 
 /** Checks are never archived. They are deleted after `MCP_CHECK_RETENTION_DAYS`. */

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import type { Page } from '#platform/paging';
 import { type RefreshedServer, ServerRefresher } from './server-refresher';
-import { problemOf, ServerFailure } from '../connection/server-failure';
-import { ServerService } from '../servers/server.service';
-import type { ToolChanges } from '../servers/tool-store';
+import { problemOf, ServerFailure } from '../../connection/server-failure';
+import { ServerService } from '../server.service';
+import type { ToolChanges } from '../tool-store';
 import {
   type ServerCheckDto,
   type CheckListQueryDto,

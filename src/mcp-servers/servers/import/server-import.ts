@@ -1,10 +1,10 @@
 import { isJsonObject } from '#platform/json';
 import { urlFault } from '#platform/outbound';
 import { type FieldError, problem } from '#platform/problem';
-import { NameConflict } from '../../resources';
-import { authFaults, type GivenAuth } from '../servers/server-auth';
-import { URL_MAX } from '../servers/server-auth.dto';
-import type { CreateServerDto } from '../servers/server.dto';
+import { NameConflict } from '../../../resources';
+import { authFaults, type GivenAuth } from '../server-auth';
+import { URL_MAX } from '../server-auth.dto';
+import type { CreateServerDto } from '../server.dto';
 import type { ImportServerDto } from './server-import.dto';
 import { type Remote, type ServerHeader, type ServerJson, ServerJsonReader } from './server-json';
 import { explained, TemplateValues, variablesOf } from './template-values';

@@ -4,14 +4,14 @@ import { SingleFlight } from '#platform/concurrency';
 import { CheckMetrics } from './check.metrics';
 import { CheckRepository } from './check.repository';
 import type { CheckOutcome, CheckTrigger, ServerInfo } from './check.types';
-import type { ServerEntity } from '../servers/server.entity';
-import { ServerService } from '../servers/server.service';
-import { type ToolChanges, ToolStore } from '../servers/tool-store';
-import type { McpSession } from '../connection/mcp-session';
-import { ServerConnections } from '../connection/server-connections';
-import { ServerFailure } from '../connection/server-failure';
-import type { Failure } from '../servers/server-health';
-import { ToolLister } from '../connection/tool-lister';
+import type { ServerEntity } from '../server.entity';
+import { ServerService } from '../server.service';
+import { type ToolChanges, ToolStore } from '../tool-store';
+import type { McpSession } from '../../connection/mcp-session';
+import { ServerConnections } from '../../connection/server-connections';
+import { ServerFailure } from '../../connection/server-failure';
+import type { Failure } from '../server-health';
+import { ToolLister } from '../../connection/tool-lister';
 
 /** The result of a refresh. */
 export interface RefreshedServer {

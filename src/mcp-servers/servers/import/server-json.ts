@@ -1,6 +1,6 @@
 import { isJsonObject, pointerToken } from '#platform/json';
 import type { FieldError } from '#platform/problem';
-import { TRANSPORTS, type Transport } from '../servers/server.entity';
+import { TRANSPORTS, type Transport } from '../server.entity';
 
 /** The `server.json` schema that this service reads and writes. */
 export const SERVER_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
