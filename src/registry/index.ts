@@ -1,6 +1,6 @@
 export { ApiKeyService, expiryOf } from './service-accounts/api-key.service';
 export { ServiceAccountService } from './service-accounts/service-account.service';
-export { WorkspacesRepository } from './workspaces/workspace.repository';
+export { WorkspaceRepository } from './workspaces/workspace.repository';
 export { ApiDirectory, type ApiTarget } from './apis/api-directory';
 export { ApisModule } from './apis/apis.module';
 export { bootstrap } from './bootstrap';

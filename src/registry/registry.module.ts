@@ -6,7 +6,7 @@ import { ResourcesModule } from '../resources';
 import { AccountDirectoryRepository } from './authentication/account-directory.repository';
 import { AccountDirectoryService } from './authentication/account-directory.service';
 import { OrgEntity } from './orgs/org.entity';
-import { OrganizationRepository } from './orgs/org.repository';
+import { OrgRepository } from './orgs/org.repository';
 import { OrgService } from './orgs/org.service';
 import { UserEntity } from './users/user.entity';
 import { UserRepository } from './users/user.repository';
@@ -31,7 +31,7 @@ import { MemberEntity } from './workspaces/member.entity';
 import { MemberRepository } from './workspaces/member.repository';
 import { MemberService } from './workspaces/member.service';
 import { WorkspaceEntity } from './workspaces/workspace.entity';
-import { WorkspacesRepository } from './workspaces/workspace.repository';
+import { WorkspaceRepository } from './workspaces/workspace.repository';
 import { WorkspaceService } from './workspaces/workspace.service';
 
 const SERVICES = [
@@ -48,9 +48,9 @@ const SERVICES = [
 ];
 
 const REPOSITORIES = [
-  OrganizationRepository,
+  OrgRepository,
   UserRepository,
-  WorkspacesRepository,
+  WorkspaceRepository,
   MemberRepository,
   PrincipalRepository,
   ServiceAccountRepository,

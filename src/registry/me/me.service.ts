@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type Credential, type Principal, reduceRoles, scopeOf } from '#platform/auth';
 import type { MeCredentialDto, MeDto } from './me.dto';
-import { OrganizationRepository } from '../orgs/org.repository';
+import { OrgRepository } from '../orgs/org.repository';
 import { PrincipalRepository } from '../accounts/principal.repository';
-import { WorkspacesRepository } from '../workspaces/workspace.repository';
+import { WorkspaceRepository } from '../workspaces/workspace.repository';
 
 const MAX_WORKSPACES = 500;
 
@@ -11,9 +11,9 @@ const MAX_WORKSPACES = 500;
 @Injectable()
 export class MeService {
   constructor(
-    private readonly organizations: OrganizationRepository,
+    private readonly organizations: OrgRepository,
     private readonly principals: PrincipalRepository,
-    private readonly workspaces: WorkspacesRepository,
+    private readonly workspaces: WorkspaceRepository,
   ) {}
 
   async describe(principal: Principal): Promise<MeDto> {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, OrgRepository, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { Database, OrgScopedRepository, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import type { OrgListQueryDto } from './org.dto';
 import { OrgEntity } from './org.entity';
@@ -8,7 +8,7 @@ import { OrgEntity } from './org.entity';
 const CREATION_LOCK = 7_160_301_449;
 
 @Injectable()
-export class OrganizationRepository extends OrgRepository<OrgEntity> {
+export class OrgRepository extends OrgScopedRepository<OrgEntity> {
   constructor(database: Database) {
     super(database, OrgEntity, 'org_id');
   }

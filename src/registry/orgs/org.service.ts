@@ -15,7 +15,7 @@ import {
   toOrgDto,
 } from './org.dto';
 import type { OrgEntity } from './org.entity';
-import { OrganizationRepository } from './org.repository';
+import { OrgRepository } from './org.repository';
 import { UserService } from '../users/user.service';
 
 const ORG: ResourceKind<OrgEntity, OrgDto> = {
@@ -35,7 +35,7 @@ export class OrgService extends AccountService<OrgEntity, OrgDto> {
   constructor(
     kit: ResourceKit,
     changes: AccountChanges,
-    private readonly organizations: OrganizationRepository,
+    private readonly organizations: OrgRepository,
     private readonly users: UserService,
   ) {
     super(kit, changes, organizations, ORG);

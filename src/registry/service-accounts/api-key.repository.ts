@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, sql, Where } from '#platform/db';
+import { Database, OrgScopedRepository, sql, Where } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import type { ApiKeyListQueryDto } from './api-key.dto';
 import { ApiKeyEntity } from './api-key.entity';
 
 @Injectable()
-export class ApiKeyRepository extends OrgRepository<ApiKeyEntity> {
+export class ApiKeyRepository extends OrgScopedRepository<ApiKeyEntity> {
   constructor(database: Database) {
     super(database, ApiKeyEntity, 'key_id');
   }

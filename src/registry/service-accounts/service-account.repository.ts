@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { EVERY_WORKSPACE, type OrgScope } from '#platform/auth';
-import { Database, OrgRepository, sql, type SqlExecutor, Where } from '#platform/db';
+import { Database, OrgScopedRepository, sql, type SqlExecutor, Where } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import type { ServiceAccountListQueryDto } from './service-account.dto';
 import { ServiceAccountEntity } from './service-account.entity';
 
 @Injectable()
-export class ServiceAccountRepository extends OrgRepository<ServiceAccountEntity> {
+export class ServiceAccountRepository extends OrgScopedRepository<ServiceAccountEntity> {
   constructor(database: Database) {
     super(database, ServiceAccountEntity, 'service_account_id');
   }

@@ -26,7 +26,7 @@ import {
 } from './service-account.dto';
 import type { ServiceAccountEntity } from './service-account.entity';
 import { ServiceAccountRepository } from './service-account.repository';
-import { WorkspacesRepository } from '../workspaces/workspace.repository';
+import { WorkspaceRepository } from '../workspaces/workspace.repository';
 
 const SERVICE_ACCOUNT: ResourceKind<ServiceAccountEntity, ServiceAccountDto> = {
   noun: 'service account',
@@ -47,7 +47,7 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
     kit: ResourceKit,
     changes: AccountChanges,
     private readonly serviceAccounts: ServiceAccountRepository,
-    private readonly workspaces: WorkspacesRepository,
+    private readonly workspaces: WorkspaceRepository,
     private readonly members: MemberRepository,
   ) {
     super(kit, changes, serviceAccounts, SERVICE_ACCOUNT);

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, sql, Where } from '#platform/db';
+import { Database, OrgScopedRepository, sql, Where } from '#platform/db';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import type { UserListQueryDto } from './user.dto';
 import { UserEntity } from './user.entity';
 
 @Injectable()
-export class UserRepository extends OrgRepository<UserEntity> {
+export class UserRepository extends OrgScopedRepository<UserEntity> {
   constructor(database: Database) {
     super(database, UserEntity, 'user_id');
   }

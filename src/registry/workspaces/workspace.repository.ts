@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Role } from '#platform/auth';
-import { Database, OrgRepository, sql, type SqlExecutor, Where } from '#platform/db';
+import { Database, OrgScopedRepository, sql, type SqlExecutor, Where } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import type { WorkspaceListQueryDto } from './workspace.dto';
 import { WorkspaceEntity } from './workspace.entity';
 
 @Injectable()
-export class WorkspacesRepository extends OrgRepository<WorkspaceEntity> {
+export class WorkspaceRepository extends OrgScopedRepository<WorkspaceEntity> {
   constructor(database: Database) {
     super(database, WorkspaceEntity, 'workspace_id');
   }

@@ -18,7 +18,7 @@ import {
   type WorkspaceListQueryDto,
 } from './workspace.dto';
 import type { WorkspaceEntity } from './workspace.entity';
-import { WorkspacesRepository } from './workspace.repository';
+import { WorkspaceRepository } from './workspace.repository';
 
 const WORKSPACE: ResourceKind<WorkspaceEntity, WorkspaceDto> = {
   noun: 'workspace',
@@ -37,7 +37,7 @@ export class WorkspaceService extends AccountService<WorkspaceEntity, WorkspaceD
   constructor(
     kit: ResourceKit,
     changes: AccountChanges,
-    private readonly workspaces: WorkspacesRepository,
+    private readonly workspaces: WorkspaceRepository,
     private readonly members: MemberRepository,
     private readonly principals: PrincipalRepository,
   ) {

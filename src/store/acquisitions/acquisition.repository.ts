@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
-import { Database, OrgRepository, sql, type Tx } from '#platform/db';
+import { Database, OrgScopedRepository, sql, type Tx } from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
 import { whereReadable } from '../../resources';
 import type { AcquisitionListQueryDto } from './acquisition.dto';
@@ -10,7 +10,7 @@ import { AcquisitionEntity } from './acquisition.entity';
 export const ACQUISITION_READERS = ['viewer'] as const;
 
 @Injectable()
-export class AcquisitionRepository extends OrgRepository<AcquisitionEntity> {
+export class AcquisitionRepository extends OrgScopedRepository<AcquisitionEntity> {
   constructor(database: Database) {
     super(database, AcquisitionEntity, 'acquisition_id');
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { Database, OrgScopedRepository, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
 import type { SigningKeyListQueryDto } from './org-signing-key.dto';
 import { OrgSigningKeyEntity } from './org-signing-key.entity';
@@ -13,7 +13,7 @@ export interface PublishedKey {
 }
 
 @Injectable()
-export class OrgSigningKeyRepository extends OrgRepository<OrgSigningKeyEntity> {
+export class OrgSigningKeyRepository extends OrgScopedRepository<OrgSigningKeyEntity> {
   constructor(database: Database) {
     super(database, OrgSigningKeyEntity, 'kid');
   }
