@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, sql, Where, WorkspaceRepository } from '#platform/db';
+import { Database, sql, Where, WorkspaceScopedRepository } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import type { ChecklistItemListQueryDto } from './checklist-item.dto';
 import { ChecklistItemEntity } from './checklist-item.entity';
 
 @Injectable()
-export class ChecklistItemRepository extends WorkspaceRepository<ChecklistItemEntity> {
+export class ChecklistItemRepository extends WorkspaceScopedRepository<ChecklistItemEntity> {
   constructor(database: Database) {
     super(database, ChecklistItemEntity, 'item_id');
   }

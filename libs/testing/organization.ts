@@ -2,10 +2,10 @@ import { expandRoles, type OrgScope, orgScope, type Role } from '#platform/auth'
 import { AccountChanges } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { newId } from '#platform/ids';
-import { ApiKeyService } from '../../src/registry/accounts/api-key.service';
-import { ServiceAccountService } from '../../src/registry/accounts/service-account.service';
-import { OrgService } from '../../src/registry/accounts/org.service';
-import { WorkspaceService } from '../../src/registry/accounts/workspace.service';
+import { ApiKeyService } from '../../src/registry/service-accounts/api-key.service';
+import { ServiceAccountService } from '../../src/registry/service-accounts/service-account.service';
+import { OrgService } from '../../src/registry/orgs/org.service';
+import { WorkspaceService } from '../../src/registry/workspaces/workspace.service';
 import type { ApiClient } from './api-client';
 import type { TestApp } from './test-app';
 

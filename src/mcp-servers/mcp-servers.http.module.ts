@@ -4,11 +4,11 @@ import {
   FrozenRegistryListingController,
   RegistryListingController,
 } from './registry/registry-listing.controller';
-import { ServerImportController } from './registry/server-import.controller';
-import { CheckController } from './checks/check.controller';
+import { ServerImportController } from './servers/import/server-import.controller';
+import { CheckController } from './servers/checks/check.controller';
 import { ServerController } from './servers/server.controller';
 import { ToolController } from './servers/tool.controller';
-import { ToolVersionController } from './tool-versions/tool-version.controller';
+import { ToolVersionController } from './servers/tool-version.controller';
 
 /** The routes under /mcp/v1. */
 @Module({

@@ -6,13 +6,13 @@ import { MetricsModule } from '#platform/metrics';
 import { OutboundModule } from '#platform/outbound';
 import { SecretsModule } from '#platform/secrets';
 import { ResourcesModule } from '../resources';
-import { CheckMetrics } from './checks/check.metrics';
-import { CheckRepository } from './checks/check.repository';
-import { CheckService } from './checks/check.service';
+import { CheckMetrics } from './servers/checks/check.metrics';
+import { CheckRepository } from './servers/checks/check.repository';
+import { CheckService } from './servers/checks/check.service';
 import { ServerConnections } from './connection/server-connections';
 import { ServerCredentials } from './connection/server-credentials';
 import { OAuthTokens } from './connection/oauth-tokens';
-import { ServerRefresher } from './checks/server-refresher';
+import { ServerRefresher } from './servers/checks/server-refresher';
 import { ToolCaller } from './connection/tool-caller';
 import { RegistryListingRepository } from './registry/registry-listing.repository';
 import { RegistryListingService } from './registry/registry-listing.service';
@@ -27,7 +27,7 @@ import { ServerService } from './servers/server.service';
 import { ToolStore } from './servers/tool-store';
 import { ToolEntity } from './servers/tool.entity';
 import { ToolRepository } from './servers/tool.repository';
-import { ToolVersionService } from './tool-versions/tool-version.service';
+import { ToolVersionService } from './servers/tool-version.service';
 
 /** MCP servers and their tools, without routes: for the API and the worker. */
 @Module({

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { JobsWorkerModule } from '#platform/jobs';
 import { ResourcesModule } from '../resources';
-import { CheckScheduler } from './checks/check.scheduler';
+import { CheckScheduler } from './servers/checks/check.scheduler';
 import { McpServersModule } from './mcp-servers.module';
 
 /** The worker's part of MCP servers: their scheduled checks. */

@@ -2,13 +2,13 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { AccountChanges, EVERY_WORKSPACE, expandRoles, orgScope, type Role } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
-import { ApiKeyService } from './accounts/api-key.service';
-import { OrganizationRepository } from './accounts/org.repository';
-import { OrgService } from './accounts/org.service';
-import { ServiceAccountRepository } from './accounts/service-account.repository';
-import { ServiceAccountService } from './accounts/service-account.service';
-import { WorkspacesRepository } from './accounts/workspace.repository';
-import { WorkspaceService } from './accounts/workspace.service';
+import { ApiKeyService } from './service-accounts/api-key.service';
+import { OrgRepository } from './orgs/org.repository';
+import { OrgService } from './orgs/org.service';
+import { ServiceAccountRepository } from './service-accounts/service-account.repository';
+import { ServiceAccountService } from './service-accounts/service-account.service';
+import { WorkspaceRepository } from './workspaces/workspace.repository';
+import { WorkspaceService } from './workspaces/workspace.service';
 
 /** The `created_by` of the default organization, workspace and account. It identifies them after they are renamed. */
 const CREATOR = 'bootstrap';
@@ -57,7 +57,7 @@ export async function bootstrap(
   if (existing && !newKey) return { ...existing, api_key: null };
   const orgId = existing?.org_id ?? newId('org');
   return app.get(AccountChanges, { strict: false }).run(orgId, async (tx) => {
-    await app.get(OrganizationRepository, { strict: false }).lockCreation(tx);
+    await app.get(OrgRepository, { strict: false }).lockCreation(tx);
     const current = await find(app, tx);
     if (current && !newKey) return { ...current, api_key: null };
     const ids = current ?? (await create(app, tx, orgId));
@@ -66,10 +66,10 @@ export async function bootstrap(
 }
 
 async function find(app: App, on: SqlExecutor): Promise<Ids | null> {
-  const org = await app.get(OrganizationRepository, { strict: false }).findFirstBy(CREATOR, on);
+  const org = await app.get(OrgRepository, { strict: false }).findFirstBy(CREATOR, on);
   if (!org) return null;
   const scope = scopeOf(org.org_id);
-  const workspace = await app.get(WorkspacesRepository, { strict: false }).findFirstBy(scope, CREATOR, on);
+  const workspace = await app.get(WorkspaceRepository, { strict: false }).findFirstBy(scope, CREATOR, on);
   const account = await app.get(ServiceAccountRepository, { strict: false }).findFirstBy(scope, CREATOR, on);
   // They are created in one transaction and never deleted.
   if (!workspace || !account)

@@ -1,6 +1,6 @@
-export { ApiKeyService, expiryOf } from './accounts/api-key.service';
-export { ServiceAccountService } from './accounts/service-account.service';
-export { WorkspacesRepository } from './accounts/workspace.repository';
+export { ApiKeyService, expiryOf } from './service-accounts/api-key.service';
+export { ServiceAccountService } from './service-accounts/service-account.service';
+export { WorkspaceRepository } from './workspaces/workspace.repository';
 export { ApiDirectory, type ApiTarget } from './apis/api-directory';
 export { ApisModule } from './apis/apis.module';
 export { bootstrap } from './bootstrap';
@@ -8,7 +8,7 @@ export { EmbeddingsGateway } from './search/embeddings/embeddings-gateway';
 export { RegistryHttpModule } from './registry.http.module';
 export { RegistryModule } from './registry.module';
 export { RegistryWorkerModule } from './registry.worker.module';
-export { OrgSigningService } from './signing-keys/org-signing.service';
+export { OrgSigningService } from './orgs/signing-keys/org-signing.service';
 export { SearchDto } from './search/search.dto';
 export { SearchModule } from './search/search.module';
 export { SearchService } from './search/search.service';

@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
 import { AccountChangesModule } from '#platform/auth';
-import { MeController } from './accounts/me.controller';
-import { MeService } from './accounts/me.service';
-import { OrgController, PlatformOrgController } from './accounts/org.controller';
-import { UserController } from './accounts/user.controller';
+import { MeController } from './me/me.controller';
+import { MeService } from './me/me.service';
+import { OrgController, PlatformOrgController } from './orgs/org.controller';
+import { UserController } from './users/user.controller';
 import { ApiController } from './apis/api.controller';
 import { ApisModule } from './apis/apis.module';
 import { AppController } from './apps/app.controller';
@@ -15,17 +15,17 @@ import { RepoController } from './repos/repo.controller';
 import { SearchController } from './search/search.controller';
 import { SearchModule } from './search/search.module';
 import { RegistryModule } from './registry.module';
-import { ApiKeyController } from './accounts/api-key.controller';
-import { ServiceAccountController } from './accounts/service-account.controller';
-import { SigningKeyController } from './signing-keys/org-signing-key.controller';
+import { ApiKeyController } from './service-accounts/api-key.controller';
+import { ServiceAccountController } from './service-accounts/service-account.controller';
+import { SigningKeyController } from './orgs/signing-keys/org-signing-key.controller';
 import { AuthorizationServerController } from './tokens/authorization-server.controller';
 import { JwksController } from './tokens/jwks.controller';
 import { RevocationRepository } from './tokens/revocation.repository';
 import { RevocationService } from './tokens/revocation.service';
 import { TokenController } from './tokens/token.controller';
 import { TokenService } from './tokens/token.service';
-import { MemberController } from './accounts/member.controller';
-import { WorkspaceController } from './accounts/workspace.controller';
+import { MemberController } from './workspaces/member.controller';
+import { WorkspaceController } from './workspaces/workspace.controller';
 
 /** The routes under /registry/v1, and the providers that only they need. Only the API process has an authenticator. */
 @Module({

@@ -3,36 +3,36 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountChangesModule, AccountDirectory } from '#platform/auth';
 import { SecretsModule } from '#platform/secrets';
 import { ResourcesModule } from '../resources';
-import { AccountDirectoryRepository } from './accounts/account-directory.repository';
-import { AccountDirectoryService } from './accounts/account-directory.service';
-import { OrgEntity } from './accounts/org.entity';
-import { OrganizationRepository } from './accounts/org.repository';
-import { OrgService } from './accounts/org.service';
-import { UserEntity } from './accounts/user.entity';
-import { UserRepository } from './accounts/user.repository';
-import { UserService } from './accounts/user.service';
+import { AccountDirectoryRepository } from './authentication/account-directory.repository';
+import { AccountDirectoryService } from './authentication/account-directory.service';
+import { OrgEntity } from './orgs/org.entity';
+import { OrgRepository } from './orgs/org.repository';
+import { OrgService } from './orgs/org.service';
+import { UserEntity } from './users/user.entity';
+import { UserRepository } from './users/user.repository';
+import { UserService } from './users/user.service';
 import { PrincipalRepository } from './accounts/principal.repository';
 import { RepoEntity } from './repos/repo.entity';
 import { RepoRepository } from './repos/repo.repository';
 import { RepoService } from './repos/repo.service';
-import { ApiKeyEntity } from './accounts/api-key.entity';
-import { ApiKeyRepository } from './accounts/api-key.repository';
-import { ApiKeyService } from './accounts/api-key.service';
-import { ApiKeySecrets } from './accounts/api-key-secret';
-import { ServiceAccountEntity } from './accounts/service-account.entity';
-import { ServiceAccountRepository } from './accounts/service-account.repository';
-import { ServiceAccountService } from './accounts/service-account.service';
-import { OrgSigningKeyEntity } from './signing-keys/org-signing-key.entity';
-import { OrgSigningKeyRepository } from './signing-keys/org-signing-key.repository';
-import { OrgSigningService } from './signing-keys/org-signing.service';
+import { ApiKeyEntity } from './service-accounts/api-key.entity';
+import { ApiKeyRepository } from './service-accounts/api-key.repository';
+import { ApiKeyService } from './service-accounts/api-key.service';
+import { ApiKeySecrets } from './service-accounts/api-key-secret';
+import { ServiceAccountEntity } from './service-accounts/service-account.entity';
+import { ServiceAccountRepository } from './service-accounts/service-account.repository';
+import { ServiceAccountService } from './service-accounts/service-account.service';
+import { OrgSigningKeyEntity } from './orgs/signing-keys/org-signing-key.entity';
+import { OrgSigningKeyRepository } from './orgs/signing-keys/org-signing-key.repository';
+import { OrgSigningService } from './orgs/signing-keys/org-signing.service';
 import { SigningKeyRepository } from './tokens/signing-key.repository';
 import { SigningKeyService } from './tokens/signing-key.service';
-import { MemberEntity } from './accounts/member.entity';
-import { MemberRepository } from './accounts/member.repository';
-import { MemberService } from './accounts/member.service';
-import { WorkspaceEntity } from './accounts/workspace.entity';
-import { WorkspacesRepository } from './accounts/workspace.repository';
-import { WorkspaceService } from './accounts/workspace.service';
+import { MemberEntity } from './workspaces/member.entity';
+import { MemberRepository } from './workspaces/member.repository';
+import { MemberService } from './workspaces/member.service';
+import { WorkspaceEntity } from './workspaces/workspace.entity';
+import { WorkspaceRepository } from './workspaces/workspace.repository';
+import { WorkspaceService } from './workspaces/workspace.service';
 
 const SERVICES = [
   OrgService,
@@ -48,9 +48,9 @@ const SERVICES = [
 ];
 
 const REPOSITORIES = [
-  OrganizationRepository,
+  OrgRepository,
   UserRepository,
-  WorkspacesRepository,
+  WorkspaceRepository,
   MemberRepository,
   PrincipalRepository,
   ServiceAccountRepository,

@@ -1,5 +1,5 @@
 import type { OrgScope, Scope } from '#platform/auth';
-import type { OrgRepository, OrgRow, Tx } from '#platform/db';
+import type { OrgScopedRepository, OrgRow, Tx } from '#platform/db';
 import type { Versioned } from '#platform/http';
 import type { AnyOf } from './access/any-of';
 import { readable } from './access/workspace-access';
@@ -11,7 +11,7 @@ export abstract class OrgResourceService<
   Row extends ResourceRow & OrgRow & { workspace_id: string },
   View,
 > extends ResourceService<OrgScope, Row, View> {
-  protected constructor(kit: ResourceKit, rows: OrgRepository<Row>, kind: ResourceKind<Row, View>) {
+  protected constructor(kit: ResourceKit, rows: OrgScopedRepository<Row>, kind: ResourceKind<Row, View>) {
     super(kit, rows as unknown as ResourceRows<OrgScope, Row>, kind);
   }
 

@@ -54,7 +54,7 @@ export type PatchBody<Row> = { workspace_id?: string } & { [Member in keyof Row]
 /** An action on an existing resource. */
 export type ResourceAction = 'update' | 'archive' | 'restore';
 
-/** Access to a table of resources, as `OrgRepository` and `WorkspaceRepository` provide it. */
+/** Access to a table of resources, as `OrgScopedRepository` and `WorkspaceScopedRepository` provide it. */
 export interface ResourceRows<S, Row extends ResourceRow> {
   find(scope: S, id: string): Promise<Row | null>;
   lock(tx: Tx, scope: S, id: string, mode: 'update'): Promise<Row | null>;

@@ -1,5 +1,5 @@
 import type { Scope } from '#platform/auth';
-import type { Tx, WorkspaceRepository, WorkspaceRow } from '#platform/db';
+import type { Tx, WorkspaceScopedRepository, WorkspaceRow } from '#platform/db';
 import type { Versioned } from '#platform/http';
 import { problem } from '#platform/problem';
 import type { ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
@@ -11,7 +11,11 @@ export abstract class WorkspaceResourceService<
   Row extends ResourceRow & WorkspaceRow,
   View,
 > extends ResourceService<Scope, Row, View> {
-  protected constructor(kit: ResourceKit, rows: WorkspaceRepository<Row>, kind: ResourceKind<Row, View>) {
+  protected constructor(
+    kit: ResourceKit,
+    rows: WorkspaceScopedRepository<Row>,
+    kind: ResourceKind<Row, View>,
+  ) {
     super(kit, rows as unknown as ResourceRows<Scope, Row>, kind);
   }
 

@@ -1,5 +1,5 @@
-export { CatalogueService } from './catalogue/catalogue.service';
+export { CatalogueService } from './items/catalogue.service';
 export { StoreHttpModule } from './store.http.module';
 export { StoreModule } from './store.module';
-export { type CatalogueItemDto, StoreItemListQueryDto } from './catalogue/catalogue.dto';
+export { type CatalogueItemDto, StoreItemListQueryDto } from './items/catalogue.dto';
 export { CATEGORIES } from './items/store-item.entity';

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
-import { AcquisitionController } from './acquiring/acquisition.controller';
-import { StoreItemController } from './catalogue/store-item.controller';
-import { PublisherItemController } from './publishing/publisher-item.controller';
+import { AcquisitionController } from './acquisitions/acquisition.controller';
+import { StoreItemController } from './items/store-item.controller';
+import { PublisherItemController } from './publisher/publisher-item.controller';
 import { StoreModule } from './store.module';
 
 /** The routes under /store/v1. */

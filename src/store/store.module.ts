@@ -3,19 +3,19 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { StorageModule } from '#platform/storage';
 import { RegistryModule } from '../registry';
 import { ResourcesModule } from '../resources';
-import { AcquisitionEntity } from './acquiring/acquisition.entity';
-import { AcquisitionRepository } from './acquiring/acquisition.repository';
-import { AcquisitionService } from './acquiring/acquisition.service';
-import { PackageInstaller } from './acquiring/package-installer';
-import { CatalogueRepository } from './catalogue/catalogue.repository';
-import { CatalogueService } from './catalogue/catalogue.service';
+import { AcquisitionEntity } from './acquisitions/acquisition.entity';
+import { AcquisitionRepository } from './acquisitions/acquisition.repository';
+import { AcquisitionService } from './acquisitions/acquisition.service';
+import { PackageInstaller } from './acquisitions/package-installer';
+import { CatalogueRepository } from './items/catalogue.repository';
+import { CatalogueService } from './items/catalogue.service';
 import { ListingRepository } from './items/listing.repository';
 import { StoreItemEntity } from './items/store-item.entity';
 import { StoreItemRepository } from './items/store-item.repository';
 import { StoreItemService } from './items/store-item.service';
-import { PackageBuilder } from './publishing/package-builder';
-import { Pinning } from './publishing/pinning';
-import { PublishingService } from './publishing/publishing.service';
+import { PackageBuilder } from './publisher/package-builder';
+import { Pinning } from './publisher/pinning';
+import { PublishingService } from './publisher/publishing.service';
 
 /** The store, without routes: for the API and the worker. */
 @Module({

@@ -37,16 +37,16 @@ export {
   parseConditions,
   parseFilters,
   RuleFilterDto,
-} from './stats/rule-filter.dto';
-export type { FilterInput } from './stats/trace-filters';
+} from './traces/stats/rule-filter.dto';
+export type { FilterInput } from './traces/stats/trace-filters';
 export {
   FiltersOf,
   GroupsOf,
   TraceConditionDto,
   TraceMetricsDto,
   TraceStatsRowDto,
-} from './stats/trace-stats.dto';
-export { checkStatsValues, readStatsQuery } from './stats/trace-stats-query';
+} from './traces/stats/trace-stats.dto';
+export { checkStatsValues, readStatsQuery } from './traces/stats/trace-stats-query';
 export {
   FILTERS_MAX,
   MEASURE_FIELDS,

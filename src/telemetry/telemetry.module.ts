@@ -15,7 +15,7 @@ import { SessionService } from './sessions/session.service';
 import { SessionWriteRepository } from './traces/session-write.repository';
 import { SourceWriteRepository } from './sources/source-write.repository';
 import { ModelPrices } from './span-mapping/model-prices';
-import { TelemetryTraceStatsService } from './stats/trace-stats.service';
+import { TelemetryTraceStatsService } from './traces/stats/trace-stats.service';
 import { TraceStore } from './traces/trace-store';
 import { SpanRepository } from './traces/span.repository';
 import { SpanService } from './traces/span.service';

@@ -11,7 +11,7 @@ describe('a judge that is a gateway model', () => {
     env: { OUTBOUND_ALLOW: '127.0.0.0/8', MODEL_PRICES: JSON.stringify({ 'gpt-test': PRICE }) },
   });
   let worker: TestWorker;
-  let on: JudgeFixture;
+  let fixture: JudgeFixture;
   let admin: ApiClient;
 
   beforeAll(async () => {
@@ -25,20 +25,23 @@ describe('a judge that is a gateway model', () => {
   beforeEach(async () => {
     judge.reset();
     judge.reply = () => says(GOOD);
-    on = await JudgeFixture.create(app);
-    admin = await on.on.organization.member('admin');
+    fixture = await JudgeFixture.create(app);
+    admin = await fixture.scoring.organization.member('admin');
   });
 
   const base = (): string => judge.env.JUDGE_BASE_URL!;
-  const workspace = (): string => on.on.organization.workspaceId;
+  const workspace = (): string => fixture.scoring.organization.workspaceId;
   const newJudge = async (): Promise<string> => modelOf(admin, workspace(), base());
   const usage = async (): Promise<any> =>
     (await admin.get(`/model/v1/usage?workspace_id=${workspace()}&group_by=model,principal`)).body;
 
   it('scores without a judge of the operator, and reports its cost in the usage and in the run', async () => {
     const name = await newJudge();
-    const scorer = await on.scorer({ model: `gateway:${name}` });
-    const { run, results } = await on.scored(scorer, await on.experiment({ input: 1 }, { input: 2 }));
+    const scorer = await fixture.scorer({ model: `gateway:${name}` });
+    const { run, results } = await fixture.completeRun(
+      scorer,
+      await fixture.experiment({ input: 1 }, { input: 2 }),
+    );
     expect(run).toMatchObject({ run_status: 'succeeded', total: 2 });
     expect(run.cost_usd).toBeCloseTo(2 * COST, 12);
     expect(results.map(({ score }) => score)).toEqual([1, 1]);
@@ -56,8 +59,8 @@ describe('a judge that is a gateway model', () => {
 
   it('gives a new answer for each sample, even if the model caches answers, and leaves no traces', async () => {
     const name = await modelOf(admin, workspace(), base(), { cache_ttl_seconds: 600, capture_content: true });
-    const scorer = await on.scorer({ model: `gateway:${name}`, samples: 3 });
-    await on.scored(scorer, await on.experiment());
+    const scorer = await fixture.scorer({ model: `gateway:${name}`, samples: 3 });
+    await fixture.completeRun(scorer, await fixture.experiment());
     expect(judge.requests).toHaveLength(3);
     expect((await usage()).total).toMatchObject({ call_count: 3, cached_count: 0 });
     // A rule would score such traces.
@@ -68,10 +71,10 @@ describe('a judge that is a gateway model', () => {
   it('can be different for each scorer', async () => {
     const names = [await newJudge(), await newJudge()];
     for (const name of names) {
-      const [item] = await on.inMode(
+      const [item] = await fixture.scoreInMode(
         'test',
-        await on.scorer({ model: `gateway:${name}` }),
-        await on.experiment(),
+        await fixture.scorer({ model: `gateway:${name}` }),
+        await fixture.experiment(),
       );
       expect(item.score).toBe(1);
     }
@@ -87,16 +90,20 @@ describe('a judge that is a gateway model', () => {
     ];
     const targets = ids.map((provider_id) => ({ provider_id, upstream_model: 'gpt-test' }));
     await newModel(admin, workspace(), { name: 'fast', strategy: 'fallback', targets });
-    const [item] = await on.inMode('test', await on.scorer({ model: 'gateway:fast' }), await on.experiment());
+    const [item] = await fixture.scoreInMode(
+      'test',
+      await fixture.scorer({ model: 'gateway:fast' }),
+      await fixture.experiment(),
+    );
     expect(item.score).toBe(1);
   });
 
   it('is asked again after the target of the model changes, and not before', async () => {
     const name = await newJudge();
-    const scorer = await on.scorer({ model: `gateway:${name}` });
-    const experiment = await on.experiment();
-    await on.scored(scorer, experiment);
-    await on.scored(scorer, experiment);
+    const scorer = await fixture.scorer({ model: `gateway:${name}` });
+    const experiment = await fixture.experiment();
+    await fixture.completeRun(scorer, experiment);
+    await fixture.completeRun(scorer, experiment);
     expect(judge.requests).toHaveLength(1);
     const { body } = await admin.get(`/model/v1/models/${name}`);
     const [{ provider_id }] = body.targets;
@@ -105,7 +112,7 @@ describe('a judge that is a gateway model', () => {
     });
     // The worker may use the model that it has read for another second.
     await pause(1_100);
-    await on.scored(scorer, experiment);
+    await fixture.completeRun(scorer, experiment);
     expect(judge.requests).toHaveLength(2);
     expect(judge.requests[1]!.json.model).toBe('gpt-next');
   });
@@ -113,9 +120,11 @@ describe('a judge that is a gateway model', () => {
   it('stays within the budget of the workspace', async () => {
     const name = await newJudge();
     await admin.put(`/model/v1/budgets/${workspace()}`, { monthly_budget_usd: COST });
-    const scorer = await on.scorer({ model: `gateway:${name}` });
+    const scorer = await fixture.scorer({ model: `gateway:${name}` });
     const inputs = [{ input: 1 }, { input: 2 }, { input: 3 }];
-    const { run, results } = await on.scored(scorer, await on.experiment(...inputs), { concurrency: 1 });
+    const { run, results } = await fixture.completeRun(scorer, await fixture.experiment(...inputs), {
+      concurrency: 1,
+    });
     expect(judge.requests).toHaveLength(1);
     expect(run).toMatchObject({ completed_count: 1, failed_count: 2 });
     const errors = results.flatMap(({ error }) => error ?? []);
@@ -124,19 +133,19 @@ describe('a judge that is a gateway model', () => {
   });
 
   it('returns 503 and stores nothing if the workspace lacks the model', async () => {
-    const scorer = await on.scorer({ model: 'gateway:missing' });
-    const { experiment_id } = await on.experiment();
-    const answer = await on.on.score(scorer, { experiment_id });
+    const scorer = await fixture.scorer({ model: 'gateway:missing' });
+    const { experiment_id } = await fixture.experiment();
+    const answer = await fixture.scoring.score(scorer, { experiment_id });
     expect([answer.status, answer.body.code]).toEqual([503, 'service_unavailable']);
     expect(answer.body.detail).toContain('missing');
   });
 
   it('returns 503 for a model of another workspace', async () => {
-    const elsewhere = await on.on.organization.newWorkspace();
+    const elsewhere = await fixture.scoring.organization.newWorkspace();
     const name = await modelOf(admin, elsewhere, base());
-    const scorer = await on.scorer({ model: `gateway:${name}` });
-    const { experiment_id } = await on.experiment();
-    expect((await on.on.score(scorer, { experiment_id })).status).toBe(503);
+    const scorer = await fixture.scorer({ model: `gateway:${name}` });
+    const { experiment_id } = await fixture.experiment();
+    expect((await fixture.scoring.score(scorer, { experiment_id })).status).toBe(503);
     expect(judge.requests).toEqual([]);
   });
 });

@@ -2,8 +2,8 @@ import { CHOICES, COST, dataOf, GOOD, type JudgedService, says, sha256, withJudg
 
 describe('a judge', () => {
   let judge: JudgedService['judge'];
-  let on: JudgedService['on'];
-  withJudge((service) => ({ judge, on } = service));
+  let fixture: JudgedService['fixture'];
+  withJudge((service) => ({ judge, fixture } = service));
 
   describe('answer', () => {
     it.each([
@@ -13,7 +13,7 @@ describe('a judge', () => {
       ['the number itself', { type: 'numeric', min: -1, max: 5 }, { value: 4.5 }, { score: 4.5 }],
     ])('sets the score to %s', async (_, output, answer, expected) => {
       judge.reply = () => says({ reasoning: 'because', ...answer });
-      expect(await on.tested({ output })).toEqual({
+      expect(await fixture.testResult({ output })).toEqual({
         trace_id: expect.any(String),
         result_id: expect.any(String),
         case_id: expect.any(String),
@@ -37,7 +37,7 @@ describe('a judge', () => {
       judge.reply = () => ({
         content: '{"reasoning":"r","answers":{"polite":true,"__proto__":"fair","length":0.75}}',
       });
-      const item = await on.tested({ output: { type: 'questions', questions } });
+      const item = await fixture.testResult({ output: { type: 'questions', questions } });
       expect(item.score).toBe(0.75);
       expect(Object.entries(item.answers)).toEqual([
         ['polite', true],
@@ -50,7 +50,7 @@ describe('a judge', () => {
 
     it('has no reasoning if the definition does not request it', async () => {
       judge.reply = () => says({ choice: 'good' });
-      expect(await on.tested({ reasoning: false })).not.toHaveProperty('reasoning');
+      expect(await fixture.testResult({ reasoning: false })).not.toHaveProperty('reasoning');
       const { schema } = judge.requests[0]!.json.response_format.json_schema;
       expect(schema.required).toEqual(['choice']);
     });
@@ -70,7 +70,7 @@ describe('a judge', () => {
       ],
     ])('is read %s', async (_, content) => {
       judge.reply = () => ({ content });
-      expect(await on.tested({})).toMatchObject({ choice: 'bad', score: 0, reasoning: 'r' });
+      expect(await fixture.testResult({})).toMatchObject({ choice: 'bad', score: 0, reasoning: 'r' });
       expect(judge.requests).toHaveLength(1);
     });
 
@@ -92,7 +92,7 @@ describe('a judge', () => {
         token('"}', 1),
       ];
       judge.reply = () => ({ content: '{"choice": "good"}', logprobs: { content } });
-      const item = await on.tested({ reasoning: false });
+      const item = await fixture.testResult({ reasoning: false });
       expect(judge.requests[0]!.json).toMatchObject({ logprobs: true, top_logprobs: 20 });
       expect(item).toMatchObject({ choice: 'good', score: 1 });
       expect(item.probabilities.good).toBeCloseTo(0.6 / 0.95, 9);
@@ -108,7 +108,7 @@ describe('a judge', () => {
       ['no content', ''],
     ])('is requested once more if it has %s', async (_, content) => {
       judge.reply = ({ json }) => (json.messages.length === 2 ? { content } : says(GOOD));
-      expect(await on.tested({})).toMatchObject({ choice: 'good', score: 1, cost_usd: 2 * COST });
+      expect(await fixture.testResult({})).toMatchObject({ choice: 'good', score: 1, cost_usd: 2 * COST });
       expect(judge.requests).toHaveLength(2);
       expect(judge.requests[1]!.json.messages.slice(0, 2)).toEqual(judge.requests[0]!.json.messages);
       expect(dataOf(judge.requests[1]!)[0]).toBe(content);
@@ -122,7 +122,7 @@ describe('a judge', () => {
       ['yes for true', '{"value":"yes"}', { type: 'boolean' }],
     ])('fails the target if it has %s twice', async (_, content, output) => {
       judge.reply = () => ({ content });
-      const item = await on.tested({ output });
+      const item = await fixture.testResult({ output });
       expect(item.error).toMatch(/^The judge's answer is invalid: /);
       expect(item).not.toHaveProperty('score');
       expect(judge.requests).toHaveLength(2);
@@ -130,7 +130,7 @@ describe('a judge', () => {
 
     it('fails the target if it is a refusal', async () => {
       judge.reply = () => ({ content: '', finishReason: 'content_filter' });
-      expect(await on.tested({})).toMatchObject({
+      expect(await fixture.testResult({})).toMatchObject({
         error: 'The judge refused to answer: its server filtered the answer',
         cost_usd: COST,
       });
@@ -149,7 +149,7 @@ describe('a judge', () => {
         { choice: 'good', reasoning: 'yes' },
         { choice: 'good' },
       );
-      const item = await on.tested({ samples: 3 });
+      const item = await fixture.testResult({ samples: 3 });
       expect(item).toMatchObject({
         choice: 'good',
         score: 1,
@@ -169,7 +169,7 @@ describe('a judge', () => {
 
     it('uses the mean of numbers', async () => {
       judge.reply = inTurn({ value: 1 }, { value: 2 }, { value: 6 });
-      const item = await on.tested({ samples: 3, output: { type: 'numeric', min: 0, max: 10 } });
+      const item = await fixture.testResult({ samples: 3, output: { type: 'numeric', min: 0, max: 10 } });
       expect(item).toMatchObject({
         score: 3,
         samples: { scores: [1, 2, 6], spread: expect.closeTo(Math.sqrt(7), 12) },
@@ -179,20 +179,20 @@ describe('a judge', () => {
 
     it('stores the samples with the result', async () => {
       judge.reply = inTurn({ value: true }, { value: false }, { value: true });
-      const scorer = await on.scorer({ samples: 3, output: { type: 'boolean' } });
-      const { results } = await on.scored(scorer, await on.experiment());
+      const scorer = await fixture.scorer({ samples: 3, output: { type: 'boolean' } });
+      const { results } = await fixture.completeRun(scorer, await fixture.experiment());
       expect(results[0].samples).toMatchObject({ count: 3, scores: [1, 0, 1] });
     });
 
     it('requires that more than half of the samples succeed', async () => {
       let requestCount = 0;
       judge.reply = () => (requestCount++ % 3 === 0 ? { status: 404 } : says({ choice: 'fair' }));
-      expect(await on.tested({ samples: 3 })).toMatchObject({
+      expect(await fixture.testResult({ samples: 3 })).toMatchObject({
         score: 0.5,
         samples: { count: 3, failed_count: 1 },
       });
       judge.reply = () => (requestCount++ % 2 === 0 ? { status: 404 } : says({ choice: 'fair' }));
-      const item = await on.tested({ samples: 4 });
+      const item = await fixture.testResult({ samples: 4 });
       expect(item.error).toMatch(/404/);
       expect(item).not.toHaveProperty('score');
     });
@@ -206,7 +206,7 @@ describe('a judge', () => {
 
     it('sets the probabilities, the choice, the confidence and the expected score', async () => {
       judge.reply = () => labelled(['fair', 0.5], ['good', 0.3], ['bad', 0.2]);
-      expect(await on.tested(classifier, { output: 'the text' })).toEqual({
+      expect(await fixture.testResult(classifier, { output: 'the text' })).toEqual({
         trace_id: expect.any(String),
         result_id: expect.any(String),
         case_id: expect.any(String),
@@ -228,7 +228,7 @@ describe('a judge', () => {
     });
 
     it('gets the expanded prompt', async () => {
-      await on.tested(
+      await fixture.testResult(
         { ...classifier, prompt: 'Q: {{input}} A: {{output}}' },
         { input: 'why', output: 'so' },
       );
@@ -244,7 +244,7 @@ describe('a judge', () => {
           ],
         ],
       });
-      expect(await on.tested(classifier)).toMatchObject({
+      expect(await fixture.testResult(classifier)).toMatchObject({
         choice: 'bad',
         probabilities: { good: expect.closeTo(0.25, 12), fair: 0, bad: expect.closeTo(0.75, 12) },
       });
@@ -258,7 +258,7 @@ describe('a judge', () => {
       ['an object instead of a list', { content: { label: 'good' } }],
     ])('fails the target if it returns %s', async (_, reply) => {
       judge.reply = () => reply;
-      const item = await on.tested(classifier);
+      const item = await fixture.testResult(classifier);
       expect(item.error).toMatch(/^The classifier's answer is invalid: /);
       expect(item).not.toHaveProperty('score');
     });

@@ -7,17 +7,17 @@ describe('a judge', () => {
   let judge: JudgedService['judge'];
   let app: JudgedService['app'];
   let worker: JudgedService['worker'];
-  let on: JudgedService['on'];
-  withJudge((service) => ({ judge, app, worker, on } = service));
+  let fixture: JudgedService['fixture'];
+  withJudge((service) => ({ judge, app, worker, fixture } = service));
 
   describe('with cached answers', () => {
     it('is not asked again, so that a rerun costs nothing', async () => {
-      const scorer = await on.scorer({ samples: 3 });
-      const experiment = await on.experiment({ input: 1 }, { input: 2 });
-      const first = await on.scored(scorer, experiment);
+      const scorer = await fixture.scorer({ samples: 3 });
+      const experiment = await fixture.experiment({ input: 1 }, { input: 2 });
+      const first = await fixture.completeRun(scorer, experiment);
       expect(judge.requests).toHaveLength(6);
       expect(first.run.cost_usd).toBeCloseTo(6 * COST, 12);
-      const again = await on.scored(scorer, experiment);
+      const again = await fixture.completeRun(scorer, experiment);
       expect(judge.requests).toHaveLength(6);
       expect(again.run).toMatchObject({ run_status: 'succeeded', cost_usd: 0 });
       const content = ({ score, choice, reasoning, samples, request_sha256, trace_id }: any) => ({
@@ -34,9 +34,9 @@ describe('a judge', () => {
     });
 
     it('is asked once for equal targets of a run', async () => {
-      const scorer = await on.scorer();
-      const experiment = await on.experiment(...Array(5).fill({ input: 'same', output: 'same' }));
-      const { run, results } = await on.scored(scorer, experiment, { concurrency: 1 });
+      const scorer = await fixture.scorer();
+      const experiment = await fixture.experiment(...Array(5).fill({ input: 'same', output: 'same' }));
+      const { run, results } = await fixture.completeRun(scorer, experiment, { concurrency: 1 });
       expect(judge.requests).toHaveLength(1);
       expect(run.cost_usd).toBeCloseTo(COST, 12);
       expect(results.filter((one) => one.is_cached)).toHaveLength(4);
@@ -48,47 +48,47 @@ describe('a judge', () => {
     ])('is not asked again if it lacks a feature %s', async (_, message) => {
       judge.reply = ({ json }) =>
         json.logprobs ? { status: 400, body: JSON.stringify({ error: { message } }) } : says(GOOD);
-      const scorer = await on.scorer({ model: 'without logprobs' });
-      const experiment = await on.experiment({ input: 1 }, { input: 2 });
-      await on.scored(scorer, experiment);
+      const scorer = await fixture.scorer({ model: 'without logprobs' });
+      const experiment = await fixture.experiment({ input: 1 }, { input: 2 });
+      await fixture.completeRun(scorer, experiment);
       const before = judge.requests.length;
-      expect((await on.scored(scorer, experiment)).run.cost_usd).toBe(0);
+      expect((await fixture.completeRun(scorer, experiment)).run.cost_usd).toBe(0);
       // Nor when the learned features have expired, which happens every day.
       await worker.get(ChatFeaturesRepository).learn(scorer.definition.model, ALL_FEATURES);
-      const { run, results } = await on.scored(scorer, experiment);
+      const { run, results } = await fixture.completeRun(scorer, experiment);
       expect(run.cost_usd).toBe(0);
       expect(results.map((one) => one.is_cached)).toEqual([true, true]);
       expect(judge.requests).toHaveLength(before);
     });
 
     it('is asked again with "cache": false, by another scorer version, and in mode test', async () => {
-      const scorer = await on.scorer();
-      const experiment = await on.experiment();
-      await on.scored(scorer, experiment);
-      await on.scored(scorer, experiment, { cache: false });
+      const scorer = await fixture.scorer();
+      const experiment = await fixture.experiment();
+      await fixture.completeRun(scorer, experiment);
+      await fixture.completeRun(scorer, experiment, { cache: false });
       expect(judge.requests).toHaveLength(2);
-      await on.inMode('test', scorer, experiment);
+      await fixture.scoreInMode('test', scorer, experiment);
       expect(judge.requests).toHaveLength(3);
-      await on.on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { description: 'other' });
-      await on.scored(scorer, experiment);
+      await fixture.scoring.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { description: 'other' });
+      await fixture.completeRun(scorer, experiment);
       expect(judge.requests).toHaveLength(4);
-      await on.scored(scorer, experiment);
+      await fixture.completeRun(scorer, experiment);
       expect(judge.requests).toHaveLength(4);
     });
 
     it('is asked again after failures', async () => {
       judge.reply = () => ({ status: 404 });
-      const scorer = await on.scorer();
-      const experiment = await on.experiment();
-      expect((await on.scored(scorer, experiment)).run.run_status).toBe('failed');
+      const scorer = await fixture.scorer();
+      const experiment = await fixture.experiment();
+      expect((await fixture.completeRun(scorer, experiment)).run.run_status).toBe('failed');
       judge.reply = () => says(GOOD);
-      expect((await on.scored(scorer, experiment)).run.run_status).toBe('succeeded');
+      expect((await fixture.completeRun(scorer, experiment)).run.run_status).toBe('succeeded');
     });
 
     it('is asked separately for each workspace', async () => {
       const ask = async (): Promise<string> => {
-        const [fixture, item] = [await JudgeFixture.create(app), { input: 'same', output: 'same' }];
-        await fixture.scored(await fixture.scorer(), await fixture.experiment(item));
+        const [other, item] = [await JudgeFixture.create(app), { input: 'same', output: 'same' }];
+        await other.completeRun(await other.scorer(), await other.experiment(item));
         return judge.requests.at(-1)!.body;
       };
       expect(await ask()).toBe(await ask());
@@ -96,11 +96,11 @@ describe('a judge', () => {
     });
 
     it('shares no answers between workspaces', async () => {
-      const scorer = await on.scorer();
-      const experiment = await on.experiment();
-      await on.scored(scorer, experiment);
+      const scorer = await fixture.scorer();
+      const experiment = await fixture.experiment();
+      await fixture.completeRun(scorer, experiment);
       await app.database.query(`UPDATE judge_answers SET workspace_id = 'wsp_other'`);
-      await on.scored(scorer, experiment);
+      await fixture.completeRun(scorer, experiment);
       expect(judge.requests).toHaveLength(2);
     });
   });
@@ -109,9 +109,9 @@ describe('a judge', () => {
     const items = (count: number) => Array.from({ length: count }, (_, input) => ({ input }));
 
     it('is asked no more once the budget is spent', async () => {
-      const scorer = await on.scorer();
-      const experiment = await on.experiment(...items(10));
-      const { run, results } = await on.scored(scorer, experiment, {
+      const scorer = await fixture.scorer();
+      const experiment = await fixture.experiment(...items(10));
+      const { run, results } = await fixture.completeRun(scorer, experiment, {
         max_cost_usd: 2.5 * COST,
         concurrency: 1,
       });
@@ -130,8 +130,8 @@ describe('a judge', () => {
 
     it('has the cost of failed requests counted', async () => {
       judge.reply = () => ({ content: 'nonsense' });
-      const experiment = await on.experiment(...items(5));
-      const { run } = await on.scored(await on.scorer(), experiment, {
+      const experiment = await fixture.experiment(...items(5));
+      const { run } = await fixture.completeRun(await fixture.scorer(), experiment, {
         max_cost_usd: 3 * COST,
         concurrency: 1,
       });
@@ -140,8 +140,8 @@ describe('a judge', () => {
     });
 
     it('succeeds if the budget is just enough', async () => {
-      const experiment = await on.experiment(...items(2));
-      const { run } = await on.scored(await on.scorer(), experiment, {
+      const experiment = await fixture.experiment(...items(2));
+      const { run } = await fixture.completeRun(await fixture.scorer(), experiment, {
         max_cost_usd: 2 * COST,
         concurrency: 1,
       });
@@ -150,11 +150,17 @@ describe('a judge', () => {
 
     it('is charged the maximum cost for an answer that is too long to read', async () => {
       judge.reply = () => 'floods';
-      const experiment = await on.experiment(...items(6));
-      const { run } = await on.scored(await on.scorer(), experiment, { max_cost_usd: 9, concurrency: 1 });
+      const experiment = await fixture.experiment(...items(6));
+      const { run } = await fixture.completeRun(await fixture.scorer(), experiment, {
+        max_cost_usd: 9,
+        concurrency: 1,
+      });
       // 4,096 tokens at 100 dollars per million, plus the tokens of the request.
       expect(run.cost_usd).toBeGreaterThan(6 * 0.4096);
-      const cut = await on.scored(await on.scorer(), experiment, { max_cost_usd: 0.5, concurrency: 1 });
+      const cut = await fixture.completeRun(await fixture.scorer(), experiment, {
+        max_cost_usd: 0.5,
+        concurrency: 1,
+      });
       expect(cut.run).toMatchObject({ run_status: 'failed', failure_code: 'budget_exceeded' });
       expect(cut.run.cost_usd).toBeLessThan(1);
     });
@@ -169,8 +175,8 @@ describe('a judge', () => {
         answered += 1;
         return says(GOOD);
       };
-      const experiment = await on.experiment(...items(16));
-      const { run } = await on.scored(await on.scorer(), experiment, {
+      const experiment = await fixture.experiment(...items(16));
+      const { run } = await fixture.completeRun(await fixture.scorer(), experiment, {
         max_cost_usd: 2 * COST,
         concurrency: 16,
       });
@@ -180,9 +186,9 @@ describe('a judge', () => {
     });
 
     it('is asked for no more samples of a target once the budget is spent', async () => {
-      const experiment = await on.experiment({ input: 1 });
-      const scorer = await on.scorer({ samples: 20 });
-      const { run, results } = await on.scored(scorer, experiment, { max_cost_usd: 3 * COST });
+      const experiment = await fixture.experiment({ input: 1 });
+      const scorer = await fixture.scorer({ samples: 20 });
+      const { run, results } = await fixture.completeRun(scorer, experiment, { max_cost_usd: 3 * COST });
       expect(judge.requests).toHaveLength(3);
       expect(run).toMatchObject({ failure_code: 'budget_exceeded', cost_usd: expect.closeTo(3 * COST, 12) });
       expect(results[0]).toMatchObject({
@@ -192,9 +198,9 @@ describe('a judge', () => {
     });
 
     it('has the cost of an earlier worker counted', async () => {
-      const scorer = await on.scorer();
-      const experiment = await on.experiment({ input: 1 });
-      const { run } = await on.scored(scorer, experiment);
+      const scorer = await fixture.scorer();
+      const experiment = await fixture.experiment({ input: 1 });
+      const { run } = await fixture.completeRun(scorer, experiment);
       // As if the worker had ended after the judge's answer, and before it stored the result.
       const key = [run.score_run_id];
       await app.database.query('DELETE FROM score_results WHERE score_run_id = $1', key);
@@ -204,19 +210,24 @@ describe('a judge', () => {
       );
       await worker.get(ScoreRunExecutor).execute(run.score_run_id);
       expect(judge.requests).toHaveLength(1);
-      expect(await on.on.run(run.score_run_id)).toMatchObject({ run_status: 'succeeded', cost_usd: COST });
+      expect(await fixture.scoring.run(run.score_run_id)).toMatchObject({
+        run_status: 'succeeded',
+        cost_usd: COST,
+      });
     });
 
     it('is rejected if it has no price (422), or if the budget is invalid (400)', async () => {
-      const { experiment_id } = await on.experiment();
-      const scorer = await on.scorer({ model: 'of unknown price' });
-      const answer = await on.on.score(scorer, { experiment_id, max_cost_usd: 1 });
+      const { experiment_id } = await fixture.experiment();
+      const scorer = await fixture.scorer({ model: 'of unknown price' });
+      const answer = await fixture.scoring.score(scorer, { experiment_id, max_cost_usd: 1 });
       expect(answer).toMatchObject({
         status: 422,
         body: { code: 'validation_failed', errors: [{ pointer: '/max_cost_usd' }] },
       });
       for (const wrong of [0, -1, '1']) {
-        expect((await on.on.score(scorer, { experiment_id, max_cost_usd: wrong })).status).toBe(400);
+        expect((await fixture.scoring.score(scorer, { experiment_id, max_cost_usd: wrong })).status).toBe(
+          400,
+        );
       }
     });
   });

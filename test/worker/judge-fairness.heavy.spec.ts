@@ -30,7 +30,7 @@ describe('a judge that hangs in one workspace', () => {
   const ask = async (count: number): Promise<string> => {
     const scorer = await hanging.scorer({ ...JUDGE.definition, prompt: 'hanging: {{input}}' });
     const { experiment_id } = await hanging.experiment(...inputs(count));
-    const { body } = await hanging.on.score(scorer, { experiment_id, concurrency: 32 });
+    const { body } = await hanging.scoring.score(scorer, { experiment_id, concurrency: 32 });
     return body.score_run_id;
   };
 
@@ -39,12 +39,15 @@ describe('a judge that hangs in one workspace', () => {
     const runId = await ask(8);
     await gate.holds(2);
     for (const fixture of [other, hanging]) {
-      const { run } = await fixture.scored(await fixture.on.scorer(), await fixture.experiment(...inputs(8)));
+      const { run } = await fixture.completeRun(
+        await fixture.scoring.scorer(),
+        await fixture.experiment(...inputs(8)),
+      );
       expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 8 });
     }
     // None of the waiting requests was aborted.
     expect(gate.requests).toHaveLength(2);
-    expect(await hanging.on.run(runId)).toMatchObject({ run_status: 'running', completed_count: 0 });
+    expect(await hanging.scoring.run(runId)).toMatchObject({ run_status: 'running', completed_count: 0 });
   });
 
   it('delays a judge of another workspace by one turn at a time', async () => {
@@ -54,9 +57,9 @@ describe('a judge that hangs in one workspace', () => {
     const runId = await ask(64);
     while (gate.requests.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
     const scorer = await other.scorer(JUDGE.definition);
-    const { run } = await other.scored(scorer, await other.experiment(...inputs(3)), { concurrency: 1 });
+    const { run } = await other.completeRun(scorer, await other.experiment(...inputs(3)), { concurrency: 1 });
     expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 3 });
-    expect(await hanging.on.run(runId)).toMatchObject({ run_status: 'running', completed_count: 0 });
+    expect(await hanging.scoring.run(runId)).toMatchObject({ run_status: 'running', completed_count: 0 });
     const [first, second, third] = gate.requests.flatMap((request, at) => (isHanging(request) ? [] : at));
     // First come, first served would put about thirty requests in between.
     expect(second! - first!).toBeLessThanOrEqual(4);

@@ -24,7 +24,7 @@ describe('a judge', () => {
   let judge: TestJudge;
   let app: TestApp;
   const workers: { close(): Promise<unknown> }[] = [];
-  let on: JudgeFixture;
+  let fixture: JudgeFixture;
 
   beforeAll(async () => {
     judge = await TestJudge.listen();
@@ -41,7 +41,7 @@ describe('a judge', () => {
   beforeEach(async () => {
     judge.reset();
     await app.database.query('DELETE FROM judge_limits');
-    on = await JudgeFixture.create(app);
+    fixture = await JudgeFixture.create(app);
   });
   afterEach(() => jest.restoreAllMocks());
 
@@ -49,8 +49,12 @@ describe('a judge', () => {
   const shortenBackOff = () => jest.spyOn(Math, 'random').mockReturnValue(0.05);
 
   const scored = async (count: number, definition: object = {}, body: object = {}) => {
-    const scorer = await on.scorer({ ...JUDGE.definition, ...definition });
-    const { run, results } = await on.scored(scorer, await on.experiment(...inputs(count)), body);
+    const scorer = await fixture.scorer({ ...JUDGE.definition, ...definition });
+    const { run, results } = await fixture.completeRun(
+      scorer,
+      await fixture.experiment(...inputs(count)),
+      body,
+    );
     expectAccounted(run, results);
     return { run, results };
   };
@@ -103,7 +107,7 @@ describe('a judge', () => {
     const other = await createTestApp({ env });
     try {
       const fixture = await JudgeFixture.create(other);
-      expect((await fixture.tested({})).error).toMatch(
+      expect((await fixture.testResult({})).error).toMatch(
         /^The judge (cannot be reached|gave no usable answer)/,
       );
     } finally {
@@ -173,7 +177,7 @@ describe('a judge', () => {
       const fixture = await JudgeFixture.create(slow);
       const scorer = await fixture.scorer({ ...JUDGE.definition, samples: 3 });
       const experiment = await fixture.experiment(...inputs(32));
-      const { run, results } = await fixture.scored(scorer, experiment, { concurrency: 32 });
+      const { run, results } = await fixture.completeRun(scorer, experiment, { concurrency: 32 });
       expectAccounted(run, results);
       // All targets together need eight seconds, so half would fail if waiting counted. Back-off after a 429 counts.
       expect(run.failed_count).toBeLessThan(8);
@@ -227,7 +231,7 @@ describe('a judge', () => {
     judge.reply = ({ repeat }) => (repeat % 2 === 0 ? 'hangs' : { status: 429 });
     try {
       const fixture = await JudgeFixture.create(other);
-      const item = await fixture.tested({});
+      const item = await fixture.testResult({});
       expect(item.error).toMatch(/within 2 s|no more time/);
       expect(item).not.toHaveProperty('score');
     } finally {
@@ -239,21 +243,21 @@ describe('a judge', () => {
     const busy = await createTestApp({ env: judge.env });
     const small = await createTestWorker(busy, { WORKER_CONCURRENCY: '2' });
     try {
-      const fixture = await JudgeFixture.create(busy);
+      const own = await JudgeFixture.create(busy);
       judge.reply = () => ({ status: 429, headers: { 'retry-after': '60' } });
-      const scorer = await fixture.scorer(JUDGE.definition);
-      const { experiment_id } = await fixture.experiment(...inputs(8));
-      const { body: waiting } = await fixture.on.score(scorer, { experiment_id, concurrency: 8 });
+      const scorer = await own.scorer(JUDGE.definition);
+      const { experiment_id } = await own.experiment(...inputs(8));
+      const { body: waiting } = await own.scoring.score(scorer, { experiment_id, concurrency: 8 });
       while (judge.requests.length === 0) await sleep(5);
-      const code = await fixture.on.scorer({
+      const code = await own.scoring.scorer({
         definition: { language: 'javascript', source: 'function score() { return 1; }' },
       });
-      const { run } = await fixture.scored(code, { experiment_id });
+      const { run } = await own.completeRun(code, { experiment_id });
       expect(run).toMatchObject({ run_status: 'succeeded', completed_count: 8 });
-      expect((await fixture.on.run(waiting.score_run_id)).run_status).toBe('running');
+      expect((await own.scoring.run(waiting.score_run_id)).run_status).toBe('running');
       // When the worker stops, it hands back the waiting run at once.
       await small.close();
-      const left = await fixture.on.run(waiting.score_run_id);
+      const left = await own.scoring.run(waiting.score_run_id);
       expect(left).toMatchObject({ run_status: 'running', completed_count: 0, failed_count: 0 });
     } finally {
       await small.close();

@@ -27,11 +27,11 @@ describe('targets that wait for their judge', () => {
   });
 
   it('take only the memory of their requests', async () => {
-    const on = await JudgeFixture.create(app);
-    const experiment = await on.on.experiment();
+    const fixture = await JudgeFixture.create(app);
+    const experiment = await fixture.scoring.experiment();
     for (let count = 0; count < TARGETS; count += 4) {
       const output = 'x'.repeat(OUTPUT_BYTES);
-      await on.on.results(
+      await fixture.scoring.results(
         experiment,
         Array.from({ length: 4 }, (_, index) => ({ input: count + index, output })),
       );
@@ -44,12 +44,13 @@ describe('targets that wait for their judge', () => {
     const { experiment_id } = experiment;
     const runs = await Promise.all(
       Array.from({ length: RUNS }, async () => {
-        const scorer = await on.scorer({ ...JUDGE.definition, prompt: '{{input}}: {{output}}' });
-        return (await on.on.score(scorer, { experiment_id, concurrency: 32 })).body.score_run_id as string;
+        const scorer = await fixture.scorer({ ...JUDGE.definition, prompt: '{{input}}: {{output}}' });
+        return (await fixture.scoring.score(scorer, { experiment_id, concurrency: 32 })).body
+          .score_run_id as string;
       }),
     );
     for (const runId of runs) {
-      expect(await on.on.finished(runId)).toMatchObject({
+      expect(await fixture.scoring.finished(runId)).toMatchObject({
         run_status: 'succeeded',
         completed_count: TARGETS,
       });

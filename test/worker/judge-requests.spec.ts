@@ -13,20 +13,20 @@ import {
 describe('a judge', () => {
   let judge: JudgedService['judge'];
   let app: JudgedService['app'];
-  let on: JudgedService['on'];
-  withJudge((service) => ({ judge, app, on } = service));
+  let fixture: JudgedService['fixture'];
+  withJudge((service) => ({ judge, app, fixture } = service));
 
   describe('request', () => {
     it('equals the preview byte for byte', async () => {
-      const scorer = await on.scorer();
-      const experiment = await on.experiment({
+      const scorer = await fixture.scorer();
+      const experiment = await fixture.experiment({
         input: 'Grüße 👋 "\u2028',
         output: { n: 1e21, '10': [null] },
       });
-      const [preview] = await on.inMode('preview', scorer, experiment);
+      const [preview] = await fixture.scoreInMode('preview', scorer, experiment);
       expect(judge.requests).toEqual([]);
-      const [tested] = await on.inMode('test', scorer, experiment);
-      const { results } = await on.scored(scorer, experiment);
+      const [tested] = await fixture.scoreInMode('test', scorer, experiment);
+      const { results } = await fixture.completeRun(scorer, experiment);
       expect(judge.requests.map(({ body }) => body)).toEqual(
         Array(2).fill(JSON.stringify(preview.preview_request)),
       );
@@ -35,10 +35,10 @@ describe('a judge', () => {
     });
 
     it('has the service’s API key, which no response contains', async () => {
-      const scorer = await on.scorer();
-      const experiment = await on.experiment();
-      const [preview] = await on.inMode('preview', scorer, experiment);
-      await on.inMode('test', scorer, experiment);
+      const scorer = await fixture.scorer();
+      const experiment = await fixture.experiment();
+      const [preview] = await fixture.scoreInMode('preview', scorer, experiment);
+      await fixture.scoreInMode('test', scorer, experiment);
       expect(judge.requests[0]).toMatchObject({
         path: '/v1/chat/completions',
         headers: { authorization: 'Bearer sk-of-the-judge' },
@@ -47,8 +47,8 @@ describe('a judge', () => {
     });
 
     it('names the model of the definition, else the default model', async () => {
-      await on.tested({});
-      await on.tested({ model: 'another', temperature: 0.3 });
+      await fixture.testResult({});
+      await fixture.testResult({ model: 'another', temperature: 0.3 });
       expect(judge.requests.map(({ json }) => [json.model, json.temperature])).toEqual([
         ['judge-1', 0],
         ['another', 0.3],
@@ -60,7 +60,7 @@ describe('a judge', () => {
       ['boolean', { type: 'boolean' }, { value: { type: 'boolean' } }],
       ['numeric', { type: 'numeric', min: 0, max: 5 }, { value: { type: 'number' } }],
     ])('requires structured output of type %s', async (_, output, members) => {
-      await on.tested({ output });
+      await fixture.testResult({ output });
       const { strict, schema } = judge.requests[0]!.json.response_format.json_schema;
       expect(strict).toBe(true);
       expect(schema).toEqual({
@@ -75,24 +75,24 @@ describe('a judge', () => {
       ['answers', undefined, '[find_order answers]\n  {"state":"sent"}'],
       ['fails', { code: 2, message: 'no route' }, '[find_order fails]\n  no route\n  {"state":"sent"}'],
     ])('contains a session as a transcript, with a tool that %s', async (_, status, reported) => {
-      await conversation(on, status);
-      const scorer = await on.scorer({ prompt: 'How was it?\n{{session}}' }, { grain: 'session' });
-      const { body } = await on.on.score(scorer, { session_ids: ['talk'], mode: 'test' });
+      await conversation(fixture, status);
+      const scorer = await fixture.scorer({ prompt: 'How was it?\n{{session}}' }, { grain: 'session' });
+      const { body } = await fixture.scoring.score(scorer, { session_ids: ['talk'], mode: 'test' });
       expect(body.results).toMatchObject([{ session_id: 'talk', choice: 'good' }]);
       expect(dataOf(judge.requests[0]!)).toEqual([transcript(reported)]);
     });
 
     it('contains the session of a trace as a transcript, with the tool calls of that trace', async () => {
-      const trace_ids = [await conversation(on)];
-      const scorer = await on.scorer({ prompt: 'How was it?\n{{session}}' }, { grain: 'trace' });
-      const { body } = await on.on.score(scorer, { trace_ids, mode: 'test' });
+      const trace_ids = [await conversation(fixture)];
+      const scorer = await fixture.scorer({ prompt: 'How was it?\n{{session}}' }, { grain: 'trace' });
+      const { body } = await fixture.scoring.score(scorer, { trace_ids, mode: 'test' });
       expect(body.results).toMatchObject([{ trace_id: trace_ids[0], choice: 'good' }]);
       expect(dataOf(judge.requests[0]!)).toEqual([transcript('[find_order answers]\n  {"state":"sent"}')]);
     });
 
     it('is visibly cut in the middle if it is too long', async () => {
       const input = `BEGIN${'x'.repeat(1_000_000)}END`;
-      await on.tested({}, { input, output: 'short' });
+      await fixture.testResult({}, { input, output: 'short' });
       const [cut, whole] = dataOf(judge.requests[0]!).sort((a, b) => b.length - a.length);
       expect(cut).toMatch(/^BEGINx+\n\[… \d+ characters were removed here.*\]\n…x+END$/);
       expect(whole).toBe('short');
@@ -102,7 +102,7 @@ describe('a judge', () => {
     });
 
     it('fails the target if it cannot be built', async () => {
-      const item = await on.tested(
+      const item = await fixture.testResult(
         { prompt: `{{#metadata.list}}${'long '.repeat(1000)}{{/metadata.list}}{{output}}` },
         {
           output: 'x',
@@ -132,17 +132,17 @@ describe('a judge', () => {
 
     it('gets simpler requests until it answers, and preview shows them', async () => {
       judge.reply = old;
-      const scorer = await on.scorer({ model: 'old' });
-      const experiment = await on.experiment();
-      const [tested] = await on.inMode('test', scorer, experiment);
+      const scorer = await fixture.scorer({ model: 'old' });
+      const experiment = await fixture.experiment();
+      const [tested] = await fixture.scoreInMode('test', scorer, experiment);
       const request = judge.requests.at(-1)!;
       expect(Object.keys(request.json).sort()).toEqual(['max_completion_tokens', 'messages', 'model']);
       expect(tested).toMatchObject({ choice: 'good', request_sha256: sha256(request.body) });
       const before = judge.requests.length;
-      const [preview] = await on.inMode('preview', scorer, experiment);
+      const [preview] = await fixture.scoreInMode('preview', scorer, experiment);
       expect(JSON.stringify(preview.preview_request)).toBe(request.body);
       // Another process knows the features as well.
-      const { results } = await on.scored(scorer, experiment);
+      const { results } = await fixture.completeRun(scorer, experiment);
       expect(results[0].request_sha256).toBe(sha256(request.body));
       expect(judge.requests).toHaveLength(before + 1);
     });
@@ -155,16 +155,16 @@ describe('a judge', () => {
               body: '{"error":{"message":"temperature must be between 0 and 1","param":"temperature"}}',
             }
           : says(GOOD);
-      const item = await on.tested({ model: 'careful', temperature: 2 });
+      const item = await fixture.testResult({ model: 'careful', temperature: 2 });
       expect(item.error).toBe('The judge refused the request (400): temperature must be between 0 and 1');
       const other = await JudgeFixture.create(app);
-      await other.tested({ model: 'careful' });
+      await other.testResult({ model: 'careful' });
       expect(judge.requests.at(-1)!.json).toMatchObject({ temperature: 0, logprobs: true });
     });
 
     it('fails the target, and has no features stored, if it also refuses the simpler request', async () => {
       judge.reply = () => refuse('logprobs');
-      expect((await on.tested({ model: 'refuses all' })).error).toMatch(
+      expect((await fixture.testResult({ model: 'refuses all' })).error).toMatch(
         /^The judge refused the request \(400\): Unsupported parameter/,
       );
       expect(judge.requests).toHaveLength(2);
@@ -177,29 +177,31 @@ describe('a judge', () => {
         status: 401,
         body: '{"error":{"message":"Incorrect API key: sk-of-the-judge"}}',
       });
-      expect(await on.tested({})).toMatchObject({
+      expect(await fixture.testResult({})).toMatchObject({
         error:
           'The judge rejected the API key of this service (401). Ask the operator to check JUDGE_API_KEY.',
       });
       judge.reply = () => ({ status: 404, body: '<h1>llm-gw.internal.example (10.3.4.5)</h1>' });
-      expect((await on.tested({})).error).toBe('The judge refused the request (404)');
+      expect((await fixture.testResult({})).error).toBe('The judge refused the request (404)');
       judge.reply = () => says({ reasoning: 'I was sent Bearer sk-of-the-judge', choice: 'good' });
-      expect(JSON.stringify(await on.tested({}))).not.toContain('sk-of-the-judge');
+      expect(JSON.stringify(await fixture.testResult({}))).not.toContain('sk-of-the-judge');
       judge.reply = () => ({ status: 404, body: '{"error":{"message":"no model for sk-of-the-judge"}}' });
-      expect((await on.tested({})).error).toBe('The judge refused the request (404): no model for …');
+      expect((await fixture.testResult({})).error).toBe(
+        'The judge refused the request (404): no model for …',
+      );
       judge.reply = () => ({ status: 302, headers: { location: 'http://127.0.0.1:1/' } });
-      expect((await on.tested({})).error).toMatch(/redirect \(\d+\)\. Redirects are not followed/);
+      expect((await fixture.testResult({})).error).toMatch(/redirect \(\d+\)\. Redirects are not followed/);
       expect(judge.requests).toHaveLength(5);
     });
   });
 
   it('scores the examples of the starters as documented', async () => {
-    const { body } = await on.on.evaluator.get('/eval/v1/scorer-starters');
+    const { body } = await fixture.scoring.evaluator.get('/eval/v1/scorer-starters');
     const starters = body.items.filter((one: any) => one.scorer_kind === 'llm_judge');
     expect(starters.length).toBeGreaterThanOrEqual(6);
     for (const starter of starters) {
       const { scorer_kind, definition, grain } = starter;
-      const scorer = await on.on.scorer({ scorer_kind, definition, grain: 'trace' });
+      const scorer = await fixture.scoring.scorer({ scorer_kind, definition, grain: 'trace' });
       expect(grain).toMatch(/trace|session/);
       for (const example of [starter.example, starter.failing_example]) {
         judge.reply = () => says({ reasoning: 'r', ...example.answer });
@@ -207,7 +209,7 @@ describe('a judge', () => {
         const result = Object.fromEntries(
           Object.entries({ input, output, expected, metadata }).filter(([, value]) => value != null),
         );
-        const [item] = await on.inMode('test', scorer, await on.experiment(result));
+        const [item] = await fixture.scoreInMode('test', scorer, await fixture.experiment(result));
         expect([starter.starter_id, item.score]).toEqual([starter.starter_id, example.result.score]);
       }
     }
@@ -224,7 +226,7 @@ const transcript = (toolEntry: string): string =>
   ].join('\n\n');
 
 /** Sends the trace of a session with a tool call of this status, as an instrumented agent does. Returns the trace id. */
-async function conversation({ on }: JudgeFixture, status?: object): Promise<string> {
+async function conversation({ scoring }: JudgeFixture, status?: object): Promise<string> {
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   const nanos = (ms: number): string => `${BigInt(ms) * 1_000_000n}`;
   const now = Date.now();
@@ -250,7 +252,7 @@ async function conversation({ on }: JudgeFixture, status?: object): Promise<stri
       status,
     },
   ];
-  const answer = await on.evaluator.post('/telemetry/v1/traces', {
+  const answer = await scoring.evaluator.post('/telemetry/v1/traces', {
     resourceSpans: [{ scopeSpans: [{ spans }] }],
   });
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));

@@ -43,35 +43,35 @@ describe('a run of a judge', () => {
     started({ close: () => worker.kill() });
     return worker;
   };
-  const begin = async (on: JudgeFixture, count: number, concurrency = 4): Promise<string> => {
-    const scorer = await on.scorer(JUDGE.definition);
-    const { experiment_id } = await on.experiment(...inputs(count));
-    return (await on.on.score(scorer, { experiment_id, concurrency })).body.score_run_id;
+  const begin = async (fixture: JudgeFixture, count: number, concurrency = 4): Promise<string> => {
+    const scorer = await fixture.scorer(JUDGE.definition);
+    const { experiment_id } = await fixture.experiment(...inputs(count));
+    return (await fixture.scoring.score(scorer, { experiment_id, concurrency })).body.score_run_id;
   };
-  const end = async (on: JudgeFixture, runId: string): Promise<any> => {
-    const run = await on.on.finished(runId);
-    expectAccounted(run, await on.on.resultsOf(runId));
+  const end = async (fixture: JudgeFixture, runId: string): Promise<any> => {
+    const run = await fixture.scoring.finished(runId);
+    expectAccounted(run, await fixture.scoring.resultsOf(runId));
     expect(run).toMatchObject({ run_status: 'succeeded', failed_count: 0 });
     return run;
   };
 
   it('survives the death of its worker with four targets in flight', async () => {
     const app = started(await createTestApp({ env: gate.env }));
-    const on = await JudgeFixture.create(app);
+    const fixture = await JudgeFixture.create(app);
     const killed = await newProcess(app);
-    const runId = await begin(on, 12);
+    const runId = await begin(fixture, 12);
     await gate.holds(4);
     gate.release();
     await gate.holds(4);
-    while ((await on.on.run(runId)).completed_count < 4) await sleep(20);
+    while ((await fixture.scoring.run(runId)).completed_count < 4) await sleep(20);
     await killed.kill();
-    const scoreIds = (await on.on.resultsOf(runId)).map((one) => one.score_id);
+    const scoreIds = (await fixture.scoring.resultsOf(runId)).map((one) => one.score_id);
     expect(scoreIds).toHaveLength(4);
     await newProcess(app);
     await gate.holds(4);
     gate.release({ open: true });
-    await end(on, runId);
-    expect((await on.on.resultsOf(runId)).map((one) => one.score_id)).toEqual(
+    await end(fixture, runId);
+    expect((await fixture.scoring.resultsOf(runId)).map((one) => one.score_id)).toEqual(
       expect.arrayContaining(scoreIds),
     );
     // Only those four were requested again.
@@ -80,20 +80,20 @@ describe('a run of a judge', () => {
 
   it('survives the shutdown of its worker with four targets in flight', async () => {
     const app = started(await createTestApp({ env: gate.env }));
-    const on = await JudgeFixture.create(app);
+    const fixture = await JudgeFixture.create(app);
     const stopped = await ServiceProcess.start('worker', app);
     started({ close: () => stopped.kill() });
-    const runId = await begin(on, 8);
+    const runId = await begin(fixture, 8);
     await gate.holds(4);
     const code = stopped.stop();
     await stopped.line(({ msg }) => msg === 'stopping');
     gate.release();
     expect(await code).toBe(0);
     expect(gate.requests).toHaveLength(4);
-    expect(await on.on.run(runId)).toMatchObject({ run_status: 'running', completed_count: 4 });
+    expect(await fixture.scoring.run(runId)).toMatchObject({ run_status: 'running', completed_count: 4 });
     gate.release({ open: true });
     await newProcess(app);
-    await end(on, runId);
+    await end(fixture, runId);
     expect(gate.requests).toHaveLength(8);
   }, 120_000);
 
@@ -114,16 +114,16 @@ describe('a run of a judge', () => {
 
     it('keeps its answers for ten seconds, and sends no request twice', async () => {
       const app = started(await createTestApp({ databaseUrl: database.url, env: gate.env }));
-      const on = await JudgeFixture.create(app);
+      const fixture = await JudgeFixture.create(app);
       await newProcess(app, { DATABASE_URL: proxy.url });
-      const runId = await begin(on, 12);
+      const runId = await begin(fixture, 12);
       await gate.holds(4);
       proxy.cut();
       gate.release();
       await sleep(10_000);
       gate.release({ open: true });
       proxy.restore();
-      await end(on, runId);
+      await end(fixture, runId);
       expect(gate.requests).toHaveLength(12);
     }, 120_000);
   });
@@ -143,25 +143,25 @@ describe('a run of a judge', () => {
     it('ends even if Redis restarts empty', async () => {
       if (!redis) throw new Error('This test needs an installed redis-server. TEST_REDIS_URL is not enough.');
       const app = started(await createTestApp({ env: { ...gate.env, REDIS_URL: redis.url } }));
-      const on = await JudgeFixture.create(app);
+      const fixture = await JudgeFixture.create(app);
       const worker = started(await createTestWorker(app, { WORKER_RUNS: '1' }));
-      const runs = [await begin(on, 8), await begin(on, 3)];
+      const runs = [await begin(fixture, 8), await begin(fixture, 3)];
       await gate.holds(4);
       await redis.restart();
       gate.release({ open: true });
-      await end(on, runs[0]!);
+      await end(fixture, runs[0]!);
       // A run counts as lost after half a minute in the queue.
       await app.database.query(`UPDATE score_runs SET created_at = now() - interval '1 minute'`);
       await worker.get(ScoreRunService).requeueLostRuns();
-      await end(on, runs[1]!);
+      await end(fixture, runs[1]!);
       expect(gate.requests).toHaveLength(11);
     }, 120_000);
   });
 
   it('fails if no worker can finish it, and keeps its job for inspection', async () => {
     const app = started(await createTestApp({ env: gate.env }));
-    const on = await JudgeFixture.create(app);
-    const poisoned = await begin(on, 3);
+    const fixture = await JudgeFixture.create(app);
+    const poisoned = await begin(fixture, 3);
     await app.database.query(
       'ALTER TABLE score_runs DROP CONSTRAINT IF EXISTS score_runs_scorer_id_scorer_version_fkey',
     );
@@ -169,13 +169,13 @@ describe('a run of a judge', () => {
       'DELETE FROM scorer_versions WHERE scorer_id IN (SELECT scorer_id FROM score_runs WHERE score_run_id = $1)',
       [poisoned],
     );
-    const healthy = await begin(on, 3);
+    const healthy = await begin(fixture, 3);
     started(await createTestWorker(app));
     gate.release({ open: true });
-    await end(on, healthy);
-    const run = await on.on.finished(poisoned);
+    await end(fixture, healthy);
+    const run = await fixture.scoring.finished(poisoned);
     expect(run).toMatchObject({ run_status: 'failed', failure_code: 'internal_error' });
-    const results = await on.on.resultsOf(poisoned);
+    const results = await fixture.scoring.resultsOf(poisoned);
     expectAccounted(run, results);
     expect(JSON.stringify(results)).not.toMatch(/scorer_versions|gone/);
     const queue = app.get<Queue>(getQueueToken(SCORE_RUN.name) as never);

@@ -26,7 +26,7 @@ export const says = (answer: object, more: object = {}): JudgeReply => ({
 
 /** A workspace for testing judges over HTTP. */
 export class JudgeFixture {
-  private constructor(readonly on: ScoringFixture) {}
+  private constructor(readonly scoring: ScoringFixture) {}
 
   static async create(app: TestApp): Promise<JudgeFixture> {
     return new JudgeFixture(await ScoringFixture.create(app));
@@ -35,43 +35,51 @@ export class JudgeFixture {
   /** Creates a scorer of kind `llm_judge`. */
   scorer(definition: object = {}, members: object = {}): Promise<any> {
     const judge = { prompt: 'Is {{output}} right for {{input}}?', output: CHOICES };
-    return this.on.scorer({ scorer_kind: 'llm_judge', definition: { ...judge, ...definition }, ...members });
+    return this.scoring.scorer({
+      scorer_kind: 'llm_judge',
+      definition: { ...judge, ...definition },
+      ...members,
+    });
   }
 
   /** Creates an experiment with these results, or with one by default. */
   async experiment(...results: object[]): Promise<any> {
-    const experiment = await this.on.experiment();
-    await this.on.results(experiment, results.length > 0 ? results : [{ input: 'in', output: 'out' }]);
+    const experiment = await this.scoring.experiment();
+    await this.scoring.results(experiment, results.length > 0 ? results : [{ input: 'in', output: 'out' }]);
     return experiment;
   }
 
   /** Scores the results of an experiment in a run, and waits for the run. */
-  async scored(
+  async completeRun(
     scorer: any,
     { experiment_id }: any,
     body: object = {},
   ): Promise<{ run: any; results: any[] }> {
-    const { status, body: queued } = await this.on.score(scorer, { experiment_id, ...body });
+    const { status, body: queued } = await this.scoring.score(scorer, { experiment_id, ...body });
     if (status !== 202) throw new Error(JSON.stringify(queued));
-    const run = await this.on.finished(queued.score_run_id);
-    return { run, results: await this.on.resultsOf(queued.score_run_id) };
+    const run = await this.scoring.finished(queued.score_run_id);
+    return { run, results: await this.scoring.resultsOf(queued.score_run_id) };
   }
 
   /** Returns the items of `test` or `preview` for the results of an experiment. */
-  async inMode(
+  async scoreInMode(
     mode: 'test' | 'preview',
     scorer: any,
     { experiment_id }: any,
     body: object = {},
   ): Promise<any[]> {
-    const answer = await this.on.score(scorer, { experiment_id, mode, ...body });
+    const answer = await this.scoring.score(scorer, { experiment_id, mode, ...body });
     if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
     return answer.body.results;
   }
 
   /** Returns the item of `test` for one result. */
-  async tested(definition: object, result: object = { input: 'in', output: 'out' }): Promise<any> {
-    const [item] = await this.inMode('test', await this.scorer(definition), await this.experiment(result));
+  async testResult(definition: object, result: object = { input: 'in', output: 'out' }): Promise<any> {
+    const [item] = await this.scoreInMode(
+      'test',
+      await this.scorer(definition),
+      await this.experiment(result),
+    );
     return item;
   }
 }
@@ -104,7 +112,7 @@ export function dataOf({ prompt }: TestJudgeRequest): string[] {
 /** A service with a judge, for one test. */
 export interface JudgedService extends JudgedApp {
   /** A new workspace. */
-  on: JudgeFixture;
+  fixture: JudgeFixture;
 }
 
 /** The private limits of a process, by judge. */
@@ -128,6 +136,6 @@ export function withJudge(use: (service: JudgedService) => void): void {
     const { app, worker, judge } = service;
     await resetJudge(service);
     judge.reply = () => says(GOOD);
-    use({ app, worker, judge, on: await JudgeFixture.create(app) });
+    use({ app, worker, judge, fixture: await JudgeFixture.create(app) });
   });
 }

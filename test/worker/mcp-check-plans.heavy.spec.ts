@@ -1,5 +1,5 @@
 import { ownApp } from '#testing';
-import { CheckRepository } from '../../src/mcp-servers/checks/check.repository';
+import { CheckRepository } from '../../src/mcp-servers/servers/checks/check.repository';
 import { workOf } from '../e2e/evaluation/work.harness';
 import { ServersFixture } from '../e2e/mcp-servers/servers.fixture';
 

@@ -1,6 +1,6 @@
 import { ownApp, createTestWorker, type TestWorker, until } from '#testing';
-import { CheckRepository } from '../../src/mcp-servers/checks/check.repository';
-import { CheckScheduler } from '../../src/mcp-servers/checks/check.scheduler';
+import { CheckRepository } from '../../src/mcp-servers/servers/checks/check.repository';
+import { CheckScheduler } from '../../src/mcp-servers/servers/checks/check.scheduler';
 import { FakeMcpServer, fakeTool } from '../e2e/mcp-servers/fake-mcp-server.fixture';
 import { namesIn, SERVERS, ServersFixture } from '../e2e/mcp-servers/servers.fixture';
 import { AppsFixture, server } from '../e2e/registry/apps.fixture';

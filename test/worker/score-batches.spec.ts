@@ -232,19 +232,24 @@ describe('a batch that waits for a worker', () => {
 describe('a batch with a cost limit', () => {
   let judge: JudgedService['judge'];
   let app: JudgedService['app'];
-  let on: JudgedService['on'];
-  withJudge((service) => ({ judge, app, on } = service));
+  let fixture: JudgedService['fixture'];
+  withJudge((service) => ({ judge, app, fixture } = service));
 
   it('fails with budget_exceeded when its runs together reach the limit', async () => {
-    const { experiment_id } = await on.experiment(...inputs(100));
-    await on.on.results({ experiment_id }, inputs(100));
-    await on.on.results({ experiment_id }, inputs(50));
+    const { experiment_id } = await fixture.experiment(...inputs(100));
+    await fixture.scoring.results({ experiment_id }, inputs(100));
+    await fixture.scoring.results({ experiment_id }, inputs(50));
     const max_cost_usd = 120.5 * COST;
-    const scorer = await on.scorer();
+    const scorer = await fixture.scorer();
     // Distinct requests, so that no answer is cached.
-    const { body } = await on.on.batch(scorer, { experiment_id, max_cost_usd, concurrency: 1, cache: false });
+    const { body } = await fixture.scoring.batch(scorer, {
+      experiment_id,
+      max_cost_usd,
+      concurrency: 1,
+      cache: false,
+    });
     expect(body).toMatchObject({ total: 250, run_count: 1, max_cost_usd });
-    const ended = await on.on.finishedBatch(body);
+    const ended = await fixture.scoring.finishedBatch(body);
     expect(ended).toMatchObject({
       batch_status: 'failed',
       failure_code: 'budget_exceeded',
@@ -257,7 +262,7 @@ describe('a batch with a cost limit', () => {
       cost_usd: expect.closeTo(121 * COST, 9),
     });
     expect(judge.requests).toHaveLength(121);
-    const runs = await on.on.runsOfBatch(body);
+    const runs = await fixture.scoring.runsOfBatch(body);
     expect(runs.map(({ failure_code }) => failure_code)).toEqual([null, 'budget_exceeded']);
     expect(runs[0].max_cost_usd).toBeCloseTo(max_cost_usd, 9);
     expect(runs[1].max_cost_usd).toBeCloseTo(20.5 * COST, 9);
@@ -272,11 +277,11 @@ describe('a batch with a cost limit', () => {
       most = Math.max(most, row!.open);
       return says(GOOD);
     };
-    const { experiment_id } = await on.experiment(...inputs(100));
-    await on.on.results({ experiment_id }, inputs(1));
+    const { experiment_id } = await fixture.experiment(...inputs(100));
+    await fixture.scoring.results({ experiment_id }, inputs(1));
     const options = { max_cost_usd: 1_000 * COST, concurrency: 16, cache: false };
-    const { body } = await on.on.batch(await on.scorer(), { experiment_id, ...options });
-    expect(await on.on.finishedBatch(body)).toMatchObject({
+    const { body } = await fixture.scoring.batch(await fixture.scorer(), { experiment_id, ...options });
+    expect(await fixture.scoring.finishedBatch(body)).toMatchObject({
       batch_status: 'succeeded',
       completed_count: 101,
     });
@@ -284,9 +289,9 @@ describe('a batch with a cost limit', () => {
   });
 
   it('is rejected for a judge without a price', async () => {
-    const { experiment_id } = await on.experiment();
-    const scorer = await on.scorer({ model: 'of unknown price' });
-    expect(await on.on.batch(scorer, { experiment_id, max_cost_usd: 1 })).toMatchObject({
+    const { experiment_id } = await fixture.experiment();
+    const scorer = await fixture.scorer({ model: 'of unknown price' });
+    expect(await fixture.scoring.batch(scorer, { experiment_id, max_cost_usd: 1 })).toMatchObject({
       status: 422,
       body: { code: 'validation_failed', errors: [{ pointer: '/max_cost_usd' }] },
     });

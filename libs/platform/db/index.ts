@@ -15,5 +15,10 @@ export { StatisticsRepository } from './statistics.repository';
 export { Where } from './where';
 export { TextSlab, type TextSlice } from './text-slab';
 export { readWithin } from './timed-reads';
-export { OrgRepository, type OrgRow, WorkspaceRepository, type WorkspaceRow } from './tenant-repository';
+export {
+  OrgScopedRepository,
+  type OrgRow,
+  WorkspaceScopedRepository,
+  type WorkspaceRow,
+} from './tenant-repository';
 export { WatchedClient } from './watched-client';

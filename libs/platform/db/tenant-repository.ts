@@ -160,7 +160,10 @@ export interface WorkspaceRow extends ObjectLiteral {
 }
 
 /** Accesses rows of workspaces by key. */
-export abstract class WorkspaceRepository<Row extends WorkspaceRow> extends TenantRepository<Scope, Row> {
+export abstract class WorkspaceScopedRepository<Row extends WorkspaceRow> extends TenantRepository<
+  Scope,
+  Row
+> {
   protected readonly tenantColumn = 'workspace_id';
 
   protected tenantOf(scope: Scope): string {
@@ -174,7 +177,7 @@ export interface OrgRow extends ObjectLiteral {
 }
 
 /** Accesses rows of organizations by key. */
-export abstract class OrgRepository<Row extends OrgRow> extends TenantRepository<OrgScope, Row> {
+export abstract class OrgScopedRepository<Row extends OrgRow> extends TenantRepository<OrgScope, Row> {
   protected readonly tenantColumn = 'org_id';
 
   protected tenantOf(scope: OrgScope): string {

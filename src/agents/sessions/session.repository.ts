@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, sql } from '#platform/db';
+import { Database, OrgScopedRepository, sql } from '#platform/db';
 import { addCreated, BY_FREQUENT_CHANGE, listPage, type RowPage } from '#platform/paging';
 import { whereReadable } from '../../resources';
 import type { AgentSessionListQueryDto } from './session.dto';
 import { AgentSessionEntity, SESSION_READERS } from './session.entity';
 
 @Injectable()
-export class AgentSessionRepository extends OrgRepository<AgentSessionEntity> {
+export class AgentSessionRepository extends OrgScopedRepository<AgentSessionEntity> {
   constructor(database: Database) {
     super(database, AgentSessionEntity, 'session_id', { bytes: 'bytes' });
   }

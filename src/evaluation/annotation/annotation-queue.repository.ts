@@ -1,6 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { BulkColumns, Database, prepared, sql, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import {
+  BulkColumns,
+  Database,
+  prepared,
+  sql,
+  type Tx,
+  Where,
+  WorkspaceScopedRepository,
+} from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import type { AnnotationQueueListQueryDto, ClaimCounts } from './annotation-queue.dto';
 import { AnnotationQueueEntity } from './annotation-queue.entity';
@@ -25,7 +33,7 @@ const ITEMS = new BulkColumns<NewItem>([
 ]);
 
 @Injectable()
-export class AnnotationQueueRepository extends WorkspaceRepository<AnnotationQueueEntity> {
+export class AnnotationQueueRepository extends WorkspaceScopedRepository<AnnotationQueueEntity> {
   constructor(database: Database) {
     super(database, AnnotationQueueEntity, 'queue_id');
   }

@@ -1,6 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, prepared, sql, type SqlExecutor, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import {
+  Database,
+  prepared,
+  sql,
+  type SqlExecutor,
+  type Tx,
+  Where,
+  WorkspaceScopedRepository,
+} from '#platform/db';
 import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import { type ArtifactReference, findCopies, type InstalledCopy, VersionTable } from '../../resources';
 import type { ScorerListQueryDto } from './scorer.dto';
@@ -15,7 +23,7 @@ import {
 const COPIES = { table: 'scorers', id: 'scorer_id' };
 
 @Injectable()
-export class ScorerRepository extends WorkspaceRepository<ScorerEntity> {
+export class ScorerRepository extends WorkspaceScopedRepository<ScorerEntity> {
   private readonly versions: VersionTable<ScorerVersionRow>;
 
   constructor(database: Database) {

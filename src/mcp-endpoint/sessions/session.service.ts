@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type EnteredWorkspace, type OrgScope, scopeOf, WorkspaceScopes } from '#platform/auth';
 import { type Problem, problem } from '#platform/problem';
-import { WorkspacesRepository } from '../../registry';
+import { WorkspaceRepository } from '../../registry';
 import type { Caller } from './caller';
 import { SessionHandles } from './session-handle';
 
@@ -28,7 +28,7 @@ export class SessionService {
   constructor(
     private readonly handles: SessionHandles,
     private readonly scopes: WorkspaceScopes,
-    private readonly workspaces: WorkspacesRepository,
+    private readonly workspaces: WorkspaceRepository,
   ) {}
 
   /**

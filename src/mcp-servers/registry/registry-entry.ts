@@ -8,7 +8,7 @@ import type {
   RegistryRemoteDto,
   RegistryServerDto,
 } from './registry-listing.dto';
-import { ORIGIN } from './server-import';
+import { ORIGIN } from '../servers/import/server-import';
 import {
   LINK_MAX,
   REGISTRY_NAME_PATTERN,
@@ -16,7 +16,7 @@ import {
   SERVER_SCHEMA,
   ServerJsonReader,
   TITLE_MAX,
-} from './server-json';
+} from '../servers/import/server-json';
 
 const DESCRIPTION_MAX = 100;
 /** Leaves room for the id: names have at most 200 characters. */

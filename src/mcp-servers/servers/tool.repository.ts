@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
-import { Database, OrgRepository, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { Database, OrgScopedRepository, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { toRawJson } from '#platform/json';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { type SearchDocument, VersionTable } from '../../resources';
@@ -68,7 +68,7 @@ export type WrittenTool = Pick<
 type StoredTool = Pick<ToolEntity, 'tool_id' | 'server_id' | 'name' | 'version_ordinal'>;
 
 @Injectable()
-export class ToolRepository extends OrgRepository<ToolEntity> {
+export class ToolRepository extends OrgScopedRepository<ToolEntity> {
   readonly versions: VersionTable<ToolVersionRow>;
 
   constructor(database: Database) {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, raw, type Sql, sql, type SqlExecutor, type Tx } from '#platform/db';
+import { Database, OrgScopedRepository, raw, type Sql, sql, type SqlExecutor, type Tx } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { whereReadable } from '../../resources';
 import type { GatewayKeyListQueryDto } from './gateway-key.dto';
@@ -16,7 +16,7 @@ const KEYS = `(SELECT g.*, k.prefix, k.expires_at, k.revoked_at,
   ) k) keys`;
 
 @Injectable()
-export class GatewayKeyRepository extends OrgRepository<GatewayKeyEntity> {
+export class GatewayKeyRepository extends OrgScopedRepository<GatewayKeyEntity> {
   constructor(database: Database) {
     super(database, GatewayKeyEntity, 'key_id');
   }

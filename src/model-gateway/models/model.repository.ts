@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, sql, type Tx } from '#platform/db';
+import { Database, OrgScopedRepository, sql, type Tx } from '#platform/db';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import { OWNED_READERS, whereReadable } from '../../resources';
 import type { ProviderEntity } from '../providers/provider.entity';
@@ -14,7 +14,7 @@ const SORTS = { ...BY_CHANGE, name: { expression: 'name', type: 'text' as const 
 const SAME_NAME_MAX = 2;
 
 @Injectable()
-export class ModelRepository extends OrgRepository<ModelEntity> {
+export class ModelRepository extends OrgScopedRepository<ModelEntity> {
   constructor(database: Database) {
     super(database, ModelEntity, 'model_id');
   }

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, sql } from '#platform/db';
+import { Database, OrgScopedRepository, sql } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { OWNED_READERS, whereReadable } from '../../resources';
 import type { ModelProviderListQueryDto } from './provider.dto';
 import { ProviderEntity } from './provider.entity';
 
 @Injectable()
-export class ProviderRepository extends OrgRepository<ProviderEntity> {
+export class ProviderRepository extends OrgScopedRepository<ProviderEntity> {
   constructor(database: Database) {
     super(database, ProviderEntity, 'provider_id');
   }

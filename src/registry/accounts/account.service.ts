@@ -1,5 +1,5 @@
 import type { AccountChanges, OrgScope } from '#platform/auth';
-import type { OrgRepository, OrgRow, Tx } from '#platform/db';
+import type { OrgScopedRepository, OrgRow, Tx } from '#platform/db';
 import { problem } from '#platform/problem';
 import {
   type ResourceAction,
@@ -22,7 +22,7 @@ export abstract class AccountService<Row extends ResourceRow & OrgRow, View> ext
   protected constructor(
     kit: ResourceKit,
     private readonly changes: AccountChanges,
-    rows: OrgRepository<Row>,
+    rows: OrgScopedRepository<Row>,
     kind: ResourceKind<Row, View>,
   ) {
     super(kit, rows as unknown as ResourceRows<OrgScope, Row>, kind);

@@ -1,6 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import {
+  Database,
+  OrgScopedRepository,
+  prepared,
+  raw,
+  sql,
+  type SqlExecutor,
+  type Tx,
+  Where,
+} from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
 import { whereReadable } from '../../resources';
 import { APP_SORTS, type AppListQueryDto } from './app.dto';
@@ -17,7 +26,7 @@ export type AppLocation = Pick<AppEntity, 'app_id' | 'workspace_id'>;
 
 /** Finds apps by id or slug. An id begins with `app_`, and a slug contains no underscore. */
 @Injectable()
-export class AppRepository extends OrgRepository<AppEntity> {
+export class AppRepository extends OrgScopedRepository<AppEntity> {
   constructor(database: Database) {
     super(database, AppEntity, 'app_id');
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
-import { Database, OrgRepository, sql, type Tx, Where } from '#platform/db';
+import { Database, OrgScopedRepository, sql, type Tx, Where } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { whereReadable } from '../../resources';
@@ -9,7 +9,7 @@ import { RepoEntity } from './repo.entity';
 import { normalizeRepoUrl } from './repo-url';
 
 @Injectable()
-export class RepoRepository extends OrgRepository<RepoEntity> {
+export class RepoRepository extends OrgScopedRepository<RepoEntity> {
   constructor(database: Database) {
     super(database, RepoEntity, 'repo_id');
   }

@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Public } from '#platform/auth';
 import { SingleFlight } from '#platform/concurrency';
 import { CachedDocument } from '#platform/http';
-import { OrgSigningService } from '../signing-keys/org-signing.service';
+import { OrgSigningService } from '../orgs/signing-keys/org-signing.service';
 import { SigningKeyService } from './signing-key.service';
 import { JwksDto } from './token.dto';
 

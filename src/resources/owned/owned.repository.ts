@@ -3,7 +3,7 @@ import {
   type Database,
   empty,
   type EntityClass,
-  OrgRepository,
+  OrgScopedRepository,
   raw,
   type Sql,
   sql,
@@ -64,7 +64,7 @@ export interface ComparedRow extends Pick<OwnedEntity, 'name' | 'app_id' | 'sync
  * Reads, lists and writes resources that apps can declare. Changes of many rows lock them in the order of their ids, so
  * that concurrent changes do not deadlock.
  */
-export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> extends OrgRepository<Row> {
+export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> extends OrgScopedRepository<Row> {
   readonly versions: VersionTable<VersionRow>;
   /** Reads resources for their packager. */
   readonly published: PublishedTable<Row, VersionRow>;

@@ -1,6 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, OrgRepository, raw, type Sql, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import {
+  Database,
+  OrgScopedRepository,
+  raw,
+  type Sql,
+  sql,
+  type SqlExecutor,
+  type Tx,
+  Where,
+} from '#platform/db';
 import {
   listPage,
   type OrderedListQueryDto,
@@ -24,7 +33,7 @@ const RELEASE_COLUMNS = `release_id, publication_id, version_label, release_note
 
 /** Items of a publisher and their releases. */
 @Injectable()
-export class StoreItemRepository extends OrgRepository<StoreItemEntity> {
+export class StoreItemRepository extends OrgScopedRepository<StoreItemEntity> {
   constructor(database: Database) {
     super(database, StoreItemEntity, 'store_item_id');
   }

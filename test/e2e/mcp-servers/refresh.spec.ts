@@ -1,5 +1,5 @@
 import { sharedApp, until } from '#testing';
-import { ServerRefresher } from '../../../src/mcp-servers/checks/server-refresher';
+import { ServerRefresher } from '../../../src/mcp-servers/servers/checks/server-refresher';
 import { FakeMcpServer, type FakeKind, fakeTool, fakeTools } from './fake-mcp-server.fixture';
 import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
 

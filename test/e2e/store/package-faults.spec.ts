@@ -3,7 +3,7 @@ import { BlobStore } from '#platform/storage';
 import { createTestApp, type TestApp } from '#testing';
 import { OrgSigningService } from '../../../src/registry';
 import { type PackageFile, Packagers, textFile } from '../../../src/resources';
-import { PackageBuilder } from '../../../src/store/publishing/package-builder';
+import { PackageBuilder } from '../../../src/store/publisher/package-builder';
 import { outcome, PUBLISHER, StoreOrg, unpacked } from './store.fixture';
 
 const LIMIT = 64 * 1024;

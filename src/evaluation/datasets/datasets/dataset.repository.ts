@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, prepared, type Sql, sql, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { Database, prepared, type Sql, sql, type Tx, Where, WorkspaceScopedRepository } from '#platform/db';
 import { toRawJson } from '#platform/json';
 import { addCreated, BY_FREQUENT_CHANGE, BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { findCopies, type InstalledCopy } from '../../../resources';
@@ -51,7 +51,7 @@ export const beginAppend = (
 const COPIES = { table: 'datasets', id: 'dataset_id' };
 
 @Injectable()
-export class DatasetRepository extends WorkspaceRepository<DatasetEntity> {
+export class DatasetRepository extends WorkspaceScopedRepository<DatasetEntity> {
   constructor(database: Database) {
     super(database, DatasetEntity, 'dataset_id', { bytes: 'bytes' });
   }

@@ -10,7 +10,7 @@ import {
   type SqlExecutor,
   type Tx,
   Where,
-  WorkspaceRepository,
+  WorkspaceScopedRepository,
 } from '#platform/db';
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage, TOTAL_MAX } from '#platform/paging';
 import type { RecordChange } from '../datasets/dataset.repository';
@@ -64,7 +64,7 @@ export const addRecordFilters = (where: Where, filters: RecordFilters): Where =>
     .addIf(filters.external_id, (id) => sql`external_id = ${id}`);
 
 @Injectable()
-export class RecordRepository extends WorkspaceRepository<RecordEntity> {
+export class RecordRepository extends WorkspaceScopedRepository<RecordEntity> {
   constructor(database: Database) {
     super(database, RecordEntity, 'dataset_record_id', { bytes: 'bytes' });
   }

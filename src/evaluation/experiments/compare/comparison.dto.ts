@@ -308,4 +308,4 @@ export function toCase(
 const orNull = (number: number): number | null => (Number.isNaN(number) ? null : number);
 
 const toResult = ({ input: _input, expected: _expected, ...result }: ComparedRow): ComparedResultDto =>
-  result as Omit<ComparedRow, 'scores'> as ComparedResultDto;
+  result as unknown as ComparedResultDto;

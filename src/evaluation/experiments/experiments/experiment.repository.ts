@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, join, raw, type Sql, sql, type Tx, Where, WorkspaceRepository } from '#platform/db';
+import { Database, join, raw, type Sql, sql, type Tx, Where, WorkspaceScopedRepository } from '#platform/db';
 import { toRawJson } from '#platform/json';
 import { addCreated, BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { configFilter } from './config-pairs';
@@ -19,7 +19,7 @@ export type ResumeKey = Pick<
 >;
 
 @Injectable()
-export class ExperimentRepository extends WorkspaceRepository<ExperimentEntity> {
+export class ExperimentRepository extends WorkspaceScopedRepository<ExperimentEntity> {
   constructor(database: Database) {
     super(database, ExperimentEntity, 'experiment_id', { bytes: 'bytes' });
   }

@@ -327,7 +327,7 @@ export class BulkResultsResponseDto {
 }
 
 export const toResultDto = (row: Result): ResultDto =>
-  ({ ...pick(row, RESULT_FIELDS), archived_at: null }) as Omit<Result, 'scores'> as ResultDto;
+  ({ ...pick(row, RESULT_FIELDS), archived_at: null }) as unknown as ResultDto;
 
 /** Returns the view of a result, without `input` and `expected` if its item omitted them. */
 export function toBulkResultDto(row: Result, item: ResultFieldsDto): BulkResultDto {

@@ -9,7 +9,7 @@ import {
   timeToMicroseconds,
   type Tx,
   Where,
-  WorkspaceRepository,
+  WorkspaceScopedRepository,
 } from '#platform/db';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import type { FeedPosition } from '../../../telemetry';
@@ -47,7 +47,7 @@ export interface RuleStep {
 }
 
 @Injectable()
-export class ScoringRuleRepository extends WorkspaceRepository<ScoringRuleEntity> {
+export class ScoringRuleRepository extends WorkspaceScopedRepository<ScoringRuleEntity> {
   constructor(database: Database) {
     super(database, ScoringRuleEntity, 'rule_id');
   }

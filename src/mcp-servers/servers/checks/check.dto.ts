@@ -1,0 +1,118 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsBoolean } from 'class-validator';
+import { NotNull } from '#platform/http';
+import { OrderedListQueryDto, PageMetaDto, ToBoolean } from '#platform/paging';
+import { pick } from '../../../resources';
+import { ServerFailureDto } from '../server.dto';
+import { CHECK_TRIGGERS, type CheckRow, type CheckTrigger } from './check.types';
+
+/** Checks are never archived. They are deleted after `MCP_CHECK_RETENTION_DAYS`. */
+export class CheckListQueryDto extends OrderedListQueryDto {
+  /** `true`: only checks that succeeded. `false`: only checks that failed. */
+  @NotNull()
+  @IsBoolean()
+  @ToBoolean()
+  @ApiProperty({ required: false, type: Boolean })
+  ok?: boolean;
+}
+
+/** The numbers of tools that a check added, updated, archived and left unchanged. */
+export class ToolCountsDto {
+  /** New tools, and tools that reappeared. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  added_count!: number;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  updated_count!: number;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  archived_count!: number;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  unchanged_count!: number;
+}
+
+/** The name and version that a server reports about itself. */
+export class ServerInfoDto {
+  name!: string;
+  version!: string;
+  title!: string | null;
+}
+
+/** A check of a server by the schedule, `test` or `refresh`. Checks never change. */
+export class ServerCheckDto {
+  server_id!: string;
+  /** The number of the check. Each server counts its own checks. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  check_ordinal!: number;
+  /** `request` means that `test` or `refresh` was called. */
+  @ApiProperty({ enum: CHECK_TRIGGERS })
+  trigger!: CheckTrigger;
+  ok!: boolean;
+  checked_at!: Date;
+  /** Milliseconds from connecting until all tools were listed. Null if the check failed. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, nullable: true })
+  latency_ms!: number | null;
+  protocol_version!: string | null;
+  @ApiProperty({ type: ServerInfoDto, nullable: true })
+  server_info!: ServerInfoDto | null;
+  @ApiProperty({ type: ServerFailureDto, nullable: true })
+  error!: ServerFailureDto | null;
+  /** Null if the check failed, because a failed check does not change the tools. */
+  @ApiProperty({ type: ToolCountsDto, nullable: true })
+  tools!: ToolCountsDto | null;
+}
+
+export class ServerCheckPageDto {
+  items!: ServerCheckDto[];
+  page!: PageMetaDto;
+}
+
+/** The names of the tools that a refresh changed. */
+export class ToolChangesDto {
+  /** New tools, and tools that reappeared. */
+  added!: string[];
+  /** Tools whose digest changed. */
+  updated!: string[];
+  /** Tools that the server no longer lists. */
+  archived!: string[];
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
+  unchanged_count!: number;
+}
+
+/** The result of a test. If the server cannot be used, `error` is set and the tools do not change. */
+export class ServerTestDto {
+  ok!: boolean;
+  protocol_version?: string;
+  @ApiProperty({ type: ServerInfoDto, nullable: true, required: false })
+  server_info?: ServerInfoDto | null;
+  /** Milliseconds from connecting until all tools were listed. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, required: false })
+  latency_ms?: number;
+  @ApiProperty({ type: ToolChangesDto, required: false })
+  tools?: ToolChangesDto;
+  @ApiProperty({ type: ServerFailureDto, required: false })
+  error?: ServerFailureDto;
+}
+
+const FIELDS = [
+  'server_id',
+  'check_ordinal',
+  'trigger',
+  'checked_at',
+  'latency_ms',
+  'protocol_version',
+  'server_info',
+  'error',
+] as const;
+
+export const toServerCheckDto = (row: CheckRow): ServerCheckDto => ({
+  ...pick(row, FIELDS),
+  ok: row.error === null,
+  tools:
+    row.error === null
+      ? {
+          added_count: row.added_count!,
+          updated_count: row.updated_count!,
+          archived_count: row.archived_count!,
+          unchanged_count: row.unchanged_count!,
+        }
+      : null,
+});

@@ -1,0 +1,139 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { AnyJson, AnyJsonObject } from '#platform/http';
+import type { PageMetaDto } from '#platform/paging';
+import { pick } from '../../resources';
+import type { ToolVersionRow } from './tool.entity';
+
+/** A version of a tool, as its server described it at that time. Versions never change. */
+export class ToolVersionDto {
+  tool_id!: string;
+  server_id!: string;
+  org_id!: string;
+  workspace_id!: string;
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  version_ordinal!: number;
+  version_id!: string;
+  name!: string;
+  title!: string | null;
+  description!: string | null;
+  @AnyJsonObject()
+  input_schema!: object;
+  @AnyJsonObject({ nullable: true })
+  output_schema!: object | null;
+  @AnyJsonObject({ nullable: true })
+  annotations!: object | null;
+  /** SHA-256 over the canonical JSON (RFC 8785) of name, title, description, schemas and annotations. */
+  digest!: string;
+  created_at!: Date;
+  created_by!: string;
+}
+
+export class ToolVersionPageDto {
+  items!: ToolVersionDto[];
+  page!: PageMetaDto;
+}
+
+/** A version in a comparison. */
+export class ComparedToolVersionDto {
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  version_ordinal!: number;
+  version_id!: string;
+  digest!: string;
+  created_at!: Date;
+}
+
+/** Characters in a member that people cannot see but models read. */
+export class HiddenCharactersDto {
+  /** The member of the tool. */
+  member!: string;
+  /** The distinct characters, such as `U+200B`. At most 100. */
+  code_points!: string[];
+  /** The number of hidden characters, including repetitions. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  count!: number;
+  /**
+   * JSON pointers (RFC 6901) within the member to the first 20 strings and member names with hidden characters. An empty
+   * string means the member itself.
+   */
+  pointers!: string[];
+}
+
+/** The newer version in a comparison. */
+export class ReviewedToolVersionDto extends ComparedToolVersionDto {
+  /**
+   * Zero-width characters, bidirectional controls, variation selectors, tag characters and other characters that are not
+   * visible; emojis contain some of them too. To see the hidden characters of the first version, compare it with itself.
+   */
+  hidden_characters!: HiddenCharactersDto[];
+}
+
+const CHANGE_OPS = ['add', 'remove', 'replace'] as const;
+
+/** A difference within a JSON member. */
+export class ToolJsonChangeDto {
+  /** A JSON pointer (RFC 6901) within the member: in `from` for `remove`, in `to` otherwise. */
+  pointer!: string;
+  @ApiProperty({ enum: CHANGE_OPS })
+  op!: (typeof CHANGE_OPS)[number];
+  /** Absent for `add`. */
+  @AnyJson({ required: false })
+  before?: unknown;
+  /** Absent for `remove`. */
+  @AnyJson({ required: false })
+  after?: unknown;
+}
+
+const CHANGE_KINDS = ['text', 'json'] as const;
+
+/** A member of a tool that differs. */
+export class ToolChangeDto {
+  member!: string;
+  /** `text` has `before`, `after` and `diff`; `json` has `changes` and `is_truncated`. */
+  @ApiProperty({ enum: CHANGE_KINDS })
+  kind!: (typeof CHANGE_KINDS)[number];
+  @ApiProperty({ type: String, nullable: true, required: false })
+  before?: string | null;
+  @ApiProperty({ type: String, nullable: true, required: false })
+  after?: string | null;
+  /** The lines of a unified diff. Characters that people cannot see are escaped, such as `\u{200B}`. */
+  diff?: string[];
+  /**
+   * At most 1,000 changes, with 1,048,576 characters of pointers and values together. A different order of members is
+   * not a change.
+   */
+  changes?: ToolJsonChangeDto[];
+  /** Whether there are more changes. To see all of them, read both versions. */
+  is_truncated?: boolean;
+}
+
+/** The changes from one version of a tool to another. */
+export class ToolDiffDto {
+  tool_id!: string;
+  from!: ComparedToolVersionDto;
+  to!: ReviewedToolVersionDto;
+  /** Whether both have the same digest. */
+  is_identical!: boolean;
+  changes!: ToolChangeDto[];
+}
+
+const COMPARED_FIELDS = ['version_ordinal', 'version_id', 'digest', 'created_at'] as const;
+
+const VERSION_FIELDS = [
+  ...COMPARED_FIELDS,
+  'tool_id',
+  'server_id',
+  'org_id',
+  'workspace_id',
+  'name',
+  'title',
+  'description',
+  'input_schema',
+  'output_schema',
+  'annotations',
+  'created_by',
+] as const;
+
+export const toToolVersionDto = (row: ToolVersionRow): ToolVersionDto => pick(row, VERSION_FIELDS);
+
+export const toComparedVersionDto = (row: ToolVersionRow): ComparedToolVersionDto =>
+  pick(row, COMPARED_FIELDS);

@@ -1,0 +1,113 @@
+import { Injectable } from '@nestjs/common';
+import type { OrgScope } from '#platform/auth';
+import { Versioned } from '#platform/http';
+import { type HiddenCharacters, hiddenCharacters, type JsonChange, RawJson } from '#platform/json';
+import { JsonThreads } from '#platform/json-threads';
+import type { OrderedListQueryDto, Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { ServerService } from './server.service';
+import { ToolStore } from './tool-store';
+import type { ToolVersionRow } from './tool.entity';
+import { unifiedDiff } from './text-diff';
+import {
+  type HiddenCharactersDto,
+  toComparedVersionDto,
+  type ToolChangeDto,
+  type ToolDiffDto,
+  type ToolJsonChangeDto,
+  toToolVersionDto,
+  type ToolVersionDto,
+} from './tool-version.dto';
+
+const TEXTS = ['name', 'title', 'description'] as const;
+const JSONS = ['input_schema', 'output_schema', 'annotations'] as const;
+
+/** The versions of tools, so that people can review what a server changed about a tool that agents use. */
+@Injectable()
+export class ToolVersionService {
+  constructor(
+    private readonly servers: ServerService,
+    private readonly tools: ToolStore,
+    private readonly threads: JsonThreads,
+  ) {}
+
+  async list(
+    scope: OrgScope,
+    serverId: string,
+    toolId: string,
+    query: OrderedListQueryDto,
+  ): Promise<Page<ToolVersionDto>> {
+    await this.servers.findToolOf(scope, serverId, toolId);
+    const { rows, page } = await this.tools.versions.list(scope.orgKey, toolId, query);
+    return { items: rows.map(toToolVersionDto), page };
+  }
+
+  async get(
+    scope: OrgScope,
+    serverId: string,
+    toolId: string,
+    ordinal: number,
+  ): Promise<Versioned<ToolVersionDto>> {
+    await this.servers.findToolOf(scope, serverId, toolId);
+    return new Versioned(toToolVersionDto(await this.find(scope, toolId, ordinal)), ordinal);
+  }
+
+  /** Compares two versions. The second one may be the older one. Errors: 404. */
+  async diff(
+    scope: OrgScope,
+    serverId: string,
+    toolId: string,
+    from: number,
+    to: number,
+  ): Promise<ToolDiffDto> {
+    await this.servers.findToolOf(scope, serverId, toolId);
+    const before = await this.find(scope, toolId, from);
+    const after = await this.find(scope, toolId, to);
+    const compared = await this.threads.compare(
+      scope.orgId,
+      JSONS.map((member) => [before[member], after[member]] as const),
+    );
+    const hidden = [
+      ...TEXTS.map((member) => hiddenIn(member, hiddenCharacters(after[member]))),
+      ...JSONS.map((member, index) => hiddenIn(member, compared[index]!.hidden)),
+    ];
+    const changes = [
+      ...TEXTS.map((member) => textChange(member, before[member], after[member])),
+      ...JSONS.map((member, index) => jsonChange(member, compared[index]!)),
+    ];
+    return {
+      tool_id: toolId,
+      from: toComparedVersionDto(before),
+      to: { ...toComparedVersionDto(after), hidden_characters: hidden.flat() },
+      is_identical: before.digest === after.digest,
+      changes: changes.flat(),
+    };
+  }
+
+  private async find(scope: OrgScope, toolId: string, ordinal: number): Promise<ToolVersionRow> {
+    const row = await this.tools.versions.find(scope.orgKey, toolId, ordinal);
+    if (!row) throw problem.notFound('tool version', String(ordinal));
+    return row;
+  }
+}
+
+const hiddenIn = (member: string, hidden: HiddenCharacters | null): HiddenCharactersDto[] =>
+  hidden ? [{ member, ...hidden }] : [];
+
+const textChange = (member: string, before: string | null, after: string | null): ToolChangeDto[] =>
+  before === after ? [] : [{ member, kind: 'text', before, after, diff: unifiedDiff(before, after) }];
+
+function jsonChange(
+  member: string,
+  { changes, isTruncated }: { changes: readonly JsonChange[]; isTruncated: boolean },
+): ToolChangeDto[] {
+  if (changes.length === 0 && !isTruncated) return [];
+  return [{ member, kind: 'json', changes: changes.map(toJsonChangeDto), is_truncated: isTruncated }];
+}
+
+const toJsonChangeDto = ({ pointer, op, before, after }: JsonChange): ToolJsonChangeDto => ({
+  pointer,
+  op,
+  ...(before !== undefined && { before: new RawJson(before) }),
+  ...(after !== undefined && { after: new RawJson(after) }),
+});

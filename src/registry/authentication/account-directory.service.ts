@@ -1,0 +1,96 @@
+import { Injectable } from '@nestjs/common';
+import type { JWK } from 'jose';
+import {
+  type Account,
+  AccountDirectory,
+  type AccountStatus,
+  type KeyHolder,
+  ownIssuer,
+  type TokenSubject,
+  type WorkspaceState,
+  EVERY_WORKSPACE,
+} from '#platform/auth';
+import { Environment } from '#platform/config';
+import { Database } from '#platform/db';
+import { newId } from '#platform/ids';
+import { AuditLog } from '../../resources';
+import { keyIdOf } from '../tokens/token-id';
+import { SigningKeyService } from '../tokens/signing-key.service';
+import { AccountDirectoryRepository, type AccountRow } from './account-directory.repository';
+import { ApiKeySecrets } from '../service-accounts/api-key-secret';
+import { USER_ID } from '../users/user.dto';
+
+/** Looks up accounts for authentication, each with one query. */
+@Injectable()
+export class AccountDirectoryService extends AccountDirectory {
+  private readonly ownIssuer: string;
+
+  constructor(
+    environment: Environment,
+    private readonly database: Database,
+    private readonly accounts: AccountDirectoryRepository,
+    private readonly audit: AuditLog,
+    private readonly secrets: ApiKeySecrets,
+    private readonly signingKeys: SigningKeyService,
+  ) {
+    super();
+    this.ownIssuer = ownIssuer(environment);
+  }
+
+  async findAccount({ type, accountId, orgId, provision }: TokenSubject): Promise<Account | null> {
+    if (type === 'service_account') {
+      return accountOf(type, accountId, orgId, await this.accounts.findServiceAccount(orgId, accountId));
+    }
+    // A user id that looks like a service account would share that account's memberships.
+    if (!USER_ID.test(accountId)) return null;
+    const row = await this.accounts.findUser(orgId, accountId);
+    const account = accountOf(type, accountId, orgId, row);
+    if (account || !row || !provision || row.org_status !== 'active') return account;
+    await this.provision(orgId, accountId);
+    return accountOf(type, accountId, orgId, await this.accounts.findUser(orgId, accountId));
+  }
+
+  private provision(orgId: string, userId: string): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      if (!(await this.accounts.provisionUser(tx, orgId, userId, newId('usr')))) return;
+      const actor = { orgId, principalId: userId, requestId: null };
+      await this.audit.record(tx, actor, { action: 'create', type: 'user', id: userId, workspaceId: null });
+    });
+  }
+
+  async findKeyHolder(apiKey: string): Promise<KeyHolder | null> {
+    const hash = this.secrets.hashOf(apiKey);
+    const row = hash && (await this.accounts.findKeyHolder(hash));
+    if (!row) return null;
+    const account = accountOf('service_account', row.service_account_id, row.org_id, row);
+    return account && { keyId: row.key_id, expiresAt: row.expires_at, account };
+  }
+
+  isRevoked(issuer: string, jti: string, orgId: string | null): Promise<boolean> {
+    const keyId = issuer === this.ownIssuer ? keyIdOf(jti) : null;
+    return this.accounts.isRevoked(issuer, jti, orgId, keyId);
+  }
+
+  findWorkspace(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
+    return this.accounts.findWorkspace(orgId, workspaceId);
+  }
+
+  ownKeys(): Promise<JWK[]> {
+    return this.signingKeys.publicKeys();
+  }
+}
+
+function accountOf(type: Account['type'], id: string, orgId: string, row: AccountRow | null): Account | null {
+  if (!row || row.status === null) return null;
+  const status: AccountStatus =
+    row.status === 'suspended' || row.org_status === 'suspended' ? 'suspended' : 'active';
+  return {
+    type,
+    id,
+    orgId,
+    status,
+    roles: row.roles ?? [],
+    workspaceIds: row.workspace_ids?.includes(EVERY_WORKSPACE) ? null : row.workspace_ids,
+    memberships: row.memberships.map(([workspaceId, roles]) => ({ workspaceId, roles })),
+  };
+}

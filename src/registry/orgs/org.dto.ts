@@ -1,0 +1,83 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsString, Matches } from 'class-validator';
+import type { AccountStatus } from '#platform/auth';
+import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
+import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import {
+  IsFilter,
+  IsName,
+  MetadataBodyDto,
+  MetadataPatchDto,
+  ORG_RESOURCE_FIELDS,
+  OrgResourceDto,
+  pick,
+  STATUSES,
+} from '../../resources';
+import type { OrgEntity } from './org.entity';
+import { USER_ID } from '../users/user.dto';
+
+@ReadOnlyMembersOf(() => OrgDto)
+export class CreateOrgDto extends MetadataBodyDto {
+  @IsName()
+  name!: string;
+
+  /**
+   * The `user_id` of the first owner, as their token issuer uses it. Without an owner, only tokens that carry roles have access.
+   */
+  @NotNull()
+  @Matches(USER_ID, {
+    message:
+      'owner_user_id must have 1 to 255 visible ASCII characters, and must not begin with sva_ or be the id of an app',
+  })
+  owner_user_id?: string;
+}
+
+/** A merge patch (RFC 7396). */
+@ReadOnlyMembersOf(() => OrgDto)
+export class PatchOrgDto extends MetadataPatchDto {
+  /** Must be the current value (422 `immutable_field`). */
+  @NotNull()
+  @IsString()
+  org_id?: string;
+
+  @NotNull()
+  @IsName()
+  name?: string;
+}
+
+/** A merge patch (RFC 7396). */
+@ValuesCheckedLater()
+@ReadOnlyMembersOf(() => OrgDto)
+export class PatchAnyOrgDto extends PatchOrgDto {
+  /** While `suspended`, the organization's users, keys and tokens are rejected. */
+  @NotNull()
+  @IsOneOf(STATUSES)
+  status?: AccountStatus;
+}
+
+export class OrgListQueryDto extends ChangingListQueryDto {
+  @IsOptional()
+  @IsOneOf(STATUSES)
+  status?: AccountStatus;
+
+  /** Only organizations with this name. */
+  @IsFilter()
+  name?: string;
+}
+
+/** An organization. */
+export class OrgDto extends OrgResourceDto {
+  name!: string;
+  @ApiProperty({ enum: STATUSES })
+  status!: AccountStatus;
+  @AnyJsonObject()
+  metadata!: object;
+}
+
+export class OrgPageDto {
+  items!: OrgDto[];
+  page!: PageMetaDto;
+}
+
+export const toOrgDto = (row: OrgEntity): OrgDto =>
+  pick(row, ['name', 'status', 'metadata', ...ORG_RESOURCE_FIELDS]);

@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import { AccountChanges, type OrgScope } from '#platform/auth';
+import type { Tx } from '#platform/db';
+import { patchMetadata, type Versioned } from '#platform/http';
+import { toRawJson } from '#platform/json';
+import type { Page } from '#platform/paging';
+import { type ResourceKind, ResourceKit, stamps } from '../../resources';
+import { AccountService } from '../accounts/account.service';
+import {
+  type CreateOrgDto,
+  type OrgDto,
+  type OrgListQueryDto,
+  PatchAnyOrgDto,
+  type PatchOrgDto,
+  toOrgDto,
+} from './org.dto';
+import type { OrgEntity } from './org.entity';
+import { OrgRepository } from './org.repository';
+import { UserService } from '../users/user.service';
+
+const ORG: ResourceKind<OrgEntity, OrgDto> = {
+  noun: 'organization',
+  type: 'org',
+  id: 'org_id',
+  generation: 'generation',
+  immutable: ['org_id'],
+  auditedFields: ['name', 'status'],
+  createdFields: ['name'],
+  toView: toOrgDto,
+};
+
+/** Manages organizations. The scope selects one: the caller's own, or any for a platform principal. */
+@Injectable()
+export class OrgService extends AccountService<OrgEntity, OrgDto> {
+  constructor(
+    kit: ResourceKit,
+    changes: AccountChanges,
+    private readonly organizations: OrgRepository,
+    private readonly users: UserService,
+  ) {
+    super(kit, changes, organizations, ORG);
+  }
+
+  /** Creates the organization of the scope, and its first owner if the body names one. */
+  create(scope: OrgScope, dto: CreateOrgDto): Promise<Versioned<OrgDto>> {
+    return this.transaction(scope, async (tx) => {
+      const row = await this.add(tx, scope, dto);
+      if (dto.owner_user_id !== undefined) {
+        await this.users.add(tx, scope, { user_id: dto.owner_user_id, roles: ['owner'] });
+      }
+      return this.versioned(row);
+    });
+  }
+
+  add(
+    tx: Tx,
+    scope: OrgScope,
+    { name, metadata }: Pick<CreateOrgDto, 'name' | 'metadata'>,
+  ): Promise<OrgEntity> {
+    return this.insert(tx, scope, {
+      ...stamps(scope),
+      org_id: scope.orgId,
+      name,
+      status: 'active',
+      metadata: toRawJson(metadata ?? {}),
+      generation: 1,
+    });
+  }
+
+  async list(query: OrgListQueryDto): Promise<Page<OrgDto>> {
+    return this.page(await this.organizations.list(query));
+  }
+
+  patch(scope: OrgScope, dto: PatchOrgDto | PatchAnyOrgDto, ifMatch?: string): Promise<Versioned<OrgDto>> {
+    return this.change(scope, scope.orgId, dto, ifMatch, (row) => ({
+      name: dto.name,
+      metadata: patchMetadata(row.metadata, dto.metadata),
+      status: dto instanceof PatchAnyOrgDto ? dto.status : undefined,
+    }));
+  }
+}

@@ -1,0 +1,51 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { ReadOnlyMembersOf } from '#platform/http';
+import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
+import { IsFilter, IsName, pick, StampsDto } from '../../../resources';
+import type { OrgSigningKeyEntity } from './org-signing-key.entity';
+
+@ReadOnlyMembersOf(() => SigningKeyDto)
+export class CreateSigningKeyDto {
+  /** The purpose of the key. */
+  @IsOptional()
+  @IsName()
+  name?: string | null;
+}
+
+export class SigningKeyListQueryDto extends OrderedListQueryDto {
+  /** Only keys with this name. */
+  @IsFilter()
+  name?: string;
+}
+
+/** A signing key of the organization. The private key is never shown. */
+export class SigningKeyDto extends StampsDto {
+  /** The key id in signatures and in `/.well-known/jwks.json`. */
+  kid!: string;
+  org_id!: string;
+  name!: string | null;
+  @ApiProperty({ enum: ['EdDSA'] })
+  algorithm!: 'EdDSA';
+  /** The public key (Ed25519): the member `x` of its JWK (RFC 8037). */
+  public_key!: string;
+  /** Whether the organization signs with this key. It signs with the newest key that is not revoked. */
+  is_current!: boolean;
+  revoked_at!: Date | null;
+  /** Always null, because keys are revoked, not archived. See `revoked_at`. */
+  declare archived_at: Date | null;
+}
+
+export class SigningKeyPageDto {
+  items!: SigningKeyDto[];
+  page!: PageMetaDto;
+}
+
+/** @param currentKid the key that signs, or null */
+export const toSigningKeyDto = (row: OrgSigningKeyEntity, currentKid: string | null): SigningKeyDto => ({
+  ...pick(row, ['kid', 'org_id', 'name', 'revoked_at', 'created_at', 'updated_at', 'created_by']),
+  algorithm: 'EdDSA',
+  public_key: row.x,
+  is_current: row.kid === currentKid,
+  archived_at: null,
+});
