@@ -3,8 +3,9 @@ import { newId } from '#platform/ids';
 import { RunExecutionRepository } from '../../src/evaluation/scoring/execution/run-execution.repository';
 import {
   type ScoredTarget,
-  TargetResultRepository,
-} from '../../src/evaluation/scoring/execution/target-result.repository';
+  TargetOutcomeRepository,
+} from '../../src/evaluation/scoring/execution/target-outcome.repository';
+import type { ScoringRun } from '../../src/evaluation/scores';
 import { ScoreRunRepository } from '../../src/evaluation/scoring/runs/score-run.repository';
 import { script } from '../e2e/evaluation/scoring.fixture';
 import { type GatedService, JUDGE, withGate } from './gate.fixture';
@@ -25,7 +26,7 @@ describe('a run', () => {
     (await on.resultsOfExperiment(experiment)).filter(({ scores }) => Object.keys(scores).length > 0).length;
   /** Records the ordinals that each transaction stores. The first transaction starts when all other targets are scored. */
   const groupsAfterFirst = (count: number): number[][] => {
-    const results = worker.get(TargetResultRepository);
+    const results = worker.get(TargetOutcomeRepository);
     const store = results.store.bind(results);
     const groups: number[][] = [];
     jest.spyOn(results, 'store').mockImplementation(async (run, scored) => {
@@ -45,19 +46,18 @@ describe('a run', () => {
   };
   /** Counts the transactions that store results. One that is repeated after a deadlock counts again. */
   const countStores = (): jest.SpyInstance =>
-    jest.spyOn(worker.get(TargetResultRepository) as unknown as { lockTargets(): unknown }, 'lockTargets');
+    jest.spyOn(worker.get(TargetOutcomeRepository) as unknown as { insert(): unknown }, 'insert');
   /** Returns the key of a run, and scores for some of its targets. */
   const scoredOf = async ({ score_run_id }: { score_run_id: string }) => {
-    const key = { score_run_id, workspace_id: on.workspaceId };
-    const targets = await worker.get(RunExecutionRepository).targetsLeft(key);
+    const [key] = await app.database.query<ScoringRun>('SELECT * FROM score_runs WHERE score_run_id = $1', [score_run_id]);
+    const targets = await worker.get(RunExecutionRepository).targetsLeft(key!);
     const scored = (from: number, to: number, score: number): ScoredTarget[] =>
       targets.slice(from, to).map((target) => ({
         target,
         scoreId: newId('score'),
         item: { score, elapsed_ms: 1 },
-        writeBack: { name: 'hosted', score, detail: { metadata: { score_run_id } } },
       }));
-    return { key, scored };
+    return { key: key!, scored };
   };
 
   it('stores many targets in few transactions', async () => {
@@ -72,7 +72,7 @@ describe('a run', () => {
   });
 
   it('stores more results of code together than are scored at once', async () => {
-    const store = jest.spyOn(worker.get(TargetResultRepository), 'store');
+    const store = jest.spyOn(worker.get(TargetOutcomeRepository), 'store');
     const scorer = script('const score = ({ input }) => input');
     const { run, experiment } = await on.runOver(indexes(40), scorer, { concurrency: 2 });
     await on.finished(run.score_run_id);
@@ -86,7 +86,7 @@ describe('a run', () => {
     const { run, experiment } = await on.runOver(indexes(6), JUDGE, { concurrency: 1 });
     await gate.holds(1);
     const { key, scored } = await scoredOf(run);
-    const results = worker.get(TargetResultRepository);
+    const results = worker.get(TargetOutcomeRepository);
     const stores = countStores();
     const outcomes = await Promise.all([
       results.store(key, scored(0, 4, 0.25)),
@@ -134,13 +134,13 @@ describe('a run', () => {
     let outcomes: Promise<[boolean[], { status: number }]> | undefined;
     const undone = app.database.transaction(async (tx) => {
       await tx.query(
-        `INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
-                                    trace_id, elapsed_ms)
+        `INSERT INTO target_outcomes (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                      target_id, elapsed_ms)
          SELECT score_run_id, 3, $2, workspace_id, scorer_id, scorer_version, grain, 'x', 0
          FROM score_runs WHERE score_run_id = $1`,
         [run.score_run_id, newId('score')],
       );
-      const storing = worker.get(TargetResultRepository).store(key, scored(0, 6, 1));
+      const storing = worker.get(TargetOutcomeRepository).store(key, scored(0, 6, 1));
       await blocked(1);
       outcomes = Promise.all([storing, cancel(run.score_run_id)]);
       outcomes.catch(() => undefined);

@@ -1,6 +1,7 @@
 import { Environment } from '#platform/config';
 import { RunExecutionRepository } from '../../src/evaluation/scoring/execution/run-execution.repository';
-import { TargetResultRepository } from '../../src/evaluation/scoring/execution/target-result.repository';
+import type { ScoringRun } from '../../src/evaluation/scores';
+import { TargetOutcomeRepository } from '../../src/evaluation/scoring/execution/target-outcome.repository';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
 import { script } from '../e2e/evaluation/scoring.fixture';
 import { type GatedService, JUDGE, withGate } from './gate.fixture';
@@ -202,7 +203,7 @@ describe('a scoring run', () => {
   it('is not renewed, released or ended by a worker that has lost it', async () => {
     const { run } = await on.runOver(indexes(1), JUDGE);
     await gate.holds(1);
-    const sql = 'SELECT workspace_id, lease_token FROM score_runs WHERE score_run_id = $1';
+    const sql = 'SELECT * FROM score_runs WHERE score_run_id = $1';
     const [{ workspace_id, lease_token }] = await app.database.query<any>(sql, [run.score_run_id]);
     const executions = worker.get(RunExecutionRepository);
     const own: any = { score_run_id: run.score_run_id, workspace_id };
@@ -222,19 +223,17 @@ describe('a scoring run', () => {
   it('runs only within its workspace', async () => {
     const { run } = await on.runOver(indexes(1), JUDGE);
     await gate.holds(1);
-    const sql = 'SELECT workspace_id, lease_token FROM score_runs WHERE score_run_id = $1';
-    const [{ workspace_id, lease_token }] = await app.database.query<any>(sql, [run.score_run_id]);
+    const sql = 'SELECT * FROM score_runs WHERE score_run_id = $1';
+    const [{ lease_token, ...row }] = await app.database.query<any>(sql, [run.score_run_id]);
     const executions = worker.get(RunExecutionRepository);
-    const own = { score_run_id: run.score_run_id, workspace_id };
+    const own = row as ScoringRun;
     const foreign = { ...own, workspace_id: 'wsp_other' };
     const [target] = await executions.targetsLeft(own);
     expect(await executions.targetsLeft(foreign)).toEqual([]);
     expect(await executions.renew(foreign, lease_token, 10_000)).toBe(false);
-    const results = worker.get(TargetResultRepository);
+    const results = worker.get(TargetOutcomeRepository);
     const scored = { target: target!, scoreId: 'score_x', item: { elapsed_ms: 1 } };
-    const writeBack = { name: 'judgement', score: 1, detail: {} };
-    expect(await results.store(foreign, [{ ...scored, writeBack: null }])).toEqual([false]);
-    expect(await results.store(foreign, [{ ...scored, writeBack }])).toEqual([false]);
+    expect(await results.store(foreign, [scored])).toEqual([false]);
     await executions.release(foreign, lease_token);
     expect(await executions.renew(own, lease_token, 10_000)).toBe(true);
     gate.release();

@@ -23,7 +23,7 @@ export {
 } from './result-reference.repository';
 export { IsScore } from './score.dto';
 export type { TargetKind } from './score.entity';
-export { type HostedScore, ScoreRepository } from './score.repository';
+export { type HostedScore, ScoreRepository, type ScoringRun } from './score.repository';
 export { type CheckedScore, ScoreService } from './score.service';
 export { type LockedResult, ScoreTargetRepository, type TargetKey } from './score-target.repository';
 export { TargetDirectory } from './score-targets';

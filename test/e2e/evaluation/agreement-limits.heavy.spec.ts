@@ -24,16 +24,15 @@ describe('the scores behind a large agreement', () => {
     const { experiment_id: id } = await space.experiment();
     const fill = async (from: number, to: number) => {
       await app.database.query(
-        `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, score_details, created_at,
-                              updated_at, created_by)
-         SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n,
-                jsonb_build_object('a', n % 2, 'b', CASE WHEN n <= 1 THEN 1 - n % 2 ELSE n % 2 END),
-                json_build_object('a', json_build_object('scorer_id', $3::text), 'b', json_build_object('scorer_id', $4::text)),
-                now(), now(), 'test'
-         FROM generate_series($5::int, $6::int) n`,
-        [id, space.id, a.scorer_id, b.scorer_id, from, to],
+        `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)
+         SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, now(), now(), 'test'
+         FROM generate_series($3::int, $4::int) n`,
+        [id, space.id, from, to],
       );
-      await fillResultScores(app.database, id);
+      await fillResultScores(app.database, id, {
+        scores: `jsonb_build_object('a', n % 2, 'b', CASE WHEN n <= 1 THEN 1 - n % 2 ELSE n % 2 END)`,
+        details: detailsOf({ a, b }),
+      });
     };
     await fill(1, 10_000);
     const all = await agreement(a, b);
@@ -56,15 +55,15 @@ describe('the scores behind a large agreement', () => {
       const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
       const { experiment_id } = await space.experiment();
       await app.database.query(
-        `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, score_details, created_at,
-                              updated_at, created_by)
-         SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, '{"j": 1, "p": 0}',
-                json_build_object('j', json_build_object('scorer_id', $3::text),
-                                  'p', json_build_object('scorer_id', $4::text)), now(), now(), 'test'
-         FROM generate_series(1, $5::int) n`,
-        [experiment_id, space.id, judge.scorer_id, person.scorer_id, units],
+        `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)
+         SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, now(), now(), 'test'
+         FROM generate_series(1, $3::int) n`,
+        [experiment_id, space.id, units],
       );
-      await fillResultScores(app.database, experiment_id);
+      await fillResultScores(app.database, experiment_id, {
+        scores: `'{"j": 1, "p": 0}'`,
+        details: detailsOf({ j: judge, p: person }),
+      });
       await app.database.query(
         `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
                              target_kind, experiment_id, result_id, result_version, score, output_sha256, created_at,
@@ -101,14 +100,12 @@ describe('the scores behind a large agreement', () => {
     const [many, few] = [await code(), await on.scorer(BOOLEAN)];
     const { experiment_id: id } = await space.experiment();
     await app.database.query(
-      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, score_details, created_at,
-                            updated_at, created_by)
-       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, '{"many": 1}',
-              json_build_object('many', json_build_object('scorer_id', $3::text)), now(), now(), 'test'
+      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)
+       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, now(), now(), 'test'
        FROM generate_series(1, 10500) n`,
-      [id, space.id, many.scorer_id],
+      [id, space.id],
     );
-    await fillResultScores(app.database, id);
+    await fillResultScores(app.database, id, { scores: `'{"many": 1}'`, details: detailsOf({ many }) });
     await on.score(few, { result_id: `res_${'7'.padStart(26, '0')}`, score: true });
     const body = await agreement(many, few);
     expect([body.units, body.is_truncated]).toEqual([1, false]);
@@ -139,3 +136,9 @@ describe('the agreement of an annotation queue', () => {
     expect(await isTruncated()).toBe(true);
   });
 });
+
+/** Returns the SQL of the details that name the scorers of scores. */
+function detailsOf(scorers: Record<string, { scorer_id: string }>): string {
+  const details = Object.entries(scorers).map(([name, { scorer_id }]) => [name, { scorer_id }]);
+  return `'${JSON.stringify(Object.fromEntries(details))}'::jsonb`;
+}

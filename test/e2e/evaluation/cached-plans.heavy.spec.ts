@@ -1,6 +1,6 @@
 import { newId } from '#platform/ids';
 import { ownApp } from '#testing';
-import { TargetResultRepository } from '../../../src/evaluation/scoring/execution/target-result.repository';
+import { TargetOutcomeRepository } from '../../../src/evaluation/scoring/execution/target-outcome.repository';
 import type { ScoringTarget } from '../../../src/evaluation/scoring/runs/score-run.entity';
 import { AnnotationFixture, type Queue } from './annotation.fixture';
 import type { Experiment } from './evaluation.harness';
@@ -102,10 +102,12 @@ describe('writes with plans that were cached while the tables were empty', () =>
       [score_run_id, target.result_experiment_id, target.result_id],
     );
     const item = { score: 1, elapsed_ms: 1 };
-    const writeBack = { name: 'hosted', score: 1, detail: { metadata: { score_run_id } } };
-    const scored = { target, scoreId: newId('score'), item, writeBack };
-    const run = { score_run_id, workspace_id: on.space.id };
-    expect(await app.get(TargetResultRepository).store(run, [scored])).toEqual([true]);
+    const scored = { target, scoreId: newId('score'), item };
+    const run = {
+      ...{ score_run_id, workspace_id: on.space.id },
+      ...{ scorer_id: hosted, scorer_version: 1, created_by: 'test' },
+    };
+    expect(await app.get(TargetOutcomeRepository).store(run, [scored])).toEqual([true]);
   }
 
   /** Fills every table with rows of the workspace and of the scorers, without updating the planner's statistics. */
@@ -117,8 +119,6 @@ describe('writes with plans that were cached while the tables were empty', () =>
     for (const statement of [
       `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)
        SELECT $2, 'res_0' || lpad(n::text, 25, '0'), $1, 'filled ' || n, now(), now(), 'test' FROM ${generated}`,
-      `INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, score, is_shown)
-       SELECT $2, 'hosted', 1, 'res_0' || lpad(n::text, 25, '0'), 'hosted', $1, 1, true FROM ${generated}`,
       `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_name, source, target_kind, trace_id,
                            score, created_at, created_by)
        SELECT 'score_0' || lpad(n::text, 25, '0'), $1, CASE n % 2 WHEN 0 THEN $3 ELSE $4 END, 1, 'filled',
@@ -129,9 +129,9 @@ describe('writes with plans that were cached while the tables were empty', () =>
        FROM ${generated}`,
       `INSERT INTO score_targets (score_run_id, ordinal, trace_id)
        SELECT 'run_0' || lpad(n::text, 25, '0'), 0, md5(n::text) FROM ${generated}`,
-      `INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
-                                  trace_id, score, elapsed_ms)
-       SELECT 'run_0' || lpad(n::text, 25, '0'), 0, 'score_' || n, $1, $3, 1, 'trace', md5(n::text), 1, 1
+      `INSERT INTO target_outcomes (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                    target_id, elapsed_ms)
+       SELECT 'run_0' || lpad(n::text, 25, '0'), 0, 'score_' || n, $1, $3, 1, 'trace', md5(n::text), 1
        FROM ${generated}`,
       `INSERT INTO experiments (experiment_id, workspace_id, name, experiment_name, experiment_status, created_at,
                                 updated_at, created_by)

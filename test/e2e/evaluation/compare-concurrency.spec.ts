@@ -221,7 +221,7 @@ describe('comparisons under load', () => {
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     repository.readRows = async (...args) => {
-      if (args[2].length === 0) return [];
+      if (args[2].resultIds.length === 0) return [];
       read++;
       most = Math.max(most, ++atOnce);
       await released;

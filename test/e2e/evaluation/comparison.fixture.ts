@@ -82,13 +82,12 @@ export async function fill(
   output = 'NULL',
 ): Promise<void> {
   await database.query(
-    `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, output, created_at, updated_at,
-                          created_by)
-     SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, ${scores}, ${output}, now(), now(), 'test'
+    `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, output, created_at, updated_at, created_by)
+     SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, ${output}, now(), now(), 'test'
      FROM generate_series(1, $3::int) n`,
     [experimentId, space.id, count],
   );
-  await fillResultScores(database, experimentId);
+  await fillResultScores(database, experimentId, { scores });
 }
 
 /** Returns all pages of cases, read by cursor. */

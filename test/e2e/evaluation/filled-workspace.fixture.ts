@@ -93,22 +93,22 @@ export async function filledWorkspace(app: TestApp, count: number, name = ''): P
   const named = [baselineId, experimentId, sharedId].map((id) => [id, id === sharedId] as const);
   for (const [side, [id, isShared]] of named.entries()) {
     await fill(
-      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, trace_id, session_id, scores, score_details,
-                            output, created_at, updated_at, created_by)
+      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, trace_id, session_id, output, created_at, updated_at, created_by)
        SELECT $4, 'res_' || $3 || $5::text || ${ID}, $1, 'case ' || n,
               CASE WHEN $6 THEN NULL ELSE ${TRACE_ID} END, CASE WHEN $6 THEN '${SHARED_SESSION}' ELSE 'ses ' || n END,
-              jsonb_build_object('code', n % 2, 'other', n % 3),
-              json_build_object('code', json_build_object('scorer_id', $7::text, 'scorer_version', 1),
-                                'other', json_build_object('scorer_id', $8::text, 'scorer_version', 1)),
               to_json('answer ' || n), now(), now(), 'test' ${rows}`,
-      ...[id, `${side}`, isShared, scorers.code, scorers.other],
+      ...[id, `${side}`, isShared],
     );
-    await fillResultScores(app.database, id);
+    await fillResultScores(app.database, id, {
+      scores: `jsonb_build_object('code', n % 2, 'other', n % 3)`,
+      details: `jsonb_build_object('code', jsonb_build_object('scorer_id', '${scorers.code}', 'scorer_version', 1),
+                                   'other', jsonb_build_object('scorer_id', '${scorers.other}', 'scorer_version', 1))`,
+    });
   }
   await fill(
     `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source, target_kind,
-                         trace_id, score, output_sha256, created_at, created_by)
-     SELECT 'score_' || $3 || ${ID}, $1, $4, 1, 'human', 'human', 'human', 'trace', ${TRACE_ID}, 1, 'o', now(),
+                         trace_id, score, output_sha256, min_annotations, created_at, created_by)
+     SELECT 'score_' || $3 || ${ID}, $1, $4, 1, 'human', 'human', 'human', 'trace', ${TRACE_ID}, 1, 'o', 1, now(),
             'usr_' || n ${rows}`,
     scorers.human,
   );
@@ -129,9 +129,9 @@ export async function filledWorkspace(app: TestApp, count: number, name = ''): P
   await fill(`INSERT INTO score_targets (score_run_id, ordinal, trace_id)
     SELECT 'run_' || $3 || n / 100, n % 100, ${TRACE_ID} ${rows} AND $1::text IS NOT NULL`);
   await fill(
-    `INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
-                                trace_id, score, elapsed_ms)
-     SELECT 'run_' || $3 || n / 100, n % 100, 'score_run_' || $3 || n, $1, $4, 1, 'trace', ${TRACE_ID}, 1, 1
+    `INSERT INTO target_outcomes (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                  target_id, elapsed_ms)
+     SELECT 'run_' || $3 || n / 100, n % 100, 'score_run_' || $3 || n, $1, $4, 1, 'trace', ${TRACE_ID}, 1
      ${rows} AND n % 2 = 0`,
     scorers.code,
   );

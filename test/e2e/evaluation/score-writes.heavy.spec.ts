@@ -1,6 +1,6 @@
 import { newId } from '#platform/ids';
 import { type Answer, jsonExport, newSpan, ownApp, sharedApp } from '#testing';
-import { TargetResultRepository } from '../../../src/evaluation/scoring/execution/target-result.repository';
+import { TargetOutcomeRepository } from '../../../src/evaluation/scoring/execution/target-outcome.repository';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { SCORES } from './human-scores.fixture';
 import { workOf } from './work.harness';
@@ -112,10 +112,13 @@ describe.each([
     );
     const other = { session_id: null, result_experiment_id: null, result_id: null, result_version: null };
     const target = { ordinal: 0, trace_id: trace!.trace_id, case_id: null, ...other };
-    const scored = { target, scoreId, item: { score: 1, elapsed_ms: 0 }, writeBack: null };
+    const scored = { target, scoreId, item: { score: 1, elapsed_ms: 0 } };
     const store = async () => {
-      const key = { score_run_id: run, workspace_id: space.id };
-      const [isStored] = await new TargetResultRepository(app.database).store(key, [scored]);
+      const key = {
+        ...{ score_run_id: run, workspace_id: space.id },
+        ...{ scorer_id: scorerId, scorer_version: 1, created_by: 'test' },
+      };
+      const [isStored] = await app.get(TargetOutcomeRepository).store(key, [scored]);
       return { status: isStored ? 200 : 409 };
     };
     expect(await maxRowsOf(store)).toBeLessThan(FEW);

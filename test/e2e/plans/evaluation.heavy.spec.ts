@@ -94,8 +94,8 @@ describeLists(['/eval/'], async (seeds) => {
   return {
     copies: copiesOf(seeds, baseline),
     afterCopies: async () => {
-      await fillResultScores(app.database, ids.experiment_id!);
-      await fillResultScores(app.database, baseline);
+      await fillResultScores(app.database, ids.experiment_id!, SCORES);
+      await fillResultScores(app.database, baseline, SCORES);
       const { status } = await by.patch(`/eval/v1/experiments/${baseline}`, { experiment_status: 'completed' });
       expect(status).toBe(200);
     },

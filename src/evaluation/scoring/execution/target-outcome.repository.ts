@@ -8,10 +8,11 @@ import {
   type ScoredItem,
   ScoreRepository,
   ScoreTargetRepository,
+  type ScoringRun,
   type TargetKind,
 } from '../../scores';
 import { isResult, type ScoringTarget, targetIdOf } from '../runs/score-run.entity';
-import { type ClaimedRun, isRun } from './run-execution.repository';
+import { isRun } from './run-execution.repository';
 
 /** A target that was scored. */
 export interface ScoredTarget {
@@ -33,7 +34,7 @@ export class TargetOutcomeRepository {
    * Stores the outcomes of targets of one run and their scores in one transaction. Returns for each target whether it was
    * stored. Stores nothing for a target that already has an outcome, and nothing at all if the run has ended.
    */
-  store(run: ClaimedRun, scored: readonly ScoredTarget[]): Promise<boolean[]> {
+  store(run: ScoringRun, scored: readonly ScoredTarget[]): Promise<boolean[]> {
     return this.database.transaction(async (tx) => {
       const keys = scored.flatMap(({ target, item }) =>
         item.error === undefined
@@ -52,7 +53,7 @@ export class TargetOutcomeRepository {
   }
 
   /** Inserts outcomes. Returns the ordinals of those that were stored. */
-  private async insert(tx: Tx, run: ClaimedRun, outcomes: readonly Outcome[]): Promise<ReadonlySet<number>> {
+  private async insert(tx: Tx, run: ScoringRun, outcomes: readonly Outcome[]): Promise<ReadonlySet<number>> {
     const rows = await tx.query<{ ordinal: number }>(
       sql`INSERT INTO target_outcomes (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
                                        target_id, error, is_counted, confidence, probabilities, reasoning, samples,
