@@ -52,8 +52,7 @@ export class Bench {
   /** Fills an experiment with results that PostgreSQL generates: about 1 KB each, with this many scores. */
   async fillResults(experimentId: string, count: number, scorers: number): Promise<void> {
     await this.loadResults(experimentId, count, scorers);
-    await this.fillScores(experimentId);
-    await this.direct.query('VACUUM (ANALYZE) results');
+    await this.direct.query('VACUUM (ANALYZE) results, scores');
   }
 
   /** Returns the id of the nth result (from 1) that `loadResults` has loaded. */
@@ -61,31 +60,35 @@ export class Bench {
     return `res_${String(n).padStart(16, '0')}${experimentId.slice(-10)}`;
   }
 
-  /** Loads the results of {@link fillResults}, without their score rows and without analyzing the table. */
-  async loadResults(experimentId: string, count: number, scorers: number): Promise<void> {
+  /**
+   * Loads the results of {@link fillResults} without analyzing the tables.
+   *
+   * @param scoreOf the score of the nth result (`n`) by the sth scorer (`s`) as SQL
+   */
+  async loadResults(
+    experimentId: string,
+    count: number,
+    scorers: number,
+    scoreOf = '((n * s) % 100) / 100.0',
+  ): Promise<void> {
     await this.direct.query(
-      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, input, expected, output, scores,
-                            created_at, updated_at, created_by)
+      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, input, expected, output, created_at,
+                            updated_at, created_by)
        SELECT $1, 'res_' || lpad(n::text, 16, '0') || right($1, 10), $2, 'case-' || n,
               json_build_object('question', repeat('what is it? ', 25)), json_build_object('answer', n),
               json_build_object('text', repeat('it is found step by step. ', 20)),
-              coalesce((SELECT jsonb_object_agg('scorer ' || s, ((n * s) % 100) / 100.0) FROM generate_series(1, $4::int) s), '{}'),
               now(), now(), 'bench'
        FROM generate_series(1, $3::int) n`,
+      [experimentId, this.scope.workspaceId, count],
+    );
+    await this.direct.query(
+      `INSERT INTO scores (score_id, workspace_id, scorer_name, source, target_kind, experiment_id, result_id,
+                           result_version, case_id, score, created_at, created_by)
+       SELECT 'score_' || lpad((n::int8 * 100 + s)::text, 16, '0') || right($1, 10), $2, 'scorer ' || s, 'client', 'result',
+              $1, 'res_' || lpad(n::text, 16, '0') || right($1, 10), 1, 'case-' || n, ${scoreOf}, now(), 'bench'
+       FROM generate_series(1, $3::int) n CROSS JOIN generate_series(1, $4::int) s`,
       [experimentId, this.scope.workspaceId, count, scorers],
     );
-  }
-
-  /** Stores the score rows of an experiment's results. */
-  async fillScores(experimentId: string, isVacuumed = true): Promise<void> {
-    await this.direct.query('DELETE FROM result_scores WHERE experiment_id = $1', [experimentId]);
-    await this.direct.query(
-      `INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, score, is_shown)
-       SELECT experiment_id, key, 0, result_id, 'client', workspace_id, value::float8, true
-       FROM results CROSS JOIN LATERAL jsonb_each(scores) WHERE experiment_id = $1`,
-      [experimentId],
-    );
-    if (isVacuumed) await this.direct.query('VACUUM (ANALYZE) result_scores');
   }
 
   report(title: string, unit: string, { medians, ratios }: Comparison, names = ['direct', 'service']): void {

@@ -10,6 +10,10 @@ const SCORERS = 5;
 const PAGE_SIZE = 50;
 const PER_CALL = 100;
 
+/** A boolean, five grades, a hundred grades, and two continuous scores. */
+const SCORE = `CASE s WHEN 1 THEN round(random()) WHEN 2 THEN round(random() * 4) WHEN 3 THEN round(random() * 100) / 100
+                      WHEN 4 THEN random() ELSE random() * random() END`;
+
 /**
  * Compares two experiments of 10,000 cases with 5 scorers each, in milliseconds (a ratio above 1 is slower). The baseline
  * sends the same statements with pg, so the difference is the cost of the statistics. Each comparison with a running
@@ -18,20 +22,9 @@ const PER_CALL = 100;
 export async function compareExperiments(bench: Bench): Promise<void> {
   const candidate = await bench.newExperiment();
   const baseline = await bench.newExperiment();
-  for (const id of [candidate, baseline]) {
-    await bench.fillResults(id, RESULTS, SCORERS);
-    // a boolean, five grades, a hundred grades, and two continuous scores
-    await bench.direct.query(
-      `UPDATE results SET scores = jsonb_build_object(
-         'scorer 1', round(random()), 'scorer 2', round(random() * 4), 'scorer 3', round((random() * 100)) / 100,
-         'scorer 4', random(), 'scorer 5', random() * random())
-       WHERE experiment_id = $1`,
-      [id],
-    );
-    await bench.fillScores(id);
-  }
+  for (const id of [candidate, baseline]) await bench.loadResults(id, RESULTS, SCORERS, SCORE);
   await complete(bench, baseline);
-  await bench.direct.query('VACUUM (FULL, ANALYZE) results');
+  await bench.direct.query('VACUUM (ANALYZE) results, scores');
   const path = `/eval/v1/experiments/${candidate}/compare?baseline_experiment_id=${baseline}&limit=${PAGE_SIZE}`;
   const result = await compare([
     { name: 'direct', measure: () => timed(() => read(bench, [candidate, baseline])) },
@@ -79,8 +72,7 @@ async function comparePinned(bench: Bench, plain: string): Promise<void> {
     ids.push(experiment_id);
   }
   await complete(bench, ids[1]!);
-  await bench.direct.query('VACUUM (ANALYZE) results');
-  await bench.direct.query('VACUUM (ANALYZE) result_scores');
+  await bench.direct.query('VACUUM (ANALYZE) results, scores');
   const path = `/eval/v1/experiments/${ids[0]}/compare?baseline_experiment_id=${ids[1]}&limit=${PAGE_SIZE}`;
   const result = await compare([
     { name: 'values sent', measure: () => timed(() => bench.http.send('GET', plain, 200)) },
@@ -128,5 +120,10 @@ async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
   });
   const pageOf = (id: string): string[] =>
     Array.from({ length: PAGE_SIZE }, (_, n) => Bench.resultId(id, n + 1));
-  await Promise.all(ids.map((id) => comparisons.readRows(scope, id, pageOf(id), pageOf(id))));
+  await Promise.all(
+    ids.map((id) => {
+      const page = { resultIds: pageOf(id), withInput: pageOf(id) };
+      return comparisons.readRows(scope, id, page, scorers, false);
+    }),
+  );
 }

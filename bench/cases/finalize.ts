@@ -14,7 +14,7 @@ const SCORERS = 5;
 export async function finalize(bench: Bench): Promise<void> {
   const experiments = new ExperimentRepository(bench.direct.database);
   const finalizer = new ExperimentFinalizer(
-    new SummaryRepository(),
+    new SummaryRepository(bench.direct.database),
     new RecordRepository(bench.direct.database),
     new DatasetVersionRepository(bench.direct.database),
   );

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { Environment } from '#platform/config';
 import { newId } from '#platform/ids';
 import { RawJson } from '#platform/json';
-import { ResultLockRepository } from '../../src/evaluation/experiments/results/result-lock.repository';
-import { ResultScoreRepository } from '../../src/evaluation/experiments/results/result-score.repository';
 import {
   type NewResultRow,
   ResultRepository,
 } from '../../src/evaluation/experiments/results/result.repository';
-import { scoreRowsOf } from '../../src/evaluation/scores/uploaded-scores';
+import { ScoreRepository } from '../../src/evaluation/scores/score.repository';
+import { readScores, scoreRowsOf } from '../../src/evaluation/scores/uploaded-scores';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 
@@ -35,7 +35,7 @@ function fields(caseId: string) {
 const json = (value: unknown): RawJson => new RawJson(JSON.stringify(value));
 
 function row(bench: Bench, experimentId: string, caseId: string, at: Date): NewResultRow {
-  const content = fields(caseId);
+  const { scores: _, ...content } = fields(caseId);
   return {
     ...content,
     result_id: newId('res'),
@@ -48,10 +48,10 @@ function row(bench: Bench, experimentId: string, caseId: string, at: Date): NewR
     error: null,
     dataset_record_id: null,
     dataset_record_version: null,
-    score_details: json({}),
     trial_group: null,
     trial_index: null,
     version: 1,
+    generation: 1,
     is_expected: false,
     takes_input: false,
     takes_expected: false,
@@ -64,16 +64,15 @@ function row(bench: Bench, experimentId: string, caseId: string, at: Date): NewR
 
 /** Runs the transaction in which the service writes results, without the service. */
 async function writeDirectly(bench: Bench, experimentId: string, caseIds: string[]): Promise<void> {
-  const locks = new ResultLockRepository();
   const results = new ResultRepository(bench.direct.database);
-  const scores = new ResultScoreRepository();
+  const scores = new ScoreRepository(bench.direct.database, new Environment());
   const at = new Date();
   const rows = caseIds.map((caseId) => row(bench, experimentId, caseId, at));
-  const scoreRows = rows.flatMap((one) => scoreRowsOf(one, { scores: one.scores, details: {} }));
+  const scoreRows = rows.flatMap((one) => scoreRowsOf(one, readScores(fields(one.case_id).scores)));
   await bench.direct.transaction(async (tx) => {
-    await locks.lockForUpload(tx, bench.scope, experimentId, rows);
+    await results.lockExperiment(tx, bench.scope, experimentId);
     await results.writeMany(tx, bench.scope, experimentId, rows, { at, replaces: false });
-    await scores.insert(tx, bench.scope, experimentId, scoreRows, at);
+    await scores.insertUploaded(tx, bench.scope, experimentId, scoreRows, at);
   });
 }
 

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Environment } from '#platform/config';
 import { newId } from '#platform/ids';
-import { TargetResultRepository } from '../../src/evaluation/scoring/execution/target-result.repository';
+import { ScoreRepository } from '../../src/evaluation/scores/score.repository';
+import { ScoreTargetRepository } from '../../src/evaluation/scores/score-target.repository';
+import { TargetOutcomeRepository } from '../../src/evaluation/scoring/execution/target-outcome.repository';
 import type { Bench } from '../bench';
 import { compare, median } from '../measure';
 
@@ -88,7 +91,7 @@ async function runToEnd(bench: Bench, scorerId: string, body: object, pollMs: nu
   return run;
 }
 
-/** Stores the rows of a run without scoring: its targets, and a result for each, with the worker's own statements. */
+/** Stores the rows of a run without scoring: its targets, and an outcome and a score for each, with the worker's own statements. */
 export async function storeDirectly(bench: Bench): Promise<number> {
   const scorerId = await newScorer(bench);
   const runId = newId('run');
@@ -100,11 +103,32 @@ export async function storeDirectly(bench: Bench): Promise<number> {
     [runId, orgId, workspaceId, scorerId, CONCURRENCY, SESSIONS],
   );
   const sessionIds = Array.from({ length: SESSIONS }, () => newId('ses'));
-  const results = new TargetResultRepository(bench.direct.database);
+  const { database } = bench.direct;
+  const outcomes = new TargetOutcomeRepository(
+    database,
+    new ScoreTargetRepository(database),
+    new ScoreRepository(database, new Environment()),
+  );
   const shared = {
     ...{ trace_id: null, result_experiment_id: null, result_id: null, result_version: null, case_id: null },
   };
-  const run = { score_run_id: runId, workspace_id: workspaceId };
+  const run = {
+    ...{
+      score_run_id: runId,
+      org_id: orgId,
+      workspace_id: workspaceId,
+      scorer_id: scorerId,
+      scorer_version: 1,
+    },
+    ...{
+      experiment_id: null,
+      grain: 'session' as const,
+      concurrency: CONCURRENCY,
+      total: SESSIONS,
+      takeovers: 0,
+    },
+    ...{ max_cost_usd: null, uses_cache: true, cost_usd: 0, ms_left: 60_000, created_by: 'bench' },
+  };
   const startedAt = performance.now();
   await bench.direct.query(
     `INSERT INTO score_targets (score_run_id, ordinal, session_id)
@@ -115,10 +139,9 @@ export async function storeDirectly(bench: Bench): Promise<number> {
     target: { ...shared, ordinal, session_id },
     scoreId: newId('score'),
     item: { score: 1, elapsed_ms: 0 },
-    writeBack: null,
   }));
   for (let at = 0; at < SESSIONS; at += CONCURRENCY)
-    await results.store(run, scored.slice(at, at + CONCURRENCY));
+    await outcomes.store(run, scored.slice(at, at + CONCURRENCY));
   return performance.now() - startedAt;
 }
 

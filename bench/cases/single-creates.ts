@@ -102,11 +102,16 @@ async function kindsOf(bench: Bench): Promise<Kind[]> {
       name: 'result',
       path: `/eval/v1/experiments/${servedExperiment}/results`,
       body: (n) => ({ workspace_id, case_id: n, input: INPUT, output: OUTPUT, scores: { correct: 1 } }),
-      insert: `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, input, output, scores, created_at,
-                                    updated_at, created_by)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, now(), now(), $8)`,
+      insert: `WITH result AS (
+          INSERT INTO results (experiment_id, result_id, workspace_id, case_id, input, output, created_at, updated_at,
+                               created_by)
+          VALUES ($1, $2, $3, $4, $5, $6, now(), now(), $8) RETURNING *)
+        INSERT INTO scores (score_id, workspace_id, scorer_name, source, target_kind, experiment_id, result_id,
+                            result_version, case_id, score, created_at, created_by)
+        SELECT $7, workspace_id, 'correct', 'client', 'result', experiment_id, result_id, version, case_id, 1, created_at,
+               created_by FROM result`,
       values: (n) => [
-        ...[directExperiment, newId('res'), workspace_id, n, INPUT, OUTPUT, { correct: 1 }, principalId],
+        ...[directExperiment, newId('res'), workspace_id, n, INPUT, OUTPUT, newId('score'), principalId],
       ],
     },
     {
