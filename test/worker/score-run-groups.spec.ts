@@ -49,7 +49,9 @@ describe('a run', () => {
     jest.spyOn(worker.get(TargetOutcomeRepository) as unknown as { insert(): unknown }, 'insert');
   /** Returns the key of a run, and scores for some of its targets. */
   const scoredOf = async ({ score_run_id }: { score_run_id: string }) => {
-    const [key] = await app.database.query<ScoringRun>('SELECT * FROM score_runs WHERE score_run_id = $1', [score_run_id]);
+    const [key] = await app.database.query<ScoringRun>('SELECT * FROM score_runs WHERE score_run_id = $1', [
+      score_run_id,
+    ]);
     const targets = await worker.get(RunExecutionRepository).targetsLeft(key!);
     const scored = (from: number, to: number, score: number): ScoredTarget[] =>
       targets.slice(from, to).map((target) => ({

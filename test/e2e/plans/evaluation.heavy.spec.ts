@@ -9,7 +9,7 @@ const WORD = rarely("'rare'", "'common'");
 const TRACE_ID = `lpad(to_hex(n), 32, '0')`;
 /** The id of one of a few traces. */
 const FEW_TRACES = `lpad(to_hex(n % 700 + 1), 32, '0')`;
-const UNSCORED = { scores: `jsonb_build_object('first', n % 3)`, score_details: `'{}'::json` };
+const SCORES = { scores: `jsonb_build_object('first', n % 3)` };
 
 const copiesOf = (seeds: Seeds, baseline: string): RowCopies[] => [
   ...inEach(seeds, 'datasets', 'dataset_id', {
@@ -32,11 +32,11 @@ const copiesOf = (seeds: Seeds, baseline: string): RowCopies[] => [
   ...inEach(seeds, 'experiment_scores', 'experiment_id', { experiment_id: idOf('exp'), mean: 'n' }),
   ...inEach(seeds, 'results', 'result_id', {
     result_id: idOf('res'), case_id: "'case ' || n", trace_id: FEW_TRACES, session_id: "'ses ' || n", tags: TAGS, error: rarely(`'{"message":"m"}'::json`, 'NULL'),
-    dataset_record_id: "'rec_' || n", duration_ms: 'n', updated_at: LATER, ...UNSCORED,
+    dataset_record_id: "'rec_' || n", duration_ms: 'n', updated_at: LATER,
   }),
   {
     table: 'results', where: `seed.result_id = '${seeds.ids.result_id}'`, count: MANY,
-    values: { experiment_id: `'${baseline}'`, result_id: idOf('res'), case_id: `'case ' || n - 3000`, trace_id: FEW_TRACES, ...UNSCORED },
+    values: { experiment_id: `'${baseline}'`, result_id: idOf('res'), case_id: `'case ' || n - 3000`, trace_id: FEW_TRACES },
   },
   ...inEach(seeds, 'traces', 'trace_id', {
     trace_id: TRACE_ID, trace_no: "nextval('trace_numbers')", started_at: `seed.started_at - n * interval '1 s'`,
@@ -58,10 +58,10 @@ const copiesOf = (seeds: Seeds, baseline: string): RowCopies[] => [
   }),
   ...inEach(seeds, 'score_targets', 'score_run_id', { ordinal: 'n + 10', trace_id: TRACE_ID }),
   ...[seeds.ids, seeds.sibling, seeds.foreign].map((ids, index) => ({
-    table: 'score_results', where: 'seed.ordinal = 0', count: index === 0 ? MANY : 500,
+    table: 'target_outcomes', where: 'seed.ordinal = 0', count: index === 0 ? MANY : 500,
     values: {
       score_run_id: `'${ids.score_run_id}'`, workspace_id: `'${ids.workspace_id}'`, scorer_id: `'${ids.scorer_id}'`, ordinal: 'n + 10',
-      score_id: idOf('score'), trace_id: TRACE_ID,
+      score_id: idOf('score'), target_id: TRACE_ID,
     },
   })),
   ...inEach(seeds, 'scores', 'score_id', {
@@ -78,8 +78,8 @@ describeLists(['/eval/'], async (seeds) => {
   const { body } = await by.post('/eval/v1/experiments', { workspace_id: ids.workspace_id, name: 'baseline' });
   const baseline = body.experiment_id as string;
   await app.database.query(
-    `INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain, trace_id, score, elapsed_ms)
-     SELECT score_run_id, 0, 'score_0', workspace_id, scorer_id, scorer_version, grain, 'a', 1, 1 FROM score_runs WHERE score_run_id = '${ids.score_run_id}'`,
+    `INSERT INTO target_outcomes (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain, target_id, elapsed_ms)
+     SELECT score_run_id, 0, 'score_0', workspace_id, scorer_id, scorer_version, grain, 'a', 1 FROM score_runs WHERE score_run_id = '${ids.score_run_id}'`,
   );
   await app.database.query(
     `INSERT INTO experiment_scores (workspace_id, experiment_id, scorer, mean) VALUES
