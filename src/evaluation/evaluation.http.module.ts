@@ -17,7 +17,6 @@ import { DatasetController } from './datasets/datasets/dataset.controller';
 import { ExperimentController } from './experiments/experiments/experiment.controller';
 import { GateController } from './analysis/gate/gate.controller';
 import { RecordController } from './datasets/records/record.controller';
-import { RecordFromTracesService } from './datasets/records/record-from-traces.service';
 import { RecordTransferController } from './datasets/transfer/record-transfer.controller';
 import { CaseRules } from './experiments/results/case-rules';
 import { ResultController } from './experiments/results/result.controller';
@@ -46,9 +45,8 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     TelemetryModule,
     TraceScoresModule,
   ],
-  // Provided here because they need later modules: results need scorers and human scores, and records from traces need
-  // the input and output that scorers see.
-  providers: [CaseRules, RecordFromTracesService, ResultExportService, ResultService],
+  // Provided here because results need later modules: scorers and human scores.
+  providers: [CaseRules, ResultExportService, ResultService],
   controllers: [
     DatasetController,
     DatasetVersionController,

@@ -17,6 +17,7 @@ const FLOORS = [
   ['mcp-endpoint'],
 ];
 const EVALUATION = [
+  'trace-content',
   'datasets',
   'experiments',
   'scorers',
