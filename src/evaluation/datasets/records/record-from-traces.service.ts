@@ -17,9 +17,8 @@ import { RecordBulkService } from './record-bulk.service';
 import type { RecordContent } from './record-content';
 import type { RecordFromTraceDto, RecordsFromTracesDto } from './record-from-traces.dto';
 
-/** Maximum size of the records of one request, in bytes of JSON. A single trace always fits. */
-const MAX_MIB = 8;
-const CONTENT_BYTES = MAX_MIB * 1024 * 1024;
+/** Maximum size of the records of one request, in MiB of JSON. A single trace always fits. */
+const CONTENT_MIB = 8;
 /** Maximum number of concurrent requests of an organization. One more can run for others. Each may take about 60 MiB. */
 const REQUESTS_AT_ONCE = 1;
 const REQUESTS_WAITING = 200;
@@ -99,7 +98,7 @@ export class RecordFromTracesService {
         ? recordOf(trace, dto)
         : new Problem('not_found', notStored(ids[contents.length]!));
       if (!(record instanceof Problem)) bytes += sizeOf(record);
-      if (bytes > CONTENT_BYTES) break;
+      if (bytes > CONTENT_MIB * 1024 * 1024) break;
       contents.push(record);
     }
     return ids.map((_, index) => contents[index] ?? beyondLimit());
@@ -170,10 +169,10 @@ const notStored = (traceId: string): string =>
   `The trace ${traceId} does not exist or is not visible to you.`;
 
 const tooLarge = (): Problem =>
-  new Problem('payload_too_large', `The input and output of the trace exceed ${MAX_MIB} MiB of JSON.`);
+  new Problem('payload_too_large', `The input and output of the trace exceed ${CONTENT_MIB} MiB of JSON.`);
 
 const beyondLimit = (): Problem =>
   new Problem(
     'payload_too_large',
-    `The traces before this one fill the ${MAX_MIB} MiB of a request. Send this trace in a separate request.`,
+    `The traces before this one fill the ${CONTENT_MIB} MiB of a request. Send this trace in a separate request.`,
   );

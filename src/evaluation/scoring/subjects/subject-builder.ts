@@ -52,9 +52,9 @@ export interface TargetsToPrepare {
 /**
  * Builds the subject of a target, which is what a scorer sees:
  *
- * - input, output, expected and metadata of the result, if the target is one; results that only name a trace or a session
- *   have no effect, so that production is judged by its own content
- * - else, or if the result lacks an input or output: that of the root span, else of the model calls of the trace
+ * - input, output, expected and metadata of the result, if the target is one; results that only name the target have no
+ *   effect, so that production is judged by its own content
+ * - an input or output that is missing then, from the root span, else from the model calls of the trace
  * - the trace with its spans
  * - the session with its messages and traces
  *
@@ -97,8 +97,8 @@ export class SubjectBuilder {
     const read = await this.chunks.readChunk(scope, [target]);
     const { trace, result } = await this.chunks.readTarget(scope, target, read);
     if (!trace && !isResult(target)) return { error: NO_SPANS };
-    const isRead = !result || result.size <= SUBJECT_MAX;
-    const content = isRead ? await this.contentOf(scope, trace, undefined, result) : undefined;
+    const isTooLarge = result && result.size > SUBJECT_MAX;
+    const content = isTooLarge ? undefined : await this.contentOf(scope, trace, undefined, result);
     const fits = content && sizeOf([content.input, content.output]) <= SUBJECT_MAX;
     return fits ? { ...content, expected: result?.expected ?? null } : tooLarge(sourceOf(result));
   }
