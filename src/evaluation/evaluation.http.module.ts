@@ -16,7 +16,6 @@ import { DatasetController } from './datasets/datasets/dataset.controller';
 import { ExperimentController } from './experiments/experiments/experiment.controller';
 import { GateController } from './experiments/gate/gate.controller';
 import { RecordController } from './datasets/records/record.controller';
-import { RecordFromTracesService } from './datasets/records/record-from-traces.service';
 import { RecordTransferController } from './datasets/transfer/record-transfer.controller';
 import { ResultController } from './experiments/results/result.controller';
 import { ScoreController } from './scores/score.controller';
@@ -41,8 +40,6 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     TelemetryModule,
     TraceScoresModule,
   ],
-  // Provided here because it needs a later module: records from traces need the input and output that scorers see.
-  providers: [RecordFromTracesService],
   controllers: [
     DatasetController,
     DatasetVersionController,

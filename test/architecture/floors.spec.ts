@@ -17,13 +17,14 @@ const FLOORS = [
   ['mcp-endpoint'],
 ];
 const EVALUATION = [
+  'trace-content',
+  'statistics',
   'datasets',
-  'experiments',
   'scorers',
   'scores',
+  'experiments',
   'judges',
   'scoring',
-  'analysis',
   'annotation',
 ];
 

@@ -44,6 +44,38 @@ describe('a scoring run', () => {
     });
   });
 
+  it.each(['run', 'batch'])(
+    'scores a trace by its own content in a %s, although a result names it',
+    async (kind) => {
+      const trace_id = await on.trace({ input: 'in', output: 'out' });
+      const theirs = { session_id: 'theirs', input: 'theirs', output: 'theirs', expected: 'out' };
+      await on.result(await on.experiment(), { trace_id, ...theirs, metadata: { m: 1 } });
+      const source =
+        'function score({ trace, ...seen }) { return { score: 1, answers: { ...seen, of: trace.trace_id } }; }';
+      const scorer = await on.scorer(script(source));
+      const body = { trace_ids: [trace_id] };
+      const sent = (await (kind === 'batch' ? on.batch(scorer, body) : on.score(scorer, body))).body;
+      const run = kind === 'batch' ? (await on.runsOfBatch(sent))[0] : sent;
+      await on.finished(run.score_run_id);
+      const [result] = await on.resultsOf(run.score_run_id);
+      const nothing = { expected: null, metadata: null, session: null };
+      expect(result).toMatchObject({
+        trace_id,
+        answers: { input: 'in', output: 'out', ...nothing, of: trace_id },
+      });
+      expect(result).not.toHaveProperty('session_id');
+    },
+  );
+
+  it('has an error, and no score, for a trace that only a result names', async () => {
+    const { trace_id } = await on.result(await on.experiment(), { output: 'a', expected: 'a' });
+    const { body: run } = await on.score(await on.scorer(), { trace_ids: [trace_id] });
+    expect(await on.finished(run.score_run_id)).toMatchObject({
+      failure_code: 'all_targets_failed',
+      failure_detail: expect.stringContaining('The spans of this trace never arrived'),
+    });
+  });
+
   it('fails when every target failed', async () => {
     const { run } = await on.runOver(indexes(3), script('function score() { throw new Error("broken") }'));
     const finished = await on.finished(run.score_run_id);

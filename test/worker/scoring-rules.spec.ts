@@ -1,5 +1,6 @@
 import { jsonExport, newSpan, sharedJudge, until } from '#testing';
 import { isSampled } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
+import { script } from '../e2e/evaluation/scoring.fixture';
 import { pathOf, RulesFixture, skipQuietSecond } from './scoring-rules.fixture';
 
 const DAY = 86_400;
@@ -57,8 +58,10 @@ describe('a scoring rule', () => {
     expect(result).toMatchObject({ trace_id: traceId, session_id: 'talk', score: 1 });
   });
 
-  it('compares a trace with the expected value of its result', async () => {
-    const scorer = await rules.on.scorer();
+  it('scores a trace by its own output, although a result names it', async () => {
+    const source =
+      'function score({ output, expected }) { return output === "traced" && expected === null; }';
+    const scorer = await rules.on.scorer(script(source));
     const rule = await rules.rule({ quiet_seconds: DAY }, scorer);
     const traceId = await rules.on.trace({ output: 'traced' });
     const experiment = await rules.on.experiment();

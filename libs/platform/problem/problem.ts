@@ -110,9 +110,11 @@ const describe = (error: FieldError): string => {
 const summarize = (errors: FieldError[]): string => {
   const [first] = errors;
   if (!first) return 'The request is not valid.';
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : '';
-  return `${describe(first)}${more}`;
+  return `${describe(first)}${moreThanOne(errors)}`;
 };
+
+const moreThanOne = (errors: FieldError[]): string =>
+  errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : '';
 
 /** The catalogue as functions. Each creates an error for the caller to throw. */
 export const problem = {
@@ -154,6 +156,10 @@ export const problem = {
     const detail = `The ${kind}${formatId(id)} does not exist or is not visible to you.`;
     return new Problem('not_found', detail, { errors: [{ pointer, detail }] });
   },
+
+  /** 404 for several ids in a body. The detail is that of the first one. */
+  unknownReferences: (errors: FieldError[]) =>
+    new Problem('not_found', `${errors[0]!.detail}${moreThanOne(errors)}`, { errors }),
 
   /** 404 for an id in a query parameter. */
   unknownParameter: (parameter: string, kind: string, id: string) => {

@@ -185,10 +185,9 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       ordinal integer NOT NULL,
       trace_id text COLLATE "C",
       session_id text COLLATE "C",
-      -- the result that refers to the target
+      -- these are set for a target that is a result: a run over an experiment scores its results
       result_experiment_id text COLLATE "C",
       result_id text COLLATE "C",
-      -- set for a target that is a result: a run over an experiment scores its results
       result_version integer,
       case_id text COLLATE "C",
       target_id text COLLATE "C" NOT NULL GENERATED ALWAYS AS (

@@ -249,12 +249,12 @@ export class ClaimedItemDto {
   result_id!: string | null;
   @ApiProperty({ type: 'string', nullable: true })
   case_id!: string | null;
-  /** The input of the result, else of the trace, as scorers see it. */
+  /** The input of the result or, for an item that is a trace, of the trace, as scorers see it. */
   @AnyJson()
   input!: unknown;
   @AnyJson()
   output!: unknown;
-  /** Null unless a result has an expected value. */
+  /** Null unless the item is a result that has an expected value. */
   @AnyJson()
   expected!: unknown;
   /** Why the content cannot be shown. Skip such an item. */

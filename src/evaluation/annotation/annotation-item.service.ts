@@ -5,7 +5,7 @@ import type { Page } from '#platform/paging';
 import { type FieldError, Problem, problem } from '#platform/problem';
 import { type PinnedScorerRow, ScorerRepository } from '../scorers';
 import { type CheckedScore, ScoreService } from '../scores';
-import { SubjectBuilder, TargetSelector } from '../scoring';
+import { SubjectBuilder } from '../scoring';
 import {
   type AnnotationItemDto,
   type AnnotationItemListQueryDto,
@@ -42,7 +42,6 @@ export class AnnotationItemService {
     private readonly items: AnnotationItemRepository,
     private readonly scorers: ScorerRepository,
     private readonly scores: ScoreService,
-    private readonly selector: TargetSelector,
     private readonly subjects: SubjectBuilder,
   ) {}
 
@@ -179,7 +178,7 @@ export class AnnotationItemService {
     const { item_id, claimed_until } = claim;
     const item = await this.itemOf(scope, queueId, item_id);
     const { trace_id, session_id, experiment_id, result_id, case_id } = item;
-    const target = {
+    const content = await this.subjects.readContent(scope, {
       ordinal: 0,
       trace_id,
       session_id,
@@ -187,20 +186,16 @@ export class AnnotationItemService {
       result_id,
       result_version: null,
       case_id,
-    };
-    const targets = result_id === null ? await this.selector.withResults(scope, 'trace', [target]) : [target];
+    });
     const ids = { trace_id, session_id, experiment_id, result_id, case_id };
-    for await (const { trace, content, expected, target: selected } of this.subjects.readContents(
-      scope,
-      targets,
-      1,
-    )) {
-      const isDeleted = !trace && selected.result_id === null;
-      const values = 'error' in content ? { input: null, output: null } : content;
-      const error = isDeleted ? TARGET_DELETED : 'error' in content ? content.error : null;
-      return { item_id, claimed_until, ...ids, ...values, expected, content_error: error };
-    }
-    throw new Error('The content of a target was not read.');
+    const values = 'error' in content ? { input: null, output: null, expected: null } : content;
+    return {
+      item_id,
+      claimed_until,
+      ...ids,
+      ...values,
+      content_error: 'error' in content ? content.error : null,
+    };
   }
 
   /** Checks the answers to the scorers, at most ten. Errors: those of human scores; 409 for a target that was deleted. */

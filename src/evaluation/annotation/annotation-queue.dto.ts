@@ -45,6 +45,7 @@ export class AnnotationSourceDto {
   @IsString()
   experiment_id?: string | null;
 
+  /** Selects these traces. People see their own input and output, even if a result names them. */
   @ApiProperty({
     type: 'array',
     items: { type: 'string', pattern: TRACE_ID.source },

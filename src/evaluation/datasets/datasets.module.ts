@@ -3,6 +3,8 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { JsonBodiesModule } from '#platform/http';
 import { JsonThreadsModule } from '#platform/json-threads';
 import { ResourcesModule } from '../../resources';
+import { TelemetryModule } from '../../telemetry';
+import { TraceContentModule } from '../trace-content';
 import { DatasetSchemas, SchemaPool } from './datasets/dataset-schemas';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
@@ -12,6 +14,7 @@ import { RecordInstaller } from './packages/record.installer';
 import { RecordPacker } from './packages/record.packer';
 import { RecordBulkService } from './records/record-bulk.service';
 import { RecordEntity } from './records/record.entity';
+import { RecordFromTracesService } from './records/record-from-traces.service';
 import { RecordRepository } from './records/record.repository';
 import { RecordWordsRepository } from './records/record-words.repository';
 import { RecordWriteRepository } from './records/record-write.repository';
@@ -30,6 +33,8 @@ import { DatasetVersionService } from './versions/dataset-version.service';
     JsonBodiesModule,
     JsonThreadsModule,
     ResourcesModule,
+    TelemetryModule,
+    TraceContentModule,
     TypeOrmModule.forFeature([DatasetEntity, RecordEntity]),
   ],
   providers: [
@@ -45,6 +50,7 @@ import { DatasetVersionService } from './versions/dataset-version.service';
     RecordBulkService,
     RecordExportRepository,
     RecordExportService,
+    RecordFromTracesService,
     RecordImportService,
     RecordInstaller,
     RecordPacker,
@@ -63,6 +69,7 @@ import { DatasetVersionService } from './versions/dataset-version.service';
     DatasetVersionService,
     RecordBulkService,
     RecordExportService,
+    RecordFromTracesService,
     RecordImportService,
     RecordRepository,
     RecordService,

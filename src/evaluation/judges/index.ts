@@ -11,5 +11,3 @@ export {
   type Scoring,
   type ScoringContext,
 } from './judging/scoring-context';
-export { Conversation } from './prompt/conversation';
-export { firstUserContent, lastAssistantContent, messagesIn, type SessionMessage } from './prompt/messages';

@@ -5,11 +5,11 @@ import { MetricsModule } from '#platform/metrics';
 import { AgentsModule } from '../../agents';
 import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
-import { TraceContents } from '../datasets';
 import { ExperimentsModule } from '../experiments';
 import { JudgesModule } from '../judges';
 import { ScorersModule } from '../scorers';
 import { ScoresModule } from '../scores';
+import { TraceContentModule } from '../trace-content';
 import { ScoringRuleEntity } from './rules/scoring-rule.entity';
 import { ScoringRuleRepository } from './rules/scoring-rule.repository';
 import { ScoringRuleService } from './rules/scoring-rule.service';
@@ -29,7 +29,6 @@ import { ChunkReader } from './subjects/chunk-reader';
 import { SessionReader } from './subjects/session-reader';
 import { SubjectBuilder } from './subjects/subject-builder';
 import { SubjectRepository } from './subjects/subject.repository';
-import { TraceContentReader } from './requests/trace-content.reader';
 import { CandidateFinder } from './target-selection/candidate-finder';
 import { TargetSelector } from './target-selection/target-selector';
 import { TargetOutcomeRepository } from './execution/target-outcome.repository';
@@ -47,6 +46,7 @@ import { TargetScorer } from './execution/target-scorer';
     ScorersModule,
     ScoresModule,
     TelemetryModule,
+    TraceContentModule,
     TypeOrmModule.forFeature([ScoringRuleEntity]),
   ],
   providers: [
@@ -71,7 +71,6 @@ import { TargetScorer } from './execution/target-scorer';
     TargetOutcomeRepository,
     TargetScorer,
     TargetSelector,
-    { provide: TraceContents, useClass: TraceContentReader },
   ],
   exports: [
     RunExecutionRepository,
@@ -88,7 +87,6 @@ import { TargetScorer } from './execution/target-scorer';
     TargetOutcomeRepository,
     TargetScorer,
     TargetSelector,
-    TraceContents,
   ],
 })
 export class ScoringModule {}

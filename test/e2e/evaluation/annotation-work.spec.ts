@@ -1,4 +1,4 @@
-import { sharedApp } from '#testing';
+import { newTraceId, sharedApp } from '#testing';
 import { AnnotationFixture, type Queue, QUEUES } from './annotation.fixture';
 import { outcome, type Page, places, statusesOf } from './evaluation.harness';
 import {
@@ -57,8 +57,31 @@ describe('work on an annotation queue', () => {
     });
     const lease = new Date(answer.item!.claimed_until).getTime() - Date.now();
     expect([lease > 0, lease <= 15 * 60_000]).toEqual([true, true]);
-    const ofTrace = await on.next(await on.queue(scorer, { trace_ids: [trace_id] }));
-    expect(ofTrace.item).toMatchObject({ output: 'theirs', expected: 42, result_id: null });
+  });
+
+  it('shows the content of a trace itself, although a result names it', async () => {
+    const { experiment_id } = await on.space.experiment();
+    const [trace_id] = await on.traces(1);
+    const theirs = { input: 'theirs', output: 'theirs', expected: 42 };
+    await on.space.result(experiment_id, { case_id: 'a', trace_id, ...theirs });
+    for (const source of [{ trace_ids: [trace_id] }, { filters: [] }]) {
+      const { item } = await on.next(await on.queue(scorer, source));
+      const own = { input: 'question 0', output: 'answer 0', expected: null, content_error: null };
+      expect(item).toMatchObject({ trace_id, result_id: null, ...own });
+    }
+  });
+
+  it('says that there is nothing to show of a trace that only a result names', async () => {
+    const { experiment_id } = await on.space.experiment();
+    const trace_id = newTraceId();
+    await on.space.result(experiment_id, { case_id: 'a', trace_id, output: 'theirs' });
+    const { item } = await on.next(await on.queue(scorer, { trace_ids: [trace_id] }));
+    expect(item).toMatchObject({
+      input: null,
+      output: null,
+      expected: null,
+      content_error: expect.stringContaining('never arrived'),
+    });
   });
 
   it('returns the same unfinished item to the same person, and extends the claim', async () => {

@@ -78,8 +78,9 @@ describe('a large trace or session', () => {
 
   it('shows a scorer the result when the root span alone is too large', async () => {
     const trace_id = await on.trace({ output: 'x'.repeat(9 * MIB), spans: 2 });
-    await on.result(await on.experiment(), { trace_id, input: 'i', output: 'o' });
-    expect(await shapeOf({ trace_ids: [trace_id] })).toMatchObject({
+    const { experiment_id } = await on.experiment();
+    await on.result({ experiment_id }, { trace_id, input: 'i', output: 'o' });
+    expect(await shapeOf({ experiment_id })).toMatchObject({
       given: [3, 3],
       trace: [
         0,

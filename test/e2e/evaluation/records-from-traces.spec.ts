@@ -54,19 +54,16 @@ describe('records from traces', () => {
     expect(answer.body.items[1].error.detail).toContain('no output');
   });
 
-  it('have the values that a scorer sees: of the newest result, else the root span, else the model calls', async () => {
-    const rated = await on.trace({ input: 'of the span', output: 'of the span' });
+  it('have the values that a scorer sees: of the root span, else the model calls, but never of a result', async () => {
+    const rated = await on.trace({ input: 'asked', output: 'of the span' });
     const experiment = await on.experiment();
     await on.result(experiment, { trace_id: rated, input: { case: 1 }, output: 'of the result' });
-    const { trace_id: lost } = await on.result(experiment, { input: 'without spans', output: 1 });
     const silent = await sendAgent(on, INSTRUMENTED_AGENTS[0]!);
-    const answer = await make({ trace_ids: [rated, lost, silent], expected: 'output' });
+    const answer = await make({ trace_ids: [rated, silent], expected: 'output' });
     expect(answer.body.items.map(({ record }: any) => [record.input, record.expected])).toEqual([
-      [{ case: 1 }, 'of the result'],
-      ['without spans', 1],
+      ['asked', 'of the span'],
       [QUESTION, ANSWER],
     ]);
-    expect(answer.body.items[1].record.metadata).toEqual({});
   });
 
   it('fail individually for traces without input', async () => {
@@ -100,9 +97,8 @@ describe('records from traces', () => {
       input_schema: { type: 'object', required: ['question'] },
       expected_schema: { type: ['string', 'null'] },
     });
-    const experiment = await on.experiment();
-    const { trace_id: good } = await on.result(experiment, { input: { question: 'q' }, output: 'a' });
-    const { trace_id: wrong } = await on.result(experiment, { input: { frage: 'q' }, output: { a: 1 } });
+    const good = await on.trace({ input: { question: 'q' }, output: 'a' });
+    const wrong = await on.trace({ input: { frage: 'q' }, output: { a: 1 } });
     const answer = await make({ trace_ids: [good, wrong], expected: 'output' }, strict);
     expect(statuses(answer)).toEqual([201, 400]);
     expect(answer.body.items[1].error.code).toBe('invalid_request');
@@ -118,6 +114,13 @@ describe('records from traces', () => {
     expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
     expect(placesOf(answer.body)).toEqual(['/trace_ids/1', '/trace_ids/2']);
     expect(answer.body.detail).toContain(foreign);
+    expect(await stored()).toEqual([]);
+  });
+
+  it('are rejected as a whole for a trace that only a result names', async () => {
+    const { trace_id } = await on.result(await on.experiment(), { input: 'without spans', output: 1 });
+    const answer = await make({ trace_ids: [await on.trace({ input: 'q' }), trace_id] });
+    expect([answer.status, ...placesOf(answer.body)]).toEqual([404, '/trace_ids/1']);
     expect(await stored()).toEqual([]);
   });
 

@@ -42,8 +42,10 @@ describe('scoring in preview and test', () => {
   it('previews the exact requests, and runs and stores nothing', async () => {
     const definition = { ...EXACT, timeout_ms: 700 };
     const scorer = await on.scorer({ definition });
-    const { trace_id } = await on.result(await on.experiment(), { input: 'i', output: 'o', expected: 'e' });
-    const answer = await on.score(scorer, { mode: 'preview', trace_ids: [trace_id] });
+    const { experiment_id } = await on.experiment();
+    const content = { input: 'i', output: 'o', expected: 'e' };
+    const { trace_id, result_id, case_id } = await on.result({ experiment_id }, content);
+    const answer = await on.score(scorer, { mode: 'preview', experiment_id });
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
       grain: 'trace',
@@ -53,10 +55,12 @@ describe('scoring in preview and test', () => {
       results: [
         {
           trace_id,
+          result_id,
+          case_id,
           elapsed_ms: 0,
           preview_request: {
             ...definition,
-            subject: { input: 'i', output: 'o', expected: 'e', metadata: {}, trace: null, session: null },
+            subject: { ...content, metadata: {}, trace: null, session: null },
           },
         },
       ],

@@ -20,7 +20,7 @@ describe('a scorer', () => {
     return answer.body.results[0].answers.seen;
   };
 
-  it('sees the experiment’s result of the trace, else the newest', async () => {
+  it('sees the result of the experiment, and without an experiment only the trace itself', async () => {
     const trace_id = await on.trace({ input: 'root in', output: 'root out' });
     const [first, second] = [await on.experiment(), await on.experiment()];
     const content = { input: { q: 1 }, expected: [null], metadata: { m: 1 } };
@@ -32,9 +32,9 @@ describe('a scorer', () => {
     });
     expect(await seen({ trace_ids: [trace_id] })).toMatchObject({
       input: 'root in',
-      output: 'second',
+      output: 'root out',
       expected: null,
-      metadata: {},
+      metadata: null,
     });
   });
 
@@ -51,12 +51,27 @@ describe('a scorer', () => {
   });
 
   it('sees no trace without spans', async () => {
-    const { trace_id } = await on.result(await on.experiment(), { output: 'x' });
-    expect(await seen({ trace_ids: [trace_id] })).toMatchObject({
-      output: 'x',
-      trace: null,
-      session: null,
-    });
+    const { experiment_id } = await on.experiment();
+    await on.result({ experiment_id }, { output: 'x' });
+    expect(await seen({ experiment_id })).toMatchObject({ output: 'x', trace: null, session: null });
+  });
+
+  it.each(['test', 'preview'])('gets an error for what only a result names, in %s', async (mode) => {
+    const named = { output: 'x', expected: 'x', session_id: 'named' };
+    const { trace_id } = await on.result(await on.experiment(), named);
+    const scorer = await on.scorer();
+    const errorOf = async (body: object): Promise<string> => {
+      const { results } = (await on.score(scorer, { mode, ...body })).body;
+      expect(results).toHaveLength(1);
+      expect(results[0]).not.toHaveProperty('score');
+      return results[0].error;
+    };
+    expect(await errorOf({ trace_ids: [trace_id] })).toMatch(
+      /spans of this trace never arrived.*`experiment_id`/,
+    );
+    expect(await errorOf({ session_ids: ['named'] })).toMatch(
+      /no stored messages or traces.*`experiment_id`/,
+    );
   });
 
   it('sees the spans of the trace in order, up to a limit, with a flag', async () => {
@@ -99,11 +114,11 @@ describe('a scorer', () => {
   it('sees no other traces in place of a missing one', async () => {
     const sessionId = 'elsewhere';
     for (let i = 0; i < 2; i++) await on.trace({ sessionId, input: 'ask', output: 'tell' });
-    const experiment = await on.experiment();
-    const { trace_id } = await on.result(experiment, { session_id: sessionId });
+    const { experiment_id } = await on.experiment();
+    const { trace_id } = await on.result({ experiment_id }, { session_id: sessionId });
     const checks = [{ type: 'max_duration_ms', max: 150 }];
     const scorer = await on.scorer({ definition: { checks } });
-    const { body } = await on.score(scorer, { mode: 'test', trace_ids: [trace_id] });
+    const { body } = await on.score(scorer, { mode: 'test', experiment_id, trace_ids: [trace_id] });
     expect(body.results).toMatchObject([{ trace_id, error: expect.stringContaining('there is no trace') }]);
     expect(body.results[0]).not.toHaveProperty('score');
     const session = await on.score(scorer, { mode: 'test', session_ids: [sessionId] });
@@ -169,19 +184,16 @@ describe('a scorer', () => {
     });
     const longer = [...history, say('assistant', 'hi'), say('user', 'and now?')];
     await on.trace({ sessionId, startedAt: at, input: longer, output: [say('assistant', 'bye')] });
-    await on.result(await on.experiment(), {
-      session_id: sessionId,
-      trace_id: null,
-      expected: 'bye',
-      metadata: { m: 1 },
-    });
+    const { experiment_id } = await on.experiment();
+    const theirs = { session_id: sessionId, trace_id: null, expected: 'bye', metadata: { m: 1 } };
+    await on.result({ experiment_id }, theirs);
     const subject = await seen({ session_ids: [sessionId] });
-    expect(subject).toMatchObject({
-      input: 'hello',
-      output: 'bye',
+    const own = { input: 'hello', output: 'bye', trace: null };
+    expect(subject).toMatchObject({ ...own, expected: null, metadata: null });
+    expect(await seen({ session_ids: [sessionId], experiment_id })).toMatchObject({
+      ...own,
       expected: 'bye',
       metadata: { m: 1 },
-      trace: null,
     });
     expect(subject.session.messages.map((one: any) => [one.role, one.content])).toEqual([
       ['system', 'be kind'],

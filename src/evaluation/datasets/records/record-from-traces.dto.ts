@@ -24,7 +24,7 @@ export class RecordsFromTracesDto {
   @IsString()
   workspace_id!: string;
 
-  /** 1 to 100 traces. Each becomes one record, in this order. */
+  /** 1 to 100 stored traces. Each becomes one record, in this order. */
   @ApiProperty({
     type: 'array',
     items: { type: 'string', pattern: TRACE_ID.source },

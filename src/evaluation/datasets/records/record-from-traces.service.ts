@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
-import { cutText, toJsonText } from '#platform/json';
+import { cutText } from '#platform/json';
 import { type FieldError, Problem, problem } from '#platform/problem';
 import {
   checkSelectionValues,
@@ -11,35 +11,19 @@ import {
   type TraceSummary,
 } from '../../../telemetry';
 import { BULK_MAX, checkWorkspaceOfCreate } from '../../../resources';
+import { jsonSize, type TraceContent, TraceContentReader } from '../../trace-content';
 import { DatasetService } from '../datasets/dataset.service';
 import { RecordBulkService } from './record-bulk.service';
 import type { RecordContent } from './record-content';
 import type { RecordFromTraceDto, RecordsFromTracesDto } from './record-from-traces.dto';
 
-/** Maximum size of the records of one request, in bytes of JSON. A single trace always fits. */
-const CONTENT_BYTES = 8 * 1024 * 1024;
+/** Maximum size of the records of one request, in MiB of JSON. A single trace always fits. */
+const CONTENT_MIB = 8;
 /** Maximum number of concurrent requests of an organization. One more can run for others. Each may take about 60 MiB. */
 const REQUESTS_AT_ONCE = 1;
 const REQUESTS_WAITING = 200;
 /** Maximum length of a name in the metadata of a record, in characters. Longer names are cut. */
 const NAME_MAX = 255;
-
-/** What a scorer sees of a trace. */
-export interface TraceContent {
-  trace_id: string;
-  /** Undefined if only results name the trace. */
-  trace: TraceSummary | undefined;
-  /** Null for a value that the trace does not have. `error` if the values are too large. */
-  content: { input: unknown; output: unknown } | { error: string };
-}
-
-/** Reads traces as scorers see them. Implemented by the module that builds the subjects of scorers. */
-export abstract class TraceContents {
-  /** Checks that traces exist. Errors: 404 naming those that do not. */
-  abstract checkIds(scope: Scope, traceIds: string[]): Promise<void>;
-  /** Yields the content of existing traces, in order. Reads only a few traces ahead. */
-  abstract read(scope: Scope, traceIds: readonly string[]): AsyncIterable<TraceContent>;
-}
 
 /** Creates records from traces. */
 @Injectable()
@@ -49,7 +33,7 @@ export class RecordFromTracesService {
   constructor(
     private readonly datasets: DatasetService,
     private readonly store: TraceStore,
-    private readonly contents: TraceContents,
+    private readonly contents: TraceContentReader,
     private readonly bulk: RecordBulkService,
   ) {}
 
@@ -68,7 +52,7 @@ export class RecordFromTracesService {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     checkSelectors(dto);
     await this.datasets.findLive(scope, datasetId);
-    if (dto.trace_ids) await this.contents.checkIds(scope, dto.trace_ids);
+    if (dto.trace_ids) await this.checkStored(scope, dto.trace_ids);
     checkSelectionValues(dto);
     const ids = dto.trace_ids ? [...new Set(dto.trace_ids)] : await this.select(scope, dto, signal);
     const items = await this.limiter.run(scope, signal, async () => {
@@ -76,6 +60,16 @@ export class RecordFromTracesService {
       return this.bulk.write(scope, datasetId, { dto, contents, place: (fault) => fault }, signal);
     });
     return items.map(({ index, ...outcome }) => ({ index, trace_id: ids[index]!, ...outcome }));
+  }
+
+  /** Checks that traces are stored. Errors: 404 naming those that are not, even if a result names them. */
+  private async checkStored(scope: Scope, ids: readonly string[]): Promise<void> {
+    const refs = await this.store.traceRefs(scope, { trace_ids: [...new Set(ids)] }, ids.length);
+    const stored = new Set(refs.map(({ trace_id }) => trace_id));
+    const errors = ids.flatMap((id, index) =>
+      stored.has(id) ? [] : { pointer: `/trace_ids/${index}`, detail: notStored(id) },
+    );
+    if (errors.length > 0) throw problem.unknownReferences(errors);
   }
 
   /** Returns the ids of the selected traces, newest first. Errors: 422 with the number of traces if it exceeds 100. */
@@ -100,9 +94,11 @@ export class RecordFromTracesService {
     let bytes = 0;
     for await (const trace of this.contents.read(scope, ids)) {
       signal.throwIfAborted();
-      const record = recordOf(trace, dto);
+      const record = trace
+        ? recordOf(trace, dto)
+        : new Problem('not_found', notStored(ids[contents.length]!));
       if (!(record instanceof Problem)) bytes += sizeOf(record);
-      if (bytes > CONTENT_BYTES) break;
+      if (bytes > CONTENT_MIB * 1024 * 1024) break;
       contents.push(record);
     }
     return ids.map((_, index) => contents[index] ?? beyondLimit());
@@ -132,11 +128,8 @@ const tooMany = (count: number): Problem =>
   );
 
 /** Returns the content of a trace's record, or the problem if the trace cannot become a record. */
-function recordOf(
-  { trace_id, trace, content }: TraceContent,
-  dto: RecordsFromTracesDto,
-): RecordContent | Problem {
-  if ('error' in content) return new Problem('payload_too_large', content.error);
+function recordOf({ trace, content }: TraceContent, dto: RecordsFromTracesDto): RecordContent | Problem {
+  if (!content) return tooLarge();
   const { input, output } = content;
   if (input === null) {
     return problem.invalidRequest(
@@ -151,13 +144,13 @@ function recordOf(
   return {
     input,
     expected: dto.expected === 'output' ? output : null,
-    metadata: trace ? metadataOf(trace) : {},
+    metadata: metadataOf(trace),
     tags: dto.tags ?? [],
     label: null,
     category: null,
     source_kind: 'trace',
-    source_ref: trace_id,
-    external_id: trace_id,
+    source_ref: trace.trace_id,
+    external_id: trace.trace_id,
   };
 }
 
@@ -170,11 +163,16 @@ const metadataOf = ({ root_name, service_name, session_id, started_at }: TraceSu
 
 const shortName = (name: string | null): string | null => (name === null ? null : cutText(name, NAME_MAX));
 
-const sizeOf = ({ input, expected }: RecordContent): number =>
-  Buffer.byteLength(toJsonText(input)) + Buffer.byteLength(toJsonText(expected));
+const sizeOf = ({ input, expected }: RecordContent): number => jsonSize(input) + jsonSize(expected);
+
+const notStored = (traceId: string): string =>
+  `The trace ${traceId} does not exist or is not visible to you.`;
+
+const tooLarge = (): Problem =>
+  new Problem('payload_too_large', `The input and output of the trace exceed ${CONTENT_MIB} MiB of JSON.`);
 
 const beyondLimit = (): Problem =>
   new Problem(
     'payload_too_large',
-    `The traces before this one fill the ${CONTENT_BYTES / 1024 / 1024} MiB of a request. Send this trace in a separate request.`,
+    `The traces before this one fill the ${CONTENT_MIB} MiB of a request. Send this trace in a separate request.`,
   );

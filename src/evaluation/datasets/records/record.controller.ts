@@ -79,7 +79,7 @@ export class RecordController {
     status: 207,
     type: RecordsFromTracesResponseDto,
     description:
-      'The outcome of each trace. A record gets the `input` that scorers see, the trace id as `source_ref` and `external_id`, and `root_name`, `service_name`, `session_id` and `started_at` in `metadata`. A trace without input gets 400, and so does a record that violates a schema of the dataset, with pointers into the record. Traces after the first 8 MiB get 413. Send them in another request.',
+      'The outcome of each trace. A record gets the `input` that scorers see of the trace, the trace id as `source_ref` and `external_id`, and `root_name`, `service_name`, `session_id` and `started_at` in `metadata`. A trace without input gets 400, and so does a record that violates a schema of the dataset, with pointers into the record. Traces after the first 8 MiB get 413. Send them in another request.',
   })
   @Throws('conflict')
   async createFromTraces(

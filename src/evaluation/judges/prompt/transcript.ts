@@ -1,17 +1,19 @@
 import { isJsonObject } from '#platform/json';
 import { toolCallOf } from '../../scorers';
-import { contentOf, Conversation } from './conversation';
 import {
   answerEntry,
   bodyOf,
   callEntry,
+  contentOf,
+  Conversation,
   entriesOf,
   type Entry,
   nameOf,
+  plain,
+  type SessionMessage,
   type ToolNames,
   toolNamesIn,
-} from './message-entries';
-import { plain, type SessionMessage } from './messages';
+} from '../../trace-content';
 
 /** Consecutive messages of one trace. */
 interface Turn {

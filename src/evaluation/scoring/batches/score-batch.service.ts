@@ -10,7 +10,7 @@ import type { RunnableScorer } from '../execution/target-scorer';
 import { ScoringRequestReader } from '../requests/scoring-request.reader';
 import { type ScoringTarget, targetIdOf } from '../runs/score-run.entity';
 import { ScoreRunService } from '../runs/score-run.service';
-import type { Selection } from '../target-selection/candidates';
+import { type Selection, toTargets } from '../target-selection/candidates';
 import { TargetSelector, tooManyTargets } from '../target-selection/target-selector';
 import {
   type CreateScoreBatchDto,
@@ -86,15 +86,17 @@ export class ScoreBatchService {
     selection: Selection,
     signal: AbortSignal,
   ): Promise<void> {
-    const { grain, limit, cap } = selection;
+    const { limit, cap } = selection;
     const candidates = await this.selector.candidates(scope, scorer, selection, signal);
     let total = 0;
     let nextOrdinal = 0;
     for await (const page of candidates.pages(limit ?? cap + 1)) {
       signal.throwIfAborted();
       const refs = limit === undefined ? page : page.slice(0, limit - total);
-      const targets = await this.selector.withResults(scope, grain, refs);
-      const numbered = targets.map((target) => ({ ...target, ordinal: nextOrdinal + target.ordinal }));
+      const numbered = toTargets(refs).map((target) => ({
+        ...target,
+        ordinal: nextOrdinal + target.ordinal,
+      }));
       nextOrdinal += numbered.length;
       if (numbered.length > 0) total += await this.batches.addTargets(scope, id, numbered);
       if (total > (limit ?? cap)) throw tooManyTargets(await candidates.count(), cap);

@@ -78,12 +78,14 @@ export abstract class TargetSelectionDto {
   @IsRuleFilters()
   filters?: RuleFilterDto[] | null;
 
+  /** Selects these sessions. Without `experiment_id`, scorers see only their own messages and traces. */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(IDS_MAX)
   @IsString({ each: true })
   session_ids?: string[] | null;
 
+  /** Selects these traces. Without `experiment_id`, scorers see only their own content, even if a result names them. */
   @ApiProperty({
     type: 'array',
     items: { type: 'string', pattern: TRACE_ID.source },

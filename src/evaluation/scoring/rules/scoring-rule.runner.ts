@@ -11,10 +11,10 @@ import {
   TraceFeedRepository,
 } from '../../../telemetry';
 import { ScorerRepository } from '../../scorers';
-import { type ScoringTarget, targetIdOf, type TargetRef, TARGETS_MAX } from '../runs/score-run.entity';
+import { targetIdOf, type TargetRef, TARGETS_MAX } from '../runs/score-run.entity';
 import { newRun, ScoreRunService } from '../runs/score-run.service';
 import { CONCURRENCY_DEFAULT } from '../execution/scoring-runner';
-import { TargetSelector } from '../target-selection/target-selector';
+import { toTargets } from '../target-selection/candidates';
 import { type RunnableScorer, toRunnable, TargetScorer } from '../execution/target-scorer';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 import { ScoringRuleRepository, type ActiveRule } from './scoring-rule.repository';
@@ -37,7 +37,6 @@ export class ScoringRuleRunner {
     private readonly arrivals: TraceFeedRepository,
     private readonly scorers: ScorerRepository,
     private readonly scorer: TargetScorer,
-    private readonly selector: TargetSelector,
     private readonly runs: ScoreRunService,
   ) {}
 
@@ -107,8 +106,7 @@ export class ScoringRuleRunner {
       await this.rules.release(scope, ruleId);
       return false;
     }
-    const targets = await this.selector.withResults(scope, rule.grain, batch.refs);
-    const isAdvanced = await this.advance(scope, rule, scorer, batch, targets, leftUsd);
+    const isAdvanced = await this.advance(scope, rule, scorer, batch, leftUsd);
     return isAdvanced && batch.hasMore;
   }
 
@@ -121,10 +119,10 @@ export class ScoringRuleRunner {
     rule: ScoringRuleEntity,
     scorer: RunnableScorer,
     { position, seenCount, refs }: Batch,
-    targets: readonly ScoringTarget[],
     max_cost_usd: number | null,
   ): Promise<boolean> {
     const { grain, rule_id } = rule;
+    const targets = toTargets(refs);
     return this.database.transaction(async (tx) => {
       const takenIds =
         targets.length > 0 ? await this.runs.findTaken(tx, scope, scorer, grain, targets) : new Set();

@@ -64,10 +64,9 @@ export interface TargetRef {
   /** One of these two may be null; for a result, both may be. */
   trace_id: string | null;
   session_id: string | null;
-  /** The result that is the target, or that names it. */
+  /** These are set only if the target is a result. */
   result_experiment_id?: string | null;
   result_id?: string | null;
-  /** The version and the case of the result. Set only if the target is the result. */
   result_version?: number | null;
   case_id?: string | null;
 }

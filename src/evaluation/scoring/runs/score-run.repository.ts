@@ -30,7 +30,7 @@ const COLUMNS = `r.score_run_id, r.workspace_id, r.scorer_id, r.scorer_version, 
 
 /** The result of a target: what became of it (`o`), the target itself (`t`), and its score (`s`). */
 const RESULT_COLUMNS = `o.score_run_id, o.ordinal, o.score_id, o.scorer_id, o.scorer_version, t.trace_id, t.session_id,
-  CASE WHEN t.result_version IS NOT NULL THEN t.result_id END AS result_id, t.case_id, s.score, s.label AS choice,
+  t.result_id, t.case_id, s.score, s.label AS choice,
   o.confidence, o.probabilities, s.answers, coalesce(o.reasoning, s.comment) AS reasoning, o.backend,
   coalesce(s.model, o.model) AS model, s.judge_digest, o.error, o.elapsed_ms, o.cost_usd, o.request_sha256, o.is_cached,
   o.samples, o.created_at`;

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type TraceRow, TraceStore } from '../../../telemetry';
 import type { Grain } from '../../scorers';
+import { TraceContentReader } from '../../trace-content';
 import type { ScoringTarget } from '../runs/score-run.entity';
 import {
   contentSizeOf,
@@ -10,7 +11,7 @@ import {
   SESSION_TRACES_MAX,
   SessionReader,
 } from './session-reader';
-import { isUnread, SUBJECT_MAX } from './subject-views';
+import { SUBJECT_MAX } from './subject-views';
 import { type ResultContent, SubjectRepository } from './subject.repository';
 
 /** The traces and results of a chunk of targets. */
@@ -37,6 +38,7 @@ const SMALL = 4 * 1024 * 1024;
 export class ChunkReader {
   constructor(
     private readonly traces: TraceStore,
+    private readonly contents: TraceContentReader,
     private readonly sessions: SessionReader,
     private readonly results: SubjectRepository,
   ) {}
@@ -87,10 +89,7 @@ export class ChunkReader {
     { trace_id, result_experiment_id, result_id }: ScoringTarget,
     { traces, results }: ChunkContent,
   ): Promise<{ trace: TraceRow | undefined; result: ResultContent | undefined }> {
-    let trace = trace_id === null ? undefined : traces.get(trace_id);
-    if (trace && isUnread(trace) && trace.content_size <= SUBJECT_MAX) {
-      [trace] = await this.traces.findTraces(scope, [trace.trace_id], SUBJECT_MAX);
-    }
+    const trace = await this.contents.withContent(scope, traces.get(trace_id!));
     let result = result_id === null ? undefined : results.get(result_id);
     if (result && isUnreadResult(result) && result.size <= SUBJECT_MAX) {
       const key = { experimentId: result_experiment_id!, resultId: result.result_id };
@@ -129,12 +128,15 @@ const traceIdsOf = (targets: readonly ScoringTarget[]): string[] => [
   ...new Set(targets.flatMap(({ trace_id }) => trace_id ?? [])),
 ];
 
-/** Returns the session that a scorer sees of a target. */
+/** Returns the session that a scorer sees of a target: of a trace, its own, even if it was selected by a result's. */
 export const sessionIdOf = (
-  target: ScoringTarget,
+  { trace_id, session_id, result_id }: ScoringTarget,
   trace: TraceRow | undefined,
   result: ResultContent | undefined,
-): string | null => target.session_id ?? trace?.session_id ?? result?.session_id ?? null;
+): string | null => {
+  const isTrace = result_id === null && trace_id !== null;
+  return (isTrace ? null : session_id) ?? trace?.session_id ?? result?.session_id ?? null;
+};
 
 const sessionOf = (
   target: ScoringTarget,

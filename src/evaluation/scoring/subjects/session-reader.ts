@@ -3,15 +3,21 @@ import type { Scope } from '#platform/auth';
 import { RawJson, toJsonText } from '#platform/json';
 import { type ScoredMessage, SessionDirectory } from '../../../agents';
 import { mayBeCall, type TraceRow, type TraceSpan, type TraceBatch, TraceStore } from '../../../telemetry';
-import { Conversation, lastAssistantContent, messagesIn, type SessionMessage } from '../../judges';
-import { isUnread, SUBJECT_MAX, type SubjectBudget } from './subject-views';
+import {
+  Conversation,
+  isUnread,
+  lastAssistantContent,
+  messagesIn,
+  type SessionMessage,
+  TraceContentReader,
+} from '../../trace-content';
+import type { SubjectBudget } from './subject-views';
 
 /** Maximum numbers of traces and messages of a session that a scorer sees. */
 export const SESSION_TRACES_MAX = 100;
 export const MESSAGES_MAX = 1_000;
-/** Maximum numbers of model calls whose messages are read: of a session, and at the end of a trace. */
+/** Maximum number of model calls of a session whose messages are read. */
 const SESSION_CALLS_MAX = 1_000;
-const LAST_CALLS_MAX = 20;
 
 /** Content that was read ahead for several targets together. */
 export interface PrefetchedContent extends Pick<TraceBatch, 'sessions' | 'spans'> {
@@ -42,12 +48,13 @@ export interface Session {
   hasMore: boolean;
 }
 
-/** Reads the messages of sessions and traces. */
+/** Reads the messages of sessions. */
 @Injectable()
 export class SessionReader {
   constructor(
     private readonly traces: TraceStore,
     private readonly sessions: SessionDirectory,
+    private readonly contents: TraceContentReader,
   ) {}
 
   /** Returns which of these sessions are agents' sessions. */
@@ -111,22 +118,11 @@ export class SessionReader {
       if (isUnread(trace)) return UNREAD;
       const answer =
         lastAssistantContent(messagesIn(trace.output, 'assistant')) ??
-        (await this.lastAnswerOfCalls(scope, trace_id));
+        (await this.contents.lastAnswerOfCalls(scope, trace_id));
       if (answer !== undefined) return answer;
     }
     const isAllRead = session.readCount + refs.length >= session.traceCount;
     return isAllRead ? lastAssistantContent(session.messages) : UNREAD;
-  }
-
-  /** Reads the last assistant message among the last model calls of a trace. */
-  async lastAnswerOfCalls(scope: Scope, traceId: string): Promise<unknown> {
-    const spans = await this.traces.readSpans(scope, [traceId], {
-      limit: LAST_CALLS_MAX,
-      maxBytes: SUBJECT_MAX,
-      callsOnly: true,
-      fromEnd: true,
-    });
-    return lastAssistantContent(new Conversation().add({ spans }));
   }
 
   private readCalls(scope: Scope, traces: readonly TraceRow[], budget: SubjectBudget): Promise<TraceSpan[]> {

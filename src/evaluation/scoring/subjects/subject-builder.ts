@@ -1,31 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { retry, type RetryPolicy } from '#platform/concurrency';
-import { RawJson, toJsonText } from '#platform/json';
 import { type TraceRow, type TraceSpan, TraceStore } from '../../../telemetry';
-import { Conversation, firstUserContent, lastAssistantContent } from '../../judges';
 import { type Grain, MAX_SUBJECT_LENGTH, type ScoringSubject } from '../../scorers';
+import {
+  firstUserContent,
+  type InputOutput,
+  isUnread,
+  jsonSize,
+  lastAssistantContent,
+  TraceContentReader,
+} from '../../trace-content';
 import type { ScoringTarget } from '../runs/score-run.entity';
 import { ChunkReader, isSmall, type PreparedContent, sessionIdOf } from './chunk-reader';
 import {
   contentSizeOf,
   MESSAGES_MAX,
-  NOTHING_PREFETCHED,
   type PrefetchedContent,
   type Session,
   SessionReader,
   UNREAD,
 } from './session-reader';
-import {
-  isUnread,
-  jsonSize,
-  type ShownSpans,
-  spanViews,
-  SUBJECT_MAX,
-  SubjectBudget,
-  totalsOf,
-  traceView,
-} from './subject-views';
+import { type ShownSpans, spanViews, SUBJECT_MAX, SubjectBudget, totalsOf, traceView } from './subject-views';
 import type { ResultContent } from './subject.repository';
 
 /** The subject that a scorer sees, or the reason why it cannot be built. */
@@ -37,15 +33,13 @@ export interface PreparedTarget {
   build: () => Promise<SubjectOrError>;
 }
 
-/** The input and output that a scorer sees of a trace or a result. */
-export interface TargetContent {
-  target: ScoringTarget;
-  /** Undefined if only results name the trace, and for a result without one. */
-  trace: TraceRow | undefined;
-  content: { input: unknown; output: unknown } | { error: string };
-  /** The expected value of the result; null without one. */
-  expected: unknown;
-}
+/** The input, output and expected value that a scorer sees of a trace or a result. */
+export type TargetContent = (InputOutput & { expected: unknown }) | { error: string };
+
+const NO_SPANS =
+  'The spans of this trace never arrived, or are no longer stored. To use a result that names the trace, select it by `experiment_id`.';
+const EMPTY_SESSION =
+  'The session has no stored messages or traces. To use a result that names the session, select it by `experiment_id`.';
 
 /** Targets to prepare. */
 export interface TargetsToPrepare {
@@ -58,8 +52,9 @@ export interface TargetsToPrepare {
 /**
  * Builds the subject of a target, which is what a scorer sees:
  *
- * - input, output, expected and metadata of the result that is the target or names it
- * - an input or output that the result lacks, from the root span, else from the model calls of the trace
+ * - input, output, expected and metadata of the result, if the target is one; results that only name the target have no
+ *   effect, so that production is judged by its own content
+ * - an input or output that is missing then, from the root span, else from the model calls of the trace
  * - the trace with its spans
  * - the session with its messages and traces
  *
@@ -70,6 +65,7 @@ export interface TargetsToPrepare {
 export class SubjectBuilder {
   constructor(
     private readonly traces: TraceStore,
+    private readonly contents: TraceContentReader,
     private readonly sessions: SessionReader,
     private readonly chunks: ChunkReader,
   ) {}
@@ -96,24 +92,15 @@ export class SubjectBuilder {
     }
   }
 
-  /** Yields the input, output and expected value of targets in order, without the rest of their subjects. */
-  async *readContents(
-    scope: Scope,
-    targets: readonly ScoringTarget[],
-    chunkSize: number,
-  ): AsyncGenerator<TargetContent, undefined> {
-    for (let at = 0; at < targets.length; at += chunkSize) {
-      const chunk = targets.slice(at, at + chunkSize);
-      const read = await this.chunks.readChunk(scope, chunk);
-      for (const target of chunk) {
-        const { trace, result } = await this.chunks.readTarget(scope, target, read);
-        const isRead = !result || result.size <= SUBJECT_MAX;
-        const content = isRead ? await this.contentOf(scope, trace, undefined, result) : undefined;
-        const fits = content && sizeOf([content.input, content.output]) <= SUBJECT_MAX;
-        const expected = isRead ? (result?.expected ?? null) : null;
-        yield { target, trace, content: fits ? content : tooLarge(sourceOf(result)), expected };
-      }
-    }
+  /** Returns the input, output and expected value of a trace or a result, without the rest of its subject. */
+  async readContent(scope: Scope, target: ScoringTarget): Promise<TargetContent> {
+    const read = await this.chunks.readChunk(scope, [target]);
+    const { trace, result } = await this.chunks.readTarget(scope, target, read);
+    if (!trace && !isResult(target)) return { error: NO_SPANS };
+    const isTooLarge = result && result.size > SUBJECT_MAX;
+    const content = isTooLarge ? undefined : await this.contentOf(scope, trace, undefined, result);
+    const fits = content && sizeOf([content.input, content.output]) <= SUBJECT_MAX;
+    return fits ? { ...content, expected: result?.expected ?? null } : tooLarge(sourceOf(result));
   }
 
   private async build(
@@ -137,6 +124,7 @@ export class SubjectBuilder {
     result: ResultContent | undefined,
     prefetched: PrefetchedContent,
   ): Promise<SubjectOrError> {
+    if (!trace && !isResult(target)) return { error: NO_SPANS };
     const budget = new SubjectBudget();
     const spans = trace && (await this.readSpans(scope, trace, prefetched));
     const content = await this.contentOf(scope, trace, spans, result);
@@ -165,29 +153,16 @@ export class SubjectBuilder {
     };
   }
 
-  /**
-   * Returns the input and output of the result, else of the root span, else the first user message and the last assistant
-   * message of the model calls. Undefined if a root span that is too large is their only source.
-   */
+  /** Returns the input and output of the result, else of the trace. Undefined if a trace that is too large is their only source. */
   private async contentOf(
     scope: Scope,
     trace: TraceRow | undefined,
     spans: readonly TraceSpan[] | undefined,
     result: ResultContent | undefined,
-  ): Promise<{ input: unknown; output: unknown } | undefined> {
-    let input: unknown = result?.input ?? trace?.input ?? null;
-    let output: unknown = result?.output ?? trace?.output ?? null;
-    if (!trace || (input !== null && output !== null)) return { input, output };
-    if (isUnread(trace) && (input ?? output) === null) return undefined;
-    const traceSpans = spans ?? (await this.readSpans(scope, trace, NOTHING_PREFETCHED));
-    const messages = new Conversation().add({ ...trace, spans: traceSpans });
-    input ??= asJson(firstUserContent(messages));
-    const isCut =
-      traceSpans.length < trace.span_count || traceSpans.some(({ attributes }) => attributes === null);
-    const last =
-      isCut && output === null ? await this.sessions.lastAnswerOfCalls(scope, trace.trace_id) : undefined;
-    output ??= asJson(last ?? lastAssistantContent(messages));
-    return { input, output };
+  ): Promise<InputOutput | undefined> {
+    const input = result?.input ?? trace?.input ?? null;
+    const output = result?.output ?? trace?.output ?? null;
+    return trace ? this.contents.contentOf(scope, trace, { input, output }, spans) : { input, output };
   }
 
   private async buildSession(
@@ -205,6 +180,7 @@ export class SubjectBuilder {
     // Only a target that is a result can lack a session.
     const session =
       session_id === null ? null : await this.sessions.read(scope, session_id, budget, prefetched);
+    if (session && !isResult(target) && isEmpty(session)) return { error: EMPTY_SESSION };
     if (session && !result && isStartUnread(session)) return tooLarge('The first message of the session');
     let input = session ? firstUserContent(session.messages) : undefined;
     let output = session?.hasMore
@@ -280,14 +256,13 @@ function showSpans(trace: TraceRow, spans: readonly TraceSpan[], budget: Subject
   return { views, isCut: isCut || views.some(({ is_truncated }) => is_truncated) };
 }
 
-/** Returns a value as JSON for a scorer; null without a value. */
-const asJson = (value: unknown): unknown =>
-  value === undefined || value === null || value instanceof RawJson
-    ? (value ?? null)
-    : new RawJson(toJsonText(value));
-
 const sizeOf = (values: readonly unknown[]): number =>
   values.reduce((sum: number, value) => sum + jsonSize(value ?? null), 0);
+
+/** Tells whether a target is a result, as opposed to a trace or a session. */
+const isResult = ({ result_id }: ScoringTarget): boolean => result_id !== null;
+
+const isEmpty = ({ isAgentSession, traces }: Session): boolean => !isAgentSession && traces.length === 0;
 
 const isStartUnread = ({ messages, isAgentSession, traces }: Session): boolean =>
   messages.length === 0 && (isAgentSession || traces.some(isUnread));

@@ -1,18 +1,13 @@
 import { ByteBudget } from '#platform/concurrency';
-import { toJsonText } from '#platform/json';
 import type { TraceRow, TraceSpan } from '../../../telemetry';
 import { MAX_SUBJECT_LENGTH } from '../../scorers';
+import { isUnread, jsonSize, SPANS_MAX } from '../../trace-content';
 
-/** Maximum number of spans of one target that a scorer sees. */
-const SPANS_MAX = 1_000;
 /**
  * Maximum size of a subject, in bytes of JSON. The rest of the engine's limit is reserved for member names. A text has no
  * more UTF-16 code units than bytes, so a subject within this limit is also within the engine's limit.
  */
 export const SUBJECT_MAX = MAX_SUBJECT_LENGTH - 64 * 1024;
-
-/** Returns the size of a value in bytes of JSON, including the separator. */
-export const jsonSize = (value: unknown): number => Buffer.byteLength(toJsonText(value)) + 1;
 
 /** Limits what a scorer sees of one target, in spans and in bytes. */
 export class SubjectBudget {
@@ -53,10 +48,6 @@ export const totalsOf = (trace: TraceRow) => ({
   session_id: trace.session_id,
   service_name: trace.service_name,
 });
-
-/** Tells whether the trace's input and output were too large to read. */
-export const isUnread = ({ input, output, content_size }: TraceRow): boolean =>
-  content_size > 0 && input === null && output === null;
 
 /** A span without its content. */
 const bareSpan = (span: TraceSpan) => ({

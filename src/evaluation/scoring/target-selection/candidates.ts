@@ -8,7 +8,7 @@ import type {
   TraceStore,
 } from '../../../telemetry';
 import type { Grain } from '../../scorers';
-import { targetIdOf, type TargetRef } from '../runs/score-run.entity';
+import { type ScoringTarget, targetIdOf, type TargetRef } from '../runs/score-run.entity';
 
 /** The targets that a request selects. Selectors narrow each other; those that are undefined do not narrow. */
 export interface Selection {
@@ -55,6 +55,18 @@ export async function takeFirst(candidates: Candidates, limit: number): Promise<
   }
   return [...first.values()].slice(0, limit);
 }
+
+/** Returns selected candidates as the targets of a run, in the same order. */
+export const toTargets = (selected: readonly TargetRef[]): ScoringTarget[] =>
+  selected.map((target, ordinal) => ({
+    ordinal,
+    trace_id: target.trace_id,
+    session_id: target.session_id,
+    result_experiment_id: target.result_experiment_id ?? null,
+    result_id: target.result_id ?? null,
+    result_version: target.result_version ?? null,
+    case_id: target.case_id ?? null,
+  }));
 
 /** Candidates that are already in memory. */
 export class ListedCandidates implements Candidates {

@@ -1,21 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { type FieldError, Problem, problem } from '#platform/problem';
+import { type FieldError, type Problem, problem } from '#platform/problem';
 import { SessionDirectory } from '../../../agents';
 import { ExperimentRepository } from '../../experiments';
 import type { PinnedScorer } from '../../scorers';
-import { type ReferencingResult, ResultReferenceRepository, TargetDirectory } from '../../scores';
-import {
-  isResult,
-  type ScannedRange,
-  type ScoringTarget,
-  targetIdOf,
-  type TargetRef,
-  TARGETS_MAX,
-} from '../runs/score-run.entity';
+import { TargetDirectory } from '../../scores';
+import { type ScannedRange, type ScoringTarget, type TargetRef, TARGETS_MAX } from '../runs/score-run.entity';
 import { ScoreRunRepository } from '../runs/score-run.repository';
 import { CandidateFinder } from './candidate-finder';
-import { type Candidates, type Selection, takeFirst, unscoredCandidates } from './candidates';
+import { type Candidates, type Selection, takeFirst, toTargets, unscoredCandidates } from './candidates';
 import { scannedRangeOf } from './result-candidates';
 
 type Ids = readonly string[] | null;
@@ -35,7 +28,6 @@ export class TargetSelector {
     private readonly directory: TargetDirectory,
     private readonly agents: SessionDirectory,
     private readonly experiments: ExperimentRepository,
-    private readonly results: ResultReferenceRepository,
     private readonly finder: CandidateFinder,
     private readonly runs: ScoreRunRepository,
   ) {}
@@ -51,12 +43,12 @@ export class TargetSelector {
     selection: Selection,
     signal: AbortSignal,
   ): Promise<{ targets: ScoringTarget[]; scannedRange: ScannedRange | null }> {
-    const { grain, limit, cap, unscoredOnly } = selection;
+    const { limit, cap, unscoredOnly } = selection;
     const scannedRanges = unscoredOnly ? await this.scannedRanges(scope, scorer, selection) : [];
     const candidates = await this.candidates(scope, scorer, selection, signal, scannedRanges);
     const selected = await takeFirst(candidates, limit ?? cap + 1);
     if (limit === undefined && selected.length > cap) throw tooManyTargets(await candidates.count(), cap);
-    const targets = await this.withResults(scope, grain, selected);
+    const targets = toTargets(selected);
     return {
       targets,
       scannedRange: coversExperiment(selection) ? scannedRangeOf(targets, scannedRanges) : null,
@@ -130,38 +122,7 @@ export class TargetSelector {
     await check('trace', trace_ids, (ids) => this.directory.traces(scope, ids));
     await check('session', session_ids, (ids) => this.directory.sessions(scope, ids));
     await check('agent', agent_ids, (ids) => this.agents.existingAgents(scope, ids));
-    if (errors.length === 0) return;
-    const more = errors.length > 1 ? ` (and ${errors.length - 1} more, see errors)` : '';
-    throw new Problem('not_found', `${errors[0]!.detail}${more}`, { errors });
-  }
-
-  /** Adds to each trace or session the newest result that names it. Leaves targets that are results unchanged. */
-  async withResults(
-    scope: Scope,
-    grain: Selection['grain'],
-    selected: readonly TargetRef[],
-  ): Promise<ScoringTarget[]> {
-    const ids = selected.flatMap((target) => (isResult(target) ? [] : targetIdOf(target)));
-    const byTarget = new Map<string, ReferencingResult>();
-    if (grain === 'trace') {
-      for (const result of await this.results.newestOfTraces(scope, ids))
-        byTarget.set(result.trace_id!, result);
-    } else {
-      for (const result of await this.results.newestOfSessions(scope, ids))
-        byTarget.set(result.session_id!, result);
-    }
-    return selected.map((target, ordinal) => {
-      const result = byTarget.get(targetIdOf(target));
-      return {
-        ordinal,
-        trace_id: target.trace_id,
-        session_id: target.session_id ?? result?.session_id ?? null,
-        result_experiment_id: target.result_experiment_id ?? result?.experiment_id ?? null,
-        result_id: target.result_id ?? result?.result_id ?? null,
-        result_version: target.result_version ?? null,
-        case_id: target.case_id ?? null,
-      };
-    });
+    if (errors.length > 0) throw problem.unknownReferences(errors);
   }
 }
 

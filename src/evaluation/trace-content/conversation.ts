@@ -1,6 +1,5 @@
 import { isJsonObject } from '#platform/json';
-import { type MeaningfulEvent, readSpanContent, repeatsUsage } from '../../../telemetry';
-import { toolCallOf } from '../../scorers';
+import { type MeaningfulEvent, readSpanContent, repeatsUsage } from '../../telemetry';
 import { entriesOf } from './message-entries';
 import { messageListOf, messagesIn, plain, type SessionMessage } from './messages';
 
@@ -195,9 +194,7 @@ const operationOf = ({ operation }: JsonObject): string =>
   typeof operation === 'string' ? operation.toLowerCase() : '';
 
 const isTool = (span: JsonObject): boolean =>
-  OPERATIONS_WITHOUT_MESSAGES.has(operationOf(span)) ||
-  typeof span.tool_name === 'string' ||
-  toolCallOf({ ...span, attributes: plain(span.attributes) }) !== undefined;
+  OPERATIONS_WITHOUT_MESSAGES.has(operationOf(span)) || typeof span.tool_name === 'string';
 
 function isModelCall(span: JsonObject, input: unknown, output: unknown): boolean {
   if (repeatsUsage(operationOf(span))) return false;

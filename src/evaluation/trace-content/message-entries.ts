@@ -1,5 +1,4 @@
-import { isJsonObject, toJsonText } from '#platform/json';
-import { cutText } from '../../scorers';
+import { cutText, isJsonObject, toJsonText } from '#platform/json';
 import { plain, type SessionMessage, textOfPart } from './messages';
 
 /** Longest role or tool name, in characters. Longer ones are cut. */
