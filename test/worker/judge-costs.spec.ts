@@ -69,11 +69,21 @@ describe('a judge', () => {
       expect(judge.requests).toHaveLength(2);
       await on.inMode('test', scorer, experiment);
       expect(judge.requests).toHaveLength(3);
-      await on.on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { description: 'other' });
-      await on.scored(scorer, experiment);
+      await on.on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { grain: 'session' });
+      await on.scored(scorer, experiment, { grain: 'trace' });
       expect(judge.requests).toHaveLength(4);
-      await on.scored(scorer, experiment);
+      await on.scored(scorer, experiment, { grain: 'trace' });
       expect(judge.requests).toHaveLength(4);
+    });
+
+    it('is not asked again after the texts of the scorer have changed', async () => {
+      const scorer = await on.scorer();
+      const experiment = await on.experiment();
+      await on.scored(scorer, experiment);
+      const texts = { name: 'renamed', description: 'other', tags: ['a'], metadata: { a: 1 } };
+      await on.on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, texts);
+      expect((await on.scored(scorer, experiment)).results).toMatchObject([{ is_cached: true }]);
+      expect(judge.requests).toHaveLength(1);
     });
 
     it('is asked again after failures', async () => {

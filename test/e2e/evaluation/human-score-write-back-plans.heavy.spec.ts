@@ -37,9 +37,9 @@ describe('human-score write-back with many results and scores', () => {
         SELECT 'scr_' || n, 'wsp_' || n, 'ver_' || n, 'scorer ' || n, 'human', 'trace', '{}', 'test'
         FROM generate_series(0, 2999) n`);
       await tx.query(`
-        INSERT INTO scorer_versions (scorer_id, scorer_version, version_id, workspace_id, name, scorer_kind, grain,
-                                     definition, tags, metadata, created_at, created_by)
-        SELECT scorer_id, 1, version_id, workspace_id, name, 'human', 'trace', '{}', '{}', '{}', now(), 'test'
+        INSERT INTO scorer_versions (scorer_id, scorer_version, version_id, workspace_id, scorer_kind, grain,
+                                     definition, created_at, created_by)
+        SELECT scorer_id, 1, version_id, workspace_id, 'human', 'trace', '{}', now(), 'test'
         FROM scorers`);
       await tx.query(
         `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
