@@ -42,7 +42,7 @@ export function bumpedColumns<Row extends ResourceRow>(
     [column]: ((changed[column] ?? row[column]) as number) + 1,
   });
   return {
-    ...(versions?.ordinal !== generation && next(generation)),
+    ...next(generation),
     ...(versions && createsVersion(kind, changed) && { ...next(versions.ordinal), version_id: newId('ver') }),
     updated_at: changed.archived_at ?? new Date(),
   } as unknown as Partial<Row>;

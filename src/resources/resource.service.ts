@@ -7,14 +7,7 @@ import { Problem, problem } from '#platform/problem';
 import { checkNotMoved, WorkspaceAccess } from './access/workspace-access';
 import type { AuditAction, AuditChange } from './audit-log/audit-entry.entity';
 import { AuditLog, createdChanges } from './audit-log/audit-log.repository';
-import {
-  auditedChanges,
-  changedColumns,
-  checkLive,
-  createsVersion,
-  bumpedColumns,
-  versionEtag,
-} from './change';
+import { auditedChanges, changedColumns, checkLive, createsVersion, bumpedColumns } from './change';
 import type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 import { SearchIndex } from './search-index/search-index';
 import { explainUniqueName, NameConflict, NameTaken, takenDetail, withUniqueName } from './unique-name';
@@ -242,9 +235,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
 
   /** Returns the version for the ETag. */
   protected etag(row: Row): string | number {
-    const { generation, versions } = this.kind;
-    const number = row[generation] as number;
-    return versions?.ordinal === generation ? versionEtag(row, number) : number;
+    return row[this.kind.generation] as number;
   }
 
   /** Throws 409 for restoring a resource that an app owns. */

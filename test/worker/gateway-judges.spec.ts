@@ -117,6 +117,72 @@ describe('a judge that is a gateway model', () => {
     expect(judge.requests[1]!.json.model).toBe('gpt-next');
   });
 
+  it('has another digest after its model is pointed to another server or upstream model', async () => {
+    const second = await TestJudge.listen();
+    try {
+      judge.reply = second.reply = () => says(GOOD, { model: 'the same' });
+      const name = await newJudge();
+      const scorer = await fixture.scorer({ model: `gateway:${name}` });
+      const experiment = await fixture.experiment();
+      const tested = async () => (await fixture.scoreInMode('test', scorer, experiment))[0];
+      const first = await tested();
+      expect(first).toMatchObject({
+        model: 'the same',
+        judge_digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+      });
+      const { body: model } = await admin.get(`/model/v1/models/${name}`);
+      const change = { metadata: { changed: true }, retries: 1 };
+      expect((await admin.patch(`/model/v1/models/${model.model_id}`, change)).status).toBe(200);
+      expect((await tested()).judge_digest).toBe(first.judge_digest);
+      const elsewhere = await newProvider(admin, workspace(), second.env.JUDGE_BASE_URL!);
+      const targets = [{ provider_id: elsewhere, upstream_model: 'gpt-test' }];
+      await admin.patch(`/model/v1/models/${model.model_id}`, { targets });
+      const moved = await tested();
+      expect(second.requests).toHaveLength(1);
+      expect(moved.judge_digest).not.toBe(first.judge_digest);
+      second.reply = () => says(GOOD, { model: 'another' });
+      const other = await tested();
+      expect(other.model).toBe('another');
+      expect(new Set([first, moved, other].map(({ judge_digest }) => judge_digest)).size).toBe(3);
+    } finally {
+      await second.close();
+    }
+  });
+
+  it('has the digest of the provider that answered, after a fallback', async () => {
+    const id = await newProvider(admin, workspace(), base());
+    const down = await newProvider(admin, workspace(), 'http://127.0.0.1:9/v1');
+    const target = (provider_id: string) => ({ provider_id, upstream_model: 'gpt-test' });
+    const model = { name: 'fast', strategy: 'fallback', targets: [target(id), target(down)] };
+    await newModel(admin, workspace(), model);
+    const { body: created } = await admin.get('/model/v1/models/fast');
+    const scorer = await fixture.scorer({ model: 'gateway:fast' });
+    const experiment = await fixture.experiment();
+    const digest = async () => (await fixture.scoreInMode('test', scorer, experiment))[0].judge_digest;
+    const direct = await digest();
+    await admin.patch(`/model/v1/models/${created.model_id}`, { targets: [target(down), target(id)] });
+    expect(direct).toMatch(/^[0-9a-f]{64}$/);
+    expect(await digest()).toBe(direct);
+  });
+
+  it('is asked again after its provider moves to another server', async () => {
+    const name = await newJudge();
+    const scorer = await fixture.scorer({ model: `gateway:${name}` });
+    const experiment = await fixture.experiment();
+    await fixture.completeRun(scorer, experiment);
+    const { body } = await admin.get(`/model/v1/models/${name}`);
+    const moved = { base_url: base().replace('/v1', '/moved/v1') };
+    const path = `/model/v1/providers/${body.targets[0].provider_id}`;
+    expect((await admin.patch(path, { ...moved, api_key: 'sk-other' })).status).toBe(200);
+    // The worker may use the model that it has read for another second.
+    await pause(1_100);
+    await fixture.completeRun(scorer, experiment);
+    expect(judge.requests.map(({ path: at }) => at)).toEqual([
+      '/v1/chat/completions',
+      '/moved/v1/chat/completions',
+    ]);
+  });
+
   it('stays within the budget of the workspace', async () => {
     const name = await newJudge();
     await admin.put(`/model/v1/budgets/${workspace()}`, { monthly_budget_usd: COST });

@@ -69,11 +69,21 @@ describe('a judge', () => {
       expect(judge.requests).toHaveLength(2);
       await fixture.scoreInMode('test', scorer, experiment);
       expect(judge.requests).toHaveLength(3);
-      await fixture.scoring.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { description: 'other' });
-      await fixture.completeRun(scorer, experiment);
+      await fixture.scoring.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { grain: 'session' });
+      await fixture.completeRun(scorer, experiment, { grain: 'trace' });
       expect(judge.requests).toHaveLength(4);
-      await fixture.completeRun(scorer, experiment);
+      await fixture.completeRun(scorer, experiment, { grain: 'trace' });
       expect(judge.requests).toHaveLength(4);
+    });
+
+    it('is not asked again after the texts of the scorer have changed', async () => {
+      const scorer = await fixture.scorer();
+      const experiment = await fixture.experiment();
+      await fixture.completeRun(scorer, experiment);
+      const texts = { name: 'renamed', description: 'other', tags: ['a'], metadata: { a: 1 } };
+      await fixture.scoring.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, texts);
+      expect((await fixture.completeRun(scorer, experiment)).results).toMatchObject([{ is_cached: true }]);
+      expect(judge.requests).toHaveLength(1);
     });
 
     it('is asked again after failures', async () => {

@@ -174,7 +174,10 @@ describe('a scoring run', () => {
         .map((one) => one.trace_id)
         .sort(),
     ).toEqual(results.map((one) => one.trace_id).sort());
-    await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { description: 'a new version' });
+    await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { description: 'the same version' });
+    expect((await on.score(scorer, body)).body.total).toBe(0);
+    const definition = { ...JUDGE.definition, samples: 1 };
+    await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition });
     expect((await on.score(scorer, body)).body.total).toBe(2);
     await gate.holds(2);
     gate.release();

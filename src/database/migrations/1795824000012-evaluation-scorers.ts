@@ -1,7 +1,5 @@
 import { bytesOf, SqlMigration } from './sql-migration';
 
-const BYTES = bytesOf('description', 'definition', 'metadata');
-
 /** Scorers and their versions. */
 export class EvaluationScorers1795824000012 extends SqlMigration {
   protected readonly sql = `
@@ -20,11 +18,12 @@ export class EvaluationScorers1795824000012 extends SqlMigration {
       metadata json NOT NULL DEFAULT '{}',
       -- the store item, the release and the publisher's version that a copy was installed from; null for other resources
       acquired_from jsonb,
+      generation integer NOT NULL DEFAULT 1,
       created_at timestamptz NOT NULL DEFAULT now(),
       updated_at timestamptz NOT NULL DEFAULT now(),
       created_by text NOT NULL,
       archived_at timestamptz,
-      bytes integer NOT NULL GENERATED ALWAYS AS (${BYTES}) STORED,
+      bytes integer NOT NULL GENERATED ALWAYS AS (${bytesOf('description', 'definition', 'metadata')}) STORED,
       search tsvector GENERATED ALWAYS AS (search_words(name || ' ' || coalesce(description, ''))) STORED
     );
     -- the name comes first, because it is more selective, so that the planner does not use this index for lists
@@ -42,22 +41,18 @@ export class EvaluationScorers1795824000012 extends SqlMigration {
     CREATE INDEX scorers_acquired ON scorers (workspace_id, (acquired_from ->> 'artifact_id'))
       WHERE acquired_from IS NOT NULL AND archived_at IS NULL;
 
-    -- Every state of a scorer.
+    -- How each version of a scorer scores. Its name, description, tags and metadata have no versions.
     CREATE TABLE scorer_versions (
       scorer_id text COLLATE "C" NOT NULL REFERENCES scorers,
       scorer_version integer NOT NULL,
       version_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
-      name text NOT NULL,
-      description text,
       scorer_kind text NOT NULL,
       grain text NOT NULL,
       definition json NOT NULL,
-      tags text[] NOT NULL,
-      metadata json NOT NULL,
       created_at timestamptz NOT NULL,
       created_by text NOT NULL,
-      bytes integer NOT NULL GENERATED ALWAYS AS (${BYTES}) STORED,
+      bytes integer NOT NULL GENERATED ALWAYS AS (${bytesOf('definition')}) STORED,
       PRIMARY KEY (scorer_id, scorer_version)
     );
     -- a hash index, so that the planner cannot use it for the list of versions, which is in the order of their numbers

@@ -15,6 +15,12 @@ export class JudgeFailure extends Error {
   }
 }
 
+/** The server that answered a judge's request. */
+export interface JudgeServer {
+  provider_kind: 'openai' | 'anthropic' | 'classifier';
+  base_url: string;
+}
+
 /** One answer of a judge to one request. */
 export interface Judgement extends Answer {
   /** Finite. */
@@ -22,8 +28,9 @@ export interface Judgement extends Answer {
   reasoning?: string;
   /** The model's probability of each choice, or of `true` and `false`. They add up to 1. */
   probabilities?: Record<string, number>;
-  /** The name of the model, as the server returned it. */
+  /** The name of the model, as the server returned it, or as requested if the server does not name it. */
   model?: string;
+  server: JudgeServer;
   /** In US dollars, as charged to the call. Absent if unknown. */
   costUsd?: number;
   /** SHA-256 of the answered request, in hexadecimal. */
@@ -56,7 +63,10 @@ export interface JudgeRequest {
   readonly body: string;
   /** SHA-256 of the body, in hexadecimal. */
   readonly sha256: string;
-  /** SHA-256 of the question, in hexadecimal. Independent of the features that the judge's server supports. */
+  /**
+   * SHA-256 of the question and of the judge to which it goes, in hexadecimal. Independent of the features that the judge's
+   * server supports.
+   */
   readonly questionSha256: string;
   /**
    * Sends the request and reads the answer. Throws `JudgeFailure` if there is no usable answer, and the signal's reason

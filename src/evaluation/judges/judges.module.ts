@@ -43,6 +43,7 @@ const BACKENDS: Provider = {
     const { llm, classifier } = transports;
     const settings = {
       model: environment.JUDGE_MODEL ?? '',
+      baseUrl: llm?.baseUrl ?? '',
       contextTokens: environment.JUDGE_CONTEXT_TOKENS,
       maxTokens: environment.JUDGE_MAX_TOKENS,
     };
@@ -56,7 +57,7 @@ const BACKENDS: Provider = {
           prices.costOf({ model, inputTokens, outputTokens, apiUrl: environment.JUDGE_BASE_URL }),
       );
     const classifierAt = (endpoint: SendingEndpoint): ClassifierBackend =>
-      new ClassifierBackend(endpoint, environment.CLASSIFIER_CONTEXT_TOKENS);
+      new ClassifierBackend(endpoint, environment.CLASSIFIER_CONTEXT_TOKENS, classifier?.baseUrl ?? '');
     return new JudgeBackends(
       {
         llm: llm && llmAt(new JudgeEndpoint('llm', llm, limits, metrics)),

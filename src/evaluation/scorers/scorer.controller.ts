@@ -59,7 +59,7 @@ export class ScorerController {
     return this.scorers.get(scope, id);
   }
 
-  /** Change a scorer and create a new version */
+  /** Change a scorer */
   @Patch(':scorer_id')
   @RequireRole('editor')
   @ApiOkResponse({ type: ScorerDto })

@@ -14,6 +14,7 @@ import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { AcquiredFromDto, pick } from '../../resources';
 import { DEFINITIONS, SCORER_KINDS, type ScorerKind } from './definitions/definition.forms';
 import {
+  DESCRIPTIVE_FIELDS,
   type Grain,
   GRAINS,
   type ScorerEntity,
@@ -71,7 +72,7 @@ export class CreateScorerDto {
   metadata?: object | null;
 }
 
-/** A merge patch (RFC 7396). `definition` is replaced as a whole. Each change creates a new version. */
+/** A merge patch (RFC 7396). `definition` is replaced as a whole. A change of `definition` or `grain` creates a new version. */
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ScorerDto)
 export class PatchScorerDto {
@@ -144,15 +145,14 @@ export class ScorerListQueryDto extends NamedListQueryDto {
   grain?: Grain;
 }
 
-/** One version of a scorer. It never changes. */
+/** How one version of a scorer scores. It never changes. */
 export class ScorerVersionDto {
   scorer_id!: string;
   workspace_id!: string;
+  /** Rises only when `definition` or `grain` changes. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   scorer_version!: number;
   version_id!: string;
-  name!: string;
-  description!: string | null;
   @ApiProperty({ enum: [...SCORER_KINDS] })
   scorer_kind!: ScorerKind;
   @ApiProperty({ enum: [...GRAINS] })
@@ -160,15 +160,17 @@ export class ScorerVersionDto {
   /** Exactly as it was sent. */
   @AnyJsonObject()
   definition!: object;
-  tags!: string[];
-  @AnyJsonObject()
-  metadata!: object;
   created_at!: Date;
   created_by!: string;
 }
 
 /** A definition of how traces or sessions are scored. */
 export class ScorerDto extends ScorerVersionDto {
+  name!: string;
+  description!: string | null;
+  tags!: string[];
+  @AnyJsonObject()
+  metadata!: object;
   updated_at!: Date;
   archived_at!: Date | null;
   /** The store item and release that the scorer is a copy of. Null for a scorer that was not acquired from the store. */
@@ -189,4 +191,12 @@ export const toScorerVersionDto = (row: ScorerVersionRow): ScorerVersionDto =>
   pick(row, [...VERSION_FIELDS, 'created_at', 'created_by']);
 
 export const toScorerDto = (row: ScorerEntity): ScorerDto =>
-  pick(row, [...VERSION_FIELDS, 'created_at', 'created_by', 'updated_at', 'archived_at', 'acquired_from']);
+  pick(row, [
+    ...VERSION_FIELDS,
+    ...DESCRIPTIVE_FIELDS,
+    'created_at',
+    'created_by',
+    'updated_at',
+    'archived_at',
+    'acquired_from',
+  ]);

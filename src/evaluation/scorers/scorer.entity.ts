@@ -14,7 +14,7 @@ export interface PinnedScorer {
   scorer_version: number;
 }
 
-/** A scorer of a workspace. `scorer_versions` contains all of its versions. */
+/** A scorer of a workspace. `scorer_versions` contains all versions of its definition and grain. */
 @Entity('scorers')
 export class ScorerEntity extends ArchivableEntity {
   @PrimaryColumn('text')
@@ -23,7 +23,7 @@ export class ScorerEntity extends ArchivableEntity {
   @Column('text')
   workspace_id!: string;
 
-  /** The number of the current version, and the ETag. */
+  /** The number of the current version. Incremented only by a change of how the scorer scores. */
   @Column('integer')
   scorer_version!: number;
 
@@ -54,14 +54,20 @@ export class ScorerEntity extends ArchivableEntity {
   /** The published scorer that this is a copy of. */
   @Column('jsonb', { nullable: true })
   acquired_from!: AcquiredFrom | null;
+
+  /** Incremented by every change. The ETag contains it. */
+  @Column('integer')
+  generation!: number;
 }
 
-/** A row of `scorer_versions`. */
-export type ScorerVersionRow = Omit<ScorerEntity, 'updated_at' | 'archived_at' | 'acquired_from'>;
-
-/** A version of a scorer, and the scorer's current name and state. */
+/** A version of a scorer, and the scorer's current name, description and state. */
 export interface PinnedScorerRow
-  extends PinnedScorer, Pick<ScorerEntity, 'name' | 'archived_at' | 'description' | 'definition'> {}
+  extends
+    PinnedScorer,
+    Pick<
+      ScorerEntity,
+      'workspace_id' | 'scorer_kind' | 'name' | 'description' | 'archived_at' | 'definition'
+    > {}
 
 /** The members of a version, without its stamps. */
 export const VERSION_FIELDS = [
@@ -69,11 +75,21 @@ export const VERSION_FIELDS = [
   'workspace_id',
   'scorer_version',
   'version_id',
-  'name',
-  'description',
   'scorer_kind',
   'grain',
   'definition',
+] as const satisfies (keyof ScorerEntity)[];
+
+/** The members that describe a scorer. They have no versions, because they do not change its scores. */
+export const DESCRIPTIVE_FIELDS = [
+  'name',
+  'description',
   'tags',
   'metadata',
-] as const satisfies (keyof ScorerVersionRow)[];
+] as const satisfies (keyof ScorerEntity)[];
+
+/** A row of `scorer_versions`. */
+export type ScorerVersionRow = Pick<
+  ScorerEntity,
+  (typeof VERSION_FIELDS)[number] | 'created_at' | 'created_by'
+>;

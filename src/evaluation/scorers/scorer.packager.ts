@@ -16,13 +16,16 @@ import {
   type UnpackedComponent,
 } from '../../resources';
 import { CreateScorerDto } from './scorer.dto';
-import type { ScorerVersionRow } from './scorer.entity';
+import { DESCRIPTIVE_FIELDS, type ScorerEntity } from './scorer.entity';
 import { ScorerRepository } from './scorer.repository';
 import { ScorerService } from './scorer.service';
 
 const FILE = 'scorer.json';
 
-/** Packs versions of scorers, each as one JSON file with the members of a create, and installs them. */
+/**
+ * Packs versions of scorers, each as one JSON file with the members of a create, and installs them. Members without versions
+ * are packed as they are when the version is pinned.
+ */
 @Injectable()
 export class ScorerPackager implements Packager {
   readonly kind = 'scorer';
@@ -47,23 +50,20 @@ export class ScorerPackager implements Packager {
         artifact_id: version.scorer_id,
         version_id: version.version_id,
         version_ordinal: version.scorer_version,
-        name: version.name,
+        name: row.name,
         acquired_from: row.acquired_from,
         dependencies: [],
-        content: version,
+        content: { ...version, ...pick(row, DESCRIPTIVE_FIELDS) },
       }
     );
   }
 
   files(_on: SqlExecutor, _scope: Scope, { content }: PinnedArtifact): Promise<PackedFiles> {
-    const members = pick(content as ScorerVersionRow, [
-      'name',
-      'description',
+    const members = pick(content as ScorerEntity, [
+      ...DESCRIPTIVE_FIELDS,
       'scorer_kind',
       'grain',
       'definition',
-      'tags',
-      'metadata',
     ]);
     return Promise.resolve({ files: [jsonFile(FILE, members)] });
   }

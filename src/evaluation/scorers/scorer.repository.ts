@@ -13,6 +13,7 @@ import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/pa
 import { type ArtifactReference, findCopies, type InstalledCopy, VersionTable } from '../../resources';
 import type { ScorerListQueryDto } from './scorer.dto';
 import {
+  DESCRIPTIVE_FIELDS,
   type PinnedScorer,
   type PinnedScorerRow,
   ScorerEntity,
@@ -56,19 +57,19 @@ export class ScorerRepository extends WorkspaceScopedRepository<ScorerEntity> {
     );
   }
 
-  /** Returns versions of scorers in the order of `pins`, with the current names of the scorers. */
+  /** Returns versions of scorers in the order of `pins`, with the current names and descriptions of the scorers. */
   findPinned({ workspaceId }: Scope, pins: readonly PinnedScorer[]): Promise<PinnedScorerRow[]> {
     return this.database.query<PinnedScorerRow>(
       prepared(
         'scorer.find-pinned',
-        sql`SELECT s.scorer_id, s.name, s.archived_at, v.scorer_version, v.description, v.definition
+        sql`SELECT s.*, v.scorer_version, v.definition
           FROM unnest(${pins.map((pin) => pin.scorer_id)}::text[], ${pins.map((pin) => pin.scorer_version)}::integer[])
             WITH ORDINALITY AS pins(scorer_id, scorer_version, place)
           CROSS JOIN LATERAL (
-            SELECT scorer_id, name, archived_at FROM scorers
+            SELECT scorer_id, workspace_id, scorer_kind, name, description, archived_at FROM scorers
             WHERE scorer_id = pins.scorer_id AND workspace_id = ${workspaceId} OFFSET 0) s
           CROSS JOIN LATERAL (
-            SELECT scorer_version, description, definition FROM scorer_versions
+            SELECT scorer_version, definition FROM scorer_versions
             WHERE scorer_id = pins.scorer_id AND scorer_version = pins.scorer_version
               AND workspace_id = ${workspaceId} OFFSET 0) v
           ORDER BY pins.place`,
@@ -88,6 +89,7 @@ export class ScorerRepository extends WorkspaceScopedRepository<ScorerEntity> {
       {
         columns: [
           ...VERSION_FIELDS,
+          ...DESCRIPTIVE_FIELDS,
           'created_at',
           'created_by',
           'updated_at',

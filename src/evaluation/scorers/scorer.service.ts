@@ -1,16 +1,14 @@
-import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { patchMetadata, Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
-import { toRawJson } from '#platform/json';
+import { canonicalJson, type RawJson, toRawJson } from '#platform/json';
 import type { Tx } from '#platform/db';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import {
   type AcquiredFrom,
   type InstalledArtifact,
-  pick,
   type ResourceKind,
   ResourceKit,
   stamps,
@@ -29,18 +27,21 @@ import {
 import type { ScorerEntity } from './scorer.entity';
 import { ScorerRepository } from './scorer.repository';
 
+/**
+ * The members whose change creates a version, and which a release overwrites in an existing copy. The copy keeps its own
+ * name, description, tags and metadata, because no version would keep them.
+ */
+const VERSIONED_FIELDS = ['grain', 'definition'] as const;
+
 const SCORER: ResourceKind<ScorerEntity, ScorerDto> = {
   noun: 'scorer',
   type: 'scorer',
   id: 'scorer_id',
-  generation: 'scorer_version',
+  generation: 'generation',
   immutable: ['scorer_id', 'scorer_kind'],
   auditedFields: ['name', 'grain', 'tags'],
   createdFields: ['name', 'acquired_from'],
-  versions: {
-    ordinal: 'scorer_version',
-    fields: ['name', 'description', 'grain', 'definition', 'tags', 'metadata'],
-  },
+  versions: { ordinal: 'scorer_version', fields: VERSIONED_FIELDS },
   unique: { constraint: 'scorers_name', field: 'name' },
   toView: toScorerDto,
 };
@@ -51,7 +52,10 @@ export interface InstalledScorer {
   change: InstalledArtifact['change'];
 }
 
-/** Manages scorers. Every change creates a version. A run uses the version it started with, even if the scorer is archived. */
+/**
+ * Manages scorers. A change of how a scorer scores creates a version. A run uses the version it started with, even if the
+ * scorer is archived.
+ */
 @Injectable()
 export class ScorerService extends WorkspaceResourceService<ScorerEntity, ScorerDto> {
   constructor(
@@ -69,7 +73,7 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
   }
 
   /**
-   * Creates a copy of a published scorer, or updates an existing copy, in the caller's transaction. Errors: those of
+   * Creates a copy of a published scorer, or updates the versioned members of an existing copy, in the caller's transaction. Errors: those of
    * `create`; 409 for a copy of another kind.
    *
    * @param copyId the existing copy
@@ -89,12 +93,11 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
         `Your copy ${row.scorer_id} is of kind ${row.scorer_kind}, but the release is of kind ${dto.scorer_kind}. The kind of a scorer never changes. Archive your copy, then install the release again.`,
       );
     }
-    await this.checkNameFree(tx, scope, { ...(row ?? published), name: dto.name });
-    if (!isDeepStrictEqual(published.definition, row?.definition)) {
-      await this.definitions.check(scope, dto.scorer_kind, dto.definition, signal);
-    }
+    if (!row) await this.checkNameFree(tx, scope, published);
+    const definition = newDefinition(row, dto.definition);
+    if (definition) await this.definitions.check(scope, dto.scorer_kind, dto.definition, signal);
     if (!row) return { row: await this.insert(tx, scope, published), change: 'created' };
-    const members = pick(published, [...SCORER.versions!.fields, 'acquired_from']);
+    const members = { grain: published.grain, definition, acquired_from: from };
     const next = await this.write(tx, scope, row, members, 'update');
     return { row: next, change: next.scorer_version === row.scorer_version ? 'unchanged' : 'updated' };
   }
@@ -111,18 +114,17 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
     signal: AbortSignal,
     ifMatch?: string,
   ): Promise<Versioned<ScorerDto>> {
-    const definition = dto.definition && toRawJson(dto.definition);
     if (dto.definition) {
       // The check may take long, so it runs before the row is locked. The kind of a scorer never changes.
-      const { scorer_kind, definition: current } = await this.find(scope, id);
-      const isNew = !isDeepStrictEqual(definition, current);
-      if (isNew) await this.definitions.check(scope, scorer_kind, dto.definition, signal);
+      const row = await this.find(scope, id);
+      if (newDefinition(row, dto.definition))
+        await this.definitions.check(scope, row.scorer_kind, dto.definition, signal);
     }
     return this.change(scope, id, dto, ifMatch, (row) => ({
       name: dto.name,
       description: dto.description,
       grain: dto.grain,
-      definition,
+      definition: dto.definition && newDefinition(row, dto.definition),
       tags: dto.tags === null ? [] : dto.tags,
       metadata: patchMetadata(row.metadata, dto.metadata),
     }));
@@ -155,4 +157,17 @@ const newScorer = (scope: Scope, dto: CreateScorerDto, from: AcquiredFrom | null
   tags: dto.tags ?? [],
   metadata: toRawJson(dto.metadata ?? {}),
   acquired_from: from,
+  generation: 1,
 });
+
+/**
+ * Returns a definition in its stored form, or undefined if the scorer already has the same as JSON. Another order of its
+ * members or another spelling of its numbers does not change the scores.
+ */
+function newDefinition(row: ScorerEntity | null, definition: object): RawJson | undefined {
+  const sent = toRawJson(definition);
+  return row && isSameJson(row.definition, sent) ? undefined : sent;
+}
+
+const isSameJson = (one: RawJson, other: RawJson): boolean =>
+  one.text === other.text || canonicalJson(one) === canonicalJson(other);

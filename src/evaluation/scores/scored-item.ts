@@ -22,8 +22,12 @@ export interface ScoredItem {
   answers?: Record<string, unknown>;
   reasoning?: string;
   backend?: string;
+  /** The model that answered, by its name at the provider. Several models of the samples are joined by commas. */
   model?: string;
-  /** Identifies the judge: SHA-256 over its definition, backend, provider and model. */
+  /**
+   * Identifies what judged: SHA-256 of the canonical JSON of the definition, the backend, and the provider's kind, base URL
+   * and model, hexadecimal. Absent if no judge answered.
+   */
   judge_digest?: string;
   /** Why there is no score. Excludes `score`, because a failure is not a score of 0. */
   error?: string;

@@ -3,6 +3,7 @@ import { withDeadline } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 import { Problem } from '#platform/problem';
 import { StreamFailure } from '../formats/stream-failure';
+import type { CalledTarget } from '../models/model-directory';
 import { AnswerCache } from './answer-cache';
 import type { AnswerFacts } from './answer-shapes';
 import { type Call, type CallOutcome, NO_FACTS, NO_USAGE, type Recorded } from './call.types';
@@ -20,6 +21,8 @@ import {
 /** The recorded answer of a model. */
 export interface ModelAnswer extends Recorded {
   bytes: Uint8Array;
+  /** The target that answered. Null for a cached answer. */
+  target: CalledTarget | null;
   /** The value of `Cache-Status`. Undefined for a model whose answers are not cached. */
   cacheStatus: string | undefined;
 }
@@ -82,7 +85,7 @@ export class ModelCaller implements OnApplicationShutdown {
       const facts = await this.recordingFailures(call, startedAt, () => this.factsOf(call, body));
       const outcome = { ...NO_OUTCOME, facts, isCached: true };
       const recorded = await this.recorder.record(call, outcome, startedAt, null);
-      return { ...recorded, bytes: cached.body, cacheStatus: cached.status };
+      return { ...recorded, bytes: cached.body, target: null, cacheStatus: cached.status };
     }
     const { answer, target, attempts } = await this.recordingFailures(call, startedAt, () =>
       this.targets.plain(call),
@@ -93,7 +96,7 @@ export class ModelCaller implements OnApplicationShutdown {
       this.recorder.record(call, outcome, startedAt, length),
       cached.store(answer.bytes),
     ]);
-    return { ...recorded, bytes: answer.bytes, cacheStatus: cached.status };
+    return { ...recorded, bytes: answer.bytes, target, cacheStatus: cached.status };
   }
 
   /**

@@ -129,7 +129,7 @@ export interface InstalledArtifact {
 /**
  * Packs and installs the resources of one kind. The area that owns the kind provides it and adds it to `Packagers`.
  *
- * The files of a version are always the same bytes, without ids, timestamps or secrets. The members of a JSON file are
+ * The files of a pinned version are always the same bytes, without ids, timestamps or secrets. The members of a JSON file are
  * sorted, and free-form members are written verbatim, see `jsonFile`. References to other resources are keys of components.
  */
 export interface Packager {

@@ -19,9 +19,9 @@ describe('the scores behind an agreement', () => {
   const code: AgreementFixture['code'] = (source) => fixture.code(source);
   const agreement: AgreementFixture['agreement'] = (...args) => fixture.agreement(...args);
   const resultsOf = (experimentId: string): Promise<Result[]> => fixture.resultsOf(experimentId);
-  /** Makes a new version of a scorer, with the same definition. */
+  /** Makes a new version of a scorer, with the same output. */
   const newVersion = async ({ scorer_id }: { scorer_id: string }): Promise<void> => {
-    const { status } = await space.editor.patch(`/eval/v1/scorers/${scorer_id}`, { tags: [newTraceId()] });
+    const { status } = await space.editor.patch(`/eval/v1/scorers/${scorer_id}`, { grain: 'session' });
     expect(status).toBe(200);
   };
   const ask: AgreementFixture['ask'] = (...args) => fixture.ask(...args);

@@ -223,9 +223,9 @@ async function fillScores(tx: Tx, workspaceId: string, experimentId: string): Pr
     SELECT 'scr_' || n, 'wsp_x', 'ver_' || n, 'scorer ' || n, 'human', 'trace', '{}', 'test'
     FROM generate_series(0, 119) n`);
   await tx.query(`
-    INSERT INTO scorer_versions (scorer_id, scorer_version, version_id, workspace_id, name, scorer_kind, grain,
-                                 definition, tags, metadata, created_at, created_by)
-    SELECT scorer_id, 1, version_id, workspace_id, name, 'human', 'trace', '{}', '{}', '{}', now(), 'test' FROM scorers`);
+    INSERT INTO scorer_versions (scorer_id, scorer_version, version_id, workspace_id, scorer_kind, grain,
+                                 definition, created_at, created_by)
+    SELECT scorer_id, 1, version_id, workspace_id, 'human', 'trace', '{}', now(), 'test' FROM scorers`);
   await tx.query(
     `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source, target_kind,
                          trace_id, session_id, experiment_id, result_id, result_version, score, label, output_sha256, author,

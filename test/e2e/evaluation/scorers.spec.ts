@@ -61,7 +61,7 @@ describe('scorers', () => {
     expect((await newScorer()).grain).toBe('trace');
   });
 
-  it('get a version with each change, and keep the old ones', async () => {
+  it('get a version with each change of their definition or grain, and keep the old ones', async () => {
     const scorer = await newScorer();
     const changed = await editor.patch(pathOf(scorer), { definition: { checks: [{ type: 'equals' }] } });
     expect(changed.status).toBe(200);
@@ -79,16 +79,50 @@ describe('scorers', () => {
       version_id: scorer.version_id,
       definition: SCRIPT,
     });
+    expect(first.body).not.toHaveProperty('name');
     expect((await editor.get(`${pathOf(scorer)}/versions/3`)).status).toBe(404);
     expect((await editor.get(`${pathOf(scorer)}/versions/x`)).status).toBe(404);
   });
 
-  it('keep the order of members that was sent last', async () => {
+  it('keep their version, but not their ETag, when their name, description, tags or metadata change', async () => {
     const scorer = await newScorer();
-    const definition = { source: SCRIPT.source, language: SCRIPT.language };
-    const turned = await editor.patch(pathOf(scorer), { definition });
-    expect(turned.body.scorer_version).toBe(2);
-    expect(JSON.stringify(turned.body.definition)).toBe(JSON.stringify(definition));
+    const texts = { name: 'equality', description: 'Compares.', tags: ['a'], metadata: { team: 'x' } };
+    for (const [index, [member, value]] of Object.entries(texts).entries()) {
+      const ifMatch = { 'if-match': `"${index + 1}"` };
+      const changed = await editor.patch(pathOf(scorer), { [member]: value }, ifMatch);
+      expect(changed.headers.get('etag')).toBe(`"${index + 2}"`);
+      expect((await editor.patch(pathOf(scorer), { [member]: null }, ifMatch)).status).toBe(
+        member === 'name' ? 400 : 412,
+      );
+    }
+    const regrained = await editor.patch(pathOf(scorer), { grain: 'session' }, { 'if-match': '"5"' });
+    expect(regrained.headers.get('etag')).toBe('"6"');
+    expect(regrained.body).toMatchObject({ ...texts, grain: 'session', scorer_version: 2 });
+    const { body } = await editor.get(`${pathOf(scorer)}/versions`);
+    expect(body.items.map((one: any) => [one.scorer_version, one.version_id, one.grain])).toEqual([
+      [2, regrained.body.version_id, 'session'],
+      [1, scorer.version_id, 'trace'],
+    ]);
+  });
+
+  it('keep their ETag with a definition that is equal as JSON', async () => {
+    const scorer = await newScorer({ definition: { ...SCRIPT, timeout_ms: 500 } });
+    const body = `{"definition": {"timeout_ms": 5e2, "source": ${JSON.stringify(SCRIPT.source)}, "language": "javascript"}}`;
+    const same = await editor.patch(pathOf(scorer), Buffer.from(body), {
+      'content-type': 'application/json',
+    });
+    expect(same).toMatchObject({ status: 200, body: scorer });
+    expect(same.headers.get('etag')).toBe('"1"');
+  });
+
+  it('have one ETag for each state when they are archived and restored', async () => {
+    const scorer = await newScorer();
+    const evaluator = await organization.as('evaluator');
+    const archived = await evaluator.post(`${pathOf(scorer)}/archive`, undefined, { 'if-match': '"1"' });
+    expect(archived.headers.get('etag')).toBe('"2"');
+    const restored = await evaluator.post(`${pathOf(scorer)}/restore`, undefined, { 'if-match': '"2"' });
+    expect(restored.headers.get('etag')).toBe('"3"');
+    expect(restored.body.scorer_version).toBe(1);
   });
 
   it('never change their kind or id', async () => {

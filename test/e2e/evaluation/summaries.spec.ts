@@ -26,7 +26,8 @@ describe('the summary of an experiment', () => {
     const fields = { name, scorer_kind: 'code', definition };
     const { scorer_id } = (await space.post<{ scorer_id: string }>('/eval/v1/scorers', fields)).body;
     for (let version = 2; version <= versions; version++) {
-      await space.editor.patch(`/eval/v1/scorers/${scorer_id}`, { tags: [`${version}`] });
+      const source = `function score() { return ${version}; }`;
+      await space.editor.patch(`/eval/v1/scorers/${scorer_id}`, { definition: { ...definition, source } });
     }
     return scorer_id;
   }

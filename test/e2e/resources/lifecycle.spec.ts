@@ -227,7 +227,7 @@ const KINDS: Kind[] = [
       scorer_kind: 'code',
       definition: { checks: [{ type: 'contains', path: 'output', value: 'x' }], aggregate: 'all' },
     }),
-    change: { description: 'changed' },
+    change: { grain: 'session' },
     unique: 'name',
     versioned: true,
     placed: true,

@@ -347,19 +347,42 @@ describe('when published,', () => {
         change: 'updated',
       });
       expect((await here.evaluator.get(pathOf(copy.artifact_id))).body).toMatchObject({ definition });
+      expect(await published(scorer(made))).toMatchObject({ version_ordinal: 2, change: 'unchanged' });
       const first = await published({ ...scorer(made), version_ordinal: 1 });
       expect(first).toMatchObject({ version_ordinal: 3, change: 'updated' });
       const { body } = await here.evaluator.patch(pathOf(copy.artifact_id), {
         acquired_from: null,
         description: 'own',
       });
-      expect(body).toMatchObject({ scorer_version: 4, acquired_from: { version_id: made.version_id } });
+      expect(body).toMatchObject({ scorer_version: 3, acquired_from: { version_id: made.version_id } });
       const missing = [{ version_ordinal: 3 }, { version_ordinal: 2 ** 40 }, { version_id: 'ver_none' }];
       for (const version of missing) {
         expect(await publisher.pin({ ...scorer(made), ...version })).toBeNull();
       }
       await there.evaluator.post(`${pathOf(made.scorer_id)}/archive`);
       expect(await publisher.pin(scorer(made))).toBeNull();
+    });
+
+    it('is packed with its newest texts, and a copy keeps its own', async () => {
+      const made = await there.scorer({ name: 'theirs', description: 'first' });
+      const copy = await published(scorer(made));
+      const own = { name: 'ours', description: 'own', tags: ['own'], metadata: { own: 1 } };
+      await here.evaluator.patch(pathOf(copy.artifact_id), own);
+      await there.evaluator.patch(pathOf(made.scorer_id), { description: 'second', tags: ['new'] });
+      const bytes = await packedBytes(scorer(made));
+      expect(JSON.parse(bytes['scorer.json']!)).toMatchObject({ description: 'second', tags: ['new'] });
+      expect(await published(scorer(made))).toEqual({ ...copy, name: 'ours', change: 'unchanged' });
+      await there.evaluator.patch(pathOf(made.scorer_id), { grain: 'session' });
+      expect(await published(scorer(made))).toMatchObject({ version_ordinal: 2, change: 'updated' });
+      const { body } = await here.evaluator.get(pathOf(copy.artifact_id));
+      expect(body).toMatchObject({ ...own, grain: 'session', scorer_version: 2 });
+      const elsewhere = await ScoringFixture.create(app);
+      acquirer = new PackageWorkspace(app, elsewhere.organization);
+      const second = await published(scorer(made));
+      expect((await elsewhere.evaluator.get(pathOf(second.artifact_id))).body).toMatchObject({
+        name: 'theirs',
+        description: 'second',
+      });
     });
 
     it('returns 409 if its name is taken or its copy has another kind, and writes nothing', async () => {

@@ -2,7 +2,7 @@ import { backOffMs, pause } from '#platform/concurrency';
 import { isJsonObject } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { type JudgeBackendName, cutText } from '../../scorers';
-import { type JudgeCall, JudgeFailure } from '../judge-backend';
+import { type JudgeCall, JudgeFailure, type JudgeServer } from '../judge-backend';
 import type { JudgeMetrics, RequestOutcome } from '../judge.metrics';
 import type { JudgeLimit, JudgeLimits } from './judge-limit';
 import type { AttemptOutcome, JudgeTransport } from './judge-transport';
@@ -15,7 +15,7 @@ const REFUSAL_MAX = 300;
 const WARNINGS_MS = 60_000;
 
 /** A judge's answer to a request, or its refusal. */
-export type Reply = { value: unknown } | RefusedReply;
+export type Reply = { value: unknown; server: JudgeServer } | RefusedReply;
 
 /** The reply to a refused request. */
 interface RefusedReply {

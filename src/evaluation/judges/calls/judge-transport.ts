@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { readCapped, retryAfterMs, undici } from '#platform/outbound';
+import type { JudgeServer } from '../judge-backend';
 
 /** Largest response that is read, in bytes. */
 const ANSWER_MAX = 1024 * 1024;
@@ -11,6 +12,7 @@ const NO_QUOTA = '"insufficient_quota"';
 /** The address of a judge. */
 export interface JudgeAddress {
   url: string;
+  server: JudgeServer;
   apiKey: string | undefined;
   /** Longest time from sending a request to the end of its response, in ms. */
   timeoutMs: number;
@@ -19,7 +21,7 @@ export interface JudgeAddress {
 /** The outcome of sending a request once. */
 export type AttemptOutcome =
   /** The JSON of the answer. */
-  | { value: unknown }
+  | { value: unknown; server: JudgeServer }
   /** The judge refused the request, and would refuse it again. */
   | { status: number; text: string }
   /** The answer is too large to read. A retry would cost the same and be as large. */
@@ -37,6 +39,11 @@ export class JudgeTransport {
   });
 
   constructor(private readonly address: JudgeAddress) {}
+
+  /** Identifies the judge. */
+  get baseUrl(): string {
+    return this.address.server.base_url;
+  }
 
   /** Sends a request once. Throws only the signal's reason, when it is aborted. */
   async send(body: string, signal: AbortSignal): Promise<AttemptOutcome> {
@@ -83,7 +90,7 @@ export class JudgeTransport {
     if (status < 200 || status > 299) return { status, text: text ?? '' };
     if (text === undefined) return { tooLarge: true };
     try {
-      return { value: JSON.parse(text) as unknown };
+      return { value: JSON.parse(text) as unknown, server: this.address.server };
     } catch {
       return { failure: 'did not return JSON', isRateLimited: false, lostAnswer: 'whole' };
     }
@@ -131,11 +138,13 @@ export class JudgeTransports implements OnApplicationShutdown {
     const timeoutMs = environment.JUDGE_TIMEOUT_MS;
     if (JUDGE_BASE_URL !== undefined) {
       const url = chatCompletionsOf(JUDGE_BASE_URL);
-      this.llm = new JudgeTransport({ url, apiKey: JUDGE_API_KEY, timeoutMs });
+      const server = { provider_kind: 'openai', base_url: baseUrlOf(JUDGE_BASE_URL) } as const;
+      this.llm = new JudgeTransport({ url, server, apiKey: JUDGE_API_KEY, timeoutMs });
     }
     if (CLASSIFIER_BASE_URL !== undefined) {
       this.classifier = new JudgeTransport({
         url: CLASSIFIER_BASE_URL,
+        server: { provider_kind: 'classifier', base_url: baseUrlOf(CLASSIFIER_BASE_URL) },
         apiKey: CLASSIFIER_API_KEY,
         timeoutMs,
       });
@@ -150,6 +159,16 @@ export class JudgeTransports implements OnApplicationShutdown {
 /** Returns the chat completions URL for a base URL, as OpenAI's clients build it. Keeps the query string. */
 function chatCompletionsOf(base: string): string {
   const url = new URL(base);
-  url.pathname = `${url.pathname.replace(/(\/chat\/completions)?\/*$/, '')}/chat/completions`;
+  url.pathname = `${basePathOf(url)}/chat/completions`;
   return url.href;
 }
+
+/** Returns a base URL in one spelling and without credentials, to identify the server. */
+function baseUrlOf(base: string): string {
+  const url = new URL(base);
+  url.username = url.password = '';
+  url.pathname = basePathOf(url);
+  return url.href;
+}
+
+const basePathOf = ({ pathname }: URL): string => pathname.replace(/(\/chat\/completions)?\/*$/, '');

@@ -30,6 +30,7 @@ export class ClassifierBackend implements JudgeBackend {
   constructor(
     private readonly endpoint: SendingEndpoint,
     private readonly contextTokens: number,
+    private readonly baseUrl: string,
   ) {}
 
   samplesOf(): number {
@@ -47,7 +48,9 @@ export class ClassifierBackend implements JudgeBackend {
     const inputs = pieces.map((piece) => ('text' in piece ? piece.text : piece.data)).join('');
     const labels = output.choices.map(({ value }) => value);
     const body = JSON.stringify({ inputs, labels, ...(model && { model }) });
-    return Promise.resolve(new ClassifierRequest(body, output.choices, model ?? undefined, this.endpoint));
+    return Promise.resolve(
+      new ClassifierRequest(body, output.choices, model ?? undefined, this.endpoint, this.baseUrl),
+    );
   }
 }
 
@@ -59,12 +62,13 @@ class ClassifierRequest implements JudgeRequest {
     private readonly choices: Choices,
     private readonly model: string | undefined,
     private readonly endpoint: SendingEndpoint,
+    private readonly baseUrl: string,
   ) {
-    this.sha256 = createHash('sha256').update(body).digest('hex');
+    this.sha256 = sha256Of(body);
   }
 
   get questionSha256(): string {
-    return this.sha256;
+    return sha256Of(`${this.baseUrl}\n${this.body}`);
   }
 
   async ask(call: JudgeCall): Promise<Judgement> {
@@ -83,6 +87,7 @@ class ClassifierRequest implements JudgeRequest {
       ),
       probabilities: Object.fromEntries(probabilities),
       ...(this.model !== undefined && { model: this.model }),
+      server: reply.server,
       costUsd: 0,
       requestSha256: this.sha256,
     };
@@ -119,3 +124,5 @@ function finite(score: number): number {
 
 const unreadable = (why: string): JudgeFailure =>
   new JudgeFailure(`The classifier's answer is invalid: ${why}.`);
+
+const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');

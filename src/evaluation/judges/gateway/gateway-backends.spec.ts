@@ -2,11 +2,12 @@ import type { Environment } from '#platform/config';
 import type { CalledModel, InternalCalls } from '../../../model-gateway';
 import { GatewayBackends } from './gateway-backends';
 
+const PROVIDER = { provider_id: 'prov_1', kind: 'openai', base: new URL('http://127.0.0.1/v1') };
 const modelOf = (more: object = {}): CalledModel =>
   ({
     model_id: 'model_1',
     strategy: 'fallback',
-    targets: [{ provider: { provider_id: 'prov_1' }, upstream_model: 'u', price: null, weight: 1 }],
+    targets: [{ provider: PROVIDER, upstream_model: 'u', price: null, weight: 1 }],
     ...more,
   }) as unknown as CalledModel;
 
@@ -40,8 +41,12 @@ describe('GatewayBackends', () => {
     const first = await backends.find('wsp_1', 'model_1');
     currentModel = modelOf({ description: 'changed', generation: 2 });
     expect(await backends.find('wsp_1', 'model_1')).toBe(first);
-    const targets = [{ provider: { provider_id: 'prov_1' }, upstream_model: 'other' }];
-    const others = [{ targets }, { strategy: 'weighted' }, { model_id: 'model_2' }];
+    const others = [
+      { targets: [{ provider: PROVIDER, upstream_model: 'other' }] },
+      { targets: [{ provider: { ...PROVIDER, base: new URL('http://127.0.0.2/v1') }, upstream_model: 'u' }] },
+      { strategy: 'weighted' },
+      { model_id: 'model_2' },
+    ];
     for (const other of others) {
       currentModel = modelOf(other);
       expect(await backends.find('wsp_1', 'model_1')).not.toBe(first);

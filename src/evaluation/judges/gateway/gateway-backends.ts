@@ -54,6 +54,7 @@ export class GatewayBackends {
       {
         model: name,
         isFixed: true,
+        baseUrl: '', // the name identifies the servers
         contextTokens: JUDGE_CONTEXT_TOKENS,
         maxTokens: JUDGE_MAX_TOKENS,
       },
@@ -68,10 +69,15 @@ export class GatewayBackends {
 
 /**
  * Returns the name under which limits and features are learned and answers are cached. It changes with the targets of the
- * model, because another upstream model has other features and gives other answers.
+ * model, because another server or upstream model has other features and gives other answers.
  */
 function nameOf({ model_id, strategy, targets }: CalledModel): string {
-  const called = targets.map(({ provider, upstream_model }) => [provider.provider_id, upstream_model]);
+  const called = targets.map(({ provider, upstream_model }) => [
+    provider.provider_id,
+    provider.kind,
+    provider.base.href,
+    upstream_model,
+  ]);
   const digest = createHash('sha256')
     .update(JSON.stringify([strategy, called]))
     .digest('hex');

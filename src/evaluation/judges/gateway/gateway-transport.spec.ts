@@ -17,21 +17,41 @@ const transportOn = ({ model = MODEL, call = () => Promise.reject(new Error('une
     50,
   );
 
+const TARGET = {
+  provider: { kind: 'anthropic', base: new URL('http://127.0.0.1/v1') },
+  upstream_model: 'upstream',
+};
+const SERVER = { provider_kind: 'anthropic', base_url: 'http://127.0.0.1/v1' };
+
 const answering = (value: unknown, costUsd: number | null = null) =>
-  transportOn({ call: () => Promise.resolve({ bytes: Buffer.from(JSON.stringify(value)), costUsd }) });
+  transportOn({
+    call: () => Promise.resolve({ bytes: Buffer.from(JSON.stringify(value)), costUsd, target: TARGET }),
+  });
 const failing = (error: unknown) =>
   // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- as the gateway throws
   transportOn({ call: () => Promise.reject(error) });
 
 describe('GatewayTransport', () => {
   it('returns the answer, with the cost in the member where gateways report it', async () => {
-    expect(await answering({ choices: [], usage: { prompt_tokens: 1 } }, 0.5).send('{}', never)).toEqual({
-      value: { choices: [], usage: { prompt_tokens: 1, cost: 0.5 } },
+    const model = 'answered';
+    expect(
+      await answering({ model, choices: [], usage: { prompt_tokens: 1 } }, 0.5).send('{}', never),
+    ).toEqual({ value: { model, choices: [], usage: { prompt_tokens: 1, cost: 0.5 } }, server: SERVER });
+    expect(await answering({ model, choices: [], usage: null }, 0).send('{}', never)).toEqual({
+      value: { model, choices: [], usage: { cost: 0 } },
+      server: SERVER,
     });
-    expect(await answering({ choices: [], usage: null }, 0).send('{}', never)).toEqual({
-      value: { choices: [], usage: { cost: 0 } },
+    expect(await answering({ model, choices: [] }).send('{}', never)).toEqual({
+      value: { model, choices: [] },
+      server: SERVER,
     });
-    expect(await answering({ choices: [] }).send('{}', never)).toEqual({ value: { choices: [] } });
+  });
+
+  it.each([undefined, null, ''])('names the requested model if the answer names %j', async (model) => {
+    expect(await answering({ model, choices: [] }).send('{}', never)).toEqual({
+      value: { model: 'upstream', choices: [] },
+      server: SERVER,
+    });
   });
 
   it('reports a response that is too large', async () => {

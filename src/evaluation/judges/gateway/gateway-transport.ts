@@ -34,15 +34,19 @@ export class GatewayTransport {
   }
 
   private async exchange(body: string, signal: AbortSignal): Promise<AttemptOutcome> {
-    const model = await this.calls.findById(this.modelId);
-    if (!model) return { status: 404, text: refusalText('The gateway model was archived.') };
-    const call = { model, format: 'chat', body, principalId: PRINCIPAL, signal } as const;
-    const { bytes, costUsd } = await this.calls.call(call);
+    const called = await this.calls.findById(this.modelId);
+    if (!called) return { status: 404, text: refusalText('The gateway model was archived.') };
+    const call = { model: called, format: 'chat', body, principalId: PRINCIPAL, signal } as const;
+    const { bytes, costUsd, target } = await this.calls.call(call);
     if (bytes.length > ANSWER_MAX) return { tooLarge: true };
+    const { provider, upstream_model } = target!; // internal calls get no cached answers
+    const server = { provider_kind: provider.kind, base_url: provider.base.href };
     const value: unknown = JSON.parse(Buffer.from(bytes).toString());
-    if (!isJsonObject(value) || costUsd === null) return { value };
+    if (!isJsonObject(value)) return { value, server };
+    const model = typeof value.model === 'string' && value.model !== '' ? value.model : upstream_model;
     // In the member where gateways report it, so that the run counts the same cost as the gateway.
-    return { value: { ...value, usage: { ...(isJsonObject(value.usage) && value.usage), cost: costUsd } } };
+    const usage = { ...(isJsonObject(value.usage) && value.usage), cost: costUsd };
+    return { value: { ...value, model, ...(costUsd !== null && { usage }) }, server };
   }
 }
 

@@ -1,9 +1,16 @@
 import fc from 'fast-check';
+import { sha256OfJson } from '#platform/json';
 import type { Output } from '../../scorers/definitions/definition.forms';
-import type { Judgement } from '../judge-backend';
-import { spreadOf, verdictOf } from './tally';
+import { JudgeFailure, type Judgement } from '../judge-backend';
+import { SampleTally, spreadOf, verdictOf } from './tally';
 
-const judgement = (of: Partial<Judgement>): Judgement => ({ score: 0, requestSha256: '', ...of });
+const SERVER = { provider_kind: 'openai', base_url: 'http://judge/v1' } as const;
+const judgement = (of: Partial<Judgement>): Judgement => ({
+  score: 0,
+  requestSha256: '',
+  server: SERVER,
+  ...of,
+});
 const CHOICE: Output = {
   type: 'choice',
   choices: [
@@ -104,5 +111,46 @@ describe('spreadOf', () => {
     expect(actual).toMatchObject({ count: requested, failed_count: requested - scores.length, scores });
     if (spread === null) expect(actual.spread).toBeNull();
     else expect(actual.spread! / (spread || 1)).toBeCloseTo(spread && 1, 10);
+  });
+});
+
+describe('SampleTally', () => {
+  const DEFINITION = { prompt: 'Is {{output}} right?', output: BOOLEAN };
+  const itemOf = (...samples: Partial<Judgement>[]) => {
+    const tally = new SampleTally(samples.length);
+    for (const one of samples) tally.addAnswer(judgement({ value: true, score: 1, ...one }));
+    return tally.item(DEFINITION, '');
+  };
+
+  it('has the digest of the definition and of what answered', () => {
+    const digest = sha256OfJson({ definition: DEFINITION, backend: 'llm', ...SERVER, model: 'm-1' });
+    expect(itemOf({ model: 'm-1' })).toMatchObject({ model: 'm-1', judge_digest: digest });
+    const others = [
+      itemOf({ model: 'm-2' }),
+      itemOf({}),
+      itemOf({ model: 'm-1', server: { ...SERVER, base_url: 'http://other/v1' } }),
+      itemOf({ model: 'm-1', server: { ...SERVER, provider_kind: 'anthropic' } }),
+    ];
+    expect(new Set([digest, ...others.map((one) => one.judge_digest)]).size).toBe(5);
+  });
+
+  it('has one digest for the same models of several samples, in any order', () => {
+    const [a, b] = [{ model: 'm-1' }, { model: 'm-2' }];
+    expect(itemOf(a, a).judge_digest).toBe(itemOf(a).judge_digest);
+    expect(itemOf(b, a, b)).toMatchObject({ model: 'm-1, m-2', judge_digest: itemOf(a, b).judge_digest });
+    expect(itemOf(a, b).judge_digest).not.toBe(itemOf(a).judge_digest);
+  });
+
+  it('accepts a name that has no canonical form', () => {
+    expect(itemOf({ model: 'm\ud800' })).toMatchObject({
+      model: 'm\ufffd',
+      judge_digest: expect.any(String) as string,
+    });
+  });
+
+  it('has neither model nor digest without an answer', () => {
+    const tally = new SampleTally(1);
+    tally.addFailure(new JudgeFailure('no'));
+    expect(tally.item(DEFINITION, '')).toEqual({ error: 'no', request_sha256: '' });
   });
 });

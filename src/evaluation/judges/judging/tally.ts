@@ -1,4 +1,6 @@
+import { sha256OfJson } from '#platform/json';
 import {
+  judgeBackendOf,
   type JudgeDefinition,
   MAX_ERROR_LENGTH,
   type Output,
@@ -130,6 +132,33 @@ function standardDeviation(numbers: readonly number[]): number | null {
   return largest * Math.sqrt(sum / (numbers.length - 1));
 }
 
+/** Characters of a model's name that are stored. */
+const MODEL_MAX = 255;
+
+/**
+ * Returns what judged: the model, and the digest of all that determines its judgements. Several models of the samples are
+ * joined by commas, and their digest is the digest of their sorted digests. Returns nothing without an answer.
+ */
+function judgeOf(
+  definition: JudgeDefinition,
+  judgements: readonly Judgement[],
+): Pick<ScoredItem, 'model' | 'judge_digest'> {
+  if (judgements.length === 0) return {};
+  const backend = judgeBackendOf(definition);
+  const judges = judgements.map(({ server, model }) => ({
+    ...server,
+    model: model === undefined ? null : storable(model, MODEL_MAX),
+  }));
+  const models = sortedUnique(judges.flatMap(({ model }) => model ?? []));
+  const digests = sortedUnique(judges.map((judge) => sha256OfJson({ definition, backend, ...judge })));
+  return {
+    ...(models.length > 0 && { model: storable(models.join(', '), MODEL_MAX) }),
+    judge_digest: digests.length === 1 ? digests[0]! : sha256OfJson(digests),
+  };
+}
+
+const sortedUnique = (texts: readonly string[]): string[] => [...new Set(texts)].sort();
+
 /** Characters of a reasoning that are stored. */
 const REASONING_MAX = 100_000;
 
@@ -167,17 +196,16 @@ export class SampleTally {
     this.cost = (this.cost ?? 0) + costUsd;
   }
 
-  item({ output }: JudgeDefinition, requestSha256: string): Omit<ScoredItem, 'elapsed_ms'> {
+  item(definition: JudgeDefinition, requestSha256: string): Omit<ScoredItem, 'elapsed_ms'> {
     const cost = this.cost ?? (this.hasRequested ? undefined : 0);
-    const model = this.judgements.findLast((one) => one.model !== undefined)?.model;
     const last = this.judgements.at(-1) ?? this.failures.at(-1);
     const common = {
-      ...(model !== undefined && { model: storable(model, 255) }),
+      ...judgeOf(definition, this.judgements),
       ...(cost !== undefined && { cost_usd: cost }),
       request_sha256: last?.requestSha256 ?? requestSha256,
     };
     if (this.hasFailed) return { ...common, error: storable(this.failureMessage(), MAX_ERROR_LENGTH) };
-    const { reasoning, ...verdict } = verdictOf(output, this.judgements);
+    const { reasoning, ...verdict } = verdictOf(definition.output, this.judgements);
     return {
       ...verdict,
       ...(reasoning !== undefined && { reasoning: storable(reasoning, REASONING_MAX) }),

@@ -15,6 +15,8 @@ export interface LlmSettings {
   model: string;
   /** The default model is the only one, whatever a scorer names. */
   isFixed?: boolean;
+  /** Identifies the server, so that cached answers of another one are not used. */
+  baseUrl: string;
   /** Tokens of a request and its answer together, at most. */
   contextTokens: number;
   /** Tokens of an answer, including the model's reasoning, at most. */
@@ -73,7 +75,13 @@ export class LlmBackend implements JudgeBackend {
         { role: 'user', content: prompt },
       ],
       await this.features.of(question.model),
-      { endpoint: this.endpoint, features: this.features, hash: this.hash, prices: this.prices },
+      {
+        baseUrl: this.settings.baseUrl,
+        endpoint: this.endpoint,
+        features: this.features,
+        hash: this.hash,
+        prices: this.prices,
+      },
     );
   }
 

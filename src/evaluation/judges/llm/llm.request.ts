@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { cutText, MAX_ERROR_LENGTH } from '../../scorers';
 import type { SendingEndpoint } from '../calls/judge-endpoint';
-import { type JudgeCall, JudgeFailure, type Judgement, type JudgeRequest } from '../judge-backend';
+import {
+  type JudgeCall,
+  JudgeFailure,
+  type Judgement,
+  type JudgeRequest,
+  type JudgeServer,
+} from '../judge-backend';
 import { dataBlock, delimitersOf, type KeyedHash } from '../prompt/data-block';
 import { BYTES_PER_TOKEN } from '../prompt/judge-prompt';
 import { cutMiddle } from '../prompt/middle-cut';
@@ -33,6 +39,7 @@ export type TokenPrices = (
 ) => number | null;
 
 interface Dependencies {
+  baseUrl: string;
   endpoint: SendingEndpoint;
   features: ChatFeaturesRepository;
   hash: KeyedHash;
@@ -42,6 +49,7 @@ interface Dependencies {
 /** A request with its answer. */
 interface Exchange {
   answer: ChatAnswer;
+  server: JudgeServer;
   /** The features that the server accepted. */
   features: ChatFeatures;
   sha256: string;
@@ -61,7 +69,7 @@ export class LlmRequest implements JudgeRequest {
   ) {
     this.body = chatBody(question, messages, features);
     this.sha256 = sha256Of(this.body);
-    this.questionSha256 = sha256Of(chatBody(question, messages, ALL_FEATURES));
+    this.questionSha256 = sha256Of(`${dependencies.baseUrl}\n${chatBody(question, messages, ALL_FEATURES)}`);
   }
 
   async ask(call: JudgeCall): Promise<Judgement> {
@@ -128,12 +136,12 @@ export class LlmRequest implements JudgeRequest {
         throw new JudgeFailure('The judge did not return a chat completion.');
       }
       bill.add(answer, body);
-      return { answer, features, sha256: sha256Of(body) };
+      return { answer, server: reply.server, features, sha256: sha256Of(body) };
     }
   }
 
-  private judgement({ answer, sha256 }: Exchange, bill: Bill): Judgement {
-    const { refusal, finishReason, text, logprobs, model } = answer;
+  private judgement({ answer, server, sha256 }: Exchange, bill: Bill): Judgement {
+    const { refusal, finishReason, text, logprobs, model = this.question.model } = answer;
     if (refusal !== undefined || finishReason === 'content_filter') {
       const why = refusal === undefined ? 'its server filtered the answer' : cutText(refusal, QUOTED_MAX);
       throw new JudgeFailure(`The judge refused to answer: ${why}`, sha256);
@@ -144,7 +152,8 @@ export class LlmRequest implements JudgeRequest {
     return {
       ...read,
       ...(probabilities && { probabilities }),
-      ...(model !== undefined && { model: cutText(model, 255) }),
+      model: cutText(model, 255),
+      server,
       ...(costUsd !== undefined && { costUsd }),
       requestSha256: sha256,
     };

@@ -150,7 +150,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     budget: Budget,
   ): Promise<void> {
     const scope = scopeOf(run);
-    const version = await this.scorers.findVersion(scope, run.scorer_id, run.scorer_version);
+    const [version] = await this.scorers.findPinned(scope, [run]);
     if (!version) throw new Error(`Version ${run.scorer_version} of ${run.scorer_id} does not exist.`);
     const scorer = toRunnable(version);
     const abandoned = linkedSignal(lease.lostSignal, deadline, this.shutdown.outOfTime);

@@ -142,9 +142,12 @@ export class ScoringResultDto {
   answers?: object;
   reasoning?: string;
   backend?: string;
-  /** The model, as the provider answered it. */
+  /** The model that answered, as its provider names it. If several models answered the samples, all of them. */
   model?: string;
-  /** Identifies the judge: SHA-256 over its definition, backend, provider and model, in hexadecimal. */
+  /**
+   * Identifies what judged: SHA-256, in hexadecimal, of the definition, the backend, and the provider's kind, base URL and
+   * model. Scores with different digests are not comparable.
+   */
   judge_digest?: string;
   /** Why the target has no score. */
   error?: string;

@@ -1,0 +1,111 @@
+import { Budget, JudgeService } from '../../src/evaluation/judges';
+import { COST, GOOD, type JudgedService, says, withJudge } from './judge.fixture';
+
+const SHA256 = /^[0-9a-f]{64}$/;
+
+describe('the digest of a judge', () => {
+  let judge: JudgedService['judge'];
+  let worker: JudgedService['worker'];
+  let fixture: JudgedService['fixture'];
+  withJudge((service) => ({ judge, worker, fixture } = service));
+
+  const tested = async (scorer: any): Promise<any> => {
+    const [item] = await fixture.scoreInMode('test', scorer, await fixture.experiment());
+    return { model: item.model, judge_digest: item.judge_digest };
+  };
+  const patched = async (scorer: any, members: object): Promise<any> =>
+    (await fixture.scoring.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, members)).body;
+  const answeredBy = (...models: string[]): void => {
+    let count = 0;
+    judge.reply = () => says(GOOD, { model: models[count++ % models.length]! });
+  };
+
+  it('changes with the model that the provider answers, which the result names', async () => {
+    const scorer = await fixture.scorer({ model: 'gpt-4o-mini' });
+    answeredBy('gpt-4o-mini-2024-07-18');
+    const first = await tested(scorer);
+    expect(first).toEqual({
+      model: 'gpt-4o-mini-2024-07-18',
+      judge_digest: expect.stringMatching(SHA256),
+    });
+    expect(await tested(scorer)).toEqual(first);
+    answeredBy('gpt-4o-mini-2025-01-01');
+    const other = await tested(scorer);
+    expect(other.model).toBe('gpt-4o-mini-2025-01-01');
+    expect(other.judge_digest).not.toBe(first.judge_digest);
+  });
+
+  it('is made of the requested model if the provider names none', async () => {
+    const body = JSON.stringify({ choices: [{ message: { content: JSON.stringify(GOOD) } }] });
+    judge.reply = () => ({ status: 200, body });
+    const scorer = await fixture.scorer({ model: 'gpt-4o-mini' });
+    const unnamed = await tested(scorer);
+    answeredBy('gpt-4o-mini');
+    expect(unnamed).toEqual(await tested(scorer));
+  });
+
+  it('changes with the definition, and not with the name, description, tags or metadata', async () => {
+    const scorer = await fixture.scorer();
+    const first = await tested(scorer);
+    const texts = { name: 'renamed', description: 'new', tags: ['a'], metadata: { a: 1 } };
+    expect(await tested(await patched(scorer, texts))).toEqual(first);
+    const definition = { ...scorer.definition, reasoning: false };
+    expect((await tested(await patched(scorer, { definition }))).judge_digest).not.toBe(first.judge_digest);
+  });
+
+  it('covers all models that answered the samples', async () => {
+    const scorer = await fixture.scorer({ samples: 2 });
+    answeredBy('b', 'a');
+    const both = await tested(scorer);
+    expect(both).toEqual({ model: 'a, b', judge_digest: expect.stringMatching(SHA256) });
+    answeredBy('a', 'b');
+    expect(await tested(scorer)).toEqual(both);
+    answeredBy('a');
+    expect((await tested(scorer)).judge_digest).not.toBe(both.judge_digest);
+  });
+
+  it('changes with the model of a classifier, and a script has none', async () => {
+    const classifier = { backend: 'classifier', prompt: null };
+    judge.reply = () => ({ content: [{ label: 'good', score: 1 }] });
+    const [first, second] = [
+      await tested(await fixture.scorer(classifier)),
+      await tested(await fixture.scorer({ ...classifier, model: 'deberta' })),
+    ];
+    expect(first).toEqual({ judge_digest: expect.stringMatching(SHA256) });
+    expect(second).toEqual({ model: 'deberta', judge_digest: expect.stringMatching(SHA256) });
+    const [item] = await fixture.scoreInMode(
+      'test',
+      await fixture.scoring.scorer(),
+      await fixture.experiment(),
+    );
+    expect(item).not.toHaveProperty('judge_digest');
+  });
+
+  it('is absent if no judge answered', async () => {
+    judge.reply = () => ({ status: 404 });
+    const item = await fixture.testResult({});
+    expect(item.error).toMatch(/404/);
+    expect(item).not.toHaveProperty('judge_digest');
+  });
+
+  it('of a cached answer is the one of the time at which it was given', async () => {
+    answeredBy('gpt-2024');
+    const scorer = await fixture.scorer();
+    const expected = await tested(scorer);
+    const subject = { input: 'in', output: 'out', expected: null, metadata: {}, session: null };
+    const score = async () => {
+      const scoring = await worker.get(JudgeService).prepare(scorer, subject);
+      return scoring({
+        owner: scorer.workspace_id,
+        signal: new AbortController().signal,
+        lendSlot: (signal, waiting) => waiting(signal),
+        cache: 'read',
+        budget: new Budget(null),
+      });
+    };
+    expect(await score()).toMatchObject({ ...expected, is_cached: false, cost_usd: COST });
+    answeredBy('gpt-2025');
+    await patched(scorer, { description: 'new' });
+    expect(await score()).toMatchObject({ ...expected, is_cached: true, cost_usd: 0 });
+  });
+});
