@@ -1,7 +1,4 @@
-import {
-  type ComparedExperiment,
-  ComparisonRepository,
-} from '../../src/evaluation/experiments/compare/comparison.repository';
+import { ComparisonRepository } from '../../src/evaluation/experiments/compare/comparison.repository';
 import { Bench } from '../bench';
 import { compare } from '../measure';
 
@@ -106,8 +103,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 /** Runs the statements of the service. */
 async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
   const comparisons = new ComparisonRepository(direct.database);
-  const experiments: ComparedExperiment[] = [];
-  for (const id of ids) experiments.push((await comparisons.find(scope, id))!);
+  await comparisons.find(scope, ids);
   const scorers = Array.from({ length: SCORERS }, (_, n) => ({ scorer: `scorer ${n + 1}`, version: 0 }));
   await comparisons.inSnapshot(async (tx) => {
     for (const id of ids) await comparisons.scoredVersions(tx, scope, id, null);

@@ -15,6 +15,7 @@ export {
   SortedBy,
   ToBoolean,
   ToInteger,
+  ToNumber,
   TOTAL_MAX,
 } from './page.dto';
 export { searchAsList } from './search-as-list';

@@ -44,11 +44,6 @@ export interface ListSpec<Row = never> {
    * `PAGE_BYTES`. Absent: rows are small.
    */
   bytes?: string | Sql;
-  /**
-   * Further columns, computed from a row `within` only for the rows of the page that `bytes` keeps. Starts with a comma.
-   * Requires `bytes`.
-   */
-  computed?: Sql;
   /** Counts the rows. Default: by `from` and `where`. Returns null for more than TOTAL_MAX. */
   count?: () => Promise<number | null>;
   /**
@@ -152,7 +147,7 @@ async function readRows<Row>(
   if (spec.bytes === undefined) return on.query<Keyed<Row>>(planned(rows));
   const id = spec.idType === 'int8' ? 'page_id::int8' : 'page_id';
   const page = key.type ? orderBy(order, 'page_sort', id) : orderBy(order, id);
-  return on.query<Keyed<Row>>(planned(withinBytes(rows, page, spec.computed)));
+  return on.query<Keyed<Row>>(planned(withinBytes(rows, page)));
 }
 
 const named = ({ name }: { name?: string }, variant: string, statement: Sql): Statement =>
@@ -162,8 +157,8 @@ const named = ({ name }: { name?: string }, variant: string, statement: Sql): St
  * Selects the rows of a page that start within its byte limit, and at least the first. PostgreSQL stores large values apart
  * from their rows, and does not read the values of omitted rows.
  */
-export const withinBytes = (rows: Sql, sort: Sql, computed = empty): Sql =>
-  sql`SELECT * ${computed} FROM (
+export const withinBytes = (rows: Sql, sort: Sql): Sql =>
+  sql`SELECT * FROM (
     SELECT *, sum(page_bytes) OVER page - page_bytes AS page_bytes_before,
       lead(true, 1, false) OVER page AS page_has_more
     FROM (${rows}) page_rows WINDOW page AS (${sort} ROWS UNBOUNDED PRECEDING)

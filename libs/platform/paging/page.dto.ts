@@ -13,6 +13,12 @@ export const PAGE_BYTES = 4 * 1024 * 1024;
 /** Totals are exact up to this many rows, and null beyond. */
 export const TOTAL_MAX = 100_000;
 
+/** Converts a query parameter into a number. Leaves anything else unchanged, so that validation rejects it. */
+export const ToNumber = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' && /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value) ? Number(value) : value,
+  );
+
 /** Reads an integer from a query. Other values stay unchanged, and fail validation. */
 export const ToInteger = () =>
   Transform(({ value }: { value: unknown }) =>

@@ -36,8 +36,6 @@ export interface ScanSpec {
   defaultSort: string;
   /** The expression of a row's size in bytes, see `ListSpec`. */
   bytes?: string | Sql;
-  /** See `ListSpec`. */
-  computed?: Sql;
   /** Filters rows by a part of the condition that is outside of this statement. Keeps their order. */
   keep?: (rows: readonly RowPlace[]) => Promise<RowPlace[]>;
 }
@@ -254,8 +252,7 @@ async function readMatches<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrde
     FROM (${rowsOf(spec, startOfRange(spec, order), order, PAGE_LIMIT)}) t
     WHERE NOT is_beyond AND is_candidate${lookup(spec)}
     ${sort} LIMIT ${offset + limit + 1}`;
-  const limited = (page: Sql): Sql =>
-    isSized ? withinBytes(page, raw('ORDER BY page_place'), spec.computed) : page;
+  const limited = (page: Sql): Sql => (isSized ? withinBytes(page, raw('ORDER BY page_place')) : page);
   if (offset === 0) return { matches: await on.query(limited(rows)), skipped: 0 };
   const placed = await on.query<Matches<Row>['matches'][number] & { page_place: number }>(
     limited(afterOffset(offset, rows)),

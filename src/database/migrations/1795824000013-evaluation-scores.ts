@@ -49,6 +49,8 @@ export class EvaluationScores1795824000013 extends SqlMigration {
       is_late boolean NOT NULL DEFAULT false,
       -- identifies an evaluation event: the first 128 bits of a SHA-256 over its trace, span, name and time
       event_key uuid,
+      -- whether it is the score that its result shows under this name; never set for people's scores, which are combined
+      is_current boolean NOT NULL DEFAULT false,
       supersedes_score_id text COLLATE "C",
       superseded_by_score_id text COLLATE "C",
       -- Null for a current score. A hosted score also supersedes the client's scores of its name and result. Also set for the
@@ -80,15 +82,19 @@ export class EvaluationScores1795824000013 extends SqlMigration {
     -- the score of a trace or a session that a new one supersedes
     CREATE INDEX scores_current ON scores (workspace_id, target_id, created_by, author)
       WHERE superseded_at IS NULL AND result_id IS NULL;
-    -- the scores of an experiment's results: summaries and comparisons, and the results with a score within bounds or in
-    -- its order
-    CREATE INDEX scores_of_results ON scores (workspace_id, experiment_id, scorer_name, result_id)
-      WHERE superseded_at IS NULL AND experiment_id IS NOT NULL AND source <> 'end_user';
-    CREATE INDEX scores_of_results_by_score ON scores (workspace_id, experiment_id, scorer_name, score, result_id)
-      WHERE superseded_at IS NULL AND experiment_id IS NOT NULL AND source IN ('client', 'hosted') AND score IS NOT NULL;
+    -- one current score for a result and a name; the results that have a score within bounds
+    CREATE UNIQUE INDEX scores_current_of_result ON scores (workspace_id, result_id, scorer_name) WHERE is_current;
+    -- the current scores of an experiment, also in their order
+    CREATE INDEX scores_current_of_experiment ON scores (workspace_id, experiment_id, scorer_name, score, result_id)
+      WHERE is_current;
+    -- comparisons: the scores of an experiment by any version
+    CREATE INDEX scores_of_experiment ON scores (workspace_id, experiment_id, scorer_name, result_id)
+      WHERE superseded_at IS NULL AND experiment_id IS NOT NULL AND source IN ('client', 'hosted');
     CREATE INDEX scores_late ON scores (workspace_id, experiment_id) WHERE is_late;
     -- people's scores of results, and of the traces and sessions that results name
     CREATE INDEX scores_human_by_target ON scores (workspace_id, target_id) WHERE source = 'human' AND superseded_at IS NULL;
+    CREATE INDEX scores_human_of_experiment ON scores (workspace_id, experiment_id, result_id)
+      WHERE source = 'human' AND superseded_at IS NULL AND experiment_id IS NOT NULL;
     CREATE INDEX scores_human_by_name ON scores (workspace_id, scorer_name, score_id)
       WHERE source = 'human' AND superseded_at IS NULL AND result_id IS NULL;
     -- agreement: the newest human scores of a scorer, and its other scores. Only for statements that name a scorer, because

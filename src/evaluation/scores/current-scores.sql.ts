@@ -1,33 +1,39 @@
 import { empty, raw, type Sql, sql } from '#platform/db';
-import { RawJson } from '#platform/json';
 
 /*
- * Decides which scores of a result are current. A result has one current score for each scorer name: the newest hosted one of
- * the highest version, else the client's, else people's; never an end user's. Results, exports, summaries, comparisons and
- * gates read the statements of this file.
- *
- * Its rows have these columns: result_id, scorer_name, scorer_id, scorer_version (0 for none), source, score, score_id, is_late
- * (given after the experiment was finalized), model and judge_digest; with details also label, comment and metadata.
+ * The scores of results that count. A result has one current score for each scorer name: the newest hosted one of the highest
+ * version, else the client's, else people's; never an end user's. `scores.is_current` marks the first two: ScoreRepository
+ * keeps it, and an index makes sure that there is one. People's scores are combined when they are read.
  *
  * Statements are not prepared, because a plan made for small tables would read all scores of large ones. The workspace is a
  * subquery, because PostgreSQL expects no rows for a workspace that is not in its statistics, and might choose any index for
  * it. OFFSET 0 keeps further conditions out of a lookup for the same reason.
  */
 
-/** Orders the scores of one result and name, the current one first. */
-export const CURRENT_FIRST = raw(`source = 'human', source = 'client', scorer_version DESC, score_id DESC`);
+/** The results of an experiment whose scores are read. */
+export interface ExperimentScores {
+  experimentId: string;
+  /** The last result, as an expression. Default: all results. */
+  upTo?: Sql | undefined;
+}
 
-/** Selects scores by clients and runs. @param where conditions on `s`, without its workspace */
-const machineScores = (workspaceId: string, where: Sql, details: boolean): Sql =>
-  sql`SELECT s.result_id, s.scorer_name, s.scorer_id, coalesce(s.scorer_version, 0) AS scorer_version, s.source, s.score,
-      s.score_id, s.is_late, s.model, s.judge_digest ${details ? MACHINE_DETAILS : empty}
-    FROM (SELECT * FROM scores own WHERE own.workspace_id = (SELECT ${workspaceId}::text) AND ${where}
-            AND own.superseded_at IS NULL AND own.source IN ('client', 'hosted') OFFSET 0) s`;
+/** The columns of the scores of an experiment's results. `scorer_version` is 0 for none. */
+const COLUMNS =
+  raw(`result_id, scorer_name, scorer_id, coalesce(scorer_version, 0) AS scorer_version, source, score,
+  score_id, is_current, is_late, model, judge_digest`);
 
-const MACHINE_DETAILS = raw(`, s.label, s.comment, CASE
-  WHEN s.source = 'hosted' AND s.answers IS NULL THEN json_build_object('score_run_id', s.score_run_id)
-  WHEN s.source = 'hosted' THEN json_build_object('score_run_id', s.score_run_id, 'answers', s.answers)
-  WHEN s.metadata::text <> '{}' THEN s.metadata END AS metadata`);
+/** Selects the scores of an experiment's results by clients and runs that are not superseded. */
+export const machineScores = (
+  workspaceId: string,
+  { experimentId, upTo }: ExperimentScores,
+  where = empty,
+): Sql =>
+  sql`SELECT ${COLUMNS} FROM scores
+    WHERE workspace_id = (SELECT ${workspaceId}::text) AND experiment_id = ${experimentId}
+      AND superseded_at IS NULL AND source IN ('client', 'hosted') ${upTo ? sql`AND result_id <= ${upTo}` : empty} ${where}`;
+
+/** Orders people's scores of one result and name, the current one first. */
+const NEWEST_SCALE_FIRST = raw('scorer_version DESC, score_id DESC');
 
 /**
  * Combines people's scores of results: each person's newest score counts, of the result, its trace or its session. Scores by
@@ -35,24 +41,16 @@ const MACHINE_DETAILS = raw(`, s.label, s.comment, CASE
  *
  * @param given selects the people's scores, each with its `of_result_id`
  */
-const peopleOf = (given: Sql, details: boolean): Sql =>
+const peopleOf = (given: Sql, details: Sql = empty): Sql =>
   sql`SELECT of_result_id AS result_id, (array_agg(scorer_name ORDER BY score_id DESC))[1] AS scorer_name, scorer_id,
       max(scorer_version) AS scorer_version, 'human' AS source,
       CASE WHEN abs(avg(score::text::numeric)) < 2.5e-324 THEN 0 ELSE avg(score::text::numeric)::float8 END AS score,
-      max(score_id) AS score_id, bool_or(is_late) AS is_late, NULL::text AS model, NULL::text AS judge_digest
-      ${details ? PEOPLE_DETAILS : empty}
+      max(score_id) AS score_id, false AS is_current, bool_or(is_late) AS is_late, NULL::text AS model,
+      NULL::text AS judge_digest ${details}
     FROM (SELECT DISTINCT ON (of_result_id, scorer_id, output_sha256, created_by, author) * FROM (${given}) given
           ORDER BY of_result_id, scorer_id, output_sha256, created_by, author, score_id DESC) newest
     GROUP BY of_result_id, scorer_id, output_sha256
     HAVING count(*) >= (array_agg(min_annotations ORDER BY score_id DESC))[1]`;
-
-/** The label that most people chose. Null in a tie, in which the two orders find different labels. */
-const PEOPLE_DETAILS =
-  raw(`, CASE WHEN mode() WITHIN GROUP (ORDER BY label) = mode() WITHIN GROUP (ORDER BY label DESC)
-    THEN mode() WITHIN GROUP (ORDER BY label) END AS label,
-  (array_agg(comment ORDER BY score_id DESC) FILTER (WHERE comment IS NOT NULL))[1] AS comment,
-  json_build_object('annotation_count', count(*),
-                    'score_ids', (array_agg(score_id ORDER BY score_id DESC))[1:100]) AS metadata`);
 
 /** Selects people's scores of targets: rows with the `result_id` that names the target, its `kind` and `id`. */
 const peopleGaveTo = (workspaceId: string, targets: Sql, isLate: Sql): Sql =>
@@ -63,39 +61,34 @@ const peopleGaveTo = (workspaceId: string, targets: Sql, isLate: Sql): Sql =>
         AND own.source = 'human' AND own.superseded_at IS NULL OFFSET 0
     ) s WHERE s.target_kind = target.kind`;
 
-/** Selects all scores of a result that may be current. @param result alias of a row with `result_id`, `trace_id` and `session_id` */
-export function scoresOfResult(workspaceId: string, result: string, { details = false } = {}): Sql {
-  const targets = raw(`(VALUES (${result}.result_id, 'result', ${result}.result_id),
-    (${result}.result_id, 'trace', ${result}.trace_id), (${result}.result_id, 'session', ${result}.session_id))`);
-  const people = peopleGaveTo(workspaceId, targets, raw('s.is_late'));
-  return sql`${machineScores(workspaceId, sql`own.result_id = ${raw(result)}.result_id`, details)}
-    UNION ALL ${peopleOf(sql`${people} AND (SELECT ${hasPeople(workspaceId, raw('true'))})`, details)}`;
-}
-
-/** Whether people have scored anything in the workspace. Read once by a statement, which then skips all further lookups. */
-export const hasPeople = (workspaceId: string, where: Sql): Sql =>
+/** Whether people have scored anything in the workspace. As a subquery, it is read once for a statement. */
+export const hasPeople = (workspaceId: string, where = raw('true')): Sql =>
   sql`EXISTS (SELECT FROM scores people WHERE people.workspace_id = (SELECT ${workspaceId}::text) AND people.source = 'human'
     AND people.superseded_at IS NULL AND ${where})`;
 
-/** The results of an experiment whose scores are read, and a condition on the name of their scorer. */
-export interface ExperimentScores {
-  experimentId: string;
-  /** The last result, as an expression. Default: all results. */
-  upTo?: Sql;
-  /** The name of the scorer, as an expression. Default: all scorers. */
-  scorer?: Sql;
-}
+/** Whether people's scores under a name may count for results of an experiment. */
+export const mayHavePeople = (workspaceId: string, experimentId: string, scorer: string): Sql =>
+  sql`${hasPeople(workspaceId, sql`people.experiment_id = ${experimentId} AND people.scorer_name = ${scorer}`)}
+    OR ${hasPeople(workspaceId, sql`people.result_id IS NULL AND people.scorer_name = ${scorer}`)}`;
 
-/** Selects the scores of an experiment's results by clients and runs. */
-export const machineScoresOfExperiment = (
-  workspaceId: string,
-  { experimentId, upTo, scorer }: ExperimentScores,
-): Sql =>
-  machineScores(
-    workspaceId,
-    sql`own.experiment_id = ${experimentId} ${scorer ? sql`AND own.scorer_name = ${scorer}` : empty}
-      ${upTo ? sql`AND own.result_id <= ${upTo}` : empty}`,
-    false,
+/** The label that most people chose. Null in a tie, in which the two orders find different labels. */
+const PEOPLE_DETAILS =
+  raw(`, CASE WHEN mode() WITHIN GROUP (ORDER BY label) = mode() WITHIN GROUP (ORDER BY label DESC)
+    THEN mode() WITHIN GROUP (ORDER BY label) END AS label,
+  (array_agg(comment ORDER BY score_id DESC) FILTER (WHERE comment IS NOT NULL))[1] AS comment,
+  json_build_object('annotation_count', count(*),
+                    'score_ids', (array_agg(score_id ORDER BY score_id DESC))[1:100]) AS metadata`);
+
+/** Selects people's scores of results, combined. @param results a FROM item with `result_id`, `trace_id` and `session_id` */
+export const peopleOfResults = (workspaceId: string, results: Sql, { details = false } = {}): Sql =>
+  peopleOf(
+    peopleGaveTo(
+      workspaceId,
+      sql`(SELECT r.result_id, name.kind, name.id FROM ${results} r CROSS JOIN LATERAL (VALUES
+        ('result', r.result_id), ('trace', r.trace_id), ('session', r.session_id)) AS name(kind, id) WHERE name.id IS NOT NULL)`,
+      raw('s.is_late'),
+    ),
+    details ? PEOPLE_DETAILS : empty,
   );
 
 /** Selects people's scores of an experiment's results, combined. */
@@ -113,78 +106,71 @@ export function peopleOfExperiment(workspaceId: string, { experimentId, upTo }: 
   return peopleOf(
     sql`${peopleGaveTo(workspaceId, scored, raw('s.is_late'))}
       UNION ALL ${peopleGaveTo(workspaceId, named, sql`coalesce(s.created_at > ${finalizedAt}, false)`)}`,
-    false,
   );
 }
 
-/** Selects the current scores of an experiment's results. */
-export const currentScoresOfExperiment = (workspaceId: string, scores: ExperimentScores): Sql =>
-  sql`SELECT DISTINCT ON (scorer_name, result_id) * FROM (
-      ${machineScoresOfExperiment(workspaceId, scores)} UNION ALL ${peopleOfExperiment(workspaceId, scores)}
-    ) candidate ORDER BY scorer_name, result_id, ${CURRENT_FIRST}`;
+/** Whether a client or a run has given the current score of a result under a name. */
+const isMachine = (workspaceId: string, resultId: Sql, scorer: Sql, bounds: Sql = empty): Sql =>
+  sql`EXISTS (SELECT FROM scores machine WHERE machine.workspace_id = (SELECT ${workspaceId}::text)
+    AND machine.result_id = ${resultId} AND machine.scorer_name = ${scorer} AND machine.is_current ${bounds} OFFSET 0)`;
 
-/** The current scores of a result, as its view shows them. */
-export interface ShownScores {
-  /** Scorer name to number, or null if the scorer gave none. */
-  scores: RawJson;
-  /** Scorer name to the other members of the score, without those that are null. */
-  score_details: RawJson;
+/** Selects people's scores of an experiment's results that are current. */
+const currentOfPeople = (workspaceId: string, scores: ExperimentScores): Sql =>
+  sql`SELECT * FROM (
+      SELECT DISTINCT ON (result_id, scorer_name) * FROM (${peopleOfExperiment(workspaceId, scores)}) people
+      ORDER BY result_id, scorer_name, ${NEWEST_SCALE_FIRST}) people
+    WHERE NOT ${isMachine(workspaceId, raw('people.result_id'), raw('people.scorer_name'))}`;
+
+/** Selects the current scores of an experiment's results. */
+export const currentScores = (workspaceId: string, scores: ExperimentScores): Sql =>
+  sql`${machineScores(workspaceId, scores, raw('AND is_current'))} UNION ALL ${currentOfPeople(workspaceId, scores)}`;
+
+/** A condition on a current score. */
+export interface ScoreCondition {
+  scorer: string;
+  /** Conditions on `score`, each after AND. */
+  bounds: Sql;
 }
 
-/** Separates the two JSON texts of `shownScores`. A control character, which no JSON text contains. */
-const SEPARATOR = '\x1F';
+/** Whether the current score of a result under a name is a number within bounds. @param result alias of the result */
+export const hasScore = (workspaceId: string, result: string, { scorer, bounds }: ScoreCondition): Sql => {
+  const name = sql`${scorer}::text`;
+  const id = raw(`${result}.result_id`);
+  const people = peopleOfResults(
+    workspaceId,
+    raw(`(SELECT ${result}.result_id, ${result}.trace_id, ${result}.session_id)`),
+  );
+  return sql`(${isMachine(workspaceId, id, name, sql`AND machine.score IS NOT NULL ${bounds}`)} OR (
+      (SELECT ${hasPeople(workspaceId, sql`people.scorer_name = ${name}`)}) AND NOT ${isMachine(workspaceId, id, name)}
+      AND EXISTS (SELECT FROM (
+          SELECT score FROM (${people}) people WHERE scorer_name = ${name} ORDER BY ${NEWEST_SCALE_FIRST} LIMIT 1) current
+        WHERE score IS NOT NULL ${bounds} OFFSET 0)))`;
+};
 
 /**
- * The current scores of a result as one text, for `readShownScores`.
+ * Selects the results of an experiment whose current score under a name is a number within bounds: rows with `result_id` and
+ * `score`, in the order of their scores.
  *
- * @param result alias of a row with `result_id`, `trace_id` and `session_id`
+ * @param withPeople whether people's scores are read, see `mayHavePeople`
  */
-export const shownScores = (workspaceId: string, result: string): Sql =>
-  sql`(SELECT coalesce(json_object_agg(scorer_name, score), '{}')::text || ${SEPARATOR} ||
-        coalesce(json_object_agg(scorer_name, detail) FILTER (WHERE detail IS NOT NULL), '{}')::text
-      FROM (
-        SELECT scorer_name, score, (
-          SELECT json_object_agg(member.name, member.value)
-          FROM (VALUES ('metadata', metadata), ('comment', to_json(comment)), ('label', to_json(label)),
-                       ('scorer_id', to_json(scorer_id)), ('scorer_version', to_json(nullif(scorer_version, 0)))
-               ) AS member(name, value) WHERE member.value IS NOT NULL) AS detail
-        FROM (
-          SELECT DISTINCT ON (scorer_name) * FROM (${scoresOfResult(workspaceId, result, { details: true })}) candidate
-          ORDER BY scorer_name, ${CURRENT_FIRST}
-        ) current
-      ) shown)`;
-
-export function readShownScores(text: string): ShownScores {
-  const [scores, details] = text.split(SEPARATOR);
-  return { scores: new RawJson(scores!), score_details: new RawJson(details!) };
+export function sortedScores(
+  workspaceId: string,
+  experimentId: string,
+  { scorer, bounds }: ScoreCondition,
+  { descending, withPeople }: { descending: boolean; withPeople: boolean },
+): Sql {
+  const direction = raw(descending ? 'DESC' : 'ASC');
+  const order = sql`ORDER BY score ${direction}, result_id ${direction}`;
+  const machine = sql`SELECT result_id, score FROM scores
+    WHERE workspace_id = (SELECT ${workspaceId}::text) AND experiment_id = ${experimentId} AND scorer_name = ${scorer}
+      AND is_current AND score IS NOT NULL ${bounds}`;
+  if (!withPeople) return machine;
+  return sql`(${machine} ${order}) UNION ALL (
+    SELECT result_id, score FROM (${currentOfPeople(workspaceId, { experimentId })}) current
+    WHERE scorer_name = ${scorer} AND score IS NOT NULL ${bounds} ${order})`;
 }
 
-/** The size of a result's current scores and of those that they hide, in bytes. For the limit of a page. */
+/** The size of the current scores of a result, in bytes. For the limit of a page. @param result alias of the result */
 export const bytesOfScores = (workspaceId: string, result: string): Sql =>
   sql`(SELECT coalesce(sum(own.bytes), 0) FROM scores own WHERE own.workspace_id = (SELECT ${workspaceId}::text)
-    AND own.result_id = ${raw(result)}.result_id AND own.superseded_at IS NULL)`;
-
-/** Whether the current score of a result under a name is a number, within bounds on `score`. */
-export const hasScore = (workspaceId: string, result: string, scorer: string, bounds: Sql): Sql =>
-  sql`EXISTS (SELECT FROM (
-      SELECT score FROM (${scoresOfResult(workspaceId, result)}) candidate WHERE scorer_name = ${scorer}
-      ORDER BY ${CURRENT_FIRST} LIMIT 1) current
-    WHERE score IS NOT NULL ${bounds} OFFSET 0)`;
-
-/**
- * Selects the results of an experiment whose current score under a name is a number within bounds on `score`: rows with
- * `result_id` and `score`, in the order of an index if only clients and runs gave the scores.
- */
-export function sortedScores(workspaceId: string, experimentId: string, scorer: string, bounds: Sql): Sql {
-  const machine = sql`SELECT * FROM (
-    ${machineScores(workspaceId, raw('own.result_id = one.result_id'), false)}) candidate WHERE scorer_name = ${scorer}`;
-  return sql`SELECT result_id, score FROM scores one
-    WHERE workspace_id = (SELECT ${workspaceId}::text) AND experiment_id = ${experimentId} AND scorer_name = ${scorer}
-      AND score IS NOT NULL AND superseded_at IS NULL AND source IN ('client', 'hosted') ${bounds}
-      AND score_id = (SELECT score_id FROM (${machine}) machine ORDER BY ${CURRENT_FIRST} LIMIT 1)
-    UNION ALL
-    SELECT result_id, score FROM (
-      SELECT DISTINCT ON (result_id) * FROM (${peopleOfExperiment(workspaceId, { experimentId })}) people
-      WHERE scorer_name = ${scorer} ORDER BY result_id, ${CURRENT_FIRST}) one
-    WHERE score IS NOT NULL ${bounds} AND NOT EXISTS (${machine} OFFSET 0)`;
-}
+    AND own.result_id = ${raw(result)}.result_id AND own.is_current)`;

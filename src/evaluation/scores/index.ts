@@ -1,17 +1,24 @@
 export { ScoresModule } from './scores.module';
 export {
+  type CurrentScore,
+  CurrentScoresRepository,
+  detailOf,
+  type ScoreDetail,
+  show,
+  type ShownScores,
+} from './current-scores.repository';
+export {
   bytesOfScores,
-  CURRENT_FIRST,
-  currentScoresOfExperiment,
+  currentScores,
+  type ExperimentScores,
   hasPeople,
   hasScore,
-  machineScoresOfExperiment,
+  machineScores,
+  mayHavePeople,
   peopleOfExperiment,
-  readShownScores,
-  scoresOfResult,
-  shownScores,
+  peopleOfResults,
+  type ScoreCondition,
   sortedScores,
-  type ShownScores,
 } from './current-scores.sql';
 export {
   type ExperimentResult,
@@ -29,14 +36,4 @@ export { type LockedResult, ScoreTargetRepository, type TargetKey } from './scor
 export { TargetDirectory } from './score-targets';
 export { itemOf, type SampleSpread, type ScoredItem, storable } from './scored-item';
 export { TraceScoresModule } from './trace-scores.module';
-export {
-  cutComment,
-  detailOf,
-  IsScores,
-  readScores,
-  type ScoreDetail,
-  scoreRowsOf,
-  SCORES_MAX,
-  type SentScore,
-  showSent,
-} from './uploaded-scores';
+export { cutComment, IsScores, readScores, scoreRowsOf, SCORES_MAX, type SentScore } from './uploaded-scores';

@@ -1,6 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
 import {
   IsBoolean,
   IsInt,
@@ -25,7 +24,7 @@ import {
   ReadOnlyMembersOf,
   ValuesCheckedLater,
 } from '#platform/http';
-import { PageMetaDto, PageQueryDto, SortedBy, ToBoolean, ToInteger } from '#platform/paging';
+import { PageMetaDto, PageQueryDto, SortedBy, ToBoolean, ToInteger, ToNumber } from '#platform/paging';
 import { pick } from '../../resources';
 import { SCORE_SOURCES, type ScoreSource, TRACE_ID } from '../../telemetry';
 import { SCORER_KINDS, type ScorerKind } from '../scorers';
@@ -170,18 +169,12 @@ export class CreateScoreDto {
   source?: (typeof RECORDABLE_SOURCES)[number] | null;
 }
 
-/** Converts a query parameter into a number. Leaves anything else unchanged, so that validation rejects it. */
-const ToScore = (): PropertyDecorator =>
-  Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value) ? Number(value) : value,
-  );
-
 const IsBound = (description: string): PropertyDecorator =>
   applyDecorators(
     ApiProperty({ type: 'number', required: false, description }),
     NotNull(),
     IsNumber(),
-    ToScore(),
+    ToNumber(),
   );
 
 const scoreOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);

@@ -49,6 +49,8 @@ export interface ScoreRow {
   min_annotations: number | null;
   /** Whether the experiment of the scored result was finalized before. */
   is_late: boolean;
+  /** Whether it is the current score of its result and name. Never set for people's scores, which are combined. */
+  is_current: boolean;
   supersedes_score_id: string | null;
   superseded_by_score_id: string | null;
   /** Null for a current score. */

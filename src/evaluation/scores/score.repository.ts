@@ -25,13 +25,16 @@ const COLUMN_NAMES = [
   'score_id', 'workspace_id', 'scorer_id', 'scorer_kind', 'scorer_version', 'scorer_name', 'source', 'target_kind',
   'trace_id', 'session_id', 'experiment_id', 'result_id', 'result_version', 'case_id', 'span_id', 'score', 'label',
   'answers', 'comment', 'metadata', 'author', 'score_run_id', 'model', 'judge_digest', 'output_sha256',
-  'min_annotations', 'is_late', 'supersedes_score_id', 'superseded_by_score_id', 'superseded_at', 'created_at',
+  'min_annotations', 'is_late', 'is_current', 'supersedes_score_id', 'superseded_by_score_id', 'superseded_at', 'created_at',
   'created_by',
 ] as const; // oxfmt-ignore
 const COLUMNS = COLUMN_NAMES.map((name) => `t.${name}`).join(', ');
 
 /** A score to store, without its relations to other scores. */
-export type NewScore = Omit<ScoreRow, 'supersedes_score_id' | 'superseded_by_score_id' | 'superseded_at'>;
+export type NewScore = Omit<
+  ScoreRow,
+  'is_current' | 'supersedes_score_id' | 'superseded_by_score_id' | 'superseded_at'
+>;
 
 /** A score that a client uploads with a result. */
 export type UploadedScore = Pick<
@@ -126,10 +129,10 @@ export class ScoreRepository {
     const { result_id, scorer_name } = row;
     const isAnonymous = row.source === 'end_user' && row.author === null;
     const earlier = isAnonymous ? null : await this.supersede(tx, row);
-    const hosted =
-      row.source === 'client' && result_id !== null
-        ? await this.hostedOf(tx, row.workspace_id, result_id, [scorer_name])
-        : NO_HOSTED;
+    const mayBeCurrent = row.source === 'client' && result_id !== null;
+    const hosted = mayBeCurrent
+      ? await this.replaceCurrent(tx, row.workspace_id, result_id, [scorer_name])
+      : NO_HOSTED;
     const stored: ScoreRow = {
       ...row,
       ...(isCommentOnly &&
@@ -137,6 +140,7 @@ export class ScoreRepository {
       supersedes_score_id: earlier?.score_id ?? null,
       superseded_by_score_id: hosted.get(scorer_name) ?? null,
       superseded_at: hosted.has(scorer_name) ? row.created_at : null,
+      is_current: mayBeCurrent && !hosted.has(scorer_name),
     };
     await tx.query(
       prepared(
@@ -159,7 +163,7 @@ export class ScoreRepository {
     // OFFSET keeps the other conditions out of the lookup. PostgreSQL might choose another index for them, and read all
     // scores of an author.
     const [earlier] = await tx.query<SupersededScore>(
-      sql`UPDATE scores SET superseded_by_score_id = ${row.score_id}, superseded_at = ${row.created_at}
+      sql`UPDATE scores SET superseded_by_score_id = ${row.score_id}, superseded_at = ${row.created_at}, is_current = false
         WHERE workspace_id = ${workspace_id} AND superseded_at IS NULL AND score_id = ANY (ARRAY(
           SELECT score_id FROM (
             SELECT * FROM scores WHERE workspace_id = (SELECT ${workspace_id}::text) AND ${isOfTarget} AND superseded_at IS NULL OFFSET 0
@@ -171,18 +175,27 @@ export class ScoreRepository {
     return earlier ?? null;
   }
 
-  /** Returns the current hosted score of a result under each of these names that has one, by name. */
-  private async hostedOf(
+  /**
+   * Makes room for current scores of a client under these names. Returns the hosted scores that stay current instead, by
+   * name.
+   */
+  private async replaceCurrent(
     tx: Tx,
     workspaceId: string,
     resultId: string,
     names: readonly string[],
   ): Promise<ReadonlyMap<string, string>> {
-    const rows = await tx.query<{ scorer_name: string; score_id: string }>(
-      sql`SELECT scorer_name, max(score_id) AS score_id FROM (
-            SELECT * FROM scores WHERE workspace_id = (SELECT ${workspaceId}::text) AND result_id = ${resultId}
-              AND superseded_at IS NULL AND source = 'hosted' OFFSET 0) own
-          WHERE scorer_name = ANY (${names}::text[]) GROUP BY scorer_name`,
+    const rows = await tx.query<{ scorer_name: string; score_id: string; source: string }>(
+      sql`WITH existing AS MATERIALIZED (
+            SELECT score_id, scorer_name, source FROM (
+              SELECT * FROM scores WHERE workspace_id = (SELECT ${workspaceId}::text) AND result_id = ${resultId}
+                AND is_current OFFSET 0) own
+            WHERE scorer_name = ANY (${names}::text[])
+          ), replaced AS (
+            UPDATE scores SET is_current = false
+            WHERE workspace_id = ${workspaceId} AND score_id = ANY (ARRAY(SELECT score_id FROM existing WHERE source = 'client'))
+          )
+          SELECT * FROM existing WHERE source = 'hosted'`,
     );
     return new Map(rows.map((row) => [row.scorer_name, row.score_id]));
   }
@@ -220,13 +233,13 @@ export class ScoreRepository {
           ), inserted AS (
             INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
                                 target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id,
-                                score, label, comment, metadata, superseded_by_score_id, superseded_at, created_at,
-                                created_by)
+                                score, label, comment, metadata, superseded_by_score_id, superseded_at, is_current,
+                                created_at, created_by)
             SELECT score_id, ${scope.workspaceId}, named_scorer.scorer_id, scorer_version, named_scorer.scorer_kind,
                    scorer_name, 'client', 'result', trace_id, session_id, ${experimentId}, result_id, result_version,
                    case_id, score, label, comment, metadata, superseded_by_score_id,
-                   CASE WHEN superseded_by_score_id IS NOT NULL THEN ${at}::timestamptz END, ${at}::timestamptz,
-                   ${scope.principalId}
+                   CASE WHEN superseded_by_score_id IS NOT NULL THEN ${at}::timestamptz END,
+                   superseded_by_score_id IS NULL, ${at}::timestamptz, ${scope.principalId}
             FROM input JOIN named_scorer USING (scorer_name)
             WHERE named_scorer.input_id IS NOT DISTINCT FROM input.scorer_id
           )
@@ -251,13 +264,18 @@ export class ScoreRepository {
   ): Promise<void> {
     if (rows.length === 0) return;
     const names = rows.map((row) => row.scorer_name);
+    const scoreIds = rows.map((row) => row.score_id);
     await tx.query(
-      sql`UPDATE scores SET superseded_at = ${at}, superseded_by_score_id = new_score.score_id
-        FROM unnest(${names}::text[], ${rows.map((row) => row.score_id)}::text[]) AS new_score(scorer_name, score_id)
-        WHERE scores.workspace_id = ${scope.workspaceId} AND scores.result_id = ${resultId}
-          AND scores.scorer_name = new_score.scorer_name AND scores.source = 'client' AND scores.superseded_at IS NULL`,
+      sql`UPDATE scores SET superseded_at = ${at}, superseded_by_score_id = earlier.new_score_id, is_current = false
+        FROM (
+          SELECT own.score_id, new_score.score_id AS new_score_id
+          FROM (SELECT * FROM scores WHERE workspace_id = (SELECT ${scope.workspaceId}::text) AND result_id = ${resultId}
+                  AND superseded_at IS NULL AND source = 'client' OFFSET 0) own
+          JOIN unnest(${names}::text[], ${scoreIds}::text[]) AS new_score(scorer_name, score_id) USING (scorer_name) OFFSET 0
+        ) earlier
+        WHERE scores.workspace_id = ${scope.workspaceId} AND scores.score_id = earlier.score_id`,
     );
-    const hosted = await this.hostedOf(tx, scope.workspaceId, resultId, names);
+    const hosted = await this.replaceCurrent(tx, scope.workspaceId, resultId, names);
     const hidden = rows.map((row) => ({
       ...row,
       superseded_by_score_id: hosted.get(row.scorer_name) ?? null,
@@ -269,7 +287,7 @@ export class ScoreRepository {
   async supersedeAll(tx: Tx, { workspaceId }: Scope, resultIds: readonly string[], at: Date): Promise<void> {
     if (resultIds.length === 0) return;
     await tx.query(
-      sql`UPDATE scores SET superseded_at = ${at}
+      sql`UPDATE scores SET superseded_at = ${at}, is_current = false
         WHERE workspace_id = ${workspaceId} AND result_id = ANY (${resultIds}::text[]) AND superseded_at IS NULL`,
     );
   }
@@ -289,8 +307,8 @@ export class ScoreRepository {
             score_id text, target_kind text, target_id text, trace_id text, session_id text, experiment_id text,
             result_id text, result_version integer, case_id text, score float8, label text, answers json, comment text,
             model text, judge_digest text, is_late boolean, is_replaced boolean)
-        ), earlier_score AS MATERIALIZED (
-          SELECT own.score_id, new_score.score_id AS superseded_by_score_id, new_score.created_at, true AS is_hosted
+        ), same_version AS MATERIALIZED (
+          SELECT own.score_id, new_score.score_id AS new_score_id, new_score.created_at
           FROM new_score CROSS JOIN LATERAL (
             SELECT * FROM scores
             WHERE scores.workspace_id = ${run.workspace_id} AND source = 'hosted' AND superseded_at IS NULL
@@ -300,31 +318,44 @@ export class ScoreRepository {
           ) own
           WHERE NOT new_score.is_replaced AND own.scorer_id = ${run.scorer_id} AND own.scorer_version = ${run.scorer_version}
             AND own.target_kind = new_score.target_kind AND own.target_id = new_score.target_id
-          UNION ALL
-          SELECT own.score_id, new_score.score_id, new_score.created_at, false
+        ), of_result AS MATERIALIZED (
+          SELECT own.score_id, own.source, own.is_current, new_score.score_id AS new_score_id, new_score.created_at,
+                 own.source = 'hosted' AND own.is_current AND own.scorer_version > ${run.scorer_version} AS is_newer
           FROM new_score CROSS JOIN LATERAL (
             SELECT * FROM scores
             WHERE workspace_id = (SELECT ${run.workspace_id}::text) AND result_id = new_score.result_id
-              AND superseded_at IS NULL AND source = 'client' OFFSET 0
+              AND superseded_at IS NULL AND source IN ('client', 'hosted') OFFSET 0
           ) own
           WHERE NOT new_score.is_replaced AND own.scorer_name = (SELECT name FROM scorer)
-        ), superseded AS (
-          UPDATE scores SET superseded_by_score_id = earlier_score.superseded_by_score_id,
-                            superseded_at = earlier_score.created_at
-          FROM earlier_score
-          WHERE scores.workspace_id = ${run.workspace_id} AND scores.score_id = ANY (ARRAY(SELECT score_id FROM earlier_score))
-            AND scores.score_id = earlier_score.score_id AND scores.superseded_at IS NULL
-          RETURNING scores.score_id, earlier_score.superseded_by_score_id, earlier_score.is_hosted
+        ), changed AS MATERIALIZED (
+          SELECT score_id, new_score_id, created_at, true AS is_superseded FROM same_version
+          UNION
+          SELECT score_id, new_score_id, created_at, true FROM of_result WHERE source = 'client'
+          UNION
+          SELECT score_id, new_score_id, created_at, false FROM of_result
+          WHERE source = 'hosted' AND is_current AND NOT is_newer AND score_id NOT IN (SELECT score_id FROM same_version)
+        ), updated AS (
+          UPDATE scores
+          SET is_current = false,
+              superseded_by_score_id = CASE WHEN changed.is_superseded THEN changed.new_score_id ELSE scores.superseded_by_score_id END,
+              superseded_at = CASE WHEN changed.is_superseded THEN changed.created_at END
+          FROM changed
+          WHERE scores.workspace_id = ${run.workspace_id} AND scores.score_id = ANY (ARRAY(SELECT score_id FROM changed))
+            AND scores.score_id = changed.score_id AND scores.superseded_at IS NULL
+          RETURNING scores.score_id
         )
         INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
                             target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id,
-                            score, label, answers, comment, score_run_id, model, judge_digest, is_late,
+                            score, label, answers, comment, score_run_id, model, judge_digest, is_late, is_current,
                             supersedes_score_id, superseded_at, created_at, created_by)
         SELECT score_id, ${run.workspace_id}, ${run.scorer_id}, ${run.scorer_version}::integer, scorer.scorer_kind, scorer.name,
                'hosted', target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id, score,
                label, answers, comment, ${run.score_run_id}, model, judge_digest, is_late,
-               (SELECT score_id FROM superseded
-                WHERE superseded.superseded_by_score_id = new_score.score_id ORDER BY is_hosted DESC, score_id DESC LIMIT 1),
+               result_id IS NOT NULL AND NOT is_replaced AND NOT EXISTS (
+                 SELECT FROM of_result WHERE of_result.new_score_id = new_score.score_id AND is_newer),
+               -- reads what was updated, so that the update comes first
+               (SELECT max(score_id) FROM updated JOIN same_version USING (score_id)
+                WHERE same_version.new_score_id = new_score.score_id),
                CASE WHEN is_replaced THEN created_at END, created_at, ${run.created_by}
         FROM new_score CROSS JOIN scorer`,
     );

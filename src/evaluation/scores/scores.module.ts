@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { AgentsModule } from '../../agents';
 import { TelemetryModule } from '../../telemetry';
 import { ScorersModule } from '../scorers';
+import { CurrentScoresRepository } from './current-scores.repository';
 import { ResultReferenceRepository } from './result-reference.repository';
 import { ScoreRepository } from './score.repository';
 import { ScoreService } from './score.service';
@@ -14,6 +15,7 @@ import { ScoreTargets, TargetDirectory } from './score-targets';
 @Module({
   imports: [AgentsModule, ScorersModule, TelemetryModule],
   providers: [
+    CurrentScoresRepository,
     ResultReferenceRepository,
     ScoreRepository,
     ScoreService,
@@ -24,6 +26,7 @@ import { ScoreTargets, TargetDirectory } from './score-targets';
     TargetDirectory,
   ],
   exports: [
+    CurrentScoresRepository,
     ResultReferenceRepository,
     ScoreRepository,
     ScoreService,

@@ -3,17 +3,8 @@ import { registerDecorator, type ValidationArguments } from 'class-validator';
 import { HasOutline } from '#platform/http';
 import { newId } from '#platform/ids';
 import { cutText, isJsonObject, type Outline, RawJson, toRawJson, unknownDetail } from '#platform/json';
-import type { ShownScores } from './current-scores.sql';
+import type { CurrentScore } from './current-scores.repository';
 import type { UploadedScore } from './score.repository';
-
-/** The parts of a score besides its number. */
-export interface ScoreDetail {
-  metadata?: unknown;
-  comment?: string;
-  label?: string;
-  scorer_id?: string;
-  scorer_version?: number;
-}
 
 /** Maximum length of a comment, in UTF-16 code units. Longer ones are cut. */
 export const COMMENT_MAX = 2_000;
@@ -140,13 +131,7 @@ export const IsScores = (): PropertyDecorator => (target, property) => {
 };
 
 /** A score as a client sent it with a result. */
-export type SentScore = Pick<
-  UploadedScore,
-  'scorer_name' | 'score' | 'label' | 'comment' | 'scorer_id' | 'scorer_version'
-> & {
-  /** Null if the client sent none. */
-  metadata: RawJson | null;
-};
+export type SentScore = CurrentScore;
 
 /** Reads valid scores. Booleans become 1 and 0. */
 export const readScores = (values: Record<string, unknown> | null | undefined): SentScore[] =>
@@ -186,38 +171,6 @@ export const scoreRowsOf = (
     session_id,
     metadata: score.metadata ?? EMPTY_OBJECT,
   }));
-
-const NO_SCORES: ShownScores = { scores: EMPTY_OBJECT, score_details: EMPTY_OBJECT };
-
-/** Returns the scores of a new result as its view shows them, like `shownScores`. */
-export function showSent(sent: readonly SentScore[]): ShownScores {
-  if (sent.length === 0) return NO_SCORES;
-  const sorted = [...sent].sort((a, b) => (a.scorer_name < b.scorer_name ? -1 : 1));
-  const details = sorted.flatMap((score): [string, object][] => {
-    const detail = detailOf(score);
-    return Object.keys(detail).length > 0 ? [[score.scorer_name, detail]] : [];
-  });
-  // fromEntries defines members, so that a scorer named __proto__ is like any other
-  return {
-    scores: toRawJson(Object.fromEntries(sorted.map(({ scorer_name, score }) => [scorer_name, score]))),
-    score_details: details.length > 0 ? toRawJson(Object.fromEntries(details)) : EMPTY_OBJECT,
-  };
-}
-
-/** Returns the members of a score besides its number that have a value, in the order of `shownScores`. */
-export const detailOf = ({
-  metadata,
-  comment,
-  label,
-  scorer_id,
-  scorer_version,
-}: Omit<SentScore, 'scorer_name' | 'score'>): ScoreDetail => ({
-  ...(metadata !== null && metadata.text !== '{}' && { metadata }),
-  ...(comment !== null && { comment }),
-  ...(label !== null && { label }),
-  ...(scorer_id !== null && { scorer_id }),
-  ...(scorer_version !== null && { scorer_version }),
-});
 
 function commentOf(own: unknown, metadata: unknown): string | null {
   if (typeof own === 'string') return cutComment(own);

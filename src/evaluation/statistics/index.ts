@@ -22,6 +22,7 @@ export {
 export {
   type ComparedCases,
   type GateMeasures,
+  isSameJudgeOf,
   type PairedDifference,
   type Verdict,
   VERDICTS,

@@ -20,13 +20,13 @@ export const fillResultScores = async (
 ): Promise<void> => {
   await on.query(
     `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_name, source, target_kind, trace_id,
-                         session_id, experiment_id, result_id, result_version, case_id, score, label, created_at,
-                         created_by)
+                         session_id, experiment_id, result_id, result_version, case_id, score, label, is_current,
+                         created_at, created_by)
      SELECT 'score_' || left(md5(r.experiment_id), 8) || substr(r.result_id, 5) || '_' || s.ordinality, r.workspace_id,
             given.details -> s.key ->> 'scorer_id', (given.details -> s.key ->> 'scorer_version')::integer, s.key,
             'client', 'result', r.trace_id, r.session_id, r.experiment_id, r.result_id, r.version, r.case_id,
             CASE WHEN jsonb_typeof(s.value) = 'number' THEN s.value::float8 END, given.details -> s.key ->> 'label',
-            r.created_at, r.created_by
+            true, r.created_at, r.created_by
      FROM results r
      CROSS JOIN LATERAL (SELECT substring(r.case_id FROM '\\d+$')::int AS n) number
      CROSS JOIN LATERAL (SELECT (${scores})::jsonb AS scores, (${details})::jsonb AS details) given

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
+import { IsBoolean, IsInt, IsNumber, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { AnyJson, IsOneOf } from '#platform/http';
-import { PageMetaDto, PageQueryDto, ToBoolean, ToInteger } from '#platform/paging';
+import { PageMetaDto, PageQueryDto, ToBoolean, ToInteger, ToNumber } from '#platform/paging';
 import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../experiments/experiment.entity';
 import type { IntervalDto } from '../../statistics';
 import { CASE_SORTS, type CaseSort } from './case-page';
@@ -17,6 +17,10 @@ import {
 } from '../../statistics';
 import { type ComparedCases, type PairedDifference, type Verdict, VERDICTS } from '../../statistics';
 import type { SelectedScorer } from './score-reader';
+import { differentJudgesReason } from './scorer-versions';
+
+/** The default of `min_comparable`. */
+export const MIN_COMPARABLE = 0.9;
 
 export class CompareQueryDto extends PageQueryDto {
   /**
@@ -42,11 +46,26 @@ export class CompareQueryDto extends PageQueryDto {
   @ToInteger()
   scorer_version?: number;
 
-  /** Compares even if the scorers, their versions or the numbered CSV rows differ, instead of returning `not_comparable`. */
+  /**
+   * Compares even if the scorers, their versions, the judges or the numbered CSV rows differ, instead of returning
+   * `not_comparable`.
+   */
   @IsOptional()
   @IsBoolean()
   @ToBoolean()
   allow_version_mismatch?: boolean;
+
+  /**
+   * The lowest share of comparable cases, of those with scores on both sides. Cases that different judges scored are not
+   * comparable. Below it, the verdict is `not_comparable`.
+   */
+  @ApiProperty({ required: false, type: 'number', minimum: 0, maximum: 1, default: MIN_COMPARABLE })
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  @ToNumber()
+  min_comparable?: number;
 
   /** Returns only cases that improved, regressed, did not change, or lack a score on one side. */
   @IsOptional()
@@ -103,6 +122,9 @@ export class ComparedMeanDto {
   /** The version of the scorer. Null without scores, and for scores that name no version. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   scorer_version!: number | null;
+  /** The newest version that scored the experiment, whose scores its results show. Null like `scorer_version`. */
+  @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
+  current_scorer_version!: number | null;
   /** Mean of the scores that are not null; null without such scores. */
   @ApiProperty({ type: 'number', nullable: true })
   mean!: number | null;
@@ -140,9 +162,12 @@ export class ScorerComparisonDto {
   regressed!: number;
   @ApiProperty({ type: 'integer', minimum: 0 })
   unchanged!: number;
-  /** Number of cases whose score is null or absent on either side. */
+  /** Number of cases whose score is null or absent on either side, or that different judges scored. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   missing!: number;
+  /** Number of cases with scores on both sides that different judges gave (`judge_digest`). They are left out. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  judge_changed_count!: number;
   @ApiProperty({
     enum: VERDICTS,
     description:
@@ -229,6 +254,7 @@ export const toExperiment = (
     baseline_experiment_id: _,
     promoted_baseline_id: _promoted,
     has_numbered_cases: _numbered,
+    late_digest: _digest,
     ...experiment
   }: ComparedExperiment,
   results: { resultIds: readonly string[]; errorCount: number; isTruncated: boolean },
@@ -241,10 +267,10 @@ export const toExperiment = (
 
 const toMean = (
   { mean, count, scoredCount, nullCount }: ScoreTotals,
-  version: number | null,
-  lateCount: number,
+  { version, current, lateCount }: { version: number | null; current: number | null; lateCount: number },
 ): ComparedMeanDto => ({
   scorer_version: toVersion(version),
+  current_scorer_version: toVersion(current),
   mean,
   count,
   scored_count: scoredCount,
@@ -263,20 +289,39 @@ export function toTotals({ keys, candidate, baseline }: PairedCases): Comparison
 }
 
 export const toScorer = (
-  { scorer, versions, reason }: SelectedScorer,
+  { scorer, versions, current, models, reason }: SelectedScorer,
   late: { candidate: number; baseline: number },
-  { candidate, baseline, difference, interval, pValue, cases, outcomes, verdict }: PairedDifference,
+  {
+    candidate,
+    baseline,
+    difference,
+    interval,
+    pValue,
+    cases,
+    outcomes,
+    verdict,
+    judgeChanged,
+  }: PairedDifference,
 ): ScorerComparisonDto => ({
   scorer,
-  candidate: toMean(candidate, versions.candidate, late.candidate),
-  baseline: toMean(baseline, versions.baseline, late.baseline),
+  candidate: toMean(candidate, {
+    version: versions.candidate,
+    current: current.candidate,
+    lateCount: late.candidate,
+  }),
+  baseline: toMean(baseline, {
+    version: versions.baseline,
+    current: current.baseline,
+    lateCount: late.baseline,
+  }),
   difference,
   confidence_interval: interval,
   p_value: pValue,
   cases,
   ...outcomes,
+  judge_changed_count: judgeChanged,
   verdict,
-  reason,
+  reason: reason ?? (verdict === 'not_comparable' ? differentJudgesReason(models, judgeChanged) : null),
 });
 
 /** @param difference the value that sorts the case; NaN without one @param results rows of each side */

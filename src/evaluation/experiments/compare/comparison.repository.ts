@@ -12,7 +12,13 @@ import {
   type Tx,
 } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import { CURRENT_FIRST, machineScoresOfExperiment, peopleOfExperiment, scoresOfResult } from '../../scores';
+import {
+  type ExperimentScores,
+  hasPeople,
+  machineScores,
+  peopleOfExperiment,
+  peopleOfResults,
+} from '../../scores';
 import type { ExperimentStatus } from '../experiments/experiment.entity';
 import { SUMMARY_RESULTS_MAX } from '../experiments/summary.repository';
 import type { OtherVersions, ScoredVersion } from './scorer-versions';
@@ -38,6 +44,8 @@ export interface ComparedExperiment {
   expected_case_count: number | null;
   /** Whether row numbers identify the cases, because the CSV version has no id column. */
   has_numbered_cases: boolean;
+  /** Changes with every score that is given after the experiment was finalized. Null while it is running. */
+  late_digest: string | null;
 }
 
 /** A batch of results as columns. */
@@ -75,6 +83,10 @@ export interface ScorerColumn {
   scores: (number | null)[];
   /** Number of scores that came after the experiment was finalized. */
   lateCount: number;
+  /** The judge of each score, by the start of its digest; null for no judge. Null if no judge gave scores. */
+  judges: (string | null)[] | null;
+  /** The models of these judges, by the start of their digest. */
+  models: Record<string, string>;
 }
 
 interface ColumnRow {
@@ -82,6 +94,8 @@ interface ColumnRow {
   ids: string;
   scores: string;
   late: number;
+  judges: string | null;
+  models: Record<string, string> | null;
 }
 
 /** The members of a result that a comparison returns. */
@@ -100,34 +114,41 @@ export interface ComparedRow {
   expected: RawJson | null;
 }
 
+/** The order of scores of one result by one version, the one that counts first. */
+const COUNTS_FIRST = raw(`is_current DESC, source = 'human', score_id DESC`);
+
+/** The start of a digest. It is long enough to tell the judges of two experiments apart. */
+const JUDGE = raw('left(judge_digest, 12)');
+
 /**
- * Selects the score of each result by the chosen versions, as in `current-scores.sql.ts`. Needs `WITH people` of the experiment.
+ * Selects the score of each result by the chosen versions. Needs `WITH people` of the experiment.
  *
- * @param within a condition on `result_id`
  * @param allowMismatch whether a result without a score by the chosen version gets the one by the newest other version
  */
 const chosenScores = (
-  { workspaceId }: Scope,
-  experimentId: string,
+  workspaceId: string,
+  experiment: ExperimentScores,
   scorers: readonly ChosenScorer[],
-  within: Sql,
   allowMismatch: boolean,
-): Sql => {
+): Sql =>
+  sql`${selectionOf(scorers)} CROSS JOIN LATERAL (
+      SELECT DISTINCT ON (result_id) result_id, score, is_late, model, ${JUDGE} AS judge FROM (
+        ${machineScores(workspaceId, experiment, raw('AND scores.scorer_name = selection.scorer'))}
+        UNION ALL SELECT * FROM people WHERE people.scorer_name = selection.scorer) candidate
+      ${allowMismatch ? empty : sql`WHERE scorer_version = selection.version`}
+      ORDER BY result_id, scorer_version = selection.version DESC, scorer_version DESC, ${COUNTS_FIRST}
+      OFFSET 0) chosen`;
+
+const selectionOf = (scorers: readonly ChosenScorer[]): Sql => {
   const names = arrayParameter(
     'text',
     scorers.map(({ scorer }) => scorer),
   );
-  const versions = scorers.map(({ version }) => version);
-  const scorer = raw('selection.scorer');
-  return sql`unnest(${names}::text[], ${versions}::integer[]) AS selection(scorer, version)
-    CROSS JOIN LATERAL (
-      SELECT DISTINCT ON (result_id) result_id, score, is_late, model, judge_digest FROM (
-        ${machineScoresOfExperiment(workspaceId, { experimentId, scorer })}
-        UNION ALL SELECT * FROM people WHERE people.scorer_name = ${scorer}) candidate
-      WHERE ${within} ${allowMismatch ? empty : sql`AND scorer_version = selection.version`}
-      ORDER BY result_id, scorer_version = selection.version DESC, scorer_version DESC, ${CURRENT_FIRST}
-      OFFSET 0) chosen`;
+  return sql`unnest(${names}::text[], ${scorers.map(({ version }) => version)}::integer[]) AS selection(scorer, version)`;
 };
+
+const withPeople = (workspaceId: string, experiment: ExperimentScores): Sql =>
+  sql`WITH people AS MATERIALIZED (${peopleOfExperiment(workspaceId, experiment)})`;
 
 /** Reads experiments, their results and the current scores for comparisons. */
 @Injectable()
@@ -146,44 +167,37 @@ export class ComparisonRepository {
     });
   }
 
-  async find({ workspaceId }: Scope, experimentId: string): Promise<ComparedExperiment | null> {
-    const [row] = await this.database.query<ComparedExperiment>(
+  /** Returns those of these experiments that exist, by id. */
+  async find(
+    { workspaceId }: Scope,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, ComparedExperiment>> {
+    const rows = await this.database.query<ComparedExperiment>(
       prepared(
         'comparison.find',
         sql`
           SELECT experiment_id, e.name, experiment_name, experiment_status, baseline_experiment_id, e.dataset_id,
                  dataset_version, expected_case_count, d.baselines ->> e.name AS promoted_baseline_id,
-                 v.version IS NOT NULL AND v.case_id_column IS NULL AS has_numbered_cases
-          FROM experiments e
+                 v.version IS NOT NULL AND v.case_id_column IS NULL AS has_numbered_cases,
+                 CASE WHEN experiment_status <> 'running' THEN (
+                   SELECT concat_ws(' ', count(*), sum(hashtextextended(score_id || coalesce(superseded_by_score_id, ''), 0)::numeric))
+                   FROM scores s WHERE s.workspace_id = e.workspace_id AND s.experiment_id = e.experiment_id AND s.is_late
+                 ) || ' ' || coalesce((
+                   -- results may name the traces and sessions that people scored
+                   SELECT max(score_id) FROM scores s WHERE s.workspace_id = e.workspace_id AND s.source = 'human'
+                     AND s.superseded_at IS NULL AND s.result_id IS NULL), '') END AS late_digest
+          FROM unnest(${ids}::text[]) AS ids(id)
+          CROSS JOIN LATERAL (SELECT * FROM experiments WHERE experiment_id = ids.id AND workspace_id = ${workspaceId} OFFSET 0) e
           LEFT JOIN datasets d ON d.dataset_id = e.dataset_id AND d.workspace_id = e.workspace_id
           LEFT JOIN dataset_versions v ON v.dataset_id = d.dataset_id AND v.version = e.dataset_version
-            AND v.workspace_id = e.workspace_id
-          WHERE e.experiment_id = ${experimentId} AND e.workspace_id = ${workspaceId}`,
+            AND v.workspace_id = e.workspace_id`,
       ),
     );
-    return row ?? null;
+    return new Map(rows.map((row) => [row.experiment_id, row]));
   }
 
   /**
-   * Returns a text that changes with every score of a finalized experiment: a digest of the scores that were given later, and
-   * people's newest score of a trace or a session, which results may name.
-   */
-  async lateDigest({ workspaceId }: Scope, experimentId: string): Promise<string> {
-    const [row] = await this.database.query<{ digest: string }>(
-      prepared(
-        'comparison.late-digest',
-        sql`
-          SELECT concat_ws(' ', count(*), sum(hashtextextended(score_id || coalesce(superseded_by_score_id, ''), 0)::numeric), (
-            SELECT max(score_id) FROM scores WHERE workspace_id = ${workspaceId} AND source = 'human'
-              AND superseded_at IS NULL AND result_id IS NULL)) AS digest
-          FROM scores WHERE workspace_id = ${workspaceId} AND experiment_id = ${experimentId} AND is_late`,
-      ),
-    );
-    return row!.digest;
-  }
-
-  /**
-   * Returns the versions of scorers that have scored an experiment, with the number of results, most first.
+   * Returns the versions of scorers that have scored an experiment, with the number of scores, most first.
    *
    * @param scorers names of the scorers to return; null for all
    */
@@ -195,9 +209,9 @@ export class ComparisonRepository {
   ): Promise<ScoredVersion[]> {
     const names = scorers && arrayParameter('text', scorers);
     return tx.query<ScoredVersion>(
-      sql`SELECT scorer_name AS scorer, scorer_version AS version, count(DISTINCT result_id) AS count,
+      sql`SELECT scorer_name AS scorer, scorer_version AS version, count(*) AS count,
             min(scorer_id) AS first_scorer_id, max(scorer_id) AS last_scorer_id
-          FROM (${machineScoresOfExperiment(workspaceId, { experimentId })}
+          FROM (${machineScores(workspaceId, { experimentId })}
                 UNION ALL ${peopleOfExperiment(workspaceId, { experimentId })}) score
           WHERE ${names}::text[] IS NULL OR scorer_name = ANY (${names})
           GROUP BY scorer_name, scorer_version ORDER BY count DESC, scorer_name, version LIMIT ${raw(String(VERSIONS_MAX))}`,
@@ -226,30 +240,32 @@ export class ComparisonRepository {
   }
 
   /**
-   * Reads the current scores of an experiment by the chosen versions, in batches of scorers.
+   * Reads the scores of an experiment by the chosen versions, in batches of scorers.
    *
    * @param results number of results that were read
    * @param last id of the last of them
-   * @param allowMismatch see `currentScores`
+   * @param allowMismatch see `chosenScores`
    */
   async readScores(
     tx: Tx,
-    scope: Scope,
+    { workspaceId }: Scope,
     experimentId: string,
     scorers: readonly ChosenScorer[],
     { results, last, allowMismatch }: { results: number; last: string; allowMismatch: boolean },
     take: (batch: ScorerColumn[]) => void,
   ): Promise<void> {
     const perBatch = Math.max(1, Math.floor(SCORES_AT_ONCE / Math.max(1, results)));
-    const within = sql`result_id <= ${last}`;
+    const experiment = { experimentId, upTo: sql`${last}` };
     for (let at = 0; at < scorers.length; at += perBatch) {
       const some = scorers.slice(at, at + perBatch);
       // no join with the results, which would take quadratic time for a workspace that is not in the statistics yet
       const rows = await tx.query<ColumnRow>(
-        sql`WITH people AS MATERIALIZED (${peopleOfExperiment(scope.workspaceId, { experimentId, upTo: sql`${last}` })})
+        sql`${withPeople(workspaceId, experiment)}
           SELECT selection.scorer, json_agg(result_id)::text AS ids, json_agg(score)::text AS scores,
-                 count(*) FILTER (WHERE is_late) AS late
-          FROM ${chosenScores(scope, experimentId, some, within, allowMismatch)} GROUP BY selection.scorer`,
+                 count(*) FILTER (WHERE is_late) AS late,
+                 CASE WHEN count(judge) > 0 THEN json_agg(judge)::text END AS judges,
+                 jsonb_object_agg(judge, coalesce(model, 'an unknown model')) FILTER (WHERE judge IS NOT NULL) AS models
+          FROM ${chosenScores(workspaceId, experiment, some, allowMismatch)} GROUP BY selection.scorer`,
       );
       take(rows.map(toColumn));
     }
@@ -264,17 +280,14 @@ export class ComparisonRepository {
     last: string,
   ): Promise<Map<string, OtherVersions>> {
     if (scorers.length === 0) return new Map();
-    const names = scorers.map(({ scorer }) => scorer);
-    const numbers = scorers.map(({ version }) => version);
+    const experiment = { experimentId, upTo: sql`${last}` };
     const rows = await tx.query<OtherVersions & { scorer: string }>(
-      sql`WITH people AS MATERIALIZED (${peopleOfExperiment(workspaceId, { experimentId, upTo: sql`${last}` })})
+      sql`${withPeople(workspaceId, experiment)}
         SELECT selection.scorer, count(*) AS count, array_agg(DISTINCT other.version) AS versions
-        FROM unnest(${names}::text[], ${numbers}::integer[]) AS selection(scorer, version)
-        CROSS JOIN LATERAL (
+        FROM ${selectionOf(scorers)} CROSS JOIN LATERAL (
           SELECT result_id, max(scorer_version) AS version FROM (
-            ${machineScoresOfExperiment(workspaceId, { experimentId, scorer: raw('selection.scorer') })}
+            ${machineScores(workspaceId, experiment, raw('AND scores.scorer_name = selection.scorer'))}
             UNION ALL SELECT * FROM people WHERE people.scorer_name = selection.scorer) candidate
-          WHERE result_id <= ${last}
           GROUP BY result_id HAVING bool_and(scorer_version <> selection.version) OFFSET 0) other
         GROUP BY selection.scorer`,
     );
@@ -289,31 +302,34 @@ export class ComparisonRepository {
    * @param allowMismatch see `chosenScores`
    */
   async readRows(
-    scope: Scope,
+    { workspaceId }: Scope,
     experimentId: string,
     { resultIds, withInput }: { resultIds: readonly string[]; withInput: readonly string[] },
     scorers: readonly ChosenScorer[],
     allowMismatch: boolean,
   ): Promise<ComparedRow[]> {
     if (resultIds.length === 0) return [];
-    const names = arrayParameter(
-      'text',
-      scorers.map(({ scorer }) => scorer),
-    );
-    const versions = scorers.map(({ version }) => version);
+    const input = arrayParameter('text', withInput);
+    const result = sql`(SELECT results.result_id, results.trace_id, results.session_id)`;
     return this.database.query<ComparedRow>(
       sql`SELECT result_id, case_id, output, error, trace_id, session_id, duration_ms, trial_index,
-            CASE WHEN result_id = ANY (${arrayParameter('text', withInput)}::text[]) THEN input END AS input,
-            CASE WHEN result_id = ANY (${arrayParameter('text', withInput)}::text[]) THEN expected END AS expected,
+            CASE WHEN result_id = ANY (${input}::text[]) THEN input END AS input,
+            CASE WHEN result_id = ANY (${input}::text[]) THEN expected END AS expected,
             (SELECT coalesce(json_object_agg(scorer_name, score), '{}') FROM (
-              SELECT DISTINCT ON (scorer_name) scorer_name, score
-              FROM (${scoresOfResult(scope.workspaceId, 'results')}) candidate
-              LEFT JOIN unnest(${names}::text[], ${versions}::integer[]) AS chosen(scorer, version) ON chosen.scorer = scorer_name
-              WHERE chosen.scorer IS NULL OR ${allowMismatch}::boolean OR scorer_version = chosen.version
-              ORDER BY scorer_name, coalesce(scorer_version = chosen.version, false) DESC,
-                       CASE WHEN chosen.scorer IS NOT NULL THEN scorer_version END DESC, ${CURRENT_FIRST}) one) AS scores
+              SELECT DISTINCT ON (scorer_name) scorer_name, score FROM (
+                SELECT scorer_name, coalesce(scorer_version, 0) AS scorer_version, source, score, score_id, is_current
+                FROM (SELECT * FROM scores WHERE workspace_id = (SELECT ${workspaceId}::text)
+                        AND result_id = results.result_id AND superseded_at IS NULL OFFSET 0) own
+                WHERE source IN ('client', 'hosted')
+                UNION ALL
+                SELECT scorer_name, scorer_version, source, score, score_id, is_current
+                FROM (${peopleOfResults(workspaceId, result)}) people WHERE (SELECT ${hasPeople(workspaceId)})
+              ) candidate LEFT JOIN ${selectionOf(scorers)} ON selection.scorer = scorer_name
+              WHERE selection.scorer IS NULL OR ${allowMismatch}::boolean OR scorer_version = selection.version
+              ORDER BY scorer_name, coalesce(scorer_version = selection.version, false) DESC,
+                       CASE WHEN selection.scorer IS NOT NULL THEN scorer_version END DESC, ${COUNTS_FIRST}) one) AS scores
           FROM results
-          WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId}
+          WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}
             AND result_id = ANY (${arrayParameter('text', resultIds)}::text[])`,
     );
   }
@@ -354,11 +370,13 @@ export class ComparisonRepository {
   }
 }
 
-const toColumn = ({ scorer, ids, scores, late }: ColumnRow): ScorerColumn => ({
+const toColumn = ({ scorer, ids, scores, late, judges, models }: ColumnRow): ScorerColumn => ({
   scorer,
   resultIds: JSON.parse(ids) as string[],
   scores: JSON.parse(scores) as (number | null)[],
   lateCount: late,
+  judges: judges === null ? null : (JSON.parse(judges) as (string | null)[]),
+  models: models ?? {},
 });
 
 const toBatch = ({ ids, keys, expected, bytes, errors }: BatchRow): ResultBatch => ({

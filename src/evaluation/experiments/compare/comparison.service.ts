@@ -14,6 +14,7 @@ import {
   toCase,
   toExperiment,
   toScorer,
+  MIN_COMPARABLE,
   toTotals,
 } from './comparison.dto';
 import {
@@ -60,8 +61,10 @@ interface Comparison {
 /** Which scores a request compares. */
 interface ScoreChoice {
   requested: ChosenScorer | undefined;
-  /** Whether scores by different versions are compared. */
+  /** Whether scores by different versions and judges are compared. */
   allowMismatch: boolean;
+  /** See `ComparisonInput`. */
+  minComparable: number;
 }
 
 @Injectable()
@@ -139,7 +142,8 @@ export class ComparisonService {
     const ids = [pair.candidate.experiment_id, pair.baseline.experiment_id] as const;
     const isFinalized = [pair.candidate, pair.baseline].every((one) => one.experiment_status !== 'running');
     // read before the scores: a score that is written in between changes the next request's key
-    const key = isFinalized ? await this.cacheKey(scope, ids, choice) : '';
+    const digests = [pair.candidate.late_digest, pair.baseline.late_digest];
+    const key = JSON.stringify([scope.workspaceId, ids, digests, choice]);
     const cached = isFinalized ? this.cache.get(key) : undefined;
     if (cached && (cached.cases.statistics || !withStatistics)) return cached;
     const comparison = await this.pool.reserve(scope, signal, async (runTask) => {
@@ -157,24 +161,20 @@ export class ComparisonService {
         isComparable: scorers.map(({ reason }) => reason === null),
         candidate,
         baseline,
+        minComparable: choice.minComparable,
         withStatistics,
       };
-      const transfer = [candidate, baseline].flatMap(({ scores, nulls }) => [scores.buffer, nulls.buffer]);
+      const transfer = [candidate, baseline].flatMap(({ scores, nulls, judges }) => [
+        scores.buffer,
+        nulls.buffer,
+        judges.buffer,
+      ]);
       const cases = await runTask('compareExperiments', input, { transfer });
       return { cases, sides: { candidate: candidateSide, baseline: baselineSide }, scorers, scorerCount };
     });
     // a comparison without statistics must not replace one with statistics
     if (isFinalized && (withStatistics || !this.cache.has(key))) this.cache.set(key, comparison);
     return comparison;
-  }
-
-  private async cacheKey(
-    scope: Scope,
-    ids: readonly string[],
-    { requested, allowMismatch }: ScoreChoice,
-  ): Promise<string> {
-    const digests = await Promise.all(ids.map((id) => this.comparisons.lateDigest(scope, id)));
-    return JSON.stringify([scope.workspaceId, ids, digests, requested ?? null, allowMismatch]);
   }
 
   private async page(
@@ -237,13 +237,19 @@ export class ComparisonService {
 }
 
 /** Returns the requested choice of scores. Errors: 400 for a version without a scorer. */
-function choiceOf({ scorer, scorer_version, allow_version_mismatch }: CompareQueryDto): ScoreChoice {
+function choiceOf({
+  scorer,
+  scorer_version,
+  allow_version_mismatch,
+  min_comparable,
+}: CompareQueryDto): ScoreChoice {
   if (scorer_version !== undefined && scorer === undefined) {
     throw problem.invalidQuery('scorer_version', 'requires `scorer`');
   }
   return {
     requested: scorer_version === undefined ? undefined : { scorer: scorer!, version: scorer_version },
     allowMismatch: allow_version_mismatch === true,
+    minComparable: min_comparable ?? MIN_COMPARABLE,
   };
 }
 

@@ -9,7 +9,9 @@ import {
   chooseVersions,
   differentScorersReason,
   differingReason,
+  type JudgeModels,
   mixedReason,
+  newest,
   type OtherVersions,
   type ScoredVersion,
 } from './scorer-versions';
@@ -50,6 +52,10 @@ export interface SelectedScorer {
   candidateReason: string | null;
   /** Why the scores of both sides cannot be compared; null if they can. */
   reason: string | null;
+  /** The newest version of each side, which the results show. Null without scores. */
+  current: ChosenVersions;
+  /** The models of the judges of both sides, for the reason why different judges cannot be compared. */
+  models: JudgeModels;
 }
 
 /** The scores of two experiments, read from one snapshot of the database. */
@@ -90,12 +96,13 @@ export class ScoreReader {
     baselineId: string | null | undefined,
     unknownBaseline: (id: string) => Error,
   ): Promise<ExperimentPair> {
-    const candidate = await this.comparisons.find(scope, experimentId);
+    const found = await this.comparisons.find(scope, [experimentId, ...(baselineId ? [baselineId] : [])]);
+    const candidate = found.get(experimentId);
     if (!candidate) throw problem.notFound('experiment', experimentId);
     const promoted = isPromoted(candidate) ? null : candidate.promoted_baseline_id;
     const id = baselineId ?? candidate.baseline_experiment_id ?? promoted;
     if (id === null) return { candidate, baseline: null };
-    const baseline = await this.comparisons.find(scope, id);
+    const baseline = found.get(id) ?? (await this.comparisons.find(scope, [id])).get(id);
     if (!baseline) throw unknownBaseline(id);
     if (id !== experimentId && baseline.experiment_status !== 'completed') {
       throw problem.conflict(
@@ -137,6 +144,8 @@ export class ScoreReader {
         return {
           scorer,
           versions,
+          current: { candidate: newest(numbersOf(own, scorer)), baseline: newest(numbersOf(other, scorer)) },
+          models: { candidate: [], baseline: [] },
           candidateReason: differentScorersReason(ownVersions),
           reason: differingReason(versions) ?? differentScorersReason([...ownVersions, ...otherVersions]),
         };
@@ -148,7 +157,9 @@ export class ScoreReader {
       return {
         candidate: candidateSide.scores,
         baseline: baselineSide && baselineSide.scores,
-        scorers: scorers.map((one, i): SelectedScorer => {
+        scorers: scorers.map((selected, i): SelectedScorer => {
+          const models = { candidate: candidateSide.models[i]!, baseline: baselineSide?.models[i] ?? [] };
+          const one = { ...selected, models };
           if (selection.allowMismatch) return { ...one, candidateReason: null, reason: null };
           const candidateReason = candidateSide.mixedReasons[i] ?? one.candidateReason;
           return {
@@ -182,6 +193,9 @@ function differingCasesReason(
 
 /** Reads the results and the scores of each side. */
 class SideReader {
+  /** The judges of both sides, numbered from 1. */
+  private readonly judges = new Map<string, number>();
+
   constructor(
     private readonly comparisons: ComparisonRepository,
     private readonly tx: Tx,
@@ -195,7 +209,7 @@ class SideReader {
     side: 'candidate' | 'baseline',
     scorers: readonly SelectedScorer[],
     scoredVersions: readonly ScoredVersion[],
-  ): Promise<{ scores: ExperimentScores; mixedReasons: (string | null)[] }> {
+  ): Promise<{ scores: ExperimentScores; mixedReasons: (string | null)[]; models: string[][] }> {
     const { tx, scope, signal, comparisons } = this;
     const { allowMismatch, requested } = this.selection;
     const [resultIds, caseKeys, sizes]: [string[], string[], number[]] = [[], [], []];
@@ -217,6 +231,7 @@ class SideReader {
       caseKeys,
       scores: new Float64Array(scorers.length * count).fill(NaN),
       nulls: new Uint8Array(scorers.length * count),
+      judges: new Int32Array(scorers.length * count),
       expectedCases: numberKeys(expectedKeys),
     };
     const resultIndexes = new Map(resultIds.map((resultId, index) => [resultId, index]));
@@ -225,17 +240,22 @@ class SideReader {
       versions[side] === null ? [] : [{ scorer, version: versions[side] }],
     );
     const lateCounts = scorers.map(() => 0);
+    const models = scorers.map((): string[] => []);
     const reading = { results: count, last, allowMismatch };
     await comparisons.readScores(tx, scope, id, sideScorers, reading, (batch) => {
       signal.throwIfAborted();
       for (const column of batch) {
         const index = scorerIndexes.get(column.scorer)!;
         lateCounts[index] = column.lateCount;
+        models[index] = [...new Set(Object.values(column.models))].sort();
         column.resultIds.forEach((resultId, i) => {
           const score = column.scores[i]!;
           const result = resultIndexes.get(resultId)!;
           if (score !== null) columns.scores[index * count + result] = score;
           else if (!hasErrors[result]!) columns.nulls[index * count + result] = 1;
+          // with allowMismatch, scores by any judge are compared
+          const judge = allowMismatch ? null : (column.judges?.[i] ?? null);
+          if (judge !== null) columns.judges[index * count + result] = this.numberOf(judge);
         });
       }
     });
@@ -258,7 +278,14 @@ class SideReader {
       mixedReasons: scorers.map(({ scorer, versions }) =>
         mixedReason(side, versions[side], others.get(scorer)),
       ),
+      models,
     };
+  }
+
+  private numberOf(judge: string): number {
+    const number = this.judges.get(judge) ?? this.judges.size + 1;
+    this.judges.set(judge, number);
+    return number;
   }
 }
 

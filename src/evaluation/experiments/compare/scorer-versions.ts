@@ -37,7 +37,7 @@ export function chooseVersions(
   };
 }
 
-const newest = (versions: readonly number[]): number | null =>
+export const newest = (versions: readonly number[]): number | null =>
   versions.length === 0 ? null : Math.max(...versions);
 
 /** Results of one side that the chosen version has not scored, but others have. */
@@ -62,6 +62,21 @@ export function mixedReason(
   const results = others.count === 1 ? '1 result' : `${others.count} results`;
   const have = others.count === 1 ? 'has' : 'have';
   return `The ${side} mixes versions: ${results} ${have} a score by ${others.versions.map(describeVersion).join(' or ')}, but none by ${describeVersion(version)}. Score all results with one version.`;
+}
+
+/** The models of the judges that scored each side. */
+export interface JudgeModels {
+  candidate: readonly string[];
+  baseline: readonly string[];
+}
+
+/** Returns why the scores of different judges cannot be compared. @param changed number of cases that different judges scored */
+export function differentJudgesReason({ candidate, baseline }: JudgeModels, changed: number): string {
+  const cases = changed === 1 ? '1 case was' : `${changed} cases were`;
+  return (
+    `${cases} scored by different judges: the candidate by ${candidate.join(' and ')}, the baseline by ${baseline.join(' and ')}. ` +
+    'Score both with the same judge.'
+  );
 }
 
 /**

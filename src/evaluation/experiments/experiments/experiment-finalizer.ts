@@ -46,13 +46,14 @@ export class ExperimentFinalizer {
     scope: Scope,
     { experiment_id: experimentId, expected_case_count }: ExperimentEntity,
   ): Promise<RawJson> {
-    const all = await this.summaries.summarize(tx, scope, experimentId);
+    const { case_count, ...counts } = await this.summaries.countCovered(tx, scope, experimentId);
+    const hasTrials = case_count < counts.result_count;
+    const all = await this.summaries.summarize(tx, scope, experimentId, { hasTrials });
     const scorers = all.slice(0, SUMMARY_SCORERS_MAX);
     const means = scorers.flatMap(({ scorer, mean, count }) =>
       mean === null ? [] : { scorer, mean, count },
     );
     await this.summaries.insertMeans(tx, scope, experimentId, means);
-    const { result_count, error_count } = await this.summaries.countResults(tx, scope, experimentId);
     return toRawJson({
       scores: scoresOf(scorers),
       scorers: Object.fromEntries(
@@ -62,8 +63,7 @@ export class ExperimentFinalizer {
       ),
       coverage: {
         expected_case_count,
-        result_count,
-        error_count,
+        ...counts,
         scorers: Object.fromEntries(
           scorers.map(({ scorer, scored_count, null_count }) => [scorer, { scored_count, null_count }]),
         ),

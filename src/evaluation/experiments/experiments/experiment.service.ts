@@ -153,10 +153,12 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
   /** Returns one experiment, with the current scores of its results. Errors: 404. */
   override async get(scope: Scope, id: string): Promise<Versioned<ExperimentDto>> {
     const row = await this.find(scope, id);
-    const current = await this.summaries.findCurrent(scope, row);
     const view = toExperimentDto(row);
-    const current_scores = current ? scoresOf(current.slice(0, SUMMARY_SCORERS_MAX)) : view.summary!.scores!;
-    const late_count = row.summary ? (current ?? []).reduce((sum, scorer) => sum + scorer.late_count, 0) : 0;
+    const summary = row.summary && view.summary;
+    const isFinal = summary && !summary.is_truncated && !(await this.summaries.mayHaveLateScores(scope, id));
+    const current = isFinal ? [] : await this.summaries.summarizeAll(scope, id);
+    const current_scores = isFinal ? summary.scores! : scoresOf(current.slice(0, SUMMARY_SCORERS_MAX));
+    const late_count = summary ? current.reduce((sum, { late_count: count }) => sum + count, 0) : 0;
     const version = versionShowing(row.generation, [toRawJson([current_scores, late_count])]);
     return new Versioned({ ...view, current_scores, late_count }, version);
   }

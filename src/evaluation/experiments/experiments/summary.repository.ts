@@ -1,18 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, empty, prepared, raw, type Sql, sql, type Tx } from '#platform/db';
-import { currentScoresOfExperiment, hasPeople } from '../../scores';
-import type { ExperimentEntity } from './experiment.entity';
+import { Database, prepared, raw, type Sql, sql, type SqlExecutor, type Tx } from '#platform/db';
+import { currentScores, hasPeople } from '../../scores';
 
 /** Maximum number of results that a summary covers, in order of arrival. */
 export const SUMMARY_RESULTS_MAX = 10_000;
 /** Maximum number of scorers in a summary, by name. A result may have 100 names that no other result has. */
 export const SUMMARY_SCORERS_MAX = 1_000;
 
-type SummarizedExperiment = Pick<ExperimentEntity, 'experiment_id' | 'summary'>;
-
-/** What a summary says about one scorer name. */
-export interface ScorerSummary {
+/** The current scores under one name. */
+export interface ScorerMean {
   scorer: string;
   /** Null if the scorer gave no number. */
   mean: number | null;
@@ -20,31 +17,69 @@ export interface ScorerSummary {
   count: number;
   /** Number of current scores that were given after the experiment was finalized. */
   late_count: number;
+}
+
+/** What a summary says about one scorer name. */
+export interface ScorerSummary extends ScorerMean {
+  /** The scorer and its version, by the newest result that names them. Null if none does. */
+  scorer_id: string | null;
+  scorer_version: number | null;
   /** Cases with a score. */
   scored_count: number;
   /** Cases without a score, but with a deliberate null: the result has no error. */
   null_count: number;
-  /** The scorer and its version, by the newest result that names them. Null if none does. */
-  scorer_id: string | null;
-  scorer_version: number | null;
 }
+
+/** Numbers of the results that a summary covers. */
+export interface CoveredCounts {
+  result_count: number;
+  error_count: number;
+  case_count: number;
+}
+
+/**
+ * Mean and number of the scores under each name, by name. Returns one more than a summary holds if there are more. Means are
+ * computed to 400 decimals and returned as text, because PostgreSQL divides to 16 digits and fails on values too small for a
+ * double. Only the means within the limit are divided, because 10,000 results can have a million names.
+ *
+ * @param further columns over the scores of a name
+ */
+const meansOf = (scores: Sql, further: Sql): Sql =>
+  sql`SELECT *, ((total + 0::numeric(500, 400)) / nullif(count, 0))::text AS mean FROM (
+      SELECT scorer_name AS scorer, sum(score::text::numeric) AS total, count(score) AS count,
+             count(*) FILTER (WHERE is_late) AS late_count ${further}
+      FROM (${scores}) score GROUP BY scorer_name ORDER BY scorer_name LIMIT ${raw(String(SUMMARY_SCORERS_MAX + 1))}
+    ) scorer`;
+
+type Texts<Row> = Omit<Row, 'mean'> & { mean: string | null };
+
+/** `Number` rounds to the double nearest to the true mean. */
+const toMeans = <Row extends ScorerMean>(rows: Texts<Row>[]): Row[] =>
+  rows.map((row) => ({ ...row, mean: row.mean === null ? null : Number(row.mean) }) as unknown as Row);
+
+/** Returns the mean and the count of each scorer that gave a number, by name. */
+export const scoresOf = (scorers: readonly ScorerMean[]): Record<string, { mean: number; count: number }> =>
+  Object.fromEntries(
+    scorers.flatMap(({ scorer, mean, count }) => (mean === null ? [] : [[scorer, { mean, count }]])),
+  );
 
 /** Computes the summaries of experiments' results, and stores their means. */
 @Injectable()
 export class SummaryRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the current scores of a finalized experiment that has later ones, or of a running one. Null for any other. */
-  async findCurrent(
-    scope: Scope,
-    { experiment_id: id, summary }: SummarizedExperiment,
-  ): Promise<ScorerSummary[] | null> {
-    if (summary && !(await this.mayHaveLateScores(scope, id))) return null;
-    return this.database.transaction((tx) => this.summarize(tx, scope, id, { ofAll: true }));
+  /** Sums up the current scores of all results. */
+  async summarizeAll({ workspaceId }: Scope, experimentId: string): Promise<ScorerMean[]> {
+    return toMeans<ScorerMean>(
+      await this.database.query(meansOf(currentScores(workspaceId, { experimentId }), sql``)),
+    );
   }
 
-  /** Whether scores were given after an experiment was finalized, or people have scored traces or sessions that it may name. */
-  private async mayHaveLateScores({ workspaceId }: Scope, experimentId: string): Promise<boolean> {
+  /**
+   * Whether scores were given after an experiment was finalized, or people have scored traces or sessions, which its results
+   * may name.
+   */
+  async mayHaveLateScores({ workspaceId }: Scope, experimentId: string): Promise<boolean> {
     const [row] = await this.database.query<{ may_have: boolean }>(
       prepared(
         'summary.late',
@@ -55,64 +90,48 @@ export class SummaryRepository {
     return row!.may_have;
   }
 
+  /** Counts the results that a summary covers, those with an error, and their cases. */
+  async countCovered(tx: Tx, { workspaceId }: Scope, experimentId: string): Promise<CoveredCounts> {
+    const [row] = await tx.query<CoveredCounts>(
+      sql`WITH ${coveredResults(workspaceId, experimentId)}
+        SELECT count(*) AS result_count, count(*) FILTER (WHERE has_error) AS error_count,
+               count(DISTINCT case_key) AS case_count FROM covered_result`,
+    );
+    return row!;
+  }
+
   /**
-   * Sums up the current scores by scorer name, over the results that a summary covers or over all. Returns one more than a
-   * summary holds if there are more. With a dataset, only the dataset's cases count as cases.
+   * Sums up the current scores of the results that a summary covers. With a dataset, only the dataset's cases count as cases.
    *
-   * Means are computed to 400 decimals and returned as text, because PostgreSQL divides to 16 digits and fails on values too
-   * small for a double. Only the means within the limit are divided, because 10,000 results can have a million names.
+   * @param hasTrials whether several results have the same case
    */
   async summarize(
     tx: Tx,
     { workspaceId }: Scope,
     experimentId: string,
-    { ofAll = false }: { ofAll?: boolean } = {},
+    { hasTrials }: { hasTrials: boolean },
   ): Promise<ScorerSummary[]> {
     const upTo = sql`(SELECT max(result_id) FROM covered_result)`;
-    const scores = currentScoresOfExperiment(workspaceId, { experimentId, ...(!ofAll && { upTo }) });
+    const scores = sql`SELECT * FROM (${currentScores(workspaceId, { experimentId, upTo })}) current
+      JOIN covered_result USING (result_id)`;
+    const covered = sql`WITH ${coveredResults(workspaceId, experimentId)}`;
     // Without statistics, PostgreSQL expects few rows, and would compare each score with each result.
     await tx.query('SET LOCAL enable_nestloop = off');
-    const rows = await tx.query<Omit<ScorerSummary, 'mean'> & { mean: string | null }>(
-      sql`WITH ${coveredResults(workspaceId, experimentId, ofAll)}, experiment AS MATERIALIZED (
-          SELECT expected_case_count IS NULL AS has_no_dataset FROM experiments
-          WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}
-        ), scored_case AS (
-          SELECT scorer_name, sum(score::text::numeric) AS total, count(score) AS count,
-                 count(*) FILTER (WHERE is_late) AS late_count,
-                 bool_or(is_expected OR has_no_dataset) AS is_counted,
-                 bool_or(score IS NOT NULL AND (is_expected OR has_no_dataset)) AS is_scored,
-                 bool_or(NOT has_error AND (is_expected OR has_no_dataset)) AS is_null,
-                 max(result_id || ' ' || scorer_version || ' ' || scorer_id)
-                   FILTER (WHERE scorer_id IS NOT NULL AND scorer_version > 0) AS reference
-          FROM (${scores}) current JOIN covered_result USING (result_id) CROSS JOIN experiment
-          GROUP BY scorer_name, case_key
-        ), scorer AS MATERIALIZED (
-          SELECT scorer_name, sum(total) AS total, sum(count)::bigint AS count, sum(late_count)::bigint AS late_count,
-                 count(*) FILTER (WHERE is_scored) AS scored_count,
-                 count(*) FILTER (WHERE is_counted AND NOT is_scored AND is_null) AS null_count, max(reference) AS reference
-          FROM scored_case GROUP BY scorer_name ORDER BY scorer_name LIMIT ${raw(String(SUMMARY_SCORERS_MAX + 1))}
-        )
-        SELECT scorer_name AS scorer, ((total + 0::numeric(500, 400)) / nullif(count, 0))::text AS mean, count, late_count,
-               scored_count, null_count, split_part(reference, ' ', 3) AS scorer_id,
-               split_part(reference, ' ', 2)::integer AS scorer_version
-        FROM scorer ORDER BY scorer_name`,
+    const summaries = toMeans<ScorerSummary>(
+      await tx.query(
+        sql`SELECT *, split_part(reference, ' ', 3) AS scorer_id, split_part(reference, ' ', 2)::integer AS scorer_version
+          FROM (${covered} ${meansOf(
+            scores,
+            sql`, count(score) FILTER (WHERE is_counted) AS scored_count,
+              count(*) FILTER (WHERE is_counted AND score IS NULL AND NOT has_error) AS null_count,
+              max(result_id || ' ' || scorer_version || ' ' || scorer_id)
+                FILTER (WHERE scorer_id IS NOT NULL AND scorer_version > 0) AS reference`,
+          )}) summary ORDER BY scorer`,
+      ),
     );
+    const cases = hasTrials ? await countCases(tx, sql`${covered} `, scores) : new Map<string, CaseCounts>();
     await tx.query('SET LOCAL enable_nestloop = on');
-    // `Number` rounds to the double nearest to the true mean
-    return rows.map((row) => ({ ...row, mean: row.mean === null ? null : Number(row.mean) }));
-  }
-
-  /** Counts the results that a summary covers, and those with an error. */
-  async countResults(
-    tx: Tx,
-    { workspaceId }: Scope,
-    experimentId: string,
-  ): Promise<{ result_count: number; error_count: number }> {
-    const [row] = await tx.query<{ result_count: number; error_count: number }>(
-      sql`WITH ${coveredResults(workspaceId, experimentId)}
-        SELECT count(*) AS result_count, count(*) FILTER (WHERE has_error) AS error_count FROM covered_result`,
-    );
-    return row!;
+    return summaries.map((one) => ({ ...one, ...cases.get(one.scorer) }));
   }
 
   /** Whether there are more results than a summary covers. */
@@ -139,23 +158,32 @@ export class SummaryRepository {
   }
 }
 
-/** The results that a summary covers: the first ones, in order of arrival, or all. */
+type CaseCounts = Pick<ScorerSummary, 'scored_count' | 'null_count'>;
+
+/** Counts the cases that each scorer covers, if trials share cases. */
+async function countCases(on: SqlExecutor, covered: Sql, scores: Sql): Promise<Map<string, CaseCounts>> {
+  const rows = await on.query<CaseCounts & { scorer: string }>(
+    sql`${covered}, scored_case AS (
+        SELECT scorer_name, bool_or(score IS NOT NULL) AS is_scored, bool_or(NOT has_error) AS is_null
+        FROM (${scores}) score WHERE is_counted GROUP BY scorer_name, case_key
+      )
+      SELECT scorer_name AS scorer, count(*) FILTER (WHERE is_scored) AS scored_count,
+             count(*) FILTER (WHERE NOT is_scored AND is_null) AS null_count
+      FROM scored_case GROUP BY scorer_name`,
+  );
+  return new Map(rows.map(({ scorer, ...counts }) => [scorer, counts]));
+}
+
+/** The results that a summary covers. Their ids sort by arrival. `is_counted`: whether the case is one of the dataset's, if any. */
 const coveredResults = (
   workspaceId: string,
   experimentId: string,
-  ofAll = false,
 ): Sql => sql`covered_result AS MATERIALIZED (
-  SELECT result_id, error IS NOT NULL AS has_error, is_expected,
+  SELECT result_id, error IS NOT NULL AS has_error,
+         is_expected OR (SELECT expected_case_count IS NULL FROM experiments
+                         WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}) AS is_counted,
          -- without a dataset, trials share their trial_group, as in comparisons
          coalesce(CASE WHEN NOT is_expected THEN trial_group END, dataset_record_id, case_id) AS case_key
   FROM results WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}
-  ORDER BY result_id ${ofAll ? empty : sql`LIMIT ${raw(String(SUMMARY_RESULTS_MAX))}`}
+  ORDER BY result_id LIMIT ${raw(String(SUMMARY_RESULTS_MAX))}
 )`;
-
-/** Returns the mean and the count of each scorer that gave a number, by name. */
-export const scoresOf = (
-  scorers: readonly ScorerSummary[],
-): Record<string, { mean: number; count: number }> =>
-  Object.fromEntries(
-    scorers.flatMap(({ scorer, mean, count }) => (mean === null ? [] : [[scorer, { mean, count }]])),
-  );

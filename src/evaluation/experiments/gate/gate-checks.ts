@@ -10,7 +10,7 @@ const ROUNDING = 1e-12;
 /** The measures of one scorer that its rules are checked against. */
 export interface MeasuredScorer extends GateMeasures {
   /** The scorer versions, as responses show them. */
-  versions: { candidate: number | null; baseline: number | null };
+  versions: { candidate: number | null; baseline: number | null; current: number | null };
   /** Why the candidate's scores have no single scale; null if they have. */
   candidateReason: string | null;
   /** Why the scores of both sides cannot be compared; null if they can. */
@@ -117,7 +117,9 @@ class RuleChecks {
       estimate,
       confidence_interval: used,
       scorer_version: versions.candidate,
+      current_scorer_version: versions.current,
       baseline_scorer_version: usesBaseline ? versions.baseline : null,
+      judge_changed_count: usesBaseline ? this.measured.judgeChanged : 0,
     };
   }
 

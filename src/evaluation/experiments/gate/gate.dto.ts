@@ -100,10 +100,20 @@ export class GateDto {
   @IsBoolean()
   require_baseline?: boolean | null;
 
-  /** Compares even if the scorers, their versions or the numbered CSV rows differ, instead of failing the check. */
+  /** Compares even if the scorers, their versions, the judges or the numbered CSV rows differ, instead of failing the check. */
   @IsOptional()
   @IsBoolean()
   allow_version_mismatch?: boolean | null;
+
+  /**
+   * The lowest share of comparable cases, of those with scores on both sides. Cases that different judges scored are not
+   * comparable. Below it, checks that compare with the baseline fail. Defaults to 0.9.
+   */
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  min_comparable?: number | null;
 
   /** 1 to 100 rules. All must pass. */
   @ApiProperty({ type: [GateRuleDto], minItems: 1, maxItems: RULES_MAX })
@@ -157,9 +167,15 @@ export class GateCheckDto {
   /** The version of the scorer. Null without scores, and for scores that name no version. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   scorer_version!: number | null;
+  /** The newest version that scored the experiment, whose scores its results show. */
+  @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
+  current_scorer_version!: number | null;
   /** The version that scored the baseline. Null if it is unknown or the check does not use the baseline. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   baseline_scorer_version!: number | null;
+  /** Number of cases that different judges scored, which are left out. 0 if the check does not use the baseline. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  judge_changed_count!: number;
 }
 
 /** Result of a gate. */

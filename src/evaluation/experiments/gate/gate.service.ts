@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type FieldError, problem } from '#platform/problem';
 import type { CoverageDto } from '../experiments/experiment.dto';
-import { toVersion } from '../compare/comparison.dto';
+import { MIN_COMPARABLE, toVersion } from '../compare/comparison.dto';
+import { differentJudgesReason } from '../compare/scorer-versions';
 import {
   type ExperimentPair,
   type ExperimentScores,
@@ -11,7 +12,7 @@ import {
   ScoreReader,
   type SelectedScorer,
 } from '../compare/score-reader';
-import { AnalysisPool } from '../../statistics';
+import { isSameJudgeOf, AnalysisPool } from '../../statistics';
 import type { ScoreTotals } from '../../statistics';
 import type { GateMeasures } from '../../statistics';
 import { checksOf, isSet, type MeasuredScorer, needsBaseline } from './gate-checks';
@@ -43,7 +44,7 @@ export class GateService {
   async check(
     scope: Scope,
     experimentId: string,
-    { rules, baseline_experiment_id, require_baseline, allow_version_mismatch }: GateDto,
+    { rules, baseline_experiment_id, require_baseline, allow_version_mismatch, min_comparable }: GateDto,
     signal: AbortSignal,
   ): Promise<GateResultDto> {
     refuse(rules.flatMap(faultsOfRule));
@@ -57,7 +58,13 @@ export class GateService {
     if (baseline?.experiment_id === candidate.experiment_id) {
       refuse([{ pointer: '/baseline_experiment_id', detail: 'must be a different experiment' }]);
     }
-    const measured = await this.measure(scope, pair, rules, allow_version_mismatch === true, signal);
+    const measured = await this.measure(
+      scope,
+      pair,
+      rules,
+      { allowMismatch: allow_version_mismatch === true, minComparable: min_comparable ?? MIN_COMPARABLE },
+      signal,
+    );
     const checks = rules.flatMap((rule, place) =>
       checksOf(rule, place, measured.scorers.get(rule.scorer)!, {
         hasBaseline: baseline !== null,
@@ -85,7 +92,7 @@ export class GateService {
     scope: Scope,
     pair: ExperimentPair,
     rules: readonly GateRuleDto[],
-    allowMismatch: boolean,
+    { allowMismatch, minComparable }: { allowMismatch: boolean; minComparable: number },
     signal: AbortSignal,
   ): Promise<Measured> {
     const scorers = [...new Set(rules.map((rule) => rule.scorer))];
@@ -117,7 +124,7 @@ export class GateService {
         },
         needed,
       });
-      return toMeasured({ candidate: pair.candidate, baseline }, read, measures);
+      return toMeasured({ candidate: pair.candidate, baseline }, read, measures, minComparable);
     });
   }
 }
@@ -126,23 +133,32 @@ function toMeasured(
   { candidate, baseline }: ExperimentPair,
   read: ScorePair,
   measures: readonly GateMeasures[],
+  minComparable: number,
 ): Measured {
   const expected = (
     experiment: { expected_case_count: number | null },
     { caseCount }: ExperimentScores,
   ): number => experiment.expected_case_count ?? caseCount;
-  const scorers = read.scorers.map(({ versions, reason, candidateReason }, i): MeasuredScorer => {
-    const measured = measures[i]!;
-    return {
-      ...measured,
-      versions: { candidate: toVersion(versions.candidate), baseline: toVersion(versions.baseline) },
-      candidateReason,
-      reason,
-      expectedCases: expected(candidate, read.candidate),
-      isTruncated: read.candidate.isTruncated,
-      baselineExpectedCases: baseline && read.baseline && expected(baseline, read.baseline),
-    };
-  });
+  const scorers = read.scorers.map(
+    ({ versions, current, models, reason, candidateReason }, i): MeasuredScorer => {
+      const measured = measures[i]!;
+      const { sharedCases, judgeChanged } = measured;
+      const isSameJudge = isSameJudgeOf(sharedCases, judgeChanged, minComparable);
+      return {
+        ...measured,
+        versions: {
+          candidate: toVersion(versions.candidate),
+          baseline: toVersion(versions.baseline),
+          current: toVersion(current.candidate),
+        },
+        candidateReason,
+        reason: reason ?? (isSameJudge ? null : differentJudgesReason(models, judgeChanged)),
+        expectedCases: expected(candidate, read.candidate),
+        isTruncated: read.candidate.isTruncated,
+        baselineExpectedCases: baseline && read.baseline && expected(baseline, read.baseline),
+      };
+    },
+  );
   return {
     scorers: new Map(read.scorers.map(({ scorer }, i) => [scorer, scorers[i]!])),
     coverage: toCoverage(

@@ -23,8 +23,8 @@ import {
   scanRanges,
   type ScanSpec,
 } from '#platform/paging';
-import { bytesOfScores, hasScore, shownScores, sortedScores } from '../../scores';
-import type { Result } from './result.entity';
+import { bytesOfScores, CurrentScoresRepository, hasScore, mayHavePeople, sortedScores } from '../../scores';
+import type { Result, ResultRow } from './result.entity';
 import {
   readScoreFilters,
   readSort,
@@ -34,7 +34,7 @@ import {
   type ScoreFilter,
   type ScoreOperator,
 } from './result-query.dto';
-import { RESULT_SELECT, type StoredResult, toResult } from './result.repository';
+import { RESULT_SELECT } from './result.repository';
 
 /** Limits of one statement of an export: the results that it examines, and the bytes that it returns. */
 const BATCH_RESULTS = 500;
@@ -42,11 +42,10 @@ const BATCH_BYTES = 1024 * 1024;
 
 const OPERATORS: Record<ScoreOperator, Sql> = { gte: raw('>='), lte: raw('<='), eq: raw('=') };
 
-/** The columns of a list. The scores of a result, which are read only for the rows of the page, count towards its size. */
+/** The columns of a list. The scores of a result count towards its size, and are read for the rows of the page. */
 const columnsOf = (workspaceId: string) => ({
   columns: RESULT_SELECT,
   bytes: sql`t.bytes + ${bytesOfScores(workspaceId, 't')}`,
-  computed: sql`, ${shownScores(workspaceId, 'within')} AS shown_scores`,
 });
 
 /** The filter conditions of a list, by how they are checked. */
@@ -73,6 +72,7 @@ export class ResultListRepository {
   constructor(
     private readonly database: Database,
     private readonly environment: Environment,
+    private readonly scores: CurrentScoresRepository,
   ) {}
 
   /**
@@ -80,15 +80,15 @@ export class ResultListRepository {
    * results, see `scanPage`. Errors: 400 for malformed `score` filters, 422 for an unknown operator or sort.
    */
   async list(scope: Scope, experimentId: string, query: ResultListQueryDto): Promise<RowPage<Result>> {
-    const { rows, page } = await this.listStored(scope, experimentId, query);
-    return { rows: rows.map(toResult), page };
+    const { rows, page } = await this.listRows(scope, experimentId, query);
+    return { rows: await this.scores.addTo(this.database, scope, rows), page };
   }
 
-  private async listStored(
+  private async listRows(
     scope: Scope,
     experimentId: string,
     query: ResultListQueryDto,
-  ): Promise<RowPage<StoredResult>> {
+  ): Promise<RowPage<ResultRow>> {
     const conditions = conditionsOf(query);
     const sort = readSort(query.sort);
     const where = whereOf(scope, experimentId, conditions);
@@ -96,12 +96,12 @@ export class ResultListRepository {
     const columns = columnsOf(scope.workspaceId);
     const plain = { ...columns, from: 'results t', where, id: 'result_id', sorts: BY_CHANGE };
     const isPlain = sort.by === 'created_at' || sort.by === 'updated_at';
-    if (isPlain && !isScanned) return listPage<StoredResult>(this.database, plain, query);
+    if (isPlain && !isScanned) return listPage<ResultRow>(this.database, plain, query);
     const scan = { ...scanOf(scope, conditions), where, sorts: BY_CHANGE, defaultSort: '-created_at' };
     const deadline = performance.now() + this.environment.REQUEST_TIMEOUT_MS;
     return readWithin(this.database, deadline, async (on) => {
       if (conditions.unique.length + conditions.indexed.length === 0) await followIndexes(on);
-      if (isPlain) return scanPage<StoredResult>(on, scan, query);
+      if (isPlain) return scanPage<ResultRow>(on, scan, query);
       const total = async (): Promise<number | null> => {
         const all = { limit: 0 };
         const counted = isScanned ? await scanPage(on, scan, all) : await listPage(on, plain, all);
@@ -131,11 +131,12 @@ export class ResultListRepository {
   }
 
   private async batch(
-    { workspaceId }: Scope,
+    scope: Scope,
     experimentId: string,
     conditions: Conditions,
     after: string,
   ): Promise<Batch> {
+    const { workspaceId } = scope;
     const matching = [
       ...conditions.unique,
       ...conditions.indexed,
@@ -143,7 +144,7 @@ export class ResultListRepository {
       ...lookupsOf(workspaceId, conditions.scores),
     ];
     const rows = await this.database.query<
-      StoredResult & { examined_last: string | null; examined_count: number; has_more: boolean | null }
+      ResultRow & { examined_last: string | null; examined_count: number; has_more: boolean | null }
     >(
       indexOrdered(sql`WITH examined AS MATERIALIZED (
           SELECT workspace_id, experiment_id, result_id FROM results
@@ -159,44 +160,50 @@ export class ResultListRepository {
           WHERE ${matching.length > 0 ? join(matching, ' AND ') : raw('true')}
           WINDOW page AS (ORDER BY t.result_id ROWS UNBOUNDED PRECEDING)
         )
-        SELECT ${raw(RESULT_SELECT)}, has_more, examined_last, examined_count,
-               CASE WHEN result_id IS NOT NULL THEN ${shownScores(workspaceId, 'matches')} END AS shown_scores
+        SELECT ${raw(RESULT_SELECT)}, has_more, examined_last, examined_count
         FROM (SELECT max(result_id) AS examined_last, count(*) AS examined_count FROM examined) summary
         LEFT JOIN matches ON bytes_before < ${raw(String(BATCH_BYTES))}
         ORDER BY result_id`),
     );
     const { examined_last, examined_count } = rows[0]!;
     const last = rows.at(-1)!;
-    const results = rows.filter(({ result_id }) => result_id !== null).map(toResult);
+    const found = rows.filter(({ result_id }) => result_id !== null);
+    const results = await this.scores.addTo(this.database, scope, found);
     if (last.has_more === true) return { results, next: last.result_id };
     return { results, next: examined_count < BATCH_RESULTS ? null : examined_last };
   }
 
   /** Reads the results with a score in the order of an index over scores, and then those without. */
-  private listByScore(
+  private async listByScore(
     on: SqlExecutor,
     scope: Scope,
     experimentId: string,
     { conditions, sort, query, total }: SortedList & { sort: ResultSort & { by: 'score' } },
-  ): Promise<RowPage<StoredResult>> {
+  ): Promise<RowPage<ResultRow>> {
     const own = conditions.scores.filter(({ scorer }) => scorer === sort.scorer);
     const others = { ...conditions, scores: conditions.scores.filter((one) => !own.includes(one)) };
     const name = sort.key;
-    const sorted = sortedScores(scope.workspaceId, experimentId, sort.scorer, boundsOf(own));
+    const { workspaceId } = scope;
+    const [people] = await on.query<{ may_count: boolean }>(
+      sql`SELECT ${mayHavePeople(workspaceId, experimentId, sort.scorer)} AS may_count`,
+    );
+    const condition = { scorer: sort.scorer, bounds: boundsOf(own) };
+    const sorting = { descending: query.sort!.startsWith('-'), withPeople: people!.may_count };
+    const sorted = sortedScores(workspaceId, experimentId, condition, sorting);
     const scored = {
       ...scanOf(scope, { ...others, scanned: [...others.unique, ...others.indexed, ...others.scanned] }),
       table: sql`(
         SELECT r.*, s.score AS sort_score, s.result_id AS sort_id
         FROM (${sorted}) s CROSS JOIN LATERAL (
           SELECT * FROM results r
-          WHERE r.workspace_id = ${scope.workspaceId} AND r.experiment_id = ${experimentId} AND r.result_id = s.result_id
+          WHERE r.workspace_id = ${workspaceId} AND r.experiment_id = ${experimentId} AND r.result_id = s.result_id
           LIMIT 1) r)`,
       where: Where.acrossTenants(), // The subquery restricts the tenant.
       id: 'sort_id',
       sorts: { [name]: { expression: 'sort_score', type: 'float8' as const } },
       defaultSort: name,
     };
-    const isUnscored = sql`NOT ${hasScore(scope.workspaceId, 't', sort.scorer, empty)}`;
+    const isUnscored = sql`NOT ${hasScore(workspaceId, 't', { scorer: sort.scorer, bounds: empty })}`;
     const unscored = {
       ...scanOf(scope, others, [isUnscored]),
       where: whereOf(scope, experimentId, others),
@@ -205,7 +212,7 @@ export class ResultListRepository {
     };
     // A result without the score never meets a condition on it.
     const ranges = own.length > 0 ? [scored] : [scored, unscored];
-    return scanRanges<StoredResult>(on, ranges, { ...query, sort: withDirection(query, name) }, total);
+    return scanRanges<ResultRow>(on, ranges, { ...query, sort: withDirection(query, name) }, total);
   }
 
   /** Reads the results with a duration in the order of an index over durations, and then those without. */
@@ -214,7 +221,7 @@ export class ResultListRepository {
     scope: Scope,
     experimentId: string,
     { conditions, query, total }: SortedList,
-  ): Promise<RowPage<StoredResult>> {
+  ): Promise<RowPage<ResultRow>> {
     const { unique, indexed, scanned } = conditions;
     const scan = scanOf(scope, { ...conditions, scanned: [...unique, ...indexed, ...scanned] });
     const timed = {
@@ -229,7 +236,7 @@ export class ResultListRepository {
       sorts: { duration_ms: BY_CREATION.created_at },
       defaultSort: 'duration_ms',
     };
-    return scanRanges<StoredResult>(on, [timed, untimed], query, total);
+    return scanRanges<ResultRow>(on, [timed, untimed], query, total);
   }
 }
 
@@ -284,7 +291,7 @@ const boundsOf = (filters: readonly ScoreFilter[]): Sql =>
       )}`;
 
 const lookupsOf = (workspaceId: string, filters: readonly ScoreFilter[]): Sql[] =>
-  filters.map((filter) => hasScore(workspaceId, 't', filter.scorer, boundsOf([filter])));
+  filters.map((filter) => hasScore(workspaceId, 't', { scorer: filter.scorer, bounds: boundsOf([filter]) }));
 
 /** Returns the parts of a scan that check the conditions without an index. */
 function scanOf({ workspaceId }: Scope, { scanned, scores }: Conditions, further: Sql[] = []) {

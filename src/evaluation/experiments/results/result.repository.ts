@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, empty, prepared, raw, type Sql, sql, type SqlExecutor, type Tx } from '#platform/db';
 import { type RawJson, toRawJson } from '#platform/json';
-import { bytesOfScores, readShownScores, shownScores } from '../../scores';
+import { bytesOfScores, CurrentScoresRepository } from '../../scores';
 import type { ExperimentState } from '../experiments/experiment.entity';
 import { CASE_VALUES } from './case-rules';
 import { type Result, RESULT_COLUMNS, type ResultRow } from './result.entity';
@@ -55,18 +55,12 @@ export interface ResultPatch {
   at: Date;
 }
 
-/** A result, and its scores as one text. */
-export type StoredResult = ResultRow & { shown_scores: string };
-
-/** Reads a row with `shown_scores`, see `shownScores`. */
-export const toResult = ({ shown_scores, ...row }: StoredResult): Result => ({
-  ...row,
-  ...readShownScores(shown_scores),
-});
-
 @Injectable()
 export class ResultRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly scores: CurrentScoresRepository,
+  ) {}
 
   /**
    * Locks an experiment against being finalized, for a transaction that writes results. Any number of uploads hold this lock
@@ -157,29 +151,39 @@ export class ResultRepository {
     maxBytes: number,
   ): Promise<Map<string, Result>> {
     if (caseIds.length === 0) return new Map();
-    const rows = await tx.query<StoredResult>(
-      sql`SELECT ${raw(RESULT_SELECT)}, ${shownScores(scope.workspaceId, 'existing')} AS shown_scores FROM (
+    const rows = await tx.query<ResultRow>(
+      sql`SELECT ${raw(RESULT_SELECT)} FROM (
           SELECT *, sum(size) OVER (ORDER BY result_id ROWS UNBOUNDED PRECEDING) - size AS bytes_before
           FROM (SELECT *, bytes + ${bytesOfScores(scope.workspaceId, 'results')} AS size
                 FROM results WHERE ${hasCases(scope, experimentId, caseIds)}) sized) existing
         WHERE bytes_before < ${maxBytes}`,
     );
-    return new Map(rows.map((row) => [row.case_id, toResult(row)]));
+    const results = await this.scores.addTo(tx, scope, rows);
+    return new Map(results.map((row) => [row.case_id, row]));
   }
 
-  /** Reads a result. @param lock against all other writes */
   async find(
     scope: Scope,
     experimentId: string,
     resultId: string,
-    { on = this.database, lock = false }: { on?: SqlExecutor; lock?: boolean } = {},
+    on: SqlExecutor = this.database,
   ): Promise<Result | null> {
-    const [row] = await on.query<StoredResult>(
-      sql`SELECT ${raw(RESULT_SELECT)}, ${shownScores(scope.workspaceId, 'results')} AS shown_scores FROM results
-        WHERE experiment_id = ${experimentId} AND result_id = ${resultId} AND workspace_id = ${scope.workspaceId}
-        ${lock ? raw('FOR UPDATE') : empty}`,
+    const rows = await on.query<ResultRow>(
+      prepared(
+        'result.get',
+        sql`SELECT ${raw(RESULT_SELECT)} FROM results WHERE ${isResult(scope, experimentId, resultId)}`,
+      ),
     );
-    return row ? toResult(row) : null;
+    const [result] = await this.scores.addTo(on, scope, rows);
+    return result ?? null;
+  }
+
+  /** Reads a result, and locks it against all other writes. */
+  async lock(tx: Tx, scope: Scope, experimentId: string, resultId: string): Promise<Result | null> {
+    const locked = await tx.query(
+      sql`SELECT FROM results WHERE ${isResult(scope, experimentId, resultId)} FOR UPDATE`,
+    );
+    return locked.length === 0 ? null : this.find(scope, experimentId, resultId, tx);
   }
 
   /** Changes a locked result itself. */
@@ -191,10 +195,13 @@ export class ResultRepository {
   ): Promise<void> {
     await tx.query(
       sql`UPDATE results SET updated_at = ${at}, generation = generation + 1, tags = ${tags}::text[], metadata = ${metadata}
-        WHERE experiment_id = ${experiment_id} AND result_id = ${result_id} AND workspace_id = ${scope.workspaceId}`,
+        WHERE ${isResult(scope, experiment_id, result_id)}`,
     );
   }
 }
+
+const isResult = ({ workspaceId }: Scope, experimentId: string, resultId: string): Sql =>
+  sql`experiment_id = ${experimentId} AND result_id = ${resultId} AND workspace_id = ${workspaceId}`;
 
 const hasCases = ({ workspaceId }: Scope, experimentId: string, caseIds: readonly string[]): Sql =>
   sql`experiment_id = ${experimentId} AND case_id = ANY (${caseIds}::text[]) AND workspace_id = ${workspaceId}`;

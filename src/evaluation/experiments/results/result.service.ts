@@ -25,7 +25,7 @@ import {
   scoreRowsOf,
   SCORES_MAX,
   type SentScore,
-  showSent,
+  show,
 } from '../../scores';
 import { checkItems, checkWorkspaceOfCreate, failedItem, toItemProblem } from '../../../resources';
 import { CaseRules, checkScorers } from './case-rules';
@@ -166,7 +166,7 @@ export class ResultService {
   }
 
   private findStored(scope: Scope, row: ResultRow, on?: SqlExecutor): Promise<Result | null> {
-    return this.results.find(scope, row.experiment_id, row.result_id, { on });
+    return this.results.find(scope, row.experiment_id, row.result_id, on);
   }
 
   /**
@@ -202,8 +202,7 @@ export class ResultService {
   ): Promise<Versioned<ResultDto>> {
     return this.database.transaction(async (tx) => {
       const experiment = await this.results.lockExperiment(tx, scope, experimentId);
-      const row =
-        experiment && (await this.results.find(scope, experimentId, resultId, { on: tx, lock: true }));
+      const row = experiment && (await this.results.lock(tx, scope, experimentId, resultId));
       if (!experiment || !row) throw problem.notFound('result', resultId);
       checkIfMatch(ifMatch, row.generation);
       checkRunning(experiment);
@@ -311,7 +310,7 @@ export class ResultService {
           ...one,
           scorer_id: one.scorer_id ?? scorers.get(one.score_id) ?? null,
         }));
-        const result = { ...row, ...showSent(own), ...read.get(row.case_id) };
+        const result = { ...row, ...show(own), ...read.get(row.case_id) };
         return [row.case_id, { status: row.version > 1 ? 200 : 201, row: result }];
       }),
     );

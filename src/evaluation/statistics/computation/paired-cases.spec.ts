@@ -2,6 +2,36 @@ import { caseDifferences, meanDifferences, pairCases, resultsOf } from './paired
 
 type Scores = Record<string, number | null>;
 
+/** The columns of one scorer, whose results are cases of their own. */
+const columnsWith = (scores: number[], judges: number[]) => ({
+  caseKeys: scores.map((_, i) => (scores.length === 1 ? 'case' : `case ${i}`)),
+  scores: Float64Array.from(scores),
+  nulls: new Uint8Array(scores.length),
+  expectedCases: new Int32Array(scores.length),
+  judges: Int32Array.from(judges),
+});
+
+describe('caseDifferences', () => {
+  it('leaves out and counts the cases that different judges scored on the two sides', () => {
+    const candidate = columnsWith([1, 1, 1, 1, NaN], [1, 1, 0, 1, 1]);
+    const baseline = columnsWith([0, 0, 0, 0, 0], [1, 2, 2, 0, 2]);
+    const cases = pairCases(candidate.caseKeys, baseline.caseKeys);
+    const { differences, judgeChanged } = caseDifferences(cases, candidate, baseline, 0);
+    expect([...differences]).toEqual([1, NaN, 1, 1, NaN]);
+    expect(judgeChanged).toBe(1);
+  });
+
+  it('leaves out a case whose trials were scored by several judges', () => {
+    const candidate = { ...columnsWith([1, 0.5], [1, 2]), caseKeys: ['case', 'case'] };
+    const baseline = columnsWith([0], [1]);
+    const cases = pairCases(candidate.caseKeys, baseline.caseKeys);
+    expect(caseDifferences(cases, candidate, baseline, 0)).toEqual({
+      differences: Float64Array.of(NaN),
+      judgeChanged: 1,
+    });
+  });
+});
+
 describe('pairCases', () => {
   it('sorts the cases by key, and groups the results of both sides', () => {
     const { keys, candidate, baseline } = pairCases(['b', 'a', 'b'], ['c', 'b']);
@@ -14,9 +44,9 @@ describe('pairCases', () => {
 describe('meanDifferences', () => {
   const meanOf = (candidate: Scores, baseline: Scores): number => {
     const cases = pairCases(['case'], ['case']);
-    const column = (scores: Scores, name: string) => Float64Array.of(scores[name] ?? NaN);
-    const columns = ['a', 'b', 'c'].map((name) =>
-      caseDifferences(cases, column(candidate, name), column(baseline, name)),
+    const columnsOf = (scores: Scores, name: string) => columnsWith([scores[name] ?? NaN], [0]);
+    const columns = ['a', 'b', 'c'].map(
+      (name) => caseDifferences(cases, columnsOf(candidate, name), columnsOf(baseline, name), 0).differences,
     );
     return meanDifferences(columns, 1)[0]!;
   };

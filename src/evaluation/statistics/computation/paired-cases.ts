@@ -23,6 +23,8 @@ export interface ScoreColumns {
   nulls: Uint8Array;
   /** The number of each result's expected case, from 0; -1 for a result without one. */
   expectedCases: Int32Array;
+  /** In the order of `scores`: the number of the judge that gave the score, in both experiments alike; 0 for no judge. */
+  judges: Int32Array;
 }
 
 /** Mean and count of one scorer's scores in one experiment, and the expected cases that they cover. */
@@ -41,6 +43,9 @@ export interface ScoreTotals {
 export function columnOf({ caseKeys, scores }: ScoreColumns, scorer: number): Float64Array {
   return scores.subarray(scorer * caseKeys.length, (scorer + 1) * caseKeys.length);
 }
+
+const judgesOf = ({ caseKeys, judges }: ScoreColumns, scorer: number): Int32Array =>
+  judges.subarray(scorer * caseKeys.length, (scorer + 1) * caseKeys.length);
 
 export function totalsOf(columns: ScoreColumns, scorer: number): ScoreTotals {
   const scores = columnOf(columns, scorer);
@@ -134,19 +139,50 @@ export function sumByCase(
   return { sums, counts };
 }
 
-/** Returns each case's difference of mean scores by one scorer, candidate - baseline; NaN if a side has no score. */
+/** The differences of two experiments by one scorer. */
+export interface CaseDifferences {
+  /** For each case, the difference of mean scores, candidate - baseline; NaN if a side has no score, or the judges differ. */
+  differences: Float64Array;
+  /** Number of cases with scores on both sides by different judges. */
+  judgeChanged: number;
+}
+
 export function caseDifferences(
   cases: PairedCases,
-  candidate: Float64Array,
-  baseline: Float64Array,
-): Float64Array {
-  const own = sumByCase(cases.candidate, candidate);
-  const other = sumByCase(cases.baseline, baseline);
+  candidate: ScoreColumns,
+  baseline: ScoreColumns,
+  scorer: number,
+): CaseDifferences {
+  const own = sumByCase(cases.candidate, columnOf(candidate, scorer));
+  const other = sumByCase(cases.baseline, columnOf(baseline, scorer));
+  const ownJudges = judgesByCase(cases.candidate, judgesOf(candidate, scorer));
+  const otherJudges = judgesByCase(cases.baseline, judgesOf(baseline, scorer));
   const differences = new Float64Array(cases.keys.length);
+  let judgeChanged = 0;
   for (let i = 0; i < differences.length; i++) {
     differences[i] = differenceOf(own.sums[i]! / own.counts[i]!, other.sums[i]! / other.counts[i]!);
+    const [one, another] = [ownJudges[i]!, otherJudges[i]!];
+    if (Number.isNaN(differences[i]) || one === 0 || another === 0 || (one === another && one !== SEVERAL))
+      continue;
+    differences[i] = NaN;
+    judgeChanged++;
   }
-  return differences;
+  return { differences, judgeChanged };
+}
+
+/** Stands for several judges. */
+const SEVERAL = -1;
+
+/** Returns the judge of each case: its number, 0 for none, or `SEVERAL`. */
+function judgesByCase({ starts, results }: CaseResults, judges: Int32Array): Int32Array {
+  const byCase = new Int32Array(starts.length - 1);
+  for (let one = 0; one < byCase.length; one++) {
+    for (let i = starts[one]!; i < starts[one + 1]!; i++) {
+      const judge = judges[results[i]!]!;
+      if (judge !== 0) byCase[one] = byCase[one] === 0 || byCase[one] === judge ? judge : SEVERAL;
+    }
+  }
+  return byCase;
 }
 
 /** Returns NaN if the difference overflows, because such numbers cannot be compared. */

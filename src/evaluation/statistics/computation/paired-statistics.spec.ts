@@ -34,7 +34,12 @@ describe('pairedDifference', () => {
     const caseKeys = Array.from({ length: 40 }, (_, i) => `case ${i}`);
     const scores = (step: number) =>
       Float64Array.from({ length: 80 }, (_, i) => ((i * step) % 11) / 11 + Math.floor(i / 40));
-    const columns = { caseKeys, nulls: new Uint8Array(80), expectedCases: Int32Array.from(caseKeys.keys()) };
+    const columns = {
+      caseKeys,
+      nulls: new Uint8Array(80),
+      judges: new Int32Array(80),
+      expectedCases: Int32Array.from(caseKeys.keys()),
+    };
     const [candidate, baseline] = [
       { ...columns, scores: scores(3) },
       { ...columns, scores: scores(5) },
@@ -46,6 +51,7 @@ describe('pairedDifference', () => {
       isComparable: [true, true],
       candidate,
       baseline,
+      minComparable: 0.9,
       withStatistics: true,
     };
     const { statistics } = compareExperiments(input);

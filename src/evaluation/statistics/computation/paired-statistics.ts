@@ -36,6 +36,8 @@ export interface PairedDifference {
   pValue: number | null;
   outcomes: Record<Outcome, number>;
   verdict: Verdict;
+  /** Number of cases that different judges scored. They have no difference. */
+  judgeChanged: number;
 }
 
 /** The ids of the two experiments. */
@@ -48,6 +50,8 @@ export interface ComparisonInput {
   isComparable: readonly boolean[];
   candidate: ScoreColumns;
   baseline: ScoreColumns;
+  /** The lowest share of pairs that the same judge must have scored, of those that judges scored on both sides. */
+  minComparable: number;
   withStatistics: boolean;
 }
 
@@ -62,20 +66,24 @@ export interface ComparedCases extends PairedCases {
 
 /** Pairs the cases of two experiments and tests their difference by each scorer. */
 export function compareExperiments(input: ComparisonInput): ComparedCases {
-  const { pair, scorers, isComparable, candidate, baseline, withStatistics } = input;
+  const { pair, scorers, isComparable, candidate, baseline, minComparable, withStatistics } = input;
   const cases = pairCases(candidate.caseKeys, baseline.caseKeys);
-  const differences = scorers.map((_, scorer) =>
-    isComparable[scorer] === true
-      ? caseDifferences(cases, columnOf(candidate, scorer), columnOf(baseline, scorer))
-      : new Float64Array(cases.keys.length).fill(NaN),
-  );
+  const none = () => new Float64Array(cases.keys.length).fill(NaN);
+  const compared = scorers.map((_, scorer) => {
+    if (isComparable[scorer] !== true) return { differences: none(), judgeChanged: 0, isComparable: false };
+    const { differences, judgeChanged } = caseDifferences(cases, candidate, baseline, scorer);
+    const isSameJudge = isSameJudgeOf(withoutMissing(differences).length, judgeChanged, minComparable);
+    return { differences: isSameJudge ? differences : none(), judgeChanged, isComparable: isSameJudge };
+  });
+  const differences = compared.map((one) => one.differences);
   const test = (own: Float64Array, scorer: number): PairedDifference => {
     const tested = pairedDifference(own, pair, scorers[scorer]!, scorers.length);
     return {
       ...tested,
       candidate: totalsOf(candidate, scorer),
       baseline: totalsOf(baseline, scorer),
-      ...(isComparable[scorer] !== true && { verdict: 'not_comparable' }),
+      judgeChanged: compared[scorer]!.judgeChanged,
+      ...(!compared[scorer]!.isComparable && { verdict: 'not_comparable' }),
     };
   };
   return {
@@ -85,6 +93,10 @@ export function compareExperiments(input: ComparisonInput): ComparedCases {
     statistics: withStatistics ? differences.map(test) : null,
   };
 }
+
+/** Whether enough of the pairs that judges scored were scored by the same judge on both sides. */
+export const isSameJudgeOf = (pairs: number, judgeChanged: number, minComparable: number): boolean =>
+  judgeChanged === 0 || pairs / (pairs + judgeChanged) >= minComparable;
 
 /** The measures of one scorer that the rules of a gate need. */
 export interface RequiredMeasures {
@@ -107,8 +119,10 @@ export interface GateMeasures {
   candidate: ScoreTotals;
   /** Null if no rule is about regressions. */
   baseline: ScoreTotals | null;
-  /** Number of cases with scores on both sides. */
+  /** Number of cases with scores on both sides by the same judge, or without one. */
   sharedCases: number;
+  /** Number of cases that different judges scored. They are left out. */
+  judgeChanged: number;
   difference: number | null;
   /** Number of cases that got worse. Null without shared cases. */
   regressedCases: number | null;
@@ -130,7 +144,8 @@ export function measureForGate({ candidateId, candidate, baseline, needed }: Gat
     if (!baseline || !measures.difference) {
       return { ...NO_DIFFERENCE, candidate: totals, baseline: null, meanInterval };
     }
-    const shared = withoutMissing(caseDifferences(cases, scores, columnOf(baseline.scores, column)));
+    const { differences, judgeChanged } = caseDifferences(cases, candidate, baseline.scores, column);
+    const shared = withoutMissing(differences);
     const difference = meanDifference(shared);
     const differenceInterval =
       measures.differenceInterval && difference !== null
@@ -141,6 +156,7 @@ export function measureForGate({ candidateId, candidate, baseline, needed }: Gat
       candidate: totals,
       baseline: totalsOf(baseline.scores, column),
       sharedCases: shared.length,
+      judgeChanged,
       difference,
       regressedCases: hasShared ? shared.filter((one) => one < 0).length : null,
       worstDifference: hasShared ? shared.reduce((worst, one) => Math.min(worst, one)) : null,
@@ -152,6 +168,7 @@ export function measureForGate({ candidateId, candidate, baseline, needed }: Gat
 
 const NO_DIFFERENCE = {
   sharedCases: 0,
+  judgeChanged: 0,
   difference: null,
   regressedCases: null,
   worstDifference: null,
@@ -168,7 +185,7 @@ export function pairedDifference(
   pair: PairIds,
   scorer: string,
   scorers: number,
-): Omit<PairedDifference, 'candidate' | 'baseline'> {
+): Omit<PairedDifference, 'candidate' | 'baseline' | 'judgeChanged'> {
   const outcomes: Record<Outcome, number> = { improved: 0, regressed: 0, unchanged: 0, missing: 0 };
   for (const one of differences) outcomes[outcomeOf(one)]++;
   const shared = withoutMissing(differences);
