@@ -1,7 +1,7 @@
 import { firstIdAt } from '#platform/ids';
 import { DatasetRepository } from '../../src/evaluation/datasets/datasets/dataset.repository';
 import { ExperimentRepository } from '../../src/evaluation/experiments/experiments/experiment.repository';
-import { RecordExportRepository } from '../../src/evaluation/datasets/transfer/record-export.repository';
+import { RecordExportRepository } from '../../src/evaluation/datasets/records/export/record-export.repository';
 import { RecordWordsRepository } from '../../src/evaluation/datasets/records/record-words.repository';
 import { RecordWriteRepository } from '../../src/evaluation/datasets/records/record-write.repository';
 import { RecordRepository } from '../../src/evaluation/datasets/records/record.repository';

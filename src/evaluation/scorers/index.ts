@@ -1,6 +1,7 @@
 export { ScorersModule } from './scorers.module';
 export { MeasureDto, toMeasure } from './agreement/agreement.dto';
 export {
+  type ChecksDefinition,
   type HumanDefinition,
   type JudgeBackendName,
   judgeBackendOf,
@@ -9,6 +10,7 @@ export {
   type Output,
   SCORER_KINDS,
   type ScorerKind,
+  type ScriptDefinition,
   type SingleOutput,
 } from './definitions/definition.forms';
 export { resolvePath } from './definitions/json.path';

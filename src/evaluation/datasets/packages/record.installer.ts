@@ -9,11 +9,11 @@ import type { DatasetEntity } from '../datasets/dataset.entity';
 import { DatasetService } from '../datasets/dataset.service';
 import { type ExistingRecord, RecordRepository } from '../records/record.repository';
 import { RecordWriteRepository } from '../records/record-write.repository';
-import { checkImport } from '../transfer/import-check';
-import { ImportSources } from '../transfer/import-request';
-import { type ImportSource, textsOf } from '../transfer/import-source';
-import { ImportWriter } from '../transfer/import-writer';
-import { RecordExportRepository } from '../transfer/record-export.repository';
+import { checkImport } from '../records/import/import-check';
+import { ImportSources } from '../records/import/import-request';
+import { type ImportSource, textsOf } from '../records/import/import-source';
+import { ImportWriter } from '../records/import/import-writer';
+import { RecordExportRepository } from '../records/export/record-export.repository';
 import { lineOf } from './record.packer';
 
 /** The effect of a release on the records of a copy. */

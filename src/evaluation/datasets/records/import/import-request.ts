@@ -4,17 +4,18 @@ import { Environment } from '#platform/config';
 import { checkValues, JsonBodies, mediaTypeOf, type SpooledFile, type SpooledRequest } from '#platform/http';
 import { JsonThreads } from '#platform/json-threads';
 import { problem } from '#platform/problem';
-import { DatasetContent } from '../versions/dataset-reading.service';
-import { CSV_MEDIA, JSON_MEDIA } from '../versions/dataset-upload';
+import { DatasetContent } from '../../versions/dataset-reading.service';
+import { CSV_MEDIA, JSON_MEDIA } from '../../versions/dataset-upload';
 import {
   DatasetVersionRepository,
   type DatasetVersionRow,
   layoutOfVersion,
-} from '../versions/dataset-version.repository';
-import { checkWorkspaceOfCreate } from '../../../resources';
-import type { OnConflict } from '../records/record.dto';
-import { ImportVersionDto, type RecordImportQueryDto } from './record-transfer.dto';
-import { type Cells, caseRows, namedRows } from './csv.rows';
+} from '../../versions/dataset-version.repository';
+import { checkWorkspaceOfCreate } from '../../../../resources';
+import type { OnConflict } from '../record.dto';
+import { ImportVersionDto, type RecordImportQueryDto } from '../record-transfer.dto';
+import type { Cells } from '../transfer-formats';
+import { caseRows, namedRows } from './csv.rows';
 import { CsvSource, exportedRows } from './csv.source';
 import { type ImportSource, JsonLinesSource } from './import-source';
 import { LargeJson } from './large-json';

@@ -2,7 +2,7 @@ import { TimeSlice } from '#platform/concurrency';
 import { outlineOf, type SpooledFile } from '#platform/http';
 import { JsonInputError } from '#platform/json';
 import { type Problem, problem } from '#platform/problem';
-import { RecordFieldsDto } from '../records/record.dto';
+import { RecordFieldsDto } from '../record.dto';
 import type { LargeJson } from './large-json';
 
 /** Maximum number of records in an import. */

@@ -1,14 +1,14 @@
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { TimeSlice } from '#platform/concurrency';
-import type { SchemaMember, SchemaMembers } from '../datasets/dataset-schemas';
-import type { DatasetService } from '../datasets/dataset.service';
-import type { OnConflict, RecordFieldsDto } from '../records/record.dto';
-import type { RecordChange } from '../datasets/dataset.repository';
-import { contentOf, newRow, nextRow, type RecordContent, sameContent } from '../records/record-content';
-import type { ExistingRecord, RecordRepository } from '../records/record.repository';
-import type { NewVersion, RecordWriteRepository } from '../records/record-write.repository';
-import type { RecordImportDto } from './record-transfer.dto';
+import type { SchemaMember, SchemaMembers } from '../../datasets/dataset-schemas';
+import type { DatasetService } from '../../datasets/dataset.service';
+import type { OnConflict, RecordFieldsDto } from '../record.dto';
+import type { RecordChange } from '../../datasets/dataset.repository';
+import { contentOf, newRow, nextRow, type RecordContent, sameContent } from '../record-content';
+import type { ExistingRecord, RecordRepository } from '../record.repository';
+import type { NewVersion, RecordWriteRepository } from '../record-write.repository';
+import type { RecordImportDto } from '../record-transfer.dto';
 import { FAULTS_MAX } from './import-check';
 import type { ImportLine } from './import-source';
 

@@ -1,5 +1,5 @@
 import { TOOL_CALL_ACCURACY, TOOL_ORDER } from './sources/tool-calls.source';
-import type { CodeStarter, ExampleSpan, ExampleTrace } from './starter.types';
+import { code, type CodeStarter, type ExampleSpan, type ExampleTrace } from './starter';
 
 const START = Date.parse('2026-01-05T09:00:00.000Z');
 
@@ -42,14 +42,12 @@ const INPUT = 'Refund my last order.';
 
 /** Scorers for the steps of an agent, and for its latency and cost. */
 export const TRACE_STARTERS: CodeStarter[] = [
-  {
+  code({
     starter_id: 'tool_call_accuracy',
     name: 'Tool-call accuracy',
     description:
       'How well the tool calls and their arguments match `expected`, a list of `{name, arguments}` in any order. The score is the F1 of both lists; a call with some wrong arguments counts in part. Calls come from the spans of the trace or, without a trace, from `tool_calls` of the output.',
     tags: ['agent', 'tools', 'reference'],
-    scorer_kind: 'code',
-    grain: 'trace',
     definition: { language: 'javascript', source: TOOL_CALL_ACCURACY },
     passing: {
       subject: { input: INPUT, expected: EXPECTED, trace: agentTrace([REFUND, SEARCH], 900, 0.01) },
@@ -63,15 +61,13 @@ export const TRACE_STARTERS: CodeStarter[] = [
       },
       score: (2 * 1.5) / 5,
     },
-  },
-  {
+  }),
+  code({
     starter_id: 'tool_order',
     name: 'Tool order',
     description:
       'Whether the tools in `expected`, a list of names or tool calls, were called in this order. Other calls may happen in between. The score is the length of the longest common subsequence, divided by the number of expected calls. If the order is the same for every case, use the check `tool_order` instead.',
     tags: ['agent', 'tools', 'reference'],
-    scorer_kind: 'code',
-    grain: 'trace',
     definition: { language: 'javascript', source: TOOL_ORDER },
     passing: {
       subject: {
@@ -89,29 +85,25 @@ export const TRACE_STARTERS: CodeStarter[] = [
       },
       score: 0.5,
     },
-  },
-  {
+  }),
+  code({
     starter_id: 'latency_budget',
     name: 'Latency budget',
     description:
       'Whether the trace, from its first start to its last end, took at most `max` milliseconds: 1 or 0. The default is 5 seconds. A trace without spans is an error.',
     tags: ['trace', 'budget'],
-    scorer_kind: 'code',
-    grain: 'trace',
     definition: { checks: [{ type: 'max_duration_ms', max: 5_000 }], aggregate: 'all' },
     passing: { subject: { input: INPUT, trace: agentTrace([SEARCH], 5_000, 0.01) }, score: 1 },
     failing: { subject: { input: INPUT, trace: agentTrace([SEARCH], 5_001, 0.01) }, score: 0 },
-  },
-  {
+  }),
+  code({
     starter_id: 'cost_budget',
     name: 'Cost budget',
     description:
       'Whether the trace cost at most `max` US dollars: 1 or 0. The default is 5 cents. The cost comes from the spans, or from their tokens and the prices of their models. A trace with an unknown cost is an error.',
     tags: ['trace', 'budget'],
-    scorer_kind: 'code',
-    grain: 'trace',
     definition: { checks: [{ type: 'max_cost_usd', max: 0.05 }], aggregate: 'all' },
     passing: { subject: { input: INPUT, trace: agentTrace([SEARCH], 900, 0.05) }, score: 1 },
     failing: { subject: { input: INPUT, trace: agentTrace([SEARCH], 900, 0.0625) }, score: 0 },
-  },
+  }),
 ];

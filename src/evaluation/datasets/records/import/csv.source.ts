@@ -1,14 +1,14 @@
 import type { SpooledFile } from '#platform/http';
 import { JsonInputError, type Outline } from '#platform/json';
 import { problem } from '#platform/problem';
-import { columnsOf, HEADER_KEEP, quoteShort } from '../versions/csv/csv.columns';
-import { DelimiterCheck } from '../versions/csv/csv.delimiter';
-import { CHUNK_BYTES, CsvEncoding, piecesOf } from '../versions/csv/csv.reader';
-import { CsvFault, type CsvRecord, CsvScanner } from '../versions/csv/csv.scanner';
+import { columnsOf, HEADER_KEEP, quoteShort } from '../../versions/csv/csv.columns';
+import { DelimiterCheck } from '../../versions/csv/csv.delimiter';
+import { CHUNK_BYTES, CsvEncoding, piecesOf } from '../../versions/csv/csv.reader';
+import { CsvFault, type CsvRecord, CsvScanner } from '../../versions/csv/csv.scanner';
 import { type ImportLine, type ImportSource, pointerOf } from './import-source';
 import type { LargeJson } from './large-json';
-import { textOfCell } from './export-formats';
-import { CSV_COLUMNS } from './record-formats';
+import { textOfCell } from '../transfer-formats';
+import { CONTENT_FIELDS } from '../record.entity';
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
@@ -123,7 +123,7 @@ class Reading {
   }
 }
 
-const KNOWN = new Set<string>(CSV_COLUMNS);
+const KNOWN = new Set<string>(CONTENT_FIELDS);
 const AS_JSON: Readonly<Record<string, Outline | undefined>> = {
   input: { kind: 'freeForm' },
   expected: { kind: 'freeForm' },
@@ -142,7 +142,7 @@ export function exportedRows(columns: string[], json: LargeJson): RowReader {
   if (unknown !== undefined) {
     throw new CsvFault(
       1,
-      `names the unknown column ${quoteShort(unknown)}. With cells=json, the known columns are ${CSV_COLUMNS.join(', ')}`,
+      `names the unknown column ${quoteShort(unknown)}. With cells=json, the known columns are ${CONTENT_FIELDS.join(', ')}`,
     );
   }
   if (!columns.includes('input')) throw new CsvFault(1, 'does not name the column input, which is required');

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, empty, indexOrdered, raw, sql, type SqlExecutor, Where } from '#platform/db';
-import { CONTENT_FIELDS, type RecordEntity } from '../records/record.entity';
-import { addRecordFilters, type RecordFilters } from '../records/record.repository';
+import { CONTENT_FIELDS, type RecordEntity } from '../record.entity';
+import { addRecordFilters, type RecordFilters } from '../record.repository';
 
 /** Limits of one statement: the records that it examines, and the bytes that it returns. */
 const BATCH_RECORDS = 500;

@@ -7,6 +7,14 @@ export type ExportFormatName = (typeof EXPORT_FORMATS)[number];
 /** Media types of exports, one for each format. */
 export const EXPORT_MEDIA = { jsonl: 'application/jsonl', csv: 'text/csv' } as const;
 
+/**
+ * How cells become values of records. `auto`: a cell that begins with `{` or `[` and is valid JSON is read as JSON, and any
+ * other cell as text. `text`: every cell is read as text. `json`: the cells of `input`, `expected`, `metadata` and `tags` are
+ * read as JSON, which an export with `cells=json` writes.
+ */
+export const CELLS = ['auto', 'text', 'json'] as const;
+export type Cells = (typeof CELLS)[number];
+
 /** A format of exports. */
 export interface ExportFormat<Row> {
   /** The text before the first row. */

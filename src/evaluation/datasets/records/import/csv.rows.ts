@@ -1,20 +1,13 @@
 import { JsonInputError, type Outline, toRawJson } from '#platform/json';
 import { problem } from '#platform/problem';
-import { CaseMaker, type CsvCase } from '../versions/csv/csv.case';
-import { type CsvLayout, headerOf, layoutOf } from '../versions/csv/csv.columns';
-import { CellFault, PARSED_CELL_BYTES } from '../versions/csv/csv.metadata';
+import { CaseMaker, type CsvCase } from '../../versions/csv/csv.case';
+import { type CsvLayout, headerOf, layoutOf } from '../../versions/csv/csv.columns';
+import { CellFault, PARSED_CELL_BYTES } from '../../versions/csv/csv.metadata';
 import { isLarger, type RowReader } from './csv.source';
-import { textOfCell } from './export-formats';
+import { type Cells, textOfCell } from '../transfer-formats';
 import { type ImportLine, pointerOf } from './import-source';
 import type { LargeJson } from './large-json';
 
-/**
- * How cells become values of records. `auto`: a cell that begins with `{` or `[` and is valid JSON is read as JSON, and any
- * other cell as text. `text`: every cell is read as text. `json`: the cells of `input`, `expected`, `metadata` and `tags` are
- * read as JSON, which an export with `cells=json` writes.
- */
-export const CELLS = ['auto', 'text', 'json'] as const;
-export type Cells = (typeof CELLS)[number];
 type PlainCells = Exclude<Cells, 'json'>;
 
 const FREE_FORM: Outline = { kind: 'freeForm' };

@@ -2,10 +2,9 @@ import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsBoolean, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { IsOneOf, ValuesCheckedLater } from '#platform/http';
 import { ToBoolean } from '#platform/paging';
-import { SOURCE_KINDS, type SourceKind } from '../records/record.entity';
-import { CELLS, type Cells } from './csv.rows';
-import { EXPORT_FORMATS, EXPORT_MEDIA, type ExportFormatName } from './export-formats';
-import { ON_CONFLICT, type OnConflict, RECORD_FILTERS, RecordListQueryDto } from '../records/record.dto';
+import { SOURCE_KINDS, type SourceKind } from './record.entity';
+import { CELLS, type Cells, EXPORT_FORMATS, EXPORT_MEDIA, type ExportFormatName } from './transfer-formats';
+import { ON_CONFLICT, type OnConflict, RECORD_FILTERS, RecordListQueryDto } from './record.dto';
 
 /** Media types of imports. JSON Lines has several, none of them registered. */
 export const IMPORT_MEDIA = [EXPORT_MEDIA.jsonl, 'application/x-ndjson', EXPORT_MEDIA.csv] as const;

@@ -2,9 +2,8 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length } from 'class-validator';
 import { AnyJson, AnyJsonObject, IsOneOf } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
-import { SCORER_KINDS, type ScorerKind } from '../definitions/definition.forms';
-import { type Grain, GRAINS } from '../scorer.entity';
-import type { ScorerStarter, StarterExample } from './starter.types';
+import { type Grain, GRAINS, SCORER_KINDS, type ScorerKind } from '../scorers';
+import type { ScorerStarter, StarterExample } from './starter';
 
 /** Starters are listed by topic. `sort=-created_at` reverses the order. */
 export class ScorerStarterListQueryDto extends ListQueryDto {

@@ -1,5 +1,4 @@
-import { promptOf } from './prompts';
-import type { ExampleSubject, JudgeStarter } from './starter.types';
+import { choiceOf, type ExampleSubject, judge, type JudgeStarter } from './starter';
 
 /** Creates a session from messages. Its input is the first user message, and its output the last answer. */
 function sessionOf(...messages: [role: 'user' | 'assistant', content: string][]): ExampleSubject {
@@ -14,48 +13,26 @@ function sessionOf(...messages: [role: 'user' | 'assistant', content: string][])
 
 /** Judges of a whole session. */
 export const SESSION_STARTERS: JudgeStarter[] = [
-  {
+  judge({
     starter_id: 'task_completion',
     name: 'Task completion',
     description:
       'Whether the session achieved what the user came for. A judge reads the whole session and chooses `completed` (1), `partly_completed` (0.5) or `not_completed` (0).',
     tags: ['session', 'agent'],
-    scorer_kind: 'llm_judge',
     grain: 'session',
-    definition: {
-      backend: 'llm',
-      prompt: promptOf(
-        'Did the assistant achieve what the user came for?',
-        [
-          ['first_request', 'input'],
-          ['session', 'session'],
-          ['last_answer', 'output'],
-        ],
-        [
-          'The task is the first request of the user, including what they added, changed or withdrew later.',
-          'Judge actions, not promises: a tool that failed or was never called achieved nothing, whatever the assistant says about it.',
-          'A task that is impossible or not allowed counts as completed if the assistant says so, explains why and offers what is possible.',
-          'The number of steps and the politeness of the assistant do not matter.',
-        ],
-      ),
-      output: {
-        type: 'choice',
-        choices: [
-          { value: 'completed', score: 1, description: 'Everything that the user came for was done.' },
-          {
-            value: 'partly_completed',
-            score: 0.5,
-            description: 'A part that is useful by itself was done. Another part is missing or wrong.',
-          },
-          {
-            value: 'not_completed',
-            score: 0,
-            description: 'Nothing useful was done, or something other than the request.',
-          },
-        ],
-      },
-      reasoning: true,
-    },
+    question: 'Did the assistant achieve what the user came for?',
+    texts: { first_request: 'input', session: 'session', last_answer: 'output' },
+    rules: [
+      'The task is the first request of the user, including what they added, changed or withdrew later.',
+      'Judge actions, not promises: a tool that failed or was never called achieved nothing, whatever the assistant says about it.',
+      'A task that is impossible or not allowed counts as completed if the assistant says so, explains why and offers what is possible.',
+      'The number of steps and the politeness of the assistant do not matter.',
+    ],
+    output: choiceOf({
+      completed: [1, 'Everything that the user came for was done.'],
+      partly_completed: [0.5, 'A part that is useful by itself was done. Another part is missing or wrong.'],
+      not_completed: [0, 'Nothing useful was done, or something other than the request.'],
+    }),
     passing: {
       subject: sessionOf(
         ['user', 'Cancel my order 12 and tell me when I get the money back.'],
@@ -76,37 +53,27 @@ export const SESSION_STARTERS: JudgeStarter[] = [
       answer: { choice: 'not_completed' },
       score: 0,
     },
-  },
-  {
+  }),
+  judge({
     starter_id: 'user_frustration',
     name: 'User frustration',
     description:
       'Whether the user stayed satisfied with the assistant throughout the session. A judge chooses `none` (1), `some` (0.5) or `strong` (0). A higher score is better, as with the other scorers.',
     tags: ['session', 'experience'],
-    scorer_kind: 'llm_judge',
     grain: 'session',
-    definition: {
-      backend: 'llm',
-      prompt: promptOf(
-        'How frustrated with the assistant did the user become in this session?',
-        [['session', 'session']],
-        [
-          'Judge what the user says. Signs are: complaints about the answers, having to repeat themselves, correcting the assistant again and again, curt or angry words, asking for a human, giving up.',
-          'Count only frustration with the assistant. The problem that brought the user here, however serious, does not count.',
-          'One follow-up question or one correction is an ordinary conversation.',
-          'The strongest moment counts, even if the session ended well.',
-        ],
-      ),
-      output: {
-        type: 'choice',
-        choices: [
-          { value: 'none', score: 1, description: 'No sign of frustration.' },
-          { value: 'some', score: 0.5, description: 'Impatience, or something that the user had to repeat.' },
-          { value: 'strong', score: 0, description: 'Anger, repeated complaints, or the user gave up.' },
-        ],
-      },
-      reasoning: true,
-    },
+    question: 'How frustrated with the assistant did the user become in this session?',
+    texts: { session: 'session' },
+    rules: [
+      'Judge what the user says. Signs are: complaints about the answers, having to repeat themselves, correcting the assistant again and again, curt or angry words, asking for a human, giving up.',
+      'Count only frustration with the assistant. The problem that brought the user here, however serious, does not count.',
+      'One follow-up question or one correction is an ordinary conversation.',
+      'The strongest moment counts, even if the session ended well.',
+    ],
+    output: choiceOf({
+      none: [1, 'No sign of frustration.'],
+      some: [0.5, 'Impatience, or something that the user had to repeat.'],
+      strong: [0, 'Anger, repeated complaints, or the user gave up.'],
+    }),
     passing: {
       subject: sessionOf(
         ['user', 'My parcel is lost and it was a birthday present!'],
@@ -127,5 +94,5 @@ export const SESSION_STARTERS: JudgeStarter[] = [
       answer: { choice: 'strong' },
       score: 0,
     },
-  },
+  }),
 ];

@@ -33,4 +33,4 @@ import { QueueAgreementService } from './queue-agreement.service';
   ],
   exports: [AnnotationItemService, AnnotationQueueService, QueueAgreementService],
 })
-export class AnnotationModule {}
+export class AnnotationQueuesModule {}

@@ -1,10 +1,10 @@
 import { validateBody } from '#platform/http';
 import { type FieldError, Problem, problem } from '#platform/problem';
 import { TimeSlice } from '#platform/concurrency';
-import type { SchemaMember } from '../datasets/dataset-schemas';
-import { checkItem } from '../../../resources';
-import { type OnConflict, RecordFieldsDto } from '../records/record.dto';
-import { contentOf, type RecordContent } from '../records/record-content';
+import type { SchemaMember } from '../../datasets/dataset-schemas';
+import { checkItem } from '../../../../resources';
+import { type OnConflict, RecordFieldsDto } from '../record.dto';
+import { contentOf, type RecordContent } from '../record-content';
 import { IMPORT_LINES_MAX, type ImportLine, type ImportSource, pointerOf } from './import-source';
 
 /** Maximum number of faults in a response. The check stops when it has found as many. */
