@@ -46,18 +46,10 @@ export const patchedContent = (row: RecordEntity, dto: PatchRecordDto): RecordCo
 export const sameContent = (row: RecordEntity, content: RecordContent): boolean =>
   CONTENT_FIELDS.every((member) => toRawJson(row[member]).text === toRawJson(content[member]).text);
 
-/** Returns the first version of a new record. */
-export const newRow = (content: RecordContent) => ({
-  dataset_record_id: newId('rec'),
-  version: 1,
-  version_id: newId('ver'),
-  ...content,
-});
-
-/** Returns the next version of a record. */
-export const nextRow = (row: RecordEntity, content: RecordContent) => ({
-  dataset_record_id: row.dataset_record_id,
-  version: row.version + 1,
+/** Returns the next version of a record, or the first version of a new one. */
+export const versionOf = (content: RecordContent, before?: RecordEntity) => ({
+  dataset_record_id: before?.dataset_record_id ?? newId('rec'),
+  version: (before?.version ?? 0) + 1,
   version_id: newId('ver'),
   ...content,
 });

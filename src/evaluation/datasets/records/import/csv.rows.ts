@@ -1,7 +1,9 @@
 import { JsonInputError, type Outline, toRawJson } from '#platform/json';
 import { problem } from '#platform/problem';
 import { CaseMaker, type CsvCase } from '../../versions/csv/csv.case';
-import { type CsvLayout, headerOf, layoutOf } from '../../versions/csv/csv.columns';
+import { type CsvLayout, headerOf, layoutOf, quoteShort } from '../../versions/csv/csv.columns';
+import { CsvFault } from '../../versions/csv/csv.scanner';
+import { CONTENT_FIELDS } from '../record.entity';
 import { CellFault, PARSED_CELL_BYTES } from '../../versions/csv/csv.metadata';
 import { isLarger, type RowReader } from './csv.source';
 import { type Cells, textOfCell } from '../transfer-formats';
@@ -11,7 +13,6 @@ import type { LargeJson } from './large-json';
 type PlainCells = Exclude<Cells, 'json'>;
 
 const FREE_FORM: Outline = { kind: 'freeForm' };
-
 /** Reads rows as cases. */
 class CaseRows {
   private readonly maker: CaseMaker;
@@ -104,6 +105,48 @@ export function namedRows(columns: string[], cells: PlainCells, json: LargeJson)
     });
 }
 
+const KNOWN = new Set<string>(CONTENT_FIELDS);
+const AS_JSON: Readonly<Record<string, Outline | undefined>> = {
+  input: FREE_FORM,
+  expected: FREE_FORM,
+  metadata: FREE_FORM,
+  tags: { kind: 'whole' },
+};
+
+/**
+ * Returns a reader of rows as an export writes them. Columns may be in any order, and only `input` is required. Errors:
+ * `CsvFault` for unknown columns, and without `input`.
+ */
+export function exportedRows(columns: string[], json: LargeJson): RowReader {
+  const unknown = columns.find((column) => !KNOWN.has(column));
+  if (unknown !== undefined) {
+    throw new CsvFault(
+      1,
+      `names the unknown column ${quoteShort(unknown)}. With cells=json, the known columns are ${CONTENT_FIELDS.join(', ')}`,
+    );
+  }
+  if (!columns.includes('input')) throw new CsvFault(1, 'does not name the column input, which is required');
+  const read = async (cells: readonly string[], line: number): Promise<object> => {
+    const value: Record<string, unknown> = {};
+    for (const [place, column] of columns.entries()) {
+      const cell = cells[place]!;
+      if (cell === '') continue;
+      const outline = AS_JSON[column];
+      try {
+        value[column] = outline
+          ? await json.parse(`${line}/${column}`, Buffer.from(cell), outline)
+          : textOfCell(cell);
+      } catch (error) {
+        if (!(error instanceof JsonInputError)) throw error;
+        const detail = `must be JSON text: ${error.detail.replace(/^The body/, 'the field')}`;
+        throw new CellFault(detail, `/${column}${error.pointer}`);
+      }
+    }
+    return value;
+  };
+  return (cells, line) => lineOf(cells, line, () => read(cells, line));
+}
+
 async function lineOf(
   cells: readonly string[],
   line: number,
@@ -113,7 +156,7 @@ async function lineOf(
     return { line, value: await read(), fault: null, size: sizeOf(cells) };
   } catch (error) {
     if (!(error instanceof CellFault)) throw error;
-    const fault = problem.invalidFields([{ pointer: pointerOf(line), detail: error.detail }]);
+    const fault = problem.invalidFields([{ pointer: pointerOf(line, error.pointer), detail: error.detail }]);
     return { line, value: null, fault, size: 0 };
   }
 }

@@ -1,16 +1,10 @@
 import type { SpooledFile } from '#platform/http';
-import { JsonInputError, type Outline } from '#platform/json';
 import { problem } from '#platform/problem';
-import { columnsOf, HEADER_KEEP, quoteShort } from '../../versions/csv/csv.columns';
+import { columnsOf } from '../../versions/csv/csv.columns';
 import { DelimiterCheck } from '../../versions/csv/csv.delimiter';
-import { CHUNK_BYTES, CsvEncoding, piecesOf } from '../../versions/csv/csv.reader';
-import { CsvFault, type CsvRecord, CsvScanner } from '../../versions/csv/csv.scanner';
+import { CHUNK_BYTES, CsvInput, missingHeader, piecesOf } from '../../versions/csv/csv.reader';
+import { CsvFault, type CsvRecord } from '../../versions/csv/csv.scanner';
 import { type ImportLine, type ImportSource, pointerOf } from './import-source';
-import type { LargeJson } from './large-json';
-import { textOfCell } from '../transfer-formats';
-import { CONTENT_FIELDS } from '../record.entity';
-
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Reads a row as a record to import. @param row counted from 1 */
 export type RowReader = (cells: readonly string[], line: number, row: number) => Promise<ImportLine>;
@@ -55,8 +49,7 @@ const NO_OPTIONS = { caseIdColumn: null, mapping: null };
 
 /** One reading of a file, piece by piece. */
 class Reading {
-  private readonly encoding = new CsvEncoding();
-  private scanner: CsvScanner | undefined;
+  private readonly input = new CsvInput((record) => this.take(record));
   private columns: string[] = [];
   private reader: RowReader | undefined;
   private delimiter: DelimiterCheck | undefined;
@@ -70,22 +63,14 @@ class Reading {
   ) {}
 
   push(piece: Buffer): Promise<ImportLine>[] {
-    const hasMark = !this.scanner && piece.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
-    const bytes = hasMark ? piece.subarray(BYTE_ORDER_MARK.length) : piece;
-    this.scanner ??= new CsvScanner(HEADER_KEEP, (record) => this.take(record));
-    const fault = this.encoding.faultIn(bytes, this.scanner.line);
-    if (fault) throw fault;
-    this.scanner.push(bytes);
+    this.input.push(piece);
     return this.takePending();
   }
 
   end(): Promise<ImportLine>[] {
-    const fault = this.scanner && this.encoding.faultAtEnd(this.scanner.line);
-    if (fault) throw fault;
-    this.scanner?.end();
+    this.input.end();
     this.delimiter?.end();
-    if (!this.reader)
-      throw new CsvFault(1, 'is missing: a header row with the names of the columns is required');
+    if (!this.reader) throw missingHeader();
     return this.takePending();
   }
 
@@ -96,7 +81,7 @@ class Reading {
       this.reader = this.readerOf(this.columns);
       if (!this.isChecked) this.delimiter = new DelimiterCheck(this.columns, record, NO_OPTIONS);
       // The scanner counts bytes of the file, including the enclosing quotes and doubled quotes.
-      this.scanner!.keep = this.columns.map(() => 2 * this.cellBytes + 2);
+      this.input.scanner.keep = this.columns.map(() => 2 * this.cellBytes + 2);
       return;
     }
     if (isCut || (cells as string[]).some((cell) => isLarger(cell, this.cellBytes))) {
@@ -121,50 +106,4 @@ class Reading {
     this.pending = [];
     return pending;
   }
-}
-
-const KNOWN = new Set<string>(CONTENT_FIELDS);
-const AS_JSON: Readonly<Record<string, Outline | undefined>> = {
-  input: { kind: 'freeForm' },
-  expected: { kind: 'freeForm' },
-  metadata: { kind: 'freeForm' },
-  tags: { kind: 'whole' },
-};
-
-const sizeOf = (cells: readonly string[]): number => cells.reduce((sum, cell) => sum + cell.length, 0);
-
-/**
- * Returns a reader of rows as an export writes them. Columns may be in any order, and only `input` is required. Errors:
- * `CsvFault` for unknown columns, and without `input`.
- */
-export function exportedRows(columns: string[], json: LargeJson): RowReader {
-  const unknown = columns.find((column) => !KNOWN.has(column));
-  if (unknown !== undefined) {
-    throw new CsvFault(
-      1,
-      `names the unknown column ${quoteShort(unknown)}. With cells=json, the known columns are ${CONTENT_FIELDS.join(', ')}`,
-    );
-  }
-  if (!columns.includes('input')) throw new CsvFault(1, 'does not name the column input, which is required');
-  return async (cells, line) => {
-    const value: Record<string, unknown> = {};
-    for (const [place, column] of columns.entries()) {
-      const cell = cells[place]!;
-      if (cell === '') continue;
-      const outline = AS_JSON[column];
-      try {
-        value[column] = outline
-          ? await json.parse(`${line}/${column}`, Buffer.from(cell), outline)
-          : textOfCell(cell);
-      } catch (error) {
-        if (!(error instanceof JsonInputError)) throw error;
-        const detail = `must be JSON text: ${error.detail.replace(/^The body/, 'the field')}`;
-        const fault = problem.invalidFields([
-          { pointer: pointerOf(line, `/${column}${error.pointer}`), detail },
-        ]);
-        return { line, value: null, fault, size: 0 };
-      }
-    }
-    return { line, value, fault: null, size: sizeOf(cells) };
-  };
 }

@@ -15,8 +15,8 @@ import { checkWorkspaceOfCreate } from '../../../../resources';
 import type { OnConflict } from '../record.dto';
 import { ImportVersionDto, type RecordImportQueryDto } from '../record-transfer.dto';
 import type { Cells } from '../transfer-formats';
-import { caseRows, namedRows } from './csv.rows';
-import { CsvSource, exportedRows } from './csv.source';
+import { caseRows, exportedRows, namedRows } from './csv.rows';
+import { CsvSource } from './csv.source';
 import { type ImportSource, JsonLinesSource } from './import-source';
 import { LargeJson } from './large-json';
 

@@ -5,7 +5,7 @@ import type { SchemaMember, SchemaMembers } from '../../datasets/dataset-schemas
 import type { DatasetService } from '../../datasets/dataset.service';
 import type { OnConflict, RecordFieldsDto } from '../record.dto';
 import type { RecordChange } from '../../datasets/dataset.repository';
-import { contentOf, newRow, nextRow, type RecordContent, sameContent } from '../record-content';
+import { contentOf, type RecordContent, sameContent, versionOf } from '../record-content';
 import type { ExistingRecord, RecordRepository } from '../record.repository';
 import type { NewVersion, RecordWriteRepository } from '../record-write.repository';
 import type { RecordImportDto } from '../record-transfer.dto';
@@ -120,7 +120,12 @@ export class ImportWriter {
     for (const read of reads) if (await this.isAllowed(read)) contents.push(read.content);
     if (contents.length === 0) return;
     const { tx, scope } = this.run;
-    await this.writes.insert(tx, scope, await this.startChange(), contents.map(newRow));
+    await this.writes.insert(
+      tx,
+      scope,
+      await this.startChange(),
+      contents.map((content) => versionOf(content)),
+    );
     this.counts.created_count += contents.length;
   }
 
@@ -133,7 +138,7 @@ export class ImportWriter {
     for (const read of reads) {
       const row = rowOf.get(read.content.external_id)!;
       if (sameContent(row, read.content) || !(await this.isAllowed(read, row))) continue;
-      changed.push(nextRow(row, read.content));
+      changed.push(versionOf(read.content, row));
     }
     this.counts.unchanged_count += reads.length - changed.length;
     if (changed.length === 0) return;

@@ -1,10 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, type Tx } from '#platform/db';
+import { Database, inChunks, type Tx } from '#platform/db';
 import type { SpooledRequest } from '#platform/http';
 import { problem } from '#platform/problem';
 import { FairLimiter } from '#platform/concurrency';
-import { DatasetSchemas, type SchemaMember, type SchemaMembers } from '../../datasets/dataset-schemas';
+import {
+  DatasetSchemas,
+  NO_SCHEMAS,
+  type SchemaMember,
+  type SchemaMembers,
+} from '../../datasets/dataset-schemas';
 import type { DatasetEntity } from '../../datasets/dataset.entity';
 import { checkLive } from '../../../../resources';
 import { DatasetService } from '../../datasets/dataset.service';
@@ -24,11 +29,6 @@ import { ImportWriter, SchemasViolated } from './import-writer';
 const IMPORTS_AT_ONCE = 2;
 /** Maximum number of waiting imports. Each has a body of up to 32 MiB on disk. */
 const IMPORTS_WAITING = 50;
-
-/** Maximum number of external ids per statement. */
-const IDS_AT_ONCE = 5_000;
-
-const NO_SCHEMAS = { input_schema: null, expected_schema: null };
 
 /** Imports records into datasets. */
 @Injectable()
@@ -104,7 +104,9 @@ export class RecordImportService {
   ): Promise<RecordImportDto> {
     const dataset = await this.datasets.lockLive(tx, scope, checkedAgainst.dataset_id, 'update');
     checkSameSchemas(checkedAgainst, dataset);
-    const existing = await this.existingRecords(tx, scope, dataset.dataset_id, [...lineOf.keys()]);
+    const find = (ids: readonly string[]) => this.records.findExisting(tx, scope, dataset.dataset_id, ids);
+    const records = await inChunks([...lineOf.keys()], find);
+    const existing = new Map(records.map((record) => [record.external_id, record]));
     if (onConflict === 'error' && existing.size > 0) throw conflictOf(takenIds(lineOf, existing));
     const run = {
       tx,
@@ -124,22 +126,6 @@ export class RecordImportService {
     await writer.finish();
     source.checkOpen();
     return writer.counts;
-  }
-
-  /** Finds the live records that have one of these external ids. */
-  private async existingRecords(
-    tx: Tx,
-    scope: Scope,
-    datasetId: string,
-    ids: string[],
-  ): Promise<Map<string, ExistingRecord>> {
-    const existing = new Map<string, ExistingRecord>();
-    for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
-      const some = ids.slice(at, at + IDS_AT_ONCE);
-      const records = await this.records.findExisting(tx, scope, datasetId, some);
-      for (const record of records) existing.set(record.external_id, record);
-    }
-    return existing;
   }
 }
 

@@ -9,7 +9,11 @@ export const PARSED_CELL_BYTES = 256 * 1024;
 
 /** A fault in a cell of tags or JSON metadata. The detail is the predicate of a sentence about the row. */
 export class CellFault extends Error {
-  constructor(readonly detail: string) {
+  /** @param pointer to the cell, if the row has one for it */
+  constructor(
+    readonly detail: string,
+    readonly pointer = '',
+  ) {
     super(detail);
     this.name = 'CellFault';
   }
