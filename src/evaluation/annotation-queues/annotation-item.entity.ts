@@ -52,14 +52,6 @@ export interface Claim {
   claimed_until: Date;
 }
 
-/** One score of an answer. */
-export interface AnsweredScore {
-  scorer_id: string;
-  score_id: string;
-  score: number | null;
-  label: string | null;
-}
-
 /** Work of one person on a queue. */
 export interface AnnotatorRow {
   annotator_no: number;

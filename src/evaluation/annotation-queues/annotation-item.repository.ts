@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { Database, prepared, raw, type Sql, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
 import type { AnnotationItemListQueryDto, AnnotatorListQueryDto } from './annotation-item.dto';
 import type {
@@ -60,33 +60,22 @@ export interface ItemChange {
 export class AnnotationItemRepository {
   constructor(private readonly database: Database) {}
 
-  find(
-    scope: Scope,
-    queueId: string,
-    itemId: string,
-    on: SqlExecutor = this.database,
-  ): Promise<AnnotationItemRow | null> {
-    return first(
-      on.query<AnnotationItemRow>(
-        prepared(
-          'annotation-item.find',
-          sql`SELECT ${raw(ITEM_COLUMNS)}, i.item_status FROM annotation_items i
-            WHERE i.item_id = ${itemId} AND i.queue_id = ${queueId} AND i.workspace_id = ${scope.workspaceId}`,
-        ),
-      ),
+  find({ workspaceId }: Scope, queueId: string, itemId: string): Promise<AnnotationItemRow | null> {
+    return first<AnnotationItemRow>(
+      this.database,
+      'annotation-item.find',
+      sql`SELECT ${raw(ITEM_COLUMNS)}, i.item_status FROM annotation_items i
+        WHERE i.item_id = ${itemId} AND i.queue_id = ${queueId} AND i.workspace_id = ${workspaceId}`,
     );
   }
 
   /** Locks an item until the transaction ends. */
   async lock(tx: Tx, { workspaceId }: Scope, itemId: string): Promise<AnnotationItemRow> {
-    const item = await first(
-      tx.query<AnnotationItemRow>(
-        prepared(
-          'annotation-item.lock',
-          sql`SELECT ${raw(ITEM_COLUMNS)}, i.item_status FROM annotation_items i
-            WHERE i.item_id = ${itemId} AND i.workspace_id = ${workspaceId} FOR UPDATE`,
-        ),
-      ),
+    const item = await first<AnnotationItemRow>(
+      tx,
+      'annotation-item.lock',
+      sql`SELECT ${raw(ITEM_COLUMNS)}, i.item_status FROM annotation_items i
+        WHERE i.item_id = ${itemId} AND i.workspace_id = ${workspaceId} FOR UPDATE`,
     );
     return item!;
   }
@@ -138,16 +127,13 @@ export class AnnotationItemRepository {
 
   /** Locks the row of a person until the transaction ends. Returns the last item that the person claimed; empty for none. */
   async lockAnnotator(tx: Tx, { workspaceId }: Scope, queueId: string, by: Annotator): Promise<string> {
-    const row = await first(
-      tx.query<{ last_item_id: string }>(
-        prepared(
-          'annotation-annotator.lock',
-          sql`INSERT INTO annotation_annotators (queue_id, principal_id, author, workspace_id, created_at, last_active_at)
-            VALUES (${queueId}, ${by.principalId}, ${by.author}, ${workspaceId}, now(), now())
-            ON CONFLICT (queue_id, principal_id, author) DO UPDATE SET last_active_at = now()
-            RETURNING last_item_id`,
-        ),
-      ),
+    const row = await first<{ last_item_id: string }>(
+      tx,
+      'annotation-annotator.lock',
+      sql`INSERT INTO annotation_annotators (queue_id, principal_id, author, workspace_id, created_at, last_active_at)
+        VALUES (${queueId}, ${by.principalId}, ${by.author}, ${workspaceId}, now(), now())
+        ON CONFLICT (queue_id, principal_id, author) DO UPDATE SET last_active_at = now()
+        RETURNING last_item_id`,
     );
     return row!.last_item_id;
   }
@@ -160,17 +146,14 @@ export class AnnotationItemRepository {
     by: Annotator,
     leaseMs: number,
   ): Promise<Claim | null> {
-    return first(
-      tx.query<Claim>(
-        prepared(
-          'annotation-place.renew',
-          sql`UPDATE annotation_places SET claimed_until = now() + ${leaseMs} * interval '1 millisecond',
-              result_version = ${RESULT_VERSION}
-            WHERE queue_id = ${queueId} AND principal_id = ${by.principalId} AND author = ${by.author}
-              AND NOT is_scored AND workspace_id = ${workspaceId}
-            RETURNING item_id, claimed_until`,
-        ),
-      ),
+    return first<Claim>(
+      tx,
+      'annotation-place.renew',
+      sql`UPDATE annotation_places SET claimed_until = now() + ${leaseMs} * interval '1 millisecond',
+          result_version = ${RESULT_VERSION}
+        WHERE queue_id = ${queueId} AND principal_id = ${by.principalId} AND author = ${by.author}
+          AND NOT is_scored AND workspace_id = ${workspaceId}
+        RETURNING item_id, claimed_until`,
     );
   }
 
@@ -187,48 +170,42 @@ export class AnnotationItemRepository {
     { after, leaseMs }: { after: string; leaseMs: number },
   ): Promise<Claim | null> {
     // PostgreSQL looks up scalar subqueries by key for each place, whatever the statistics say.
-    return first(
-      tx.query<Claim>(
-        prepared(
-          'annotation-place.claim',
-          sql`WITH claimed AS (
-              UPDATE annotation_places SET principal_id = ${by.principalId}, author = ${by.author},
-                claimed_until = now() + ${leaseMs} * interval '1 millisecond', result_version = ${RESULT_VERSION}
-              WHERE (item_id, place) = (
-                SELECT p.item_id, p.place FROM annotation_places p
-                WHERE p.queue_id = ${queueId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
-                  AND p.item_id > ${after} AND (p.claimed_until IS NULL OR p.claimed_until <= now())
-                  AND (SELECT true FROM annotation_answers a
-                       WHERE a.item_id = p.item_id AND a.workspace_id = ${workspaceId}
-                         AND a.principal_id = ${by.principalId} AND a.author = ${by.author} LIMIT 1) IS NULL
-                ORDER BY p.item_id, p.place LIMIT 1 FOR UPDATE SKIP LOCKED)
-              RETURNING item_id, claimed_until
-            ), updated AS (
-              UPDATE annotation_annotators SET last_item_id = claimed.item_id FROM claimed
-              WHERE queue_id = ${queueId} AND principal_id = ${by.principalId} AND author = ${by.author}
-                AND workspace_id = ${workspaceId}
-            )
-            SELECT * FROM claimed`,
-        ),
-      ),
+    return first<Claim>(
+      tx,
+      'annotation-place.claim',
+      sql`WITH claimed AS (
+          UPDATE annotation_places SET principal_id = ${by.principalId}, author = ${by.author},
+            claimed_until = now() + ${leaseMs} * interval '1 millisecond', result_version = ${RESULT_VERSION}
+          WHERE (item_id, place) = (
+            SELECT p.item_id, p.place FROM annotation_places p
+            WHERE p.queue_id = ${queueId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
+              AND p.item_id > ${after} AND (p.claimed_until IS NULL OR p.claimed_until <= now())
+              AND (SELECT true FROM annotation_answers a
+                   WHERE a.item_id = p.item_id AND a.workspace_id = ${workspaceId}
+                     AND a.principal_id = ${by.principalId} AND a.author = ${by.author} LIMIT 1) IS NULL
+            ORDER BY p.item_id, p.place LIMIT 1 FOR UPDATE SKIP LOCKED)
+          RETURNING item_id, claimed_until
+        ), updated AS (
+          UPDATE annotation_annotators SET last_item_id = claimed.item_id FROM claimed
+          WHERE queue_id = ${queueId} AND principal_id = ${by.principalId} AND author = ${by.author}
+            AND workspace_id = ${workspaceId}
+        )
+        SELECT * FROM claimed`,
     );
   }
 
   /** Returns when the next claim of somebody else ends, among the items left for this person. Null without such a claim. */
   async nextRelease({ workspaceId }: Scope, queueId: string, by: Annotator): Promise<Date | null> {
-    const row = await first(
-      this.database.query<{ claimed_until: Date }>(
-        prepared(
-          'annotation-place.next-release',
-          sql`SELECT p.claimed_until FROM annotation_places p
-            WHERE p.queue_id = ${queueId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
-              AND p.claimed_until > now()
-              AND (SELECT true FROM annotation_answers a
-                   WHERE a.item_id = p.item_id AND a.workspace_id = ${workspaceId}
-                     AND a.principal_id = ${by.principalId} AND a.author = ${by.author} LIMIT 1) IS NULL
-            ORDER BY p.claimed_until LIMIT 1`,
-        ),
-      ),
+    const row = await first<{ claimed_until: Date }>(
+      this.database,
+      'annotation-place.next-release',
+      sql`SELECT p.claimed_until FROM annotation_places p
+        WHERE p.queue_id = ${queueId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
+          AND p.claimed_until > now()
+          AND (SELECT true FROM annotation_answers a
+               WHERE a.item_id = p.item_id AND a.workspace_id = ${workspaceId}
+                 AND a.principal_id = ${by.principalId} AND a.author = ${by.author} LIMIT 1) IS NULL
+        ORDER BY p.claimed_until LIMIT 1`,
     );
     return row && row.claimed_until;
   }
@@ -239,25 +216,22 @@ export class AnnotationItemRepository {
    * undefined if others have all places.
    */
   async fill(tx: Tx, { workspaceId }: Scope, { itemId, by }: Work): Promise<number | null | undefined> {
-    const filled = await first(
-      tx.query<{ result_version: number | null }>(
-        prepared(
-          'annotation-place.fill',
-          sql`UPDATE annotation_places place
-            SET principal_id = ${by.principalId}, author = ${by.author}, claimed_until = NULL, is_scored = true
-            FROM (
-              SELECT p.item_id, p.place, p.result_version,
-                     (p.principal_id = ${by.principalId} AND p.author = ${by.author}) IS TRUE AS is_own
-              FROM annotation_places p
-              WHERE p.item_id = ${itemId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
-                AND (p.claimed_until IS NULL OR p.claimed_until <= now()
-                     OR p.principal_id = ${by.principalId} AND p.author = ${by.author})
-              ORDER BY is_own DESC, p.place LIMIT 1 FOR UPDATE) selected_place
-            WHERE place.workspace_id = ${workspaceId}
-              AND place.item_id = selected_place.item_id AND place.place = selected_place.place
-            RETURNING CASE WHEN selected_place.is_own THEN selected_place.result_version END AS result_version`,
-        ),
-      ),
+    const filled = await first<{ result_version: number | null }>(
+      tx,
+      'annotation-place.fill',
+      sql`UPDATE annotation_places place
+        SET principal_id = ${by.principalId}, author = ${by.author}, claimed_until = NULL, is_scored = true
+        FROM (
+          SELECT p.item_id, p.place, p.result_version,
+                 (p.principal_id = ${by.principalId} AND p.author = ${by.author}) IS TRUE AS is_own
+          FROM annotation_places p
+          WHERE p.item_id = ${itemId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
+            AND (p.claimed_until IS NULL OR p.claimed_until <= now()
+                 OR p.principal_id = ${by.principalId} AND p.author = ${by.author})
+          ORDER BY is_own DESC, p.place LIMIT 1 FOR UPDATE) selected_place
+        WHERE place.workspace_id = ${workspaceId}
+          AND place.item_id = selected_place.item_id AND place.place = selected_place.place
+        RETURNING CASE WHEN selected_place.is_own THEN selected_place.result_version END AS result_version`,
     );
     return filled ? filled.result_version : undefined;
   }
@@ -280,14 +254,11 @@ export class AnnotationItemRepository {
     { workspaceId }: Scope,
     { itemId, by }: Work,
   ): Promise<'scored' | 'skipped' | null> {
-    const row = await first(
-      tx.query<{ outcome: 'scored' | 'skipped' }>(
-        prepared(
-          'annotation-answer.outcome',
-          sql`SELECT outcome FROM annotation_answers WHERE item_id = ${itemId} AND workspace_id = ${workspaceId}
-            AND principal_id = ${by.principalId} AND author = ${by.author}`,
-        ),
-      ),
+    const row = await first<{ outcome: 'scored' | 'skipped' }>(
+      tx,
+      'annotation-answer.outcome',
+      sql`SELECT outcome FROM annotation_answers WHERE item_id = ${itemId} AND workspace_id = ${workspaceId}
+        AND principal_id = ${by.principalId} AND author = ${by.author}`,
     );
     return row && row.outcome;
   }
@@ -363,4 +334,6 @@ const RESULT_VERSION = raw(`(SELECT r.version FROM annotation_items i
   JOIN results r ON r.workspace_id = i.workspace_id AND r.experiment_id = i.experiment_id AND r.result_id = i.result_id
   WHERE i.item_id = annotation_places.item_id AND i.workspace_id = annotation_places.workspace_id)`);
 
-const first = async <Row>(rows: Promise<Row[]>): Promise<Row | null> => (await rows)[0] ?? null;
+/** Runs a prepared statement, and returns its first row. */
+const first = async <Row>(on: SqlExecutor, name: string, statement: Sql): Promise<Row | null> =>
+  (await on.query<Row>(prepared(name, statement)))[0] ?? null;

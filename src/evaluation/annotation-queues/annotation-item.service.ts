@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import type { Page } from '#platform/paging';
 import { type FieldError, Problem, problem } from '#platform/problem';
+import { pick } from '../../resources';
 import { type PinnedScorerRow, ScorerRepository } from '../scorers';
 import { type CheckedScore, ScoreService } from '../scores';
 import { SubjectBuilder } from '../scoring';
@@ -11,6 +12,7 @@ import {
   type AnnotationItemListQueryDto,
   type AnnotatorDto,
   type AnnotatorListQueryDto,
+  type AnsweredScoreDto,
   type ClaimedItemDto,
   type ItemScoreDto,
   type ItemOutcomeDto,
@@ -22,8 +24,8 @@ import {
   toAnnotatorDto,
   toQueueScorerDto,
 } from './annotation-item.dto';
-import type { AnnotationItemRow, Annotator, AnsweredScore, Claim } from './annotation-item.entity';
-import { AnnotationItemRepository, type Work } from './annotation-item.repository';
+import type { AnnotationItemRow, Annotator, Claim } from './annotation-item.entity';
+import { AnnotationItemRepository, type ItemChange, type Work } from './annotation-item.repository';
 import { type AnnotationQueueEntity, pinsOf } from './annotation-queue.entity';
 import { AnnotationQueueService } from './annotation-queue.service';
 
@@ -84,9 +86,7 @@ export class AnnotationItemService {
     await this.liveScorers(scope, queue);
     const checked = await this.check(scope, queue, item, dto);
     return this.database.transaction(async (tx) => {
-      const locked = await this.items.lock(tx, scope, itemId);
-      await this.items.lockAnnotator(tx, scope, queueId, work.by);
-      const earlier = await this.items.outcomeOf(tx, scope, work);
+      const { locked, earlier } = await this.lock(tx, scope, work);
       if (earlier === 'scored') {
         throw problem.conflict(
           'You have already scored this item. To correct a score, record it again with POST /eval/v1/scores.',
@@ -101,8 +101,7 @@ export class AnnotationItemService {
       }
       const scores = await this.store(tx, scope, checked);
       await this.items.answer(tx, scope, work, { scoreIds: scoreIdsOf(queue, scores), reason: null });
-      const change = { scored: 1, skipped: earlier === 'skipped' ? -1 : 0 } as const;
-      if (!(await this.items.count(tx, scope, work, change))) throw problem.conflict(QUEUE_ARCHIVED);
+      await this.count(tx, scope, work, { scored: 1, skipped: earlier === 'skipped' ? -1 : 0 });
       const is_completed = locked.scored_count + 1 >= queue.scores_per_item;
       return { item_id: itemId, outcome: 'scored', is_completed, scores };
     });
@@ -118,9 +117,7 @@ export class AnnotationItemService {
     await this.openQueue(scope, queueId);
     await this.itemOf(scope, queueId, itemId);
     return this.database.transaction(async (tx) => {
-      const locked = await this.items.lock(tx, scope, itemId);
-      await this.items.lockAnnotator(tx, scope, queueId, work.by);
-      const earlier = await this.items.outcomeOf(tx, scope, work);
+      const { locked, earlier } = await this.lock(tx, scope, work);
       if (earlier === 'scored') throw problem.conflict('You have already scored this item.');
       const skipped: ItemOutcomeDto = {
         item_id: itemId,
@@ -132,10 +129,20 @@ export class AnnotationItemService {
       if (locked.item_status === 'completed') throw problem.conflict(noPlaceReason(locked));
       await this.items.release(tx, scope, work);
       await this.items.answer(tx, scope, work, { scoreIds: null, reason: dto.reason });
-      if (!(await this.items.count(tx, scope, work, { scored: 0, skipped: 1 })))
-        throw problem.conflict(QUEUE_ARCHIVED);
+      await this.count(tx, scope, work, { scored: 0, skipped: 1 });
       return skipped;
     });
+  }
+
+  /** Locks an item and the row of a person. Returns the item, and what the person did with it before. */
+  private async lock(tx: Tx, scope: Scope, work: Work) {
+    const locked = await this.items.lock(tx, scope, work.itemId);
+    await this.items.lockAnnotator(tx, scope, work.queueId, work.by);
+    return { locked, earlier: await this.items.outcomeOf(tx, scope, work) };
+  }
+
+  private async count(tx: Tx, scope: Scope, work: Work, change: ItemChange): Promise<void> {
+    if (!(await this.items.count(tx, scope, work, change))) throw problem.conflict(QUEUE_ARCHIVED);
   }
 
   /** Lists items in the order of work. Errors: 404. */
@@ -175,27 +182,21 @@ export class AnnotationItemService {
 
   /** Reads the content of a claimed item, as scorers see it. */
   private async contentOf(scope: Scope, queueId: string, claim: Claim): Promise<ClaimedItemDto> {
-    const { item_id, claimed_until } = claim;
-    const item = await this.itemOf(scope, queueId, item_id);
-    const { trace_id, session_id, experiment_id, result_id, case_id } = item;
+    const { trace_id, session_id, experiment_id, result_id, case_id } = await this.itemOf(
+      scope,
+      queueId,
+      claim.item_id,
+    );
+    const ids = { trace_id, session_id, case_id, result_id };
     const content = await this.subjects.readContent(scope, {
-      ordinal: 0,
-      trace_id,
-      session_id,
-      result_experiment_id: experiment_id,
-      result_id,
-      result_version: null,
-      case_id,
-    });
-    const ids = { trace_id, session_id, experiment_id, result_id, case_id };
-    const values = 'error' in content ? { input: null, output: null, expected: null } : content;
-    return {
-      item_id,
-      claimed_until,
       ...ids,
-      ...values,
-      content_error: 'error' in content ? content.error : null,
-    };
+      ordinal: 0,
+      result_experiment_id: experiment_id,
+      result_version: null,
+    });
+    const values = 'error' in content ? { input: null, output: null, expected: null } : content;
+    const content_error = 'error' in content ? content.error : null;
+    return { ...pick(claim, ['item_id', 'claimed_until']), ...ids, experiment_id, ...values, content_error };
   }
 
   /** Checks the answers to the scorers, at most ten. Errors: those of human scores; 409 for a target that was deleted. */
@@ -220,8 +221,8 @@ export class AnnotationItemService {
     return checked;
   }
 
-  private async store(tx: Tx, scope: Scope, checked: readonly CheckedScore[]): Promise<AnsweredScore[]> {
-    const scores: AnsweredScore[] = [];
+  private async store(tx: Tx, scope: Scope, checked: readonly CheckedScore[]): Promise<AnsweredScoreDto[]> {
+    const scores: AnsweredScoreDto[] = [];
     for (const one of checked) {
       const { score_id, score, label } = await this.scores.store(tx, scope, one);
       scores.push({ scorer_id: one.row.scorer_id!, score_id, score, label });
@@ -264,7 +265,7 @@ const annotatorOf = (scope: Scope, { author }: { author?: string | null }): Anno
 });
 
 /** Returns the ids of the scores in the order of the queue's scorers. There must be one for each scorer. */
-function scoreIdsOf({ scorer_ids }: AnnotationQueueEntity, scores: readonly AnsweredScore[]): string[] {
+function scoreIdsOf({ scorer_ids }: AnnotationQueueEntity, scores: readonly AnsweredScoreDto[]): string[] {
   const ids = new Map(scores.map(({ scorer_id, score_id }) => [scorer_id, score_id]));
   return scorer_ids.map((id) => ids.get(id)!);
 }

@@ -23,14 +23,13 @@ export interface NewItem {
   case_id: string | null;
 }
 
-const ITEMS = new BulkColumns<NewItem>([
-  { name: 'item_id', type: 'text', value: ({ item_id }) => item_id },
-  { name: 'trace_id', type: 'text', value: ({ trace_id }) => trace_id },
-  { name: 'session_id', type: 'text', value: ({ session_id }) => session_id },
-  { name: 'experiment_id', type: 'text', value: ({ experiment_id }) => experiment_id },
-  { name: 'result_id', type: 'text', value: ({ result_id }) => result_id },
-  { name: 'case_id', type: 'text', value: ({ case_id }) => case_id },
-]);
+const ITEMS = new BulkColumns<NewItem>(
+  (['item_id', 'trace_id', 'session_id', 'experiment_id', 'result_id', 'case_id'] as const).map((name) => ({
+    name,
+    type: 'text',
+    value: (item) => item[name],
+  })),
+);
 
 @Injectable()
 export class AnnotationQueueRepository extends WorkspaceScopedRepository<AnnotationQueueEntity> {
