@@ -30,12 +30,6 @@ interface BatchRow extends ExportedRecord {
   has_more: boolean | null;
 }
 
-interface Batch {
-  records: ExportedRecord[];
-  /** The record after which the next batch begins. Null after the last batch. */
-  next: string | null;
-}
-
 @Injectable()
 export class RecordExportRepository {
   constructor(private readonly database: Database) {}
@@ -51,22 +45,26 @@ export class RecordExportRepository {
     on: SqlExecutor = this.database,
   ): AsyncGenerator<ExportedRecord[], void, undefined> {
     for (let after: string | null = ''; after !== null;) {
-      const { records, next }: Batch = await this.batch(scope, selection, after, on);
-      yield records;
-      after = next;
+      const rows: BatchRow[] = await this.batch(scope, selection, after, on);
+      yield rows
+        .filter(({ dataset_record_id }) => dataset_record_id !== null)
+        .map(({ examined_last: _last, examined_count: _count, has_more: _hasMore, ...record }) => record);
+      const { dataset_record_id, has_more, examined_count, examined_last } = rows.at(-1)!;
+      if (has_more) after = dataset_record_id;
+      else after = examined_count < BATCH_RECORDS ? null : examined_last;
     }
   }
 
-  private async batch(
+  private batch(
     scope: Scope,
     selection: ExportSelection,
     after: string,
     on: SqlExecutor,
-  ): Promise<Batch> {
+  ): Promise<BatchRow[]> {
     const { datasetId, revision, include_archived } = selection;
     const matching = addRecordFilters(new Where(scope.key), selection);
     const wasArchived = sql`archived_during @> ${revision}::bigint`;
-    const rows = await on.query<BatchRow>(
+    return on.query<BatchRow>(
       indexOrdered(sql`WITH examined AS MATERIALIZED (
           SELECT dataset_record_id AS id, CASE WHEN ${wasArchived} THEN archived_at END AS archived_at
           FROM records
@@ -89,16 +87,5 @@ export class RecordExportRepository {
         LEFT JOIN matches ON bytes_before < ${raw(String(BATCH_BYTES))}
         ORDER BY dataset_record_id`),
     );
-    return batchOf(rows);
   }
-}
-
-function batchOf(rows: BatchRow[]): Batch {
-  const { examined_last, examined_count } = rows[0]!;
-  const last = rows.at(-1)!;
-  const records = rows
-    .filter(({ dataset_record_id }) => dataset_record_id !== null)
-    .map(({ examined_last: _last, examined_count: _count, has_more: _hasMore, ...record }) => record);
-  if (last.has_more === true) return { records, next: last.dataset_record_id };
-  return { records, next: examined_count < BATCH_RECORDS ? null : examined_last };
 }
