@@ -60,24 +60,13 @@ export interface ItemChange {
 export class AnnotationItemRepository {
   constructor(private readonly database: Database) {}
 
-  find({ workspaceId }: Scope, queueId: string, itemId: string): Promise<AnnotationItemRow | null> {
-    return first<AnnotationItemRow>(
-      this.database,
-      'annotation-item.find',
-      sql`SELECT ${raw(ITEM_COLUMNS)}, i.item_status FROM annotation_items i
-        WHERE i.item_id = ${itemId} AND i.queue_id = ${queueId} AND i.workspace_id = ${workspaceId}`,
-    );
-  }
-
-  /** Locks an item until the transaction ends. */
-  async lock(tx: Tx, { workspaceId }: Scope, itemId: string): Promise<AnnotationItemRow> {
-    const item = await first<AnnotationItemRow>(
-      tx,
-      'annotation-item.lock',
-      sql`SELECT ${raw(ITEM_COLUMNS)}, i.item_status FROM annotation_items i
-        WHERE i.item_id = ${itemId} AND i.workspace_id = ${workspaceId} FOR UPDATE`,
-    );
-    return item!;
+  /** Finds an item. In a transaction, locks it until the transaction ends. */
+  find({ workspaceId }: Scope, queueId: string, itemId: string, tx?: Tx): Promise<AnnotationItemRow | null> {
+    const read = sql`SELECT ${raw(ITEM_COLUMNS)}, i.item_status FROM annotation_items i
+      WHERE i.item_id = ${itemId} AND i.queue_id = ${queueId} AND i.workspace_id = ${workspaceId}`;
+    return tx
+      ? first<AnnotationItemRow>(tx, 'annotation-item.lock', sql`${read} FOR UPDATE`)
+      : first<AnnotationItemRow>(this.database, 'annotation-item.find', read);
   }
 
   list(scope: Scope, queueId: string, query: AnnotationItemListQueryDto): Promise<RowPage<ListedItemRow>> {

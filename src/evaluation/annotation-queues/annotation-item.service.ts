@@ -136,7 +136,7 @@ export class AnnotationItemService {
 
   /** Locks an item and the row of a person. Returns the item, and what the person did with it before. */
   private async lock(tx: Tx, scope: Scope, work: Work) {
-    const locked = await this.items.lock(tx, scope, work.itemId);
+    const locked = await this.itemOf(scope, work.queueId, work.itemId, tx);
     await this.items.lockAnnotator(tx, scope, work.queueId, work.by);
     return { locked, earlier: await this.items.outcomeOf(tx, scope, work) };
   }
@@ -242,8 +242,8 @@ export class AnnotationItemService {
     return queue;
   }
 
-  private async itemOf(scope: Scope, queueId: string, itemId: string): Promise<AnnotationItemRow> {
-    const item = await this.items.find(scope, queueId, itemId);
+  private async itemOf(scope: Scope, queueId: string, itemId: string, tx?: Tx): Promise<AnnotationItemRow> {
+    const item = await this.items.find(scope, queueId, itemId, tx);
     if (!item) throw problem.notFound('annotation item', itemId);
     return item;
   }

@@ -10,25 +10,17 @@ import {
   WorkspaceScopedRepository,
 } from '#platform/db';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
+import type { AnnotationItemRow } from './annotation-item.entity';
 import type { AnnotationQueueListQueryDto, ClaimCounts } from './annotation-queue.dto';
 import { AnnotationQueueEntity } from './annotation-queue.entity';
 
+const NEW_ITEM = ['item_id', 'trace_id', 'session_id', 'experiment_id', 'result_id', 'case_id'] as const;
+
 /** A new item of a queue. Ids ascend in the order of work. */
-export interface NewItem {
-  item_id: string;
-  trace_id: string | null;
-  session_id: string | null;
-  experiment_id: string | null;
-  result_id: string | null;
-  case_id: string | null;
-}
+export type NewItem = Pick<AnnotationItemRow, (typeof NEW_ITEM)[number]>;
 
 const ITEMS = new BulkColumns<NewItem>(
-  (['item_id', 'trace_id', 'session_id', 'experiment_id', 'result_id', 'case_id'] as const).map((name) => ({
-    name,
-    type: 'text',
-    value: (item) => item[name],
-  })),
+  NEW_ITEM.map((name) => ({ name, type: 'text', value: (item) => item[name] })),
 );
 
 @Injectable()

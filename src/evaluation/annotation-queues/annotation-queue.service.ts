@@ -3,9 +3,9 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { patchMetadata, Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
-import { toRawJson } from '#platform/json';
+import { RawJson, sha256OfJson, toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
-import { type FieldError, problem } from '#platform/problem';
+import { type FieldError, Problem, problem } from '#platform/problem';
 import {
   checkWorkspaceOfCreate,
   type ResourceKind,
@@ -13,11 +13,13 @@ import {
   stamps,
   WorkspaceResourceService,
 } from '../../resources';
+import { checkSelectionValues, conditionErrors, parseConditions } from '../../telemetry';
 import { type ScorerEntity, ScorerRepository } from '../scorers';
-import { type TargetRef, TargetSelector } from '../scoring';
+import { type Selection, type TargetRef, TargetSelector } from '../scoring';
 import {
   type AnnotationQueueDto,
   type AnnotationQueueListQueryDto,
+  type AnnotationSourceDto,
   type CreateAnnotationQueueDto,
   ITEMS_MAX,
   type PatchAnnotationQueueDto,
@@ -26,14 +28,6 @@ import {
 } from './annotation-queue.dto';
 import type { AnnotationQueueEntity } from './annotation-queue.entity';
 import { AnnotationQueueRepository, type NewItem } from './annotation-queue.repository';
-import {
-  checkSource,
-  checkSourceValues,
-  isSameSource,
-  selectionOf,
-  storedSource,
-  withinSource,
-} from './annotation-source';
 
 const QUEUE: ResourceKind<AnnotationQueueEntity, AnnotationQueueDto> = {
   noun: 'annotation queue',
@@ -78,7 +72,7 @@ export class AnnotationQueueService extends WorkspaceResourceService<
     const scorers = await this.humanScorers(scope, [...new Set(dto.scorer_ids)]);
     await withinSource(() => this.selector.checkIds(scope, source));
     checkLive(scorers);
-    await checkSourceValues(source);
+    await withinSource(() => checkSelectionValues(source));
     const targets = await this.select(scope, dto, signal);
     return this.transaction(scope, async (tx) => {
       const row = await this.insert(tx, scope, {
@@ -245,3 +239,52 @@ function checkLive(scorers: readonly ScorerEntity[]): void {
     throw problem.conflict(`The scorer ${archived.scorer_id} is archived. Restore it, or omit it.`);
   }
 }
+
+const SELECTORS = ['filters', 'experiment_id', 'trace_ids'] as const;
+const MEMBERS = [...SELECTORS, 'since', 'until', 'limit'] as const;
+const POINTER = '/source';
+
+const isSet = (value: unknown): boolean => value !== undefined && value !== null;
+
+/** Checks a source. Errors: 400 unless it has exactly one selector, for filters of the wrong type, and for an empty time range. */
+function checkSource(source: AnnotationSourceDto): void {
+  const selectors = SELECTORS.filter((name) => isSet(source[name]));
+  const errors: FieldError[] = [];
+  if (selectors.length !== 1) {
+    errors.push({ pointer: '', detail: `must have exactly one of ${SELECTORS.join(', ')}` });
+  }
+  errors.push(...conditionErrors(source));
+  if (errors.length > 0) throw problem.invalidFields(errors).withPointerPrefix(POINTER);
+}
+
+/** Runs a check of a source. The pointers of its errors are relative to the body. */
+async function withinSource(check: () => Promise<void> | void): Promise<void> {
+  try {
+    await check();
+  } catch (error) {
+    throw error instanceof Problem ? error.withPointerPrefix(POINTER) : error;
+  }
+}
+
+/** Returns the selection of a checked source: traces, or the results of an experiment. */
+const selectionOf = (source: AnnotationSourceDto): Selection => ({
+  grain: 'trace',
+  traceIds: source.trace_ids ? [...new Set(source.trace_ids)] : undefined,
+  sessionIds: undefined,
+  agentIds: undefined,
+  experimentId: source.experiment_id ?? undefined,
+  ...parseConditions(source),
+  limit: source.limit ?? undefined,
+  cap: ITEMS_MAX,
+  unscoredOnly: false,
+});
+
+/** Converts a source to its stored form, which has only the members that are set. */
+const storedSource = (source: AnnotationSourceDto): RawJson => {
+  const members = MEMBERS.flatMap((name) => (isSet(source[name]) ? [[name, source[name]] as const] : []));
+  return new RawJson(JSON.stringify(Object.fromEntries(members)));
+};
+
+/** Returns whether a source equals a stored one. */
+const isSameSource = (stored: RawJson, source: AnnotationSourceDto): boolean =>
+  sha256OfJson(stored.parse()) === sha256OfJson(storedSource(source).parse());

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { toMeasure } from '../scorers';
+import { ScorerRepository, toMeasure } from '../scorers';
 import { AnalysisPool, type AnnotatorRating } from '../statistics';
-import { ScorerRepository } from '../scorers';
 import { pinsOf } from './annotation-queue.entity';
 import { AnnotationQueueService } from './annotation-queue.service';
 import type { QueueAgreementDto, QueueScorerAgreementDto } from './queue-agreement.dto';

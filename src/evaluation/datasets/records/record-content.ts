@@ -5,17 +5,8 @@ import type { PatchRecordDto, RecordFieldsDto } from './record.dto';
 import { CONTENT_FIELDS, type RecordEntity } from './record.entity';
 
 /** The content of a record to write: free-form values, parsed or as a `RawJson`, and optional members with their defaults. */
-export interface RecordContent {
-  input: unknown;
-  expected: unknown;
-  metadata: unknown;
-  tags: string[];
-  label: string | null;
-  category: string | null;
-  source_kind: string;
-  source_ref: string | null;
-  external_id: string | null;
-}
+export type RecordContent = Record<'input' | 'expected' | 'metadata', unknown> &
+  Pick<RecordEntity, 'tags' | 'label' | 'category' | 'source_kind' | 'source_ref' | 'external_id'>;
 
 export const contentOf = (dto: RecordFieldsDto): RecordContent => ({
   input: dto.input,

@@ -1,5 +1,5 @@
 import { TestEngine } from '../../scorers/engine/threads/code-engine.fixture';
-import type { ScoreOutcome, ScoringSubject } from '../../scorers/engine/score-outcome';
+import type { ScoreOutcome, ScoringSubject } from '../../scorers/engine/subject';
 
 /** Runs a script in the sandbox, as the service does. */
 export class SourceRunner {

@@ -1,10 +1,9 @@
 import { JsonInputError, type Outline, toRawJson } from '#platform/json';
 import { problem } from '#platform/problem';
-import { CaseMaker, type CsvCase } from '../../versions/csv/csv.case';
+import { CaseMaker, CellFault, type CsvCase, PARSED_CELL_BYTES } from '../../versions/csv/csv.case';
 import { type CsvLayout, headerOf, layoutOf, quoteShort } from '../../versions/csv/csv.columns';
 import { CsvFault } from '../../versions/csv/csv.scanner';
 import { CONTENT_FIELDS } from '../record.entity';
-import { CellFault, PARSED_CELL_BYTES } from '../../versions/csv/csv.metadata';
 import { isLarger, type RowReader } from './csv.source';
 import { type Cells, textOfCell } from '../transfer-formats';
 import { type ImportLine, pointerOf } from './import-source';

@@ -1,7 +1,6 @@
 import type { SpooledFile } from '#platform/http';
 import { problem } from '#platform/problem';
-import { columnsOf } from '../../versions/csv/csv.columns';
-import { DelimiterCheck } from '../../versions/csv/csv.delimiter';
+import { columnsOf, DelimiterCheck } from '../../versions/csv/csv.columns';
 import { CHUNK_BYTES, CsvInput, missingHeader, piecesOf } from '../../versions/csv/csv.reader';
 import { CsvFault, type CsvRecord } from '../../versions/csv/csv.scanner';
 import { type ImportLine, type ImportSource, pointerOf } from './import-source';

@@ -1,19 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 import { yieldToEventLoop } from '#platform/concurrency';
 import type { SpooledFile } from '#platform/http';
-import { CaseSize, faultOfTags, tagsOf } from './csv.case';
+import { CaseSize, CellFault, faultOfTags, JsonMetadata, PARSED_CELL_BYTES, tagsOf } from './csv.case';
 import {
   columnsOf,
   type CsvLayout,
   type CsvOptions,
+  DelimiterCheck,
   HEADER_KEEP,
   isLonger,
   layoutOf,
   SHORT_TEXT_BYTES,
   quoteShort,
 } from './csv.columns';
-import { DelimiterCheck } from './csv.delimiter';
-import { JsonMetadata, CellFault, PARSED_CELL_BYTES } from './csv.metadata';
 import { CsvFault, type CsvRecord, CsvScanner } from './csv.scanner';
 
 export const ROWS_MAX = 100_000;

@@ -1,5 +1,5 @@
 import { RawJson } from '#platform/json';
-import { decodeSubject, encodeSubject, type EncodedSubject } from './subject.codec';
+import { decodeSubject, encodeSubject, type EncodedSubject } from './subject';
 
 const subject = { input: null, output: null, expected: null, metadata: null, trace: null, session: null };
 
