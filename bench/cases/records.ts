@@ -162,7 +162,7 @@ export async function importRecords(bench: Bench): Promise<void> {
     tags: ['bench'],
     label: `l${n % 1000}`,
     category: null,
-    source_kind: 'manual',
+    source_kind: 'manual' as const,
     source_ref: null,
     external_id: `e${n}`,
   }));
