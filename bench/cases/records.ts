@@ -1,11 +1,11 @@
 import { firstIdAt } from '#platform/ids';
 import { DatasetRepository } from '../../src/evaluation/datasets/datasets/dataset.repository';
 import { ExperimentRepository } from '../../src/evaluation/experiments/experiments/experiment.repository';
-import { RecordExportRepository } from '../../src/evaluation/datasets/transfer/record-export.repository';
+import { RecordExportRepository } from '../../src/evaluation/datasets/records/export/record-export.repository';
 import { RecordWordsRepository } from '../../src/evaluation/datasets/records/record-words.repository';
 import { RecordWriteRepository } from '../../src/evaluation/datasets/records/record-write.repository';
 import { RecordRepository } from '../../src/evaluation/datasets/records/record.repository';
-import { contentOf, newRow } from '../../src/evaluation/datasets/records/record-content';
+import { contentOf, versionOf } from '../../src/evaluation/datasets/records/record-content';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 
@@ -162,7 +162,7 @@ export async function importRecords(bench: Bench): Promise<void> {
     tags: ['bench'],
     label: `l${n % 1000}`,
     category: null,
-    source_kind: 'manual',
+    source_kind: 'manual' as const,
     source_ref: null,
     external_id: `e${n}`,
   }));
@@ -177,7 +177,7 @@ export async function importRecords(bench: Bench): Promise<void> {
         const startedAt = performance.now();
         await bench.direct.transaction(async (tx) => {
           for (let at = 0; at < lines.length; at += 500) {
-            const rows = lines.slice(at, at + 500).map(newRow);
+            const rows = lines.slice(at, at + 500).map((content) => versionOf(content));
             await writes.insert(tx, bench.scope, { datasetId: id, revision: 2, at: new Date() }, rows);
           }
         });
@@ -235,7 +235,7 @@ export async function bulkRecords(bench: Bench): Promise<void> {
           const schemas = { input_schema: null, expected_schema: null };
           return perSecond(
             () =>
-            writes.append(bench.scope, id, schemas, items.map((item) => newRow(contentOf(item)))), // oxfmt-ignore
+            writes.append(bench.scope, id, schemas, items.map((item) => versionOf(contentOf(item)))), // oxfmt-ignore
           );
         },
       },

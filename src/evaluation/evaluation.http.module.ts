@@ -1,14 +1,14 @@
 import { Module } from '@nestjs/common';
 import { JsonThreadsModule } from '#platform/json-threads';
 import { TelemetryModule } from '../telemetry';
-import { AnnotationModule } from './annotation';
+import { AnnotationQueuesModule } from './annotation-queues';
 import { DatasetsModule } from './datasets';
 import { ExperimentsModule } from './experiments';
 import { ScorersModule } from './scorers';
 import { ScoresModule, TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
-import { AnnotationItemController } from './annotation/annotation-item.controller';
-import { AnnotationQueueController } from './annotation/annotation-queue.controller';
+import { AnnotationItemController } from './annotation-queues/annotation-item.controller';
+import { AnnotationQueueController } from './annotation-queues/annotation-queue.controller';
 import { AgreementController } from './scorers/agreement/agreement.controller';
 import { ComparisonController } from './experiments/compare/comparison.controller';
 import { DatasetVersionController } from './datasets/versions/dataset-version.controller';
@@ -16,11 +16,12 @@ import { DatasetController } from './datasets/datasets/dataset.controller';
 import { ExperimentController } from './experiments/experiments/experiment.controller';
 import { GateController } from './experiments/gate/gate.controller';
 import { RecordController } from './datasets/records/record.controller';
-import { RecordTransferController } from './datasets/transfer/record-transfer.controller';
+import { RecordExportController } from './datasets/records/export/record-export.controller';
+import { RecordImportController } from './datasets/records/import/record-import.controller';
 import { ResultController } from './experiments/results/result.controller';
 import { ScoreController } from './scores/score.controller';
 import { ScorerController } from './scorers/scorer.controller';
-import { ScorerStarterController } from './scorers/starters/scorer-starter.controller';
+import { ScorerStarterController } from './scorer-starters/scorer-starter.controller';
 import { ScoreBatchController } from './scoring/batches/score-batch.controller';
 import { ScoreRunController } from './scoring/runs/score-run.controller';
 import { ScoringRuleController } from './scoring/rules/scoring-rule.controller';
@@ -30,7 +31,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
 /** The routes under /eval/v1. */
 @Module({
   imports: [
-    AnnotationModule,
+    AnnotationQueuesModule,
     DatasetsModule,
     ExperimentsModule,
     JsonThreadsModule,
@@ -43,7 +44,8 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
   controllers: [
     DatasetController,
     DatasetVersionController,
-    RecordTransferController,
+    RecordExportController,
+    RecordImportController,
     RecordController,
     ExperimentController,
     ComparisonController,

@@ -21,11 +21,12 @@ const EVALUATION = [
   'statistics',
   'datasets',
   'scorers',
+  'scorer-starters',
   'scores',
   'experiments',
   'judges',
   'scoring',
-  'annotation',
+  'annotation-queues',
 ];
 
 /** Folders of src/ that compose or serve the areas. */

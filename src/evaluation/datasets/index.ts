@@ -14,7 +14,7 @@ export {
   type ExportFormatName,
   exportParts,
   JSON_LINES,
-} from './transfer/export-formats';
+} from './records/transfer-formats';
 export type { CsvCase } from './versions/csv/csv.case';
 export { DatasetContent, DatasetReadingService } from './versions/dataset-reading.service';
 export { DatasetVersionRepository } from './versions/dataset-version.repository';

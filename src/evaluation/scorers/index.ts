@@ -1,6 +1,7 @@
 export { ScorersModule } from './scorers.module';
 export { MeasureDto, toMeasure } from './agreement/agreement.dto';
 export {
+  type ChecksDefinition,
   type HumanDefinition,
   type JudgeBackendName,
   judgeBackendOf,
@@ -9,6 +10,7 @@ export {
   type Output,
   SCORER_KINDS,
   type ScorerKind,
+  type ScriptDefinition,
   type SingleOutput,
 } from './definitions/definition.forms';
 export { resolvePath } from './definitions/json.path';
@@ -23,7 +25,7 @@ export {
 export { parsePrompt, type TemplatePart, type TemplatePath } from './definitions/prompt.template';
 export { toolCallOf } from './engine/checks/tool-call.reader';
 export { CodeEngine } from './engine/threads/code.engine';
-export type { ScoreOutcome, ScoringSubject } from './engine/score-outcome';
+export type { ScoreOutcome, ScoringSubject } from './engine/subject';
 export {
   type Grain,
   GRAINS,

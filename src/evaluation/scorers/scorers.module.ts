@@ -11,9 +11,8 @@ import { ScorerPackager } from './scorer.packager';
 import { ScorerEntity } from './scorer.entity';
 import { ScorerRepository } from './scorer.repository';
 import { ScorerService } from './scorer.service';
-import { ScorerStarterService } from './starters/scorer-starter.service';
 
-/** Scorers: their definitions, the engine that runs code, and the starters to copy from. */
+/** Scorers: their definitions and the engine that runs code. */
 @Module({
   imports: [JsonBodiesModule, ResourcesModule, StatisticsModule, TypeOrmModule.forFeature([ScorerEntity])],
   providers: [
@@ -24,8 +23,7 @@ import { ScorerStarterService } from './starters/scorer-starter.service';
     ScorerPackager,
     ScorerRepository,
     ScorerService,
-    ScorerStarterService,
   ],
-  exports: [AgreementService, CodeEngine, ScorerRepository, ScorerService, ScorerStarterService],
+  exports: [AgreementService, CodeEngine, ScorerRepository, ScorerService],
 })
 export class ScorersModule {}

@@ -3,8 +3,8 @@ import type {
   AnnotationItemDto,
   ItemOutcomeDto,
   ClaimResponseDto,
-} from '../../../src/evaluation/annotation/annotation-item.dto';
-import type { AnnotationQueueDto } from '../../../src/evaluation/annotation/annotation-queue.dto';
+} from '../../../src/evaluation/annotation-queues/annotation-item.dto';
+import type { AnnotationQueueDto } from '../../../src/evaluation/annotation-queues/annotation-queue.dto';
 import type { EvaluationWorkspace, Page, Wire } from './evaluation.harness';
 import { type Annotator, BOOLEAN, HumanScoresFixture, type Scorer } from './human-scores.fixture';
 

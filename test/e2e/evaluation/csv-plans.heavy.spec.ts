@@ -71,8 +71,8 @@ describe('queries for the rows of a CSV version', () => {
     for (const prepare of [() => undefined, analyze]) {
       await prepare();
       expect(indexOf(await planOfCases())).toEqual(['dataset_cases_pkey']);
-      for (const read of ['chunk', 'chunkOfRow'] as const) {
-        const [plan] = await plansWithin(app, () => versions[read](scope(), CONTENT + 1, 7));
+      for (const place of [{ ordinal: 7 }, { row: 7 }]) {
+        const [plan] = await plansWithin(app, () => versions.chunk(scope(), CONTENT + 1, place));
         expect(indexOf(plan!)).toEqual(['dataset_chunks_pkey']);
       }
     }

@@ -1,5 +1,5 @@
 import type { Answer, ApiClient } from '#testing';
-import type { RecordImportDto } from '../../../src/evaluation/datasets/transfer/record-transfer.dto';
+import type { RecordImportDto } from '../../../src/evaluation/datasets/records/record-transfer.dto';
 import {
   type BulkResponse,
   type Dataset,

@@ -4,9 +4,9 @@ import {
   type Answer as GivenAnswer,
   scoreOfAnswer,
 } from '../../../src/evaluation/scorers/definitions/output.answer';
-import type { ScorerStarterDto } from '../../../src/evaluation/scorers/starters/scorer-starter.dto';
-import { SCORER_STARTERS } from '../../../src/evaluation/scorers/starters/scorer-starters';
-import type { ExampleTrace } from '../../../src/evaluation/scorers/starters/starter.types';
+import type { ScorerStarterDto } from '../../../src/evaluation/scorer-starters/scorer-starter.dto';
+import { SCORER_STARTERS } from '../../../src/evaluation/scorer-starters/scorer-starters';
+import type { ExampleTrace } from '../../../src/evaluation/scorer-starters/starter';
 import { outcome, type Page } from './evaluation.harness';
 import { HumanScoresFixture, type Scorer } from './human-scores.fixture';
 

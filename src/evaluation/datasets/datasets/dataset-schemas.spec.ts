@@ -43,7 +43,7 @@ describe('DatasetSchemas', () => {
     const reason = new Error('the client has disconnected');
     const recordSchemas: RecordSchemas = { input_schema: text({ type: 'string' }), expected_schema: null };
     const outcomes = Promise.allSettled([
-      schemas.check(SCOPE, { type: 'string' }, '/input_schema', client.signal),
+      schemas.check(SCOPE, text({ type: 'string' }), '/input_schema', client.signal),
       schemas.faultsOf(SCOPE, recordSchemas, [{ input: 'a' }], client.signal),
       schemas.withCheck(SCOPE, client.signal, async (check) => {
         await Promise.resolve();

@@ -65,18 +65,18 @@ export class SchemaPool extends WorkerPool<typeof tasks> {
 export class DatasetSchemas {
   constructor(private readonly pool: SchemaPool) {}
 
-  /** Returns a schema in its stored form. Errors: 400 unless it is a usable JSON Schema (2020-12). */
-  async check(
-    scope: Scope,
-    schema: object | null,
-    pointer: string,
-    signal: AbortSignal,
-  ): Promise<RawJson | null> {
-    if (schema === null) return null;
-    const stored = toRawJson(schema);
-    const fault = await this.faultOfSchema(scope, stored.text, signal);
-    if (!fault) return stored;
-    throw problem.invalidFields([{ pointer: `${pointer}${fault.pointer}`, detail: fault.detail }]);
+  /** Throws 400 unless a schema is a usable JSON Schema (2020-12). */
+  async check(scope: Scope, schema: RawJson, pointer: string, signal: AbortSignal): Promise<void> {
+    let fault: SchemaViolation | null;
+    try {
+      fault = await this.pool.run(scope, signal, 'faultOfSchema', schema.text);
+    } catch (error) {
+      if (!isExhausted(error)) throw error;
+      fault = { pointer: '', detail: 'takes too long to compile' };
+    }
+    if (fault) {
+      throw problem.invalidFields([{ pointer: `${pointer}${fault.pointer}`, detail: fault.detail }]);
+    }
   }
 
   /**
@@ -134,19 +134,6 @@ export class DatasetSchemas {
     } catch (error) {
       // Treating an equal value as changed only adds a version.
       if (isExhausted(error)) return true;
-      throw error;
-    }
-  }
-
-  private async faultOfSchema(
-    scope: Scope,
-    schema: string,
-    signal: AbortSignal,
-  ): Promise<SchemaViolation | null> {
-    try {
-      return await this.pool.run(scope, signal, 'faultOfSchema', schema);
-    } catch (error) {
-      if (isExhausted(error)) return { pointer: '', detail: 'takes too long to compile' };
       throw error;
     }
   }

@@ -3,7 +3,6 @@ import type { Scope } from '#platform/auth';
 import { Database, prepared, type Sql, sql, type Tx, Where, WorkspaceScopedRepository } from '#platform/db';
 import { toRawJson } from '#platform/json';
 import { addCreated, BY_FREQUENT_CHANGE, BY_NAME, listPage, type RowPage } from '#platform/paging';
-import { findCopies, type InstalledCopy } from '../../../resources';
 import type { RecordSchemas } from './dataset-schemas';
 import type { DatasetSearchDto } from './dataset.dto';
 import { DatasetEntity } from './dataset.entity';
@@ -47,8 +46,6 @@ export const beginAppend = (
       AND input_schema::text IS NOT DISTINCT FROM ${input_schema}::text
       AND expected_schema::text IS NOT DISTINCT FROM ${expected_schema}::text) IS TRUE
     RETURNING dataset_id, revision, updated_at AS at`;
-
-const COPIES = { table: 'datasets', id: 'dataset_id' };
 
 @Injectable()
 export class DatasetRepository extends WorkspaceScopedRepository<DatasetEntity> {
@@ -127,10 +124,5 @@ export class DatasetRepository extends WorkspaceScopedRepository<DatasetEntity> 
         ORDER BY experiment_id FOR SHARE`,
     );
     return new Map(rows.map((row) => [row.experiment_id, row]));
-  }
-
-  /** Returns the live copies of published datasets, by the publisher's ids, locked for update. */
-  findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {
-    return findCopies(tx, COPIES, scope, artifactIds);
   }
 }

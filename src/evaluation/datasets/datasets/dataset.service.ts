@@ -110,19 +110,15 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     signal: AbortSignal,
     ifMatch?: string,
   ): Promise<Versioned<DatasetDto>> {
-    const { input_schema, expected_schema } = dto;
-    const schemas = {
-      input_schema: input_schema && (await this.schemas.check(scope, input_schema, '/input_schema', signal)),
-      expected_schema:
-        expected_schema && (await this.schemas.check(scope, expected_schema, '/expected_schema', signal)),
-    };
+    await this.checkSchemas(scope, dto, null, signal);
     return this.change(scope, id, dto, ifMatch, async (row, tx) => ({
       baselines: await this.patchedBaselines(tx, scope, row, dto.baselines),
       name: dto.name,
       description: dto.description,
       tags: dto.tags === null ? [] : dto.tags,
       metadata: patchMetadata(row.metadata, dto.metadata),
-      ...schemas,
+      input_schema: dto.input_schema && toRawJson(dto.input_schema),
+      expected_schema: dto.expected_schema && toRawJson(dto.expected_schema),
     }));
   }
 
@@ -159,7 +155,7 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
    */
   private async checkSchemas(
     scope: Scope,
-    dto: CreateDatasetDto,
+    dto: CreateDatasetDto | PatchDatasetDto,
     row: DatasetEntity | null,
     signal: AbortSignal,
   ): Promise<void> {

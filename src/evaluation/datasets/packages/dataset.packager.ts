@@ -6,8 +6,8 @@ import type { SqlExecutor, Tx } from '#platform/db';
 import { JsonBodies, Nested, SpooledFile, validateBody } from '#platform/http';
 import { problem } from '#platform/problem';
 import {
-  type AcquiredFrom,
   type ArtifactReference,
+  findCopies,
   type InstalledArtifact,
   type InstalledCopy,
   jsonFile,
@@ -24,21 +24,23 @@ import {
 import { CreateDatasetDto } from '../datasets/dataset.dto';
 import type { DatasetEntity } from '../datasets/dataset.entity';
 import { DatasetRepository } from '../datasets/dataset.repository';
-import { DatasetService } from '../datasets/dataset.service';
-import { LayoutFault } from '../versions/csv/csv.columns';
+import { DatasetService, type InstalledDataset } from '../datasets/dataset.service';
+import { type CsvOptions, LayoutFault } from '../versions/csv/csv.columns';
 import { CsvFault } from '../versions/csv/csv.scanner';
 import { DatasetContent } from '../versions/dataset-reading.service';
 import { CSV_MAX_BYTES, optionsOf } from '../versions/dataset-upload';
 import { CsvOptionsDto } from '../versions/dataset-version.dto';
 import { DatasetVersionRepository, type DatasetVersionRow } from '../versions/dataset-version.repository';
 import { DatasetVersionService } from '../versions/dataset-version.service';
-import { RecordInstaller } from './record.installer';
+import { type InstalledRecords, RecordInstaller } from './record.installer';
 import { RecordPacker, RECORDS_MAX_BYTES } from './record.packer';
 
 const DATASET = 'dataset.json';
 const RECORDS = 'records.jsonl';
 /** Has no version number in its name, because numbers differ between organizations. Sorts after `dataset.json`. */
 const CSV = 'version.csv';
+
+const COPIES = { table: 'datasets', id: 'dataset_id' };
 
 /** The content of `dataset.json`. */
 class PackedDatasetDto extends CreateDatasetDto {
@@ -121,25 +123,82 @@ export class DatasetPackager implements Packager {
   }
 
   findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {
-    return this.datasets.findCopies(tx, scope, artifactIds);
+    return findCopies(tx, COPIES, scope, artifactIds);
   }
 
+  /** Installs the files of a package one by one. `dataset.json` is the first, because files are sorted. */
   async install(
     tx: Tx,
     scope: Scope,
     { key, files, from, copy }: UnpackedComponent,
   ): Promise<InstalledArtifact> {
-    const installation = new Installation(this.service, this.csvs, this.installer, this.bodies, {
-      tx,
-      scope,
-      from,
-      copyId: copy?.artifact_id ?? null,
-    });
-    for await (const file of files) await installation.take(file);
-    const { dataset_id, change, setup } = await installation.finish(key);
+    let installed: InstalledDataset | undefined;
+    let records: InstalledRecords | undefined;
+    let csvOptions: CsvOptionsDto = {};
+    let isCsvNew = false;
+    for await (const file of files) {
+      const row = installed?.row;
+      if (file.path === DATASET) {
+        const dto = await this.readDataset(scope, file);
+        csvOptions = dto.csv ?? {};
+        installed = await this.service.install(tx, scope, dto, from, copy?.artifact_id ?? null);
+      } else if (row && file.path === RECORDS) {
+        const install = (spool: SpooledFile) => this.installer.install(tx, scope, row, spool);
+        records = await withSpooledFile(file, RECORDS_MAX_BYTES, install);
+      } else if (row && file.path === CSV) {
+        const options = optionsOf(csvOptions);
+        const install = (spool: SpooledFile) => this.installCsv(tx, scope, row.dataset_id, spool, options);
+        isCsvNew = await withSpooledFile(file, CSV_MAX_BYTES, install);
+      } else throw new Error(`The package has an unexpected file ${file.path}.`);
+    }
+    if (!installed) throw new Error(`The component ${key} has no ${DATASET}.`);
+    if (installed.change !== 'created') {
+      records ??= await this.installer.install(tx, scope, installed.row, null);
+    }
+    const { dataset_id } = installed.row;
     const { name, revision } = (await this.datasets.find(scope, dataset_id, tx))!;
-    const version = { version_id: `${dataset_id}.${revision}`, version_ordinal: revision };
-    return { kind: this.kind, artifact_id: dataset_id, ...version, name, change, ...(setup && { setup }) };
+    const isUpdated = installed.change === 'unchanged' && (isCsvNew || records?.isChanged === true);
+    return {
+      kind: this.kind,
+      artifact_id: dataset_id,
+      version_id: `${dataset_id}.${revision}`,
+      version_ordinal: revision,
+      name,
+      change: isUpdated ? 'updated' : installed.change,
+      ...(records && records.omittedCount > 0 && { setup: omitted(records.omittedCount) }),
+    };
+  }
+
+  private async readDataset(scope: Scope, file: UnpackedFile): Promise<PackedDatasetDto> {
+    const { signal } = new AbortController(); // The threads have their own deadline.
+    const members = await this.bodies.parse(scope, signal, await buffer(file.content), PackedDatasetDto);
+    return validateBody(PackedDatasetDto, { ...(members as object), workspace_id: scope.workspaceId });
+  }
+
+  /**
+   * Installs the CSV file of a release. Returns whether the dataset did not have it. Errors: 422 for a file that exceeds a
+   * limit of this service.
+   */
+  private async installCsv(
+    tx: Tx,
+    scope: Scope,
+    datasetId: string,
+    file: SpooledFile,
+    options: CsvOptions,
+  ): Promise<boolean> {
+    try {
+      return await this.csvs.install(tx, scope, datasetId, file, options);
+    } catch (error) {
+      if (error instanceof CsvFault) {
+        throw problem.validationFailed(`Line ${error.line} of ${CSV} in the release ${error.detail}.`);
+      }
+      if (error instanceof LayoutFault) {
+        throw problem.validationFailed(
+          `The options of ${CSV} in the release: ${error.pointer} ${error.detail}.`,
+        );
+      }
+      throw error;
+    }
   }
 
   private async findCsv(
@@ -158,103 +217,11 @@ export class DatasetPackager implements Packager {
   }
 
   private toPinned(content: PinnedDataset, versionId: string, ordinal: number): PinnedArtifact {
-    const { dataset_id, name, acquired_from } = content.dataset;
-    return {
-      kind: this.kind,
-      artifact_id: dataset_id,
-      version_id: versionId,
-      version_ordinal: ordinal,
-      name,
-      acquired_from,
-      dependencies: [],
-      content,
-    };
+    const { dataset_id: artifact_id, name, acquired_from } = content.dataset;
+    const version = { version_id: versionId, version_ordinal: ordinal };
+    return { kind: this.kind, artifact_id, ...version, name, acquired_from, dependencies: [], content };
   }
 }
-
-/** One installation of a dataset, file by file. `dataset.json` is the first file, because files are sorted. */
-class Installation {
-  private dataset: DatasetEntity | undefined;
-  private change: InstalledArtifact['change'] = 'unchanged';
-  private csv: CsvOptionsDto | null = null;
-  private hasRecords = false;
-  private omittedCount = 0;
-
-  constructor(
-    private readonly datasets: DatasetService,
-    private readonly versions: DatasetVersionService,
-    private readonly records: RecordInstaller,
-    private readonly bodies: JsonBodies,
-    private readonly target: { tx: Tx; scope: Scope; from: AcquiredFrom; copyId: string | null },
-  ) {}
-
-  async take(file: UnpackedFile): Promise<void> {
-    const { dataset } = this;
-    if (file.path === DATASET) return this.takeDataset(file);
-    if (!dataset) throw unexpectedFile(file.path);
-    if (file.path === RECORDS)
-      return withSpooledFile(file, RECORDS_MAX_BYTES, (spool) => this.takeRecords(dataset, spool));
-    if (file.path === CSV)
-      return withSpooledFile(file, CSV_MAX_BYTES, (spool) => this.takeCsv(dataset, spool));
-    throw unexpectedFile(file.path);
-  }
-
-  async finish(key: string): Promise<{ dataset_id: string } & Pick<InstalledArtifact, 'change' | 'setup'>> {
-    const { dataset, omittedCount } = this;
-    if (!dataset) throw new Error(`The component ${key} has no ${DATASET}.`);
-    if (!this.hasRecords && this.change !== 'created') await this.takeRecords(dataset, null);
-    return {
-      dataset_id: dataset.dataset_id,
-      change: this.change,
-      ...(omittedCount > 0 && { setup: omitted(omittedCount) }),
-    };
-  }
-
-  private async takeDataset(file: UnpackedFile): Promise<void> {
-    const { tx, scope, from, copyId } = this.target;
-    const { signal } = new AbortController(); // The threads have their own deadline.
-    const members = await this.bodies.parse(scope, signal, await buffer(file.content), PackedDatasetDto);
-    const workspace = { workspace_id: scope.workspaceId };
-    const dto = validateBody(PackedDatasetDto, { ...(members as object), ...workspace });
-    this.csv = dto.csv ?? null;
-    const { row, change } = await this.datasets.install(tx, scope, dto, from, copyId);
-    this.dataset = row;
-    this.change = change;
-  }
-
-  private async takeRecords(dataset: DatasetEntity, file: SpooledFile | null): Promise<void> {
-    const { tx, scope } = this.target;
-    this.hasRecords = true;
-    const { isChanged, omittedCount } = await this.records.install(tx, scope, dataset, file);
-    this.omittedCount = omittedCount;
-    this.noteChange(isChanged);
-  }
-
-  /** Installs the CSV file of a release. Errors: 422 for a file that exceeds a limit of this service. */
-  private async takeCsv(dataset: DatasetEntity, file: SpooledFile): Promise<void> {
-    const { tx, scope } = this.target;
-    try {
-      const options = optionsOf(this.csv ?? {});
-      this.noteChange(await this.versions.install(tx, scope, dataset.dataset_id, file, options));
-    } catch (error) {
-      if (error instanceof CsvFault) {
-        throw problem.validationFailed(`Line ${error.line} of ${CSV} in the release ${error.detail}.`);
-      }
-      if (error instanceof LayoutFault) {
-        throw problem.validationFailed(
-          `The options of ${CSV} in the release: ${error.pointer} ${error.detail}.`,
-        );
-      }
-      throw error;
-    }
-  }
-
-  private noteChange(isChanged: boolean): void {
-    if (isChanged && this.change === 'unchanged') this.change = 'updated';
-  }
-}
-
-const unexpectedFile = (path: string): Error => new Error(`The package has an unexpected file ${path}.`);
 
 const omitted = (count: number): string =>
   `${count === 1 ? '1 record' : `${count} records`} of the release ${count === 1 ? 'is' : 'are'} not in the dataset, because your own records have the same external_id. Change the external_id of your records to get them with the next release.`;
@@ -273,17 +240,17 @@ const fileOf = (path: string, file: SpooledFile): PackageFile => ({
 });
 
 /** Copies a file of a package to a temporary file, and runs `work` with it. */
-async function withSpooledFile(
+async function withSpooledFile<Result>(
   { path, size_bytes, content }: UnpackedFile,
   maxBytes: number,
-  work: (file: SpooledFile) => Promise<void>,
-): Promise<void> {
+  work: (file: SpooledFile) => Promise<Result>,
+): Promise<Result> {
   if (size_bytes > maxBytes) throw new Error(`${path} of the package is too large.`);
   const spool = await SpooledFile.create();
   try {
     for await (const chunk of content) await spool.append(chunk);
     spool.finish();
-    await work(spool);
+    return await work(spool);
   } finally {
     await spool.close();
   }

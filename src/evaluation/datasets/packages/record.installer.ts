@@ -4,16 +4,15 @@ import type { Scope } from '#platform/auth';
 import { TimeSlice } from '#platform/concurrency';
 import { inChunks, type Tx } from '#platform/db';
 import type { SpooledFile } from '#platform/http';
-import { DatasetRepository } from '../datasets/dataset.repository';
 import type { DatasetEntity } from '../datasets/dataset.entity';
 import { DatasetService } from '../datasets/dataset.service';
 import { type ExistingRecord, RecordRepository } from '../records/record.repository';
 import { RecordWriteRepository } from '../records/record-write.repository';
-import { checkImport } from '../transfer/import-check';
-import { ImportSources } from '../transfer/import-request';
-import { type ImportSource, textsOf } from '../transfer/import-source';
-import { ImportWriter } from '../transfer/import-writer';
-import { RecordExportRepository } from '../transfer/record-export.repository';
+import { checkImport } from '../records/import/import-check';
+import { ImportSources } from '../records/import/import-request';
+import { type ImportSource, textsOf } from '../records/import/import-source';
+import { ImportWriter } from '../records/import/import-writer';
+import { RecordExportRepository } from '../records/export/record-export.repository';
 import { lineOf } from './record.packer';
 
 /** The effect of a release on the records of a copy. */
@@ -36,7 +35,6 @@ interface Difference {
 export class RecordInstaller {
   constructor(
     private readonly datasets: DatasetService,
-    private readonly rows: DatasetRepository,
     private readonly records: RecordRepository,
     private readonly writes: RecordWriteRepository,
     private readonly exports: RecordExportRepository,
@@ -159,9 +157,9 @@ export class RecordInstaller {
 
   private async archive(tx: Tx, scope: Scope, { dataset_id }: DatasetEntity, ids: string[]): Promise<void> {
     if (ids.length === 0) return;
-    const change = await this.rows.beginChange(tx, scope, dataset_id, -ids.length);
+    const change = await this.datasets.beginChange(tx, scope, dataset_id, -ids.length);
     await inChunks(ids, async (some) => {
-      await this.records.archiveMany(tx, scope, some, change);
+      await this.records.setArchived(tx, scope, some, true, change);
       return [];
     });
   }

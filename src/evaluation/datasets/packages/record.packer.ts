@@ -8,8 +8,8 @@ import { problem } from '#platform/problem';
 import { pick } from '../../../resources';
 import type { DatasetEntity } from '../datasets/dataset.entity';
 import { CONTENT_FIELDS } from '../records/record.entity';
-import { IMPORT_LINES_MAX } from '../transfer/import-source';
-import { type ExportedRecord, RecordExportRepository } from '../transfer/record-export.repository';
+import { IMPORT_LINES_MAX } from '../records/import/import-source';
+import { type ExportedRecord, RecordExportRepository } from '../records/export/record-export.repository';
 
 /** Largest file of records, in bytes. */
 export const RECORDS_MAX_BYTES = 1024 * 1024 * 1024;

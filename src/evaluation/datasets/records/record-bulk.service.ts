@@ -14,7 +14,7 @@ import {
   repeatedItem,
   toItemProblem,
 } from '../../../resources';
-import { contentOf, newRow, nextRow, type RecordContent, sameContent } from './record-content';
+import { contentOf, type RecordContent, sameContent, versionOf } from './record-content';
 import {
   type BulkRecordItemDto,
   type BulkRecordsDto,
@@ -181,8 +181,12 @@ export class RecordBulkService {
     if (inserts.length + updates.length === 0) return [];
     const change = await this.datasets.beginChange(tx, scope, datasetId, inserts.length);
     return [
-      ...(inserts.length > 0 ? await this.writes.insertReturning(tx, scope, change, inserts) : []),
-      ...(updates.length > 0 ? await this.writes.updateReturning(tx, scope, change, updates) : []),
+      ...(inserts.length > 0
+        ? await this.writes.insert(tx, scope, change, inserts, { isReturning: true })
+        : []),
+      ...(updates.length > 0
+        ? await this.writes.update(tx, scope, change, updates, { isReturning: true })
+        : []),
     ];
   }
 }
@@ -217,9 +221,9 @@ function planner(
     }
     if (id !== null) firstOf.set(id, index);
     if (isKept) return { kind: 'keep', id: existing.dataset_record_id };
-    if (existing) return { kind: 'update', row: nextRow(existing, content) };
+    if (existing) return { kind: 'update', row: versionOf(content, existing) };
     if (unreadRecord) return { kind: 'fail', error: externalIdTaken(unreadRecord.dataset_record_id) };
-    return { kind: 'insert', row: newRow(content) };
+    return { kind: 'insert', row: versionOf(content) };
   };
 }
 

@@ -5,17 +5,8 @@ import type { PatchRecordDto, RecordFieldsDto } from './record.dto';
 import { CONTENT_FIELDS, type RecordEntity } from './record.entity';
 
 /** The content of a record to write: free-form values, parsed or as a `RawJson`, and optional members with their defaults. */
-export interface RecordContent {
-  input: unknown;
-  expected: unknown;
-  metadata: unknown;
-  tags: string[];
-  label: string | null;
-  category: string | null;
-  source_kind: string;
-  source_ref: string | null;
-  external_id: string | null;
-}
+export type RecordContent = Record<'input' | 'expected' | 'metadata', unknown> &
+  Pick<RecordEntity, 'tags' | 'label' | 'category' | 'source_kind' | 'source_ref' | 'external_id'>;
 
 export const contentOf = (dto: RecordFieldsDto): RecordContent => ({
   input: dto.input,
@@ -46,18 +37,10 @@ export const patchedContent = (row: RecordEntity, dto: PatchRecordDto): RecordCo
 export const sameContent = (row: RecordEntity, content: RecordContent): boolean =>
   CONTENT_FIELDS.every((member) => toRawJson(row[member]).text === toRawJson(content[member]).text);
 
-/** Returns the first version of a new record. */
-export const newRow = (content: RecordContent) => ({
-  dataset_record_id: newId('rec'),
-  version: 1,
-  version_id: newId('ver'),
-  ...content,
-});
-
-/** Returns the next version of a record. */
-export const nextRow = (row: RecordEntity, content: RecordContent) => ({
-  dataset_record_id: row.dataset_record_id,
-  version: row.version + 1,
+/** Returns the next version of a record, or the first version of a new one. */
+export const versionOf = (content: RecordContent, before?: RecordEntity) => ({
+  dataset_record_id: before?.dataset_record_id ?? newId('rec'),
+  version: (before?.version ?? 0) + 1,
   version_id: newId('ver'),
   ...content,
 });

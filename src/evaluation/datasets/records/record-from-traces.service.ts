@@ -14,7 +14,7 @@ import { BULK_MAX, checkWorkspaceOfCreate } from '../../../resources';
 import { jsonSize, type TraceContent, TraceContentReader } from '../../trace-content';
 import { DatasetService } from '../datasets/dataset.service';
 import { RecordBulkService } from './record-bulk.service';
-import type { RecordContent } from './record-content';
+import { contentOf, type RecordContent } from './record-content';
 import type { RecordFromTraceDto, RecordsFromTracesDto } from './record-from-traces.dto';
 
 /** Maximum size of the records of one request, in MiB of JSON. A single trace always fits. */
@@ -141,17 +141,15 @@ function recordOf({ trace, content }: TraceContent, dto: RecordsFromTracesDto): 
       'The trace has no output. Leave out `expected`, and add the expected answer later.',
     );
   }
-  return {
+  return contentOf({
     input,
     expected: dto.expected === 'output' ? output : null,
     metadata: metadataOf(trace),
-    tags: dto.tags ?? [],
-    label: null,
-    category: null,
+    tags: dto.tags,
     source_kind: 'trace',
     source_ref: trace.trace_id,
     external_id: trace.trace_id,
-  };
+  });
 }
 
 const metadataOf = ({ root_name, service_name, session_id, started_at }: TraceSummary): object => ({

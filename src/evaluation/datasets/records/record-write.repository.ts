@@ -138,47 +138,43 @@ export class RecordWriteRepository {
   ): Promise<RecordEntity[]> {
     const change = beginAppend(scope, datasetId, schemas, rows.length);
     const words = sql`CASE WHEN ${await this.words.isBehind()}::boolean THEN ${RECORD_WORDS} END`;
-    const statement = sql`${insertion(scope, change, rows, { words })} RETURNING ${RETURNED}`;
+    const statement = returning(insertion(scope, change, rows, { words }));
     return this.database.write<RecordEntity>(prepared('record.append', statement));
   }
 
-  /** Writes new records and their first versions. */
-  async insert(tx: Tx, scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Promise<void> {
-    await tx.query(
-      prepared(
-        'record.insert',
-        insertion(scope, startedChange(change), rows, { isAcquired: change.isAcquired }),
-      ),
-    );
-  }
-
-  /** Like `insert`, and returns the records. */
-  insertReturning(
+  /** Writes new records and their first versions. Returns the records on request. */
+  insert(
     tx: Tx,
     scope: Scope,
     change: RecordChange,
     rows: readonly NewVersion[],
+    { isReturning = false } = {},
   ): Promise<RecordEntity[]> {
-    return tx.query<RecordEntity>(
-      sql`${insertion(scope, startedChange(change), rows)} RETURNING ${RETURNED}`,
-    );
+    const statement = insertion(scope, startedChange(change), rows, { isAcquired: change.isAcquired });
+    return tx.query(isReturning ? returning(statement) : prepared('record.insert', statement));
   }
 
-  /** Writes the next versions of records. */
-  async update(tx: Tx, scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Promise<void> {
-    await tx.query(prepared('record.update', update(scope, change, rows)));
-  }
-
-  /** Like `update`, and returns the records. */
-  updateReturning(
+  /** Writes the next versions of records. Returns the records on request. */
+  update(
     tx: Tx,
     scope: Scope,
     change: RecordChange,
     rows: readonly NewVersion[],
+    { isReturning = false } = {},
   ): Promise<RecordEntity[]> {
-    return tx.query<RecordEntity>(sql`${update(scope, change, rows)} RETURNING ${RETURNED}`);
+    const statement = sql`${withVersions(scope, startedChange(change), rows, change.isAcquired)}
+      UPDATE records SET version = new_version.version, version_id = new_version.version_id, updated_at = new_version.at,
+        ${ASSIGNMENTS},
+        search = record_words(new_version.metadata, new_version.expected, new_version.input),
+        acquired_version = coalesce(new_version.acquired_version, records.acquired_version)
+      FROM new_version
+      WHERE records.dataset_record_id = new_version.dataset_record_id AND records.workspace_id = new_version.workspace_id
+        AND records.dataset_id = new_version.dataset_id`;
+    return tx.query(isReturning ? returning(statement) : prepared('record.update', statement));
   }
 }
+
+const returning = (statement: Sql): Sql => sql`${statement} RETURNING ${RETURNED}`;
 
 /** Returns a change that has already begun as a statement with the columns of `beginAppend`. */
 const startedChange = ({ datasetId, revision, at }: RecordChange): Sql =>
@@ -196,16 +192,6 @@ const insertion = (
     SELECT dataset_record_id, dataset_id, workspace_id, version, version_id, ${CONTENT}, revision, at, at, created_by,
            acquired_version, ${words}
     FROM new_version`;
-
-const update = (scope: Scope, change: RecordChange, rows: readonly NewVersion[]): Sql =>
-  sql`${withVersions(scope, startedChange(change), rows, change.isAcquired)}
-    UPDATE records SET version = new_version.version, version_id = new_version.version_id, updated_at = new_version.at,
-      ${ASSIGNMENTS},
-      search = record_words(new_version.metadata, new_version.expected, new_version.input),
-      acquired_version = coalesce(new_version.acquired_version, records.acquired_version)
-    FROM new_version
-    WHERE records.dataset_record_id = new_version.dataset_record_id AND records.workspace_id = new_version.workspace_id
-      AND records.dataset_id = new_version.dataset_id`;
 
 /** The WITH clause of all statements: reads the rows as `new_version`, and writes them as versions. */
 function withVersions(

@@ -123,11 +123,7 @@ export class RecordRepository extends WorkspaceScopedRepository<RecordEntity> {
     datasetId: string,
     ids: readonly string[],
   ): Promise<RecordEntity[]> {
-    return on.query<RecordEntity>(
-      sql`SELECT ${raw(COLUMNS)}
-        FROM ${lookupKeys(scope, datasetId, ids)} JOIN records USING (workspace_id, dataset_id, external_id)
-        WHERE archived_at IS NULL`,
-    );
+    return on.query<RecordEntity>(lookUp(raw(COLUMNS), scope, datasetId, ids));
   }
 
   /** Like `findByExternalIds`, without the content of the records. */
@@ -138,9 +134,7 @@ export class RecordRepository extends WorkspaceScopedRepository<RecordEntity> {
     ids: readonly string[],
   ): Promise<ExistingRecord[]> {
     return on.query<ExistingRecord>(
-      sql`SELECT dataset_record_id, external_id, bytes
-        FROM ${lookupKeys(scope, datasetId, ids)} JOIN records USING (workspace_id, dataset_id, external_id)
-        WHERE archived_at IS NULL`,
+      lookUp(raw('dataset_record_id, external_id, bytes'), scope, datasetId, ids),
     );
   }
 
@@ -205,28 +199,19 @@ export class RecordRepository extends WorkspaceScopedRepository<RecordEntity> {
     return new Map(rows.map((row) => [row.dataset_record_id, row]));
   }
 
-  /** Archives a record from this revision on. */
-  async archive(tx: Tx, scope: Scope, id: string, { revision, at }: RecordChange): Promise<void> {
-    const during = sql`archived_during + int8multirange(int8range(${revision}, NULL))`;
-    await this.setColumns(
-      tx,
-      scope,
-      id,
-      sql`archived_during = ${during}, archived_at = ${at}, updated_at = ${at}`,
-    );
-  }
-
-  /** Archives records from this revision on. */
-  async archiveMany(
+  /** Archives records from this revision on, or makes them live again. */
+  async setArchived(
     tx: Tx,
     { workspaceId }: Scope,
     ids: readonly string[],
+    isArchived: boolean,
     { revision, at }: RecordChange,
   ): Promise<void> {
+    const operator = raw(isArchived ? '+' : '-');
     await tx.query(
       sql`UPDATE records
-        SET archived_during = archived_during + int8multirange(int8range(${revision}, NULL)), archived_at = ${at},
-            updated_at = ${at}
+        SET archived_during = archived_during ${operator} int8multirange(int8range(${revision}, NULL)),
+            archived_at = ${isArchived ? at : null}, updated_at = ${at}
         WHERE dataset_record_id = ANY (${ids}::text[]) AND workspace_id = ${workspaceId}`,
     );
   }
@@ -240,23 +225,6 @@ export class RecordRepository extends WorkspaceScopedRepository<RecordEntity> {
     );
     return rows.map((row) => row.dataset_record_id);
   }
-
-  /** Makes a record live again from this revision on. */
-  async restore(tx: Tx, scope: Scope, id: string, { revision, at }: RecordChange): Promise<void> {
-    const during = sql`archived_during - int8multirange(int8range(${revision}, NULL))`;
-    await this.setColumns(
-      tx,
-      scope,
-      id,
-      sql`archived_during = ${during}, archived_at = NULL, updated_at = ${at}`,
-    );
-  }
-
-  private async setColumns(tx: Tx, { workspaceId }: Scope, id: string, columns: Sql): Promise<void> {
-    await tx.query(
-      sql`UPDATE records SET ${columns} WHERE dataset_record_id = ${id} AND workspace_id = ${workspaceId}`,
-    );
-  }
 }
 
 /** Conditions on a record `r` and one of its versions `v`. */
@@ -269,9 +237,12 @@ const conditionsOf = ({ recordIds, tags, label, category }: CaseFilter): Sql[] =
   ].flatMap((condition) => condition ?? []);
 
 /**
- * Returns external ids as rows with all keys of the lookup. If the keys were parameters, PostgreSQL would expect no rows for
- * a dataset that its statistics do not know, and scan the whole dataset.
+ * Returns the statement that reads live records by their external ids, joined with rows of all keys. If the keys were
+ * parameters, PostgreSQL would expect no rows for a dataset that its statistics do not know, and scan the whole dataset.
  */
-const lookupKeys = ({ workspaceId }: Scope, datasetId: string, ids: readonly string[]): Sql => sql`(
-  SELECT ${workspaceId}::text AS workspace_id, ${datasetId}::text AS dataset_id, external_id
-  FROM (SELECT DISTINCT unnest(${arrayParameter('text', ids)}::text[]) AS external_id) ids OFFSET 0) keys`;
+const lookUp = (columns: Sql, { workspaceId }: Scope, datasetId: string, ids: readonly string[]): Sql =>
+  sql`SELECT ${columns} FROM (
+      SELECT ${workspaceId}::text AS workspace_id, ${datasetId}::text AS dataset_id, external_id
+      FROM (SELECT DISTINCT unnest(${arrayParameter('text', ids)}::text[]) AS external_id) ids OFFSET 0) keys
+    JOIN records USING (workspace_id, dataset_id, external_id)
+    WHERE archived_at IS NULL`;

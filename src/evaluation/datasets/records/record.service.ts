@@ -13,14 +13,7 @@ import {
 } from '../datasets/dataset-schemas';
 import type { DatasetEntity } from '../datasets/dataset.entity';
 import { DatasetService } from '../datasets/dataset.service';
-import {
-  contentOf,
-  newRow,
-  nextRow,
-  patchedContent,
-  type RecordContent,
-  sameContent,
-} from './record-content';
+import { contentOf, patchedContent, type RecordContent, sameContent, versionOf } from './record-content';
 import {
   type CreateRecordDto,
   type PatchRecordDto,
@@ -70,7 +63,7 @@ export class RecordService {
     let schemas = NO_SCHEMAS;
     return this.schemas.withCheck(scope, signal, async (check) => {
       checkSchemas(check, schemas, content);
-      const written = await this.writes.appendOne(scope, datasetId, schemas, newRow(content), signal);
+      const written = await this.writes.appendOne(scope, datasetId, schemas, versionOf(content), signal);
       if (written) return versioned(written);
       schemas = await this.datasets.findLive(scope, datasetId);
       checkSchemas(check, schemas, content);
@@ -121,75 +114,59 @@ export class RecordService {
     signal: AbortSignal,
     ifMatch?: string,
   ): Promise<Versioned<RecordDto>> {
-    return this.write(scope, signal, async (tx, check) => {
-      const { dataset, row } = await this.lock(tx, scope, datasetId, recordId);
-      const content = patchedContent(row, dto);
-      checkIfMatch(ifMatch, etagOf(row));
-      checkLive(dataset, 'dataset');
-      checkLive(row, 'record');
-      checkNotMoved(row, dto.workspace_id);
-      checkImmutable(row, dto, ['dataset_id', 'dataset_record_id']);
-      checkValues(dto);
-      if (sameContent(row, content)) return versioned(row);
-      checkSchemas(check, dataset, content, row);
-      if (content.external_id !== row.external_id) {
-        await this.checkFree(tx, scope, datasetId, content.external_id);
-      }
-      const change = await this.datasets.beginChange(tx, scope, datasetId, 0);
-      const [updated] = await this.writes.updateReturning(tx, scope, change, [nextRow(row, content)]);
-      return versioned(updated!);
-    });
+    return this.schemas.withCheck(scope, signal, (check) =>
+      this.database.transaction(async (tx) => {
+        const { dataset, row } = await this.lock(tx, scope, datasetId, recordId);
+        const content = patchedContent(row, dto);
+        checkIfMatch(ifMatch, etagOf(row));
+        checkLive(dataset, 'dataset');
+        checkLive(row, 'record');
+        checkNotMoved(row, dto.workspace_id);
+        checkImmutable(row, dto, ['dataset_id', 'dataset_record_id']);
+        checkValues(dto);
+        if (sameContent(row, content)) return versioned(row);
+        checkSchemas(check, dataset, content, row);
+        if (content.external_id !== row.external_id) {
+          await this.checkFree(tx, scope, datasetId, content.external_id);
+        }
+        const change = await this.datasets.beginChange(tx, scope, datasetId, 0);
+        const rows = [versionOf(content, row)];
+        const [updated] = await this.writes.update(tx, scope, change, rows, { isReturning: true });
+        return versioned(updated!);
+      }),
+    );
   }
 
   /** Archives a record. Idempotent. Snapshots of earlier experiments keep it. */
-  archive(
-    scope: Scope,
-    datasetId: string,
-    recordId: string,
-    ifMatch?: string,
-  ): Promise<Versioned<RecordDto>> {
-    return this.database.transaction(async (tx) => {
-      const { dataset, row } = await this.lock(tx, scope, datasetId, recordId);
-      if (row.archived_at) return versioned(row);
-      checkIfMatch(ifMatch, etagOf(row));
-      checkLive(dataset, 'dataset');
-      const change = await this.datasets.beginChange(tx, scope, datasetId, -1);
-      await this.records.archive(tx, scope, recordId, change);
-      return versioned({ ...row, archived_at: change.at, updated_at: change.at });
-    });
+  archive(scope: Scope, datasetId: string, id: string, ifMatch?: string): Promise<Versioned<RecordDto>> {
+    return this.setArchived(scope, datasetId, id, true, ifMatch);
   }
 
   /**
    * Restores an archived record. Idempotent. Errors: 404, 412, and 409 when its dataset is
    * archived or its `external_id` has been taken.
    */
-  restore(
+  restore(scope: Scope, datasetId: string, id: string, ifMatch?: string): Promise<Versioned<RecordDto>> {
+    return this.setArchived(scope, datasetId, id, false, ifMatch);
+  }
+
+  private setArchived(
     scope: Scope,
     datasetId: string,
-    recordId: string,
+    id: string,
+    isArchived: boolean,
     ifMatch?: string,
   ): Promise<Versioned<RecordDto>> {
     return this.database.transaction(async (tx) => {
-      const { dataset, row } = await this.lock(tx, scope, datasetId, recordId);
-      if (!row.archived_at) return versioned(row);
+      const { dataset, row } = await this.lock(tx, scope, datasetId, id);
+      if ((row.archived_at !== null) === isArchived) return versioned(row);
       checkIfMatch(ifMatch, etagOf(row));
       checkLive(dataset, 'dataset');
-      await this.checkFree(tx, scope, datasetId, row.external_id);
-      const change = await this.datasets.beginChange(tx, scope, datasetId, 1);
-      await this.records.restore(tx, scope, recordId, change);
-      return versioned({ ...row, archived_at: null, updated_at: change.at });
+      if (!isArchived) await this.checkFree(tx, scope, datasetId, row.external_id);
+      const change = await this.datasets.beginChange(tx, scope, datasetId, isArchived ? -1 : 1);
+      await this.records.setArchived(tx, scope, [id], isArchived, change);
+      return versioned({ ...row, archived_at: isArchived ? change.at : null, updated_at: change.at });
     });
-  }
-
-  /** Runs a transaction that checks a record against the schemas of its dataset. */
-  private write<Result>(
-    scope: Scope,
-    signal: AbortSignal,
-    work: (tx: Tx, check: RecordCheck) => Promise<Result>,
-  ): Promise<Result> {
-    return this.schemas.withCheck(scope, signal, (check) =>
-      this.database.transaction((tx) => work(tx, check)),
-    );
   }
 
   private async lock(tx: Tx, scope: Scope, datasetId: string, recordId: string): Promise<LockedRecord> {

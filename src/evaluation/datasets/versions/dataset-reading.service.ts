@@ -12,7 +12,6 @@ import { CsvScanner, type KeptBytes } from './csv/csv.scanner';
 import { CSV_MEDIA } from './dataset-upload';
 import { type DatasetCaseDto, type DatasetCaseListQueryDto, toDatasetCaseDto } from './dataset-version.dto';
 import {
-  type ChunkRow,
   DatasetVersionRepository,
   type DatasetVersionRow,
   layoutOfVersion,
@@ -27,159 +26,104 @@ export class DatasetContent {
   /** Yields the bytes of a version. */
   async *bytes(scope: Scope, version: DatasetVersionRow): AsyncGenerator<Buffer, void, undefined> {
     for (let ordinal = 0; ordinal < chunksOf(version); ordinal++) {
-      yield (await this.chunk(scope, version, ordinal)).data;
+      yield (await this.versions.chunk(scope, version.content_id, { ordinal })).data;
     }
-  }
-
-  /**
-   * Returns cases in row order, starting at row `from`: at most `limit`, and fewer once they fill a page. Reads only the
-   * chunks that hold them.
-   */
-  async page(
-    scope: Scope,
-    version: DatasetVersionRow,
-    from: number,
-    limit: number,
-    signal: AbortSignal,
-  ): Promise<CsvCase[]> {
-    if (limit === 0 || from > version.row_count) return [];
-    let chunk = await this.chunkOfRow(scope, version, from);
-    const selection = new CaseSelection(
-      (row) => row >= from,
-      (count, bytes) => count >= limit || bytes >= PAGE_BYTES,
-    );
-    const reading = new CaseReading(version, chunk.rows_before, selection);
-    await reading.push(chunk.data.subarray(chunk.row_offset ?? 0));
-    while (!selection.isFull && chunk.ordinal + 1 < chunksOf(version)) {
-      signal.throwIfAborted();
-      chunk = await this.chunk(scope, version, chunk.ordinal + 1);
-      await reading.push(chunk.data);
-    }
-    reading.end();
-    return selection.cases;
   }
 
   /**
    * Returns the cases of these rows, in row order. Reads only the chunks that hold them, each once. Ends with the case that
    * reaches `maxBytes`.
    *
-   * @param rows row numbers, ascending
+   * @param rows numbers of existing rows, ascending
    */
   async readRows(
-    on: SqlExecutor,
+    on: SqlExecutor | undefined,
     scope: Scope,
     version: DatasetVersionRow,
     rows: readonly number[],
     maxBytes: number,
+    signal?: AbortSignal,
   ): Promise<CsvCase[]> {
-    const rowNumbers = new Set(rows);
-    const selection = new CaseSelection(
-      (row) => rowNumbers.has(row),
-      (count, bytes) => count >= rowNumbers.size || bytes >= maxBytes,
-    );
-    let reading: CaseReading | undefined;
-    let ordinal = -1;
-    while (!selection.isFull) {
-      const row = rows[selection.cases.length]!;
-      const chunk: ChunkRow =
-        reading?.nextRow === row // The row may begin in the last chunk.
-          ? await this.chunk(scope, version, ordinal + 1, on)
-          : await this.chunkOfRow(scope, version, row, on);
-      const isNextChunk: boolean = reading !== undefined && chunk.ordinal === ordinal + 1;
-      if (!isNextChunk) reading = new CaseReading(version, chunk.rows_before, selection);
-      await reading!.push(isNextChunk ? chunk.data : chunk.data.subarray(chunk.row_offset ?? 0));
+    const reading = new CaseReading(version, rows, maxBytes);
+    for (let ordinal = -1; !reading.isFull;) {
+      signal?.throwIfAborted();
+      const row = rows[reading.cases.length]!;
+      // The next row may begin in the last chunk.
+      const isNext = reading.nextRow === row;
+      const place = isNext ? { ordinal: ordinal + 1 } : { row };
+      const chunk = await this.versions.chunk(scope, version.content_id, place, on);
+      if (!isNext) reading.startAfter(chunk.rows_before);
+      await reading.push(isNext ? chunk.data : chunk.data.subarray(chunk.row_offset ?? 0));
       ordinal = chunk.ordinal;
       if (ordinal + 1 < chunksOf(version)) continue;
-      reading!.end();
+      reading.end();
       break;
     }
-    return selection.cases;
-  }
-
-  private async chunkOfRow(
-    scope: Scope,
-    { content_id }: DatasetVersionRow,
-    row: number,
-    on?: SqlExecutor,
-  ): Promise<ChunkRow> {
-    const chunk = await this.versions.chunkOfRow(scope, content_id, row, on);
-    if (!chunk) throw new Error(`The chunk of row ${row} of content ${content_id} is missing.`);
-    return chunk;
-  }
-
-  private async chunk(
-    scope: Scope,
-    { content_id }: DatasetVersionRow,
-    ordinal: number,
-    on?: SqlExecutor,
-  ): Promise<ChunkRow> {
-    const chunk = await this.versions.chunk(scope, content_id, ordinal, on);
-    if (!chunk) throw new Error(`Chunk ${ordinal} of content ${content_id} is missing.`);
-    return chunk;
+    return reading.cases;
   }
 }
 
 const chunksOf = ({ size_bytes }: DatasetVersionRow): number => Math.ceil(size_bytes / CHUNK_BYTES);
 
-/** The cases to read from a file, and those read so far. */
-class CaseSelection {
-  readonly cases: CsvCase[] = [];
-  private bytes = 0;
-
-  constructor(
-    readonly includes: (row: number) => boolean,
-    private readonly isEnough: (count: number, bytes: number) => boolean,
-  ) {}
-
-  get isFull(): boolean {
-    return this.isEnough(this.cases.length, this.bytes);
-  }
-
-  add(one: CsvCase): void {
-    this.cases.push(one);
-    this.bytes += caseBytes(one);
-  }
-}
-
-/** Turns a file's bytes into the cases of a selection, until it is full. */
+/** Turns a file's bytes into the cases of some rows, until they are complete or reach `maxBytes`. */
 class CaseReading {
+  readonly cases: CsvCase[] = [];
+  /** Number of the row that ends next. 0 before the start. */
+  nextRow = 0;
+  private bytes = 0;
   private readonly maker: CaseMaker;
-  private readonly scanner: CsvScanner;
   private readonly keepAll: KeptBytes;
+  private scanner: CsvScanner;
 
-  /** @param row number of the row before the first byte */
   constructor(
     version: DatasetVersionRow,
-    private row: number,
-    private readonly selection: CaseSelection,
+    private readonly rows: readonly number[],
+    private readonly maxBytes: number,
   ) {
     this.maker = new CaseMaker(layoutOfVersion(version));
     this.keepAll = version.columns.map(() => Infinity);
-    this.scanner = new CsvScanner(this.keepForNext(), ({ cells }) => {
-      this.row++;
-      if (selection.includes(this.row) && !selection.isFull) selection.add(this.maker.make(this.row, cells));
-      this.scanner.keep = this.keepForNext();
-    });
+    this.scanner = this.newScanner();
   }
 
-  /** Number of the row that ends next. */
-  get nextRow(): number {
-    return this.row + 1;
+  get isFull(): boolean {
+    return this.cases.length >= this.rows.length || this.bytes >= this.maxBytes;
+  }
+
+  /** Starts at the beginning of a row. @param rowsBefore number of the row before it */
+  startAfter(rowsBefore: number): void {
+    this.nextRow = rowsBefore + 1;
+    this.scanner = this.newScanner();
   }
 
   async push(bytes: Buffer): Promise<void> {
     for await (const piece of piecesOf(bytes)) {
       this.scanner.push(piece);
-      if (this.selection.isFull) return;
+      if (this.isFull) return;
     }
   }
 
   end(): void {
-    if (!this.selection.isFull) this.scanner.end();
+    if (!this.isFull) this.scanner.end();
+  }
+
+  private newScanner(): CsvScanner {
+    return new CsvScanner(this.keepForNext(), ({ cells }) => {
+      if (this.isNextWanted()) {
+        const one = this.maker.make(this.nextRow, cells);
+        this.cases.push(one);
+        this.bytes += caseBytes(one);
+      }
+      this.nextRow++;
+      this.scanner.keep = this.keepForNext();
+    });
+  }
+
+  private isNextWanted(): boolean {
+    return !this.isFull && this.rows[this.cases.length] === this.nextRow;
   }
 
   private keepForNext(): KeptBytes {
-    return !this.selection.includes(this.nextRow) || this.selection.isFull ? [] : this.keepAll;
+    return this.isNextWanted() ? this.keepAll : [];
   }
 }
 
@@ -229,7 +173,7 @@ export class DatasetReadingService {
     return this.limiter.run(scope, signal, async () => {
       let count = 0;
       for (let from = 1; from <= version.row_count;) {
-        const cases = await this.content.page(scope, version, from, CASES_AT_ONCE, signal);
+        const cases = await this.page(scope, version, from, CASES_AT_ONCE, signal);
         count += cases.filter(matches).length;
         from += cases.length;
       }
@@ -252,7 +196,7 @@ export class DatasetReadingService {
     const version = await this.versions.find(scope, datasetId, number);
     const limit = query.limit ?? PAGE_SIZE_DEFAULT;
     const cases = await this.limiter.run(scope, signal, () =>
-      this.content.page(scope, version, before + 1, limit, signal),
+      this.page(scope, version, before + 1, limit, signal),
     );
     const last = cases.at(-1)?.row;
     return {
@@ -267,6 +211,19 @@ export class DatasetReadingService {
             : null,
       },
     };
+  }
+
+  /** Returns at most `limit` cases from row `from` on, and fewer once they fill a page. */
+  private page(
+    scope: Scope,
+    version: DatasetVersionRow,
+    from: number,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<CsvCase[]> {
+    const length = Math.max(0, Math.min(limit, version.row_count - from + 1));
+    const rows = Array.from({ length }, (_, index) => from + index);
+    return this.content.readRows(undefined, scope, version, rows, PAGE_BYTES, signal);
   }
 }
 

@@ -62,42 +62,38 @@ const ROW_NUMBER = /^[1-9][0-9]{0,8}$/;
 export class DatasetVersionRepository {
   constructor(private readonly database: Database) {}
 
-  async find(
-    { workspaceId }: Scope,
+  find(
+    scope: Scope,
     datasetId: string,
     version: number,
-    on: SqlExecutor = this.database,
+    on?: SqlExecutor,
   ): Promise<DatasetVersionRow | null> {
-    const [row] = await on.query<DatasetVersionRow>(
-      sql`SELECT ${raw(COLUMNS)} FROM dataset_versions
-        WHERE workspace_id = ${workspaceId} AND dataset_id = ${datasetId} AND version = ${version}`,
-    );
-    return row ?? null;
+    return this.findBy(scope, datasetId, sql`version = ${version}`, on);
   }
 
-  async findById(
-    { workspaceId }: Scope,
-    datasetId: string,
-    versionId: string,
-    on: SqlExecutor = this.database,
-  ): Promise<DatasetVersionRow | null> {
-    const [row] = await on.query<DatasetVersionRow>(
-      sql`SELECT ${raw(COLUMNS)} FROM dataset_versions
-        WHERE workspace_id = ${workspaceId} AND dataset_id = ${datasetId} AND version_id = ${versionId}`,
-    );
-    return row ?? null;
+  findById(scope: Scope, datasetId: string, id: string, on: SqlExecutor): Promise<DatasetVersionRow | null> {
+    return this.findBy(scope, datasetId, sql`version_id = ${id}`, on);
   }
 
   /** Finds the version with the same bytes and options. */
-  async findSame(
-    { workspaceId }: Scope,
+  findSame(
+    scope: Scope,
     { dataset_id, sha256, options_sha256 }: VersionIdentity,
+    on?: SqlExecutor,
+  ): Promise<DatasetVersionRow | null> {
+    const isSame = sql`sha256 = ${sha256} AND options_sha256 = ${options_sha256}`;
+    return this.findBy(scope, dataset_id, isSame, on);
+  }
+
+  private async findBy(
+    { workspaceId }: Scope,
+    datasetId: string,
+    condition: Sql,
     on: SqlExecutor = this.database,
   ): Promise<DatasetVersionRow | null> {
     const [row] = await on.query<DatasetVersionRow>(
       sql`SELECT ${raw(COLUMNS)} FROM dataset_versions
-        WHERE workspace_id = ${workspaceId} AND dataset_id = ${dataset_id} AND sha256 = ${sha256}
-          AND options_sha256 = ${options_sha256}`,
+        WHERE workspace_id = ${workspaceId} AND dataset_id = ${datasetId} AND ${condition}`,
     );
     return row ?? null;
   }
@@ -174,37 +170,21 @@ export class DatasetVersionRepository {
     );
   }
 
-  /** Reads one chunk of a file. */
-  chunk(
-    scope: Scope,
-    contentId: number,
-    ordinal: number,
-    on: SqlExecutor = this.database,
-  ): Promise<ChunkRow | null> {
-    return this.readChunk(on, scope, contentId, sql`ordinal = ${ordinal}`);
-  }
-
-  /** Reads the chunk in which a row begins. */
-  chunkOfRow(
-    scope: Scope,
-    contentId: number,
-    row: number,
-    on: SqlExecutor = this.database,
-  ): Promise<ChunkRow | null> {
-    return this.readChunk(on, scope, contentId, sql`rows_before < ${row} ORDER BY ordinal DESC LIMIT 1`);
-  }
-
-  private async readChunk(
-    on: SqlExecutor,
+  /** Reads one chunk of a file: by its ordinal, or the chunk in which a row begins. */
+  async chunk(
     { workspaceId }: Scope,
     contentId: number,
-    place: Sql,
-  ): Promise<ChunkRow | null> {
+    at: { ordinal: number } | { row: number },
+    on: SqlExecutor = this.database,
+  ): Promise<ChunkRow> {
+    const place =
+      'row' in at ? sql`rows_before < ${at.row} ORDER BY ordinal DESC LIMIT 1` : sql`ordinal = ${at.ordinal}`;
     const [chunk] = await on.query<ChunkRow>(
       sql`SELECT ordinal, rows_before, row_offset, data FROM dataset_chunks
         WHERE workspace_id = ${workspaceId} AND content_id = ${contentId} AND ${place}`,
     );
-    return chunk ?? null;
+    if (!chunk) throw new Error(`A chunk of content ${contentId} is missing.`);
+    return chunk;
   }
 }
 

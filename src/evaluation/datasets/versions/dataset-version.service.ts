@@ -61,14 +61,25 @@ export class DatasetVersionService {
    * malformed file, 404 for an unknown dataset, 409 if it is archived, 503 `service_overloaded` when too many uploads wait,
    * and those of `readUpload`.
    */
-  async upload(
+  upload(
     scope: Scope,
     datasetId: string,
     request: SpooledRequest,
     query: CsvTextOptionsDto,
     signal: AbortSignal,
   ): Promise<UploadedVersion> {
-    return this.limiter.run(scope, signal, () => this.create(scope, datasetId, request, query, signal));
+    return this.limiter.run(scope, signal, async () => {
+      const media = mediaTypeOf({ headers: { 'content-type': request.contentType } }) ?? '';
+      const upload = await readUpload(scope, request, media, query, (bytes) =>
+        this.bodies.read(scope, signal, bytes, CreateDatasetVersionDto),
+      );
+      const content = await readContent(upload, this.environment.BODY_LIMIT_BYTES);
+      checkLive((await this.datasets.get(scope, datasetId)).view, 'dataset');
+      const identity = identityOf(datasetId, upload.file, content);
+      const same = await this.versions.findSame(scope, identity);
+      if (same) return { view: toDatasetVersionDto(same), isNew: false };
+      return this.store(scope, identity, upload.file, content);
+    });
   }
 
   /**
@@ -85,8 +96,7 @@ export class DatasetVersionService {
     const content = await readCsv(file, options, this.environment.BODY_LIMIT_BYTES);
     const identity = identityOf(datasetId, file, content);
     if (await this.versions.findSame(scope, identity, tx)) return false;
-    const contentId = await this.versions.newContent(tx);
-    await this.storeContent(tx, scope, contentId, file, content);
+    const contentId = await this.storeContent(tx, scope, file, content);
     await this.insert(tx, scope, identity, contentId, file.size, content);
     return true;
   }
@@ -108,25 +118,6 @@ export class DatasetVersionService {
     return row;
   }
 
-  private async create(
-    scope: Scope,
-    datasetId: string,
-    request: SpooledRequest,
-    query: CsvTextOptionsDto,
-    signal: AbortSignal,
-  ): Promise<UploadedVersion> {
-    const media = mediaTypeOf({ headers: { 'content-type': request.contentType } }) ?? '';
-    const upload = await readUpload(scope, request, media, query, (bytes) =>
-      this.bodies.read(scope, signal, bytes, CreateDatasetVersionDto),
-    );
-    const content = await readContent(upload, this.environment.BODY_LIMIT_BYTES);
-    checkLive((await this.datasets.get(scope, datasetId)).view, 'dataset');
-    const identity = identityOf(datasetId, upload.file, content);
-    const same = await this.versions.findSame(scope, identity);
-    if (same) return { view: toDatasetVersionDto(same), isNew: false };
-    return this.store(scope, identity, upload.file, content);
-  }
-
   /** Writes the content of a file and then, with the dataset locked, its version. */
   private async store(
     scope: Scope,
@@ -136,8 +127,7 @@ export class DatasetVersionService {
   ): Promise<UploadedVersion> {
     try {
       return await this.database.transaction(async (tx) => {
-        const contentId = await this.versions.newContent(tx);
-        await this.storeContent(tx, scope, contentId, file, content);
+        const contentId = await this.storeContent(tx, scope, file, content);
         await this.datasets.lockLive(tx, scope, identity.dataset_id, 'update');
         file.checkOpen();
         const same = await this.versions.findSame(scope, identity, tx);
@@ -178,16 +168,18 @@ export class DatasetVersionService {
     return row;
   }
 
+  /** Stores the content of a file, and returns its key. */
   private async storeContent(
     tx: Tx,
     scope: Scope,
-    contentId: number,
     file: SpooledFile,
     { caseIds, chunks }: CsvContent,
-  ): Promise<void> {
+  ): Promise<number> {
+    const contentId = await this.versions.newContent(tx);
     const data = file.chunks(CHUNK_BYTES, Buffer.allocUnsafeSlow(CHUNK_BYTES));
     await this.versions.insertChunks(tx, scope, contentId, chunks, data);
     if (caseIds) await this.versions.insertCases(tx, scope, contentId, caseIds);
+    return contentId;
   }
 }
 

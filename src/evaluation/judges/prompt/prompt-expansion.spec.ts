@@ -1,5 +1,5 @@
 import { RawJson } from '#platform/json';
-import type { ScoringSubject } from '../../scorers/engine/score-outcome';
+import type { ScoringSubject } from '../../scorers/engine/subject';
 import { PromptError } from '../judge-backend';
 import { expandPrompt } from './prompt-expansion';
 import { parsePrompt } from '../../scorers/definitions/prompt.template';

@@ -1,3 +1,5 @@
+import { isJsonObject } from '#platform/json';
+
 /** One step of a path: the name of a member, or an index into a list. A negative index counts from the end. */
 export type PathStep = string | number;
 
@@ -34,22 +36,11 @@ export function parsePath(path: string): PathStep[] {
 export function resolvePath(value: unknown, steps: readonly PathStep[]): { exists: boolean; value: unknown } {
   let current = value;
   for (const step of steps) {
-    if (typeof step === 'number') {
-      if (!Array.isArray(current)) return { exists: false, value: undefined };
-      const item = step < 0 ? current.length + step : step;
-      if (item < 0 || item >= current.length) return { exists: false, value: undefined };
-      current = current[item];
-    } else {
-      if (
-        typeof current !== 'object' ||
-        current === null ||
-        Array.isArray(current) ||
-        !Object.hasOwn(current, step)
-      ) {
-        return { exists: false, value: undefined };
-      }
-      current = (current as Record<string, unknown>)[step];
-    }
+    const isList = typeof step === 'number' && Array.isArray(current);
+    const key = isList && step < 0 ? (current as unknown[]).length + step : step;
+    const isOwner = isList || (typeof step === 'string' && isJsonObject(current));
+    if (!isOwner || !Object.hasOwn(current as object, key)) return { exists: false, value: undefined };
+    current = (current as Record<string | number, unknown>)[key];
   }
   return { exists: true, value: current };
 }

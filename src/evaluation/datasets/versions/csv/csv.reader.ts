@@ -1,24 +1,22 @@
 import { isUtf8 } from 'node:buffer';
 import { yieldToEventLoop } from '#platform/concurrency';
 import type { SpooledFile } from '#platform/http';
-import { CaseSize, faultOfTags, tagsOf } from './csv.case';
+import { CaseSize, CellFault, faultOfTags, JsonMetadata, PARSED_CELL_BYTES, tagsOf } from './csv.case';
 import {
   columnsOf,
   type CsvLayout,
   type CsvOptions,
+  DelimiterCheck,
   HEADER_KEEP,
   isLonger,
   layoutOf,
   SHORT_TEXT_BYTES,
   quoteShort,
 } from './csv.columns';
-import { DelimiterCheck } from './csv.delimiter';
-import { JsonMetadata, CellFault, PARSED_CELL_BYTES } from './csv.metadata';
 import { CsvFault, type CsvRecord, CsvScanner } from './csv.scanner';
 
 export const ROWS_MAX = 100_000;
 const CASE_ID_MAX = 255;
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Size of the chunks in which a file is stored, in bytes. */
 export const CHUNK_BYTES = 256 * 1024;
@@ -76,9 +74,8 @@ export async function* piecesOf(chunk: Buffer): AsyncGenerator<Buffer, void, und
 
 /** One reading of a file, piece by piece. */
 class CsvReading {
-  private readonly encoding = new CsvEncoding();
+  private readonly input = new CsvInput((record) => this.take(record));
   private readonly chunks: ChunkPlace[] = [];
-  private scanner: CsvScanner | undefined;
   private layout: CsvLayout | undefined;
   private size: CaseSize | undefined;
   private delimiter: DelimiterCheck | undefined;
@@ -99,31 +96,13 @@ class CsvReading {
   }
 
   push(piece: Buffer): void {
-    const hasBom = this.scanner === undefined && piece.subarray(0, BOM.length).equals(BOM);
-    const bytes = hasBom ? piece.subarray(BOM.length) : piece;
-    this.scanner ??= new CsvScanner(HEADER_KEEP, (record) => this.take(record), {
-      offset: hasBom ? BOM.length : 0,
-    });
-    const encodingFault = this.encoding.faultIn(bytes, this.scanner.line);
-    try {
-      this.scanner.push(bytes);
-    } catch (error) {
-      throw error instanceof CsvFault && encodingFault && encodingFault.line <= error.line
-        ? encodingFault
-        : error;
-    }
-    if (encodingFault) throw encodingFault;
+    this.input.push(piece);
   }
 
   end(): CsvContent {
-    if (this.scanner) {
-      const encodingFault = this.encoding.faultAtEnd(this.scanner.line);
-      if (encodingFault) throw encodingFault;
-      this.scanner.end();
-      this.delimiter?.end();
-    }
-    if (!this.layout)
-      throw new CsvFault(1, 'is missing: a header row with the names of the columns is required');
+    this.input.end();
+    this.delimiter?.end();
+    if (!this.layout) throw missingHeader();
     return {
       layout: this.layout,
       rowCount: this.rowCount,
@@ -153,9 +132,9 @@ class CsvReading {
     this.delimiter = new DelimiterCheck(names, record, this.options);
     // A row with a longer cell is rejected anyway.
     if (this.delimiter.isOpen) keep[0] = this.caseBytes;
-    this.scanner!.keep = keep;
+    this.input.scanner.keep = keep;
     this.size = new CaseSize(layout);
-    this.scanner!.exactOver = this.size.cellsWithin(this.caseBytes);
+    this.input.scanner.exactOver = this.size.cellsWithin(this.caseBytes);
   }
 
   private takeRow(record: CsvRecord, { columns }: CsvLayout): void {
@@ -178,7 +157,7 @@ class CsvReading {
     }
     const tags = this.tagsAt.length > 0 ? this.takeTags(record) : [];
     const members = this.json!.at >= 0 ? this.takeMetadata(record) : '';
-    if (record.jsonBytes > this.scanner!.exactOver) this.takeSize(record, tags, members);
+    if (record.jsonBytes > this.input.scanner.exactOver) this.takeSize(record, tags, members);
     if (this.delimiter!.isOpen) this.takeDelimiter(this.delimiter!, record);
     this.place(at);
   }
@@ -186,7 +165,7 @@ class CsvReading {
   private takeDelimiter(delimiter: DelimiterCheck, record: CsvRecord): void {
     delimiter.take(record);
     // A file with one column has no separate ids, tags or metadata.
-    if (!delimiter.isOpen) this.scanner!.keep = [];
+    if (!delimiter.isOpen) this.input.scanner.keep = [];
   }
 
   private takeTags({ cells, line }: CsvRecord): string[] {
@@ -244,27 +223,57 @@ const counted = (count: number, noun: string): string => `${count} ${noun}${coun
 
 const LF = 10;
 
-/** Checks the pieces of a file for UTF-8 without NUL characters, which PostgreSQL cannot store. */
-export class CsvEncoding {
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/**
+ * Scans a file from its header on, piece by piece: CSV in UTF-8, with or without a byte order mark, and without NUL
+ * characters, which PostgreSQL cannot store. Errors: `CsvFault` with the first faulty line.
+ */
+export class CsvInput {
+  readonly scanner: CsvScanner;
+  private isFirst = true;
   /** The first bytes of a character that continues in the next piece. */
   private partial: Buffer = Buffer.alloc(0);
 
-  /** Returns the first fault of the next piece, or null. @param line the line of its first byte */
-  faultIn(piece: Buffer, line: number): CsvFault | null {
+  constructor(take: (record: CsvRecord) => void) {
+    this.scanner = new CsvScanner(HEADER_KEEP, take);
+  }
+
+  push(piece: Buffer): void {
+    const { length } = BYTE_ORDER_MARK;
+    const hasMark = this.isFirst && piece.subarray(0, length).equals(BYTE_ORDER_MARK);
+    this.isFirst = false;
+    if (hasMark) this.scanner.skip(length);
+    const bytes = hasMark ? piece.subarray(length) : piece;
+    const encodingFault = this.encodingFaultIn(bytes);
+    try {
+      this.scanner.push(bytes);
+    } catch (error) {
+      throw error instanceof CsvFault && encodingFault && encodingFault.line <= error.line
+        ? encodingFault
+        : error;
+    }
+    if (encodingFault) throw encodingFault;
+  }
+
+  end(): void {
+    if (this.partial.length > 0) throw notUtf8(this.scanner.line);
+    this.scanner.end();
+  }
+
+  /** Returns the first fault of the next piece, or null. */
+  private encodingFaultIn(piece: Buffer): CsvFault | null {
     const bytes = this.partial.length > 0 ? Buffer.concat([this.partial, piece]) : piece;
     const length = bytes.length - unfinished(bytes);
     this.partial = Buffer.from(bytes.subarray(length));
     const complete = bytes.subarray(0, length);
-    const isText = isUtf8(complete);
-    if (isText && !complete.includes(0)) return null;
-    return firstFault(complete, line);
-  }
-
-  /** Returns the fault of a file that ends within a character, or null. */
-  faultAtEnd(line: number): CsvFault | null {
-    return this.partial.length > 0 ? notUtf8(line) : null;
+    return isUtf8(complete) && !complete.includes(0) ? null : firstFault(complete, this.scanner.line);
   }
 }
+
+/** Returns the fault of an empty file. */
+export const missingHeader = (): CsvFault =>
+  new CsvFault(1, 'is missing: a header row with the names of the columns is required');
 
 function firstFault(bytes: Buffer, firstLine: number): CsvFault | null {
   let line = firstLine;

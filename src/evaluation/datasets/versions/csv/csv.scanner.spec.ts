@@ -1,8 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { type CsvFault } from './csv.scanner';
-import { type CsvRecord, CsvScanner, type KeptBytes } from './csv.scanner';
+import { type CsvFault, type CsvRecord, CsvScanner, type KeptBytes } from './csv.scanner';
 
 const ALL: KeptBytes = Array.from({ length: 300 }, () => Infinity);
 

@@ -72,8 +72,8 @@ export type KeptBytes = readonly (number | undefined)[];
  */
 export class CsvScanner {
   private state = RECORD;
-  private offset: number;
-  private lineNumber: number;
+  private offset = 0;
+  private lineNumber = 1;
   private fieldCount = 0;
   private cells: (string | undefined)[] = [];
   private recordLine = 1;
@@ -92,16 +92,11 @@ export class CsvScanner {
   /**
    * @param keep the bytes to keep of the next record; may change between records
    * @param take receives each record
-   * @param start position of the first byte in the file, and its line
    */
   constructor(
     public keep: KeptBytes,
     private readonly take: (record: CsvRecord) => void,
-    start: { offset?: number; line?: number } = {},
-  ) {
-    this.offset = start.offset ?? 0;
-    this.lineNumber = start.line ?? 1;
-  }
+  ) {}
 
   /** Size as JSON strings, in bytes, above which `jsonBytes` is exact. */
   exactOver = Infinity;
@@ -109,6 +104,11 @@ export class CsvScanner {
   /** The line of the next byte. */
   get line(): number {
     return this.lineNumber;
+  }
+
+  /** Skips bytes at the start of the file. */
+  skip(bytes: number): void {
+    this.offset += bytes;
   }
 
   /** @param piece is not retained, so that its buffer may be reused */

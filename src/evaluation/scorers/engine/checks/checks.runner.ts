@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { JsonSchemaCache } from '#platform/json-schema';
 import { LinearRegExp } from '#platform/linear-regexp';
 import { cutText, MAX_ERROR_LENGTH, MAX_REASONING_LENGTH } from '../../definitions/limits';
-import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
+import type { ScoreOutcome, ScoringSubject } from '../subject';
 import type { Check, ValueCheck } from '../../definitions/check.forms';
 import {
   type Aggregate,
@@ -12,13 +12,7 @@ import {
   isScript,
 } from '../../definitions/definition.forms';
 import { TraceReader } from './trace.reader';
-import {
-  checkMaxCost,
-  checkMaxDuration,
-  checkMaxSteps,
-  checkToolCalled,
-  checkToolOrder,
-} from './trace.checks';
+import { checkTrace } from './trace.checks';
 import {
   checkContains,
   checkEquals,
@@ -28,8 +22,7 @@ import {
   checkRegex,
   readValue,
 } from './value.checks';
-import { CannotCheck } from './verdict';
-import type { Verdict } from './verdict';
+import { CannotCheck, type Verdict } from './verdict';
 
 /**
  * Runs the checks of scorers. Caches parsed definitions, and compiled patterns and schemas.
@@ -94,15 +87,11 @@ export class ChecksRunner {
   private check(check: Check, subject: ScoringSubject): Verdict {
     switch (check.type) {
       case 'tool_called':
-        return negate(check, checkToolCalled(check, new TraceReader(subject)));
       case 'tool_order':
-        return negate(check, checkToolOrder(check, new TraceReader(subject)));
       case 'max_steps':
-        return negate(check, checkMaxSteps(check, new TraceReader(subject)));
       case 'max_duration_ms':
-        return negate(check, checkMaxDuration(check, new TraceReader(subject)));
       case 'max_cost_usd':
-        return negate(check, checkMaxCost(check, new TraceReader(subject)));
+        return negate(check, checkTrace(check, new TraceReader(subject)));
       default: {
         const read = readValue(check, subject);
         return 'failed' in read ? read.failed : negate(check, this.checkValue(check, read.value, subject));

@@ -1,4 +1,4 @@
-import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
+import type { ScoreOutcome, ScoringSubject } from '../subject';
 import type { Check } from '../../definitions/check.forms';
 import type { ChecksDefinition } from '../../definitions/definition.forms';
 import { ChecksRunner } from './checks.runner';

@@ -1,16 +1,32 @@
-import type { CheckOf } from '../../definitions/check.forms';
+import type { Check, CheckOf, ValueCheck } from '../../definitions/check.forms';
 import { brief, includes } from './json.value';
 import type { Measurement, TraceReader } from './trace.reader';
-import { CannotCheck } from './verdict';
-import type { Verdict } from './verdict';
-import { UNDECIDED } from './truncation';
+import { CannotCheck, UNDECIDED, type Verdict } from './verdict';
 
 /*
  * A truncated trace may have more calls than the reader sees. If further calls could change its outcome, a check throws
  * `CannotCheck`.
  */
 
-export function checkToolCalled(check: CheckOf<'tool_called'>, trace: TraceReader): Verdict {
+/** A check that looks at a trace. */
+type TraceCheck = Exclude<Check, ValueCheck>;
+
+export function checkTrace(check: TraceCheck, trace: TraceReader): Verdict {
+  switch (check.type) {
+    case 'tool_called':
+      return checkToolCalled(check, trace);
+    case 'tool_order':
+      return checkToolOrder(check, trace);
+    case 'max_steps':
+      return atMost(trace.stepCount(check.count), check.max, 'steps');
+    case 'max_duration_ms':
+      return atMost(trace.durationMs(), check.max, 'ms');
+    case 'max_cost_usd':
+      return atMost(trace.costUsd(), check.max, 'US dollars');
+  }
+}
+
+function checkToolCalled(check: CheckOf<'tool_called'>, trace: TraceReader): Verdict {
   const { arguments: expected, min = check.max === 0 ? 0 : 1, max = Infinity } = check;
   const calls = trace.toolCalls().filter((call) => expected === undefined || includes(call.args, expected));
   const counts = Object.fromEntries(
@@ -32,7 +48,7 @@ export function checkToolCalled(check: CheckOf<'tool_called'>, trace: TraceReade
   };
 }
 
-export function checkToolOrder(check: CheckOf<'tool_order'>, trace: TraceReader): Verdict {
+function checkToolOrder(check: CheckOf<'tool_order'>, trace: TraceReader): Verdict {
   const called = trace.toolCalls().map(({ name }) => name);
   const listed = called.length > 0 ? brief(called) : 'no tool';
   if (check.mode === 'exact') {
@@ -60,18 +76,6 @@ function countInOrder(names: readonly string[], sequence: readonly string[]): nu
   let next = 0;
   for (const name of sequence) if (name === names[next]) next += 1;
   return next;
-}
-
-export function checkMaxSteps(check: CheckOf<'max_steps'>, trace: TraceReader): Verdict {
-  return atMost(trace.stepCount(check.count), check.max, 'steps');
-}
-
-export function checkMaxDuration(check: CheckOf<'max_duration_ms'>, trace: TraceReader): Verdict {
-  return atMost(trace.durationMs(), check.max, 'ms');
-}
-
-export function checkMaxCost(check: CheckOf<'max_cost_usd'>, trace: TraceReader): Verdict {
-  return atMost(trace.costUsd(), check.max, 'US dollars');
 }
 
 function toolsOf(check: CheckOf<'tool_called'>): string[] {

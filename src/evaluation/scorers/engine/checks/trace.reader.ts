@@ -1,9 +1,8 @@
 import { isJsonObject } from '#platform/json';
-import type { ScoringSubject } from '../score-outcome';
+import type { ScoringSubject } from '../subject';
 import type { JsonObject } from './json.value';
 import { attributesOf, type ToolCall, toolCallOf } from './tool-call.reader';
-import { CannotCheck } from './verdict';
-import { hasAllTraces, isCompleteTrace, UNDECIDED } from './truncation';
+import { CannotCheck, hasAllTraces, isCompleteTrace, UNDECIDED } from './verdict';
 
 /** A number measured in a trace. */
 export interface Measurement {

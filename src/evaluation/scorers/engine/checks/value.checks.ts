@@ -3,13 +3,11 @@ import { distance } from 'fastest-levenshtein';
 import type { CompiledSchema } from '#platform/json-schema';
 import type { LinearRegExp } from '#platform/linear-regexp';
 import { MAX_LEVENSHTEIN_LENGTH } from '../../definitions/limits';
-import type { ScoringSubject } from '../score-outcome';
+import type { ScoringSubject } from '../subject';
 import type { CheckOf } from '../../definitions/check.forms';
 import { parsePath, resolvePath } from '../../definitions/json.path';
 import { brief, fold, includes, isSame } from './json.value';
-import { CannotCheck } from './verdict';
-import type { Verdict } from './verdict';
-import { isPathTruncated } from './truncation';
+import { CannotCheck, isPathTruncated, type Verdict } from './verdict';
 
 const DEFAULT_PATH = 'output';
 const DEFAULT_EXPECTED_PATH = 'expected';

@@ -1,6 +1,8 @@
 /** The time that the clock in the sandbox always shows: 2000-01-01T00:00:00Z, in milliseconds since the epoch. */
 export const SANDBOX_TIME_MS = Date.UTC(2000, 0, 1);
 
+const PARTS = ['FullYear', 'Month', 'Date', 'Day', 'Hours', 'Minutes', 'Seconds'] as const;
+
 /**
  * Stops the clock of a realm, and sets it to UTC.
  *
@@ -20,30 +22,10 @@ export function fixClock(realm: { Date: DateConstructor }): void {
     static override now(): number {
       return SANDBOX_TIME_MS;
     }
-    override getFullYear(): number {
-      return this.getUTCFullYear();
-    }
-    override getMonth(): number {
-      return this.getUTCMonth();
-    }
-    override getDate(): number {
-      return this.getUTCDate();
-    }
-    override getDay(): number {
-      return this.getUTCDay();
-    }
-    override getHours(): number {
-      return this.getUTCHours();
-    }
-    override getMinutes(): number {
-      return this.getUTCMinutes();
-    }
-    override getSeconds(): number {
-      return this.getUTCSeconds();
-    }
     override getTimezoneOffset(): number {
       return 0;
     }
   }
+  for (const part of PARTS) FixedDate.prototype[`get${part}`] = RealDate.prototype[`getUTC${part}`];
   realm.Date = FixedDate as DateConstructor;
 }

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { SUBJECT_MEMBERS } from '../../definitions/limits';
-import { QuickJsInstance } from './quickjs.instance';
-import type { RawOutcome } from './quickjs.instance';
+import { QuickJsInstance, type RawOutcome } from './quickjs.instance';
 
 const BOMB = 'function score() { const a = []; while (true) a.push(new Array(1000).fill(1)) }';
 const ONE = { text: '={"score":1}', isExhausted: false };

@@ -1,9 +1,10 @@
-import { newQuickJSWASMModuleFromVariant, newVariant } from 'quickjs-emscripten-core';
-import type {
-  EmscriptenModule,
-  QuickJSContext,
-  QuickJSHandle,
-  QuickJSSyncVariant,
+import {
+  type EmscriptenModule,
+  newQuickJSWASMModuleFromVariant,
+  newVariant,
+  type QuickJSContext,
+  type QuickJSHandle,
+  type QuickJSSyncVariant,
 } from 'quickjs-emscripten-core';
 import releaseSync from '@jitl/quickjs-wasmfile-release-sync';
 import { distance } from 'fastest-levenshtein';
@@ -13,7 +14,7 @@ import {
   MAX_RESULT_LENGTH,
   SUBJECT_MEMBERS,
 } from '../../definitions/limits';
-import { escapeSparseUnicode } from '../subject.codec';
+import { escapeSparseUnicode } from '../subject';
 import { PRELUDE, SOURCE_NAME } from './prelude';
 import { type Allocator, RestorableMemory, STACK_BYTES } from './restorable.memory';
 

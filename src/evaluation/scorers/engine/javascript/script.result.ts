@@ -1,6 +1,6 @@
 import { isJsonObject } from '#platform/json';
 import { cutText, MAX_ERROR_LENGTH } from '../../definitions/limits';
-import type { ScoreOutcome } from '../score-outcome';
+import type { ScoreOutcome } from '../subject';
 import { SOURCE_NAME } from './prelude';
 import type { RawOutcome, Stop } from './quickjs.instance';
 

@@ -1,7 +1,7 @@
 import type { Owner } from '#platform/concurrency';
 import type { Environment } from '#platform/config';
 import { CodeEngine } from './code.engine';
-import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
+import type { ScoreOutcome, ScoringSubject } from '../subject';
 
 const EMPTY: ScoringSubject = {
   input: null,

@@ -15,8 +15,7 @@ import {
 } from '../../definitions/limits';
 import type * as tasks from './code.thread';
 import { describeStop } from '../javascript/script.result';
-import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
-import { encodeSubject } from '../subject.codec';
+import { encodeSubject, type ScoreOutcome, type ScoringSubject } from '../subject';
 
 /** Native stack of a thread, in MiB. Large enough that the interpreter reaches its own limit first and can report it. */
 const STACK_MB = 16;

@@ -5,8 +5,7 @@ import { ChecksRunner } from '../checks/checks.runner';
 import { fixClock } from '../javascript/fixed-clock';
 import { QuickJsInstance, type RawOutcome, type ScriptRun } from '../javascript/quickjs.instance';
 import { readCheckOutcome, readScriptOutcome } from '../javascript/script.result';
-import type { ScoreOutcome } from '../score-outcome';
-import { decodeSubject, type EncodedSubject } from '../subject.codec';
+import { decodeSubject, type EncodedSubject, type ScoreOutcome } from '../subject';
 
 /** A script with its limits. */
 export interface ScriptTask extends ScriptRun {

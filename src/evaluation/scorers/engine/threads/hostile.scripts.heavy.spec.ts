@@ -1,5 +1,5 @@
 import { TestEngine } from './code-engine.fixture';
-import type { ScoreOutcome } from '../score-outcome';
+import type { ScoreOutcome } from '../subject';
 
 const DEADLINE = 'did not finish within';
 const MEMORY = 'needs more than 32 MB of memory';

@@ -1,5 +1,5 @@
 import { TestEngine } from './code-engine.fixture';
-import type { ScoreOutcome, ScoringSubject } from '../score-outcome';
+import type { ScoreOutcome, ScoringSubject } from '../subject';
 
 describe('a script', () => {
   let engine: TestEngine;

@@ -1,0 +1,1 @@
+export { AnnotationQueuesModule } from './annotation-queues.module';

@@ -1,1 +1,0 @@
-export { AnnotationModule } from './annotation.module';
