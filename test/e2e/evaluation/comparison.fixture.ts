@@ -83,7 +83,7 @@ export async function fill(
 ): Promise<void> {
   await database.query(
     `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, output, created_at, updated_at, created_by)
-     SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, ${output}, now(), now(), 'test'
+     SELECT $1, 'res_' || lpad(n::text, 16, '0') || right($1, 10), $2, 'case ' || n, ${output}, now(), now(), 'test'
      FROM generate_series(1, $3::int) n`,
     [experimentId, space.id, count],
   );

@@ -54,7 +54,7 @@ describe('on finalization,', () => {
   const fill = async (experimentId: string, from: number, to: number, scores: string) => {
     await app.database.query(
       `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)
-       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, now(), now(), 'test'
+       SELECT $1, 'res_' || lpad(n::text, 16, '0') || right($1, 10), $2, 'case ' || n, now(), now(), 'test'
        FROM generate_series($3::int, $4::int) n ORDER BY n % 7`,
       [experimentId, space.id, from, to],
     );
