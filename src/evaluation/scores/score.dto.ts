@@ -357,8 +357,8 @@ export class ScoreDto {
   /** The score that supersedes this one. */
   superseded_by_score_id!: string | null;
   /**
-   * When it was superseded, or when the scored result was replaced. Also set for a client's score under the name of a hosted
-   * score of the same result, which takes precedence. Null for a current score.
+   * When it was superseded, or the scored result was replaced; null for a current score. A hosted score also supersedes the
+   * client's scores of its name and result.
    */
   superseded_at!: Date | null;
   created_at!: Date;

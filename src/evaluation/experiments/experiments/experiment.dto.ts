@@ -363,8 +363,8 @@ export class ExperimentDto extends StampsDto {
   /** Null until metrics are written or the experiment is finalized. */
   summary!: ExperimentSummaryDto | null;
   /**
-   * Mean and count of the current scores of all results, by scorer name (the first 1,000). Unlike `summary`, they include
-   * scores that were given after the experiment was finalized. Only when you get one experiment.
+   * Mean and count of the current scores of all results, by scorer name (the first 1,000), with those that were given after
+   * the experiment was finalized. Only when you get one experiment.
    */
   @ApiProperty({
     type: 'object',

@@ -271,8 +271,8 @@ export class ResultDto {
   @AnyJson()
   error!: unknown;
   /**
-   * The current score of each scorer name: a number, or null if the scorer gave none. A hosted score takes precedence over
-   * yours, and yours over people's. Scores that arrive after the experiment was finalized count too.
+   * The current score of each scorer name: a number, or null if the scorer gave none. Hosted scores take precedence over
+   * yours, and yours over people's, also after the experiment was finalized.
    */
   @ApiProperty({ type: 'object', additionalProperties: { type: ['number', 'null'] } } as object)
   scores!: Record<string, number | null>;
