@@ -39,7 +39,6 @@ type ServerDraft = ReconcileDraft<ServerEntity, DeclaredServer>;
 /** Reconciles the MCP servers that an app declares, and their tools. Users can rename a declared server. */
 @Injectable()
 export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, DeclaredServer, ComparedServer> {
-  readonly kind = 'mcp_server';
   override readonly outline = outlineOf(ServerSpecDto);
   /** The declarations that changed the tools of an existing server. */
   private readonly withNewTools = new WeakSet<DeclaredServer>();
@@ -50,8 +49,7 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     private readonly servers: ServerRepository,
     private readonly tools: ToolStore,
   ) {
-    super(kit, servers, SERVER);
-    steps.add(this);
+    super(steps, kit, servers, SERVER);
   }
 
   faultsIn(_name: string, spec: Record<string, unknown>, pointer: string): FieldError[] {
@@ -118,18 +116,6 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     return Promise.resolve(
       present.filter(({ row, content }) => this.withNewTools.has(content) || isDifferent(row, content)),
     );
-  }
-
-  /** Frees the names of servers that users renamed, because servers may have taken each other's names. */
-  protected override beforeWrite(
-    tx: Tx,
-    scope: Scope,
-    changes: readonly Matched<DeclaredServer, ComparedServer>[],
-  ): Promise<void> {
-    const renamed = changes.flatMap(({ name, row }) =>
-      row && !row.archived_at && row.name !== name ? row.id : [],
-    );
-    return this.servers.clearNames(tx, scope, renamed);
   }
 
   protected newRow(scope: Scope, app: OwningApp, name: string, { columns }: DeclaredServer): ServerEntity {

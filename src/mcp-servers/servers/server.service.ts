@@ -5,7 +5,7 @@ import { patchMetadata, Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import { urlFault } from '#platform/outbound';
-import type { ListQueryDto, Page } from '#platform/paging';
+import type { Page } from '#platform/paging';
 import { type FieldError, problem } from '#platform/problem';
 import {
   type AnyOf,
@@ -16,8 +16,8 @@ import {
   type InstalledArtifact,
   markDrifted,
   newOwned,
-  OrgResourceService,
   OWNED_READERS,
+  OwnedService,
   pick,
   readable,
   type ResourceAction,
@@ -41,7 +41,6 @@ import {
   type CreateServerDto,
   type PatchServerDto,
   type ServerDto,
-  type ServerListQueryDto,
   type ServerVersionDto,
   toServerDto,
   toServerVersionDto,
@@ -51,6 +50,7 @@ import {
   healthAfter,
   isRegistry,
   type ServerEntity,
+  type ServerVersionRow,
   TARGET_FIELDS,
   toServerDocument,
   VERSIONED_FIELDS,
@@ -87,14 +87,14 @@ export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
 
 /** Registered MCP servers and their tools. `connection/` connects to them. */
 @Injectable()
-export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
+export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerVersionRow, ServerVersionDto> {
   constructor(
     kit: ResourceKit,
     private readonly servers: ServerRepository,
     private readonly tools: ToolStore,
     private readonly secrets: ServerSecrets,
   ) {
-    super(kit, servers, SERVER);
+    super(kit, servers, SERVER, toServerVersionDto);
   }
 
   /** Errors: 400 for an invalid URL, header or tool and an unknown workspace; 403; 409 for a name that is taken. */
@@ -150,10 +150,6 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     return hasNewTools ? { ...installed, change: 'updated' } : installed;
   }
 
-  async list(scope: OrgScope, query: ServerListQueryDto): Promise<Page<ServerDto>> {
-    return this.page(await this.servers.list(scope, query));
-  }
-
   /**
    * Errors: those of every change; 400 for invalid values and a missing secret; 409 for `tools` if the server lists its
    * tools itself.
@@ -186,19 +182,6 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
       }
       return this.versioned(changed);
     });
-  }
-
-  async listVersions(scope: OrgScope, id: string, query: ListQueryDto): Promise<Page<ServerVersionDto>> {
-    await this.find(scope, id);
-    const { rows, page } = await this.servers.versions.list(scope.orgKey, id, query);
-    return { items: rows.map(toServerVersionDto), page };
-  }
-
-  async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<ServerVersionDto>> {
-    await this.find(scope, id);
-    const row = await this.servers.versions.find(scope.orgKey, id, ordinal);
-    if (!row) throw problem.notFound('server version', String(ordinal));
-    return new Versioned(toServerVersionDto(row), ordinal);
   }
 
   async listTools(scope: OrgScope, id: string, query: ToolListQueryDto): Promise<Page<ToolDto>> {

@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { patchMetadata, Versioned } from '#platform/http';
+import { patchMetadata, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
-import type { ListQueryDto, Page } from '#platform/paging';
-import { type FieldError, problem } from '#platform/problem';
+import type { FieldError } from '#platform/problem';
 import { SecretBox } from '#platform/secrets';
 import {
   type AnyOf,
@@ -18,8 +17,8 @@ import {
   headersFaultsTogether,
   markDrifted,
   newOwned,
-  OrgResourceService,
   OWNED_READERS,
+  OwnedService,
   parsedHeaders,
   patchedHeaders,
   type ResourceKind,
@@ -33,14 +32,19 @@ import { storedMethods } from './api-target';
 import {
   type ApiDto,
   type ApiFieldsDto,
-  type ApiListQueryDto,
   type ApiVersionDto,
   type CreateApiDto,
   type PatchApiDto,
   toApiDto,
   toApiVersionDto,
 } from './api.dto';
-import { type ApiEntity, AUDITED_FIELDS, TIMEOUT_DEFAULT_MS, VERSIONED_FIELDS } from './api.entity';
+import {
+  type ApiEntity,
+  type ApiVersionRow,
+  AUDITED_FIELDS,
+  TIMEOUT_DEFAULT_MS,
+  VERSIONED_FIELDS,
+} from './api.entity';
 import { ApiRepository } from './api.repository';
 
 /** Describes APIs to the resource kit. */
@@ -75,14 +79,14 @@ export const API: ResourceKind<ApiEntity, ApiDto> = {
 
 /** Manages the HTTP APIs that agents call through the service. Only admins register and change them. */
 @Injectable()
-export class ApiService extends OrgResourceService<ApiEntity, ApiDto> {
+export class ApiService extends OwnedService<ApiEntity, ApiDto, ApiVersionRow, ApiVersionDto> {
   constructor(
     kit: ResourceKit,
-    private readonly apis: ApiRepository,
+    apis: ApiRepository,
     private readonly box: SecretBox,
     private readonly directory: ApiDirectory,
   ) {
-    super(kit, apis, API);
+    super(kit, apis, API, toApiVersionDto);
   }
 
   /** Registers an API. Errors: 400 for an invalid URL, header or secret or an unknown workspace; 403; 409 for a name that is taken. */
@@ -94,10 +98,6 @@ export class ApiService extends OrgResourceService<ApiEntity, ApiDto> {
       ...headersFaultsTogether(dto.headers ?? {}, secretHeaderOf(auth), '/headers'),
     ]);
     return this.createIn(scope, dto.workspace_id, () => this.newRow(scope, dto), ['admin']);
-  }
-
-  async list(scope: OrgScope, query: ApiListQueryDto): Promise<Page<ApiDto>> {
-    return this.page(await this.apis.list(scope, query));
   }
 
   /** Changes an API. Errors: 400 for invalid values or a missing secret, and the errors of every change. */
@@ -124,19 +124,6 @@ export class ApiService extends OrgResourceService<ApiEntity, ApiDto> {
         metadata: patchMetadata(row.metadata, dto.metadata),
       };
     });
-  }
-
-  async listVersions(scope: OrgScope, id: string, query: ListQueryDto): Promise<Page<ApiVersionDto>> {
-    await this.find(scope, id);
-    const { rows, page } = await this.apis.versions.list(scope.orgKey, id, query);
-    return { items: rows.map(toApiVersionDto), page };
-  }
-
-  async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<ApiVersionDto>> {
-    await this.find(scope, id);
-    const row = await this.apis.versions.find(scope.orgKey, id, ordinal);
-    if (!row) throw problem.notFound('API version', String(ordinal));
-    return new Versioned(toApiVersionDto(row), ordinal);
   }
 
   /** Deletes the secret. */

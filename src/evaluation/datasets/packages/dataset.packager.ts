@@ -59,7 +59,6 @@ interface PinnedDataset {
 @Injectable()
 export class DatasetPackager implements Packager {
   readonly kind = 'dataset';
-  readonly directory = 'datasets';
 
   constructor(
     packagers: Packagers,
