@@ -120,15 +120,7 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
       .addSearch(query.q);
     return listPage<Row>(
       this.database,
-      {
-        columns: this.columns,
-        from: this.owned.table,
-        where: narrow(where),
-        id: this.owned.id,
-        sorts: BY_NAME,
-        archivedAt: 'archived_at',
-        bytes: 'bytes',
-      },
+      { ...this.listed, columns: this.columns, where: narrow(where), sorts: BY_NAME },
       query,
     );
   }
