@@ -101,6 +101,7 @@ export {
   partsLiteral,
 } from './search-index/embedding';
 export {
+  documentOf,
   EMBEDDED_MAX,
   embeddedText,
   SEARCH_TYPES,

@@ -7,6 +7,7 @@ import { toRawJson } from '#platform/json';
 import { urlFault } from '#platform/outbound';
 import type { Page } from '#platform/paging';
 import { type FieldError, problem } from '#platform/problem';
+import { SecretBox } from '#platform/secrets';
 import {
   type AnyOf,
   type AuditChange,
@@ -36,7 +37,6 @@ import {
 import type { ServerAuthDto } from './server-auth.dto';
 import { installedServer, type PackagedServer } from './server-package';
 import { uncheckedHealth } from './server-health';
-import { ServerSecrets } from './server-secrets';
 import {
   type CreateServerDto,
   type PatchServerDto,
@@ -49,6 +49,7 @@ import {
   AUDITED_FIELDS,
   healthAfter,
   isRegistry,
+  secretUse,
   type ServerEntity,
   type ServerVersionRow,
   TARGET_FIELDS,
@@ -92,7 +93,7 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
     kit: ResourceKit,
     private readonly servers: ServerRepository,
     private readonly tools: ToolStore,
-    private readonly secrets: ServerSecrets,
+    private readonly box: SecretBox,
   ) {
     super(kit, servers, SERVER, toServerVersionDto);
   }
@@ -169,7 +170,7 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
         description: dto.description,
         url: dto.url,
         transport: dto.transport,
-        ...patchedAuth(row, dto, this.secrets),
+        ...patchedAuth(row, dto, this.box),
         metadata: patchMetadata(row.metadata, dto.metadata),
       };
       await this.checkChange(tx, scope, row, dto, ifMatch);
@@ -305,7 +306,7 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
       url: dto.url,
       transport: dto.transport ?? 'streamable_http',
       ...authColumns(auth),
-      auth_secret: secret === null ? null : this.secrets.seal(serverId, secret),
+      auth_secret: secret === null ? null : this.box.seal(secret, secretUse(serverId)),
       is_system: dto.is_system ?? false,
       metadata: toRawJson(dto.metadata ?? {}),
       declared_name: null,

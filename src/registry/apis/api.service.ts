@@ -13,6 +13,7 @@ import {
   auditedChanges,
   baseUrlFaults,
   checkFaults,
+  documentOf,
   headersFaults,
   headersFaultsTogether,
   markDrifted,
@@ -62,18 +63,7 @@ export const API: ResourceKind<ApiEntity, ApiDto> = {
   // A declaration contains no secret, so a new secret does not make an API drift.
   derived: (row, changed) =>
     Object.keys(changed).every((column) => column === 'auth_secret') ? {} : markDrifted(row, changed),
-  search: {
-    type: 'api',
-    document: (row) => ({
-      type: 'api',
-      id: row.api_id,
-      workspaceId: row.workspace_id,
-      name: row.name,
-      description: row.description,
-      body: row.base_url,
-      updatedAt: row.updated_at,
-    }),
-  },
+  search: { type: 'api', document: (row) => documentOf('api', row.api_id, row, row.base_url) },
   toView: toApiDto,
 };
 

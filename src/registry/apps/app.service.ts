@@ -9,12 +9,13 @@ import type { Page } from '#platform/paging';
 import {
   type AuditChange,
   changedColumns,
+  documentOf,
+  narrowScope,
   OrgResourceService,
   ReconcileSteps,
   type ResourceKind,
   ResourceKit,
   stamps,
-  narrowScope,
 } from '../../resources';
 import { type AppDto, type AppListQueryDto, type CreateAppDto, type PatchAppDto, toAppDto } from './app.dto';
 import type { AppEntity, ReleasedResource } from './app.entity';
@@ -33,15 +34,7 @@ const APP: ResourceKind<AppEntity, AppDto> = {
   derived: (_row, { resources }) => (resources ? { sync_state: 'pending', sync_error: null } : {}),
   search: {
     type: 'app',
-    document: (row) => ({
-      type: 'app',
-      id: row.app_id,
-      workspaceId: row.workspace_id,
-      name: row.display_name ?? row.app,
-      description: row.description,
-      body: row.app,
-      updatedAt: row.updated_at,
-    }),
+    document: (row) => documentOf('app', row.app_id, { ...row, name: row.display_name ?? row.app }, row.app),
   },
   toView: toAppDto,
 };
