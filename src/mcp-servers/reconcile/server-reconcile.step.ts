@@ -6,7 +6,6 @@ import { newId } from '#platform/ids';
 import { storedJson } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import {
-  type AuditChange,
   type Declared,
   type Matched,
   newOwned,
@@ -23,7 +22,7 @@ import { changedSecretTarget } from '../servers/server-auth';
 import { AUTH_COLUMNS, REGISTRY_NAME, type ServerEntity } from '../servers/server.entity';
 import { uncheckedHealth } from '../servers/server-health';
 import { type ComparedServer, ServerRepository } from '../servers/server.repository';
-import { auditedServerChanges, SERVER } from '../servers/server.service';
+import { SERVER } from '../servers/server.service';
 import { hasChanges, type Listing, type ToolChanges, ToolStore } from '../servers/tool-store';
 import {
   type DeclaredServer,
@@ -140,10 +139,6 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
       ...(changedSecretTarget(row, columns) !== null && { auth_secret: null }),
       ...(this.withNewTools.has(content) && { updated_at: new Date() }),
     };
-  }
-
-  protected override auditedChanges(before: ServerEntity, changed: Partial<ServerEntity>): AuditChange[] {
-    return auditedServerChanges(before, changed);
   }
 
   protected override async write(tx: Tx, scope: Scope, drafts: readonly ServerDraft[]): Promise<void> {

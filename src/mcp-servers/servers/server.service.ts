@@ -70,7 +70,7 @@ export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
   id: 'server_id',
   generation: 'generation',
   immutable: ['server_id', 'is_system'],
-  auditedFields: AUDITED_FIELDS,
+  auditedChanges: auditedServerChanges,
   createdFields: ['name', 'acquired_from'],
   versions: { ordinal: 'version_ordinal', fields: VERSIONED_FIELDS },
   unique: { constraint: 'mcp_servers_name', field: 'name' },
@@ -277,10 +277,6 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
     return row?.is_system ? ['admin'] : super.rolesFor(action, row);
   }
 
-  protected override auditedChanges(row: ServerEntity, changed: Partial<ServerEntity>) {
-    return auditedServerChanges(row, changed);
-  }
-
   /** Replaces the tools. Errors: 409 for a server that has listed its tools itself. @returns whether tools changed */
   private async replaceTools(
     tx: Tx,
@@ -317,7 +313,7 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
 }
 
 /** Returns the changes for the audit log, without secrets. A change of the tools is recorded without its content. */
-export function auditedServerChanges(row: ServerEntity, changed: Partial<ServerEntity>): AuditChange[] {
+function auditedServerChanges(row: ServerEntity, changed: Partial<ServerEntity>): AuditChange[] {
   // `updated_at` is set only if the tools changed. The health follows from other columns.
   const { updated_at, ...others } = changed;
   const health = Object.keys(uncheckedHealth());

@@ -8,7 +8,6 @@ import { storedJson } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import {
   type AnyOf,
-  type AuditChange,
   type Declared,
   type Matched,
   newOwned,
@@ -24,7 +23,7 @@ import { ApiDirectory } from './api-directory';
 import { ApiSpecDto, type DeclaredApi, readDeclared, specFaults } from './api-spec';
 import { type ApiEntity, CALL_FIELDS } from './api.entity';
 import { ApiRepository, type ComparedApi } from './api.repository';
-import { API, auditedApiChanges } from './api.service';
+import { API } from './api.service';
 
 /** Reconciles the APIs that an app declares. APIs can be renamed directly, so each is matched by its declared name. */
 @Injectable()
@@ -67,10 +66,6 @@ export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi,
   /** Deletes the secret if its target changes, so that a declaration cannot send it elsewhere. */
   protected columnsOf(row: ApiEntity, content: DeclaredApi): Partial<ApiEntity> {
     return { ...content, ...(changedSecretTarget(row, content) !== null && { auth_secret: null }) };
-  }
-
-  protected override auditedChanges(before: ApiEntity, changed: Partial<ApiEntity>): AuditChange[] {
-    return auditedApiChanges(before, changed);
   }
 
   protected override write(

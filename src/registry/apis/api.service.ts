@@ -9,7 +9,6 @@ import { SecretBox } from '#platform/secrets';
 import {
   type AnyOf,
   type AuditAction,
-  type AuditChange,
   auditedChanges,
   baseUrlFaults,
   checkFaults,
@@ -56,7 +55,8 @@ export const API: ResourceKind<ApiEntity, ApiDto> = {
   id: 'api_id',
   generation: 'generation',
   immutable: ['api_id'],
-  auditedFields: AUDITED_FIELDS,
+  // For `auth`, they show only that it changed.
+  auditedChanges: (row, changed) => withoutSecrets(auditedChanges(row, changed, AUDITED_FIELDS)),
   createdFields: ['name', 'base_url'],
   versions: { ordinal: 'version_ordinal', fields: VERSIONED_FIELDS },
   unique: { constraint: 'apis_name', field: 'name' },
@@ -136,10 +136,6 @@ export class ApiService extends OwnedService<ApiEntity, ApiDto, ApiVersionRow, A
     return super.write(tx, scope, row, patch, action);
   }
 
-  protected override auditedChanges(row: ApiEntity, changed: Partial<ApiEntity>): AuditChange[] {
-    return auditedApiChanges(row, changed);
-  }
-
   private newRow(scope: OrgScope, dto: CreateApiDto): ApiEntity {
     const apiId = newId('api');
     const auth: ApiAuthDto = dto.auth ?? { type: 'none' };
@@ -180,10 +176,6 @@ export function contentFaults({ base_url, headers }: ApiFieldsDto, pointer: stri
 /** Returns the header that carries the secret, or null. */
 export const secretHeaderOf = (auth: Pick<ApiAuthDto, 'type' | 'name'> | null | undefined): string | null =>
   auth?.type === 'header' ? (auth.name ?? null) : null;
-
-/** Returns the changes for the audit log. For `auth`, they show only that it changed. */
-export const auditedApiChanges = (row: ApiEntity, changed: Partial<ApiEntity>): AuditChange[] =>
-  withoutSecrets(auditedChanges(row, changed, AUDITED_FIELDS));
 
 function patchFaults({ base_url, headers }: PatchApiDto): FieldError[] {
   const urlFaults = base_url === undefined ? [] : baseUrlFaults(base_url, '');

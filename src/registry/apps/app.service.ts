@@ -7,7 +7,7 @@ import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import {
-  type AuditChange,
+  auditedChanges,
   changedColumns,
   documentOf,
   narrowScope,
@@ -28,7 +28,8 @@ const APP: ResourceKind<AppEntity, AppDto> = {
   id: 'app_id',
   generation: 'generation',
   immutable: ['app_id', 'app'],
-  auditedFields: ['display_name'],
+  // `resource_count` changes only with `resources`.
+  auditedChanges: (row, { resource_count: _, ...changed }) => auditedChanges(row, changed, ['display_name']),
   createdFields: ['app', 'display_name'],
   unique: { constraint: 'apps_app', field: 'app', within: 'organization' },
   derived: (_row, { resources }) => (resources ? { sync_state: 'pending', sync_error: null } : {}),
@@ -123,11 +124,6 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
       };
       return this.versioned(await this.write(tx, scope, row, columns, 'update'));
     });
-  }
-
-  /** Leaves out `resource_count`, because it changes only with `resources`. */
-  protected override auditedChanges(row: AppEntity, changed: Partial<AppEntity>): AuditChange[] {
-    return super.auditedChanges(row, changed).filter(({ member }) => member !== 'resource_count');
   }
 
   /** Releases the app's resources, which become `unmanaged`. */

@@ -5,7 +5,7 @@ import type { FieldError } from '#platform/problem';
 import type { AnyOf } from '../access/any-of';
 import type { AuditChange } from '../audit-log/audit-entry.entity';
 import { type AuditRecord, createdChanges } from '../audit-log/audit-log.repository';
-import { auditedChanges, changedColumns, bumpedColumns } from '../change';
+import { bumpedColumns, changedColumns, changesToAudit } from '../change';
 import type { OwningApp } from '../owned/owned.columns';
 import type { OwnedEntity } from '../owned/owned.entity';
 import type { ComparedRow, OwnedRepository } from '../owned/owned.repository';
@@ -174,14 +174,9 @@ export abstract class OwnedReconcileStep<
     return row?.bytes ?? 0;
   }
 
-  /** Returns the changes that the audit log shows, like for a PATCH. */
-  protected auditedChanges(before: Row, changed: Partial<Row>): AuditChange[] {
-    return auditedChanges(before, changed, this.resource.auditedFields ?? []);
-  }
-
   /** Returns the changes of a stored resource that a plan shows. */
   protected plannedChanges({ before, changed }: ReconcileDraft<Row, Content>): AuditChange[] {
-    return this.auditedChanges(before!, changed);
+    return changesToAudit(this.resource, before!, changed);
   }
 
   /** Writes resources with their versions, audit entries and search documents. */
@@ -283,7 +278,7 @@ export abstract class OwnedReconcileStep<
         { ...entry, action: 'create', changes: createdChanges(pick(row, this.resource.createdFields ?? [])) },
       ];
     }
-    const changes = this.auditedChanges(before, changed);
+    const changes = changesToAudit(this.resource, before, changed);
     return [
       ...(before.archived_at ? [{ ...entry, action: 'restore' } as const] : []),
       ...(changes.length > 0 ? [{ ...entry, action: 'update', changes } as const] : []),
