@@ -13,17 +13,6 @@ export class ChecklistItemRepository extends WorkspaceScopedRepository<Checklist
 
   list(scope: Scope, query: ChecklistItemListQueryDto): Promise<RowPage<ChecklistItemEntity>> {
     const where = new Where(scope.key).addIf(query.name, (name) => sql`name COLLATE "C" = ${name}`);
-    return listPage<ChecklistItemEntity>(
-      this.database,
-      {
-        columns: '*',
-        from: 'checklist_items',
-        where,
-        id: 'item_id',
-        sorts: BY_NAME,
-        archivedAt: 'archived_at',
-      },
-      query,
-    );
+    return listPage<ChecklistItemEntity>(this.database, { ...this.listed, where, sorts: BY_NAME }, query);
   }
 }

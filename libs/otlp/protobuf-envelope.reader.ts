@@ -1,7 +1,7 @@
 import type { ElementCounter } from './element.counter';
 import { OtlpDecodeError } from './otlp.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
-import { ProtobufValueReader } from './protobuf-value.reader';
+import { fieldsOf, ProtobufValueReader } from './protobuf-value.reader';
 
 /**
  * Reads an export request in protobuf in one pass, without building the messages first. Handles everything that the requests
@@ -64,7 +64,8 @@ export abstract class ProtobufEnvelopeReader {
       const tag = reader.tag();
       switch (tag) {
         case 10: // resource = 1
-          this.resource(resource);
+          this.counter.startRecord();
+          values.message(resource, RESOURCE);
           break;
         case 18: // scope_spans, scope_logs, scope_metrics = 2
           yield* this.scopeItems(resource);
@@ -80,28 +81,6 @@ export abstract class ProtobufEnvelopeReader {
     values.leave(outerEnd);
   }
 
-  private resource(resource: OtlpResource): void {
-    const { values } = this;
-    const { reader } = values;
-    this.counter.startRecord();
-    let attributes = 0;
-    const outerEnd = values.enter();
-    while (reader.pos < reader.len) {
-      const tag = reader.tag();
-      switch (tag) {
-        case 10: // attributes = 1
-          values.attribute(resource, attributes++);
-          break;
-        case 16: // dropped_attributes_count = 2
-          resource.droppedAttributesCount += reader.uint32();
-          break;
-        default:
-          values.skip(tag);
-      }
-    }
-    values.leave(outerEnd);
-  }
-
   private *scopeItems(resource: OtlpResource): Generator<void, void> {
     const { values } = this;
     const { reader } = values;
@@ -112,7 +91,8 @@ export abstract class ProtobufEnvelopeReader {
       const tag = reader.tag();
       switch (tag) {
         case 10: // scope = 1
-          this.scope(scope);
+          this.counter.startRecord();
+          values.message(scope, SCOPE);
           break;
         case 18: {
           // spans, log_records, metrics = 2
@@ -130,35 +110,21 @@ export abstract class ProtobufEnvelopeReader {
     }
     values.leave(outerEnd);
   }
-
-  private scope(scope: OtlpScope): void {
-    const { values } = this;
-    const { reader } = values;
-    this.counter.startRecord();
-    let attributes = 0;
-    const outerEnd = values.enter();
-    while (reader.pos < reader.len) {
-      const tag = reader.tag();
-      switch (tag) {
-        case 10: // name = 1
-          scope.name = values.text();
-          break;
-        case 18: // version = 2
-          scope.version = values.text();
-          break;
-        case 26: // attributes = 3
-          values.attribute(scope, attributes++);
-          break;
-        case 32: // dropped_attributes_count = 4
-          scope.droppedAttributesCount += reader.uint32();
-          break;
-        default:
-          values.skip(tag);
-      }
-    }
-    values.leave(outerEnd);
-  }
 }
+
+const RESOURCE = fieldsOf<OtlpResource>(
+  { 16: (resource, values) => (resource.droppedAttributesCount += values.reader.uint32()) },
+  10,
+);
+
+const SCOPE = fieldsOf<OtlpScope>(
+  {
+    10: (scope, values) => (scope.name = values.text()),
+    18: (scope, values) => (scope.version = values.text()),
+    32: (scope, values) => (scope.droppedAttributesCount += values.reader.uint32()),
+  },
+  26,
+);
 
 /** Creates a resource with the defaults of protobuf, for a reader to fill. */
 function newResource(): OtlpResource {

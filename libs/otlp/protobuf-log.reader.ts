@@ -1,8 +1,8 @@
-import { newLogRecord } from './log-record';
-import { type OtlpLogRecord, SEVERITIES } from './log-record';
+import { newLogRecord, type OtlpLogRecord, SEVERITIES } from './log-record';
 import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import { ProtobufEnvelopeReader } from './protobuf-envelope.reader';
+import { fieldsOf } from './protobuf-value.reader';
 import type { RecordCollector } from './record.collector';
 
 /** Reads an ExportLogsServiceRequest in protobuf: the records of logs.proto of opentelemetry-proto. */
@@ -15,56 +15,26 @@ export class ProtobufLogReader extends ProtobufEnvelopeReader {
   }
 
   protected override item(resource: OtlpResource, scope: OtlpScope): void {
-    const { values } = this;
-    const { reader } = values;
     this.records.countRecord();
     this.records.startRecord();
-    const outerEnd = values.enter();
-    const record = newLogRecord(resource, scope);
-    let attributes = 0;
-    while (reader.pos < reader.len) {
-      const tag = reader.tag();
-      switch (tag) {
-        case 9: // time_unix_nano = 1
-          record.timeUnixNano = values.fixed64();
-          break;
-        case 16: // severity_number = 2
-          record.severityNumber = knownSeverity(reader.int32());
-          break;
-        case 26: // severity_text = 3
-          record.severityText = values.text();
-          break;
-        case 42: // body = 5
-          record.body = values.value(record.body);
-          break;
-        case 50: // attributes = 6
-          values.attribute(record, attributes++);
-          break;
-        case 56: // dropped_attributes_count = 7
-          record.droppedAttributesCount += reader.uint32();
-          break;
-        case 69: // flags = 8
-          record.flags = reader.fixed32();
-          break;
-        case 74: // trace_id = 9
-          record.traceId = values.id(TRACE_ID_BYTES);
-          break;
-        case 82: // span_id = 10
-          record.spanId = values.id(SPAN_ID_BYTES);
-          break;
-        case 89: // observed_time_unix_nano = 11
-          record.observedTimeUnixNano = values.fixed64();
-          break;
-        case 98: // event_name = 12
-          record.eventName = values.text();
-          break;
-        default:
-          values.skip(tag);
-      }
-    }
-    values.leave(outerEnd);
-    this.records.collect(record);
+    this.records.collect(this.values.message(newLogRecord(resource, scope), LOG_RECORD));
   }
 }
+
+const LOG_RECORD = fieldsOf<OtlpLogRecord>(
+  {
+    9: (record, values) => (record.timeUnixNano = values.fixed64()),
+    16: (record, values) => (record.severityNumber = knownSeverity(values.reader.int32())),
+    26: (record, values) => (record.severityText = values.text()),
+    42: (record, values) => (record.body = values.value(record.body)),
+    56: (record, values) => (record.droppedAttributesCount += values.reader.uint32()),
+    69: (record, values) => (record.flags = values.reader.fixed32()),
+    74: (record, values) => (record.traceId = values.id(TRACE_ID_BYTES)),
+    82: (record, values) => (record.spanId = values.id(SPAN_ID_BYTES)),
+    89: (record, values) => (record.observedTimeUnixNano = values.fixed64()),
+    98: (record, values) => (record.eventName = values.text()),
+  },
+  50,
+);
 
 const knownSeverity = (number: number): number => (SEVERITIES[number] === undefined ? 0 : number);

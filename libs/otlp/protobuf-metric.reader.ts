@@ -2,19 +2,16 @@ import { faultOfMetric, type MetricDraft, newMetric, setType } from './metric.dr
 import { type OtlpDataPoint, type OtlpMetricType, TEMPORALITIES } from './metric.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import { ProtobufEnvelopeReader } from './protobuf-envelope.reader';
-import { ProtobufPointReader } from './protobuf-point.reader';
+import { readPoint } from './protobuf-point.reader';
 import type { RecordCollector } from './record.collector';
 
 /** Reads an ExportMetricsServiceRequest in protobuf: the metrics of metrics.proto of opentelemetry-proto. */
 export class ProtobufMetricReader extends ProtobufEnvelopeReader {
-  private readonly pointReader: ProtobufPointReader;
-
   constructor(
     bytes: Buffer,
     private readonly points: RecordCollector<OtlpDataPoint>,
   ) {
     super(bytes, 'ExportMetricsServiceRequest', points);
-    this.pointReader = new ProtobufPointReader(this.values, points);
   }
 
   protected override *item(resource: OtlpResource, scope: OtlpScope): Generator<void, void> {
@@ -91,7 +88,7 @@ export class ProtobufMetricReader extends ProtobufEnvelopeReader {
     while (reader.pos < reader.len) {
       const tag = reader.tag();
       if (tag === 10 /* data_points = 1 */) {
-        points.push(this.pointReader.point(metric, type));
+        points.push(readPoint(values, metric, type));
       } else if (tag === 16 /* aggregation_temporality = 2 */ && metric.temporality !== null) {
         metric.temporality = TEMPORALITIES[reader.int32()] ?? 'unspecified';
       } else if (tag === 24 /* is_monotonic = 3 */ && metric.isMonotonic !== null) {

@@ -10,6 +10,7 @@ import {
   STATUS_CODES,
 } from './otlp.types';
 import { ProtobufEnvelopeReader } from './protobuf-envelope.reader';
+import { fieldsOf, type ProtobufValueReader } from './protobuf-value.reader';
 import type { RecordCollector } from './record.collector';
 import { finishLink, newLink, newSpan } from './span.draft';
 
@@ -23,171 +24,73 @@ export class ProtobufTraceReader extends ProtobufEnvelopeReader {
   }
 
   protected override item(resource: OtlpResource, scope: OtlpScope): void {
-    this.spans.collect(this.span(resource, scope));
-  }
-
-  private span(resource: OtlpResource, scope: OtlpScope): OtlpSpan {
-    const { values } = this;
-    const { reader } = values;
     this.spans.countRecord();
     this.spans.startRecord();
-    const outerEnd = values.enter();
-    const span = newSpan(resource, scope);
-    let attributes = 0;
-    let events = 0;
-    let links = 0;
-    while (reader.pos < reader.len) {
-      const tag = reader.tag();
-      switch (tag) {
-        case 10: // trace_id = 1
-          span.traceId = values.id(TRACE_ID_BYTES);
-          break;
-        case 18: // span_id = 2
-          span.spanId = values.id(SPAN_ID_BYTES);
-          break;
-        case 26: // trace_state = 3
-          span.traceState = values.text();
-          break;
-        case 34: // parent_span_id = 4
-          span.parentSpanId = values.id(SPAN_ID_BYTES);
-          break;
-        case 42: // name = 5
-          span.name = values.text();
-          break;
-        case 48: // kind = 6
-          span.kind = SPAN_KINDS[reader.int32()] ?? 'unspecified';
-          break;
-        case 57: // start_time_unix_nano = 7
-          span.startTimeUnixNano = values.fixed64();
-          break;
-        case 65: // end_time_unix_nano = 8
-          span.endTimeUnixNano = values.fixed64();
-          break;
-        case 74: // attributes = 9
-          values.attribute(span, attributes++);
-          break;
-        case 80: // dropped_attributes_count = 10
-          span.droppedAttributesCount += reader.uint32();
-          break;
-        case 90: // events = 11
-          if (this.spans.keepsEvent(events++)) {
-            span.events.push(this.event());
-          } else {
-            span.droppedEventsCount += 1;
-            values.skip(tag);
-          }
-          break;
-        case 96: // dropped_events_count = 12
-          span.droppedEventsCount += reader.uint32();
-          break;
-        case 106: // links = 13
-          if (this.spans.keepsLink(links++)) {
-            span.links.push(this.link());
-          } else {
-            span.droppedLinksCount += 1;
-            values.skip(tag);
-          }
-          break;
-        case 112: // dropped_links_count = 14
-          span.droppedLinksCount += reader.uint32();
-          break;
-        case 122: // status = 15
-          this.status(span.status);
-          break;
-        case 133: // flags = 16
-          span.flags = reader.fixed32();
-          break;
-        default:
-          values.skip(tag);
-      }
-    }
-    values.leave(outerEnd);
-    return span;
-  }
-
-  private event(): OtlpEvent {
-    const { values } = this;
-    const { reader } = values;
-    this.spans.countRecord();
-    const outerEnd = values.enter();
-    const event: OtlpEvent = { name: '', timeUnixNano: 0n, attributes: {}, droppedAttributesCount: 0 };
-    let attributes = 0;
-    while (reader.pos < reader.len) {
-      const tag = reader.tag();
-      switch (tag) {
-        case 9: // time_unix_nano = 1
-          event.timeUnixNano = values.fixed64();
-          break;
-        case 18: // name = 2
-          event.name = values.text();
-          break;
-        case 26: // attributes = 3
-          values.attribute(event, attributes++);
-          break;
-        case 32: // dropped_attributes_count = 4
-          event.droppedAttributesCount += reader.uint32();
-          break;
-        default:
-          values.skip(tag);
-      }
-    }
-    values.leave(outerEnd);
-    return event;
-  }
-
-  private link(): OtlpLink {
-    const { values } = this;
-    const { reader } = values;
-    this.spans.countRecord();
-    const outerEnd = values.enter();
-    const link = newLink();
-    let attributes = 0;
-    while (reader.pos < reader.len) {
-      const tag = reader.tag();
-      switch (tag) {
-        case 10: // trace_id = 1
-          link.traceId = values.id(TRACE_ID_BYTES);
-          break;
-        case 18: // span_id = 2
-          link.spanId = values.id(SPAN_ID_BYTES);
-          break;
-        case 26: // trace_state = 3
-          link.traceState = values.text();
-          break;
-        case 34: // attributes = 4
-          values.attribute(link, attributes++);
-          break;
-        case 40: // dropped_attributes_count = 5
-          link.droppedAttributesCount += reader.uint32();
-          break;
-        case 53: // flags = 6
-          link.flags = reader.fixed32();
-          break;
-        default:
-          values.skip(tag);
-      }
-    }
-    values.leave(outerEnd);
-    return finishLink(link);
-  }
-
-  private status(status: OtlpStatus): void {
-    const { values } = this;
-    const { reader } = values;
-    const outerEnd = values.enter();
-    while (reader.pos < reader.len) {
-      const tag = reader.tag();
-      switch (tag) {
-        case 18: // message = 2
-          status.message = values.text();
-          break;
-        case 24: // code = 3
-          status.code = STATUS_CODES[reader.int32()] ?? 'unset';
-          break;
-        default:
-          values.skip(tag);
-      }
-    }
-    values.leave(outerEnd);
+    this.spans.collect(this.values.message(newSpan(resource, scope), SPAN));
   }
 }
+
+const SPAN = fieldsOf<OtlpSpan>(
+  {
+    10: (span, values) => (span.traceId = values.id(TRACE_ID_BYTES)),
+    18: (span, values) => (span.spanId = values.id(SPAN_ID_BYTES)),
+    26: (span, values) => (span.traceState = values.text()),
+    34: (span, values) => (span.parentSpanId = values.id(SPAN_ID_BYTES)),
+    42: (span, values) => (span.name = values.text()),
+    48: (span, values) => (span.kind = SPAN_KINDS[values.reader.int32()] ?? 'unspecified'),
+    57: (span, values) => (span.startTimeUnixNano = values.fixed64()),
+    65: (span, values) => (span.endTimeUnixNano = values.fixed64()),
+    80: (span, values) => (span.droppedAttributesCount += values.reader.uint32()),
+    90: readEvent,
+    96: (span, values) => (span.droppedEventsCount += values.reader.uint32()),
+    106: readLink,
+    112: (span, values) => (span.droppedLinksCount += values.reader.uint32()),
+    122: (span, values) => values.message(span.status, STATUS),
+    133: (span, values) => (span.flags = values.reader.fixed32()),
+  },
+  74,
+);
+
+function readEvent(span: OtlpSpan, values: ProtobufValueReader): void {
+  if (!values.counter.keepsEvent(span.events.length)) {
+    span.droppedEventsCount += 1;
+    return values.skip(90);
+  }
+  values.counter.countRecord();
+  const event: OtlpEvent = { name: '', timeUnixNano: 0n, attributes: {}, droppedAttributesCount: 0 };
+  span.events.push(values.message(event, EVENT));
+}
+
+function readLink(span: OtlpSpan, values: ProtobufValueReader): void {
+  if (!values.counter.keepsLink(span.links.length)) {
+    span.droppedLinksCount += 1;
+    return values.skip(106);
+  }
+  values.counter.countRecord();
+  span.links.push(finishLink(values.message(newLink(), LINK)));
+}
+
+const EVENT = fieldsOf<OtlpEvent>(
+  {
+    9: (event, values) => (event.timeUnixNano = values.fixed64()),
+    18: (event, values) => (event.name = values.text()),
+    32: (event, values) => (event.droppedAttributesCount += values.reader.uint32()),
+  },
+  26,
+);
+
+const LINK = fieldsOf<OtlpLink>(
+  {
+    10: (link, values) => (link.traceId = values.id(TRACE_ID_BYTES)),
+    18: (link, values) => (link.spanId = values.id(SPAN_ID_BYTES)),
+    26: (link, values) => (link.traceState = values.text()),
+    40: (link, values) => (link.droppedAttributesCount += values.reader.uint32()),
+    53: (link, values) => (link.flags = values.reader.fixed32()),
+  },
+  34,
+);
+
+const STATUS = fieldsOf<OtlpStatus>({
+  18: (status, values) => (status.message = values.text()),
+  24: (status, values) => (status.code = STATUS_CODES[values.reader.int32()] ?? 'unset'),
+});

@@ -12,6 +12,27 @@ import { MAX_VALUE_DEPTH, setMember, storableDouble, storableInteger, withoutNul
  */
 const SHORT_TEXT = 12;
 
+/** Reads one field into its message. */
+type FieldReader<Message> = (message: Message, values: ProtobufValueReader) => unknown;
+
+/** The fields of a message. Their tags are the encoded ones: the field number times 8, plus the wire type. */
+export interface MessageFields<Message> {
+  /** The readers by tag. */
+  readers: readonly (FieldReader<Message> | undefined)[];
+  /** The tag of the attributes, which the limits apply to. */
+  attributes: number | undefined;
+}
+
+/** Describes a message. @param attributes the tag of its attributes, if it has any */
+export function fieldsOf<Message extends object>(
+  readers: Readonly<Record<number, FieldReader<Message>>>,
+  attributes?: Message extends AttributeOwner ? number : never,
+): MessageFields<Message> {
+  const tags = Object.keys(readers).map(Number);
+  // an array without holes is faster to read than an object
+  return { readers: Array.from({ length: Math.max(...tags) + 1 }, (_, tag) => readers[tag]), attributes };
+}
+
 const KEY_VALUE_KEY = 10; // field 1, bytes
 const KEY_VALUE_VALUE = 18; // field 2, bytes
 const LIST_VALUES = 10; // field 1 of ArrayValue and KeyValueList, bytes
@@ -29,7 +50,7 @@ export class ProtobufValueReader {
 
   constructor(
     private readonly bytes: Buffer,
-    private readonly counter: ElementCounter,
+    readonly counter: ElementCounter,
   ) {
     this.reader = Reader.create(bytes);
     this.keys = new KeyCache(bytes, (start, end) => withoutNul(bytes.toString('utf8', start, end)));
@@ -48,6 +69,25 @@ export class ProtobufValueReader {
   /** Leaves a submessage that has been read to its end. */
   leave(outerEnd: number): void {
     this.reader.len = outerEnd;
+  }
+
+  /** Reads a submessage into an object that has the defaults of protobuf. Skips unknown fields. */
+  message<Message extends object>(
+    message: Message,
+    { readers, attributes }: MessageFields<Message>,
+  ): Message {
+    const { reader } = this;
+    const outerEnd = this.enter();
+    let attributeCount = 0;
+    while (reader.pos < reader.len) {
+      const tag = reader.tag();
+      const read = readers[tag];
+      if (read) read(message, this);
+      else if (tag === attributes) this.attribute(message as AttributeOwner, attributeCount++);
+      else this.skip(tag);
+    }
+    this.leave(outerEnd);
+    return message;
   }
 
   /** Skips a field. */
@@ -121,10 +161,10 @@ export class ProtobufValueReader {
   }
 
   /** Reads the numbers of a packed repeated field. */
-  readPacked(read: () => void): void {
+  readPacked<Message>(message: Message, read: FieldReader<Message>): void {
     const outerEnd = this.enter();
     while (this.reader.pos < this.reader.len) {
-      read();
+      read(message, this);
     }
     this.leave(outerEnd);
   }

@@ -20,7 +20,6 @@ import { ToolLister } from './connection/tool-lister';
 import { ServerReconcileStep } from './reconcile/server-reconcile.step';
 import { ServerDirectory } from './servers/server-directory';
 import { ServerPackager } from './servers/server.packager';
-import { ServerSecrets } from './servers/server-secrets';
 import { ServerEntity } from './servers/server.entity';
 import { ServerRepository } from './servers/server.repository';
 import { ServerService } from './servers/server.service';
@@ -43,7 +42,6 @@ import { ToolVersionService } from './servers/tool-version.service';
   providers: [
     ServerService,
     ServerRepository,
-    ServerSecrets,
     ToolRepository,
     ToolStore,
     ToolVersionService,

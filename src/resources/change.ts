@@ -58,6 +58,14 @@ export const auditedChanges = <Row extends object>(
     fields.includes(member) ? { member, before: row[member], after: changed[member] } : { member },
   );
 
+/** Returns the changes of a resource that the audit log shows. */
+export const changesToAudit = <Row extends ResourceRow>(
+  kind: ResourceKind<Row, unknown>,
+  row: Row,
+  changed: Partial<Row>,
+): AuditChange[] =>
+  kind.auditedChanges?.(row, changed) ?? auditedChanges(row, changed, kind.auditedFields ?? []);
+
 /** Returns the ETag of a resource without a generation. Archiving does not increment its version. */
 export const versionEtag = ({ archived_at }: { archived_at: Date | null }, version: number): string =>
   archived_at ? `${version}-archived` : String(version);

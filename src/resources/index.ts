@@ -30,8 +30,9 @@ export { sha256Of, sha256OrNull } from './owned/digests';
 export { markDrifted, newOwned, type OwningApp } from './owned/owned.columns';
 export { OWNED_FIELDS, OwnedDto, OwnedListQueryDto } from './owned/owned.dto';
 export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity';
-export { type ComparedRow, OWNED_READERS, OwnedRepository } from './owned/owned.repository';
-export { findCopies } from './owned/published-table.repository';
+export { type ComparedRow, OWNED_READERS, OwnedRepository, type PinnedRow } from './owned/owned.repository';
+export { OwnedPackager } from './owned/owned.packager';
+export { OwnedService } from './owned/owned.service';
 export { ORDINAL_MAX, VersionTable } from './owned/version-table.repository';
 export { AcquiredFromDto } from './packages/acquired-from.dto';
 export {
@@ -42,6 +43,7 @@ export {
   quotedPath,
   sourceDigest,
 } from './packages/file-paths';
+export { findCopies } from './packages/installed-copies.repository';
 export { jsonFile, readJsonFile, textFile } from './packages/package-json';
 export {
   type AcquiredFrom,
@@ -64,6 +66,7 @@ export {
 } from './packages/packager';
 export { slugOf } from './packages/slug';
 export { DECLARED_KINDS, type DeclaredKind } from './reconcile/declared-kind';
+export { faultsInSpec } from './reconcile/spec-faults';
 export { ReconcilePlan } from './reconcile/reconcile-plan';
 export { type Matched, OwnedReconcileStep, type ReconcileDraft } from './reconcile/owned-reconcile.step';
 export {
@@ -98,6 +101,7 @@ export {
   partsLiteral,
 } from './search-index/embedding';
 export {
+  documentOf,
   EMBEDDED_MAX,
   embeddedText,
   SEARCH_TYPES,

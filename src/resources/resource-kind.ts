@@ -1,6 +1,6 @@
 import type { SqlExecutor, Tx } from '#platform/db';
 import type { AnyOf } from './access/any-of';
-import type { AuditedType } from './audit-log/audit-entry.entity';
+import type { AuditChange, AuditedType } from './audit-log/audit-entry.entity';
 import type { SearchDocument, SearchType } from './search-index/search-document';
 
 /** Columns that the kit maintains in every resource's row. */
@@ -28,6 +28,8 @@ export interface ResourceKind<Row extends ResourceRow, View> {
   immutable: readonly (keyof Row & string)[];
   /** Members whose values the audit log shows. It shows only the names of all others. */
   auditedFields?: readonly (keyof Row & string)[];
+  /** Returns the changes that the audit log shows, if `auditedFields` cannot express them. */
+  auditedChanges?: (row: Row, changed: Partial<Row>) => AuditChange[];
   /** Members that the audit log shows of a new resource. */
   createdFields?: readonly (keyof Row & string)[];
   /** The column of the version number, and the members whose change creates a version. Absent for a kind without versions. */

@@ -7,7 +7,7 @@ import { Problem, problem } from '#platform/problem';
 import { checkNotMoved, WorkspaceAccess } from './access/workspace-access';
 import type { AuditAction, AuditChange } from './audit-log/audit-entry.entity';
 import { AuditLog, createdChanges } from './audit-log/audit-log.repository';
-import { auditedChanges, changedColumns, checkLive, createsVersion, bumpedColumns } from './change';
+import { bumpedColumns, changedColumns, changesToAudit, checkLive, createsVersion } from './change';
 import type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 import { SearchIndex } from './search-index/search-index';
 import { explainUniqueName, NameConflict, NameTaken, takenDetail, withUniqueName } from './unique-name';
@@ -226,7 +226,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
 
   /** Returns the changes that the audit log shows. */
   protected auditedChanges(row: Row, changed: Partial<Row>): AuditChange[] {
-    return auditedChanges(row, changed, this.kind.auditedFields ?? []);
+    return changesToAudit(this.kind, row, changed);
   }
 
   protected idOf(row: Row): string {

@@ -99,6 +99,19 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     await tx.query(sql`UPDATE ${raw(table.name)} SET ${assignments} WHERE ${this.keyOf(scope, id)}`);
   }
 
+  /** The parts of a `ListSpec` that the table decides: all columns of the rows that are not archived. */
+  protected get listed() {
+    const { name: from } = this.statements.table;
+    const { bytes } = this.options;
+    return {
+      columns: '*',
+      from,
+      id: this.idColumn as string,
+      archivedAt: 'archived_at',
+      ...(bytes && { bytes }),
+    };
+  }
+
   /** The column of the tenant. */
   protected abstract readonly tenantColumn: 'workspace_id' | 'org_id';
 

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import { OwnedEntity, type SearchDocument } from '../../resources';
+import { documentOf, OwnedEntity, type SearchDocument } from '../../resources';
 
 /** A tool that an agent may call. */
 export interface AgentTool {
@@ -91,12 +91,12 @@ export const AUDITED_FIELDS = [
 ] as const;
 
 /** Returns the search document of an agent. */
-export const toAgentDocument = (row: AgentEntity): SearchDocument => ({
-  type: 'agent',
-  id: row.agent_id,
-  workspaceId: row.workspace_id,
-  name: row.name,
-  description: [row.display_name, row.description].filter((text) => text !== null).join('. ') || null,
-  body: [row.model ?? '', row.instructions].join('\n'),
-  updatedAt: row.updated_at,
-});
+export function toAgentDocument(row: AgentEntity): SearchDocument {
+  const description = [row.display_name, row.description].filter((text) => text !== null).join('. ') || null;
+  return documentOf(
+    'agent',
+    row.agent_id,
+    { ...row, description },
+    [row.model ?? '', row.instructions].join('\n'),
+  );
+}

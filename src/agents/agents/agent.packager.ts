@@ -5,17 +5,17 @@ import { toRawJson } from '#platform/json';
 import {
   type ArtifactReference,
   type InstalledArtifact,
-  type InstalledCopy,
   jsonFile,
   type PackedComponent,
+  OwnedPackager,
   type PackedFiles,
-  type Packager,
   Packagers,
   type PinnedArtifact,
+  type PinnedRow,
   readJsonFile,
   type UnpackedComponent,
 } from '../../resources';
-import type { AgentContent, AgentVersionRow } from './agent.entity';
+import type { AgentContent, AgentEntity, AgentVersionRow } from './agent.entity';
 import { AgentRepository } from './agent.repository';
 import { AgentService } from './agent.service';
 
@@ -34,36 +34,22 @@ interface PackagedAgent extends Omit<AgentContent, 'tools' | 'skills' | 'metadat
  * stays in the package, as it does in the agent.
  */
 @Injectable()
-export class AgentPackager implements Packager {
-  readonly kind = 'agent';
-  readonly directory = 'agents';
-
+export class AgentPackager extends OwnedPackager<AgentEntity, AgentVersionRow> {
   constructor(
     packagers: Packagers,
-    private readonly agents: AgentRepository,
+    agents: AgentRepository,
     private readonly service: AgentService,
   ) {
-    packagers.add(this);
+    super(packagers, 'agent', agents);
   }
 
-  /** Leaves it to the caller to pin the dependencies. A skill without a version is then pinned to its newest one. */
-  async pin(tx: Tx, scope: Scope, reference: ArtifactReference): Promise<PinnedArtifact | null> {
-    const pinned = await this.agents.published.pin(tx, scope, reference);
-    if (!pinned) return null;
-    const { row, version } = pinned;
+  /** A skill without a version is pinned to its newest one. */
+  protected override partsOf({ version }: PinnedRow<AgentEntity, AgentVersionRow>) {
+    const { required_permissions, max_step_count } = version;
+    const tool_names = [...new Set(version.tools.map(({ tool_name }) => tool_name))];
     return {
-      kind: this.kind,
-      artifact_id: row.agent_id,
-      version_id: version.version_id,
-      version_ordinal: version.version_ordinal,
-      name: version.name,
-      acquired_from: row.acquired_from,
       dependencies: dependenciesOf(version),
-      profile: {
-        tool_names: [...new Set(version.tools.map(({ tool_name }) => tool_name))],
-        required_permissions: version.required_permissions,
-        max_step_count: version.max_step_count,
-      },
+      profile: { tool_names, required_permissions, max_step_count },
       content: version,
     };
   }
@@ -90,10 +76,6 @@ export class AgentPackager implements Packager {
       metadata: version.metadata,
     };
     return Promise.resolve({ files: [jsonFile(AGENT_FILE, agent)] });
-  }
-
-  findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {
-    return this.agents.published.findCopies(tx, scope, artifactIds);
   }
 
   async install(tx: Tx, scope: Scope, component: UnpackedComponent): Promise<InstalledArtifact> {

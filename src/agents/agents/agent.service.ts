@@ -1,19 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { Versioned } from '#platform/http';
+import type { Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
-import type { OrderedListQueryDto, Page } from '#platform/paging';
-import { problem } from '#platform/problem';
 import {
   changedColumns,
   type CopySource,
   type InstalledArtifact,
-  installedArtifact,
   markDrifted,
   newOwned,
-  OrgResourceService,
   OWNED_READERS,
+  OwnedService,
   type ResourceKind,
   ResourceKit,
   narrowScope,
@@ -22,7 +19,6 @@ import { contentOf, patchedContent } from './agent-content';
 import { AgentReferences } from './agent-references';
 import {
   type AgentDto,
-  type AgentListQueryDto,
   type AgentVersionDto,
   type CreateAgentDto,
   type PatchAgentDto,
@@ -32,6 +28,7 @@ import {
 import {
   type AgentContent,
   type AgentEntity,
+  type AgentVersionRow,
   AUDITED_FIELDS,
   CONTENT_FIELDS,
   toAgentDocument,
@@ -57,13 +54,13 @@ export const AGENT: ResourceKind<AgentEntity, AgentDto> = {
 
 /** Agents and their versions. Each change of an agent creates a version. Archiving an agent keeps its sessions. */
 @Injectable()
-export class AgentService extends OrgResourceService<AgentEntity, AgentDto> {
+export class AgentService extends OwnedService<AgentEntity, AgentDto, AgentVersionRow, AgentVersionDto> {
   constructor(
     kit: ResourceKit,
-    private readonly agents: AgentRepository,
+    agents: AgentRepository,
     private readonly references: AgentReferences,
   ) {
-    super(kit, agents, AGENT);
+    super(kit, agents, AGENT, toAgentVersionDto);
   }
 
   /** Errors: 400 for an unknown workspace, tool or skill; 403; 409 for a name that is taken or an archived workspace. */
@@ -80,32 +77,17 @@ export class AgentService extends OrgResourceService<AgentEntity, AgentDto> {
     });
   }
 
-  /**
-   * Creates a copy of a published agent, or updates an existing copy to the content of a package. The caller runs the
-   * transaction and locks the workspace against archiving. Errors: 403, 404, 409 naming the agent that has the name.
-   *
-   * @param content refers to copies in the workspace
-   */
-  async install(
+  /** Installs a copy, see `installCopy`. @param content refers to copies in the workspace */
+  install(
     tx: Tx,
     scope: Scope,
-    { copy, from: acquired_from }: CopySource,
+    source: CopySource,
     name: string,
     content: AgentContent,
   ): Promise<InstalledArtifact> {
-    if (!copy) {
-      const owned = newOwned(scope, scope.workspaceId);
-      const row = { ...owned, agent_id: newId('agt'), name, ...content, acquired_from };
-      await this.checkNameFree(tx, scope, row);
-      return installedArtifact('agent', row.agent_id, null, await this.insert(tx, scope, row));
-    }
-    const before = await this.lock(tx, scope, copy.artifact_id, 'update');
-    const row = await this.write(tx, scope, before, { ...content, acquired_from }, 'update');
-    return installedArtifact('agent', row.agent_id, before, row);
-  }
-
-  async list(scope: OrgScope, query: AgentListQueryDto): Promise<Page<AgentDto>> {
-    return this.page(await this.agents.list(scope, query));
+    const columns = { ...content, acquired_from: source.from };
+    const created = { ...newOwned(scope, scope.workspaceId), agent_id: newId('agt'), name, ...columns };
+    return this.installCopy(tx, scope, source, created, columns);
   }
 
   /** Errors: 400 for an unknown tool or skill; those of every change. */
@@ -117,22 +99,5 @@ export class AgentService extends OrgResourceService<AgentEntity, AgentDto> {
       await this.references.check(tx, narrowScope(scope, row.workspace_id), { tools, skills });
       return content;
     });
-  }
-
-  async listVersions(
-    scope: OrgScope,
-    id: string,
-    query: OrderedListQueryDto,
-  ): Promise<Page<AgentVersionDto>> {
-    await this.find(scope, id);
-    const { rows, page } = await this.agents.versions.list(scope.orgKey, id, query);
-    return { items: rows.map(toAgentVersionDto), page };
-  }
-
-  async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<AgentVersionDto>> {
-    await this.find(scope, id);
-    const row = await this.agents.versions.find(scope.orgKey, id, ordinal);
-    if (!row) throw problem.notFound('agent version', String(ordinal));
-    return new Versioned(toAgentVersionDto(row), ordinal);
   }
 }

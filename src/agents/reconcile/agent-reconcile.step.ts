@@ -17,13 +17,12 @@ import type { AgentContent, AgentEntity } from '../agents/agent.entity';
 import { AgentRepository, type ComparedAgent, digestOf } from '../agents/agent.repository';
 import { AGENT } from '../agents/agent.service';
 import { AgentResolver } from './agent-resolver';
-import { combinedSpecFaults, faultsInSpec } from './agent-spec';
+import { combinedSpecFaults, specFaults } from './agent-spec';
 import { type AgentSpec, AgentSpecDto } from './agent-spec.dto';
 
 /** Reconciles the agents that an app declares. */
 @Injectable()
 export class AgentReconcileStep extends OwnedReconcileStep<AgentEntity, AgentContent, ComparedAgent> {
-  readonly kind = 'agent';
   override readonly outline = outlineOf(AgentSpecDto);
 
   constructor(
@@ -32,12 +31,11 @@ export class AgentReconcileStep extends OwnedReconcileStep<AgentEntity, AgentCon
     agents: AgentRepository,
     private readonly resolver: AgentResolver,
   ) {
-    super(kit, agents, AGENT);
-    steps.add(this);
+    super(steps, kit, agents, AGENT);
   }
 
   faultsIn(_name: string, spec: Record<string, unknown>, pointer: string): FieldError[] {
-    return faultsInSpec(spec, pointer);
+    return specFaults(spec, pointer);
   }
 
   override combinedFaults(declared: readonly Declared[]): FieldError[] {

@@ -16,7 +16,7 @@ export interface DeclaredSkill {
   version_ordinal?: number | null;
 }
 
-/** The spec of a declared agent. `faultsInSpec` checks its references, because class-validator is slow for many. */
+/** The spec of a declared agent. `specFaults` checks its references, because class-validator is slow for many. */
 export class AgentSpecDto extends AgentFieldsDto {
   @IsOptional()
   @HasOutline({ kind: 'whole' })

@@ -1,7 +1,6 @@
-import { validateBody } from '#platform/http';
 import { isJsonObject, pointerToken, unknownDetail } from '#platform/json';
-import { type FieldError, Problem } from '#platform/problem';
-import type { Declared } from '../../resources';
+import type { FieldError } from '#platform/problem';
+import { type Declared, faultsInSpec } from '../../resources';
 import { AgentSpecDto } from './agent-spec.dto';
 
 /** The maximum number of references in all agents of an app, because a reconcile holds them in memory. */
@@ -59,18 +58,11 @@ const SKILL: Form = {
 };
 
 /** Returns the validation errors of a spec. */
-export function faultsInSpec(spec: Record<string, unknown>, pointer: string): FieldError[] {
-  try {
-    const { tools, skills } = validateBody(AgentSpecDto, spec, pointer);
-    return [
-      ...faultsOf(tools ?? [], TOOL, `${pointer}/tools`),
-      ...faultsOf(skills ?? [], SKILL, `${pointer}/skills`),
-    ];
-  } catch (error) {
-    if (error instanceof Problem && error.errors) return [...error.errors];
-    throw error;
-  }
-}
+export const specFaults = (spec: Record<string, unknown>, pointer: string): FieldError[] =>
+  faultsInSpec(AgentSpecDto, spec, pointer, ({ tools, skills }) => [
+    ...faultsOf(tools ?? [], TOOL, `${pointer}/tools`),
+    ...faultsOf(skills ?? [], SKILL, `${pointer}/skills`),
+  ]);
 
 /** Returns an error for the first agent at which the references of an app exceed their limit. */
 export function combinedSpecFaults(declared: readonly Declared[]): FieldError[] {

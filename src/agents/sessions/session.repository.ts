@@ -19,15 +19,7 @@ export class AgentSessionRepository extends OrgScopedRepository<AgentSessionEnti
     addCreated(where, { prefix: 'ses', id: 'session_id' }, query);
     return listPage<AgentSessionEntity>(
       this.database,
-      {
-        columns: '*',
-        from: 'agent_sessions',
-        where,
-        id: 'session_id',
-        sorts: BY_FREQUENT_CHANGE,
-        archivedAt: 'archived_at',
-        bytes: 'bytes',
-      },
+      { ...this.listed, where, sorts: BY_FREQUENT_CHANGE },
       query,
     );
   }

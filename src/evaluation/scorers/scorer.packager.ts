@@ -29,7 +29,6 @@ const FILE = 'scorer.json';
 @Injectable()
 export class ScorerPackager implements Packager {
   readonly kind = 'scorer';
-  readonly directory = 'scorers';
 
   constructor(
     packagers: Packagers,

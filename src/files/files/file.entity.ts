@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import { OwnedEntity, type SearchDocument } from '../../resources';
+import { documentOf, OwnedEntity, type SearchDocument } from '../../resources';
 
 /** A type and a subtype in lower case (RFC 6838, section 4.2). */
 export const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
@@ -52,12 +52,5 @@ export type FileVersionRow = FileContent &
 export const AUDITED_FIELDS = ['name', ...CONTENT_FIELDS] as const;
 
 /** Returns the search document of a file. */
-export const toFileDocument = (row: FileEntity): SearchDocument => ({
-  type: 'file',
-  id: row.file_id,
-  workspaceId: row.workspace_id,
-  name: row.name,
-  description: null,
-  body: row.media_type,
-  updatedAt: row.updated_at,
-});
+export const toFileDocument = (row: FileEntity): SearchDocument =>
+  documentOf('file', row.file_id, { ...row, description: null }, row.media_type);

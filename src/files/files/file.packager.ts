@@ -5,14 +5,13 @@ import type { SqlExecutor, Tx } from '#platform/db';
 import { type Outline, parseJson, toRawJson } from '#platform/json';
 import { BlobStore, type WrittenBlob } from '#platform/storage';
 import {
-  type ArtifactReference,
   type InstalledArtifact,
-  type InstalledCopy,
   jsonFile,
+  OwnedPackager,
   type PackedFiles,
-  type Packager,
   Packagers,
   type PinnedArtifact,
+  type PinnedRow,
   type UnpackedComponent,
 } from '../../resources';
 import type { FileEntity, FileVersionRow } from './file.entity';
@@ -41,37 +40,18 @@ const MEMBERS: Outline = {
 
 /** Packs a version of a file with the current metadata of the file, because metadata has no versions. */
 @Injectable()
-export class FilePackager implements Packager {
-  readonly kind = 'file';
-  readonly directory = 'files';
-
+export class FilePackager extends OwnedPackager<FileEntity, FileVersionRow> {
   constructor(
     packagers: Packagers,
-    private readonly rows: FileRepository,
+    files: FileRepository,
     private readonly service: FileService,
     private readonly blobs: BlobStore,
   ) {
-    packagers.add(this);
-  }
-
-  async pin(tx: Tx, scope: Scope, reference: ArtifactReference): Promise<PinnedArtifact | null> {
-    const pinned = await this.rows.published.pin(tx, scope, reference);
-    if (!pinned) return null;
-    const { row, version } = pinned;
-    return {
-      kind: this.kind,
-      artifact_id: row.file_id,
-      version_id: version.version_id,
-      version_ordinal: version.version_ordinal,
-      name: version.name,
-      acquired_from: row.acquired_from,
-      dependencies: [],
-      content: pinned,
-    };
+    super(packagers, 'file', files);
   }
 
   async files(on: SqlExecutor, scope: Scope, { content }: PinnedArtifact): Promise<PackedFiles> {
-    const { row, version } = content as { row: FileEntity; version: FileVersionRow };
+    const { row, version } = content as PinnedRow<FileEntity, FileVersionRow>;
     const { name, media_type, sha256, size_bytes } = version;
     const blob = await this.blobs.open(scope, sha256, on);
     return {
@@ -80,10 +60,6 @@ export class FilePackager implements Packager {
         { path: CONTENT_FILE, size_bytes, sha256, content: () => blob.read() },
       ],
     };
-  }
-
-  findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {
-    return this.rows.published.findCopies(tx, scope, artifactIds);
   }
 
   /** Stores the bytes of a component before it is installed. Errors: 503 `storage_unavailable`. */

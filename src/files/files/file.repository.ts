@@ -23,8 +23,8 @@ export class FileRepository extends OwnedRepository<FileEntity, FileVersionRow> 
     });
   }
 
-  listFiles(scope: OrgScope, query: FileListQueryDto): Promise<RowPage<FileEntity>> {
+  override list(scope: OrgScope, query: FileListQueryDto): Promise<RowPage<FileEntity>> {
     const { media_type: type } = query;
-    return this.list(scope, query, (where) => where.addIndexed(type, (type) => sql`media_type = ${type}`));
+    return super.list(scope, query, (where) => where.addIndexed(type, (type) => sql`media_type = ${type}`));
   }
 }

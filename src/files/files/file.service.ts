@@ -1,27 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { type Reply, patchMetadata, type RequestedContent, storedContent, Versioned } from '#platform/http';
+import {
+  type Reply,
+  patchMetadata,
+  type RequestedContent,
+  storedContent,
+  type Versioned,
+} from '#platform/http';
 import { newId } from '#platform/ids';
 import { type RawJson, toRawJson } from '#platform/json';
-import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { BlobStore, type WrittenBlob } from '#platform/storage';
 import {
   type CopySource,
   type InstalledArtifact,
-  installedArtifact,
   markDrifted,
   newOwned,
-  OrgResourceService,
   OWNED_READERS,
+  OwnedService,
   type PatchBody,
   type ResourceKind,
   ResourceKit,
 } from '../../resources';
 import {
   type FileDto,
-  type FileListQueryDto,
   type FileVersionDto,
   type NewFileDto,
   type PatchFileDto,
@@ -68,13 +71,13 @@ export interface UploadedContent {
 
 /** Files and their versions. Each change of the content creates a version. */
 @Injectable()
-export class FileService extends OrgResourceService<FileEntity, FileDto> {
+export class FileService extends OwnedService<FileEntity, FileDto, FileVersionRow, FileVersionDto> {
   constructor(
     kit: ResourceKit,
     private readonly files: FileRepository,
     private readonly blobs: BlobStore,
   ) {
-    super(kit, files, FILE);
+    super(kit, files, FILE, toFileVersionDto);
   }
 
   /** Errors: 400 for an unknown workspace; 403; 409 for a name that is taken or an archived workspace. */
@@ -96,32 +99,17 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
     });
   }
 
-  /**
-   * Creates a copy of a published file, or updates an existing copy to the content of a package. Name and metadata have
-   * no versions, so an existing copy keeps its own. The caller runs the transaction and locks the workspace against
-   * archiving. Errors: 403, 404, 409 naming the file that has the name.
-   */
-  async install(
+  /** Installs a copy, see `installCopy`. An existing copy keeps its name and metadata, because they have no versions. */
+  install(
     tx: Tx,
     scope: Scope,
-    { copy, from: acquired_from }: CopySource,
+    source: CopySource,
     { name, metadata, ...content }: UploadedContent & { name: string; metadata: RawJson },
   ): Promise<InstalledArtifact> {
-    const columns = { ...columnsOf(content), acquired_from };
-    if (!copy) {
-      const row = {
-        ...newOwned(scope, scope.workspaceId),
-        file_id: newId('file'),
-        name,
-        metadata,
-        ...columns,
-      };
-      await this.checkNameFree(tx, scope, row);
-      return installedArtifact('file', row.file_id, null, await this.insert(tx, scope, row));
-    }
-    const before = await this.lock(tx, scope, copy.artifact_id, 'update');
-    const row = await this.write(tx, scope, before, columns, 'update');
-    return installedArtifact('file', row.file_id, before, row);
+    const columns = { ...columnsOf(content), acquired_from: source.from };
+    const owned = newOwned(scope, scope.workspaceId);
+    const created = { ...owned, file_id: newId('file'), name, metadata, ...columns };
+    return this.installCopy(tx, scope, source, created, columns);
   }
 
   /**
@@ -157,10 +145,6 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
     });
   }
 
-  async list(scope: OrgScope, query: FileListQueryDto): Promise<Page<FileDto>> {
-    return this.page(await this.files.listFiles(scope, query));
-  }
-
   /** Errors: 422 for a new name of a file that an app declares; those of every change. */
   patch(scope: OrgScope, id: string, dto: PatchFileDto, ifMatch?: string): Promise<Versioned<FileDto>> {
     return this.change(scope, id, dto, ifMatch, (row) => ({
@@ -181,16 +165,6 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
     if (row.app_id !== null && dto.name !== undefined && dto.name !== row.name) {
       throw problem.immutableField('/name');
     }
-  }
-
-  async listVersions(scope: OrgScope, id: string, query: ListQueryDto): Promise<Page<FileVersionDto>> {
-    await this.find(scope, id);
-    const { rows, page } = await this.files.versions.list(scope.orgKey, id, query);
-    return { items: rows.map(toFileVersionDto), page };
-  }
-
-  async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<FileVersionDto>> {
-    return new Versioned(toFileVersionDto(await this.findVersion(scope, id, ordinal)), ordinal);
   }
 
   /** Streams the content of the newest version. See `storedContent`. */
@@ -243,13 +217,6 @@ export class FileService extends OrgResourceService<FileEntity, FileDto> {
       sha256,
       read: (range) => blob.read(range, true),
     });
-  }
-
-  private async findVersion(scope: OrgScope, id: string, ordinal: number): Promise<FileVersionRow> {
-    await this.find(scope, id);
-    const row = await this.files.versions.find(scope.orgKey, id, ordinal);
-    if (!row) throw problem.notFound('file version', String(ordinal));
-    return row;
   }
 }
 

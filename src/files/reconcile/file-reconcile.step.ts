@@ -3,13 +3,14 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { decodeBase64, outlineOf, validateBody } from '#platform/http';
+import { decodeBase64, outlineOf } from '#platform/http';
 import { newId } from '#platform/ids';
 import { type RawJson, toRawJson } from '#platform/json';
 import { type FieldError, Problem } from '#platform/problem';
 import { BlobStore } from '#platform/storage';
 import {
   type Declared,
+  faultsInSpec,
   type Matched,
   newOwned,
   OwnedReconcileStep,
@@ -35,7 +36,6 @@ interface DeclaredFile {
 /** Reconciles the files that an app declares. */
 @Injectable()
 export class FileReconcileStep extends OwnedReconcileStep<FileEntity, DeclaredFile, ComparedFile> {
-  readonly kind = 'file';
   override readonly outline = outlineOf(FileSpecDto);
 
   constructor(
@@ -44,18 +44,14 @@ export class FileReconcileStep extends OwnedReconcileStep<FileEntity, DeclaredFi
     files: FileRepository,
     private readonly blobs: BlobStore,
   ) {
-    super(kit, files, FILE);
-    steps.add(this);
+    super(steps, kit, files, FILE);
   }
 
   faultsIn(_name: string, spec: Record<string, unknown>, pointer: string): FieldError[] {
-    try {
-      bytesOf(validateBody(FileSpecDto, spec));
+    return faultsInSpec(FileSpecDto, spec, pointer, (dto) => {
+      bytesOf(dto);
       return [];
-    } catch (error) {
-      if (error instanceof Problem && error.errors) return [...error.withPointerPrefix(pointer).errors!];
-      throw error;
-    }
+    });
   }
 
   override combinedFaults(declared: readonly Declared[]): FieldError[] {

@@ -6,11 +6,11 @@ import {
   type ListArguments,
   listOutput,
   listResult,
+  membersOf,
   NEXT_LIST_OFFSET,
   pageQuery,
   partOfLists,
   QUERY_INPUT,
-  summaryOf,
 } from './lists';
 import { NEXT_OFFSET, OFFSET_INPUT, pageOfString } from './text-pages';
 import { ID, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
@@ -21,13 +21,13 @@ interface GetArguments {
   list_offset?: number;
 }
 
-const ITEM = objectOf({
+const AGENT = {
   agent_id: STRING,
   name: STRING,
   display_name: STRING_OR_NULL,
   description: STRING_OR_NULL,
   model: STRING_OR_NULL,
-});
+};
 
 /** The tools that read agents. */
 @Injectable()
@@ -41,17 +41,11 @@ export class AgentTools {
       description:
         'Lists the agents (assistants, bots) of the workspace, newest first, with what each one is for. Use it to see which agents exist. Then call get_agent for the instructions, tools and skills of one.',
       input: { ...QUERY_INPUT, ...LIST_INPUT },
-      output: listOutput(ITEM),
+      output: listOutput(AGENT),
       anyOf: ['viewer', 'runtime'],
       run: async ({ scope, args: { q, ...page } }) => {
         const query = pageQuery(AgentListQueryDto, page, { q, workspace_id: scope.workspaceId });
-        return listResult(await this.agents.list(scope, query), (one) => ({
-          agent_id: one.agent_id,
-          name: one.name,
-          display_name: one.display_name,
-          description: summaryOf(one.description),
-          model: one.model,
-        }));
+        return listResult(await this.agents.list(scope, query), AGENT);
       },
     }),
     tool<GetArguments>({
@@ -66,11 +60,7 @@ export class AgentTools {
       },
       required: ['agent_id'],
       output: {
-        agent_id: STRING,
-        name: STRING,
-        display_name: STRING_OR_NULL,
-        description: STRING_OR_NULL,
-        model: STRING_OR_NULL,
+        ...AGENT,
         instructions: STRING,
         next_offset: NEXT_OFFSET,
         tools: { type: 'array', items: objectOf({ server_id: STRING, tool_name: STRING }) },
@@ -93,11 +83,7 @@ export class AgentTools {
         const { tools, skills, required_permissions } = view;
         const { text, next_offset } = pageOfString(view.instructions, offset);
         return {
-          agent_id: view.agent_id,
-          name: view.name,
-          display_name: view.display_name,
-          description: view.description,
-          model: view.model,
+          ...membersOf(view, AGENT),
           instructions: text,
           next_offset,
           ...partOfLists({ tools, skills, required_permissions }, list_offset),

@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import {
-  type DatasetDto,
   DatasetListQueryDto,
   DatasetService,
   EXPERIMENT_STATUSES,
-  type ExperimentDto,
   ExperimentListQueryDto,
   ExperimentService,
 } from '../../evaluation';
@@ -14,11 +12,11 @@ import {
   type ListArguments,
   listOutput,
   listResult,
+  membersOf,
   NEXT_LIST_OFFSET,
   pageQuery,
   partOfLists,
   QUERY_INPUT,
-  summaryOf,
 } from './lists';
 import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
 
@@ -31,7 +29,7 @@ interface ListExperimentArguments extends ListArguments {
 const TAGS = { type: 'array', items: STRING };
 const VERSION = { type: ['integer', 'null'], description: 'The CSV version, if one is pinned.' };
 
-const DATASET = objectOf({
+const DATASET = {
   dataset_id: STRING,
   name: STRING,
   description: STRING_OR_NULL,
@@ -41,7 +39,7 @@ const DATASET = objectOf({
     description: 'The newest CSV version. Null if there is none.',
   },
   tags: TAGS,
-});
+};
 
 const EXPERIMENT = {
   experiment_id: STRING,
@@ -52,6 +50,14 @@ const EXPERIMENT = {
   dataset_version: VERSION,
   created_at: STRING,
   finalized_at: STRING_OR_NULL,
+};
+
+const EXPERIMENT_DETAILS = {
+  description: STRING_OR_NULL,
+  subject_kind: STRING_OR_NULL,
+  subject_id: STRING_OR_NULL,
+  baseline_experiment_id: STRING_OR_NULL,
+  tags: TAGS,
 };
 
 /** The tools that read datasets and experiments. */
@@ -72,10 +78,7 @@ export class EvaluationTools {
       output: listOutput(DATASET),
       anyOf: ['viewer'],
       run: async ({ scope, args: { q, ...page } }) =>
-        listResult(
-          await this.datasets.list(scope, pageQuery(DatasetListQueryDto, page, { q })),
-          summarizeDataset,
-        ),
+        listResult(await this.datasets.list(scope, pageQuery(DatasetListQueryDto, page, { q })), DATASET),
     }),
     tool<ListExperimentArguments>({
       name: 'list_experiments',
@@ -88,13 +91,13 @@ export class EvaluationTools {
         experiment_status: { enum: EXPERIMENT_STATUSES },
         ...LIST_INPUT,
       },
-      output: listOutput(objectOf(EXPERIMENT)),
+      output: listOutput(EXPERIMENT),
       anyOf: ['viewer'],
       run: async ({ scope, args: { q, dataset_id, experiment_status, ...page } }) => {
         // an empty list would look as if the dataset had no experiments
         if (dataset_id !== undefined) await this.datasets.get(scope, dataset_id);
         const query = pageQuery(ExperimentListQueryDto, page, { q, dataset_id, experiment_status });
-        return listResult(await this.experiments.list(scope, query), summarizeExperiment);
+        return listResult(await this.experiments.list(scope, query), EXPERIMENT);
       },
     }),
     tool<{ experiment_id: string; list_offset?: number }>({
@@ -109,11 +112,7 @@ export class EvaluationTools {
       required: ['experiment_id'],
       output: {
         ...EXPERIMENT,
-        description: STRING_OR_NULL,
-        subject_kind: STRING_OR_NULL,
-        subject_id: STRING_OR_NULL,
-        baseline_experiment_id: STRING_OR_NULL,
-        tags: TAGS,
+        ...EXPERIMENT_DETAILS,
         scores: {
           type: ['array', 'null'],
           items: objectOf({ scorer: STRING, mean: { type: 'number' }, count: INTEGER }),
@@ -127,12 +126,8 @@ export class EvaluationTools {
         const { view } = await this.experiments.get(scope, experiment_id);
         const scores = view.summary?.scores && Object.entries(view.summary.scores);
         return {
-          ...summarizeExperiment(view),
-          description: view.description,
-          subject_kind: view.subject_kind,
-          subject_id: view.subject_id,
-          baseline_experiment_id: view.baseline_experiment_id,
-          tags: view.tags,
+          ...membersOf(view, EXPERIMENT),
+          ...membersOf(view, EXPERIMENT_DETAILS),
           ...(scores
             ? partOfLists(
                 { scores: scores.map(([scorer, { mean, count }]) => ({ scorer, mean, count })) },
@@ -145,23 +140,3 @@ export class EvaluationTools {
     }),
   ];
 }
-
-const summarizeDataset = (one: DatasetDto) => ({
-  dataset_id: one.dataset_id,
-  name: one.name,
-  description: summaryOf(one.description),
-  record_count: one.record_count,
-  latest_version: one.latest_version,
-  tags: one.tags,
-});
-
-const summarizeExperiment = (one: ExperimentDto) => ({
-  experiment_id: one.experiment_id,
-  name: one.name,
-  experiment_name: one.experiment_name,
-  experiment_status: one.experiment_status,
-  dataset_id: one.dataset_id,
-  dataset_version: one.dataset_version,
-  created_at: one.created_at,
-  finalized_at: one.finalized_at,
-});

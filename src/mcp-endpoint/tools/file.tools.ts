@@ -1,8 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { FileListQueryDto, FileService } from '../../files';
-import { LIST_INPUT, type ListArguments, listOutput, listResult, pageQuery, QUERY_INPUT } from './lists';
+import {
+  LIST_INPUT,
+  type ListArguments,
+  listOutput,
+  listResult,
+  membersOf,
+  pageQuery,
+  QUERY_INPUT,
+} from './lists';
 import { NEXT_OFFSET, OFFSET_INPUT, pageOfContent, READ_BYTES } from './text-pages';
-import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool, VERSION_INPUT } from './tool';
+import { ID, INTEGER, STRING, STRING_OR_NULL, tool, VERSION_INPUT } from './tool';
 
 interface ReadArguments {
   file_id: string;
@@ -10,13 +18,13 @@ interface ReadArguments {
   offset?: number;
 }
 
-const ITEM = objectOf({
+const FILE = {
   file_id: STRING,
   name: STRING,
   media_type: STRING,
   size_bytes: INTEGER,
   version_ordinal: INTEGER,
-});
+};
 
 /** The tools that read files. */
 @Injectable()
@@ -38,18 +46,12 @@ export class FileTools {
         },
         ...LIST_INPUT,
       },
-      output: listOutput(ITEM),
+      output: listOutput(FILE),
       anyOf: ['viewer', 'runtime'],
       run: async ({ scope, args: { q, media_type, ...page } }) => {
         const filters = { q, media_type, workspace_id: scope.workspaceId };
         const query = pageQuery(FileListQueryDto, page, filters);
-        return listResult(await this.files.list(scope, query), (one) => ({
-          file_id: one.file_id,
-          name: one.name,
-          media_type: one.media_type,
-          size_bytes: one.size_bytes,
-          version_ordinal: one.version_ordinal,
-        }));
+        return listResult(await this.files.list(scope, query), FILE);
       },
     }),
     tool<ReadArguments>({
@@ -64,11 +66,7 @@ export class FileTools {
       },
       required: ['file_id'],
       output: {
-        file_id: STRING,
-        name: STRING,
-        media_type: STRING,
-        size_bytes: INTEGER,
-        version_ordinal: INTEGER,
+        ...FILE,
         text: STRING_OR_NULL,
         next_offset: NEXT_OFFSET,
         content_url: { ...STRING, description: 'The path of the download, relative to the base URL.' },
@@ -76,14 +74,10 @@ export class FileTools {
       anyOf: ['viewer', 'runtime'],
       run: async ({ scope, args: { file_id, version_ordinal, offset = 0 } }) => {
         const part = await this.files.readPart(scope, file_id, version_ordinal, offset, READ_BYTES);
-        const { name, media_type, size_bytes, version_ordinal: ordinal } = part.file;
+        const { size_bytes, version_ordinal: ordinal } = part.file;
         const page = pageOfContent(part.bytes, offset, size_bytes);
         return {
-          file_id,
-          name,
-          media_type,
-          size_bytes,
-          version_ordinal: ordinal,
+          ...membersOf(part.file, FILE),
           text: page ? page.text : null,
           next_offset: page ? page.next_offset : null,
           content_url: `/file/v1/files/${file_id}/versions/${ordinal}/content`,

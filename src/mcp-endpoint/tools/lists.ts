@@ -1,4 +1,4 @@
-import type { JsonSchema } from './tool';
+import { type JsonSchema, objectOf } from './tool';
 
 /** The default and the maximum number of items on a page. */
 export const LIST_DEFAULT = 20;
@@ -28,8 +28,8 @@ export const QUERY_INPUT = {
 } satisfies Record<string, JsonSchema>;
 
 /** Returns the output members of a list. */
-export const listOutput = (item: JsonSchema): Record<string, JsonSchema> => ({
-  items: { type: 'array', items: item },
+export const listOutput = (item: Record<string, JsonSchema>): Record<string, JsonSchema> => ({
+  items: { type: 'array', items: objectOf(item) },
   next_cursor: {
     type: ['string', 'null'],
     description: 'Pass it as cursor for the next page. Null on the last page.',
@@ -44,14 +44,35 @@ export const pageQuery = <Query extends object>(
 ): Query =>
   Object.assign(new type(), { ...defined(filters), limit, ...(cursor !== undefined && { cursor }) });
 
-/** Returns a page with summaries of its items. */
-export const listResult = <Item, Summary>(
+/** Members of a view that a tool returns, with their schemas. */
+type Members<Member extends string> = Readonly<Record<Member, JsonSchema>>;
+
+/** Returns these members of a view. Absent members are null. */
+export const membersOf = <View extends object, Member extends keyof View & string>(
+  view: View,
+  members: Members<Member>,
+): object =>
+  Object.fromEntries(Object.keys(members).map((member) => [member, view[member as Member] ?? null]));
+
+/** Members whose texts are shortened in lists. */
+const TEXTS: readonly string[] = ['description', 'tagline', 'reasoning', 'error'];
+
+/** Returns these members of an item of a list. */
+export const itemOf = <View extends object, Member extends keyof View & string>(
+  view: View,
+  members: Members<Member>,
+): object =>
+  Object.fromEntries(
+    Object.entries(membersOf(view, members)).map(([member, value]: [string, unknown]) =>
+      TEXTS.includes(member) ? [member, summaryOf(value as string | null)] : [member, value],
+    ),
+  );
+
+/** Returns a page with these members of its items. */
+export const listResult = <Item extends object, Member extends keyof Item & string>(
   { items, page }: { items: readonly Item[]; page: { next_cursor: string | null } },
-  summarize: (item: Item) => Summary,
-): { items: Summary[]; next_cursor: string | null } => ({
-  items: items.map(summarize),
-  next_cursor: page.next_cursor,
-});
+  members: Members<Member>,
+) => ({ items: items.map((item) => itemOf(item, members)), next_cursor: page.next_cursor });
 
 /** The maximum number of items that a call returns of each list within a resource, such as the files of a skill. */
 export const PART_MAX = 100;
@@ -82,7 +103,7 @@ export function partOfLists<Lists extends Record<string, readonly unknown[]>>(
 }
 
 /** Shortens the text of an item of a list. */
-export const summaryOf = (text: string | null): string | null =>
+const summaryOf = (text: string | null): string | null =>
   text !== null && text.length > SUMMARY_MAX ? `${text.slice(0, SUMMARY_MAX - 1).trimEnd()}…` : text;
 
 const defined = (members: object): object =>

@@ -8,17 +8,19 @@ import {
   type ToolDto,
   ToolListQueryDto,
 } from '../../mcp-servers';
+import { pick } from '../../resources';
 import {
+  itemOf,
   LIST_INPUT,
   type ListArguments,
   listOutput,
   listResult,
+  membersOf,
   pageQuery,
   QUERY_INPUT,
-  summaryOf,
 } from './lists';
 import { TEXT_PAGE_BYTES } from './text-pages';
-import { ID, objectOf, STRING, STRING_OR_NULL, tool, type ToolCall } from './tool';
+import { ID, STRING, STRING_OR_NULL, tool, type ToolCall } from './tool';
 
 const TOOL = {
   tool_id: STRING,
@@ -26,6 +28,13 @@ const TOOL = {
   name: STRING,
   title: STRING_OR_NULL,
   description: STRING_OR_NULL,
+};
+
+const SERVER = {
+  server_id: STRING,
+  name: STRING,
+  description: STRING_OR_NULL,
+  health: { enum: HEALTH_STATUSES, description: 'The result of the last check. unknown: not checked yet.' },
 };
 
 /** The arguments that name a tool: its id, or its server and its name. */
@@ -70,26 +79,13 @@ export class McpServerTools {
       description:
         'Lists the MCP servers that are registered in the workspace, newest first. Use it to see which outside systems (integrations, connectors) you can reach. Then call list_mcp_tools with a server_id.',
       input: { ...QUERY_INPUT, ...LIST_INPUT },
-      output: listOutput(
-        objectOf({
-          server_id: STRING,
-          name: STRING,
-          description: STRING_OR_NULL,
-          health: {
-            enum: HEALTH_STATUSES,
-            description: 'The result of the last check. unknown: not checked yet.',
-          },
-        }),
-      ),
+      output: listOutput(SERVER),
       anyOf: ['viewer', 'runtime'],
       run: async ({ scope, args: { q, ...page } }) => {
         const query = pageQuery(ServerListQueryDto, page, { q, workspace_id: scope.workspaceId });
-        return listResult(await this.servers.list(scope, query), (one) => ({
-          server_id: one.server_id,
-          name: one.name,
-          description: summaryOf(one.description),
-          health: one.health.status,
-        }));
+        const { items, page: next } = await this.servers.list(scope, query);
+        const servers = items.map((one) => ({ ...one, health: one.health.status }));
+        return listResult({ items: servers, page: next }, SERVER);
       },
     }),
     tool<ListArguments & { server_id: string }>({
@@ -99,17 +95,11 @@ export class McpServerTools {
         'Lists the tools of a registered MCP server by name, with what each one does. Then call get_mcp_tool for the arguments of one, and call_mcp_tool to run it.',
       input: { server_id: { ...ID, description: 'From list_mcp_servers or get_agent.' }, ...LIST_INPUT },
       required: ['server_id'],
-      output: listOutput(objectOf(TOOL)),
+      output: listOutput(TOOL),
       anyOf: ['viewer', 'runtime'],
       run: async ({ scope, args: { server_id, ...page } }) => {
         const query = pageQuery(ToolListQueryDto, page, {});
-        return listResult(await this.servers.listTools(scope, server_id, query), (one) => ({
-          tool_id: one.tool_id,
-          server_id: one.server_id,
-          name: one.name,
-          title: one.title,
-          description: summaryOf(one.description),
-        }));
+        return listResult(await this.servers.listTools(scope, server_id, query), TOOL);
       },
     }),
     tool<ToolNaming>({
@@ -138,14 +128,17 @@ export class McpServerTools {
       anyOf: ['viewer', 'runtime'],
       run: async (call) => {
         const storedTool = await namedTool(this.servers, call);
-        const { tool_id, server_id, name, title, description, input_schema, annotations } = storedTool;
-        const whole = { tool_id, server_id, name, title, description, input_schema, annotations };
+        const { tool_id, server_id } = storedTool;
+        const whole = {
+          ...membersOf(storedTool, TOOL),
+          ...pick(storedTool, ['input_schema', 'annotations']),
+        };
         const is_archived = storedTool.archived_at !== null;
         if (Buffer.byteLength(toJsonText(whole)) <= TEXT_PAGE_BYTES) {
           return { ...whole, is_archived, is_truncated: false, content_url: null };
         }
         return {
-          ...{ tool_id, server_id, name, title, description: summaryOf(description) },
+          ...itemOf(storedTool, TOOL),
           ...{ input_schema: null, annotations: null, is_archived, is_truncated: true },
           content_url: `/mcp/v1/servers/${server_id}/tools/${tool_id}`,
         };

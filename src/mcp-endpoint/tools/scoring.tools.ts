@@ -7,7 +7,6 @@ import {
   SCORER_KINDS,
   ScoreRequestDto,
   ScorerListQueryDto,
-  type ScoreResultDto,
   ScorerService,
   ScoreRunService,
   ScoringService,
@@ -17,11 +16,11 @@ import {
   type ListArguments,
   listOutput,
   listResult,
+  membersOf,
   pageQuery,
   QUERY_INPUT,
-  summaryOf,
 } from './lists';
-import { type Arguments, ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
+import { type Arguments, ID, INTEGER, STRING, STRING_OR_NULL, tool } from './tool';
 
 const START = 'start_scoring_run';
 
@@ -44,7 +43,7 @@ const RUN = {
   total: { ...INTEGER, description: 'The number of targets.' },
 };
 
-const RESULT = objectOf({
+const RESULT = {
   trace_id: STRING_OR_NULL,
   session_id: STRING_OR_NULL,
   result_id: { ...STRING_OR_NULL, description: 'The experiment result that is scored.' },
@@ -53,7 +52,27 @@ const RESULT = objectOf({
   choice: STRING_OR_NULL,
   reasoning: STRING_OR_NULL,
   error: { ...STRING_OR_NULL, description: 'Why the target has no score.' },
-});
+};
+
+const SCORER = {
+  scorer_id: STRING,
+  name: STRING,
+  description: STRING_OR_NULL,
+  scorer_kind: { enum: SCORER_KINDS },
+  grain: { enum: GRAINS },
+  scorer_version: INTEGER,
+};
+
+const COUNTS = {
+  completed_count: { ...INTEGER, description: 'Targets without an error.' },
+  failed_count: { ...INTEGER, description: 'Targets with an error.' },
+};
+
+const COSTS = {
+  cost_usd: NUMBER_OR_NULL,
+  failure_code: STRING_OR_NULL,
+  failure_detail: STRING_OR_NULL,
+};
 
 /** The tools that list scorers, start scoring runs and read them. */
 @Injectable()
@@ -71,27 +90,11 @@ export class ScoringTools {
       description:
         'Lists the scorers of the workspace, newest first. A scorer (grader, metric) rates traces or sessions by code, by a model (a judge) or by people. Then call start_scoring_run with the scorer_id of one that is not human.',
       input: { ...QUERY_INPUT, scorer_kind: { enum: SCORER_KINDS }, ...LIST_INPUT },
-      output: listOutput(
-        objectOf({
-          scorer_id: STRING,
-          name: STRING,
-          description: STRING_OR_NULL,
-          scorer_kind: { enum: SCORER_KINDS },
-          grain: { enum: GRAINS },
-          scorer_version: INTEGER,
-        }),
-      ),
+      output: listOutput(SCORER),
       anyOf: ['viewer'],
       run: async ({ scope, args: { q, scorer_kind, ...page } }) => {
         const query = pageQuery(ScorerListQueryDto, page, { q, scorer_kind });
-        return listResult(await this.scorers.list(scope, query), (one) => ({
-          scorer_id: one.scorer_id,
-          name: one.name,
-          description: summaryOf(one.description),
-          scorer_kind: one.scorer_kind,
-          grain: one.grain,
-          scorer_version: one.scorer_version,
-        }));
+        return listResult(await this.scorers.list(scope, query), SCORER);
       },
     }),
     tool<StartArguments>({
@@ -157,15 +160,12 @@ export class ScoringTools {
       required: ['score_run_id'],
       output: {
         ...RUN,
-        completed_count: { ...INTEGER, description: 'Targets without an error.' },
-        failed_count: { ...INTEGER, description: 'Targets with an error.' },
+        ...COUNTS,
         mean_score: {
           ...NUMBER_OR_NULL,
           description: 'The mean of all scores so far. Null if there is none.',
         },
-        cost_usd: NUMBER_OR_NULL,
-        failure_code: STRING_OR_NULL,
-        failure_detail: STRING_OR_NULL,
+        ...COSTS,
         ...listOutput(RESULT),
       },
       anyOf: ['viewer'],
@@ -174,32 +174,13 @@ export class ScoringTools {
         const run = await this.runs.get(scope, score_run_id);
         const results = await this.runs.listResults(scope, score_run_id, query);
         return {
-          score_run_id,
-          scorer_id: run.scorer_id,
-          scorer_version: run.scorer_version,
-          grain: run.grain,
-          run_status: run.run_status,
-          total: run.total,
-          completed_count: run.completed_count,
-          failed_count: run.failed_count,
+          ...membersOf(run, RUN),
+          ...membersOf(run, COUNTS),
           mean_score: await this.runs.meanScore(scope, score_run_id),
-          cost_usd: run.cost_usd,
-          failure_code: run.failure_code,
-          failure_detail: run.failure_detail,
-          ...listResult(results, summarizeResult),
+          ...membersOf(run, COSTS),
+          ...listResult(results, RESULT),
         };
       },
     }),
   ];
 }
-
-const summarizeResult = (one: ScoreResultDto) => ({
-  trace_id: one.trace_id ?? null,
-  session_id: one.session_id ?? null,
-  result_id: one.result_id ?? null,
-  case_id: one.case_id ?? null,
-  score: one.score ?? null,
-  choice: one.choice ?? null,
-  reasoning: summaryOf(one.reasoning ?? null),
-  error: summaryOf(one.error ?? null),
-});

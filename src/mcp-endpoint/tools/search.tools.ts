@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { validateBody } from '#platform/http';
 import { SearchDto, SearchService } from '../../registry';
 import { SEARCH_TYPES } from '../../resources';
-import { summaryOf } from './lists';
+import { itemOf } from './lists';
 import { objectOf, tool } from './tool';
 
 /** The default and the maximum number of items that a call returns. */
@@ -16,12 +16,12 @@ interface SearchArguments {
   offset?: number;
 }
 
-const HIT = objectOf({
+const HIT = {
   type: { enum: SEARCH_TYPES },
   id: { type: 'string' },
   name: { type: 'string' },
   description: { type: ['string', 'null'] },
-});
+};
 
 /** The tool that searches the registry. */
 @Injectable()
@@ -58,7 +58,7 @@ export class SearchTools {
       },
       required: ['query'],
       output: {
-        items: { type: 'array', items: HIT },
+        items: { type: 'array', items: objectOf(HIT) },
         next_offset: { type: ['integer', 'null'], description: 'Null on the last page.' },
       },
       anyOf: ['viewer'],
@@ -72,12 +72,7 @@ export class SearchTools {
         });
         const { items } = await this.searches.search(scope, dto, caller.signal);
         return {
-          items: items.slice(0, limit).map(({ type, id, name, description }) => ({
-            type,
-            id,
-            name,
-            description: summaryOf(description),
-          })),
+          items: items.slice(0, limit).map((hit) => itemOf(hit, HIT)),
           next_offset: items.length > limit ? offset + limit : null,
         };
       },

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { pick } from '../../resources';
 import { SkillListQueryDto, SkillService } from '../../skills';
 import {
   LIST_INPUT,
@@ -6,11 +7,11 @@ import {
   type ListArguments,
   listOutput,
   listResult,
+  membersOf,
   NEXT_LIST_OFFSET,
   pageQuery,
   partOfLists,
   QUERY_INPUT,
-  summaryOf,
 } from './lists';
 import { NEXT_OFFSET, OFFSET_INPUT, pageOfContent, pageOfString, READ_BYTES } from './text-pages';
 import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool, VERSION_INPUT } from './tool';
@@ -22,7 +23,7 @@ interface GetArguments {
   list_offset?: number;
 }
 
-const ITEM = objectOf({ skill_id: STRING, name: STRING, description: STRING, version_ordinal: INTEGER });
+const SKILL = { skill_id: STRING, name: STRING, description: STRING, version_ordinal: INTEGER };
 
 /** The tools that read skills and their files. */
 @Injectable()
@@ -36,16 +37,11 @@ export class SkillTools {
       description:
         'Lists the skills of the workspace, newest first, with what each one is for. A skill (playbook, guide) is a set of instructions and files for one kind of task. Use it to see which skills exist. Then call get_skill before you do a task that a skill describes.',
       input: { ...QUERY_INPUT, ...LIST_INPUT },
-      output: listOutput(ITEM),
+      output: listOutput(SKILL),
       anyOf: ['viewer', 'runtime'],
       run: async ({ scope, args: { q, ...page } }) => {
         const query = pageQuery(SkillListQueryDto, page, { q, workspace_id: scope.workspaceId });
-        return listResult(await this.skills.list(scope, query), (one) => ({
-          skill_id: one.skill_id,
-          name: one.name,
-          description: summaryOf(one.description),
-          version_ordinal: one.version_ordinal,
-        }));
+        return listResult(await this.skills.list(scope, query), SKILL);
       },
     }),
     tool<GetArguments>({
@@ -61,10 +57,7 @@ export class SkillTools {
       },
       required: ['skill_id'],
       output: {
-        skill_id: STRING,
-        name: STRING,
-        description: STRING,
-        version_ordinal: INTEGER,
+        ...SKILL,
         instructions: { ...STRING, description: 'Markdown.' },
         next_offset: NEXT_OFFSET,
         license: STRING_OR_NULL,
@@ -80,15 +73,10 @@ export class SkillTools {
         const { view } = await this.skills.getVersion(scope, skill_id, ordinal);
         const { text, next_offset } = pageOfString(view.instructions, offset);
         return {
-          skill_id,
-          name: view.name,
-          description: view.description,
-          version_ordinal: view.version_ordinal,
+          ...membersOf(view, SKILL),
           instructions: text,
           next_offset,
-          license: view.license,
-          compatibility: view.compatibility,
-          allowed_tools: view.allowed_tools,
+          ...pick(view, ['license', 'compatibility', 'allowed_tools']),
           ...partOfLists(
             { files: view.files.map(({ path, size_bytes }) => ({ path, size_bytes })) },
             list_offset,

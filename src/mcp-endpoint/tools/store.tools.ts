@@ -8,10 +8,10 @@ import {
   listOutput,
   listResult,
   NEXT_LIST_OFFSET,
+  itemOf,
   pageQuery,
   partOfLists,
   QUERY_INPUT,
-  summaryOf,
 } from './lists';
 import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
 
@@ -52,11 +52,12 @@ export class StoreTools {
         topic: { type: 'string', maxLength: 255 },
         ...LIST_INPUT,
       },
-      output: listOutput(objectOf(ITEM)),
+      output: listOutput(ITEM),
       anyOf: ['viewer'],
       run: async ({ scope, args: { q, category, topic, ...page } }) => {
         const query = pageQuery(StoreItemListQueryDto, page, { q, category, topic });
-        return listResult(await this.catalogue.list(scope, query), summarizeItem);
+        const { items, page: next } = await this.catalogue.list(scope, query);
+        return listResult({ items: items.map(withDefaults), page: next }, ITEM);
       },
     }),
     tool<{ store_item_id: string; list_offset?: number }>({
@@ -96,7 +97,7 @@ export class StoreTools {
           required_permissions,
         };
         return {
-          ...summarizeItem(item),
+          ...itemOf(withDefaults(item), ITEM),
           tagline: item.tagline ?? null,
           publisher_org_id: item.publisher_org_id,
           highlights: item.highlights ?? [],
@@ -114,14 +115,8 @@ export class StoreTools {
 /** Returns an item with its JSON columns as values. */
 const plain = (item: CatalogueItemDto): CatalogueItemDto => JSON.parse(toJsonText(item)) as CatalogueItemDto;
 
-const summarizeItem = (item: CatalogueItemDto) => ({
-  store_item_id: item.store_item_id,
-  name: item.name,
-  category: item.category,
-  tagline: summaryOf(item.tagline ?? null),
-  license: item.license,
-  actions: item.actions,
+const withDefaults = (item: CatalogueItemDto): CatalogueItemDto => ({
+  ...item,
   topics: item.topics ?? [],
-  version_label: item.version_label ?? null,
   is_reviewed: item.is_reviewed ?? false,
 });

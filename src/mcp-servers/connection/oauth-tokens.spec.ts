@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import ipaddr from 'ipaddr.js';
 import { OutboundHttp } from '#platform/outbound';
 import { SecretBox, SecretKeys } from '#platform/secrets';
-import { ServerSecrets } from '../servers/server-secrets';
+import { secretUse } from '../servers/server.entity';
 import { type OAuthTarget, OAuthTokens } from './oauth-tokens';
 import { ServerFailure } from './server-failure';
 
@@ -74,9 +74,8 @@ class TokenServer {
 }
 
 describe('OAuthTokens', () => {
-  const secrets = new ServerSecrets(
-    new SecretBox(new SecretKeys({ SECRETS_KEY: randomBytes(32).toString('base64') })),
-  );
+  const box = new SecretBox(new SecretKeys({ SECRETS_KEY: randomBytes(32).toString('base64') }));
+  const sealed = (serverId: string): string => box.seal(SECRET, secretUse(serverId));
   let endpoint: TokenServer;
   let outbound: OutboundHttp;
   let tokens: OAuthTokens;
@@ -84,7 +83,7 @@ describe('OAuthTokens', () => {
   beforeEach(async () => {
     endpoint = await TokenServer.start();
     outbound = new OutboundHttp([ipaddr.parseCIDR('127.0.0.0/8')]);
-    tokens = new OAuthTokens(secrets);
+    tokens = new OAuthTokens(box);
     let made = 0;
     endpoint.respond = () => ({
       body: { access_token: `t${++made}`, token_type: 'Bearer', expires_in: 3600 },
@@ -102,7 +101,7 @@ describe('OAuthTokens', () => {
     auth_token_url: endpoint.url,
     auth_client_id: 'client:1',
     auth_scope: 'mcp:read mcp:call',
-    auth_secret: secrets.seal('mcps_1', SECRET),
+    auth_secret: sealed('mcps_1'),
     ...changes,
   });
   const token = (server: OAuthTarget, signal = new AbortController().signal, http?: typeof fetch) =>
@@ -193,8 +192,8 @@ describe('OAuthTokens', () => {
   it('requests another token for another server, secret, client, scope, URL or token URL', async () => {
     const server = target();
     const others: Partial<OAuthTarget>[] = [
-      { server_id: 'mcps_2', auth_secret: secrets.seal('mcps_2', SECRET) },
-      { auth_secret: secrets.seal('mcps_1', SECRET) },
+      { server_id: 'mcps_2', auth_secret: sealed('mcps_2') },
+      { auth_secret: sealed('mcps_1') },
       { auth_client_id: 'other' },
       { auth_scope: null },
       { url: 'https://other.example.com/' },
@@ -301,7 +300,7 @@ describe('OAuthTokens', () => {
 
   it.each([
     ['is missing', null],
-    ['was sealed for another server', secrets.seal('mcps_2', SECRET)],
+    ['was sealed for another server', sealed('mcps_2')],
   ])('sends nothing if the secret %s', async (_, auth_secret) => {
     const { kind, message } = await failure(target({ auth_secret }));
     expect([kind, message]).toEqual(['unauthorized', expect.stringContaining('auth.client_secret')]);

@@ -3,9 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { SingleFlight } from '#platform/concurrency';
 import { type OutboundFailure, outboundFailure, readCapped } from '#platform/outbound';
-import { SealedSecretError } from '#platform/secrets';
-import { type ServerEntity, withoutQuery } from '../servers/server.entity';
-import { ServerSecrets } from '../servers/server-secrets';
+import { SealedSecretError, SecretBox } from '#platform/secrets';
+import { secretUse, type ServerEntity, withoutQuery } from '../servers/server.entity';
 import type { FailureKind } from '../servers/server-health';
 import { ServerFailure } from './server-failure';
 
@@ -45,7 +44,7 @@ export class OAuthTokens {
   });
   private readonly flights = new SingleFlight<string>();
 
-  constructor(private readonly secrets: ServerSecrets) {}
+  constructor(private readonly box: SecretBox) {}
 
   /**
    * Returns a token for `Authorization: Bearer`. Concurrent callers share one request.
@@ -102,7 +101,7 @@ export class OAuthTokens {
       throw new ServerFailure('unauthorized', 'There is no client secret. Send it as `auth.client_secret`.');
     }
     try {
-      return this.secrets.open(server_id, auth_secret);
+      return this.box.open(auth_secret, secretUse(server_id));
     } catch (error) {
       if (!(error instanceof SealedSecretError)) throw error;
       const message = 'The client secret cannot be decrypted. Send it again as `auth.client_secret`.';

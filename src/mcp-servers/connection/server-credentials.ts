@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { SealedSecretError } from '#platform/secrets';
-import type { ServerEntity, TARGET_FIELDS } from '../servers/server.entity';
-import { ServerSecrets } from '../servers/server-secrets';
+import { SealedSecretError, SecretBox } from '#platform/secrets';
+import { secretUse, type ServerEntity, type TARGET_FIELDS } from '../servers/server.entity';
 import { OAuthTokens } from './oauth-tokens';
 import { ServerFailure } from './server-failure';
 
@@ -24,7 +23,7 @@ export interface Credential {
 @Injectable()
 export class ServerCredentials {
   constructor(
-    private readonly secrets: ServerSecrets,
+    private readonly box: SecretBox,
     private readonly tokens: OAuthTokens,
   ) {}
 
@@ -51,7 +50,7 @@ export class ServerCredentials {
 
   private open(serverId: string, sealed: string): string {
     try {
-      return this.secrets.open(serverId, sealed);
+      return this.box.open(sealed, secretUse(serverId));
     } catch (error) {
       if (!(error instanceof SealedSecretError)) throw error;
       throw new ServerFailure(

@@ -6,7 +6,6 @@ import { newId } from '#platform/ids';
 import { storedJson } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import {
-  type AuditChange,
   type Declared,
   type Matched,
   newOwned,
@@ -23,7 +22,7 @@ import { changedSecretTarget } from '../servers/server-auth';
 import { AUTH_COLUMNS, REGISTRY_NAME, type ServerEntity } from '../servers/server.entity';
 import { uncheckedHealth } from '../servers/server-health';
 import { type ComparedServer, ServerRepository } from '../servers/server.repository';
-import { auditedServerChanges, SERVER } from '../servers/server.service';
+import { SERVER } from '../servers/server.service';
 import { hasChanges, type Listing, type ToolChanges, ToolStore } from '../servers/tool-store';
 import {
   type DeclaredServer,
@@ -39,7 +38,6 @@ type ServerDraft = ReconcileDraft<ServerEntity, DeclaredServer>;
 /** Reconciles the MCP servers that an app declares, and their tools. Users can rename a declared server. */
 @Injectable()
 export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, DeclaredServer, ComparedServer> {
-  readonly kind = 'mcp_server';
   override readonly outline = outlineOf(ServerSpecDto);
   /** The declarations that changed the tools of an existing server. */
   private readonly withNewTools = new WeakSet<DeclaredServer>();
@@ -50,8 +48,7 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     private readonly servers: ServerRepository,
     private readonly tools: ToolStore,
   ) {
-    super(kit, servers, SERVER);
-    steps.add(this);
+    super(steps, kit, servers, SERVER);
   }
 
   faultsIn(_name: string, spec: Record<string, unknown>, pointer: string): FieldError[] {
@@ -120,18 +117,6 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     );
   }
 
-  /** Frees the names of servers that users renamed, because servers may have taken each other's names. */
-  protected override beforeWrite(
-    tx: Tx,
-    scope: Scope,
-    changes: readonly Matched<DeclaredServer, ComparedServer>[],
-  ): Promise<void> {
-    const renamed = changes.flatMap(({ name, row }) =>
-      row && !row.archived_at && row.name !== name ? row.id : [],
-    );
-    return this.servers.clearNames(tx, scope, renamed);
-  }
-
   protected newRow(scope: Scope, app: OwningApp, name: string, { columns }: DeclaredServer): ServerEntity {
     return {
       ...newOwned(scope, scope.workspaceId, app),
@@ -154,10 +139,6 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
       ...(changedSecretTarget(row, columns) !== null && { auth_secret: null }),
       ...(this.withNewTools.has(content) && { updated_at: new Date() }),
     };
-  }
-
-  protected override auditedChanges(before: ServerEntity, changed: Partial<ServerEntity>): AuditChange[] {
-    return auditedServerChanges(before, changed);
   }
 
   protected override async write(tx: Tx, scope: Scope, drafts: readonly ServerDraft[]): Promise<void> {

@@ -1,9 +1,9 @@
 import { IsOptional } from 'class-validator';
-import { IsOneOf, Nested, validateBody } from '#platform/http';
+import { IsOneOf, Nested } from '#platform/http';
 import { isJsonObject, toRawJson } from '#platform/json';
 import { urlFault } from '#platform/outbound';
-import { type FieldError, Problem } from '#platform/problem';
-import type { Declared } from '../../resources';
+import type { FieldError } from '#platform/problem';
+import { type Declared, faultsInSpec } from '../../resources';
 import { ServerFieldsDto } from '../servers/server.dto';
 import { AuthFieldsDto } from '../servers/server-auth.dto';
 import { type AuthColumns, AUTH_TYPES, type AuthType, type ServerEntity } from '../servers/server.entity';
@@ -49,18 +49,14 @@ export function specFaults(spec: Record<string, unknown>, pointer: string): Fiel
   if (secrets.length > 0) {
     return secrets.map((member) => ({ pointer: `${pointer}/auth/${member}`, detail: SECRET }));
   }
-  try {
-    const { url, auth, tools } = validateBody(ServerSpecDto, spec);
+  return faultsInSpec(ServerSpecDto, spec, pointer, ({ url, auth, tools }) => {
     const fault = urlFault(url);
     return [
       ...(fault === null ? [] : [{ pointer: `${pointer}/url`, detail: fault }]),
       ...(auth ? authFaults(auth, `${pointer}/auth`) : []),
       ...toolFaults(tools ?? [], `${pointer}/tools`),
     ];
-  } catch (error) {
-    if (error instanceof Problem) return error.withPointerPrefix(pointer).errors ?? [];
-    throw error;
-  }
+  });
 }
 
 /** Parses a validated declaration. */

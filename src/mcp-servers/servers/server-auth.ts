@@ -1,5 +1,6 @@
 import { fieldNameFault, fieldValueFault, TRANSPORT_FIELD_FAULT, urlFault } from '#platform/outbound';
 import { type FieldError, problem } from '#platform/problem';
+import type { SecretBox } from '#platform/secrets';
 import type { AuditChange } from '../../resources';
 import type { PatchServerDto } from './server.dto';
 import type { PatchServerAuthDto } from './server-auth.dto';
@@ -7,10 +8,10 @@ import {
   AUTH_TYPES,
   type AuthColumns,
   type AuthType,
+  secretUse,
   type ServerEntity,
   withoutQuery,
 } from './server.entity';
-import type { ServerSecrets } from './server-secrets';
 
 /** The `auth` of a request body, or of a server after a patch. */
 export interface GivenAuth extends Partial<Record<AuthMember, string | null>> {
@@ -119,7 +120,7 @@ const originOf = (url: string | null): string | null => (url === null ? null : n
 export function patchedAuth(
   row: ServerEntity,
   { auth, url = row.url }: PatchServerDto,
-  secrets: ServerSecrets,
+  box: SecretBox,
 ): Partial<ServerEntity> {
   if (auth === null) return { ...authColumns({ type: 'none' }), auth_secret: null };
   const merged = mergedAuth(row, auth ?? {});
@@ -137,8 +138,11 @@ export function patchedAuth(
     if (missing === null) return next;
     throw problem.invalidFields([{ pointer: `/auth/${member}`, detail: missing }]);
   }
-  const isUnchanged = secrets.isSame(row.server_id, row.auth_secret, secret);
-  return { ...next, ...(!isUnchanged && { auth_secret: secrets.seal(row.server_id, secret) }) };
+  const use = secretUse(row.server_id);
+  return {
+    ...next,
+    ...(!box.isSame(row.auth_secret, secret, use) && { auth_secret: box.seal(secret, use) }),
+  };
 }
 
 /** Merges a patch into `auth`. Keeps the current members only if the type does not change. */

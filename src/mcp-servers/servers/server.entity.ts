@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import { OwnedEntity, type SearchDocument } from '../../resources';
+import { documentOf, OwnedEntity, type SearchDocument } from '../../resources';
 import { type Failure, type HealthStatus, uncheckedHealth } from './server-health';
 
 /** The MCP transport of a server. */
@@ -48,7 +48,7 @@ export class ServerEntity extends OwnedEntity {
   @Column('text', { nullable: true })
   auth_scope!: string | null;
 
-  /** Sealed by `ServerSecrets`. Null without a secret, and for an archived server. */
+  /** Sealed for `secretUse`. Null without a secret, and for an archived server. */
   @Column('text', { nullable: true })
   auth_secret!: string | null;
 
@@ -130,6 +130,9 @@ export const REGISTRY_NAME = 'registry';
 export const isRegistry = ({ is_system, name }: Pick<ServerEntity, 'is_system' | 'name'>): boolean =>
   is_system && name === REGISTRY_NAME;
 
+/** Returns the use to seal a server's secret for, so that the sealed secret is useless in the row of another server. */
+export const secretUse = (serverId: string): string => `mcp-server:${serverId}`;
+
 /** Returns a URL without its query, which may contain a key. Used for the audit log and the search index. */
 export const withoutQuery = (url: string): string => url.replace(/\?.*$/s, '');
 
@@ -138,12 +141,4 @@ export const toServerDocument = (
   row: Pick<ServerEntity, 'server_id' | 'workspace_id' | 'name' | 'description' | 'url'> & {
     updated_at?: Date;
   },
-): SearchDocument => ({
-  type: 'mcp_server',
-  id: row.server_id,
-  workspaceId: row.workspace_id,
-  name: row.name,
-  description: row.description,
-  body: withoutQuery(row.url),
-  updatedAt: row.updated_at,
-});
+): SearchDocument => documentOf('mcp_server', row.server_id, row, withoutQuery(row.url));

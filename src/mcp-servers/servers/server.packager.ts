@@ -5,14 +5,13 @@ import { outlineOf } from '#platform/http';
 import type { Outline } from '#platform/json';
 import { JsonThreads } from '#platform/json-threads';
 import {
-  type ArtifactReference,
   type InstalledArtifact,
-  type InstalledCopy,
   jsonFile,
+  OwnedPackager,
   type PackedFiles,
-  type Packager,
   Packagers,
   type PinnedArtifact,
+  type PinnedRow,
   readJsonFile,
   type UnpackedComponent,
 } from '../../resources';
@@ -23,8 +22,6 @@ import { ServerRepository } from './server.repository';
 import { ServerService } from './server.service';
 import { DeclaredToolDto, LISTED_TOOLS_MAX } from './tool.dto';
 import { ToolStore } from './tool-store';
-
-type PinnedServer = { row: ServerEntity; version: ServerVersionRow };
 
 /** Returns the outline of a packaged server, which can have more tools than a request. */
 function packagedOutline(): Outline {
@@ -38,47 +35,25 @@ function packagedOutline(): Outline {
  * contains a secret, and installing it never sends one anywhere.
  */
 @Injectable()
-export class ServerPackager implements Packager {
-  readonly kind = 'mcp_server';
-  readonly directory = 'mcp_servers';
+export class ServerPackager extends OwnedPackager<ServerEntity, ServerVersionRow> {
   private readonly outline = packagedOutline();
 
   constructor(
     packagers: Packagers,
-    private readonly servers: ServerRepository,
+    servers: ServerRepository,
     private readonly tools: ToolStore,
     private readonly threads: JsonThreads,
     private readonly service: ServerService,
   ) {
-    packagers.add(this);
-  }
-
-  async pin(tx: Tx, scope: Scope, reference: ArtifactReference): Promise<PinnedArtifact | null> {
-    const pinned = await this.servers.published.pin(tx, scope, reference);
-    if (!pinned) return null;
-    const { row, version } = pinned;
-    return {
-      kind: this.kind,
-      artifact_id: row.server_id,
-      version_id: version.version_id,
-      version_ordinal: version.version_ordinal,
-      name: version.name,
-      acquired_from: row.acquired_from,
-      dependencies: [],
-      content: pinned,
-    };
+    super(packagers, 'mcp_server', servers);
   }
 
   /** Errors: 422 for a system server, and for a URL with a query. */
   async files(on: SqlExecutor, scope: Scope, { content }: PinnedArtifact): Promise<PackedFiles> {
-    const { row, version } = content as PinnedServer;
+    const { row, version } = content as PinnedRow<ServerEntity, ServerVersionRow>;
     checkPublishable(row, version);
     const server = packagedServer(version, await this.tools.live(on, scope, row.server_id));
     return { files: [jsonFile(SERVER_FILE, server)] };
-  }
-
-  findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {
-    return this.servers.published.findCopies(tx, scope, artifactIds);
   }
 
   async install(tx: Tx, scope: Scope, component: UnpackedComponent): Promise<InstalledArtifact> {

@@ -5,8 +5,9 @@ import { patchMetadata, Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import { urlFault } from '#platform/outbound';
-import type { ListQueryDto, Page } from '#platform/paging';
+import type { Page } from '#platform/paging';
 import { type FieldError, problem } from '#platform/problem';
+import { SecretBox } from '#platform/secrets';
 import {
   type AnyOf,
   type AuditChange,
@@ -16,8 +17,8 @@ import {
   type InstalledArtifact,
   markDrifted,
   newOwned,
-  OrgResourceService,
   OWNED_READERS,
+  OwnedService,
   pick,
   readable,
   type ResourceAction,
@@ -36,12 +37,10 @@ import {
 import type { ServerAuthDto } from './server-auth.dto';
 import { installedServer, type PackagedServer } from './server-package';
 import { uncheckedHealth } from './server-health';
-import { ServerSecrets } from './server-secrets';
 import {
   type CreateServerDto,
   type PatchServerDto,
   type ServerDto,
-  type ServerListQueryDto,
   type ServerVersionDto,
   toServerDto,
   toServerVersionDto,
@@ -50,7 +49,9 @@ import {
   AUDITED_FIELDS,
   healthAfter,
   isRegistry,
+  secretUse,
   type ServerEntity,
+  type ServerVersionRow,
   TARGET_FIELDS,
   toServerDocument,
   VERSIONED_FIELDS,
@@ -69,7 +70,7 @@ export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
   id: 'server_id',
   generation: 'generation',
   immutable: ['server_id', 'is_system'],
-  auditedFields: AUDITED_FIELDS,
+  auditedChanges: auditedServerChanges,
   createdFields: ['name', 'acquired_from'],
   versions: { ordinal: 'version_ordinal', fields: VERSIONED_FIELDS },
   unique: { constraint: 'mcp_servers_name', field: 'name' },
@@ -87,14 +88,14 @@ export const SERVER: ResourceKind<ServerEntity, ServerDto> = {
 
 /** Registered MCP servers and their tools. `connection/` connects to them. */
 @Injectable()
-export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
+export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerVersionRow, ServerVersionDto> {
   constructor(
     kit: ResourceKit,
     private readonly servers: ServerRepository,
     private readonly tools: ToolStore,
-    private readonly secrets: ServerSecrets,
+    private readonly box: SecretBox,
   ) {
-    super(kit, servers, SERVER);
+    super(kit, servers, SERVER, toServerVersionDto);
   }
 
   /** Errors: 400 for an invalid URL, header or tool and an unknown workspace; 403; 409 for a name that is taken. */
@@ -150,10 +151,6 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     return hasNewTools ? { ...installed, change: 'updated' } : installed;
   }
 
-  async list(scope: OrgScope, query: ServerListQueryDto): Promise<Page<ServerDto>> {
-    return this.page(await this.servers.list(scope, query));
-  }
-
   /**
    * Errors: those of every change; 400 for invalid values and a missing secret; 409 for `tools` if the server lists its
    * tools itself.
@@ -173,7 +170,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
         description: dto.description,
         url: dto.url,
         transport: dto.transport,
-        ...patchedAuth(row, dto, this.secrets),
+        ...patchedAuth(row, dto, this.box),
         metadata: patchMetadata(row.metadata, dto.metadata),
       };
       await this.checkChange(tx, scope, row, dto, ifMatch);
@@ -186,19 +183,6 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
       }
       return this.versioned(changed);
     });
-  }
-
-  async listVersions(scope: OrgScope, id: string, query: ListQueryDto): Promise<Page<ServerVersionDto>> {
-    await this.find(scope, id);
-    const { rows, page } = await this.servers.versions.list(scope.orgKey, id, query);
-    return { items: rows.map(toServerVersionDto), page };
-  }
-
-  async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<ServerVersionDto>> {
-    await this.find(scope, id);
-    const row = await this.servers.versions.find(scope.orgKey, id, ordinal);
-    if (!row) throw problem.notFound('server version', String(ordinal));
-    return new Versioned(toServerVersionDto(row), ordinal);
   }
 
   async listTools(scope: OrgScope, id: string, query: ToolListQueryDto): Promise<Page<ToolDto>> {
@@ -293,10 +277,6 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
     return row?.is_system ? ['admin'] : super.rolesFor(action, row);
   }
 
-  protected override auditedChanges(row: ServerEntity, changed: Partial<ServerEntity>) {
-    return auditedServerChanges(row, changed);
-  }
-
   /** Replaces the tools. Errors: 409 for a server that has listed its tools itself. @returns whether tools changed */
   private async replaceTools(
     tx: Tx,
@@ -322,7 +302,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
       url: dto.url,
       transport: dto.transport ?? 'streamable_http',
       ...authColumns(auth),
-      auth_secret: secret === null ? null : this.secrets.seal(serverId, secret),
+      auth_secret: secret === null ? null : this.box.seal(secret, secretUse(serverId)),
       is_system: dto.is_system ?? false,
       metadata: toRawJson(dto.metadata ?? {}),
       declared_name: null,
@@ -333,7 +313,7 @@ export class ServerService extends OrgResourceService<ServerEntity, ServerDto> {
 }
 
 /** Returns the changes for the audit log, without secrets. A change of the tools is recorded without its content. */
-export function auditedServerChanges(row: ServerEntity, changed: Partial<ServerEntity>): AuditChange[] {
+function auditedServerChanges(row: ServerEntity, changed: Partial<ServerEntity>): AuditChange[] {
   // `updated_at` is set only if the tools changed. The health follows from other columns.
   const { updated_at, ...others } = changed;
   const health = Object.keys(uncheckedHealth());

@@ -83,20 +83,13 @@ export class ToolRepository extends OrgScopedRepository<ToolEntity> {
   }
 
   list(scope: OrgScope, serverId: string, query: ToolListQueryDto): Promise<RowPage<ToolEntity>> {
+    const where = new Where(scope.orgKey)
+      .add(sql`server_id = ${serverId}`)
+      .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`);
+    const order = { sorts: BY_NAME, defaultSort: 'name' };
     return listPage<ToolEntity>(
       this.database,
-      {
-        columns: COLUMNS,
-        from: 'mcp_tools',
-        where: new Where(scope.orgKey)
-          .add(sql`server_id = ${serverId}`)
-          .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`),
-        id: 'tool_id',
-        sorts: BY_NAME,
-        defaultSort: 'name',
-        archivedAt: 'archived_at',
-        bytes: 'bytes',
-      },
+      { ...this.listed, columns: COLUMNS, where, ...order, bytes: 'bytes' },
       query,
     );
   }

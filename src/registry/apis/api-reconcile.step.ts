@@ -8,7 +8,6 @@ import { storedJson } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import {
   type AnyOf,
-  type AuditChange,
   type Declared,
   type Matched,
   newOwned,
@@ -24,12 +23,11 @@ import { ApiDirectory } from './api-directory';
 import { ApiSpecDto, type DeclaredApi, readDeclared, specFaults } from './api-spec';
 import { type ApiEntity, CALL_FIELDS } from './api.entity';
 import { ApiRepository, type ComparedApi } from './api.repository';
-import { API, auditedApiChanges } from './api.service';
+import { API } from './api.service';
 
 /** Reconciles the APIs that an app declares. APIs can be renamed directly, so each is matched by its declared name. */
 @Injectable()
 export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi, ComparedApi> {
-  readonly kind = 'api';
   /** The role to register an API is also needed to declare one, because the schedule applies declarations on its own. */
   override readonly declarers: AnyOf = ['admin'];
   override readonly outline = outlineOf(ApiSpecDto);
@@ -37,11 +35,10 @@ export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi,
   constructor(
     steps: ReconcileSteps,
     kit: ResourceKit,
-    private readonly apis: ApiRepository,
+    apis: ApiRepository,
     private readonly directory: ApiDirectory,
   ) {
-    super(kit, apis, API);
-    steps.add(this);
+    super(steps, kit, apis, API);
   }
 
   faultsIn(_name: string, spec: Record<string, unknown>, pointer: string): FieldError[] {
@@ -54,18 +51,6 @@ export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi,
 
   protected different(present: readonly Matched<DeclaredApi, ComparedApi, ComparedApi>[]) {
     return Promise.resolve(present.filter(({ row, content }) => isDifferent(row, content)));
-  }
-
-  /** Frees the names of APIs that were renamed directly, because APIs may have swapped names. */
-  protected override beforeWrite(
-    tx: Tx,
-    scope: Scope,
-    changes: readonly Matched<DeclaredApi, ComparedApi>[],
-  ): Promise<void> {
-    const renamed = changes.flatMap(({ name, row }) =>
-      row && !row.archived_at && row.name !== name ? row.id : [],
-    );
-    return this.apis.clearNames(tx, scope, renamed);
   }
 
   protected newRow(scope: Scope, app: OwningApp, name: string, content: DeclaredApi): ApiEntity {
@@ -81,10 +66,6 @@ export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi,
   /** Deletes the secret if its target changes, so that a declaration cannot send it elsewhere. */
   protected columnsOf(row: ApiEntity, content: DeclaredApi): Partial<ApiEntity> {
     return { ...content, ...(changedSecretTarget(row, content) !== null && { auth_secret: null }) };
-  }
-
-  protected override auditedChanges(before: ApiEntity, changed: Partial<ApiEntity>): AuditChange[] {
-    return auditedApiChanges(before, changed);
   }
 
   protected override write(

@@ -1,8 +1,8 @@
 import { IsOptional } from 'class-validator';
-import { IsOneOf, Nested, validateBody } from '#platform/http';
+import { IsOneOf, Nested } from '#platform/http';
 import { isJsonObject } from '#platform/json';
-import { type FieldError, Problem } from '#platform/problem';
-import { type Declared, headersFaultsTogether } from '../../resources';
+import type { FieldError } from '#platform/problem';
+import { type Declared, faultsInSpec, headersFaultsTogether } from '../../resources';
 import { authColumns, authFaults } from './api-auth';
 import { ApiAuthFieldsDto } from './api-auth.dto';
 import { ApiFieldsDto } from './api.dto';
@@ -37,18 +37,14 @@ export function specFaults(spec: Record<string, unknown>, pointer: string): Fiel
   if (isJsonObject(spec.auth) && Object.hasOwn(spec.auth, 'value')) {
     return [{ pointer: `${pointer}/auth/value`, detail: SECRET }];
   }
-  try {
-    const dto = validateBody(ApiSpecDto, spec);
+  return faultsInSpec(ApiSpecDto, spec, pointer, (dto) => {
     const { auth, headers } = dto;
     return [
       ...contentFaults(dto, pointer),
       ...(auth ? authFaults(auth, `${pointer}/auth`) : []),
       ...headersFaultsTogether(headers ?? {}, secretHeaderOf(auth), `${pointer}/headers`),
     ];
-  } catch (error) {
-    if (error instanceof Problem) return error.withPointerPrefix(pointer).errors ?? [];
-    throw error;
-  }
+  });
 }
 
 /** Reads a declaration that has no faults. */

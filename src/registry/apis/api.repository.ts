@@ -13,23 +13,6 @@ export interface ComparedApi extends ComparedRow, Pick<ApiEntity, (typeof CALL_F
 /** An API to call. */
 export type CalledApi = ApiEntity & { is_workspace_archived: boolean };
 
-/** The columns of `ApiEntity`, without generated columns. */
-const COLUMNS = [
-  ...['api_id', 'org_id', 'workspace_id', 'version_ordinal', 'version_id'],
-  ...VERSIONED_FIELDS,
-  ...[
-    'auth_secret',
-    'metadata',
-    'declared_name',
-    'app_id',
-    'app',
-    'sync_state',
-    'acquired_from',
-    'generation',
-  ],
-  ...['created_at', 'updated_at', 'created_by', 'archived_at'],
-].join(', ');
-
 @Injectable()
 export class ApiRepository extends OwnedRepository<ApiEntity, ApiVersionRow> {
   constructor(database: Database) {
@@ -49,7 +32,7 @@ export class ApiRepository extends OwnedRepository<ApiEntity, ApiVersionRow> {
   /** Returns an API of an organization for a call, archived or not, without an access check. */
   async findTarget(orgId: string, apiId: string): Promise<CalledApi | null> {
     const archived = sql`(SELECT w.archived_at IS NOT NULL FROM workspaces w WHERE w.workspace_id = apis.workspace_id)`;
-    const statement = sql`SELECT ${raw(COLUMNS)}, ${archived} AS is_workspace_archived FROM apis
+    const statement = sql`SELECT ${raw(this.columns)}, ${archived} AS is_workspace_archived FROM apis
       WHERE api_id = ${apiId} AND org_id = ${orgId}`;
     const [row] = await this.database.query<CalledApi>(prepared('api.find', statement));
     return row ?? null;

@@ -1,25 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { patchMetadata, Versioned } from '#platform/http';
+import { patchMetadata, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
-import type { ListQueryDto, Page } from '#platform/paging';
-import { type FieldError, problem } from '#platform/problem';
+import type { FieldError } from '#platform/problem';
 import { SecretBox } from '#platform/secrets';
 import {
   type AnyOf,
   type AuditAction,
-  type AuditChange,
   auditedChanges,
   baseUrlFaults,
   checkFaults,
+  documentOf,
   headersFaults,
   headersFaultsTogether,
   markDrifted,
   newOwned,
-  OrgResourceService,
   OWNED_READERS,
+  OwnedService,
   parsedHeaders,
   patchedHeaders,
   type ResourceKind,
@@ -33,14 +32,19 @@ import { storedMethods } from './api-target';
 import {
   type ApiDto,
   type ApiFieldsDto,
-  type ApiListQueryDto,
   type ApiVersionDto,
   type CreateApiDto,
   type PatchApiDto,
   toApiDto,
   toApiVersionDto,
 } from './api.dto';
-import { type ApiEntity, AUDITED_FIELDS, TIMEOUT_DEFAULT_MS, VERSIONED_FIELDS } from './api.entity';
+import {
+  type ApiEntity,
+  type ApiVersionRow,
+  AUDITED_FIELDS,
+  TIMEOUT_DEFAULT_MS,
+  VERSIONED_FIELDS,
+} from './api.entity';
 import { ApiRepository } from './api.repository';
 
 /** Describes APIs to the resource kit. */
@@ -51,38 +55,28 @@ export const API: ResourceKind<ApiEntity, ApiDto> = {
   id: 'api_id',
   generation: 'generation',
   immutable: ['api_id'],
-  auditedFields: AUDITED_FIELDS,
+  // For `auth`, they show only that it changed.
+  auditedChanges: (row, changed) => withoutSecrets(auditedChanges(row, changed, AUDITED_FIELDS)),
   createdFields: ['name', 'base_url'],
   versions: { ordinal: 'version_ordinal', fields: VERSIONED_FIELDS },
   unique: { constraint: 'apis_name', field: 'name' },
   // A declaration contains no secret, so a new secret does not make an API drift.
   derived: (row, changed) =>
     Object.keys(changed).every((column) => column === 'auth_secret') ? {} : markDrifted(row, changed),
-  search: {
-    type: 'api',
-    document: (row) => ({
-      type: 'api',
-      id: row.api_id,
-      workspaceId: row.workspace_id,
-      name: row.name,
-      description: row.description,
-      body: row.base_url,
-      updatedAt: row.updated_at,
-    }),
-  },
+  search: { type: 'api', document: (row) => documentOf('api', row.api_id, row, row.base_url) },
   toView: toApiDto,
 };
 
 /** Manages the HTTP APIs that agents call through the service. Only admins register and change them. */
 @Injectable()
-export class ApiService extends OrgResourceService<ApiEntity, ApiDto> {
+export class ApiService extends OwnedService<ApiEntity, ApiDto, ApiVersionRow, ApiVersionDto> {
   constructor(
     kit: ResourceKit,
-    private readonly apis: ApiRepository,
+    apis: ApiRepository,
     private readonly box: SecretBox,
     private readonly directory: ApiDirectory,
   ) {
-    super(kit, apis, API);
+    super(kit, apis, API, toApiVersionDto);
   }
 
   /** Registers an API. Errors: 400 for an invalid URL, header or secret or an unknown workspace; 403; 409 for a name that is taken. */
@@ -94,10 +88,6 @@ export class ApiService extends OrgResourceService<ApiEntity, ApiDto> {
       ...headersFaultsTogether(dto.headers ?? {}, secretHeaderOf(auth), '/headers'),
     ]);
     return this.createIn(scope, dto.workspace_id, () => this.newRow(scope, dto), ['admin']);
-  }
-
-  async list(scope: OrgScope, query: ApiListQueryDto): Promise<Page<ApiDto>> {
-    return this.page(await this.apis.list(scope, query));
   }
 
   /** Changes an API. Errors: 400 for invalid values or a missing secret, and the errors of every change. */
@@ -126,19 +116,6 @@ export class ApiService extends OrgResourceService<ApiEntity, ApiDto> {
     });
   }
 
-  async listVersions(scope: OrgScope, id: string, query: ListQueryDto): Promise<Page<ApiVersionDto>> {
-    await this.find(scope, id);
-    const { rows, page } = await this.apis.versions.list(scope.orgKey, id, query);
-    return { items: rows.map(toApiVersionDto), page };
-  }
-
-  async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<ApiVersionDto>> {
-    await this.find(scope, id);
-    const row = await this.apis.versions.find(scope.orgKey, id, ordinal);
-    if (!row) throw problem.notFound('API version', String(ordinal));
-    return new Versioned(toApiVersionDto(row), ordinal);
-  }
-
   /** Deletes the secret. */
   protected override onArchive(): Promise<Partial<ApiEntity>> {
     return Promise.resolve({ auth_secret: null });
@@ -157,10 +134,6 @@ export class ApiService extends OrgResourceService<ApiEntity, ApiDto> {
   ): Promise<ApiEntity> {
     tx.afterCommit(() => this.directory.invalidate(row.api_id));
     return super.write(tx, scope, row, patch, action);
-  }
-
-  protected override auditedChanges(row: ApiEntity, changed: Partial<ApiEntity>): AuditChange[] {
-    return auditedApiChanges(row, changed);
   }
 
   private newRow(scope: OrgScope, dto: CreateApiDto): ApiEntity {
@@ -203,10 +176,6 @@ export function contentFaults({ base_url, headers }: ApiFieldsDto, pointer: stri
 /** Returns the header that carries the secret, or null. */
 export const secretHeaderOf = (auth: Pick<ApiAuthDto, 'type' | 'name'> | null | undefined): string | null =>
   auth?.type === 'header' ? (auth.name ?? null) : null;
-
-/** Returns the changes for the audit log. For `auth`, they show only that it changed. */
-export const auditedApiChanges = (row: ApiEntity, changed: Partial<ApiEntity>): AuditChange[] =>
-  withoutSecrets(auditedChanges(row, changed, AUDITED_FIELDS));
 
 function patchFaults({ base_url, headers }: PatchApiDto): FieldError[] {
   const urlFaults = base_url === undefined ? [] : baseUrlFaults(base_url, '');

@@ -54,15 +54,7 @@ export class AppRepository extends OrgScopedRepository<AppEntity> {
       .addIndexed(query.sync_state, (state) => sql`sync_state = ${state}`);
     return listPage<AppEntity>(
       this.database,
-      {
-        columns: COLUMNS,
-        from: 'apps',
-        where,
-        id: 'app_id',
-        sorts: APP_SORTS,
-        archivedAt: 'archived_at',
-        bytes: 'bytes',
-      },
+      { ...this.listed, columns: COLUMNS, where, sorts: APP_SORTS, bytes: 'bytes' },
       query,
     );
   }

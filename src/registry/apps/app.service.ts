@@ -7,14 +7,15 @@ import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import {
-  type AuditChange,
+  auditedChanges,
   changedColumns,
+  documentOf,
+  narrowScope,
   OrgResourceService,
   ReconcileSteps,
   type ResourceKind,
   ResourceKit,
   stamps,
-  narrowScope,
 } from '../../resources';
 import { type AppDto, type AppListQueryDto, type CreateAppDto, type PatchAppDto, toAppDto } from './app.dto';
 import type { AppEntity, ReleasedResource } from './app.entity';
@@ -27,21 +28,14 @@ const APP: ResourceKind<AppEntity, AppDto> = {
   id: 'app_id',
   generation: 'generation',
   immutable: ['app_id', 'app'],
-  auditedFields: ['display_name'],
+  // `resource_count` changes only with `resources`.
+  auditedChanges: (row, { resource_count: _, ...changed }) => auditedChanges(row, changed, ['display_name']),
   createdFields: ['app', 'display_name'],
   unique: { constraint: 'apps_app', field: 'app', within: 'organization' },
   derived: (_row, { resources }) => (resources ? { sync_state: 'pending', sync_error: null } : {}),
   search: {
     type: 'app',
-    document: (row) => ({
-      type: 'app',
-      id: row.app_id,
-      workspaceId: row.workspace_id,
-      name: row.display_name ?? row.app,
-      description: row.description,
-      body: row.app,
-      updatedAt: row.updated_at,
-    }),
+    document: (row) => documentOf('app', row.app_id, { ...row, name: row.display_name ?? row.app }, row.app),
   },
   toView: toAppDto,
 };
@@ -130,11 +124,6 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
       };
       return this.versioned(await this.write(tx, scope, row, columns, 'update'));
     });
-  }
-
-  /** Leaves out `resource_count`, because it changes only with `resources`. */
-  protected override auditedChanges(row: AppEntity, changed: Partial<AppEntity>): AuditChange[] {
-    return super.auditedChanges(row, changed).filter(({ member }) => member !== 'resource_count');
   }
 
   /** Releases the app's resources, which become `unmanaged`. */

@@ -28,17 +28,6 @@ export class OrgRepository extends OrgScopedRepository<OrgEntity> {
     const where = Where.acrossTenants()
       .addIndexed(query.status, (status) => sql`status = ${status}`)
       .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`);
-    return listPage<OrgEntity>(
-      this.database,
-      {
-        columns: '*',
-        from: 'organizations',
-        where,
-        id: 'org_id',
-        sorts: BY_CHANGE,
-        archivedAt: 'archived_at',
-      },
-      query,
-    );
+    return listPage<OrgEntity>(this.database, { ...this.listed, where, sorts: BY_CHANGE }, query);
   }
 }

@@ -20,11 +20,7 @@ export class RepoRepository extends OrgScopedRepository<RepoEntity> {
       .addSearch(query.q)
       .addIndexedInParts(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addIndexed(query.url, (url) => sql`url = ${filterUrl(url)}`);
-    return listPage<RepoEntity>(
-      this.database,
-      { columns: '*', from: 'repos', where, id: 'repo_id', sorts: BY_NAME, archivedAt: 'archived_at' },
-      query,
-    );
+    return listPage<RepoEntity>(this.database, { ...this.listed, where, sorts: BY_NAME }, query);
   }
 
   /** Locks this URL of the workspace against other registrations until the transaction ends. */

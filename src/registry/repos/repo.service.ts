@@ -5,7 +5,7 @@ import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { OrgResourceService, type ResourceKind, ResourceKit, stamps } from '../../resources';
+import { documentOf, OrgResourceService, type ResourceKind, ResourceKit, stamps } from '../../resources';
 import {
   type CreateRepoDto,
   type PatchRepoDto,
@@ -26,18 +26,7 @@ const REPO: ResourceKind<RepoEntity, RepoDto> = {
   auditedFields: ['url', 'name', 'default_branch', 'visibility'],
   createdFields: ['url', 'name'],
   unique: { constraint: 'repos_url', field: 'url' },
-  search: {
-    type: 'repo',
-    document: (row) => ({
-      type: 'repo',
-      id: row.repo_id,
-      workspaceId: row.workspace_id,
-      name: row.name,
-      description: row.description,
-      body: row.url,
-      updatedAt: row.updated_at,
-    }),
-  },
+  search: { type: 'repo', document: (row) => documentOf('repo', row.repo_id, row, row.url) },
   toView: toRepoDto,
 };
 

@@ -17,18 +17,7 @@ export class ServiceAccountRepository extends OrgScopedRepository<ServiceAccount
       .addIndexed(query.status, (status) => sql`status = ${status}`)
       .addIf(query.workspace_id, (id) => sql`workspace_ids && ${[id, EVERY_WORKSPACE]}`)
       .addSearch(query.q);
-    return listPage<ServiceAccountEntity>(
-      this.database,
-      {
-        columns: '*',
-        from: 'service_accounts',
-        where,
-        id: 'service_account_id',
-        sorts: BY_NAME,
-        archivedAt: 'archived_at',
-      },
-      query,
-    );
+    return listPage<ServiceAccountEntity>(this.database, { ...this.listed, where, sorts: BY_NAME }, query);
   }
 
   /** Returns the first service account that a principal created. */

@@ -17,7 +17,7 @@ export class UserRepository extends OrgScopedRepository<UserEntity> {
       .addSearch(query.q);
     return listPage<UserEntity>(
       this.database,
-      { columns: '*', from: 'users', where, id: 'user_ref', sorts: BY_CHANGE, archivedAt: 'archived_at' },
+      { ...this.listed, where, id: 'user_ref', sorts: BY_CHANGE },
       query,
     );
   }

@@ -16,18 +16,7 @@ export class WorkspaceRepository extends OrgScopedRepository<WorkspaceEntity> {
     const where = whereAccessible(scope, 'viewer')
       .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addSearch(query.q);
-    return listPage<WorkspaceEntity>(
-      this.database,
-      {
-        columns: '*',
-        from: 'workspaces',
-        where,
-        id: 'workspace_id',
-        sorts: BY_NAME,
-        archivedAt: 'archived_at',
-      },
-      query,
-    );
+    return listPage<WorkspaceEntity>(this.database, { ...this.listed, where, sorts: BY_NAME }, query);
   }
 
   /** Lists the workspaces in which the caller holds any role, by name, without archived ones. */

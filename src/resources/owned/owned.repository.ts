@@ -18,7 +18,8 @@ import { whereReadable } from '../access/workspace-access.repository';
 import type { OwningApp } from './owned.columns';
 import type { OwnedListQueryDto } from './owned.dto';
 import type { OwnedEntity, SyncState } from './owned.entity';
-import { PublishedTable } from './published-table.repository';
+import type { ArtifactReference, InstalledCopy } from '../packages/packager';
+import { findCopies } from '../packages/installed-copies.repository';
 import { VersionTable } from './version-table.repository';
 
 /** A table of resources that apps can declare. */
@@ -51,6 +52,12 @@ export interface OwnedName {
   name: string;
 }
 
+/** A live resource, and a version of it. */
+export interface PinnedRow<Row, VersionRow> {
+  row: Row;
+  version: VersionRow;
+}
+
 /** Columns that a reconcile reads of every resource. */
 export interface ComparedRow extends Pick<OwnedEntity, 'name' | 'app_id' | 'sync_state' | 'archived_at'> {
   id: string;
@@ -66,11 +73,10 @@ export interface ComparedRow extends Pick<OwnedEntity, 'name' | 'app_id' | 'sync
  */
 export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> extends OrgScopedRepository<Row> {
   readonly versions: VersionTable<VersionRow>;
-  /** Reads resources for their packager. */
-  readonly published: PublishedTable<Row, VersionRow>;
   /** The columns that a version copies. */
   protected readonly versioned: Sql;
-  private readonly columns: string;
+  /** All columns, except generated ones. */
+  protected readonly columns: string;
   private readonly table: Sql;
   private readonly id: Sql;
   private readonly declaredName: Sql;
@@ -98,8 +104,6 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
       columns: versioned,
       ...(owned.ownVersionColumns && { ownColumns: owned.ownVersionColumns }),
     });
-    const { table, id } = owned;
-    this.published = new PublishedTable({ table, id, columns: this.columns }, this.versions);
   }
 
   /** Lists resources. @param narrow adds further conditions */
@@ -116,21 +120,37 @@ export abstract class OwnedRepository<Row extends OwnedEntity, VersionRow> exten
       .addSearch(query.q);
     return listPage<Row>(
       this.database,
-      {
-        columns: this.columns,
-        from: this.owned.table,
-        where: narrow(where),
-        id: this.owned.id,
-        sorts: BY_NAME,
-        archivedAt: 'archived_at',
-        bytes: 'bytes',
-      },
+      { ...this.listed, columns: this.columns, where: narrow(where), sorts: BY_NAME },
       query,
     );
   }
 
   keepVersions(tx: Tx, scope: OrgScope, ids: readonly string[]): Promise<void> {
     return this.versions.keep(tx, scope.orgKey, scope, ids);
+  }
+
+  /**
+   * Pins a version of a live resource of the workspace, which cannot be archived or changed until the transaction ends.
+   * Returns null if there is none.
+   */
+  async pin(
+    tx: Tx,
+    scope: Scope,
+    { artifact_id, ...version }: ArtifactReference,
+  ): Promise<PinnedRow<Row, VersionRow> | null> {
+    const [row] = await tx.query<Row>(
+      sql`SELECT ${raw(this.columns)} FROM ${this.table}
+        WHERE ${this.id} = ${artifact_id} AND workspace_id = ${scope.workspaceId} AND archived_at IS NULL FOR SHARE`,
+    );
+    if (!row) return null;
+    const newest = row.version_ordinal;
+    const pinned = await this.versions.findByReference(tx, scope.orgKey, artifact_id, version, newest);
+    return pinned && { row, version: pinned };
+  }
+
+  /** Returns the workspace's live copies of published resources, by the publisher's ids, locked for update. */
+  findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {
+    return findCopies(tx, this.owned, scope, artifactIds);
   }
 
   /** Returns the ids of the workspace's live resources with these names, by name. */

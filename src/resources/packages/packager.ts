@@ -134,8 +134,6 @@ export interface InstalledArtifact {
  */
 export interface Packager {
   readonly kind: ArtifactKind;
-  /** The directory of the kind in a package, such as `skills`. */
-  readonly directory: string;
 
   /**
    * Pins a live resource of the workspace, locked against archiving until the transaction ends (`FOR SHARE`). Returns null

@@ -5,7 +5,7 @@ import type { FieldError } from '#platform/problem';
 import type { AnyOf } from '../access/any-of';
 import type { AuditChange } from '../audit-log/audit-entry.entity';
 import { type AuditRecord, createdChanges } from '../audit-log/audit-log.repository';
-import { auditedChanges, changedColumns, bumpedColumns } from '../change';
+import { bumpedColumns, changedColumns, changesToAudit } from '../change';
 import type { OwningApp } from '../owned/owned.columns';
 import type { OwnedEntity } from '../owned/owned.entity';
 import type { ComparedRow, OwnedRepository } from '../owned/owned.repository';
@@ -20,6 +20,7 @@ import {
   ReconcileError,
   type ReconcileResult,
   type ReconcileStep,
+  type ReconcileSteps,
 } from './reconcile-step';
 
 /** A declaration and the app's resource of its name. */
@@ -51,13 +52,17 @@ export abstract class OwnedReconcileStep<
   Content,
   Compared extends ComparedRow = ComparedRow,
 > implements ReconcileStep {
-  abstract readonly kind: DeclaredKind;
+  readonly kind: DeclaredKind;
 
   protected constructor(
+    steps: ReconcileSteps,
     protected readonly kit: ResourceKit,
     readonly rows: OwnedRepository<Row, unknown>,
     private readonly resource: ResourceKind<Row, unknown>,
-  ) {}
+  ) {
+    this.kind = resource.type as DeclaredKind;
+    steps.add(this);
+  }
 
   readonly declarers: AnyOf = ['editor'];
   readonly outline: Outline = { kind: 'whole' };
@@ -103,6 +108,7 @@ export abstract class OwnedReconcileStep<
     await this.beforeCompare(tx, scope, present);
     const different = new Set<object>(await this.different(present));
     const changes = matched.filter((one) => !one.row || one.row.archived_at || different.has(one));
+    await this.freeNames(tx, scope, changes);
     await this.beforeWrite(tx, scope, changes, plan !== undefined);
     const result: ReconcileResult = {
       created: [],
@@ -168,14 +174,9 @@ export abstract class OwnedReconcileStep<
     return row?.bytes ?? 0;
   }
 
-  /** Returns the changes that the audit log shows, like for a PATCH. */
-  protected auditedChanges(before: Row, changed: Partial<Row>): AuditChange[] {
-    return auditedChanges(before, changed, this.resource.auditedFields ?? []);
-  }
-
   /** Returns the changes of a stored resource that a plan shows. */
   protected plannedChanges({ before, changed }: ReconcileDraft<Row, Content>): AuditChange[] {
-    return this.auditedChanges(before!, changed);
+    return changesToAudit(this.resource, before!, changed);
   }
 
   /** Writes resources with their versions, audit entries and search documents. */
@@ -231,12 +232,20 @@ export abstract class OwnedReconcileStep<
     const stored = new Map(rows.map((row) => [this.idOf(row), row]));
     return page.flatMap(({ name, content, row }): ReconcileDraft<Row, Content>[] => {
       if (!row) return [{ before: null, row: this.newRow(scope, app, name, content), changed: {}, content }];
-      // `beforeWrite` may have cleared its name.
+      // `freeNames` may have cleared its name.
       const before = { ...stored.get(row.id)!, name: row.name };
       const changed = changedColumns<Row>(before, this.columnsOf(before, content));
       if (!changed && !row.archived_at) return [];
       return [{ before, row: this.nextRow(before, changed ?? {}), changed: changed ?? {}, content }];
     });
+  }
+
+  /** Frees the names of resources that users renamed, because resources may have taken each other's names. */
+  private freeNames(tx: Tx, scope: Scope, changes: readonly Matched<Content, Compared>[]): Promise<void> {
+    const renamed = changes.flatMap(({ name, row }) =>
+      row && !row.archived_at && row.name !== name ? row.id : [],
+    );
+    return this.rows.clearNames(tx, scope, renamed);
   }
 
   private addTo(
@@ -269,7 +278,7 @@ export abstract class OwnedReconcileStep<
         { ...entry, action: 'create', changes: createdChanges(pick(row, this.resource.createdFields ?? [])) },
       ];
     }
-    const changes = this.auditedChanges(before, changed);
+    const changes = changesToAudit(this.resource, before, changed);
     return [
       ...(before.archived_at ? [{ ...entry, action: 'restore' } as const] : []),
       ...(changes.length > 0 ? [{ ...entry, action: 'update', changes } as const] : []),

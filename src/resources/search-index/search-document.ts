@@ -28,6 +28,25 @@ export interface SearchDocument {
   updatedAt?: Date;
 }
 
+/** The columns that a search document shows. */
+interface SearchedRow {
+  workspace_id: string;
+  name: string;
+  description: string | null;
+  updated_at?: Date;
+}
+
+/** Returns the search document of a row. */
+export const documentOf = (type: SearchType, id: string, row: SearchedRow, body: string): SearchDocument => ({
+  type,
+  id,
+  workspaceId: row.workspace_id,
+  name: row.name,
+  description: row.description,
+  body,
+  updatedAt: row.updated_at,
+});
+
 /** Maximum number of characters of a body that keyword search covers. */
 export const BODY_MAX = 64 * 1024;
 

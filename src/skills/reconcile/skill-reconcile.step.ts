@@ -60,7 +60,6 @@ interface DeclaredSkill {
 /** Reconciles the skills that an app declares. */
 @Injectable()
 export class SkillReconcileStep extends OwnedReconcileStep<SkillEntity, DeclaredSkill, ComparedSkill> {
-  readonly kind = 'skill';
   private readonly digests = new DeclaredDigests();
 
   constructor(
@@ -69,8 +68,10 @@ export class SkillReconcileStep extends OwnedReconcileStep<SkillEntity, Declared
     skills: SkillRepository,
     private readonly writer: SkillWriter,
   ) {
-    super(kit, skills, { ...SKILL, versions: { ordinal: 'version_ordinal', fields: ['source_digest'] } });
-    steps.add(this);
+    super(steps, kit, skills, {
+      ...SKILL,
+      versions: { ordinal: 'version_ordinal', fields: ['source_digest'] },
+    });
   }
 
   faultsIn(name: string, spec: Record<string, unknown>, pointer: string): FieldError[] {

@@ -6,11 +6,12 @@ import { newId } from '#platform/ids';
 import { toRawJson, toRawJsonOrNull } from '#platform/json';
 import {
   type AuditChange,
-  type AuditRecord,
   auditedChanges,
   AuditLog,
+  type AuditRecord,
   changedColumns,
   createdChanges,
+  documentOf,
   newOwned,
   type OwningApp,
   pick,
@@ -199,15 +200,8 @@ export function changesOf(before: SkillEntity, row: SkillEntity, files: readonly
 }
 
 /** Paths come before the instructions, because search indexes only the start of a long body. */
-const toDocument = ({ row, files }: Pick<SkillDraft, 'row' | 'files'>): SearchDocument => ({
-  type: 'skill',
-  id: row.skill_id,
-  workspaceId: row.workspace_id,
-  name: row.name,
-  description: row.description,
-  body: [...indexedPaths(files), row.instructions].join('\n'),
-  updatedAt: row.updated_at,
-});
+const toDocument = ({ row, files }: Pick<SkillDraft, 'row' | 'files'>): SearchDocument =>
+  documentOf('skill', row.skill_id, row, [...indexedPaths(files), row.instructions].join('\n'));
 
 /** Returns the paths of the files other than SKILL.md, up to `INDEXED_PATHS_MAX`. */
 function indexedPaths(files: readonly SkillFile[]): string[] {

@@ -3,11 +3,9 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
 import {
-  type ArtifactReference,
   type InstalledArtifact,
-  type InstalledCopy,
+  OwnedPackager,
   type PackedFiles,
-  type Packager,
   Packagers,
   type PinnedArtifact,
   type UnpackedComponent,
@@ -15,38 +13,20 @@ import {
 import { SkillContents } from '../content/skill-contents';
 import { contentOfDirectory, type SkillContent } from '../format/skill-content';
 import type { UploadedFile } from '../format/skill-files';
+import type { SkillEntity, SkillVersionRow } from './skill.entity';
 import { SkillRepository } from './skill.repository';
 import { SkillService } from './skill.service';
 
 /** Packs the files of a version unchanged, and installs them as a skill. */
 @Injectable()
-export class SkillPackager implements Packager {
-  readonly kind = 'skill';
-  readonly directory = 'skills';
-
+export class SkillPackager extends OwnedPackager<SkillEntity, SkillVersionRow> {
   constructor(
     packagers: Packagers,
     private readonly skills: SkillRepository,
     private readonly contents: SkillContents,
     private readonly service: SkillService,
   ) {
-    packagers.add(this);
-  }
-
-  async pin(tx: Tx, scope: Scope, reference: ArtifactReference): Promise<PinnedArtifact | null> {
-    const pinned = await this.skills.published.pin(tx, scope, reference);
-    if (!pinned) return null;
-    const { row, version } = pinned;
-    return {
-      kind: this.kind,
-      artifact_id: row.skill_id,
-      version_id: version.version_id,
-      version_ordinal: version.version_ordinal,
-      name: version.name,
-      acquired_from: row.acquired_from,
-      dependencies: [],
-      content: null,
-    };
+    super(packagers, 'skill', skills);
   }
 
   async files(
@@ -66,8 +46,8 @@ export class SkillPackager implements Packager {
     };
   }
 
-  findCopies(tx: Tx, scope: Scope, artifactIds: readonly string[]): Promise<Map<string, InstalledCopy>> {
-    return this.skills.published.findCopies(tx, scope, artifactIds);
+  protected override partsOf() {
+    return { content: null };
   }
 
   /** Holds the files of the skill in memory, at most 32 MiB. */

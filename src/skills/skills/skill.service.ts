@@ -3,15 +3,14 @@ import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { patchMetadata, type Reply, streamed, Versioned } from '#platform/http';
 import { canonicalJson } from '#platform/json';
-import type { ListQueryDto, Page } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
 import {
   changedColumns,
   type CopySource,
   type InstalledArtifact,
   installedArtifact,
-  OrgResourceService,
   OWNED_READERS,
+  OwnedService,
   type ResourceKind,
   ResourceKit,
   withUniqueName,
@@ -30,7 +29,7 @@ import {
   toSkillVersionDto,
 } from './skill-version.dto';
 import { newSkill, nextVersion, SkillWriter } from './skill-writer';
-import { type PatchSkillDto, type SkillDto, type SkillListQueryDto, toSkillDto } from './skill.dto';
+import { type PatchSkillDto, type SkillDto, toSkillDto } from './skill.dto';
 import type { SkillEntity, SkillVersionRow } from './skill.entity';
 import { SkillRepository } from './skill.repository';
 
@@ -55,14 +54,14 @@ export interface SkillFilePart {
 
 /** Skills and their versions. Each change of a skill creates a version. */
 @Injectable()
-export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
+export class SkillService extends OwnedService<SkillEntity, SkillDto, SkillVersionRow, SkillVersionDto> {
   constructor(
     kit: ResourceKit,
     private readonly skills: SkillRepository,
     private readonly contents: SkillContents,
     private readonly writer: SkillWriter,
   ) {
-    super(kit, skills, SKILL);
+    super(kit, skills, SKILL, toSkillVersionDto);
   }
 
   /**
@@ -136,7 +135,7 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
     const before = await this.lock(tx, scope, copy.artifact_id, 'update');
     if (content.source_digest === before.source_digest) {
       const changed = changedColumns<SkillEntity>(before, { acquired_from });
-      if (!changed) return installedArtifact('skill', before.skill_id, before, before);
+      if (!changed) return this.installed(before, before);
       const bumped = { generation: before.generation + 1, updated_at: new Date() };
       return this.writeCopy(tx, scope, before, { ...before, ...changed, ...bumped }, content);
     }
@@ -146,10 +145,6 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
       : null;
     if (earlier) return installedArtifact('skill', before.skill_id, earlier, earlier);
     return this.writeCopy(tx, scope, before, { ...nextVersion(before, content), acquired_from }, content);
-  }
-
-  async list(scope: OrgScope, query: SkillListQueryDto): Promise<Page<SkillDto>> {
-    return this.page(await this.skills.list(scope, query));
   }
 
   /** Changes members of SKILL.md and keeps the other files. Errors: 400 for an invalid SKILL.md; those of every change. */
@@ -165,20 +160,19 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
     });
   }
 
-  async listVersions(scope: OrgScope, id: string, query: ListQueryDto): Promise<Page<SkillVersionDto>> {
-    await this.find(scope, id);
-    const { rows, page } = await this.skills.versions.list(scope.orgKey, id, query);
-    return { items: rows.map(toSkillVersionDto), page };
-  }
-
-  async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<SkillVersionDetailDto>> {
-    const { row, files } = await this.findVersion(scope, id, ordinal);
-    return new Versioned(toSkillVersionDetailDto(row, files), ordinal);
+  override async getVersion(
+    scope: OrgScope,
+    id: string,
+    ordinal: number,
+  ): Promise<Versioned<SkillVersionDetailDto>> {
+    const row = await this.findVersion(scope, id, ordinal);
+    return new Versioned(toSkillVersionDetailDto(row, await this.skills.files(scope, id, ordinal)), ordinal);
   }
 
   /** Streams the files of a version as a zip archive. The bytes are the same each time. */
   async getContent(scope: OrgScope, id: string, ordinal: number): Promise<Reply> {
-    const { row, files } = await this.findVersion(scope, id, ordinal);
+    const row = await this.findVersion(scope, id, ordinal);
+    const files = await this.skills.files(scope, id, ordinal);
     return streamed(this.contents.archive(scope, row.name, files), {
       type: ZIP_MEDIA,
       length: row.archive_bytes,
@@ -228,7 +222,8 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
     length: number,
   ): Promise<SkillFilePart> {
     const version_ordinal = ordinal ?? (await this.find(scope, id)).version_ordinal;
-    const { files } = await this.findVersion(scope, id, version_ordinal);
+    await this.findVersion(scope, id, version_ordinal);
+    const files = await this.skills.files(scope, id, version_ordinal);
     const file = files.find((one) => one.path === path);
     if (!file)
       throw new Problem('not_found', 'The skill has no file with this path. Paths are case-sensitive.');
@@ -248,7 +243,7 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
     { files }: SkillContent,
   ): Promise<InstalledArtifact> {
     await withUniqueName(SKILL, row, () => this.writer.write(tx, scope, [{ before, row, files }]));
-    return installedArtifact('skill', row.skill_id, before, row);
+    return this.installed(before, row);
   }
 
   private async writeVersion(
@@ -260,17 +255,6 @@ export class SkillService extends OrgResourceService<SkillEntity, SkillDto> {
     const row = nextVersion(before, content);
     await this.writer.write(tx, scope, [{ before, row, files: content.files }]);
     return row;
-  }
-
-  private async findVersion(
-    scope: OrgScope,
-    id: string,
-    ordinal: number,
-  ): Promise<{ row: SkillVersionRow; files: SkillFile[] }> {
-    await this.find(scope, id);
-    const row = await this.skills.versions.find(scope.orgKey, id, ordinal);
-    if (!row) throw problem.notFound('skill version', String(ordinal));
-    return { row, files: await this.skills.files(scope, id, ordinal) };
   }
 }
 

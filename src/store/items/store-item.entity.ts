@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
-import type { ArtifactKind, SearchDocument } from '../../resources';
+import { type ArtifactKind, documentOf, type SearchDocument } from '../../resources';
 
 export const CATEGORIES = ['agents', 'skills', 'tools', 'data', 'evaluation', 'other'] as const;
 export type Category = (typeof CATEGORIES)[number];
@@ -165,12 +165,7 @@ export const AUDITED_FIELDS = [
 ] as const;
 
 /** Returns the search document of an item, for the members of the publisher's workspace. */
-export const toStoreItemDocument = (row: StoreItemEntity): SearchDocument => ({
-  type: 'store_item',
-  id: row.store_item_id,
-  workspaceId: row.workspace_id,
-  name: row.name,
-  description: row.tagline,
-  body: [row.category, ...row.topics, ...row.highlights, row.release_notes ?? ''].join('\n'),
-  updatedAt: row.updated_at,
-});
+export function toStoreItemDocument(row: StoreItemEntity): SearchDocument {
+  const body = [row.category, ...row.topics, ...row.highlights, row.release_notes ?? ''].join('\n');
+  return documentOf('store_item', row.store_item_id, { ...row, description: row.tagline }, body);
+}

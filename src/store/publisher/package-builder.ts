@@ -71,13 +71,14 @@ export class PackageBuilder {
       const files: PackageFile[] = [];
       const size = { all: 0, documents: 0 };
       for (const node of nodes) {
-        const packager = this.packagers.of(node.artifact.kind);
+        const { kind, name } = node.artifact;
+        const packager = this.packagers.of(kind);
         const dependencies = node.dependencies.map((one) => componentOf(components, one));
         const own = await packager.files(this.database, scope, node.artifact, dependencies);
         if (own.close) opened.push(own.close);
         this.checkSizes(size, own.files);
         checkPaths(own.files);
-        const directory = freeDirectory(directories, packager.directory, node.artifact.name);
+        const directory = freeDirectory(directories, `${kind}s`, name);
         const digest = sourceDigest(own.files);
         components.set(node, { ...node.artifact, key: keyOf(directory, digest), digest });
         files.push(...own.files.map((file) => ({ ...file, path: `${directory}/${file.path}` })));

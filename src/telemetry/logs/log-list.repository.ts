@@ -18,11 +18,9 @@ const TABLE: RecordTable = {
 const SEVERE = 13;
 
 /** Lists log records by their times. */
-export class LogListRepository {
-  private readonly records: RecordListRepository<LogRecordRow>;
-
+export class LogListRepository extends RecordListRepository<LogRecordRow> {
   constructor(database: SqlExecutor) {
-    this.records = new RecordListRepository(database, TABLE);
+    super(database, TABLE);
   }
 
   list(scope: Scope, query: LogListQueryDto): Promise<RowPage<LogRecordRow>> {
@@ -36,7 +34,7 @@ export class LogListRepository {
     ];
     if (severity > 0 && severity < SEVERE) columns.push(isAtLeast(severity));
     const content = q === undefined ? [] : [mentionsInJson('t.body', q)];
-    return this.records.list(scope, query, { indexed, columns, content });
+    return this.listBy(scope, query, { indexed, columns, content });
   }
 }
 

@@ -17,11 +17,9 @@ const TABLE: RecordTable = {
 const isNamed = (name: string): Sql => sql`left(t.name, 255) = ${name} AND t.name = ${name}`;
 
 /** Lists data points by their times. */
-export class MetricListRepository {
-  private readonly records: RecordListRepository<MetricPointDto>;
-
+export class MetricListRepository extends RecordListRepository<MetricPointDto> {
   constructor(database: SqlExecutor) {
-    this.records = new RecordListRepository(database, TABLE);
+    super(database, TABLE);
   }
 
   list(scope: Scope, query: MetricListQueryDto): Promise<RowPage<MetricPointDto>> {
@@ -31,6 +29,6 @@ export class MetricListRepository {
       ...(service_name === undefined ? [] : [equals('service_name', service_name)]),
     ];
     if (type !== undefined) columns.push(equals('type', type));
-    return this.records.list(scope, query, { indexed, columns, content: [] });
+    return this.listBy(scope, query, { indexed, columns, content: [] });
   }
 }

@@ -48,8 +48,8 @@ const RESPONSE_SIZE = `1000 + t.content_size + coalesce((SELECT o.size FROM span
 const LOOKUP_COST = raw('(1 + t.content_size / 1024)');
 
 /** Lists records by their times. */
-export class RecordListRepository<Row> {
-  constructor(
+export abstract class RecordListRepository<Row> {
+  protected constructor(
     private readonly database: SqlExecutor,
     private readonly table: RecordTable,
   ) {}
@@ -59,7 +59,7 @@ export class RecordListRepository<Row> {
    * sizes first, and then only the content of the records on the page. Checks conditions that no index serves on a bounded
    * number of records, see `scanPage`.
    */
-  async list(
+  protected async listBy(
     scope: Scope,
     query: RecordListQueryDto,
     conditions: RecordConditions,

@@ -14,9 +14,11 @@ const ROLES_OF_INPUT = {
 };
 const ROLES_OF_OUTPUT = { 'gen_ai.choice': 'assistant' };
 
+const OPERATION_DETAILS = 'gen_ai.client.inference.operation.details';
+
 /** Names of the events that contain messages. Instrumentations send them as events of the span, or as log records. */
 export const MESSAGE_EVENTS: readonly string[] = [
-  'gen_ai.client.inference.operation.details',
+  OPERATION_DETAILS,
   ...Object.keys(ROLES_OF_INPUT),
   ...Object.keys(ROLES_OF_OUTPUT),
   'gen_ai.content.prompt',
@@ -198,22 +200,11 @@ export const MEANING_TABLE: MeaningTable = {
         name: 'gen_ai.input.messages',
         instructions: 'gen_ai.system_instructions',
       },
-      {
-        from: 'event',
-        convention: 'OpenTelemetry',
-        event: 'gen_ai.client.inference.operation.details',
-        name: 'gen_ai.input.messages',
-        instructions: 'gen_ai.system_instructions',
-      },
+      inEvent('OpenTelemetry', OPERATION_DETAILS, 'gen_ai.input.messages', 'gen_ai.system_instructions'),
       ...attributes('OpenTelemetry, earlier', 'gen_ai.prompt'),
       flattened('OpenLLMetry', 'gen_ai.prompt'),
       { from: 'messages', convention: 'OpenTelemetry, earlier', roles: ROLES_OF_INPUT },
-      {
-        from: 'event',
-        convention: 'OpenTelemetry, earlier',
-        event: 'gen_ai.content.prompt',
-        name: 'gen_ai.prompt',
-      },
+      inEvent('OpenTelemetry, earlier', 'gen_ai.content.prompt', 'gen_ai.prompt'),
       flattened('OpenInference', 'llm.input_messages', 'message', 'message_content', 'tool_call'),
       flattened('OpenInference', 'llm.prompts', 'prompt'),
       { from: 'attribute', convention: 'OpenInference', name: 'input.value', mimeType: 'input.mime_type' },
@@ -230,21 +221,11 @@ export const MEANING_TABLE: MeaningTable = {
     as: contentOf,
     sources: [
       ...attributes('OpenTelemetry', 'gen_ai.output.messages'),
-      {
-        from: 'event',
-        convention: 'OpenTelemetry',
-        event: 'gen_ai.client.inference.operation.details',
-        name: 'gen_ai.output.messages',
-      },
+      inEvent('OpenTelemetry', OPERATION_DETAILS, 'gen_ai.output.messages'),
       ...attributes('OpenTelemetry, earlier', 'gen_ai.completion'),
       flattened('OpenLLMetry', 'gen_ai.completion'),
       { from: 'messages', convention: 'OpenTelemetry, earlier', roles: ROLES_OF_OUTPUT },
-      {
-        from: 'event',
-        convention: 'OpenTelemetry, earlier',
-        event: 'gen_ai.content.completion',
-        name: 'gen_ai.completion',
-      },
+      inEvent('OpenTelemetry, earlier', 'gen_ai.content.completion', 'gen_ai.completion'),
       flattened('OpenInference', 'llm.output_messages', 'message', 'message_content', 'tool_call'),
       flattened('OpenInference', 'llm.choices', 'completion'),
       { from: 'attribute', convention: 'OpenInference', name: 'output.value', mimeType: 'output.mime_type' },
@@ -268,6 +249,11 @@ function attributes(convention: Convention, ...names: string[]): MeaningSource[]
 /** Returns an attribute whose meaning depends on the kind of the span. */
 function where(convention: Convention, name: string, kind: string, is: string): MeaningSource {
   return { from: 'attribute', convention, name, where: { name: kind, is } };
+}
+
+/** Returns an attribute of an event. @param instructions the attribute of the event with the system's instructions */
+function inEvent(convention: Convention, event: string, name: string, instructions?: string): MeaningSource {
+  return { from: 'event', convention, event, name, ...(instructions !== undefined && { instructions }) };
 }
 
 function flattened(convention: Convention, name: string, ...itemNames: string[]): MeaningSource {

@@ -1,5 +1,6 @@
 import { type Answer, sharedApp } from '#testing';
-import { ServerSecrets } from '../../../src/mcp-servers/servers/server-secrets';
+import { SecretBox } from '#platform/secrets';
+import { secretUse } from '../../../src/mcp-servers/servers/server.entity';
 import { pointersIn, SERVERS, ServersFixture } from './servers.fixture';
 
 const IMPORT = `${SERVERS}/import`;
@@ -36,7 +37,7 @@ describe('a server.json of the public MCP registry', () => {
       [body.server_id],
     );
     const sealed = row!.auth_secret;
-    return sealed === null ? null : app.get(ServerSecrets).open(body.server_id as string, sealed);
+    return sealed === null ? null : app.get(SecretBox).open(sealed, secretUse(body.server_id as string));
   };
   const apiKey = { name: 'X-API-Key', description: 'Your key', isRequired: true, isSecret: true };
   const bearer = {

@@ -1,5 +1,6 @@
 import { type Answer, type ApiClient, sharedApp, newOrganization, type TestOrganization } from '#testing';
-import { ServerSecrets } from '../../../src/mcp-servers/servers/server-secrets';
+import { SecretBox } from '#platform/secrets';
+import { secretUse } from '../../../src/mcp-servers/servers/server.entity';
 
 const SERVERS = '/mcp/v1/servers';
 const SECRET = 'tok-5e1f-not-to-be-told';
@@ -34,7 +35,7 @@ describe('the secret of an MCP server', () => {
       'SELECT auth_secret FROM mcp_servers WHERE server_id = $1',
       [id],
     );
-    return row!.auth_secret === null ? null : app.get(ServerSecrets).open(id, row!.auth_secret);
+    return row!.auth_secret === null ? null : app.get(SecretBox).open(row!.auth_secret, secretUse(id));
   };
   const pointers = ({ body }: Answer): string[] => (body.errors ?? []).map((one: any) => one.pointer);
 

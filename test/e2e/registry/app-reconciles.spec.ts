@@ -1,5 +1,6 @@
 import { sharedApp } from '#testing';
-import { ServerSecrets } from '../../../src/mcp-servers/servers/server-secrets';
+import { SecretBox } from '#platform/secrets';
+import { secretUse } from '../../../src/mcp-servers/servers/server.entity';
 import { agent, APPS, AppsFixture, server, SERVERS, skill } from './apps.fixture';
 
 describe('a reconcile of an app', () => {
@@ -245,7 +246,9 @@ describe('a reconcile of an app', () => {
         'SELECT auth_secret FROM mcp_servers WHERE server_id = $1',
         [one.server_id],
       );
-      return row!.auth_secret && app.get(ServerSecrets).open(one.server_id as string, row!.auth_secret);
+      return (
+        row!.auth_secret && app.get(SecretBox).open(row!.auth_secret, secretUse(one.server_id as string))
+      );
     };
     expect((await give()).body.auth.has_value).toBe(true);
     const reconcile = async (spec: Record<string, unknown>): Promise<string | null> => {

@@ -60,7 +60,7 @@ export class PackageWorkspace {
     const work = async (tx: Tx): Promise<InstalledArtifact> => {
       const copies = await packager.findCopies(tx, this.scope, [pinned.artifact_id]);
       return packager.install(tx, this.scope, {
-        key: `${packager.directory}/it`,
+        key: `${packager.kind}s/it`,
         name: pinned.name,
         files: unpacked(files),
         from,

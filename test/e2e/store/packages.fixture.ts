@@ -77,7 +77,7 @@ export class PackagesFixture {
           read.push({ ...file, bytes });
         }
         const digest = digestOf(read);
-        const key = `${packager.directory}/${slugOf(pinned.name)}@sha256:${digest}`;
+        const key = `${packager.kind}s/${slugOf(pinned.name)}@sha256:${digest}`;
         const component = { ...pinned, key, digest };
         packed.push({ component, files: read });
         return component;

@@ -61,7 +61,6 @@ interface PinnedDataset {
 @Injectable()
 export class DatasetPackager implements Packager {
   readonly kind = 'dataset';
-  readonly directory = 'datasets';
 
   constructor(
     packagers: Packagers,
