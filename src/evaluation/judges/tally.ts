@@ -6,9 +6,9 @@ import {
   type Output,
   scoreOfAnswer,
   type SingleOutput,
-} from '../../scorers';
-import { type SampleSpread, type ScoredItem, storable } from '../../scores';
-import type { JudgeFailure, Judgement } from '../judge-backend';
+} from '../scorers';
+import { type SampleSpread, type ScoredItem, storable } from '../scores';
+import type { JudgeFailure, Judgement } from './judge-backend';
 
 type Value = string | boolean | number;
 
@@ -169,7 +169,8 @@ export class SampleTally {
   private cost: number | undefined;
   private hasRequested = false;
 
-  constructor(private readonly count: number) {}
+  /** @param count number of samples requested */
+  constructor(readonly count: number) {}
 
   /** Whether at least half of the samples failed. */
   get hasFailed(): boolean {

@@ -1,35 +1,94 @@
 import { Injectable } from '@nestjs/common';
-import { linkedSignal } from '#platform/concurrency';
+import { linkedSignal, type Owner } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
-import { type JudgeBackendName, judgeBackendOf, MAX_ERROR_LENGTH, type ScoringSubject } from '../../scorers';
-import { BUDGET_EXCEEDED, failedScoring, type Scoring, type ScoringContext } from './scoring-context';
-import { type ScoredItem, storable } from '../../scores';
+import { judgeBackendOf, MAX_ERROR_LENGTH, type PinnedScorer, type ScoringSubject } from '../scorers';
+import { type ScoredItem, storable } from '../scores';
 import {
-  PromptError,
   type JudgeCall,
   JudgeFailure,
   type Judgement,
   type JudgeRequest,
-} from '../judge-backend';
+  PromptError,
+} from './judge-backend';
 import { JudgeBackends, type JudgedScorer } from './judge-backends';
-import {
-  type AskedQuestion,
-  JudgeAnswerRepository,
-  type CachedAnswer,
-  type NewAnswer,
-} from './judge-answer.repository';
-import { JudgeMetrics } from '../judge.metrics';
+import { JudgeMetrics } from './judge-endpoint';
+import { type AskedQuestion, type CachedAnswer, JudgeRepository } from './judge.repository';
 import { SampleTally } from './tally';
 
 /** Cached answers deleted per statement. */
 const DELETED_AT_ONCE = 1_000;
 
-/** A version of a scorer of kind `llm_judge`. */
-interface JudgeScorer extends JudgedScorer {
-  scorer_id: string;
-  scorer_version: number;
+/** The error of a target that was not scored because the budget was spent. */
+export const BUDGET_EXCEEDED =
+  'The budget of the run (max_cost_usd) was spent before this target was scored.';
+
+/** The budget of a scoring run, in US dollars. */
+export class Budget {
+  private hasRefused = false;
+
+  /**
+   * @param maxUsd null for no limit
+   * @param costUsd cost so far
+   */
+  constructor(
+    private readonly maxUsd: number | null,
+    private costUsd = 0,
+  ) {}
+
+  /** Whether work was skipped because the budget was spent. */
+  get hasStoppedWork(): boolean {
+    return this.hasRefused;
+  }
+
+  spend(costUsd: number): void {
+    this.costUsd += costUsd;
+  }
+
+  /** Tells whether more work may start. A caller that gets false must skip its work. */
+  canContinue(): boolean {
+    if (this.maxUsd === null || this.costUsd < this.maxUsd) return true;
+    this.hasRefused = true;
+    return false;
+  }
 }
+
+/** How one target is scored. */
+export interface ScoringContext {
+  /** Owners take turns at the threads that run code, and at a judge with a rate limit. */
+  owner: Owner;
+  /** Aborted when the score is no longer wanted. */
+  signal: AbortSignal;
+  /** Lends the worker's slot to other targets during `waiting`; see `Permit.lend`. */
+  lendSlot: <Result>(
+    signal: AbortSignal,
+    waiting: (signal: AbortSignal) => Promise<Result>,
+  ) => Promise<Result>;
+  /** How a judge's answers are cached. `read`: reuses and stores them. `write`: only stores them. `none`: neither. */
+  cache: 'read' | 'write' | 'none';
+  /** Costs are charged to it. Once it is spent, no request is sent to a judge. */
+  budget: Budget;
+  /**
+   * Identifies the run's target. A cached answer that the same target paid for, in a worker that was lost before it stored
+   * the result, is charged to the target and not reported as cached.
+   */
+  targetKey?: string | undefined;
+}
+
+/**
+ * Scores one prepared target. A failure of the scorer is the item's `error`. Throws the signal's reason when it is
+ * aborted, and an Error if nothing can be scored at present.
+ */
+export type Scoring = (context: ScoringContext) => Promise<ScoredItem>;
+
+/** Returns the scoring of a target that cannot be scored. */
+export const failedScoring =
+  (error: string): Scoring =>
+  () =>
+    Promise.resolve({ error, elapsed_ms: 0 });
+
+/** A version of a scorer of kind `llm_judge`. */
+type JudgeScorer = JudgedScorer & PinnedScorer;
 
 /** Scores targets with judges: requests the samples of a definition, caches the answers and combines them. */
 @Injectable()
@@ -37,7 +96,7 @@ export class JudgeService {
   constructor(
     private readonly environment: Environment,
     private readonly backends: JudgeBackends,
-    private readonly answers: JudgeAnswerRepository,
+    private readonly repository: JudgeRepository,
     private readonly metrics: JudgeMetrics,
   ) {}
 
@@ -69,7 +128,7 @@ export class JudgeService {
   /** Deletes cached answers older than `JUDGE_CACHE_DAYS`, in batches. */
   async deleteOldAnswers(): Promise<void> {
     const { JUDGE_CACHE_DAYS } = this.environment;
-    while ((await this.answers.deleteOld(JUDGE_CACHE_DAYS, DELETED_AT_ONCE)) === DELETED_AT_ONCE);
+    while ((await this.repository.deleteOldAnswers(JUDGE_CACHE_DAYS, DELETED_AT_ONCE)) === DELETED_AT_ONCE);
   }
 
   private async judge(
@@ -80,24 +139,27 @@ export class JudgeService {
   ): Promise<ScoredItem> {
     const start = performance.now();
     const backend = judgeBackendOf(scorer.definition);
-    const item = await this.ask(scorer, request, samples, context);
-    if (item.cost_usd) this.metrics.costAdded(backend, item.cost_usd);
+    const tally = new SampleTally(samples);
+    await this.collect(scorer, request, tally, context);
+    const item = tally.item(scorer.definition, request.sha256);
+    if (item.cost_usd) this.metrics.cost.inc({ backend }, item.cost_usd);
     return { backend, ...item, elapsed_ms: Math.max(0, Math.round(performance.now() - start)) };
   }
 
-  private async ask(
+  /** Collects the samples, from the cache or from the judge, until so many failed that the others do not matter. */
+  private async collect(
     scorer: JudgeScorer,
     request: JudgeRequest,
-    count: number,
-    { owner, signal, lendSlot, cache, budget, targetKey }: ScoringContext,
-  ): Promise<Omit<ScoredItem, 'elapsed_ms'>> {
+    tally: SampleTally,
+    { owner, signal, lendSlot, cache, budget, targetKey = null }: ScoringContext,
+  ): Promise<void> {
+    const backend = judgeBackendOf(scorer.definition);
     const question = { ...scorer, question_sha256: request.questionSha256 };
-    const tally = new SampleTally(count);
     const charge = (costUsd: number): void => {
       tally.charge(costUsd);
       budget.spend(costUsd);
     };
-    const cached = cache === 'read' ? await this.readCache(question, count) : new Map<number, CachedAnswer>();
+    const cached = cache === 'read' ? await this.readCache(question, tally.count) : undefined;
     const deadline = new TargetDeadline(this.environment.JUDGE_TARGET_SECONDS);
     const either = linkedSignal(signal, deadline.signal);
     const call: JudgeCall = {
@@ -113,41 +175,27 @@ export class JudgeService {
       },
     };
     try {
-      for (let sample = 0; sample < count && !tally.hasFailed; sample++) {
-        const answer = cached.get(sample);
-        if (answer) {
-          this.useCached(answer, targetKey, judgeBackendOf(scorer.definition), tally, charge);
-          continue;
+      for (let sample = 0; sample < tally.count && !tally.hasFailed; sample++) {
+        const answer = cached?.get(sample);
+        if (answer && (targetKey === null || answer.targetKey !== targetKey)) {
+          // Free, because another target paid for it.
+          tally.addCached(answer.judgement);
+          this.metrics.reused.inc({ backend });
+        } else if (answer) {
+          // This target paid for it, but the worker was lost before it stored the result and the cost.
+          tally.addAnswer(answer.judgement);
+          if (answer.judgement.costUsd !== undefined) charge(answer.judgement.costUsd);
+        } else {
+          const judgement = await this.requestSample(request, call, tally);
+          if (judgement && cache !== 'none')
+            await this.writeCache(question, sample, { judgement, targetKey });
         }
-        const judgement = await this.requestSample(request, call, tally);
-        if (judgement && cache !== 'none') await this.writeCache(question, { sample, judgement, targetKey });
       }
       signal.throwIfAborted();
     } finally {
       either.unlink();
       deadline.end();
     }
-    return tally.item(scorer.definition, request.sha256);
-  }
-
-  /**
-   * Uses a cached answer. It is free if another target paid for it. If this target paid for it, the worker was lost before
-   * it stored the result, so the cost is charged now.
-   */
-  private useCached(
-    { judgement, targetKey: payer }: CachedAnswer,
-    targetKey: string | undefined,
-    backend: JudgeBackendName,
-    tally: SampleTally,
-    charge: (costUsd: number) => void,
-  ): void {
-    if (payer === null || payer !== targetKey) {
-      tally.addCached(judgement);
-      this.metrics.answerReused(backend);
-      return;
-    }
-    tally.addAnswer(judgement);
-    if (judgement.costUsd !== undefined) charge(judgement.costUsd);
   }
 
   private async requestSample(
@@ -169,16 +217,16 @@ export class JudgeService {
   /** Returns the cached answers to a question. If they cannot be read, the judge is asked again. */
   private async readCache(question: AskedQuestion, count: number): Promise<Map<number, CachedAnswer>> {
     try {
-      return await this.answers.find(question, count);
+      return await this.repository.findAnswers(question, count);
     } catch (error) {
       rootLogger.warn({ err: error }, 'the cached answers of a judge could not be read');
       return new Map();
     }
   }
 
-  private async writeCache(question: AskedQuestion, answer: NewAnswer): Promise<void> {
+  private async writeCache(question: AskedQuestion, sample: number, answer: CachedAnswer): Promise<void> {
     try {
-      await this.answers.save(question, answer);
+      await this.repository.saveAnswer(question, sample, answer);
     } catch (error) {
       rootLogger.warn({ err: error }, 'the answer of a judge could not be cached');
     }

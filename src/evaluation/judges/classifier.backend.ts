@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject, toJsonText } from '#platform/json';
-import type { JudgeDefinition, Output, ScoringSubject } from '../../scorers';
-import type { SendingEndpoint } from '../calls/judge-endpoint';
+import type { JudgeDefinition, Output, ScoringSubject } from '../scorers';
 import {
-  PromptError,
   type JudgeBackend,
   type JudgeCall,
   JudgeFailure,
   type Judgement,
   type JudgeRequest,
-} from '../judge-backend';
-import { BYTES_PER_TOKEN, judgePrompt } from '../prompt/judge-prompt';
+  PromptError,
+} from './judge-backend';
+import type { JudgeEndpoint } from './judge-endpoint';
+import { BYTES_PER_TOKEN, judgePrompt } from './judge-prompt';
 
 type Choices = Extract<Output, { type: 'choice' }>['choices'];
 
@@ -28,9 +28,8 @@ const SUM_TOLERANCE = 1e-3;
  */
 export class ClassifierBackend implements JudgeBackend {
   constructor(
-    private readonly endpoint: SendingEndpoint,
+    private readonly endpoint: JudgeEndpoint,
     private readonly contextTokens: number,
-    private readonly baseUrl: string,
   ) {}
 
   samplesOf(): number {
@@ -48,9 +47,7 @@ export class ClassifierBackend implements JudgeBackend {
     const inputs = pieces.map((piece) => ('text' in piece ? piece.text : piece.data)).join('');
     const labels = output.choices.map(({ value }) => value);
     const body = JSON.stringify({ inputs, labels, ...(model && { model }) });
-    return Promise.resolve(
-      new ClassifierRequest(body, output.choices, model ?? undefined, this.endpoint, this.baseUrl),
-    );
+    return Promise.resolve(new ClassifierRequest(body, output.choices, model ?? undefined, this.endpoint));
   }
 }
 
@@ -61,14 +58,13 @@ class ClassifierRequest implements JudgeRequest {
     readonly body: string,
     private readonly choices: Choices,
     private readonly model: string | undefined,
-    private readonly endpoint: SendingEndpoint,
-    private readonly baseUrl: string,
+    private readonly endpoint: JudgeEndpoint,
   ) {
     this.sha256 = sha256Of(body);
   }
 
   get questionSha256(): string {
-    return sha256Of(`${this.baseUrl}\n${this.body}`);
+    return sha256Of(`${this.endpoint.baseUrl}\n${this.body}`);
   }
 
   async ask(call: JudgeCall): Promise<Judgement> {

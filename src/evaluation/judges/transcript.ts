@@ -1,5 +1,5 @@
 import { isJsonObject } from '#platform/json';
-import { toolCallOf } from '../../scorers';
+import { toolCallOf } from '../scorers';
 import {
   answerEntry,
   bodyOf,
@@ -13,7 +13,7 @@ import {
   type SessionMessage,
   type ToolNames,
   toolNamesIn,
-} from '../../trace-content';
+} from '../trace-content';
 
 /** Consecutive messages of one trace. */
 interface Turn {
