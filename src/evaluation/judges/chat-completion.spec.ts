@@ -16,7 +16,7 @@ const question = (output: Output, more: Partial<ChatQuestion> = {}): ChatQuestio
 /** Returns the features to retry with after a refusal with this message. */
 const after = (features: ChatFeatures, message: string) =>
   withoutRefusedFeature(features, { message, parameter: '', code: '' }, false)?.features;
-const BOOLEAN = question({ type: 'boolean' });
+const BOOLEAN_QUESTION = question({ type: 'boolean' });
 const body = (of: ChatQuestion, features: Partial<ChatFeatures> = {}) =>
   JSON.parse(chatBody(of, [{ role: 'user', content: 'q' }], { ...ALL_FEATURES, ...features }));
 
@@ -26,7 +26,7 @@ const NO_FEATURES: ChatFeatures = {
 
 describe('chatBody', () => {
   it('uses all features', () => {
-    expect(body(BOOLEAN)).toEqual({
+    expect(body(BOOLEAN_QUESTION)).toEqual({
       ...{ model: 'm', messages: [{ role: 'user', content: 'q' }], temperature: 0, max_tokens: 100 },
       response_format: {
         type: 'json_schema',
@@ -37,8 +37,14 @@ describe('chatBody', () => {
   });
 
   it('omits the features that a server lacks', () => {
-    expect(Object.keys(body(BOOLEAN, NO_FEATURES))).toEqual(['model', 'messages', 'max_completion_tokens']);
-    expect(body(BOOLEAN, { responseFormat: 'json_object' }).response_format).toEqual({ type: 'json_object' });
+    expect(Object.keys(body(BOOLEAN_QUESTION, NO_FEATURES))).toEqual([
+      'model',
+      'messages',
+      'max_completion_tokens',
+    ]);
+    expect(body(BOOLEAN_QUESTION, { responseFormat: 'json_object' }).response_format).toEqual({
+      type: 'json_object',
+    });
   });
 
   it('requests probabilities only for choices and booleans, and no temperature by default', () => {

@@ -62,32 +62,21 @@ const NOT_SUPPORTED =
 const USED_WRONGLY =
   /invalid schema|schema (?:is )?(?:invalid|too)|enum|must be (?:between|less|greater|at)/i;
 
-/** The features that a refusal may mention, and how to drop each. */
-const DROPPABLE: { pattern: RegExp; drop: (features: ChatFeatures) => ChatFeatures | undefined }[] = [
+/** What mentions a feature in a refusal, and the values to try for it, the best first. */
+const FEATURES = [
   {
+    name: 'maxTokens',
     pattern: /max_tokens|max_completion_tokens/,
-    drop: (features) =>
-      features.maxTokens === 'max_tokens' ? { ...features, maxTokens: 'max_completion_tokens' } : undefined,
+    values: ['max_tokens', 'max_completion_tokens'],
   },
+  { name: 'logprobs', pattern: /logprob/i, values: [true, false] },
   {
-    pattern: /logprob/i,
-    drop: (features) => (features.logprobs ? { ...features, logprobs: false } : undefined),
-  },
-  {
+    name: 'responseFormat',
     pattern: /response_format|json_schema|structured.output|guided|grammar/i,
-    drop: (features) => {
-      if (features.responseFormat === 'none') return undefined;
-      return {
-        ...features,
-        responseFormat: features.responseFormat === 'json_schema' ? 'json_object' : 'none',
-      };
-    },
+    values: ['json_schema', 'json_object', 'none'],
   },
-  {
-    pattern: /temperature/,
-    drop: (features) => (features.temperature ? { ...features, temperature: false } : undefined),
-  },
-];
+  { name: 'temperature', pattern: /temperature/, values: [true, false] },
+] as const;
 
 /**
  * Returns the features to retry a refused request with, or undefined if the refusal mentions no feature that can be
@@ -103,11 +92,11 @@ export function withoutRefusedFeature(
 ): { features: ChatFeatures; isServerWide: boolean } | undefined {
   const subject = parameter || message;
   const isServerWide = NOT_SUPPORTED.test(`${code} ${message}`) && !USED_WRONGLY.test(message);
-  for (const { pattern, drop } of DROPPABLE) {
-    const fewer = pattern.test(subject) ? drop(features) : undefined;
-    if (!fewer) continue;
-    if (isTemperatureRequired && fewer.temperature !== features.temperature) return undefined;
-    return { features: fewer, isServerWide };
+  for (const { name, pattern, values } of FEATURES) {
+    const next = values[values.indexOf(features[name] as never) + 1];
+    if (next === undefined || !pattern.test(subject)) continue;
+    if (name === 'temperature' && isTemperatureRequired) return undefined;
+    return { features: { ...features, [name]: next }, isServerWide };
   }
   return undefined;
 }

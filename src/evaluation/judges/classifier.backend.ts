@@ -32,10 +32,6 @@ export class ClassifierBackend implements JudgeBackend {
     private readonly contextTokens: number,
   ) {}
 
-  samplesOf(): number {
-    return 1;
-  }
-
   isPriced(): boolean {
     return true;
   }
@@ -52,6 +48,7 @@ export class ClassifierBackend implements JudgeBackend {
 }
 
 class ClassifierRequest implements JudgeRequest {
+  readonly samples = 1;
   readonly sha256: string;
 
   constructor(

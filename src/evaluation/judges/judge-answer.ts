@@ -8,7 +8,10 @@ import {
   scoreOfAnswer,
   type SingleOutput,
 } from '../scorers';
+import type { Judgement } from './judge-backend';
 import type { DataDelimiters } from './judge-prompt';
+
+const THOUGHTS_END = '</think>';
 
 /** Returns the system message: which text is data, and how to answer. */
 export function instructionsOf(
@@ -65,16 +68,11 @@ const questionsText = (questions: Extract<Output, { type: 'questions' }>['questi
 
 /** Returns the JSON Schema of a judge's answer. Uses only keywords that all servers with structured output support. */
 export function answerSchema(output: Output, withReasoning: boolean): object {
-  return objectOf({
-    ...(withReasoning && { reasoning: { type: 'string' } }),
-    ...(output.type === 'questions'
-      ? {
-          answers: objectOf(
-            Object.fromEntries(output.questions.map((one) => [one.key, valueSchema(one.output)])),
-          ),
-        }
-      : { [memberOf(output)]: valueSchema(output) }),
-  });
+  const value =
+    output.type === 'questions'
+      ? objectOf(Object.fromEntries(output.questions.map((one) => [one.key, valueSchema(one.output)])))
+      : valueSchema(output);
+  return objectOf({ ...(withReasoning && { reasoning: { type: 'string' } }), [memberOf(output)]: value });
 }
 
 /** Returns the member of a judge's answer that contains the value of an output. */
@@ -93,11 +91,8 @@ function valueSchema(output: SingleOutput): object {
   return { type: output.type === 'boolean' ? 'boolean' : 'number' };
 }
 
-/** An answer read from a judge's text. */
-export interface ReadAnswer extends Answer {
-  score: number;
-  reasoning?: string;
-}
+/** What a judge's text says. */
+export type ReadAnswer = Pick<Judgement, keyof Answer | 'score' | 'reasoning'>;
 
 /** A text is not a valid answer. The message says what to correct, in at most 2,000 characters. */
 export class UnreadableAnswer extends Error {}
@@ -108,7 +103,12 @@ export class UnreadableAnswer extends Error {}
  * @throws UnreadableAnswer for an answer of another form, out of bounds or with an unknown choice
  */
 export function readAnswerText(output: Output, text: string): ReadAnswer {
-  const value = parse(withoutWrapping(text));
+  let value: unknown;
+  try {
+    value = JSON.parse(withoutWrapping(text));
+  } catch {
+    // reported below
+  }
   if (!isJsonObject(value)) throw new UnreadableAnswer('it is not a JSON object');
   const member = memberOf(output);
   try {
@@ -122,23 +122,13 @@ export function readAnswerText(output: Output, text: string): ReadAnswer {
   }
 }
 
-/** Removes a reasoning model's thoughts before the answer, and a Markdown fence around it. */
+/**
+ * Removes a reasoning model's thoughts before the answer, and a Markdown fence around it. Some servers omit the start tag of
+ * the thoughts. A text that starts with the answer has no thoughts before it.
+ */
 function withoutWrapping(text: string): string {
-  const answer = withoutThoughts(text.trim());
+  const trimmed = text.trim();
+  const end = /^[{`]/.test(trimmed) ? -1 : trimmed.indexOf(THOUGHTS_END);
+  const answer = end < 0 ? trimmed : trimmed.slice(end + THOUGHTS_END.length).trim();
   return /^```(?:json)?[^\S\n]*\n([\s\S]*?)\n?```$/i.exec(answer)?.[1]?.trim() ?? answer;
-}
-
-/** Some servers omit the start tag of the thoughts. A text that starts with the answer has no thoughts before it. */
-function withoutThoughts(text: string): string {
-  if (/^[{`]/.test(text)) return text;
-  const end = text.indexOf('</think>');
-  return end < 0 ? text : text.slice(end + '</think>'.length).trim();
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -68,6 +68,8 @@ export interface JudgeRequest {
    * server supports.
    */
   readonly questionSha256: string;
+  /** The number of answers that the definition requests for each target. */
+  readonly samples: number;
   /**
    * Sends the request and reads the answer. Throws `JudgeFailure` if there is no usable answer, and the signal's reason
    * when it is aborted.
@@ -77,8 +79,6 @@ export interface JudgeRequest {
 
 /** A kind of judge that `llm_judge` scorers use. */
 export interface JudgeBackend {
-  /** Returns the number of answers that a definition requests for each target. */
-  samplesOf(definition: JudgeDefinition): number;
   /** Tells whether the price of the definition's requests is known. */
   isPriced(definition: JudgeDefinition): boolean;
   /** Builds the request about a subject. Throws `PromptError` if that is impossible. */

@@ -1,7 +1,6 @@
 import type { Environment } from '#platform/config';
 import type { CalledModel, InternalCalls } from '../../model-gateway';
 import { JudgeBackends } from './judge-backends';
-import type { JudgeEndpoints } from './judge-endpoint';
 
 const PROVIDER = { provider_id: 'prov_1', kind: 'openai', base: new URL('http://127.0.0.1/v1') };
 const modelOf = (more: object = {}): CalledModel =>
@@ -23,13 +22,12 @@ describe('JudgeBackends with gateway models', () => {
     JUDGE_MAX_TOKENS: 500,
     JUDGE_TIMEOUT_MS: 1_000,
   } as Environment;
-  const endpoints = { llm: {}, classifier: {}, at: () => ({}) } as unknown as JudgeEndpoints;
   const unused = {} as never;
-  const backends = new JudgeBackends(environment, endpoints, unused, unused, calls, unused);
+  const backends = new JudgeBackends(environment, unused, unused, unused, unused, calls, unused);
   const find = (model: string) =>
     backends.find({
       workspace_id: 'wsp_1',
-      definition: { output: { type: 'boolean' }, model: `gateway:${model}` },
+      definition: { output: { type: 'boolean' }, prompt: '?', model: `gateway:${model}` },
     });
 
   it('returns undefined for a model that does not exist', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Environment } from '#platform/config';
 import { problem } from '#platform/problem';
@@ -9,8 +9,9 @@ import { ModelPrices } from '../../telemetry';
 import { type JudgeBackendName, judgeBackendOf, type JudgeDefinition } from '../scorers';
 import { ClassifierBackend } from './classifier.backend';
 import type { JudgeBackend } from './judge-backend';
-import { type JudgeEndpoint, JudgeEndpoints } from './judge-endpoint';
-import { GatewayTransport } from './judge-transport';
+import { JudgeEndpoint, JudgeMetrics } from './judge-endpoint';
+import { JudgeLimits } from './judge-limit';
+import { GatewayTransport, HttpTransport, type JudgeTransport } from './judge-transport';
 import { JudgeRepository } from './judge.repository';
 import { LlmBackend, type LlmSettings } from './llm.backend';
 
@@ -33,27 +34,41 @@ interface GatewayBackend {
 
 /** Finds the judge backend of a scorer: one that the operator configured, or a gateway model of the workspace. */
 @Injectable()
-export class JudgeBackends {
-  private readonly llm: JudgeBackend;
-  private readonly classifier: JudgeBackend;
+export class JudgeBackends implements OnApplicationShutdown {
+  private readonly transports: Readonly<Record<JudgeBackendName, HttpTransport | undefined>>;
+  /** Without a transport, a backend can still build requests for previews. */
+  private readonly configured: Readonly<Record<JudgeBackendName, JudgeBackend>>;
   private readonly gateway = new LRUCache<string, GatewayBackend>({ max: GATEWAY_BACKENDS_MAX });
 
   constructor(
     private readonly environment: Environment,
-    private readonly endpoints: JudgeEndpoints,
+    private readonly limits: JudgeLimits,
+    private readonly metrics: JudgeMetrics,
     private readonly repository: JudgeRepository,
     private readonly keys: SecretKeys,
     private readonly calls: InternalCalls,
     prices: ModelPrices,
   ) {
     const { JUDGE_MODEL, JUDGE_BASE_URL, CLASSIFIER_CONTEXT_TOKENS } = environment;
-    this.llm = this.llmAt(endpoints.llm, {
-      model: JUDGE_MODEL ?? '',
-      isFixed: false,
-      prices: (model, inputTokens, outputTokens) =>
-        prices.costOf({ model, inputTokens, outputTokens, apiUrl: JUDGE_BASE_URL }),
-    });
-    this.classifier = new ClassifierBackend(endpoints.classifier, CLASSIFIER_CONTEXT_TOKENS);
+    const llm = HttpTransport.llm(environment);
+    const classifier = HttpTransport.classifier(environment);
+    this.transports = { llm, classifier };
+    this.configured = {
+      llm: this.llmAt(llm, {
+        model: JUDGE_MODEL ?? '',
+        isFixed: false,
+        prices: (model, inputTokens, outputTokens) =>
+          prices.costOf({ model, inputTokens, outputTokens, apiUrl: JUDGE_BASE_URL }),
+      }),
+      classifier: new ClassifierBackend(
+        new JudgeEndpoint('classifier', classifier, limits, metrics),
+        CLASSIFIER_CONTEXT_TOKENS,
+      ),
+    };
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.transports.llm?.close(), this.transports.classifier?.close()]);
   }
 
   /** Returns the backend of a scorer, or undefined if it is not configured or there is no such model. */
@@ -61,7 +76,7 @@ export class JudgeBackends {
     const model = this.gatewayModelOf(scorer);
     if (model !== undefined) return this.findGateway(scorer.workspace_id, model);
     const name = judgeBackendOf(scorer.definition);
-    return this.endpoints[name].isConfigured ? this[name] : undefined;
+    return this.transports[name] && this.configured[name];
   }
 
   /** Returns the backend of a scorer. Errors: 503 without one. */
@@ -78,7 +93,7 @@ export class JudgeBackends {
 
   /** Returns the backend of a scorer or, without one, a backend that builds its requests but cannot send them. */
   async forPreview(scorer: JudgedScorer): Promise<JudgeBackend> {
-    return (await this.find(scorer)) ?? this[judgeBackendOf(scorer.definition)];
+    return (await this.find(scorer)) ?? this.configured[judgeBackendOf(scorer.definition)];
   }
 
   /** Returns the name or id of the gateway model that a scorer uses, or undefined. */
@@ -102,7 +117,7 @@ export class JudgeBackends {
   private newGatewayBackend(name: string, model: CalledModel): GatewayBackend {
     const transport = new GatewayTransport(this.calls, model.model_id, this.environment.JUDGE_TIMEOUT_MS);
     const cached = { model } as GatewayBackend;
-    cached.backend = this.llmAt(this.endpoints.at('llm', transport), {
+    cached.backend = this.llmAt(transport, {
       model: name,
       isFixed: true,
       prices: (_model, input, output) => this.calls.costOf(cached.model, input, output),
@@ -111,12 +126,12 @@ export class JudgeBackends {
   }
 
   private llmAt(
-    endpoint: JudgeEndpoint,
+    transport: JudgeTransport | undefined,
     settings: Pick<LlmSettings, 'model' | 'isFixed' | 'prices'>,
   ): LlmBackend {
     return new LlmBackend({
       ...settings,
-      endpoint,
+      endpoint: new JudgeEndpoint('llm', transport, this.limits, this.metrics),
       contextTokens: this.environment.JUDGE_CONTEXT_TOKENS,
       maxTokens: this.environment.JUDGE_MAX_TOKENS,
       repository: this.repository,

@@ -1,13 +1,12 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { backOffMs, pause } from '#platform/concurrency';
-import { Environment } from '#platform/config';
 import { isJsonObject } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { type Counter, type Gauge, type Histogram, Metrics } from '#platform/metrics';
 import { cutText, type JudgeBackendName } from '../scorers';
 import { type JudgeCall, JudgeFailure, type JudgeServer } from './judge-backend';
-import { type JudgeLimit, JudgeLimits, type RequestOutcome } from './judge-limit';
-import { type AttemptOutcome, HttpTransport, type JudgeTransport } from './judge-transport';
+import type { JudgeLimit, JudgeLimits, RequestOutcome } from './judge-limit';
+import type { AttemptOutcome, JudgeTransport } from './judge-transport';
 
 /** Failed attempts at one request after which it fails, not counting 429s. */
 const FAILURES_MAX = 6;
@@ -48,7 +47,7 @@ export class JudgeMetrics {
   constructor(metrics: Metrics) {
     const labels = ['backend'] as const;
     this.requests = metrics.counter('judge_requests_total', 'Requests to judges by outcome.', [
-      ...labels,
+      'backend',
       'outcome',
     ]);
     this.duration = metrics.histogram(
@@ -59,41 +58,8 @@ export class JudgeMetrics {
     );
     this.inFlight = metrics.gauge('judge_requests_in_flight', 'Requests to judges in flight.', labels);
     this.cost = metrics.counter('judge_cost_usd_total', 'Known cost of judges in US dollars.', labels);
-    this.reused = metrics.counter(
-      'judge_answers_reused_total',
-      'Answers of judges taken from the cache.',
-      labels,
-    );
-  }
-}
-
-/** The endpoints of judges. The transports of the configured ones are closed with the application. */
-@Injectable()
-export class JudgeEndpoints implements OnApplicationShutdown {
-  private readonly transports: Readonly<Record<JudgeBackendName, HttpTransport | undefined>>;
-  readonly llm: JudgeEndpoint;
-  readonly classifier: JudgeEndpoint;
-
-  constructor(
-    environment: Environment,
-    private readonly limits: JudgeLimits,
-    private readonly metrics: JudgeMetrics,
-  ) {
-    this.transports = {
-      llm: HttpTransport.llm(environment),
-      classifier: HttpTransport.classifier(environment),
-    };
-    this.llm = this.at('llm', this.transports.llm);
-    this.classifier = this.at('classifier', this.transports.classifier);
-  }
-
-  /** @param transport undefined for a judge that is not configured, whose requests can only be previewed */
-  at(backend: JudgeBackendName, transport: JudgeTransport | undefined): JudgeEndpoint {
-    return new JudgeEndpoint(backend, transport, this.limits, this.metrics);
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    await Promise.all([this.transports.llm?.close(), this.transports.classifier?.close()]);
+    const reused = 'Answers of judges taken from the cache.';
+    this.reused = metrics.counter('judge_answers_reused_total', reused, labels);
   }
 }
 
@@ -102,19 +68,19 @@ export class JudgeEndpoints implements OnApplicationShutdown {
  * requests share the judge's rate limit.
  */
 export class JudgeEndpoint {
-  /** Identifies the server. Empty if the name of the model does so. */
-  readonly baseUrl: string;
-  readonly isConfigured: boolean;
   private warnedAt = -Infinity;
 
+  /** @param transport undefined if the judge is not configured, and its requests can only be previewed */
   constructor(
     private readonly backend: JudgeBackendName,
     private readonly transport: JudgeTransport | undefined,
     private readonly limits: JudgeLimits,
     private readonly metrics: JudgeMetrics,
-  ) {
-    this.baseUrl = transport?.baseUrl ?? '';
-    this.isConfigured = transport !== undefined;
+  ) {}
+
+  /** Identifies the server. Empty if the name of the model does so. */
+  get baseUrl(): string {
+    return this.transport?.baseUrl ?? '';
   }
 
   /**

@@ -110,15 +110,14 @@ export class JudgeService {
    * targets may wait for a judge at once, and a subject may be twenty times as large as its request.
    */
   async prepare(scorer: JudgeScorer, subject: ScoringSubject): Promise<Scoring> {
-    const { definition } = scorer;
     const backend = await this.backends.find(scorer);
     if (!backend)
       return failedScoring(
         'The judge of this scorer is no longer configured, or its gateway model was archived.',
       );
     try {
-      const request = await backend.prepare(definition, subject);
-      return (context) => this.judge(scorer, request, backend.samplesOf(definition), context);
+      const request = await backend.prepare(scorer.definition, subject);
+      return (context) => this.judge(scorer, request, context);
     } catch (error) {
       if (error instanceof PromptError) return failedScoring(storable(error.message, MAX_ERROR_LENGTH));
       throw error;
@@ -134,12 +133,11 @@ export class JudgeService {
   private async judge(
     scorer: JudgeScorer,
     request: JudgeRequest,
-    samples: number,
     context: ScoringContext,
   ): Promise<ScoredItem> {
     const start = performance.now();
     const backend = judgeBackendOf(scorer.definition);
-    const tally = new SampleTally(samples);
+    const tally = new SampleTally(request.samples);
     await this.collect(scorer, request, tally, context);
     const item = tally.item(scorer.definition, request.sha256);
     if (item.cost_usd) this.metrics.cost.inc({ backend }, item.cost_usd);
@@ -151,7 +149,7 @@ export class JudgeService {
     scorer: JudgeScorer,
     request: JudgeRequest,
     tally: SampleTally,
-    { owner, signal, lendSlot, cache, budget, targetKey = null }: ScoringContext,
+    { owner, signal, lendSlot, cache, budget, targetKey }: ScoringContext,
   ): Promise<void> {
     const backend = judgeBackendOf(scorer.definition);
     const question = { ...scorer, question_sha256: request.questionSha256 };
@@ -177,7 +175,7 @@ export class JudgeService {
     try {
       for (let sample = 0; sample < tally.count && !tally.hasFailed; sample++) {
         const answer = cached?.get(sample);
-        if (answer && (targetKey === null || answer.targetKey !== targetKey)) {
+        if (answer && (answer.targetKey === null || answer.targetKey !== targetKey)) {
           // Free, because another target paid for it.
           tally.addCached(answer.judgement);
           this.metrics.reused.inc({ backend });
@@ -187,8 +185,8 @@ export class JudgeService {
           if (answer.judgement.costUsd !== undefined) charge(answer.judgement.costUsd);
         } else {
           const judgement = await this.requestSample(request, call, tally);
-          if (judgement && cache !== 'none')
-            await this.writeCache(question, sample, { judgement, targetKey });
+          if (!judgement || cache === 'none') continue;
+          await this.writeCache(question, sample, { judgement, targetKey: targetKey ?? null });
         }
       }
       signal.throwIfAborted();

@@ -75,10 +75,6 @@ export interface LlmSettings {
 export class LlmBackend implements JudgeBackend {
   constructor(private readonly settings: LlmSettings) {}
 
-  samplesOf({ samples }: JudgeDefinition): number {
-    return samples ?? 1;
-  }
-
   isPriced(definition: JudgeDefinition): boolean {
     return this.settings.prices(this.modelOf(definition), 1, 1) !== null;
   }
@@ -86,12 +82,13 @@ export class LlmBackend implements JudgeBackend {
   async prepare(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
     if (!definition.prompt)
       throw new PromptError(`A judge with the backend ${judgeBackendOf(definition)} needs a prompt.`);
+    const samples = definition.samples ?? 1;
     const question: ChatQuestion = {
       model: this.modelOf(definition),
       output: definition.output,
       withReasoning: definition.reasoning ?? true,
       // a single sample should be reproducible, and several samples should vary
-      temperature: definition.temperature ?? (this.samplesOf(definition) === 1 ? 0 : undefined),
+      temperature: definition.temperature ?? (samples === 1 ? 0 : undefined),
       isTemperatureRequired: definition.temperature != null,
       maxTokens: this.settings.maxTokens,
     };
@@ -109,7 +106,7 @@ export class LlmBackend implements JudgeBackend {
       { role: 'user', content: prompt },
     ] as const;
     const features = await this.settings.repository.featuresOf(question.model);
-    return new LlmRequest(this.settings, question, messages, features);
+    return new LlmRequest(this.settings, question, messages, features, samples);
   }
 
   private modelOf(definition: JudgeDefinition): string {
@@ -147,6 +144,7 @@ class LlmRequest implements JudgeRequest {
     private readonly question: ChatQuestion,
     private readonly messages: readonly ChatMessage[],
     private readonly features: ChatFeatures,
+    readonly samples: number,
   ) {
     this.body = chatBody(question, messages, features);
     this.sha256 = sha256Of(this.body);
