@@ -32,28 +32,19 @@ export function chatBody(
   messages: readonly ChatMessage[],
   features: ChatFeatures,
 ): string {
-  const { output } = question;
+  const { output, withReasoning } = question;
+  const { responseFormat: type } = features;
+  const json_schema = { name: 'judgement', strict: true, schema: answerSchema(output, withReasoning) };
   const hasProbabilities = output.type === 'choice' || output.type === 'boolean';
   return JSON.stringify({
     ...(question.model && { model: question.model }),
     messages,
     ...(features.temperature && question.temperature !== undefined && { temperature: question.temperature }),
     [features.maxTokens]: question.maxTokens,
-    ...responseFormat(question, features.responseFormat),
+    ...(type === 'json_object' && { response_format: { type } }),
+    ...(type === 'json_schema' && { response_format: { type, json_schema } }),
     ...(features.logprobs && hasProbabilities && { logprobs: true, top_logprobs: TOP_LOGPROBS }),
   });
-}
-
-function responseFormat(
-  { output, withReasoning }: ChatQuestion,
-  format: ChatFeatures['responseFormat'],
-): { response_format?: object } {
-  if (format === 'none') return {};
-  if (format === 'json_object') return { response_format: { type: 'json_object' } };
-  const schema = answerSchema(output, withReasoning);
-  return {
-    response_format: { type: 'json_schema', json_schema: { name: 'judgement', strict: true, schema } },
-  };
 }
 
 /** Matches messages of servers that lack a feature, as opposed to messages about a wrong use of a feature. */

@@ -8,6 +8,7 @@ import {
   scoreOfAnswer,
   type SingleOutput,
 } from '../scorers';
+import { jsonOrText } from '../trace-content';
 import type { Judgement } from './judge-backend';
 import type { DataDelimiters } from './judge-prompt';
 
@@ -103,12 +104,7 @@ export class UnreadableAnswer extends Error {}
  * @throws UnreadableAnswer for an answer of another form, out of bounds or with an unknown choice
  */
 export function readAnswerText(output: Output, text: string): ReadAnswer {
-  let value: unknown;
-  try {
-    value = JSON.parse(withoutWrapping(text));
-  } catch {
-    // reported below
-  }
+  const value = jsonOrText(withoutWrapping(text));
   if (!isJsonObject(value)) throw new UnreadableAnswer('it is not a JSON object');
   const member = memberOf(output);
   try {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Owner } from '#platform/concurrency';
 import type { Answer, JudgeDefinition, ScoringSubject } from '../scorers';
 
@@ -84,3 +85,6 @@ export interface JudgeBackend {
   /** Builds the request about a subject. Throws `PromptError` if that is impossible. */
   prepare(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest>;
 }
+
+/** Returns a digest in hexadecimal. */
+export const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');

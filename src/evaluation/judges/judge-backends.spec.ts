@@ -27,6 +27,7 @@ describe('JudgeBackends with gateway models', () => {
   const find = (model: string) =>
     backends.find({
       workspace_id: 'wsp_1',
+      ...{ scorer_id: 'scr_1', scorer_version: 1 },
       definition: { output: { type: 'boolean' }, prompt: '?', model: `gateway:${model}` },
     });
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Environment } from '#platform/config';
@@ -6,9 +5,9 @@ import { problem } from '#platform/problem';
 import { SecretKeys } from '#platform/secrets';
 import { type CalledModel, GATEWAY_PREFIX, InternalCalls } from '../../model-gateway';
 import { ModelPrices } from '../../telemetry';
-import { type JudgeBackendName, judgeBackendOf, type JudgeDefinition } from '../scorers';
+import { type JudgeBackendName, judgeBackendOf, type JudgeDefinition, type PinnedScorer } from '../scorers';
 import { ClassifierBackend } from './classifier.backend';
-import type { JudgeBackend } from './judge-backend';
+import { type JudgeBackend, sha256Of } from './judge-backend';
 import { JudgeEndpoint, JudgeMetrics } from './judge-endpoint';
 import { JudgeLimits } from './judge-limit';
 import { GatewayTransport, HttpTransport, type JudgeTransport } from './judge-transport';
@@ -20,8 +19,8 @@ const GATEWAY_BACKENDS_MAX = 1_000;
 /** Purpose of the derived key for the delimiters of data. */
 const DELIMITER_PURPOSE = 'judge data delimiter';
 
-/** A version of a scorer that is judged in its workspace. */
-export interface JudgedScorer {
+/** A version of a scorer of kind `llm_judge`. */
+export interface JudgedScorer extends PinnedScorer {
   workspace_id: string;
   definition: JudgeDefinition;
 }
@@ -55,8 +54,7 @@ export class JudgeBackends implements OnApplicationShutdown {
     this.transports = { llm, classifier };
     this.configured = {
       llm: this.llmAt(llm, {
-        model: JUDGE_MODEL ?? '',
-        isFixed: false,
+        modelOf: ({ model }) => model ?? JUDGE_MODEL ?? '',
         prices: (model, inputTokens, outputTokens) =>
           prices.costOf({ model, inputTokens, outputTokens, apiUrl: JUDGE_BASE_URL }),
       }),
@@ -118,8 +116,7 @@ export class JudgeBackends implements OnApplicationShutdown {
     const transport = new GatewayTransport(this.calls, model.model_id, this.environment.JUDGE_TIMEOUT_MS);
     const cached = { model } as GatewayBackend;
     cached.backend = this.llmAt(transport, {
-      model: name,
-      isFixed: true,
+      modelOf: () => name,
       prices: (_model, input, output) => this.calls.costOf(cached.model, input, output),
     });
     return cached;
@@ -127,7 +124,7 @@ export class JudgeBackends implements OnApplicationShutdown {
 
   private llmAt(
     transport: JudgeTransport | undefined,
-    settings: Pick<LlmSettings, 'model' | 'isFixed' | 'prices'>,
+    settings: Pick<LlmSettings, 'modelOf' | 'prices'>,
   ): LlmBackend {
     return new LlmBackend({
       ...settings,
@@ -161,8 +158,5 @@ function nameOf({ model_id, strategy, targets }: CalledModel): string {
     provider.base.href,
     upstream_model,
   ]);
-  const digest = createHash('sha256')
-    .update(JSON.stringify([strategy, called]))
-    .digest('hex');
-  return `${model_id}:${digest.slice(0, 12)}`;
+  return `${model_id}:${sha256Of(JSON.stringify([strategy, called])).slice(0, 12)}`;
 }

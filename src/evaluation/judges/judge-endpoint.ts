@@ -196,11 +196,11 @@ function readRefusal(text: string): Refusal {
   try {
     value = JSON.parse(text);
   } catch {
-    return { message: '', parameter: '', code: '' };
+    // A proxy's error page.
   }
   const error = isJsonObject(value) ? (value.error ?? value.detail ?? value.message) : value;
-  if (!isJsonObject(error)) return { message: textOf(error), parameter: '', code: '' };
-  return { message: textOf(error.message), parameter: textOf(error.param), code: textOf(error.code) };
+  const parts: Record<string, unknown> = isJsonObject(error) ? error : { message: error };
+  return { message: textOf(parts.message), parameter: textOf(parts.param), code: textOf(parts.code) };
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -17,14 +17,6 @@ const BLOCKED_MAX_MS = 300_000;
 /** Judges whose limits a process keeps in memory. */
 const LIMITS_MAX = 1_000;
 
-/** The end of a request to a judge. */
-interface RequestEnd {
-  outcome: RequestOutcome;
-  elapsedMs: number;
-  /** The judge's `Retry-After`. */
-  retryAfterMs: number | undefined;
-}
-
 type LimitedCall = Pick<JudgeCall, 'signal' | 'queue' | 'hasStarted' | 'owner'>;
 
 /**
@@ -81,7 +73,9 @@ export class JudgeLimit {
     }
   }
 
-  release({ outcome, elapsedMs, retryAfterMs = 0 }: RequestEnd): void {
+  /** Ends a request. @param end `retryAfterMs`: the judge's `Retry-After` */
+  release(end: { outcome: RequestOutcome; elapsedMs: number; retryAfterMs: number | undefined }): void {
+    const { outcome, elapsedMs, retryAfterMs = 0 } = end;
     if (outcome === 'limited') this.decrease(elapsedMs, retryAfterMs);
     else if (outcome === 'answered') this.increase();
     this.freeSlot();

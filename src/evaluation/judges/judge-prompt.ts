@@ -27,7 +27,7 @@ const TOKEN_BYTES = 16;
 export const DATA_BLOCK_BYTES = 2 * TOKEN_BYTES * 2 + '<data-></data->\n\n'.length;
 
 /** A piece of a prompt: text of the template, or data to judge. */
-export type PromptPiece = { readonly text: string } | { readonly data: string };
+type PromptPiece = { readonly text: string } | { readonly data: string };
 
 /**
  * Expands the prompt of a definition with a subject to at most `maxBytes` of UTF-8. Keeps the text of the template, and cuts

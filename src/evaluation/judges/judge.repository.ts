@@ -6,14 +6,11 @@ import { rootLogger } from '#platform/logging';
 import type { PinnedScorer } from '../scorers';
 import type { Judgement } from './judge-backend';
 
-/** A question of one version of a scorer. See `JudgeRequest`. */
-export interface AskedQuestion extends PinnedScorer {
-  workspace_id: string;
-  question_sha256: string;
-}
+/** A version of a scorer, and its workspace. */
+type ScorerVersion = PinnedScorer & { workspace_id: string };
 
 /** A cached answer. */
-export interface CachedAnswer {
+interface CachedAnswer {
   judgement: Judgement;
   /** The target of the run that paid for the answer; null without a run. */
   targetKey: string | null;
@@ -61,31 +58,31 @@ export const ALL_FEATURES: ChatFeatures = {
 };
 
 /** How long a process uses the features that it last read, in ms. */
-const FEATURES_CACHE_MS = 5_000;
+const FEATURES_MS = 5_000;
 /** Models whose features a process keeps in memory. */
-const FEATURES_MAX = 1_000;
+const MODELS_MAX = 1_000;
 
 const NOW = sql`(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`;
 
 /** Stores what the service knows of judges. Their answers belong to workspaces; their limits and features to all of them. */
 @Injectable()
 export class JudgeRepository {
-  private readonly features = new LRUCache<string, ChatFeatures>({
-    max: FEATURES_MAX,
-    ttl: FEATURES_CACHE_MS,
-  });
+  private readonly features = new LRUCache<string, ChatFeatures>({ max: MODELS_MAX, ttl: FEATURES_MS });
 
   constructor(private readonly database: Database) {}
 
-  /** Returns the cached answers to the first samples of a question, by sample number from 0. */
-  async findAnswers(question: AskedQuestion, samples: number): Promise<Map<number, CachedAnswer>> {
+  /** Returns the cached answers to the first samples of a question (see `JudgeRequest`), by sample number from 0. */
+  async findAnswers(
+    { workspace_id, scorer_id, scorer_version }: ScorerVersion,
+    questionSha256: string,
+    samples: number,
+  ): Promise<Map<number, CachedAnswer>> {
     const rows = await this.database.query<{ sample: number; judgement: RawJson; targetKey: string | null }>(
       prepared(
         'judge-answer.find',
         sql`SELECT sample, judgement, target_key AS "targetKey" FROM judge_answers
-          WHERE workspace_id = ${question.workspace_id} AND scorer_id = ${question.scorer_id}
-            AND scorer_version = ${question.scorer_version} AND question_sha256 = ${question.question_sha256}
-            AND sample < ${samples}`,
+          WHERE workspace_id = ${workspace_id} AND scorer_id = ${scorer_id}
+            AND scorer_version = ${scorer_version} AND question_sha256 = ${questionSha256} AND sample < ${samples}`,
       ),
     );
     return new Map(
@@ -98,11 +95,12 @@ export class JudgeRepository {
 
   /** Caches the answer to a sample of a question, so that it is not paid for twice. */
   async saveAnswer(
-    { workspace_id, scorer_id, scorer_version, question_sha256 }: AskedQuestion,
+    { workspace_id, scorer_id, scorer_version }: ScorerVersion,
+    questionSha256: string,
     sample: number,
     { judgement, targetKey }: CachedAnswer,
   ): Promise<void> {
-    const key = [workspace_id, scorer_id, scorer_version, question_sha256, sample];
+    const key = [workspace_id, scorer_id, scorer_version, questionSha256, sample];
     await this.database.query(
       prepared(
         'judge-answer.save',

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { linkedSignal, type Owner } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
-import { judgeBackendOf, MAX_ERROR_LENGTH, type PinnedScorer, type ScoringSubject } from '../scorers';
+import { judgeBackendOf, MAX_ERROR_LENGTH, type ScoringSubject } from '../scorers';
 import { type ScoredItem, storable } from '../scores';
 import {
   type JudgeCall,
@@ -13,7 +13,7 @@ import {
 } from './judge-backend';
 import { JudgeBackends, type JudgedScorer } from './judge-backends';
 import { JudgeMetrics } from './judge-endpoint';
-import { type AskedQuestion, type CachedAnswer, JudgeRepository } from './judge.repository';
+import { JudgeRepository } from './judge.repository';
 import { SampleTally } from './tally';
 
 /** Cached answers deleted per statement. */
@@ -87,9 +87,6 @@ export const failedScoring =
   () =>
     Promise.resolve({ error, elapsed_ms: 0 });
 
-/** A version of a scorer of kind `llm_judge`. */
-type JudgeScorer = JudgedScorer & PinnedScorer;
-
 /** Scores targets with judges: requests the samples of a definition, caches the answers and combines them. */
 @Injectable()
 export class JudgeService {
@@ -109,7 +106,7 @@ export class JudgeService {
    * Prepares the scoring of a target. The returned function references only the request, not the subject, because many
    * targets may wait for a judge at once, and a subject may be twenty times as large as its request.
    */
-  async prepare(scorer: JudgeScorer, subject: ScoringSubject): Promise<Scoring> {
+  async prepare(scorer: JudgedScorer, subject: ScoringSubject): Promise<Scoring> {
     const backend = await this.backends.find(scorer);
     if (!backend)
       return failedScoring(
@@ -131,7 +128,7 @@ export class JudgeService {
   }
 
   private async judge(
-    scorer: JudgeScorer,
+    scorer: JudgedScorer,
     request: JudgeRequest,
     context: ScoringContext,
   ): Promise<ScoredItem> {
@@ -146,18 +143,22 @@ export class JudgeService {
 
   /** Collects the samples, from the cache or from the judge, until so many failed that the others do not matter. */
   private async collect(
-    scorer: JudgeScorer,
+    scorer: JudgedScorer,
     request: JudgeRequest,
     tally: SampleTally,
     { owner, signal, lendSlot, cache, budget, targetKey }: ScoringContext,
   ): Promise<void> {
     const backend = judgeBackendOf(scorer.definition);
-    const question = { ...scorer, question_sha256: request.questionSha256 };
     const charge = (costUsd: number): void => {
       tally.charge(costUsd);
       budget.spend(costUsd);
     };
-    const cached = cache === 'read' ? await this.readCache(question, tally.count) : undefined;
+    // If the cache cannot be read, the judge is asked again.
+    const cached =
+      cache === 'read' &&
+      (await this.repository
+        .findAnswers(scorer, request.questionSha256, tally.count)
+        .catch(logged('the cached answers of a judge could not be read')));
     const deadline = new TargetDeadline(this.environment.JUDGE_TARGET_SECONDS);
     const either = linkedSignal(signal, deadline.signal);
     const call: JudgeCall = {
@@ -174,7 +175,7 @@ export class JudgeService {
     };
     try {
       for (let sample = 0; sample < tally.count && !tally.hasFailed; sample++) {
-        const answer = cached?.get(sample);
+        const answer = cached ? cached.get(sample) : undefined;
         if (answer && (answer.targetKey === null || answer.targetKey !== targetKey)) {
           // Free, because another target paid for it.
           tally.addCached(answer.judgement);
@@ -186,7 +187,9 @@ export class JudgeService {
         } else {
           const judgement = await this.requestSample(request, call, tally);
           if (!judgement || cache === 'none') continue;
-          await this.writeCache(question, sample, { judgement, targetKey: targetKey ?? null });
+          await this.repository
+            .saveAnswer(scorer, request.questionSha256, sample, { judgement, targetKey: targetKey ?? null })
+            .catch(logged('the answer of a judge could not be cached'));
         }
       }
       signal.throwIfAborted();
@@ -211,25 +214,14 @@ export class JudgeService {
       return undefined;
     }
   }
-
-  /** Returns the cached answers to a question. If they cannot be read, the judge is asked again. */
-  private async readCache(question: AskedQuestion, count: number): Promise<Map<number, CachedAnswer>> {
-    try {
-      return await this.repository.findAnswers(question, count);
-    } catch (error) {
-      rootLogger.warn({ err: error }, 'the cached answers of a judge could not be read');
-      return new Map();
-    }
-  }
-
-  private async writeCache(question: AskedQuestion, sample: number, answer: CachedAnswer): Promise<void> {
-    try {
-      await this.repository.saveAnswer(question, sample, answer);
-    } catch (error) {
-      rootLogger.warn({ err: error }, 'the answer of a judge could not be cached');
-    }
-  }
 }
+
+/** Logs the failure of a cache, which the scoring survives. */
+const logged =
+  (message: string) =>
+  (error: unknown): undefined => {
+    rootLogger.warn({ err: error }, message);
+  };
 
 /** The deadline for judging one target. Its clock stops while the target queues for the judge. */
 class TargetDeadline {

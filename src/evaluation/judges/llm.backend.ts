@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   cutText,
   judgeBackendOf,
@@ -30,6 +29,7 @@ import {
   type JudgeRequest,
   type JudgeServer,
   PromptError,
+  sha256Of,
 } from './judge-backend';
 import type { JudgeEndpoint } from './judge-endpoint';
 import {
@@ -56,10 +56,8 @@ type TokenPrices = (model: string, inputTokens: number | null, outputTokens: num
 
 /** The operator's settings for the judge's model, and what its requests need. */
 export interface LlmSettings {
-  /** The default model. */
-  model: string;
-  /** The default model is the only one, whatever a scorer names. */
-  isFixed: boolean;
+  /** Returns the model that a definition names, or the default. */
+  modelOf: (definition: JudgeDefinition) => string;
   /** Tokens of a request and its answer together, at most. */
   contextTokens: number;
   /** Tokens of an answer, including the model's reasoning, at most. */
@@ -76,7 +74,7 @@ export class LlmBackend implements JudgeBackend {
   constructor(private readonly settings: LlmSettings) {}
 
   isPriced(definition: JudgeDefinition): boolean {
-    return this.settings.prices(this.modelOf(definition), 1, 1) !== null;
+    return this.settings.prices(this.settings.modelOf(definition), 1, 1) !== null;
   }
 
   async prepare(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
@@ -84,7 +82,7 @@ export class LlmBackend implements JudgeBackend {
       throw new PromptError(`A judge with the backend ${judgeBackendOf(definition)} needs a prompt.`);
     const samples = definition.samples ?? 1;
     const question: ChatQuestion = {
-      model: this.modelOf(definition),
+      model: this.settings.modelOf(definition),
       output: definition.output,
       withReasoning: definition.reasoning ?? true,
       // a single sample should be reproducible, and several samples should vary
@@ -107,10 +105,6 @@ export class LlmBackend implements JudgeBackend {
     ] as const;
     const features = await this.settings.repository.featuresOf(question.model);
     return new LlmRequest(this.settings, question, messages, features, samples);
-  }
-
-  private modelOf(definition: JudgeDefinition): string {
-    return this.settings.isFixed ? this.settings.model : (definition.model ?? this.settings.model);
   }
 
   /** Returns the bytes left for a prompt besides the instructions, the schema and the answer. */
@@ -292,5 +286,3 @@ class Bill {
 }
 
 const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
-
-const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');

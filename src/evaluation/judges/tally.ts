@@ -37,10 +37,8 @@ export function verdictOf(output: Output, judgements: readonly Judgement[]): Ver
   const isVoted = output.type === 'choice' || output.type === 'boolean';
   const share = judgements.length > 1 && isVoted ? agreeing.length / judgements.length : undefined;
   const confidence = probabilities && !isRecord(value) ? probabilities[String(value)] : share;
-  const { reasoning } =
-    (agreeing.length > 0 ? agreeing : nearest(judgements, score)).find(
-      (one) => one.reasoning !== undefined,
-    ) ?? {};
+  const explained = agreeing.length > 0 ? agreeing : nearest(judgements, score);
+  const [reasoning] = explained.flatMap((one) => one.reasoning ?? []);
   return {
     score,
     ...(member !== 'value' && { [member]: value }),
@@ -65,23 +63,23 @@ const isRecord = (value: Combined): value is Record<string, Value> => typeof val
 
 function combine(output: Output, judgements: readonly Judgement[]): Combined {
   if (output.type !== 'questions') {
-    return combineValues(
-      output,
-      judgements.map((one) => one[output.type === 'choice' ? 'choice' : 'value']!),
-    );
+    const member = output.type === 'choice' ? 'choice' : 'value';
+    return combineValues(output, judgements, (one) => one[member]!);
   }
   return Object.fromEntries(
     output.questions.map(({ key, output: own }) => [
       key,
-      combineValues(
-        own,
-        judgements.map((one) => one.answers![key]!),
-      ),
+      combineValues(own, judgements, ({ answers }) => answers![key]!),
     ]),
   );
 }
 
-function combineValues(output: SingleOutput, values: readonly Value[]): Value {
+function combineValues(
+  output: SingleOutput,
+  judgements: readonly Judgement[],
+  valueIn: (one: Judgement) => Value,
+): Value {
+  const values = judgements.map(valueIn);
   if (output.type === 'numeric') return meanOf(values as number[]);
   const order: Value[] = output.type === 'choice' ? output.choices.map(({ value }) => value) : [true, false];
   const votes = (of: Value): number => values.filter((value) => value === of).length;
@@ -185,13 +183,18 @@ export class SampleTally {
 
   item(definition: JudgeDefinition, requestSha256: string): Omit<ScoredItem, 'elapsed_ms'> {
     const cost = this.cost ?? (this.hasRequested ? undefined : 0);
-    const last = this.judgements.at(-1) ?? this.failures.at(-1);
+    const failure = this.failures.at(-1);
+    const last = this.judgements.at(-1) ?? failure;
     const common = {
       ...judgeOf(definition, this.judgements),
       ...(cost !== undefined && { cost_usd: cost }),
       request_sha256: last?.requestSha256 ?? requestSha256,
     };
-    if (this.hasFailed) return { ...common, error: storable(this.failureMessage(), MAX_ERROR_LENGTH) };
+    if (failure && this.hasFailed) {
+      const failures = `${this.failures.length} of ${this.count} samples failed. The last failure: `;
+      const error = `${this.count === 1 ? '' : failures}${failure.message}`;
+      return { ...common, error: storable(error, MAX_ERROR_LENGTH) };
+    }
     const { reasoning, ...verdict } = verdictOf(definition.output, this.judgements);
     return {
       ...verdict,
@@ -202,11 +205,5 @@ export class SampleTally {
         samples: spreadOf(this.judgements, this.judgements.length + this.failures.length),
       }),
     };
-  }
-
-  private failureMessage(): string {
-    const { message } = this.failures.at(-1)!;
-    if (this.count === 1) return message;
-    return `${this.failures.length} of ${this.count} samples failed. The last failure: ${message}`;
   }
 }

@@ -1,6 +1,6 @@
 import { isJsonObject } from '#platform/json';
 import { type MeaningfulEvent, readSpanContent, repeatsUsage } from '../../telemetry';
-import { entriesOf, messageListOf, messagesIn, parsed, plain, type SessionMessage } from './messages';
+import { entriesOf, messageListOf, messagesIn, jsonOrText, plain, type SessionMessage } from './messages';
 
 type JsonObject = Record<string, unknown>;
 
@@ -121,7 +121,7 @@ interface CountedMessage {
 
 /** Normalizes JSON text, because clients send arguments as objects or as text. */
 function canonical(body: string): string {
-  const value = /^\s*[[{]/.test(body) ? parsed(body) : body;
+  const value = /^\s*[[{]/.test(body) ? jsonOrText(body) : body;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 

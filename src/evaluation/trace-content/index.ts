@@ -7,6 +7,7 @@ export {
   entriesOf,
   type Entry,
   firstUserContent,
+  jsonOrText,
   lastAssistantContent,
   messagesIn,
   nameOf,

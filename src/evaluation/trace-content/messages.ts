@@ -164,10 +164,10 @@ export function entriesOf(message: SessionMessage, names: ToolNames = NO_NAMES):
 
 /** Parses the parts of a message that was flattened into texts. */
 const partsIn = (content: unknown): unknown =>
-  typeof content === 'string' && /^\s*\[\s*\{\s*"type"/.test(content) ? parsed(content) : content;
+  typeof content === 'string' && /^\s*\[\s*\{\s*"type"/.test(content) ? jsonOrText(content) : content;
 
 /** Parses JSON text. Returns any other text unchanged. */
-export function parsed(text: string): unknown {
+export function jsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -192,15 +192,8 @@ function entryOfPart(role: string, part: unknown, names: ToolNames, toEntry: (te
   return toEntry(textOfPart(part) ?? textOf(part));
 }
 
-/** A tool call in a message. */
-interface Call {
-  id: string | undefined;
-  name: string | undefined;
-  args: unknown;
-}
-
 /** Reads a call in OpenAI's format, `{"function": {"name", "arguments"}}`, or with these members at the top level. */
-function callOf(value: unknown): Call | undefined {
+function callOf(value: unknown) {
   if (!isJsonObject(value)) return undefined;
   const called = isJsonObject(value.function) ? value.function : value;
   const name = called.name ?? called.toolName;
