@@ -58,7 +58,7 @@ export interface JudgeCall {
   checkBudget(): void;
 }
 
-/** A request to a judge that is ready to be sent. */
+/** A request to a judge that is ready to be sent. Does not reference its subject; see `JudgeService.prepare`. */
 export interface JudgeRequest {
   /** The JSON body. */
   readonly body: string;

@@ -69,7 +69,7 @@ export class HttpTransport extends JudgeTransport {
     super(timeoutMs);
   }
 
-  /** Returns the transport to the configured chat completions. They are found as OpenAI's clients do, with the query string. */
+  /** Returns the transport to the configured model. Builds the URL as OpenAI's clients do. Keeps the query string. */
   static llm({ JUDGE_BASE_URL, JUDGE_API_KEY, JUDGE_TIMEOUT_MS }: Environment): HttpTransport | undefined {
     if (JUDGE_BASE_URL === undefined) return undefined;
     const url = new URL(JUDGE_BASE_URL);

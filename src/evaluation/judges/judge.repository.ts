@@ -64,7 +64,7 @@ const MODELS_MAX = 1_000;
 
 const NOW = sql`(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`;
 
-/** Stores what the service knows of judges. Their answers belong to workspaces; their limits and features to all of them. */
+/** Stores the answers of judges, and the limits and features of the operator's judges, which all workspaces share. */
 @Injectable()
 export class JudgeRepository {
   private readonly features = new LRUCache<string, ChatFeatures>({ max: MODELS_MAX, ttl: FEATURES_MS });
