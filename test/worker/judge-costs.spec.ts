@@ -212,7 +212,7 @@ describe('a judge', () => {
       const { run } = await fixture.completeRun(scorer, experiment);
       // As if the worker had ended after the judge's answer, and before it stored the result.
       const key = [run.score_run_id];
-      await app.database.query('DELETE FROM score_results WHERE score_run_id = $1', key);
+      await app.database.query('DELETE FROM target_outcomes WHERE score_run_id = $1', key);
       await app.database.query(
         `UPDATE score_runs SET run_status = 'running', lease_token = NULL, finished_at = NULL WHERE score_run_id = $1`,
         key,
