@@ -3,7 +3,7 @@ import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 import { ResourcesModule } from '../resources';
 import { TelemetryModule } from '../telemetry';
 import { DatasetsModule, RecordWordsRepository } from './datasets';
-import { ChatFeaturesRepository, JudgeLimitRepository, JudgesModule, JudgeService } from './judges';
+import { JudgeRepository, JudgesModule, JudgeService } from './judges';
 import { ScorersModule } from './scorers';
 import { TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
@@ -39,8 +39,7 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
     private readonly runs: ScoreRunService,
     private readonly batches: ScoreBatchService,
     private readonly judges: JudgeService,
-    private readonly limits: JudgeLimitRepository,
-    private readonly features: ChatFeaturesRepository,
+    private readonly judgeRepository: JudgeRepository,
     private readonly recordWords: RecordWordsRepository,
   ) {}
 
@@ -50,7 +49,7 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
     this.tasks.every('lost scoring runs', LOST_RUNS_MS, () => this.runs.requeueLostRuns());
     this.tasks.every('abandoned scoring batches', CLEAN_UP_MS, () => this.batches.deleteAbandoned());
     this.tasks.every('old judge answers', CLEAN_UP_MS, () => this.judges.deleteOldAnswers());
-    this.tasks.every('old judge limits', CLEAN_UP_MS, () => this.limits.deleteOld());
-    this.tasks.every('old judge features', CLEAN_UP_MS, () => this.features.deleteOld());
+    this.tasks.every('old judge limits', CLEAN_UP_MS, () => this.judgeRepository.deleteOldLimits());
+    this.tasks.every('old judge features', CLEAN_UP_MS, () => this.judgeRepository.deleteOldFeatures());
   }
 }

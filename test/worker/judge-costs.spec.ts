@@ -1,5 +1,4 @@
-import { ChatFeaturesRepository } from '../../src/evaluation/judges/llm/chat-features.repository';
-import { ALL_FEATURES } from '../../src/evaluation/judges/llm/chat-request';
+import { ALL_FEATURES, JudgeRepository } from '../../src/evaluation/judges/judge.repository';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
 import { COST, GOOD, type JudgedService, JudgeFixture, says, withJudge } from './judge.fixture';
 
@@ -54,7 +53,7 @@ describe('a judge', () => {
       const before = judge.requests.length;
       expect((await fixture.completeRun(scorer, experiment)).run.cost_usd).toBe(0);
       // Nor when the learned features have expired, which happens every day.
-      await worker.get(ChatFeaturesRepository).learn(scorer.definition.model, ALL_FEATURES);
+      await worker.get(JudgeRepository).learnFeatures(scorer.definition.model, ALL_FEATURES);
       const { run, results } = await fixture.completeRun(scorer, experiment);
       expect(run.cost_usd).toBe(0);
       expect(results.map((one) => one.is_cached)).toEqual([true, true]);
@@ -213,7 +212,7 @@ describe('a judge', () => {
       const { run } = await fixture.completeRun(scorer, experiment);
       // As if the worker had ended after the judge's answer, and before it stored the result.
       const key = [run.score_run_id];
-      await app.database.query('DELETE FROM score_results WHERE score_run_id = $1', key);
+      await app.database.query('DELETE FROM target_outcomes WHERE score_run_id = $1', key);
       await app.database.query(
         `UPDATE score_runs SET run_status = 'running', lease_token = NULL, finished_at = NULL WHERE score_run_id = $1`,
         key,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type JudgedApp, type JudgeReply, sharedJudge, type TestApp, type TestJudgeRequest } from '#testing';
-import { JudgeLimits } from '../../src/evaluation/judges/calls/judge-limit';
+import { JudgeLimits } from '../../src/evaluation/judges/judge-limit';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 
 export const CHOICES = {

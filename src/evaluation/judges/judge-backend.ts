@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Owner } from '#platform/concurrency';
 import type { Answer, JudgeDefinition, ScoringSubject } from '../scorers';
 
@@ -57,7 +58,7 @@ export interface JudgeCall {
   checkBudget(): void;
 }
 
-/** A request to a judge that is ready to be sent. */
+/** A request to a judge that is ready to be sent. Does not reference its subject; see `JudgeService.prepare`. */
 export interface JudgeRequest {
   /** The JSON body. */
   readonly body: string;
@@ -68,6 +69,8 @@ export interface JudgeRequest {
    * server supports.
    */
   readonly questionSha256: string;
+  /** The number of answers that the definition requests for each target. */
+  readonly samples: number;
   /**
    * Sends the request and reads the answer. Throws `JudgeFailure` if there is no usable answer, and the signal's reason
    * when it is aborted.
@@ -77,10 +80,11 @@ export interface JudgeRequest {
 
 /** A kind of judge that `llm_judge` scorers use. */
 export interface JudgeBackend {
-  /** Returns the number of answers that a definition requests for each target. */
-  samplesOf(definition: JudgeDefinition): number;
   /** Tells whether the price of the definition's requests is known. */
   isPriced(definition: JudgeDefinition): boolean;
   /** Builds the request about a subject. Throws `PromptError` if that is impossible. */
   prepare(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest>;
 }
+
+/** Returns a digest in hexadecimal. */
+export const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,7 +1,6 @@
 import { isJsonObject } from '#platform/json';
 import { type MeaningfulEvent, readSpanContent, repeatsUsage } from '../../telemetry';
-import { entriesOf } from './message-entries';
-import { messageListOf, messagesIn, plain, type SessionMessage } from './messages';
+import { entriesOf, messageListOf, messagesIn, jsonOrText, plain, type SessionMessage } from './messages';
 
 type JsonObject = Record<string, unknown>;
 
@@ -12,14 +11,6 @@ export interface ConversationTrace {
   input?: unknown;
   output?: unknown;
   spans?: unknown;
-}
-
-/** The input and output messages of a span. */
-interface Exchange {
-  input: SessionMessage[];
-  output: SessionMessage[];
-  startedAt: number;
-  endedAt: number;
 }
 
 /** How often each message has occurred, by its fingerprint. */
@@ -42,14 +33,15 @@ export class Conversation {
   add(trace: ConversationTrace): SessionMessage[] {
     const spans = Array.isArray(trace.spans) ? trace.spans.filter(isJsonObject) : [];
     const turn = new Turn(this.counts, !this.isEmpty);
-    const root = rootExchange(trace, spans);
+    const root = spans.find(({ parent_span_id }) => parent_span_id === null);
+    const ofRoot = root && contentOf(root);
     const rootCounts: Counts = new Map();
-    turn.addInput(root.input, rootCounts);
-    for (const { isOutput, messages, counts } of orderExchanges(exchangesOf(spans))) {
+    turn.addInput(messagesIn(trace.input ?? ofRoot?.input, 'user'), rootCounts);
+    for (const { isOutput, messages, counts } of stepsOf(spans)) {
       if (isOutput) turn.addOutput(messages, counts);
       else turn.addInput(messages, counts);
     }
-    turn.addOutput(root.output, rootCounts);
+    turn.addOutput(messagesIn(trace.output ?? ofRoot?.output, 'assistant'), rootCounts);
     if (turn.messages.length > 0) this.isEmpty = false;
     const { trace_id } = trace;
     return turn.messages.map((message) => ({
@@ -129,58 +121,39 @@ interface CountedMessage {
 
 /** Normalizes JSON text, because clients send arguments as objects or as text. */
 function canonical(body: string): string {
-  if (!/^\s*[[{]/.test(body)) return body;
-  try {
-    return JSON.stringify(JSON.parse(body));
-  } catch {
-    return body;
-  }
+  const value = /^\s*[[{]/.test(body) ? jsonOrText(body) : body;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-function rootExchange(
-  { input, output }: ConversationTrace,
-  spans: readonly JsonObject[],
-): Omit<Exchange, 'startedAt' | 'endedAt'> {
-  const root = spans.find(({ parent_span_id }) => parent_span_id === null);
-  const ofRoot = root && contentOf(root);
-  return {
-    input: messagesIn(input ?? ofRoot?.input, 'user'),
-    output: messagesIn(output ?? ofRoot?.output, 'assistant'),
-  };
+/** The input or the output of a span. */
+interface Step {
+  at: number;
+  isOutput: boolean;
+  messages: SessionMessage[];
+  /** Of the messages in the span. */
+  counts: Counts;
 }
 
-/** Returns the exchanges of the model calls or, if these have no content, of all other spans except tool calls. */
-function exchangesOf(spans: readonly JsonObject[]): Exchange[] {
-  const calls: Exchange[] = [];
-  const others: Exchange[] = [];
+/**
+ * Returns the inputs and outputs of the model calls or, if these have no content, of all other spans except tool calls.
+ * Orders inputs by the start of their spans, and outputs by the end.
+ */
+function stepsOf(spans: readonly JsonObject[]): Step[] {
+  const calls: Step[] = [];
+  const others: Step[] = [];
   for (const span of spans) {
     if (isTool(span)) continue;
-    const { input, output } = contentOf(span);
-    const exchange = {
-      input: messagesIn(input, 'user'),
-      output: messagesIn(output, 'assistant'),
-      startedAt: timeOf(span.started_at),
-      endedAt: timeOf(span.ended_at),
-    };
-    if (exchange.input.length + exchange.output.length === 0) continue;
-    (isModelCall(span, input, output) ? calls : others).push(exchange);
+    const content = contentOf(span);
+    const input = messagesIn(content.input, 'user');
+    const output = messagesIn(content.output, 'assistant');
+    if (input.length + output.length === 0) continue;
+    const counts: Counts = new Map();
+    (isModelCall(span, content) ? calls : others).push(
+      { at: timeOf(span.started_at), isOutput: false, messages: input, counts },
+      { at: timeOf(span.ended_at), isOutput: true, messages: output, counts },
+    );
   }
-  return calls.length > 0 ? calls : others;
-}
-
-/** Orders inputs by the start of their spans, and outputs by the end. */
-function orderExchanges(
-  exchanges: readonly Exchange[],
-): { isOutput: boolean; messages: SessionMessage[]; counts: Counts }[] {
-  return exchanges
-    .flatMap(({ input, output, startedAt, endedAt }) => {
-      const counts: Counts = new Map();
-      return [
-        { at: startedAt, isOutput: false, messages: input, counts },
-        { at: endedAt, isOutput: true, messages: output, counts },
-      ];
-    })
-    .sort((one, other) => one.at - other.at);
+  return (calls.length > 0 ? calls : others).sort((one, other) => one.at - other.at);
 }
 
 /** Operations without messages, as the tracing conventions name them, in lower case. */
@@ -196,7 +169,7 @@ const operationOf = ({ operation }: JsonObject): string =>
 const isTool = (span: JsonObject): boolean =>
   OPERATIONS_WITHOUT_MESSAGES.has(operationOf(span)) || typeof span.tool_name === 'string';
 
-function isModelCall(span: JsonObject, input: unknown, output: unknown): boolean {
+function isModelCall(span: JsonObject, { input, output }: { input: unknown; output: unknown }): boolean {
   if (repeatsUsage(operationOf(span))) return false;
   const isNamed = [span.operation, span.model, span.provider].some((name) => typeof name === 'string');
   return isNamed || [input, output].some((content) => messageListOf(plain(content)) !== undefined);

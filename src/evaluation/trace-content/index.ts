@@ -6,11 +6,16 @@ export {
   callEntry,
   entriesOf,
   type Entry,
+  firstUserContent,
+  jsonOrText,
+  lastAssistantContent,
+  messagesIn,
   nameOf,
+  plain,
+  type SessionMessage,
   type ToolNames,
   toolNamesIn,
-} from './message-entries';
-export { firstUserContent, lastAssistantContent, messagesIn, plain, type SessionMessage } from './messages';
+} from './messages';
 export {
   type InputOutput,
   isUnread,

@@ -1,5 +1,5 @@
 import { isJsonObject } from '#platform/json';
-import { toolCallOf } from '../../scorers';
+import { toolCallOf } from '../scorers';
 import {
   answerEntry,
   bodyOf,
@@ -13,7 +13,7 @@ import {
   type SessionMessage,
   type ToolNames,
   toolNamesIn,
-} from '../../trace-content';
+} from '../trace-content';
 
 /** Consecutive messages of one trace. */
 interface Turn {
@@ -55,22 +55,19 @@ export function sessionTranscript(session: JsonObject, target?: unknown): string
 /** Returns a trace as a transcript: the messages of its root span and of its model calls, each once, and its tool calls. */
 export function traceTranscript(trace: JsonObject): string {
   const messages = new Conversation().add(trace).map((message) => ({ ...message, trace_id: null }));
-  const [turn = EMPTY_TURN] = turnsOf(messages, toolNamesIn(messages));
+  const [turn = { traceId: null, isAnswered: false, entries: [] }] = turnsOf(messages, toolNamesIn(messages));
   return toText(withCalls(turn, [turn], trace.spans), lacksContent(trace));
 }
-
-const EMPTY_TURN: Turn = { traceId: null, isAnswered: false, entries: [] };
 
 /** Tells whether some content of a trace is missing from both its spans and its own input and output. */
 function lacksContent({ is_truncated, span_count, spans }: JsonObject): boolean {
   if (is_truncated !== true) return false;
   if (!Array.isArray(spans)) return true;
+  const isEmpty = (value: unknown): boolean => !isJsonObject(value) || Object.keys(value).length === 0;
   const isCut = (span: unknown): boolean =>
-    isJsonObject(span) && span.is_truncated === true && isEmptyObject(plain(span.attributes));
+    isJsonObject(span) && span.is_truncated === true && isEmpty(plain(span.attributes));
   return !(typeof span_count === 'number' && spans.length >= span_count) || spans.some(isCut);
 }
-
-const isEmptyObject = (value: unknown): boolean => !isJsonObject(value) || Object.keys(value).length === 0;
 
 function turnsOf(messages: readonly SessionMessage[], names: ToolNames): Turn[] {
   const turns: Turn[] = [];
@@ -115,8 +112,9 @@ function callsOf(spans: unknown): Entry[] {
     const called = callEntry('', name, call.args === undefined ? content.input : call.args);
     const result = call.result === undefined ? (content.output ?? undefined) : call.result;
     const failure = failureOf(span.status);
-    if (failure !== undefined) return [called, failedCall(name, failure, result)];
-    return result === undefined ? [called] : [called, answerEntry(name, result)];
+    if (failure === undefined) return result === undefined ? [called] : [called, answerEntry(name, result)];
+    const body = [failure, bodyOf(result)].filter((text) => text !== '').join('\n');
+    return [called, { head: `${name} fails`, body, tool: name, isAnswer: true }];
   });
 }
 
@@ -126,14 +124,6 @@ function failureOf(status: unknown): string | undefined {
   if (!isJsonObject(value) || value.code !== 'error') return undefined;
   return typeof value.message === 'string' ? value.message : '';
 }
-
-/** Returns the entry of a failed call, with the reason and the result if there is one. */
-const failedCall = (name: string, reason: string, result: unknown): Entry => ({
-  head: `${name} fails`,
-  body: [reason, bodyOf(result)].filter((text) => text !== '').join('\n'),
-  tool: name,
-  isAnswer: true,
-});
 
 function toText(entries: readonly Entry[], isCut: boolean): string {
   const texts = entries.map(({ head, body }) => `[${head}]${body === '' ? '' : `\n${indented(body)}`}`);

@@ -1,6 +1,6 @@
 import { Problem, problem } from '#platform/problem';
-import type { CalledModel, InternalCalls } from '../../../model-gateway';
-import { GatewayTransport } from './gateway-transport';
+import type { CalledModel, InternalCalls } from '../../model-gateway';
+import { GatewayTransport } from './judge-transport';
 
 const MODEL = { model_id: 'model_1' } as CalledModel;
 const never = new AbortController().signal;

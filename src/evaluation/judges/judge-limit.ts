@@ -2,9 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { FairQueue, pathOf, SingleFlight } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
-import type { JudgeCall } from '../judge-backend';
-import type { RequestOutcome } from '../judge.metrics';
-import { JudgeLimitRepository, type ReadLimit, type SharedLimit } from './judge-limit.repository';
+import type { JudgeCall } from './judge-backend';
+import { JudgeRepository, type ReadLimit, type SharedLimit } from './judge.repository';
+
+/** The outcome of one request to a judge. `limited`: 429. `failed`: a retry may succeed. */
+export type RequestOutcome = 'answered' | 'limited' | 'refused' | 'failed';
 
 /** How long a process uses the limit that it last read, in ms. */
 const REFRESH_MS = 1_000;
@@ -14,14 +16,6 @@ const EXPIRY_MS = 600_000;
 const BLOCKED_MAX_MS = 300_000;
 /** Judges whose limits a process keeps in memory. */
 const LIMITS_MAX = 1_000;
-
-/** The end of a request to a judge. */
-export interface RequestEnd {
-  outcome: RequestOutcome;
-  elapsedMs: number;
-  /** The judge's `Retry-After`. */
-  retryAfterMs: number | undefined;
-}
 
 type LimitedCall = Pick<JudgeCall, 'signal' | 'queue' | 'hasStarted' | 'owner'>;
 
@@ -54,7 +48,7 @@ export class JudgeLimit {
 
   constructor(
     private readonly judge: string,
-    private readonly repository: JudgeLimitRepository,
+    private readonly repository: JudgeRepository,
   ) {}
 
   /** Waits until a request may be sent. Call `release` after the request. Throws the signal's reason when it is aborted. */
@@ -79,8 +73,10 @@ export class JudgeLimit {
     }
   }
 
-  release({ outcome, elapsedMs, retryAfterMs = 0 }: RequestEnd): void {
-    if (outcome === 'limited') this.decrease(this.inFlight, elapsedMs, retryAfterMs);
+  /** Ends a request. @param end `retryAfterMs`: the judge's `Retry-After` */
+  release(end: { outcome: RequestOutcome; elapsedMs: number; retryAfterMs: number | undefined }): void {
+    const { outcome, elapsedMs, retryAfterMs = 0 } = end;
+    if (outcome === 'limited') this.decrease(elapsedMs, retryAfterMs);
     else if (outcome === 'answered') this.increase();
     this.freeSlot();
   }
@@ -136,7 +132,7 @@ export class JudgeLimit {
 
   private async refresh(): Promise<void> {
     if (performance.now() - this.readAt <= REFRESH_MS) return;
-    await this.reads.run('', undefined, () => this.sync(() => this.repository.find(this.judge)));
+    await this.reads.run('', undefined, () => this.sync(() => this.repository.findLimit(this.judge)));
   }
 
   /** Raises the limit by one after a full round of answers, if requests are waiting. */
@@ -145,21 +141,19 @@ export class JudgeLimit {
     if (this.waitingCount === 0 || this.answered < this.maxInFlight) return;
     this.answered = 0;
     void this.sync(() =>
-      this.repository.change(
+      this.repository.changeLimit(
         this.judge,
         (limit) => limit && { ...limit, maxInFlight: limit.maxInFlight + 1 },
       ),
     ).then(() => this.admit());
   }
 
-  private decrease(inFlight: number, elapsedMs: number, retryAfterMs: number): void {
-    const blockedMs = Math.min(retryAfterMs, BLOCKED_MAX_MS);
+  private decrease(elapsedMs: number, retryAfterMs: number): void {
+    const request = { inFlight: this.inFlight, elapsedMs, blockedMs: Math.min(retryAfterMs, BLOCKED_MAX_MS) };
     this.answered = 0;
     this.unwritten429s++;
     void this.sync(() =>
-      this.repository.change(this.judge, (limit, now) =>
-        decreased(unexpired(limit, now), { inFlight, elapsedMs, blockedMs }, now),
-      ),
+      this.repository.changeLimit(this.judge, (limit, now) => decreased(unexpired(limit, now), request, now)),
     ).then(() => {
       this.unwritten429s--;
       this.admit();
@@ -214,7 +208,7 @@ export function decreased(
 export class JudgeLimits {
   private readonly limits = new LRUCache<string, JudgeLimit>({ max: LIMITS_MAX });
 
-  constructor(private readonly repository: JudgeLimitRepository) {}
+  constructor(private readonly repository: JudgeRepository) {}
 
   of(backend: string, model: string): JudgeLimit {
     const judge = `${backend}:${model}`;

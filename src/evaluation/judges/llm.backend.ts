@@ -1,49 +1,121 @@
-import { createHash } from 'node:crypto';
-import { cutText, MAX_ERROR_LENGTH } from '../../scorers';
-import type { SendingEndpoint } from '../calls/judge-endpoint';
 import {
+  cutText,
+  judgeBackendOf,
+  type JudgeDefinition,
+  MAX_ERROR_LENGTH,
+  type ScoringSubject,
+} from '../scorers';
+import {
+  type ChatAnswer,
+  chatBody,
+  type ChatMessage,
+  type ChatQuestion,
+  probabilitiesOf,
+  readChatAnswer,
+  withoutRefusedFeature,
+} from './chat-completion';
+import {
+  answerSchema,
+  instructionsOf,
+  type ReadAnswer,
+  readAnswerText,
+  UnreadableAnswer,
+} from './judge-answer';
+import {
+  type JudgeBackend,
   type JudgeCall,
   JudgeFailure,
   type Judgement,
   type JudgeRequest,
   type JudgeServer,
-} from '../judge-backend';
-import { dataBlock, delimitersOf, type KeyedHash } from '../prompt/data-block';
-import { BYTES_PER_TOKEN } from '../prompt/judge-prompt';
-import { cutMiddle } from '../prompt/middle-cut';
-import { type ReadAnswer, readAnswerText, UnreadableAnswer } from './judge-answer';
-import { type ChatAnswer, readChatAnswer } from './chat-answer';
-import type { ChatFeaturesRepository } from './chat-features.repository';
+  PromptError,
+  sha256Of,
+} from './judge-backend';
+import type { JudgeEndpoint } from './judge-endpoint';
 import {
-  ALL_FEATURES,
-  chatBody,
-  type ChatFeatures,
-  type ChatMessage,
-  type ChatQuestion,
-  withoutRefusedFeature,
-} from './chat-request';
-import { probabilitiesOf } from './token-probabilities';
+  BYTES_PER_TOKEN,
+  cutMiddle,
+  dataBlock,
+  delimitersOf,
+  judgePrompt,
+  type KeyedHash,
+} from './judge-prompt';
+import { ALL_FEATURES, type ChatFeatures, type JudgeRepository } from './judge.repository';
 
+/** Tokens that a server may add to messages by itself. */
+const OVERHEAD_TOKENS = 200;
 /** Bytes of an unreadable answer quoted to the judge. */
 const QUOTED_ANSWER_BYTES = 4_000;
 /** Longest message about an unreadable answer, in bytes. */
-export const CORRECTION_BYTES = QUOTED_ANSWER_BYTES + 3 * MAX_ERROR_LENGTH + 1_000;
+const CORRECTION_BYTES = QUOTED_ANSWER_BYTES + 3 * MAX_ERROR_LENGTH + 1_000;
 /** Characters of a judge's words quoted in an error. */
 const QUOTED_MAX = 300;
 
 /** Returns the price of tokens in US dollars; null for a model without known prices. */
-export type TokenPrices = (
-  model: string,
-  inputTokens: number | null,
-  outputTokens: number | null,
-) => number | null;
+type TokenPrices = (model: string, inputTokens: number | null, outputTokens: number | null) => number | null;
 
-interface Dependencies {
-  baseUrl: string;
-  endpoint: SendingEndpoint;
-  features: ChatFeaturesRepository;
+/** The operator's settings for the judge's model, and what its requests need. */
+export interface LlmSettings {
+  /** Returns the model that a definition names, or the default. */
+  modelOf: (definition: JudgeDefinition) => string;
+  /** Tokens of a request and its answer together, at most. */
+  contextTokens: number;
+  /** Tokens of an answer, including the model's reasoning, at most. */
+  maxTokens: number;
+  endpoint: JudgeEndpoint;
+  repository: JudgeRepository;
+  /** For the delimiters of data. */
   hash: KeyedHash;
   prices: TokenPrices;
+}
+
+/** Calls a language model by chat completions (OpenAI's API, which most servers and gateways offer). */
+export class LlmBackend implements JudgeBackend {
+  constructor(private readonly settings: LlmSettings) {}
+
+  isPriced(definition: JudgeDefinition): boolean {
+    return this.settings.prices(this.settings.modelOf(definition), 1, 1) !== null;
+  }
+
+  async prepare(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
+    if (!definition.prompt)
+      throw new PromptError(`A judge with the backend ${judgeBackendOf(definition)} needs a prompt.`);
+    const samples = definition.samples ?? 1;
+    const question: ChatQuestion = {
+      model: this.settings.modelOf(definition),
+      output: definition.output,
+      withReasoning: definition.reasoning ?? true,
+      // a single sample should be reproducible, and several samples should vary
+      temperature: definition.temperature ?? (samples === 1 ? 0 : undefined),
+      isTemperatureRequired: definition.temperature != null,
+      maxTokens: this.settings.maxTokens,
+    };
+    const pieces = judgePrompt(definition.prompt, subject, this.promptBytes(question));
+    const delimiters = delimitersOf(
+      this.settings.hash,
+      pieces.flatMap((piece) => ('data' in piece ? piece.data : [])),
+    );
+    const prompt = pieces
+      .map((piece) => ('text' in piece ? piece.text : dataBlock(delimiters, piece.data)))
+      .join('');
+    const instructions = instructionsOf(question.output, question.withReasoning, delimiters);
+    const messages = [
+      { role: 'system', content: instructions },
+      { role: 'user', content: prompt },
+    ] as const;
+    const features = await this.settings.repository.featuresOf(question.model);
+    return new LlmRequest(this.settings, question, messages, features, samples);
+  }
+
+  /** Returns the bytes left for a prompt besides the instructions, the schema and the answer. */
+  private promptBytes({ output, withReasoning }: ChatQuestion): number {
+    const { contextTokens, hash, maxTokens } = this.settings;
+    const instructions = instructionsOf(output, withReasoning, delimitersOf(hash, []));
+    const schema = JSON.stringify(answerSchema(output, withReasoning));
+    const tokens = contextTokens - maxTokens - OVERHEAD_TOKENS;
+    const reserved = Buffer.byteLength(instructions) + Buffer.byteLength(schema) + CORRECTION_BYTES;
+    return tokens * BYTES_PER_TOKEN - reserved;
+  }
 }
 
 /** A request with its answer. */
@@ -56,44 +128,42 @@ interface Exchange {
 }
 
 /** A request for a chat completion. If the answer is unreadable, asks the judge once to correct it. */
-export class LlmRequest implements JudgeRequest {
+class LlmRequest implements JudgeRequest {
   readonly body: string;
   readonly sha256: string;
   readonly questionSha256: string;
 
   constructor(
+    private readonly settings: LlmSettings,
     private readonly question: ChatQuestion,
     private readonly messages: readonly ChatMessage[],
     private readonly features: ChatFeatures,
-    private readonly dependencies: Dependencies,
+    readonly samples: number,
   ) {
     this.body = chatBody(question, messages, features);
     this.sha256 = sha256Of(this.body);
-    this.questionSha256 = sha256Of(`${dependencies.baseUrl}\n${chatBody(question, messages, ALL_FEATURES)}`);
+    this.questionSha256 = sha256Of(
+      `${settings.endpoint.baseUrl}\n${chatBody(question, messages, ALL_FEATURES)}`,
+    );
   }
 
   async ask(call: JudgeCall): Promise<Judgement> {
-    const bill = new Bill(this.question, this.dependencies.prices, call);
-    const first = await this.send(this.messages, this.features, bill, call);
+    const bill = new Bill(this.question, this.settings.prices, call);
+    const first = await this.send(this.messages, this.features, bill);
     try {
       return this.judgement(first, bill);
     } catch (error) {
       if (!(error instanceof UnreadableAnswer)) throw error;
-      return this.askForCorrection(first, error, bill, call);
+      return this.askForCorrection(first, error, bill);
     }
   }
 
   /** Asks for a readable answer. Reports the hash of the first request, because that is the one that a preview shows. */
-  private async askForCorrection(
-    first: Exchange,
-    reason: UnreadableAnswer,
-    bill: Bill,
-    call: JudgeCall,
-  ): Promise<Judgement> {
+  private async askForCorrection(first: Exchange, reason: UnreadableAnswer, bill: Bill): Promise<Judgement> {
     const { sha256 } = first;
     try {
       const messages = [...this.messages, this.correction(first.answer, reason)];
-      const second = await this.send(messages, first.features, bill, call);
+      const second = await this.send(messages, first.features, bill);
       return this.judgement({ ...second, sha256 }, bill);
     } catch (error) {
       if (error instanceof JudgeFailure) throw new JudgeFailure(error.message, sha256);
@@ -111,15 +181,13 @@ export class LlmRequest implements JudgeRequest {
     messages: readonly ChatMessage[],
     knownFeatures: ChatFeatures,
     bill: Bill,
-    call: JudgeCall,
   ): Promise<Exchange> {
+    const { endpoint, repository } = this.settings;
     const { model, isTemperatureRequired } = this.question;
     let isServerWide = true;
     for (let features = knownFeatures; ;) {
       const body = chatBody(this.question, messages, features);
-      const reply = await this.dependencies.endpoint.post(model, body, call, (extent) =>
-        bill.addLost(body, extent),
-      );
+      const reply = await endpoint.post(model, body, bill.call, (extent) => bill.addLost(body, extent));
       if ('refusal' in reply) {
         const fewer = reply.isRequestFault
           ? withoutRefusedFeature(features, reply.refusal, isTemperatureRequired)
@@ -129,7 +197,7 @@ export class LlmRequest implements JudgeRequest {
         isServerWide &&= fewer.isServerWide;
         continue;
       }
-      if (features !== knownFeatures && isServerWide) await this.dependencies.features.learn(model, features);
+      if (features !== knownFeatures && isServerWide) await repository.learnFeatures(model, features);
       const answer = readChatAnswer(reply.value);
       if (!answer) {
         bill.addLost(body, 'whole');
@@ -173,7 +241,7 @@ export class LlmRequest implements JudgeRequest {
   /** Returns the message about an unreadable answer. The answer may repeat the subject, so it is marked as data. */
   private correction({ text }: ChatAnswer, { message }: UnreadableAnswer): ChatMessage {
     const quoted = [cutMiddle(text, QUOTED_ANSWER_BYTES), message];
-    const delimiters = delimitersOf(this.dependencies.hash, quoted);
+    const delimiters = delimitersOf(this.settings.hash, quoted);
     const [answer, reason] = quoted.map((one) => dataBlock(delimiters, one));
     return {
       role: 'user',
@@ -184,18 +252,14 @@ export class LlmRequest implements JudgeRequest {
 
 /** Sums the costs of the requests for one judgement. Charges each cost to the call as soon as it is known. */
 class Bill {
-  private sum: number | undefined;
+  /** In US dollars. Undefined while no cost is known. */
+  costUsd: number | undefined;
 
   constructor(
-    private readonly question: Pick<ChatQuestion, 'model' | 'maxTokens'>,
+    private readonly question: ChatQuestion,
     private readonly prices: TokenPrices,
-    private readonly call: Pick<JudgeCall, 'charge'>,
+    readonly call: JudgeCall,
   ) {}
-
-  /** In US dollars. Undefined while no cost is known. */
-  get costUsd(): number | undefined {
-    return this.sum;
-  }
 
   /** Adds the cost of an answer. Estimates tokens that the server does not report, so that budgets still work. */
   add({ costUsd, inputTokens, outputTokens, model, text }: ChatAnswer, body: string): void {
@@ -216,11 +280,9 @@ class Bill {
 
   private charge(costUsd: number | null): void {
     if (costUsd === null) return;
-    this.sum = (this.sum ?? 0) + costUsd;
+    this.costUsd = (this.costUsd ?? 0) + costUsd;
     this.call.charge(costUsd);
   }
 }
 
 const tokensOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
-
-const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');

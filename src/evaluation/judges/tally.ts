@@ -6,22 +6,18 @@ import {
   type Output,
   scoreOfAnswer,
   type SingleOutput,
-} from '../../scorers';
-import { type SampleSpread, type ScoredItem, storable } from '../../scores';
-import type { JudgeFailure, Judgement } from '../judge-backend';
+} from '../scorers';
+import { type SampleSpread, type ScoredItem, storable } from '../scores';
+import { memberOf } from './judge-answer';
+import type { JudgeFailure, Judgement } from './judge-backend';
 
 type Value = string | boolean | number;
+type Combined = Value | Record<string, Value>;
 
 /** The combined result of several judgements about one subject. */
-export interface Verdict {
+type Verdict = Pick<ScoredItem, 'choice' | 'answers' | 'confidence' | 'probabilities' | 'reasoning'> & {
   score: number;
-  choice?: string;
-  answers?: Record<string, Value>;
-  /** From 0 to 1. */
-  confidence?: number;
-  probabilities?: Record<string, number>;
-  reasoning?: string;
-}
+};
 
 /**
  * Combines judgements: by majority for a choice or a boolean, with ties going to the first value in the definition (true
@@ -31,19 +27,21 @@ export interface Verdict {
  * agree. A number has no confidence.
  */
 export function verdictOf(output: Output, judgements: readonly Judgement[]): Verdict {
+  const member = memberOf(output);
   const value = combine(output, judgements);
-  const score = scoreOf(output, value, judgements);
+  // A single judgement has its own score, because a classifier's score does not depend on its choice alone.
+  const [first] = judgements;
+  const score = judgements.length === 1 ? first!.score : scoreOfAnswer(output, { [member]: value }).score;
   const probabilities = meanProbabilities(judgements);
-  const agreeing = judgements.filter((one) => isSame(valueOf(output, one), value));
-  const share = judgements.length > 1 && isVoted(output) ? agreeing.length / judgements.length : undefined;
+  const agreeing = judgements.filter((one) => isSame(one[member]!, value));
+  const isVoted = output.type === 'choice' || output.type === 'boolean';
+  const share = judgements.length > 1 && isVoted ? agreeing.length / judgements.length : undefined;
   const confidence = probabilities && !isRecord(value) ? probabilities[String(value)] : share;
-  const reasoning = (agreeing.length > 0 ? agreeing : nearest(judgements, score)).find(
-    (one) => one.reasoning !== undefined,
-  )?.reasoning;
+  const explained = agreeing.length > 0 ? agreeing : nearest(judgements, score);
+  const [reasoning] = explained.flatMap((one) => one.reasoning ?? []);
   return {
     score,
-    ...(output.type === 'choice' && { choice: value as string }),
-    ...(isRecord(value) && { answers: value }),
+    ...(member !== 'value' && { [member]: value }),
     ...(confidence !== undefined && { confidence }),
     ...(probabilities && { probabilities }),
     ...(reasoning !== undefined && { reasoning }),
@@ -61,45 +59,31 @@ export function spreadOf(judgements: readonly Judgement[], requested: number): S
   };
 }
 
-type Combined = Value | Record<string, Value>;
-
 const isRecord = (value: Combined): value is Record<string, Value> => typeof value === 'object';
-
-const isVoted = ({ type }: Output): boolean => type === 'choice' || type === 'boolean';
 
 function combine(output: Output, judgements: readonly Judgement[]): Combined {
   if (output.type !== 'questions') {
-    return combineValues(
-      output,
-      judgements.map((one) => valueOf(output, one) as Value),
-    );
+    const member = output.type === 'choice' ? 'choice' : 'value';
+    return combineValues(output, judgements, (one) => one[member]!);
   }
-  const answers = output.questions.map(({ key, output: own }) => {
-    const values = judgements.map((one) => one.answers![key]!);
-    return [key, combineValues(own, values)] as const;
-  });
-  return Object.fromEntries(answers);
+  return Object.fromEntries(
+    output.questions.map(({ key, output: own }) => [
+      key,
+      combineValues(own, judgements, ({ answers }) => answers![key]!),
+    ]),
+  );
 }
 
-function combineValues(output: SingleOutput, values: readonly Value[]): Value {
+function combineValues(
+  output: SingleOutput,
+  judgements: readonly Judgement[],
+  valueIn: (one: Judgement) => Value,
+): Value {
+  const values = judgements.map(valueIn);
   if (output.type === 'numeric') return meanOf(values as number[]);
   const order: Value[] = output.type === 'choice' ? output.choices.map(({ value }) => value) : [true, false];
   const votes = (of: Value): number => values.filter((value) => value === of).length;
   return order.reduce((best, one) => (votes(one) > votes(best) ? one : best));
-}
-
-const valueOf = (output: Output, { choice, value, answers }: Judgement): Combined =>
-  output.type === 'choice'
-    ? choice!
-    : output.type === 'questions'
-      ? (answers as Record<string, Value>)
-      : value!;
-
-/** Returns a single judgement's own score, because a classifier's score does not depend on its choice alone. */
-function scoreOf(output: Output, value: Combined, judgements: readonly Judgement[]): number {
-  if (judgements.length === 1) return judgements[0]!.score;
-  if (isRecord(value)) return scoreOfAnswer(output, { answers: value }).score;
-  return scoreOfAnswer(output, output.type === 'choice' ? { choice: value } : { value }).score;
 }
 
 const isSame = (one: Combined, other: Combined): boolean =>
@@ -169,7 +153,8 @@ export class SampleTally {
   private cost: number | undefined;
   private hasRequested = false;
 
-  constructor(private readonly count: number) {}
+  /** @param count number of samples requested */
+  constructor(readonly count: number) {}
 
   /** Whether at least half of the samples failed. */
   get hasFailed(): boolean {
@@ -198,13 +183,18 @@ export class SampleTally {
 
   item(definition: JudgeDefinition, requestSha256: string): Omit<ScoredItem, 'elapsed_ms'> {
     const cost = this.cost ?? (this.hasRequested ? undefined : 0);
-    const last = this.judgements.at(-1) ?? this.failures.at(-1);
+    const failure = this.failures.at(-1);
+    const last = this.judgements.at(-1) ?? failure;
     const common = {
       ...judgeOf(definition, this.judgements),
       ...(cost !== undefined && { cost_usd: cost }),
       request_sha256: last?.requestSha256 ?? requestSha256,
     };
-    if (this.hasFailed) return { ...common, error: storable(this.failureMessage(), MAX_ERROR_LENGTH) };
+    if (failure && this.hasFailed) {
+      const failures = `${this.failures.length} of ${this.count} samples failed. The last failure: `;
+      const error = `${this.count === 1 ? '' : failures}${failure.message}`;
+      return { ...common, error: storable(error, MAX_ERROR_LENGTH) };
+    }
     const { reasoning, ...verdict } = verdictOf(definition.output, this.judgements);
     return {
       ...verdict,
@@ -215,11 +205,5 @@ export class SampleTally {
         samples: spreadOf(this.judgements, this.judgements.length + this.failures.length),
       }),
     };
-  }
-
-  private failureMessage(): string {
-    const { message } = this.failures.at(-1)!;
-    if (this.count === 1) return message;
-    return `${this.failures.length} of ${this.count} samples failed. The last failure: ${message}`;
   }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { sha256OfJson } from '#platform/json';
-import type { Output } from '../../scorers/definitions/definition.forms';
-import { JudgeFailure, type Judgement } from '../judge-backend';
+import type { Output } from '../scorers/definitions/definition.forms';
+import { JudgeFailure, type Judgement } from './judge-backend';
 import { SampleTally, spreadOf, verdictOf } from './tally';
 
 const SERVER = { provider_kind: 'openai', base_url: 'http://judge/v1' } as const;

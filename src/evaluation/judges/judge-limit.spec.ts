@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { FairLimiter, type Owner } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 import { decreased, JudgeLimit } from './judge-limit';
-import type { JudgeLimitRepository, ReadLimit, SharedLimit } from './judge-limit.repository';
+import type { JudgeRepository, ReadLimit, SharedLimit } from './judge.repository';
 
 /** The row that processes share. Each read or write takes a turn of the event loop. */
 class SharedRow {
@@ -10,11 +10,11 @@ class SharedRow {
   now = Date.now();
   isUnavailable = false;
 
-  find(): Promise<ReadLimit> {
+  findLimit(): Promise<ReadLimit> {
     return this.access((limit) => limit);
   }
 
-  change(
+  changeLimit(
     _: string,
     rule: (limit: SharedLimit | null, now: number) => SharedLimit | null,
   ): Promise<ReadLimit> {
@@ -46,7 +46,7 @@ const ended = (outcome: 'answered' | 'limited' | 'failed', retryAfterMs?: number
 
 describe('JudgeLimit', () => {
   let row: SharedRow;
-  const newProcess = (): JudgeLimit => new JudgeLimit('llm:m', row as unknown as JudgeLimitRepository);
+  const newProcess = (): JudgeLimit => new JudgeLimit('llm:m', row as unknown as JudgeRepository);
   let limit: JudgeLimit;
   beforeEach(() => {
     row = new SharedRow();

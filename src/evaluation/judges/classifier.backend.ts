@@ -1,16 +1,15 @@
-import { createHash } from 'node:crypto';
 import { isJsonObject, toJsonText } from '#platform/json';
-import type { JudgeDefinition, Output, ScoringSubject } from '../../scorers';
-import type { SendingEndpoint } from '../calls/judge-endpoint';
+import type { JudgeDefinition, Output, ScoringSubject } from '../scorers';
 import {
-  PromptError,
   type JudgeBackend,
-  type JudgeCall,
   JudgeFailure,
   type Judgement,
   type JudgeRequest,
-} from '../judge-backend';
-import { BYTES_PER_TOKEN, judgePrompt } from '../prompt/judge-prompt';
+  PromptError,
+  sha256Of,
+} from './judge-backend';
+import type { JudgeEndpoint } from './judge-endpoint';
+import { BYTES_PER_TOKEN, judgePrompt } from './judge-prompt';
 
 type Choices = Extract<Output, { type: 'choice' }>['choices'];
 
@@ -28,70 +27,55 @@ const SUM_TOLERANCE = 1e-3;
  */
 export class ClassifierBackend implements JudgeBackend {
   constructor(
-    private readonly endpoint: SendingEndpoint,
+    private readonly endpoint: JudgeEndpoint,
     private readonly contextTokens: number,
-    private readonly baseUrl: string,
   ) {}
-
-  samplesOf(): number {
-    return 1;
-  }
 
   isPriced(): boolean {
     return true;
   }
 
-  prepare(definition: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
-    const { output, prompt, model } = definition;
+  prepare({ output, prompt, model }: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
     if (output.type !== 'choice') throw new PromptError('A classifier needs an output of type choice.');
+    const { choices } = output;
     const pieces = judgePrompt(prompt ?? OUTPUT_ONLY, subject, this.contextTokens * BYTES_PER_TOKEN);
     const inputs = pieces.map((piece) => ('text' in piece ? piece.text : piece.data)).join('');
-    const labels = output.choices.map(({ value }) => value);
+    const labels = choices.map(({ value }) => value);
     const body = JSON.stringify({ inputs, labels, ...(model && { model }) });
-    return Promise.resolve(
-      new ClassifierRequest(body, output.choices, model ?? undefined, this.endpoint, this.baseUrl),
-    );
+    const sha256 = sha256Of(body);
+    return Promise.resolve({
+      body,
+      sha256,
+      questionSha256: sha256Of(`${this.endpoint.baseUrl}\n${body}`),
+      samples: 1,
+      ask: async (call) => {
+        call.charge(0);
+        const reply = await this.endpoint.post(model ?? '', body, call);
+        if ('refusal' in reply) throw new JudgeFailure(reply.error);
+        const named = model == null ? {} : { model };
+        return {
+          ...judged(reply.value, choices),
+          ...named,
+          server: reply.server,
+          costUsd: 0,
+          requestSha256: sha256,
+        };
+      },
+    });
   }
 }
 
-class ClassifierRequest implements JudgeRequest {
-  readonly sha256: string;
-
-  constructor(
-    readonly body: string,
-    private readonly choices: Choices,
-    private readonly model: string | undefined,
-    private readonly endpoint: SendingEndpoint,
-    private readonly baseUrl: string,
-  ) {
-    this.sha256 = sha256Of(body);
-  }
-
-  get questionSha256(): string {
-    return sha256Of(`${this.baseUrl}\n${this.body}`);
-  }
-
-  async ask(call: JudgeCall): Promise<Judgement> {
-    call.charge(0);
-    const reply = await this.endpoint.post(this.model ?? '', this.body, call);
-    if ('refusal' in reply) throw new JudgeFailure(reply.error);
-    const probabilities = readProbabilities(reply.value, this.choices);
-    const mostLikely = this.choices.reduce((best, one) =>
-      probabilities.get(one.value)! > probabilities.get(best.value)! ? one : best,
-    );
-    return {
-      choice: mostLikely.value,
-      // the products may overflow if choices have very large scores
-      score: finite(
-        this.choices.reduce((sum, { value, score }) => sum + probabilities.get(value)! * score, 0),
-      ),
-      probabilities: Object.fromEntries(probabilities),
-      ...(this.model !== undefined && { model: this.model }),
-      server: reply.server,
-      costUsd: 0,
-      requestSha256: this.sha256,
-    };
-  }
+/** Returns the most likely choice, with the weighted mean of the scores of all choices. */
+function judged(value: unknown, choices: Choices): Pick<Judgement, 'choice' | 'score' | 'probabilities'> {
+  const probabilities = readProbabilities(value, choices);
+  const mostLikely = choices.reduce((best, one) =>
+    probabilities.get(one.value)! > probabilities.get(best.value)! ? one : best,
+  );
+  const score = choices.reduce((sum, one) => sum + probabilities.get(one.value)! * one.score, 0);
+  // the products may overflow if choices have very large scores
+  if (!Number.isFinite(score))
+    throw new JudgeFailure('The scores of the choices are too large to compute their weighted mean.');
+  return { choice: mostLikely.value, score, probabilities: Object.fromEntries(probabilities) };
 }
 
 /** Reads `[{"label", "score"}]`, or a list that contains it. A choice that is missing has the probability 0. */
@@ -116,13 +100,5 @@ function readProbabilities(value: unknown, choices: Choices): Map<string, number
   return probabilities;
 }
 
-function finite(score: number): number {
-  if (!Number.isFinite(score))
-    throw new JudgeFailure('The scores of the choices are too large to compute their weighted mean.');
-  return score;
-}
-
 const unreadable = (why: string): JudgeFailure =>
   new JudgeFailure(`The classifier's answer is invalid: ${why}.`);
-
-const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -1,4 +1,4 @@
-import { Budget } from './scoring-context';
+import { Budget } from './judge.service';
 
 describe('Budget', () => {
   it('is spent once the costs reach the limit', () => {

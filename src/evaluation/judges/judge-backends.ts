@@ -1,0 +1,162 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { Environment } from '#platform/config';
+import { problem } from '#platform/problem';
+import { SecretKeys } from '#platform/secrets';
+import { type CalledModel, GATEWAY_PREFIX, InternalCalls } from '../../model-gateway';
+import { ModelPrices } from '../../telemetry';
+import { type JudgeBackendName, judgeBackendOf, type JudgeDefinition, type PinnedScorer } from '../scorers';
+import { ClassifierBackend } from './classifier.backend';
+import { type JudgeBackend, sha256Of } from './judge-backend';
+import { JudgeEndpoint, JudgeMetrics } from './judge-endpoint';
+import { JudgeLimits } from './judge-limit';
+import { GatewayTransport, HttpTransport, type JudgeTransport } from './judge-transport';
+import { JudgeRepository } from './judge.repository';
+import { LlmBackend, type LlmSettings } from './llm.backend';
+
+/** Gateway models whose backends a process caches. */
+const GATEWAY_BACKENDS_MAX = 1_000;
+/** Purpose of the derived key for the delimiters of data. */
+const DELIMITER_PURPOSE = 'judge data delimiter';
+
+/** A version of a scorer of kind `llm_judge`. */
+export interface JudgedScorer extends PinnedScorer {
+  workspace_id: string;
+  definition: JudgeDefinition;
+}
+
+interface GatewayBackend {
+  backend: JudgeBackend;
+  /** As last read. */
+  model: CalledModel;
+}
+
+/** Finds the judge backend of a scorer: one that the operator configured, or a gateway model of the workspace. */
+@Injectable()
+export class JudgeBackends implements OnApplicationShutdown {
+  private readonly transports: Readonly<Record<JudgeBackendName, HttpTransport | undefined>>;
+  /** Without a transport, a backend can still build requests for previews. */
+  private readonly configured: Readonly<Record<JudgeBackendName, JudgeBackend>>;
+  private readonly gateway = new LRUCache<string, GatewayBackend>({ max: GATEWAY_BACKENDS_MAX });
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly limits: JudgeLimits,
+    private readonly metrics: JudgeMetrics,
+    private readonly repository: JudgeRepository,
+    private readonly keys: SecretKeys,
+    private readonly calls: InternalCalls,
+    prices: ModelPrices,
+  ) {
+    const { JUDGE_MODEL, JUDGE_BASE_URL, CLASSIFIER_CONTEXT_TOKENS } = environment;
+    const llm = HttpTransport.llm(environment);
+    const classifier = HttpTransport.classifier(environment);
+    this.transports = { llm, classifier };
+    this.configured = {
+      llm: this.llmAt(llm, {
+        modelOf: ({ model }) => model ?? JUDGE_MODEL ?? '',
+        prices: (model, inputTokens, outputTokens) =>
+          prices.costOf({ model, inputTokens, outputTokens, apiUrl: JUDGE_BASE_URL }),
+      }),
+      classifier: new ClassifierBackend(
+        new JudgeEndpoint('classifier', classifier, limits, metrics),
+        CLASSIFIER_CONTEXT_TOKENS,
+      ),
+    };
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.transports.llm?.close(), this.transports.classifier?.close()]);
+  }
+
+  /** Returns the backend of a scorer, or undefined if it is not configured or there is no such model. */
+  async find(scorer: JudgedScorer): Promise<JudgeBackend | undefined> {
+    const model = this.gatewayModelOf(scorer);
+    if (model !== undefined) return this.findGateway(scorer.workspace_id, model);
+    const name = judgeBackendOf(scorer.definition);
+    return this.transports[name] && this.configured[name];
+  }
+
+  /** Returns the backend of a scorer. Errors: 503 without one. */
+  async require(scorer: JudgedScorer): Promise<JudgeBackend> {
+    const backend = await this.find(scorer);
+    if (backend) return backend;
+    const model = this.gatewayModelOf(scorer);
+    const detail =
+      model === undefined
+        ? MISSING[judgeBackendOf(scorer.definition)]
+        : `The workspace has no gateway model \`${model}\`, so the scorer cannot be run. Create the model with POST /model/v1/models. Nothing was stored.`;
+    throw problem.unavailable(detail, { isUpstream: true });
+  }
+
+  /** Returns the backend of a scorer or, without one, a backend that builds its requests but cannot send them. */
+  async forPreview(scorer: JudgedScorer): Promise<JudgeBackend> {
+    return (await this.find(scorer)) ?? this.configured[judgeBackendOf(scorer.definition)];
+  }
+
+  /** Returns the name or id of the gateway model that a scorer uses, or undefined. */
+  private gatewayModelOf({ definition }: JudgedScorer): string | undefined {
+    if (judgeBackendOf(definition) !== 'llm') return undefined;
+    const model = definition.model ?? this.environment.JUDGE_MODEL ?? '';
+    return model.startsWith(GATEWAY_PREFIX) ? model.slice(GATEWAY_PREFIX.length) : undefined;
+  }
+
+  /** Returns the backend of a workspace's model, found by name or id. Returns undefined if there is no such model. */
+  private async findGateway(workspaceId: string, nameOrId: string): Promise<JudgeBackend | undefined> {
+    const model = await this.calls.findIn(workspaceId, nameOrId);
+    if (!model) return undefined;
+    const name = nameOf(model);
+    const cached = this.gateway.get(name) ?? this.newGatewayBackend(name, model);
+    cached.model = model;
+    this.gateway.set(name, cached);
+    return cached.backend;
+  }
+
+  private newGatewayBackend(name: string, model: CalledModel): GatewayBackend {
+    const transport = new GatewayTransport(this.calls, model.model_id, this.environment.JUDGE_TIMEOUT_MS);
+    const cached = { model } as GatewayBackend;
+    cached.backend = this.llmAt(transport, {
+      modelOf: () => name,
+      prices: (_model, input, output) => this.calls.costOf(cached.model, input, output),
+    });
+    return cached;
+  }
+
+  private llmAt(
+    transport: JudgeTransport | undefined,
+    settings: Pick<LlmSettings, 'modelOf' | 'prices'>,
+  ): LlmBackend {
+    return new LlmBackend({
+      ...settings,
+      endpoint: new JudgeEndpoint('llm', transport, this.limits, this.metrics),
+      contextTokens: this.environment.JUDGE_CONTEXT_TOKENS,
+      maxTokens: this.environment.JUDGE_MAX_TOKENS,
+      repository: this.repository,
+      hash: (text) => this.keys.mac(DELIMITER_PURPOSE, text),
+    });
+  }
+}
+
+const MISSING: Record<JudgeBackendName, string> = {
+  llm:
+    'No judge is configured. Ask the operator to set JUDGE_BASE_URL, JUDGE_MODEL and, if the judge requires a key, JUDGE_API_KEY. ' +
+    'Alternatively, set `model` in the definition to `gateway:<name>`, or call a judge yourself and upload its scores ' +
+    'with this scorer_id. Nothing was stored.',
+  classifier:
+    'No classifier is configured. Ask the operator to set CLASSIFIER_BASE_URL and, if the classifier requires a key, CLASSIFIER_API_KEY. ' +
+    'Alternatively, call a classifier yourself and upload its scores with this scorer_id. Nothing was stored.',
+};
+
+/**
+ * Returns the name under which limits and features are learned and answers are cached. It changes with the targets of the
+ * model, because another server or upstream model has other features and gives other answers.
+ */
+function nameOf({ model_id, strategy, targets }: CalledModel): string {
+  const called = targets.map(({ provider, upstream_model }) => [
+    provider.provider_id,
+    provider.kind,
+    provider.base.href,
+    upstream_model,
+  ]);
+  return `${model_id}:${sha256Of(JSON.stringify([strategy, called])).slice(0, 12)}`;
+}

@@ -1,0 +1,197 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { Database, join, prepared, sql } from '#platform/db';
+import { type RawJson, toJsonText, toRawJson } from '#platform/json';
+import { rootLogger } from '#platform/logging';
+import type { PinnedScorer } from '../scorers';
+import type { Judgement } from './judge-backend';
+
+/** A version of a scorer, and its workspace. */
+type ScorerVersion = PinnedScorer & { workspace_id: string };
+
+/** A cached answer. */
+interface CachedAnswer {
+  judgement: Judgement;
+  /** The target of the run that paid for the answer; null without a run. */
+  targetKey: string | null;
+}
+
+/** A judge's rate limit, as all processes share it. Times are in ms since 1970, by the database's clock. */
+export interface SharedLimit {
+  /** Requests that each process may have in flight, at least 1. */
+  maxInFlight: number;
+  /** No process sends a request before this time. */
+  blockedUntil: number;
+  /** When `maxInFlight` was last halved. */
+  decreasedAt: number;
+  /** When the judge last returned 429. */
+  limitedAt: number;
+}
+
+/** A judge's limit, null if it has none, and the current time. */
+export interface ReadLimit {
+  limit: SharedLimit | null;
+  now: number;
+}
+
+/**
+ * The features that a server of chat completions supports. They are learned from its refusals, because servers do not list
+ * them.
+ */
+export interface ChatFeatures {
+  /** How the server enforces JSON. */
+  responseFormat: 'json_schema' | 'json_object' | 'none';
+  /** Returns the log probabilities of tokens. */
+  logprobs: boolean;
+  /** The parameter that limits the length of an answer. */
+  maxTokens: 'max_tokens' | 'max_completion_tokens';
+  /** Accepts a temperature other than its default. */
+  temperature: boolean;
+}
+
+/** The features that are tried first with a server. */
+export const ALL_FEATURES: ChatFeatures = {
+  responseFormat: 'json_schema',
+  logprobs: true,
+  maxTokens: 'max_tokens',
+  temperature: true,
+};
+
+/** How long a process uses the features that it last read, in ms. */
+const FEATURES_MS = 5_000;
+/** Models whose features a process keeps in memory. */
+const MODELS_MAX = 1_000;
+
+const NOW = sql`(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`;
+
+/** Stores the answers of judges, and the limits and features of the operator's judges, which all workspaces share. */
+@Injectable()
+export class JudgeRepository {
+  private readonly features = new LRUCache<string, ChatFeatures>({ max: MODELS_MAX, ttl: FEATURES_MS });
+
+  constructor(private readonly database: Database) {}
+
+  /** Returns the cached answers to the first samples of a question (see `JudgeRequest`), by sample number from 0. */
+  async findAnswers(
+    { workspace_id, scorer_id, scorer_version }: ScorerVersion,
+    questionSha256: string,
+    samples: number,
+  ): Promise<Map<number, CachedAnswer>> {
+    const rows = await this.database.query<{ sample: number; judgement: RawJson; targetKey: string | null }>(
+      prepared(
+        'judge-answer.find',
+        sql`SELECT sample, judgement, target_key AS "targetKey" FROM judge_answers
+          WHERE workspace_id = ${workspace_id} AND scorer_id = ${scorer_id}
+            AND scorer_version = ${scorer_version} AND question_sha256 = ${questionSha256} AND sample < ${samples}`,
+      ),
+    );
+    return new Map(
+      rows.map(({ sample, judgement, targetKey }) => [
+        sample,
+        { judgement: judgement.parse() as Judgement, targetKey },
+      ]),
+    );
+  }
+
+  /** Caches the answer to a sample of a question, so that it is not paid for twice. */
+  async saveAnswer(
+    { workspace_id, scorer_id, scorer_version }: ScorerVersion,
+    questionSha256: string,
+    sample: number,
+    { judgement, targetKey }: CachedAnswer,
+  ): Promise<void> {
+    const key = [workspace_id, scorer_id, scorer_version, questionSha256, sample];
+    await this.database.query(
+      prepared(
+        'judge-answer.save',
+        sql`INSERT INTO judge_answers (workspace_id, scorer_id, scorer_version, question_sha256, sample, judgement,
+                                       target_key)
+          VALUES (${join(key)}, ${toRawJson(judgement)}, ${targetKey})
+          ON CONFLICT (workspace_id, scorer_id, scorer_version, question_sha256, sample)
+          DO UPDATE SET judgement = excluded.judgement, target_key = excluded.target_key, created_at = now()`,
+      ),
+    );
+  }
+
+  /** Deletes at most `limit` answers older than this many days. Returns their number. */
+  async deleteOldAnswers(days: number, limit: number): Promise<number> {
+    const rows = await this.database.query<{ count: number }>(
+      sql`WITH old AS (
+          SELECT ctid FROM judge_answers WHERE created_at < now() - ${days}::float8 * interval '1 day' LIMIT ${limit}
+        ), deleted AS (
+          DELETE FROM judge_answers WHERE ctid IN (SELECT ctid FROM old) RETURNING 1
+        ) SELECT count(*)::integer AS count FROM deleted`,
+    );
+    return rows[0]!.count;
+  }
+
+  async findLimit(judge: string): Promise<ReadLimit> {
+    const [row] = await this.database.query<ReadLimit>(
+      prepared(
+        'judge-limit.find',
+        sql`SELECT ${NOW}, (SELECT state FROM judge_limits WHERE judge = ${judge}) AS "limit"`,
+      ),
+    );
+    return row!;
+  }
+
+  /** Replaces a judge's limit with the result of `rule`, under a lock. */
+  changeLimit(
+    judge: string,
+    rule: (limit: SharedLimit | null, now: number) => SharedLimit | null,
+  ): Promise<ReadLimit> {
+    return this.database.transaction(async (tx) => {
+      await tx.query(sql`INSERT INTO judge_limits (judge) VALUES (${judge}) ON CONFLICT DO NOTHING`);
+      const [row] = await tx.query<ReadLimit>(
+        sql`SELECT ${NOW}, state AS "limit" FROM judge_limits WHERE judge = ${judge} FOR UPDATE`,
+      );
+      const { now } = row!;
+      const limit = rule(row!.limit, now);
+      await tx.query(
+        sql`UPDATE judge_limits SET state = ${limit && toJsonText(limit)}, updated_at = now() WHERE judge = ${judge}`,
+      );
+      return { limit, now };
+    });
+  }
+
+  /** Deletes the limits of judges that have not returned 429 for a day. */
+  async deleteOldLimits(): Promise<void> {
+    await this.database.query(sql`DELETE FROM judge_limits WHERE updated_at < now() - interval '1 day'`);
+  }
+
+  /**
+   * Returns the features of a model. All processes share them, so that a preview shows what would be sent. They expire
+   * after a day, because servers gain features.
+   */
+  async featuresOf(model: string): Promise<ChatFeatures> {
+    const cached = this.features.get(model);
+    if (cached) return cached;
+    const [row] = await this.database.query<{ features: ChatFeatures }>(
+      prepared(
+        'judge-features.find',
+        sql`SELECT features FROM judge_features WHERE model = ${model} AND learned_at > now() - interval '1 day'`,
+      ),
+    );
+    const features = row?.features ?? ALL_FEATURES;
+    this.features.set(model, features);
+    return features;
+  }
+
+  /** Stores the features of a request that a model has answered. If that fails, the model refuses the next request again. */
+  async learnFeatures(model: string, features: ChatFeatures): Promise<void> {
+    this.features.set(model, features);
+    try {
+      await this.database.query(
+        sql`INSERT INTO judge_features (model, features) VALUES (${model}, ${toJsonText(features)})
+          ON CONFLICT (model) DO UPDATE SET features = excluded.features, learned_at = now()`,
+      );
+    } catch (error) {
+      rootLogger.warn({ err: error, model }, 'the features of a judge could not be stored');
+    }
+  }
+
+  /** Deletes features that are too old to be used. */
+  async deleteOldFeatures(): Promise<void> {
+    await this.database.query(sql`DELETE FROM judge_features WHERE learned_at < now() - interval '1 day'`);
+  }
+}
