@@ -4,7 +4,7 @@ import { Environment } from '#platform/config';
 import { newId } from '#platform/ids';
 import { ScoreRepository } from '../../src/evaluation/scores/score.repository';
 import { ScoreTargetRepository } from '../../src/evaluation/scores/score-target.repository';
-import { TargetOutcomeRepository } from '../../src/evaluation/scoring/execution/target-outcome.repository';
+import { TargetOutcomeRepository } from '../../src/evaluation/scoring/score-runs/target-outcome.repository';
 import type { Bench } from '../bench';
 import { compare, median } from '../measure';
 

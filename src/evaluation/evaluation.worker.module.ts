@@ -7,9 +7,9 @@ import { ChatFeaturesRepository, JudgeLimitRepository, JudgesModule, JudgeServic
 import { ScorersModule } from './scorers';
 import { TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
-import { ScoreRunExecutor } from './scoring/execution/score-run.executor';
-import { ScoreBatchService } from './scoring/batches/score-batch.service';
-import { ScoreRunService } from './scoring/runs/score-run.service';
+import { ScoreRunExecutor } from './scoring/score-runs/score-run.executor';
+import { ScoreBatchService } from './scoring/score-batches/score-batch.service';
+import { ScoreRunService } from './scoring/score-runs/score-run.service';
 import { ScoringRuleRunner } from './scoring/rules/scoring-rule.runner';
 import { ScoringRuleScheduler } from './scoring/rules/scoring-rule.scheduler';
 

@@ -1,6 +1,6 @@
 import { ChatFeaturesRepository } from '../../src/evaluation/judges/llm/chat-features.repository';
 import { ALL_FEATURES } from '../../src/evaluation/judges/llm/chat-request';
-import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
+import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-runs/score-run.executor';
 import { COST, GOOD, type JudgedService, JudgeFixture, says, withJudge } from './judge.fixture';
 
 describe('a judge', () => {

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '#platform/ids';
-import { RunExecutionRepository } from '../../src/evaluation/scoring/execution/run-execution.repository';
+import { RunExecutionRepository } from '../../src/evaluation/scoring/score-runs/run-execution.repository';
 import {
   type ScoredTarget,
   TargetOutcomeRepository,
-} from '../../src/evaluation/scoring/execution/target-outcome.repository';
+} from '../../src/evaluation/scoring/score-runs/target-outcome.repository';
 import type { ScoringRun } from '../../src/evaluation/scores';
-import { ScoreRunRepository } from '../../src/evaluation/scoring/runs/score-run.repository';
+import { ScoreRunRepository } from '../../src/evaluation/scoring/score-runs/score-run.repository';
 import { script } from '../e2e/evaluation/scoring.fixture';
 import { type GatedService, JUDGE, withGate } from './gate.fixture';
 

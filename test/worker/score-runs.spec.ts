@@ -1,8 +1,8 @@
 import { Environment } from '#platform/config';
-import { RunExecutionRepository } from '../../src/evaluation/scoring/execution/run-execution.repository';
+import { RunExecutionRepository } from '../../src/evaluation/scoring/score-runs/run-execution.repository';
 import type { ScoringRun } from '../../src/evaluation/scores';
-import { TargetOutcomeRepository } from '../../src/evaluation/scoring/execution/target-outcome.repository';
-import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
+import { TargetOutcomeRepository } from '../../src/evaluation/scoring/score-runs/target-outcome.repository';
+import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-runs/score-run.executor';
 import { script } from '../e2e/evaluation/scoring.fixture';
 import { type GatedService, JUDGE, withGate } from './gate.fixture';
 

@@ -1,7 +1,7 @@
 import { newId } from '#platform/ids';
 import { ownApp } from '#testing';
-import { TargetOutcomeRepository } from '../../../src/evaluation/scoring/execution/target-outcome.repository';
-import type { ScoringTarget } from '../../../src/evaluation/scoring/runs/score-run.entity';
+import { TargetOutcomeRepository } from '../../../src/evaluation/scoring/score-runs/target-outcome.repository';
+import type { ScoringTarget } from '../../../src/evaluation/scoring/score-runs/score-run.entity';
 import { AnnotationFixture, type Queue } from './annotation.fixture';
 import type { Experiment } from './evaluation.harness';
 import { SCORES, type Scorer } from './human-scores.fixture';

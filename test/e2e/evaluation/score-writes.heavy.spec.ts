@@ -1,6 +1,6 @@
 import { newId } from '#platform/ids';
 import { type Answer, jsonExport, newSpan, ownApp, sharedApp } from '#testing';
-import { TargetOutcomeRepository } from '../../../src/evaluation/scoring/execution/target-outcome.repository';
+import { TargetOutcomeRepository } from '../../../src/evaluation/scoring/score-runs/target-outcome.repository';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { SCORES } from './human-scores.fixture';
 import { workOf } from './work.harness';

@@ -11,11 +11,11 @@ import {
   TraceFeedRepository,
 } from '../../../telemetry';
 import { ScorerRepository } from '../../scorers';
-import { targetIdOf, type TargetRef, TARGETS_MAX } from '../runs/score-run.entity';
-import { newRun, ScoreRunService } from '../runs/score-run.service';
-import { CONCURRENCY_DEFAULT } from '../execution/scoring-runner';
-import { toTargets } from '../target-selection/candidates';
-import { type RunnableScorer, toRunnable, TargetScorer } from '../execution/target-scorer';
+import { targetIdOf, type TargetRef, TARGETS_MAX } from '../score-runs/score-run.entity';
+import { newRun, ScoreRunService } from '../score-runs/score-run.service';
+import { CONCURRENCY_DEFAULT } from '../score-runs/scoring-runner';
+import { toTargets } from '../targets/candidates';
+import { type RunnableScorer, toRunnable, TargetScorer } from '../score-runs/target-scorer';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 import { ScoringRuleRepository, type ActiveRule } from './scoring-rule.repository';
 

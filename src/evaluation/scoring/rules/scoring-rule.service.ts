@@ -15,7 +15,7 @@ import {
 } from '../../../resources';
 import { checkSelectionValues, conditionErrors, TraceFeedRepository } from '../../../telemetry';
 import { ScorerRepository, ScorerService } from '../../scorers';
-import { checkRunnable, toRunnable, TargetScorer } from '../execution/target-scorer';
+import { checkRunnable, toRunnable, TargetScorer } from '../score-runs/target-scorer';
 import {
   type CreateScoringRuleDto,
   type PatchScoringRuleDto,

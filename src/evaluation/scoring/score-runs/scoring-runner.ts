@@ -6,9 +6,9 @@ import { Problem } from '#platform/problem';
 import { Budget, BUDGET_EXCEEDED, failedScoring, type Scoring, type ScoringContext } from '../../judges';
 import type { Grain } from '../../scorers';
 import type { ScoredItem } from '../../scores';
-import type { ScoringTarget } from '../runs/score-run.entity';
-import { type ScoringResultDto, toScoringResultDto } from '../runs/score-run.dto';
-import { type PreparedTarget, SubjectBuilder } from '../subjects/subject-builder';
+import type { ScoringTarget } from './score-run.entity';
+import { type ScoringResultDto, toScoringResultDto } from './score-run.dto';
+import { type PreparedTarget, SubjectBuilder } from '../targets/subject-builder';
 import { type RunnableScorer, TargetScorer } from './target-scorer';
 
 /** Maximum number of targets whose content is read together. */

@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { SessionDirectory } from '../../../agents';
 import { type TraceSelection, TraceStore } from '../../../telemetry';
 import { ResultReferenceRepository, type Times } from '../../scores';
-import type { ScannedRange, TargetRef } from '../runs/score-run.entity';
+import type { ScannedRange, TargetRef } from '../score-runs/score-run.entity';
 import {
   AgentSessions,
   type Candidates,

@@ -8,7 +8,7 @@ import type {
   TraceStore,
 } from '../../../telemetry';
 import type { Grain } from '../../scorers';
-import { type ScoringTarget, targetIdOf, type TargetRef } from '../runs/score-run.entity';
+import { type ScoringTarget, targetIdOf, type TargetRef } from '../score-runs/score-run.entity';
 
 /** The targets that a request selects. Selectors narrow each other; those that are undefined do not narrow. */
 export interface Selection {

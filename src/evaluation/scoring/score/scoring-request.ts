@@ -1,8 +1,8 @@
 import { type FieldError, problem } from '#platform/problem';
 import { conditionErrors, parseConditions } from '../../../telemetry';
 import type { Grain } from '../../scorers';
-import { CONCURRENCY_DEFAULT, type ScoringOptions } from '../execution/scoring-runner';
-import type { Selection } from '../target-selection/candidates';
+import { CONCURRENCY_DEFAULT, type ScoringOptions } from '../score-runs/scoring-runner';
+import type { Selection } from '../targets/candidates';
 import type { TargetSelectionDto } from './scoring.dto';
 
 const CONCURRENCY_MAX = 32;

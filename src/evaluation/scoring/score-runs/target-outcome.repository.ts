@@ -11,7 +11,7 @@ import {
   type ScoringRun,
   type TargetKind,
 } from '../../scores';
-import { isResult, type ScoringTarget, targetIdOf } from '../runs/score-run.entity';
+import { isResult, type ScoringTarget, targetIdOf } from './score-run.entity';
 import { isRun } from './run-execution.repository';
 
 /** A target that was scored. */

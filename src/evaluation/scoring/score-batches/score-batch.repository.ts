@@ -3,9 +3,9 @@ import type { Scope } from '#platform/auth';
 import { Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
-import { isBatch } from '../runs/score-batch-progress.repository';
-import type { ScoreBatchRow } from '../runs/score-batch.entity';
-import type { ScoringTarget } from '../runs/score-run.entity';
+import { isBatch } from '../score-runs/score-batch-progress.repository';
+import type { ScoreBatchRow } from '../score-runs/score-batch.entity';
+import type { ScoringTarget } from '../score-runs/score-run.entity';
 import type { ScoreBatchListQueryDto } from './score-batch.dto';
 
 /** Selects a column of a batch, with an aggregate of the results of its open runs so far. */

@@ -21,8 +21,8 @@ import {
   SCORE_MODES,
   type ScoreMode,
   type ScoreRunRow,
-} from '../runs/score-run.entity';
-import type { ScoringResultDto } from '../runs/score-run.dto';
+} from '../score-runs/score-run.entity';
+import type { ScoringResultDto } from '../score-runs/score-run.dto';
 
 /** Maximum number of ids in one member of a request. */
 const IDS_MAX = 10_000;

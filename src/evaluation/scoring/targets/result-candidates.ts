@@ -2,7 +2,7 @@ import type { Scope } from '#platform/auth';
 import type { SessionDirectory } from '../../../agents';
 import type { TraceStore } from '../../../telemetry';
 import type { ExperimentResult, ResultRange, ResultReferenceRepository } from '../../scores';
-import type { ScannedRange, TargetRef } from '../runs/score-run.entity';
+import type { ScannedRange, TargetRef } from '../score-runs/score-run.entity';
 import { type Candidates, PAGE_MAX, pageSizes, type Selection } from './candidates';
 import { isWithin, storedTraces } from './stored-traces';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared, sql, type Sql, type Tx } from '#platform/db';
 import type { Grain } from '../../scorers';
-import type { FailureCode, RunStatus, ScoringTarget } from '../runs/score-run.entity';
+import type { FailureCode, RunStatus, ScoringTarget } from './score-run.entity';
 
 /** A run that a worker has claimed. */
 export interface ClaimedRun {

@@ -1,10 +1,10 @@
 import type { Scope } from '#platform/auth';
-import type { ScoreRunService } from '../runs/score-run.service';
+import type { ScoreRunService } from '../score-runs/score-run.service';
 import type { ScoreRequestDto } from './scoring.dto';
-import type { ScoringRunner } from '../execution/scoring-runner';
+import type { ScoringRunner } from '../score-runs/scoring-runner';
 import type { ScoringRequestReader } from './scoring-request.reader';
 import { ScoringService } from './scoring.service';
-import type { TargetSelector } from '../target-selection/target-selector';
+import type { TargetSelector } from '../targets/target-selector';
 
 describe('ScoringService', () => {
   const request = { scorer: {}, selection: { grain: 'trace', unscoredOnly: true }, options: {} };

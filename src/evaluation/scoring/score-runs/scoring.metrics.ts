@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { type Counter, type Histogram, Metrics } from '#platform/metrics';
 import type { ScorerKind } from '../../scorers';
 import type { ScoredItem } from '../../scores';
-import { ScoreRunRepository } from '../runs/score-run.repository';
+import { ScoreRunRepository } from './score-run.repository';
 
 const BUCKETS = [0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 

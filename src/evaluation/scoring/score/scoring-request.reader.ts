@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { checkSelectionValues } from '../../../telemetry';
 import { ScorerService } from '../../scorers';
-import type { ScoringOptions } from '../execution/scoring-runner';
-import { checkRunnable, type RunnableScorer, TargetScorer, toRunnable } from '../execution/target-scorer';
-import type { Selection } from '../target-selection/candidates';
-import { TargetSelector } from '../target-selection/target-selector';
+import type { ScoringOptions } from '../score-runs/scoring-runner';
+import { checkRunnable, type RunnableScorer, TargetScorer, toRunnable } from '../score-runs/target-scorer';
+import type { Selection } from '../targets/candidates';
+import { TargetSelector } from '../targets/target-selector';
 import { type Cap, checkSelectors, optionsOf, selectionOf } from './scoring-request';
 import type { TargetSelectionDto } from './scoring.dto';
 

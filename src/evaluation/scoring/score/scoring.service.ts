@@ -1,19 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { problem } from '#platform/problem';
-import { TARGETS_MAX } from '../runs/score-run.entity';
-import { ScoreRunService } from '../runs/score-run.service';
+import { TARGETS_MAX } from '../score-runs/score-run.entity';
+import { ScoreRunService } from '../score-runs/score-run.service';
 import {
   type QueuedRunDto,
   type ScoreRequestDto,
   type SynchronousScoresDto,
   toQueuedRunDto,
 } from './scoring.dto';
-import { type ScoringOptions, ScoringRunner } from '../execution/scoring-runner';
+import { type ScoringOptions, ScoringRunner } from '../score-runs/scoring-runner';
 import { ScoringRequestReader } from './scoring-request.reader';
-import type { Selection } from '../target-selection/candidates';
-import { TargetSelector } from '../target-selection/target-selector';
-import type { RunnableScorer } from '../execution/target-scorer';
+import type { Selection } from '../targets/candidates';
+import { TargetSelector } from '../targets/target-selector';
+import type { RunnableScorer } from '../score-runs/target-scorer';
 
 /** Maximum number of attempts to select targets that no other request takes. */
 const SELECTIONS_MAX = 10;

@@ -24,10 +24,10 @@ import {
 } from './run-execution.repository';
 import { type ScoredTarget, TargetOutcomeRepository } from './target-outcome.repository';
 import { LEASE_MS, RunLease } from './run-lease';
-import { ScoreBatchProgress } from '../runs/score-batch.progress';
-import { SCORE_RUN } from '../runs/score-run.job';
-import type { RunEnd } from '../runs/score-run.repository';
-import { ScoreRunService } from '../runs/score-run.service';
+import { ScoreBatchProgress } from './score-batch.progress';
+import { SCORE_RUN } from './score-run.job';
+import type { RunEnd } from './score-run.repository';
+import { ScoreRunService } from './score-run.service';
 import { type ScoringJob, ScoringRunner } from './scoring-runner';
 import { ScoringMetrics } from './scoring.metrics';
 import { toRunnable } from './target-scorer';

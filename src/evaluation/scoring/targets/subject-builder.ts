@@ -11,7 +11,7 @@ import {
   lastAssistantContent,
   TraceContentReader,
 } from '../../trace-content';
-import type { ScoringTarget } from '../runs/score-run.entity';
+import type { ScoringTarget } from '../score-runs/score-run.entity';
 import { ChunkReader, isSmall, type PreparedContent, sessionIdOf } from './chunk-reader';
 import {
   contentSizeOf,

@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { type TraceRow, TraceStore } from '../../../telemetry';
 import type { Grain } from '../../scorers';
 import { TraceContentReader } from '../../trace-content';
-import type { ScoringTarget } from '../runs/score-run.entity';
+import type { ScoringTarget } from '../score-runs/score-run.entity';
 import {
   contentSizeOf,
   NOTHING_PREFETCHED,

@@ -6,20 +6,20 @@ import { rootLogger } from '#platform/logging';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import type { Grain } from '../../scorers';
-import type { RunnableScorer } from '../execution/target-scorer';
-import { ScoringRequestReader } from '../requests/scoring-request.reader';
-import { type ScoringTarget, targetIdOf } from '../runs/score-run.entity';
-import { ScoreRunService } from '../runs/score-run.service';
-import { type Selection, toTargets } from '../target-selection/candidates';
-import { TargetSelector, tooManyTargets } from '../target-selection/target-selector';
+import type { RunnableScorer } from '../score-runs/target-scorer';
+import { ScoringRequestReader } from '../score/scoring-request.reader';
+import { type ScoringTarget, targetIdOf } from '../score-runs/score-run.entity';
+import { ScoreRunService } from '../score-runs/score-run.service';
+import { type Selection, toTargets } from '../targets/candidates';
+import { TargetSelector, tooManyTargets } from '../targets/target-selector';
 import {
   type CreateScoreBatchDto,
   type ScoreBatchDto,
   type ScoreBatchListQueryDto,
   toScoreBatchDto,
 } from './score-batch.dto';
-import { BATCH_TARGETS_MAX, type ScoreBatchRow } from '../runs/score-batch.entity';
-import { ScoreBatchProgress } from '../runs/score-batch.progress';
+import { BATCH_TARGETS_MAX, type ScoreBatchRow } from '../score-runs/score-batch.entity';
+import { ScoreBatchProgress } from '../score-runs/score-batch.progress';
 import { ScoreBatchRepository } from './score-batch.repository';
 
 /** Maximum number of open batches of one workspace. */

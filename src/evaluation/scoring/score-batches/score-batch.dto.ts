@@ -3,14 +3,14 @@ import { IsInt, IsOptional, IsString, Min } from 'class-validator';
 import { IsOneOf, ValuesCheckedLater } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';
-import { IsCost, TargetSelectionDto } from '../requests/scoring.dto';
-import { FAILURE_CODES, type FailureCode } from '../runs/score-run.entity';
+import { IsCost, TargetSelectionDto } from '../score/scoring.dto';
+import { FAILURE_CODES, type FailureCode } from '../score-runs/score-run.entity';
 import {
   BATCH_STATUSES,
   BATCH_TARGETS_MAX,
   type BatchStatus,
   type ScoreBatchRow,
-} from '../runs/score-batch.entity';
+} from '../score-runs/score-batch.entity';
 
 /** A selection of up to 100,000 targets, and how to score them. Selectors narrow each other; give at least one. */
 @ValuesCheckedLater()
