@@ -11,8 +11,7 @@ import {
 } from '#testing';
 import { JobQueue, WorkerShutdown } from '#platform/jobs';
 import { JobOutbox } from '../../libs/platform/jobs/job-outbox';
-import { SCORE_RUN } from '../../src/evaluation/scoring/score-runs/score-run.job';
-import { ScoreRunService } from '../../src/evaluation/scoring/score-runs/score-run.service';
+import { SCORE_RUN, ScoreRunService } from '../../src/evaluation/scoring/score-runs/score-run.service';
 import { RunExecutionRepository } from '../../src/evaluation/scoring/score-runs/run-execution.repository';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-runs/score-run.executor';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
 import { Database } from '#platform/db';
+import { newId } from '#platform/ids';
+import { WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
+import { WorkspaceAccessRepository } from '../../../resources';
 import {
   type FeedEntry,
   type FeedPosition,
@@ -11,13 +14,31 @@ import {
   TraceFeedRepository,
 } from '../../../telemetry';
 import { ScorerRepository } from '../../scorers';
-import { targetIdOf, type TargetRef, TARGETS_MAX } from '../score-runs/score-run.entity';
-import { newRun, ScoreRunService } from '../score-runs/score-run.service';
-import { CONCURRENCY_DEFAULT } from '../score-runs/scoring-runner';
-import { toTargets } from '../targets/candidates';
-import { type RunnableScorer, toRunnable, TargetScorer } from '../score-runs/target-scorer';
+import { ScoreRunService } from '../score-runs/score-run.service';
+import {
+  CONCURRENCY_DEFAULT,
+  type RunnableScorer,
+  ScoringRunner,
+  toRunnable,
+} from '../score-runs/scoring-runner';
+import { targetIdOf, type TargetRef, TARGETS_MAX, toTargets } from '../targets/target.entity';
+import { TargetRepository } from '../targets/target.repository';
+import { quietSecondsOf } from './scoring-rule.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
-import { ScoringRuleRepository, type ActiveRule } from './scoring-rule.repository';
+import { type ActiveRule, ScoringRuleRepository } from './scoring-rule.repository';
+
+/** Lease of a worker on a rule. Longer than a step takes. If the worker dies, the rule is delayed by this much. */
+const LEASE_MS = 30_000;
+/** Number of rules per read. */
+const PAGE = 100;
+/** Maximum number of open runs of one rule. With a slow scorer, arrivals wait instead of piling up as runs. */
+const OPEN_RUNS_MAX = 3;
+
+/** With a cost limit, only one run is open at a time, so that concurrent runs cannot exceed the limit together. */
+const openRunsMax = ({ max_cost_usd_per_day }: ActiveRule): number =>
+  max_cost_usd_per_day === null ? OPEN_RUNS_MAX : 1;
+
+const SCORER_ARCHIVED = 'The scorer is archived. Restore it to let the rule continue.';
 
 /** Number of arrivals read per step. Limits the memory of a step, and the time that other rules wait. */
 const ARRIVALS_MAX = 1_000;
@@ -28,7 +49,10 @@ export const NO_PRICE =
 export const STEP_FAILED =
   'The last attempt failed and will be retried. The log of the worker contains the reason.';
 
-/** Processes the arrivals of one rule and starts its runs. */
+/**
+ * Processes the arrivals for the rules of all tenants, in every worker, and starts their runs. A pass makes one step for each
+ * rule with work, so that the backlog of one rule or workspace does not delay the others.
+ */
 @Injectable()
 export class ScoringRuleRunner {
   constructor(
@@ -36,10 +60,66 @@ export class ScoringRuleRunner {
     private readonly rules: ScoringRuleRepository,
     private readonly arrivals: TraceFeedRepository,
     private readonly scorers: ScorerRepository,
-    private readonly scorer: TargetScorer,
+    private readonly runner: ScoringRunner,
+    private readonly targets: TargetRepository,
     private readonly runs: ScoreRunService,
+    private readonly workspaces: WorkspaceAccessRepository,
+    private readonly shutdown: WorkerShutdown,
   ) {}
 
+  /** Runs passes until no rule has work left. */
+  async runDue(): Promise<void> {
+    while (await this.pass());
+  }
+
+  private async pass(): Promise<boolean> {
+    let hasMore = false;
+    let after = '';
+    for (;;) {
+      const page = await this.rules.listActive(after, PAGE, OPEN_RUNS_MAX);
+      for (const { rule, beforeUs } of await this.leaseDue(page)) {
+        if (this.shutdown.stopping.aborted) return false;
+        if (await this.step(rule, beforeUs)) hasMore = true;
+      }
+      if (page.length < PAGE || this.shutdown.stopping.aborted) return hasMore;
+      after = page.at(-1)!.rule_id;
+    }
+  }
+
+  /** Leases the rules that may start runs and have arrivals that have been quiet for long enough. */
+  private async leaseDue(page: readonly ActiveRule[]): Promise<{ rule: ActiveRule; beforeUs: number }[]> {
+    await this.recordArchivedScorers(page);
+    const startable = page.filter((rule) => rule.is_scorer_live && rule.open_runs < openRunsMax(rule));
+    if (startable.length === 0) return [];
+    const clock = await this.arrivals.clock();
+    const ranges = startable.map((rule) => ({
+      rule,
+      workspace_id: rule.workspace_id,
+      after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
+      before_us: Math.min(clock.settled_us, clock.now_us - quietSecondsOf(rule) * 1_000_000),
+    }));
+    const ready = await this.arrivals.nonEmptyRanges(ranges);
+    if (ready.length === 0) return [];
+    const live = await this.workspaces.filterLive(ready.map(({ workspace_id }) => workspace_id));
+    const due = ready.filter(({ workspace_id }) => live.has(workspace_id));
+    const leased = await this.rules.lease(
+      due.map(({ rule }) => rule.rule_id),
+      LEASE_MS,
+    );
+    return due
+      .filter(({ rule }) => leased.has(rule.rule_id))
+      .map(({ rule, before_us }) => ({ rule, beforeUs: before_us }));
+  }
+
+  private async recordArchivedScorers(page: readonly ActiveRule[]): Promise<void> {
+    const unrecorded = page.filter((rule) => !rule.is_scorer_live && rule.last_error !== SCORER_ARCHIVED);
+    if (unrecorded.length > 0) {
+      await this.rules.recordError(
+        unrecorded.map(({ rule_id }) => rule_id),
+        SCORER_ARCHIVED,
+      );
+    }
+  }
   /**
    * Processes the next arrivals of a rule that this worker has leased, and starts at most one run. Stores an error in the
    * rule and logs it once. After an error, the lease is not released but expires, which delays the next attempt.
@@ -76,7 +156,7 @@ export class ScoringRuleRunner {
       return true;
     }
     const maxCostUsd = rule.max_cost_usd_per_day;
-    if (maxCostUsd !== null && !(await this.scorer.isPriced(scorer))) {
+    if (maxCostUsd !== null && !(await this.runner.isPriced(scorer))) {
       await this.rules.recordError([ruleId], NO_PRICE);
       return false;
     }
@@ -124,29 +204,32 @@ export class ScoringRuleRunner {
     const { grain, rule_id } = rule;
     const targets = toTargets(refs);
     return this.database.transaction(async (tx) => {
-      const takenIds =
-        targets.length > 0 ? await this.runs.findTaken(tx, scope, scorer, grain, targets) : new Set();
+      const takenIds = await this.targets.findTaken(tx, scope, scorer, grain, targets);
       const remaining = targets
         .filter((target) => !takenIds.has(targetIdOf(target)))
         .map((target, ordinal) => ({ ...target, ordinal }));
-      const settings = { grain, rule_id, max_cost_usd, concurrency: CONCURRENCY_DEFAULT };
-      const run = remaining.length > 0 ? newRun(scope, scorer, remaining.length, settings) : null;
+      const runId = remaining.length > 0 ? newId('run') : null;
       const step = {
         position,
         seenCount,
         chosenCount: refs.length,
         orderedCount: remaining.length,
-        runId: run && run.score_run_id,
+        runId,
       };
       if (!(await this.rules.advance(tx, scope, rule, step))) return false;
-      if (run) await this.runs.insertAndEnqueue(tx, scope, run, remaining);
+      if (runId !== null) {
+        const { scorer_id, scorer_version } = scorer;
+        const settings = { grain, rule_id, max_cost_usd, concurrency: CONCURRENCY_DEFAULT };
+        const run = { score_run_id: runId, scorer_id, scorer_version, ...settings };
+        await this.runs.insertAndEnqueue(tx, scope, run, remaining);
+      }
       return true;
     });
   }
 
   private async hasBackend(scorer: RunnableScorer): Promise<boolean> {
     try {
-      await this.scorer.checkBackend(scorer);
+      await this.runner.checkBackend(scorer);
       return true;
     } catch {
       return false;

@@ -4,13 +4,14 @@ import { IsOneOf, ValuesCheckedLater } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';
 import { IsCost, TargetSelectionDto } from '../score/scoring.dto';
-import { FAILURE_CODES, type FailureCode } from '../score-runs/score-run.entity';
 import {
-  BATCH_STATUSES,
   BATCH_TARGETS_MAX,
-  type BatchStatus,
+  FAILURE_CODES,
+  type FailureCode,
+  RUN_STATUSES as BATCH_STATUSES,
+  type RunStatus as BatchStatus,
   type ScoreBatchRow,
-} from '../score-runs/score-batch.entity';
+} from '../score-runs/score-run.entity';
 
 /** A selection of up to 100,000 targets, and how to score them. Selectors narrow each other; give at least one. */
 @ValuesCheckedLater()

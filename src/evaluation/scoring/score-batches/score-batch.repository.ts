@@ -1,27 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
-import { toJsonText } from '#platform/json';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
-import { isBatch } from '../score-runs/score-batch-progress.repository';
-import type { ScoreBatchRow } from '../score-runs/score-batch.entity';
-import type { ScoringTarget } from '../score-runs/score-run.entity';
+import type { ScoreBatchRow } from '../score-runs/score-run.entity';
+import { isBatch, sharedColumns } from '../score-runs/score-run.repository';
+import type { ScoringTarget } from '../targets/target.entity';
+import { TARGET_COLUMNS, targetRows } from '../targets/target.repository';
 import type { ScoreBatchListQueryDto } from './score-batch.dto';
 
-/** Selects a column of a batch, with an aggregate of the results of its open runs so far. */
-const soFar = (column: string, aggregate: string): string =>
-  `CASE WHEN b.batch_status = 'running'
-        THEN coalesce(b.${column}, 0) + (SELECT ${aggregate} FROM score_runs r
-               JOIN target_outcomes s ON s.score_run_id = r.score_run_id AND s.workspace_id = r.workspace_id
-               WHERE r.score_batch_id = b.score_batch_id AND r.workspace_id = b.workspace_id AND r.run_status = 'running')
-        ELSE b.${column} END AS ${column}`;
-
-const COLUMNS = `b.score_batch_id, b.workspace_id, b.scorer_id, b.scorer_version, b.experiment_id, b.grain,
-  b.batch_status, b.concurrency, b.total, ${soFar('completed_count', 'count(*) FILTER (WHERE s.error IS NULL)')},
-  ${soFar('failed_count', 'count(s.error)')},
-  ${soFar('not_written_back_count', 'count(*) FILTER (WHERE NOT s.is_counted)')}, b.run_count,
-  ${soFar('cost_usd', 'coalesce(sum(s.cost_usd), 0)')}, b.max_cost_usd, b.uses_cache, b.failure_code, b.failure_detail,
-  b.started_at, b.finished_at, b.created_at, b.updated_at, b.created_by`;
+const COLUMNS = `batch_status, run_count, ${sharedColumns(
+  `batch_status = 'running'`,
+  (column, count) => `coalesce(b.${column}, 0) + (SELECT coalesce(${count}, 0) FROM score_runs r
+     JOIN target_outcomes s ON s.score_run_id = r.score_run_id AND s.workspace_id = r.workspace_id
+     WHERE r.score_batch_id = b.score_batch_id AND r.workspace_id = b.workspace_id AND r.run_status = 'running')`,
+)}`;
 
 const IS_OPEN = raw(`batch_status IN ('selecting', 'queued', 'running')`);
 
@@ -38,7 +30,7 @@ export type NewScoreBatch = Pick<
   | 'uses_cache'
 >;
 
-/** Stores and reads batches. `ScoreBatchProgressRepository` has the statements that start their runs and end them. */
+/** Stores and reads batches. `ScoreRunRepository` has the statements that start their runs and end them. */
 @Injectable()
 export class ScoreBatchRepository {
   constructor(private readonly database: Database) {}
@@ -67,13 +59,9 @@ export class ScoreBatchRepository {
   async addTargets(scope: Scope, id: string, targets: readonly ScoringTarget[]): Promise<number> {
     const [row] = await this.database.query<{ inserted: number }>(sql`
       WITH inserted AS (
-        INSERT INTO score_batch_targets (score_batch_id, ordinal, trace_id, session_id, result_experiment_id, result_id,
-                                         result_version, case_id)
-        SELECT b.score_batch_id, t.ordinal, t.trace_id, t.session_id, t.result_experiment_id, t.result_id,
-               t.result_version, t.case_id
-        FROM score_batches b CROSS JOIN json_to_recordset(${toJsonText(targets)}::json) AS t(ordinal integer,
-          trace_id text, session_id text, result_experiment_id text, result_id text, result_version integer, case_id text)
-        WHERE b.score_batch_id = ${id} AND b.workspace_id = ${scope.workspaceId}
+        INSERT INTO score_batch_targets (score_batch_id, ${TARGET_COLUMNS})
+        SELECT score_batch_id, ${TARGET_COLUMNS} FROM score_batches CROSS JOIN ${targetRows(targets)}
+        WHERE ${isBatch(scope, id)}
         ON CONFLICT DO NOTHING RETURNING 1
       ) SELECT count(*) AS inserted FROM inserted`);
     return row!.inserted;
@@ -82,8 +70,7 @@ export class ScoreBatchRepository {
   /** Returns the next waiting targets after an ordinal. */
   targetsAfter(tx: Tx, scope: Scope, id: string, after: number, limit: number): Promise<ScoringTarget[]> {
     return tx.query<ScoringTarget>(
-      sql`SELECT t.ordinal, t.trace_id, t.session_id, t.result_experiment_id, t.result_id, t.result_version, t.case_id
-        FROM score_batches b JOIN score_batch_targets t USING (score_batch_id)
+      sql`SELECT ${TARGET_COLUMNS} FROM score_batches b JOIN score_batch_targets t USING (score_batch_id)
         WHERE b.score_batch_id = ${id} AND b.workspace_id = ${scope.workspaceId} AND t.ordinal > ${after}
         ORDER BY t.ordinal LIMIT ${limit}`,
     );
@@ -101,12 +88,12 @@ export class ScoreBatchRepository {
 
   /** Ends the selection. A batch without targets succeeds at once. Returns the batch, or null if it was deleted. */
   async accept(tx: Tx, scope: Scope, id: string): Promise<ScoreBatchRow | null> {
-    const end = raw('CASE WHEN t.total = 0 THEN now() END');
+    const end = raw('CASE WHEN t.selected = 0 THEN now() END');
     const [row] = await tx.query<ScoreBatchRow>(sql`
       UPDATE score_batches b
-      SET total = t.total, batch_status = CASE WHEN t.total = 0 THEN 'succeeded' ELSE 'queued' END,
+      SET total = t.selected, batch_status = CASE WHEN t.selected = 0 THEN 'succeeded' ELSE 'queued' END,
           started_at = ${end}, finished_at = ${end}, updated_at = now()
-      FROM (SELECT count(*) AS total FROM score_batch_targets WHERE score_batch_id = ${id}) t
+      FROM (SELECT count(*) AS selected FROM score_batch_targets WHERE score_batch_id = ${id}) t
       WHERE ${isBatch(scope, id)} AND batch_status = 'selecting' RETURNING ${raw(COLUMNS)}`);
     return row ?? null;
   }

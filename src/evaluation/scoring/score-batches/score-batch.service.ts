@@ -6,11 +6,13 @@ import { rootLogger } from '#platform/logging';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import type { Grain } from '../../scorers';
-import type { RunnableScorer } from '../score-runs/target-scorer';
-import { ScoringRequestReader } from '../score/scoring-request.reader';
-import { type ScoringTarget, targetIdOf } from '../score-runs/score-run.entity';
+import { ScoringService } from '../score/scoring.service';
+import { BATCH_TARGETS_MAX, type ScoreBatchRow } from '../score-runs/score-run.entity';
 import { ScoreRunService } from '../score-runs/score-run.service';
-import { type Selection, toTargets } from '../targets/candidates';
+import type { RunnableScorer } from '../score-runs/scoring-runner';
+import type { Selection } from '../targets/candidates';
+import { type ScoringTarget, targetIdOf, toTargets } from '../targets/target.entity';
+import { TargetRepository } from '../targets/target.repository';
 import { TargetSelector, tooManyTargets } from '../targets/target-selector';
 import {
   type CreateScoreBatchDto,
@@ -18,8 +20,6 @@ import {
   type ScoreBatchListQueryDto,
   toScoreBatchDto,
 } from './score-batch.dto';
-import { BATCH_TARGETS_MAX, type ScoreBatchRow } from '../score-runs/score-batch.entity';
-import { ScoreBatchProgress } from '../score-runs/score-batch.progress';
 import { ScoreBatchRepository } from './score-batch.repository';
 
 /** Maximum number of open batches of one workspace. */
@@ -34,10 +34,10 @@ const ABANDONED_MS = 10 * 60_000;
 export class ScoreBatchService {
   constructor(
     private readonly database: Database,
-    private readonly requests: ScoringRequestReader,
+    private readonly scoring: ScoringService,
     private readonly selector: TargetSelector,
     private readonly batches: ScoreBatchRepository,
-    private readonly progress: ScoreBatchProgress,
+    private readonly targets: TargetRepository,
     private readonly runs: ScoreRunService,
   ) {}
 
@@ -54,7 +54,7 @@ export class ScoreBatchService {
     signal: AbortSignal,
   ): Promise<ScoreBatchDto> {
     const cap = { targets: BATCH_TARGETS_MAX, what: 'in a batch' };
-    const { scorer, selection, options } = await this.requests.read(scope, scorerId, dto, cap);
+    const { scorer, selection, options } = await this.scoring.read(scope, scorerId, dto, cap);
     const score_batch_id = newId('batch');
     await this.database.transaction(async (tx) => {
       if ((await this.batches.countOpen(tx, scope)) >= OPEN_BATCHES_MAX) {
@@ -118,7 +118,7 @@ export class ScoreBatchService {
       if (unscoredOnly) await this.dropTaken(tx, scope, id, scorer, grain);
       const batch = await this.batches.accept(tx, scope, id);
       if (!batch) throw new Error('The batch was deleted while it selected its targets.');
-      const run_count = await this.progress.startRuns(tx, scope, batch);
+      const run_count = await this.runs.startBatchRuns(tx, scope, batch);
       return { ...batch, run_count };
     });
   }
@@ -134,7 +134,7 @@ export class ScoreBatchService {
     for (let after = -1; ; after = page.at(-1)!.ordinal) {
       page = await this.batches.targetsAfter(tx, scope, id, after, PAGE);
       if (page.length === 0) return;
-      const takenIds = await this.runs.findTaken(tx, scope, scorer, grain, page);
+      const takenIds = await this.targets.findTaken(tx, scope, scorer, grain, page);
       const dropped = page.filter((target) => takenIds.has(targetIdOf(target)));
       await this.batches.removeTargets(tx, scope, id, dropped);
     }
@@ -161,7 +161,7 @@ export class ScoreBatchService {
    */
   async cancel(scope: Scope, id: string): Promise<ScoreBatchDto> {
     const open = await this.find(scope, id);
-    await this.database.transaction((tx) => this.progress.cancel(tx, scope, open));
+    await this.database.transaction((tx) => this.runs.cancelBatch(tx, scope, open));
     const batch = await this.find(scope, id);
     if (batch.failure_code !== 'cancelled') {
       throw problem.conflict(

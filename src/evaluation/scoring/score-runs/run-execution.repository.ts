@@ -1,48 +1,60 @@
 import { Injectable } from '@nestjs/common';
 import { Database, prepared, sql, type Sql, type Tx } from '#platform/db';
-import type { Grain } from '../../scorers';
-import type { FailureCode, RunStatus, ScoringTarget } from './score-run.entity';
+import { toRawJson } from '#platform/json';
+import {
+  cutComment,
+  type HostedScore,
+  type LockedResult,
+  type ScoredItem,
+  ScoreRepository,
+  ScoreTargetRepository,
+  type ScoringRun,
+  type TargetKind,
+} from '../../scores';
+import { isResult, type ScoringTarget, targetIdOf } from '../targets/target.entity';
+import type { Outcome, ScoreRunRow } from './score-run.entity';
+import { setCounts } from './score-run.repository';
 
 /** A run that a worker has claimed. */
-export interface ClaimedRun {
-  score_run_id: string;
+export interface ClaimedRun extends Pick<
+  ScoreRunRow,
+  | 'score_run_id'
+  | 'workspace_id'
+  | 'scorer_id'
+  | 'scorer_version'
+  | 'experiment_id'
+  | 'grain'
+  | 'concurrency'
+  | 'total'
+  | 'max_cost_usd'
+  | 'uses_cache'
+  | 'created_by'
+> {
   org_id: string;
-  workspace_id: string;
-  scorer_id: string;
-  scorer_version: number;
-  experiment_id: string | null;
-  grain: Grain;
-  concurrency: number;
-  total: number;
   takeovers: number;
-  max_cost_usd: number | null;
-  uses_cache: boolean;
-  /** Cost of the results so far, in US dollars. */
+  /** Cost of the outcomes so far, in US dollars. */
   cost_usd: number;
   /** Time until the deadline, in ms, by the database's clock. */
   ms_left: number;
-  created_by: string;
 }
 
 /** The key of a run. A job holds only the run id; claiming the run returns the workspace. */
 export type RunKey = Pick<ClaimedRun, 'score_run_id' | 'workspace_id'>;
 
-/** Counts over the results of a run. */
-export interface ResultCounts {
+/** Counts over the outcomes of a run. */
+export interface OutcomeCounts {
   completed: number;
   failed: number;
-  /** Completed results with a score. The scorer abstained from the others. */
+  /** Completed targets with a score. The scorer abstained from the others. */
   scored: number;
-  not_written_back: number;
-  cost_usd: number | null;
   first_error: string | null;
 }
 
-/** The final state of a run in which every target has a result. */
-export interface RunOutcome {
-  run_status: Extract<RunStatus, 'succeeded' | 'failed'>;
-  failure_code: FailureCode | null;
-  failure_detail: string | null;
+/** A target that was scored. */
+export interface ScoredTarget {
+  target: ScoringTarget;
+  scoreId: string;
+  item: ScoredItem;
 }
 
 /** Longest first error that is stored, in characters. Longer ones are cut. */
@@ -50,17 +62,24 @@ const FIRST_ERROR_MAX = 500;
 
 const milliseconds = (ms: number): Sql => sql`${ms} * interval '1 millisecond'`;
 
-export const isRun = ({ score_run_id, workspace_id }: RunKey): Sql =>
+const isRun = ({ score_run_id, workspace_id }: RunKey): Sql =>
   sql`score_run_id = ${score_run_id} AND workspace_id = ${workspace_id}`;
 
 /** Matches the run while this worker holds it. */
 const isHeld = (run: RunKey, token: string): Sql =>
   sql`${isRun(run)} AND lease_token = ${token} AND run_status = 'running'`;
 
-/** Claims and ends runs for workers. Each step is one conditional statement, so that only one worker takes it. */
+/**
+ * Claims runs for workers, stores the outcomes of their targets, and ends them. Each step of a run is one conditional
+ * statement, so that only one worker takes it.
+ */
 @Injectable()
 export class RunExecutionRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly targets: ScoreTargetRepository,
+    private readonly scores: ScoreRepository,
+  ) {}
 
   /**
    * Claims a run that is queued, or whose lease has expired, and marks its batch as running. Returns null if another worker
@@ -152,15 +171,14 @@ export class RunExecutionRepository {
     );
   }
 
-  /** Counts the results of a run. Results never change, so the counts of a complete run are final. */
-  async countResults(run: RunKey): Promise<ResultCounts> {
-    const [counts] = await this.database.query<ResultCounts>(
+  /** Counts the outcomes of a run. Outcomes never change, so the counts of a complete run are final. */
+  async countOutcomes(run: RunKey): Promise<OutcomeCounts> {
+    const [counts] = await this.database.query<OutcomeCounts>(
       prepared(
-        'score-run.count-results',
+        'score-run.count-outcomes',
         sql`SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed,
               (SELECT count(score) FROM scores
                WHERE workspace_id = ${run.workspace_id} AND score_run_id = ${run.score_run_id}) AS scored,
-              count(*) FILTER (WHERE NOT is_counted) AS not_written_back, sum(cost_usd) AS cost_usd,
               left((array_agg(error ORDER BY ordinal) FILTER (WHERE error IS NOT NULL))[1],
                    ${FIRST_ERROR_MAX}::integer) AS first_error
             FROM target_outcomes WHERE ${isRun(run)}`,
@@ -169,26 +187,128 @@ export class RunExecutionRepository {
     return counts!;
   }
 
-  /** Ends a run in which every target has a result. Returns false if this worker no longer holds the run. */
-  async finish(
-    tx: Tx,
-    run: RunKey,
-    token: string,
-    counts: ResultCounts,
-    outcome: RunOutcome,
-  ): Promise<boolean> {
+  /** Ends a run in which every target has an outcome. Returns false if this worker no longer holds the run. */
+  async finish(tx: Tx, run: RunKey, token: string, outcome: Outcome): Promise<boolean> {
     const ended = await tx.query(
       prepared(
         'score-run.finish',
         sql`UPDATE score_runs
-          SET run_status = ${outcome.run_status}, failure_code = ${outcome.failure_code},
-              failure_detail = ${outcome.failure_detail}, completed_count = ${counts.completed},
-              failed_count = ${counts.failed}, not_written_back_count = ${counts.not_written_back},
-              cost_usd = ${counts.cost_usd}, finished_at = now(), updated_at = now(),
-              lease_token = NULL, lease_expires_at = NULL
+          SET run_status = ${outcome.status}, failure_code = ${outcome.failure_code},
+              failure_detail = ${outcome.failure_detail}, ${setCounts(run.score_run_id, run.workspace_id)},
+              finished_at = now(), updated_at = now(), lease_token = NULL, lease_expires_at = NULL
           WHERE ${isHeld(run, token)} RETURNING 1`,
       ),
     );
     return ended.length > 0;
   }
+
+  /**
+   * Stores the outcomes of targets of one run and their scores in one transaction. Returns for each target whether it was
+   * stored. Stores nothing for a target that already has an outcome, and nothing at all if the run has ended.
+   */
+  store(run: ScoringRun, scored: readonly ScoredTarget[]): Promise<boolean[]> {
+    return this.database.transaction(async (tx) => {
+      const keys = scored.flatMap(({ target, item }) =>
+        item.error === undefined
+          ? { kind: kindOf(target), id: idOf(target), experimentId: target.result_experiment_id }
+          : [],
+      );
+      const results = await this.targets.lock(tx, run.workspace_id, keys);
+      const outcomes = scored.map((one) => ({ ...one, state: stateOf(one, results) }));
+      const stored = await this.insertOutcomes(tx, run, outcomes);
+      const scores = outcomes.filter(
+        ({ target, item }) => item.error === undefined && stored.has(target.ordinal),
+      );
+      await this.scores.insertHosted(tx, run, scores.map(toScore));
+      return scored.map(({ target }) => stored.has(target.ordinal));
+    });
+  }
+
+  /** Inserts outcomes. Returns the ordinals of those that were stored. */
+  private async insertOutcomes(tx: Tx, run: ScoringRun, outcomes: readonly LockedTarget[]): Promise<ReadonlySet<number>> {
+    const rows = await tx.query<{ ordinal: number }>(
+      sql`INSERT INTO target_outcomes (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                       target_id, error, is_counted, confidence, probabilities, reasoning, samples,
+                                       backend, model, request_sha256, is_cached, elapsed_ms, cost_usd)
+        SELECT r.score_run_id, ordinal, score_id, r.workspace_id, r.scorer_id, r.scorer_version, r.grain, target_id,
+               error, is_counted, confidence, probabilities, reasoning, samples, backend, model, request_sha256,
+               is_cached, elapsed_ms, cost_usd
+        FROM score_runs r CROSS JOIN json_to_recordset(${toRawJson(outcomes.map(toRow))}::json) AS outcome(
+          ordinal integer, score_id text, target_id text, error text, is_counted boolean, confidence float8,
+          probabilities json, reasoning text, samples json, backend text, model text, request_sha256 text,
+          is_cached boolean, elapsed_ms integer, cost_usd float8)
+        WHERE ${isRun(run)} AND r.run_status = 'running'
+        ORDER BY ordinal -- like the end of a run, which may insert the same keys
+        ON CONFLICT (score_run_id, ordinal) DO NOTHING
+        RETURNING ordinal`,
+    );
+    return new Set(rows.map(({ ordinal }) => ordinal));
+  }
 }
+
+/** What happened to a result since it was selected as a target. */
+interface ResultState {
+  is_late: boolean;
+  is_replaced: boolean;
+}
+
+interface LockedTarget extends ScoredTarget {
+  /** Null if the target is not a result, or failed. */
+  state: ResultState | null;
+}
+
+function stateOf(
+  { target, item }: ScoredTarget,
+  results: ReadonlyMap<string, LockedResult>,
+): ResultState | null {
+  if (!isResult(target) || item.error !== undefined) return null;
+  const locked = results.get(target.result_id!);
+  return {
+    is_late: locked?.is_late === true,
+    is_replaced: locked === undefined || locked.version !== target.result_version,
+  };
+}
+
+/** The columns of an outcome. Absent members are null. */
+const toRow = ({ target, scoreId, item, state }: LockedTarget): object => {
+  const { error, reasoning, model } = item;
+  return {
+    ...item,
+    ordinal: target.ordinal,
+    score_id: scoreId,
+    target_id: targetIdOf(target),
+    is_counted: state && !state.is_late && !state.is_replaced,
+    reasoning:
+      reasoning !== undefined && (error !== undefined || cutComment(reasoning) !== reasoning)
+        ? reasoning
+        : null,
+    model: error === undefined ? null : model,
+  };
+};
+
+const toScore = ({ target, scoreId, item, state }: LockedTarget): HostedScore => ({
+  score_id: scoreId,
+  target_kind: kindOf(target),
+  target_id: idOf(target),
+  trace_id: target.trace_id,
+  session_id: target.session_id,
+  experiment_id: target.result_experiment_id,
+  result_id: target.result_id,
+  result_version: target.result_version,
+  case_id: target.case_id,
+  score: item.score ?? null,
+  label: item.choice ?? null,
+  answers: item.answers ?? null,
+  comment: item.reasoning === undefined ? null : cutComment(item.reasoning),
+  model: item.model ?? null,
+  judge_digest: item.judge_digest ?? null,
+  is_late: state?.is_late ?? false,
+  is_replaced: state?.is_replaced ?? false,
+});
+
+const kindOf = (target: ScoringTarget): TargetKind =>
+  isResult(target) ? 'result' : target.trace_id !== null ? 'trace' : 'session';
+
+/** Returns the id of the target alone, without a version. */
+const idOf = (target: ScoringTarget): string =>
+  (isResult(target) ? target.result_id : (target.trace_id ?? target.session_id))!;

@@ -4,15 +4,14 @@ import { AnyJson, AnyJsonObject, IsOneOf } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';
 import type { ScoredItem } from '../../scores';
+import { isResult, type ScoringTarget } from '../targets/target.entity';
 import {
   FAILURE_CODES,
   type FailureCode,
-  isResult,
   RUN_STATUSES,
   type RunStatus,
   type ScoreResultRow,
   type ScoreRunRow,
-  type ScoringTarget,
 } from './score-run.entity';
 
 export class ScoreRunListQueryDto extends ChangingListQueryDto {

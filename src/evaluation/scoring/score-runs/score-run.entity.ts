@@ -1,12 +1,6 @@
 import type { RawJson } from '#platform/json';
 import type { Grain } from '../../scorers';
 
-export const SCORE_MODES = ['score', 'preview', 'test'] as const;
-export type ScoreMode = (typeof SCORE_MODES)[number];
-
-/** Maximum number of targets of one run, and of one request in `preview` or `test`. */
-export const TARGETS_MAX = { score: 100, test: 5, preview: 5 } as const satisfies Record<ScoreMode, number>;
-
 export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
@@ -22,19 +16,26 @@ export const FAILURE_CODES = [
 ] as const;
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
-/** A run of one version of a scorer over targets that were selected when the run was requested. */
-export interface ScoreRunRow {
-  score_run_id: string;
+/** The final state of a run or a batch. */
+export interface Outcome {
+  status: Extract<RunStatus, 'succeeded' | 'failed'>;
+  failure_code: FailureCode | null;
+  failure_detail: string | null;
+}
+
+export const SUCCEEDED: Outcome = { status: 'succeeded', failure_code: null, failure_detail: null };
+
+/** Maximum number of targets of one batch. */
+export const BATCH_TARGETS_MAX = 100_000;
+
+/** What runs and batches share: one version of a scorer, targets that were selected when it was requested, and counts. */
+interface ScoringRow {
   workspace_id: string;
   scorer_id: string;
   scorer_version: number;
   experiment_id: string | null;
-  /** The rule that started the run. */
-  rule_id: string | null;
-  /** The batch that the run belongs to. */
-  score_batch_id: string | null;
   grain: Grain;
-  run_status: RunStatus;
+  /** Number of targets that a run scores at a time. */
   concurrency: number;
   total: number;
   completed_count: number;
@@ -42,6 +43,7 @@ export interface ScoreRunRow {
   /** Number of scores that were not written back to their results. */
   not_written_back_count: number;
   cost_usd: number | null;
+  /** Limit for the cost of a run, or of all runs of a batch together. */
   max_cost_usd: number | null;
   uses_cache: boolean;
   failure_code: FailureCode | null;
@@ -53,35 +55,23 @@ export interface ScoreRunRow {
   created_by: string;
 }
 
-/** A range of the result ids of an experiment that a selection has scanned. Both ends are inclusive. */
-export interface ScannedRange {
-  from: string;
-  to: string;
+/** A run over up to 100 targets. */
+export interface ScoreRunRow extends ScoringRow {
+  score_run_id: string;
+  run_status: RunStatus;
+  /** The rule that started the run. */
+  rule_id: string | null;
+  /** The batch that the run belongs to. */
+  score_batch_id: string | null;
 }
 
-/** A target: a trace with its session, if it has one; a session; or a result with the trace and session that it names. */
-export interface TargetRef {
-  /** One of these two may be null; for a result, both may be. */
-  trace_id: string | null;
-  session_id: string | null;
-  /** These are set only if the target is a result. */
-  result_experiment_id?: string | null;
-  result_id?: string | null;
-  result_version?: number | null;
-  case_id?: string | null;
+/** A batch of runs. */
+export interface ScoreBatchRow extends ScoringRow {
+  score_batch_id: string;
+  batch_status: RunStatus;
+  /** Number of runs started so far. */
+  run_count: number;
 }
-
-/** A target of a run. */
-export interface ScoringTarget extends Required<TargetRef> {
-  ordinal: number;
-}
-
-/** Tells whether a target is a result. */
-export const isResult = ({ result_version }: TargetRef): boolean => typeof result_version === 'number';
-
-/** Returns the id of a target in the tables. For a result, it includes the version that is scored. */
-export const targetIdOf = (target: TargetRef): string =>
-  isResult(target) ? `${target.result_id}@${target.result_version}` : (target.trace_id ?? target.session_id)!;
 
 /** The result of one target of a run. */
 export interface ScoreResultRow {

@@ -18,20 +18,27 @@ import { Budget, BUDGET_EXCEEDED } from '../../judges';
 import { ScorerRepository } from '../../scorers';
 import {
   type ClaimedRun,
-  type ResultCounts,
+  type OutcomeCounts,
   RunExecutionRepository,
-  type RunOutcome,
+  type RunKey,
+  type ScoredTarget,
 } from './run-execution.repository';
-import { type ScoredTarget, TargetOutcomeRepository } from './target-outcome.repository';
-import { LEASE_MS, RunLease } from './run-lease';
-import { ScoreBatchProgress } from './score-batch.progress';
-import { SCORE_RUN } from './score-run.job';
+import { type Outcome, SUCCEEDED } from './score-run.entity';
 import type { RunEnd } from './score-run.repository';
-import { ScoreRunService } from './score-run.service';
-import { type ScoringJob, ScoringRunner } from './scoring-runner';
+import { SCORE_RUN, ScoreRunService } from './score-run.service';
 import { ScoringMetrics } from './scoring.metrics';
-import { toRunnable } from './target-scorer';
+import { type ScoringJob, ScoringRunner, toRunnable } from './scoring-runner';
 
+/** Time after the last heartbeat at which a worker loses its run. */
+const LEASE_MS = 10_000;
+const HEARTBEAT_MS = 3_000;
+/** Delay before a failed heartbeat is retried. */
+const HEARTBEAT_RETRY_MS = 500;
+/**
+ * Time without a successful heartbeat after which a worker gives up its run. While the database is unavailable, no other
+ * worker can take the run, so giving up earlier would only discard the work in progress.
+ */
+const UNAVAILABLE_MS = 60_000;
 /** A run ends after this many workers were lost while they held it. */
 const WORKERS_LOST_MAX = 5;
 /** A run ends after this many failed attempts to execute it. */
@@ -54,9 +61,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     private readonly database: Database,
     private readonly scorers: ScorerRepository,
     private readonly runs: ScoreRunService,
-    private readonly batches: ScoreBatchProgress,
     private readonly executions: RunExecutionRepository,
-    private readonly outcomes: TargetOutcomeRepository,
     private readonly runner: ScoringRunner,
     private readonly shutdown: WorkerShutdown,
     private readonly metrics: ScoringMetrics,
@@ -207,7 +212,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
         },
       }),
       write: async (scored) => {
-        const stored = await this.outcomes.store(run, scored);
+        const stored = await this.executions.store(run, scored);
         left -= scored.length;
         return stored;
       },
@@ -217,17 +222,16 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
 
   /** Ends a run in which every target has a result. Returns false if results are missing or this worker lost the run. */
   private async finish(run: ClaimedRun, lease: RunLease): Promise<boolean> {
-    const counts = await this.executions.countResults(run);
+    const counts = await this.executions.countOutcomes(run);
     if (counts.completed + counts.failed < run.total) return false;
     const outcome = outcomeOf(counts);
     const isEnded = await this.database.transaction(async (tx) => {
-      if (!(await this.executions.finish(tx, run, lease.token, counts, outcome))) return false;
-      await this.batches.onRunEnded(tx, scopeOf(run), run.score_run_id);
-      return true;
+      const isFinished = await this.executions.finish(tx, run, lease.token, outcome);
+      if (isFinished) await this.runs.onEnded(tx, scopeOf(run), run.score_run_id);
+      return isFinished;
     });
-    if (!isEnded) return false;
-    log(run, outcome.run_status, outcome.failure_code);
-    return true;
+    if (isEnded) log(run, outcome.status, outcome.failure_code);
+    return isEnded;
   }
 
   private async endEarly(run: ClaimedRun, end: Omit<RunEnd, 'scoreIds'>): Promise<void> {
@@ -237,22 +241,72 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
 }
 
 /** A run succeeds when at least one target has a score. */
-function outcomeOf({ scored, completed, failed, first_error }: ResultCounts): RunOutcome {
-  if (scored > 0) return { run_status: 'succeeded', failure_code: null, failure_detail: null };
-  return completed === 0
-    ? {
-        run_status: 'failed',
-        failure_code: 'all_targets_failed',
-        failure_detail:
-          failed === 1
-            ? `The only target of the run failed: ${first_error!}`
-            : `All ${failed} targets of the run failed. First error: ${first_error!}`,
-      }
-    : {
-        run_status: 'failed',
-        failure_code: 'no_scores',
-        failure_detail: 'The scorer abstained from every target that did not fail.',
-      };
+function outcomeOf({ scored, completed, failed, first_error }: OutcomeCounts): Outcome {
+  if (scored > 0) return SUCCEEDED;
+  if (completed > 0) {
+    const failure_detail = 'The scorer abstained from every target that did not fail.';
+    return { status: 'failed', failure_code: 'no_scores', failure_detail };
+  }
+  const failure_detail =
+    failed === 1
+      ? `The only target of the run failed: ${first_error!}`
+      : `All ${failed} targets of the run failed. First error: ${first_error!}`;
+  return { status: 'failed', failure_code: 'all_targets_failed', failure_detail };
+}
+
+/** A worker's lease on a run. A heartbeat renews it until it ends or is lost. */
+class RunLease {
+  private readonly controller = new AbortController();
+  /** Aborted when the run was cancelled or taken over, or the database has been unavailable for too long. */
+  readonly lostSignal = this.controller.signal;
+  private timer: NodeJS.Timeout | undefined;
+  private renewedAt = performance.now();
+  private isEnded = false;
+
+  constructor(
+    private readonly runs: RunExecutionRepository,
+    private readonly run: RunKey,
+    readonly token: string,
+  ) {
+    this.schedule();
+  }
+
+  /** Stops the heartbeat. The caller releases the run. */
+  end(): void {
+    this.isEnded = true;
+    clearTimeout(this.timer);
+  }
+
+  /** Checks immediately whether this worker still holds the run. */
+  async verify(): Promise<void> {
+    if (!(await this.runs.renew(this.run, this.token, LEASE_MS))) this.lose();
+  }
+
+  private lose(cause?: unknown): void {
+    this.controller.abort(cause ?? new Error('The lease on the run was lost.'));
+  }
+
+  private schedule(afterMs = HEARTBEAT_MS): void {
+    if (!this.isEnded && !this.lostSignal.aborted)
+      this.timer = setTimeout(() => void this.heartbeat(), afterMs);
+  }
+
+  private async heartbeat(): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      if (await this.runs.renew(this.run, this.token, LEASE_MS)) this.renewedAt = startedAt;
+      else this.lose();
+    } catch (error) {
+      rootLogger.warn(
+        { err: error, score_run_id: this.run.score_run_id },
+        'the lease of a scoring run could not be renewed',
+      );
+      if (performance.now() - this.renewedAt > UNAVAILABLE_MS) this.lose(error);
+      this.schedule(HEARTBEAT_RETRY_MS);
+      return;
+    }
+    this.schedule();
+  }
 }
 
 /** Retries while the database is unavailable, so that scores that were paid for survive an outage. */

@@ -1,32 +1,45 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { arrayParameter, Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
-import { toJsonText } from '#platform/json';
+import { Database, prepared, raw, sql, type Sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
-import type { Grain, PinnedScorer } from '../../scorers';
+import type { ScannedRange, ScoringTarget } from '../targets/target.entity';
+import { TARGET_COLUMNS, targetRows } from '../targets/target.repository';
 import type { ScoreRunListQueryDto } from './score-run.dto';
-import type {
-  FailureCode,
-  ScannedRange,
-  ScoreResultRow,
-  ScoreRunRow,
-  ScoringTarget,
-} from './score-run.entity';
+import type { FailureCode, Outcome, RunStatus, ScoreResultRow, ScoreRunRow } from './score-run.entity';
 
-/** Selects a column of a run or, while it is running, an aggregate of its results so far. */
-const soFar = (column: string, aggregate: string): string =>
-  `CASE WHEN r.run_status = 'running'
-        THEN (SELECT ${aggregate} FROM target_outcomes s
-              WHERE s.score_run_id = r.score_run_id AND s.workspace_id = r.workspace_id)
-        ELSE r.${column} END AS ${column}`;
+/** The counts of runs and batches, as aggregates of outcomes (`s`). */
+const COUNTS = {
+  completed_count: 'count(*) FILTER (WHERE s.error IS NULL)',
+  failed_count: 'count(s.error)',
+  not_written_back_count: 'count(*) FILTER (WHERE NOT s.is_counted)',
+  cost_usd: 'sum(s.cost_usd)',
+};
 
-const COLUMNS = `r.score_run_id, r.workspace_id, r.scorer_id, r.scorer_version, r.experiment_id, r.rule_id,
-  r.score_batch_id, r.grain,
-  r.run_status, r.concurrency, r.total, ${soFar('completed_count', 'count(*) FILTER (WHERE s.error IS NULL)')},
-  ${soFar('failed_count', 'count(s.error)')},
-  ${soFar('not_written_back_count', 'count(*) FILTER (WHERE NOT s.is_counted)')},
-  ${soFar('cost_usd', 'sum(s.cost_usd)')}, r.max_cost_usd, r.uses_cache,
-  r.failure_code, r.failure_detail, r.started_at, r.finished_at, r.created_at, r.updated_at, r.created_by`;
+/** Sets the counts of a run that ends, from its outcomes. */
+export const setCounts = (runId: string, workspaceId: string): Sql =>
+  sql`(${raw(Object.keys(COUNTS).join(', '))}) = (SELECT ${raw(Object.values(COUNTS).join(', '))}
+        FROM target_outcomes s WHERE s.score_run_id = ${runId} AND s.workspace_id = ${workspaceId})`;
+
+/**
+ * Returns the columns that runs and batches share.
+ *
+ * @param isRunning whether a count consists of the outcomes so far
+ * @param soFar returns the SQL of such a count
+ */
+export const sharedColumns = (isRunning: string, soFar: (column: string, count: string) => string): string =>
+  [
+    'workspace_id, scorer_id, scorer_version, experiment_id, score_batch_id, grain, concurrency, total, max_cost_usd',
+    'uses_cache, failure_code, failure_detail, started_at, finished_at, created_at, updated_at, created_by',
+    ...Object.entries(COUNTS).map(
+      ([column, count]) => `CASE WHEN ${isRunning} THEN ${soFar(column, count)} ELSE ${column} END AS ${column}`,
+    ),
+  ].join(', ');
+
+const COLUMNS = `score_run_id, rule_id, run_status, ${sharedColumns(
+  `run_status = 'running'`,
+  (_, count) =>
+    `(SELECT ${count} FROM target_outcomes s WHERE s.score_run_id = r.score_run_id AND s.workspace_id = r.workspace_id)`,
+)}`;
 
 /** The result of a target: what became of it (`o`), the target itself (`t`), and its score (`s`). */
 const RESULT_COLUMNS = `o.score_run_id, o.ordinal, o.score_id, o.scorer_id, o.scorer_version, t.trace_id, t.session_id,
@@ -39,9 +52,6 @@ const RESULTS = `target_outcomes o JOIN score_targets t USING (score_run_id, ord
 
 /** Maximum number of open runs that are counted. */
 const COUNTED_MAX = 100_000;
-
-/** Maximum number of scanned ranges that are read. Sequential selections merge into one range. */
-const SCANNED_RANGES_MAX = 10;
 
 /** Numbers of open runs, for metrics. */
 export interface OpenRuns {
@@ -61,37 +71,68 @@ export interface RunEnd {
   scoreIds: string[];
 }
 
-/** Stores and reads runs. `RunExecutionRepository` has the statements of the worker that executes a run. */
+/** A new run. */
+export type NewScoreRun = Pick<
+  ScoreRunRow,
+  'score_run_id' | 'scorer_id' | 'scorer_version' | 'grain' | 'concurrency' | 'max_cost_usd'
+> &
+  Partial<Pick<ScoreRunRow, 'experiment_id' | 'rule_id' | 'uses_cache'>>;
+
+/** A batch after one of its runs has ended. */
+export interface CountedBatch {
+  score_batch_id: string;
+  batch_status: RunStatus;
+  max_cost_usd: number | null;
+  cost_usd: number | null;
+  total: number;
+  /** Why the run failed. */
+  run_failure_code: FailureCode | null;
+  run_failure_detail: string | null;
+  /** Whether a run of the batch has succeeded. */
+  has_succeeded: boolean;
+  /** Queued and running runs of the batch. */
+  open_runs: number;
+}
+
+export const isBatch = ({ workspaceId }: Scope, id: string): Sql =>
+  sql`score_batch_id = ${id} AND workspace_id = ${workspaceId}`;
+
+/**
+ * Stores and reads runs, and starts and counts the runs of batches. `RunExecutionRepository` has the statements of the worker
+ * that executes a run.
+ */
 @Injectable()
 export class ScoreRunRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Inserts a run and its targets.
+   * Inserts a run and its targets. A run without targets has succeeded.
    *
-   * @param scannedRange the range of results that was scanned to select the targets, see `scannedRanges`
+   * @param scannedRange the range of results that was scanned to select the targets, see `TargetRepository.scannedRanges`
    */
   async insert(
     tx: Tx,
     scope: Scope,
-    run: ScoreRunRow,
+    run: NewScoreRun,
     targets: readonly ScoringTarget[],
     scannedRange: ScannedRange | null = null,
-  ): Promise<void> {
-    await tx.query(sql`
-      INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
-                              concurrency, total, max_cost_usd, uses_cache, created_at, updated_at, created_by, rule_id,
-                              run_status, started_at, finished_at, scanned_from, scanned_to)
+  ): Promise<ScoreRunRow> {
+    const total = targets.length;
+    const end = raw(total === 0 ? 'now()' : 'NULL');
+    const [row] = await tx.query<ScoreRunRow>(sql`
+      INSERT INTO score_runs AS r (score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
+                                   concurrency, total, max_cost_usd, uses_cache, created_at, updated_at, created_by,
+                                   rule_id, run_status, started_at, finished_at, scanned_from, scanned_to)
       VALUES (${run.score_run_id}, ${scope.orgId}, ${scope.workspaceId}, ${run.scorer_id}, ${run.scorer_version},
-              ${run.experiment_id}, ${run.grain}, ${run.concurrency}, ${run.total}, ${run.max_cost_usd},
-              ${run.uses_cache}, ${run.created_at}, ${run.created_at}, ${scope.principalId}, ${run.rule_id}, ${run.run_status},
-              ${run.started_at}, ${run.finished_at}, ${scannedRange?.from ?? null}, ${scannedRange?.to ?? null})`);
+              ${run.experiment_id ?? null}, ${run.grain}, ${run.concurrency}, ${total}, ${run.max_cost_usd},
+              ${run.uses_cache ?? true}, now(), now(), ${scope.principalId}, ${run.rule_id ?? null},
+              ${total === 0 ? 'succeeded' : 'queued'}, ${end}, ${end}, ${scannedRange?.from ?? null},
+              ${scannedRange?.to ?? null})
+      RETURNING ${raw(COLUMNS)}`);
     await tx.query(sql`
-      INSERT INTO score_targets (score_run_id, ordinal, trace_id, session_id, result_experiment_id, result_id,
-                                 result_version, case_id)
-      SELECT ${run.score_run_id}, ordinal, trace_id, session_id, result_experiment_id, result_id, result_version, case_id
-      FROM json_to_recordset(${toJsonText(targets)}::json) AS t(ordinal integer, trace_id text, session_id text,
-        result_experiment_id text, result_id text, result_version integer, case_id text)`);
+      INSERT INTO score_targets (score_run_id, ${TARGET_COLUMNS})
+      SELECT ${run.score_run_id}, ${TARGET_COLUMNS} FROM ${targetRows(targets)}`);
+    return row!;
   }
 
   async find(scope: Scope, id: string, on: SqlExecutor = this.database): Promise<ScoreRunRow | null> {
@@ -159,100 +200,9 @@ export class ScoreRunRepository {
       ORDER BY t.ordinal -- like a worker, which may insert the same keys
       ON CONFLICT (score_run_id, ordinal) DO NOTHING`);
     await tx.query(sql`
-      UPDATE score_runs r SET completed_count = c.completed, failed_count = c.failed,
-             not_written_back_count = c.not_written_back, cost_usd = c.cost
-      FROM (SELECT count(*) FILTER (WHERE error IS NULL) AS completed, count(error) AS failed,
-                   count(*) FILTER (WHERE NOT is_counted) AS not_written_back, sum(cost_usd) AS cost
-            FROM target_outcomes WHERE score_run_id = ${id} AND workspace_id = ${workspaceId}) c
-      WHERE r.score_run_id = ${id} AND r.workspace_id = ${workspaceId}`);
+      UPDATE score_runs SET ${setCounts(id, workspaceId)}
+      WHERE score_run_id = ${id} AND workspace_id = ${workspaceId}`);
     return true;
-  }
-
-  /**
-   * Looks up the targets that a scorer version has scored or failed to score, or that are in one of its open runs or batches.
-   * Returns true for targets with a score or in an open run or batch, and false for targets that only failed, or that another
-   * judge has scored than the one of the scorer version's newest score.
-   *
-   * Looks up each target by its key (LATERAL, OFFSET 0), however many there are. `(SELECT …)` makes the planner use averages:
-   * without statistics on a workspace and scorer, it would expect no rows and might read all scores. The statement is not
-   * prepared, because a plan made while the tables were small would read all targets.
-   */
-  async findEarlier(
-    scope: Scope,
-    { scorer_id, scorer_version }: PinnedScorer,
-    grain: Grain,
-    targetIds: readonly string[],
-    on: SqlExecutor = this.database,
-  ): Promise<ReadonlyMap<string, boolean>> {
-    const { workspaceId } = scope;
-    const ids = arrayParameter('text', targetIds);
-    const rows = await on.query<{ target_id: string; is_taken: boolean }>(
-      sql`WITH newest_judged AS (
-            SELECT judge_digest FROM scores
-            WHERE workspace_id = (SELECT ${workspaceId}) AND scorer_id = ${scorer_id} AND scorer_version = ${scorer_version}
-              AND judge_digest IS NOT NULL
-            ORDER BY score_id DESC LIMIT 1
-          )
-          SELECT target_id, bool_or(is_taken) AS is_taken FROM (
-            SELECT o.target_id, o.error IS NULL AND NOT EXISTS (
-                SELECT FROM scores s WHERE s.workspace_id = ${workspaceId} AND s.score_id = o.score_id
-                  AND s.judge_digest <> (SELECT judge_digest FROM newest_judged) OFFSET 0) AS is_taken
-            FROM unnest(${ids}::text[]) AS ids(id) CROSS JOIN LATERAL (
-              SELECT target_id, error, score_id FROM target_outcomes
-              WHERE workspace_id = (SELECT ${workspaceId}) AND scorer_id = (SELECT ${scorer_id})
-                AND scorer_version = ${scorer_version} AND grain = ${grain} AND target_id = ids.id OFFSET 0
-            ) o
-            UNION ALL
-            SELECT t.target_id, true FROM score_runs r CROSS JOIN LATERAL (
-              SELECT target_id, ordinal FROM score_targets
-              WHERE score_run_id = r.score_run_id AND target_id = ANY(${ids}::text[]) OFFSET 0
-            ) t
-            WHERE r.workspace_id = ${workspaceId} AND r.scorer_id = ${scorer_id}
-              AND r.scorer_version = ${scorer_version} AND r.grain = ${grain}
-              AND r.run_status IN ('queued', 'running')
-              AND NOT EXISTS (
-                SELECT 1 FROM target_outcomes o WHERE o.score_run_id = r.score_run_id AND o.ordinal = t.ordinal)
-            UNION ALL
-            SELECT w.target_id, true FROM unnest(${ids}::text[]) AS ids(id) CROSS JOIN LATERAL (
-              SELECT t.target_id FROM score_batch_targets t JOIN score_batches b USING (score_batch_id)
-              WHERE t.target_id = ids.id AND b.workspace_id = ${workspaceId} AND b.scorer_id = ${scorer_id}
-                AND b.scorer_version = ${scorer_version} AND b.grain = ${grain}
-                AND b.batch_status IN ('queued', 'running') OFFSET 0
-            ) w
-          ) targets GROUP BY target_id`,
-    );
-    return new Map(rows.map(({ target_id, is_taken }) => [target_id, is_taken]));
-  }
-
-  /**
-   * Returns the newest ranges of an experiment's results that were scanned to select targets for this scorer version. After
-   * such a selection, no result in the range was left untried. Results may have been replaced since, or have become visible
-   * late.
-   */
-  scannedRanges(
-    scope: Scope,
-    { scorer_id, scorer_version }: PinnedScorer,
-    grain: Grain,
-    experimentId: string,
-  ): Promise<ScannedRange[]> {
-    return this.database.query<ScannedRange>(
-      sql`SELECT scanned_from AS "from", scanned_to AS "to" FROM score_runs
-        WHERE workspace_id = (SELECT ${scope.workspaceId}::text) AND scorer_id = ${scorer_id}
-          AND scorer_version = ${scorer_version} AND grain = ${grain} AND experiment_id = ${experimentId}
-          AND scanned_from IS NOT NULL
-        ORDER BY score_run_id DESC LIMIT ${SCANNED_RANGES_MAX}`,
-    );
-  }
-
-  /** Until the transaction ends, blocks other requests that start runs of the same scorer version over unscored targets. */
-  async lockUnscored(
-    tx: Tx,
-    scope: Scope,
-    { scorer_id, scorer_version }: PinnedScorer,
-    grain: Grain,
-  ): Promise<void> {
-    const key = JSON.stringify(['unscored', scope.workspaceId, scorer_id, scorer_version, grain]);
-    await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
   }
 
   /**
@@ -290,5 +240,120 @@ export class ScoreRunRepository {
     );
     const { queued, running, age } = row!;
     return { queued, running, oldestQueuedSeconds: Math.max(0, age) };
+  }
+
+  /**
+   * Moves waiting targets of a batch to new runs, in order, and fills each run.
+   *
+   * @param runIds ids for the runs; fewer are used if fewer targets wait
+   * @param maxCostUsd the cost limit of each run
+   * @returns the ids of the runs that were started
+   */
+  async startBatchRuns(
+    tx: Tx,
+    scope: Scope,
+    id: string,
+    runIds: readonly string[],
+    { targetsMax, maxCostUsd }: { targetsMax: number; maxCostUsd: number | null },
+  ): Promise<string[]> {
+    const rows = await tx.query<{ score_run_id: string }>(
+      prepared(
+        'score-batch.start-runs',
+        sql`WITH batch AS MATERIALIZED (
+            SELECT * FROM score_batches WHERE ${isBatch(scope, id)}
+          ), deleted AS (
+            DELETE FROM score_batch_targets WHERE score_batch_id = (SELECT score_batch_id FROM batch)
+              AND ordinal = ANY (ARRAY(
+                SELECT ordinal FROM score_batch_targets WHERE score_batch_id = (SELECT score_batch_id FROM batch)
+                ORDER BY ordinal LIMIT cardinality(${runIds}::text[]) * ${targetsMax}::integer))
+            RETURNING *
+          ), claimed AS MATERIALIZED (
+            SELECT *, (row_number() OVER (ORDER BY ordinal) - 1)::integer AS place FROM deleted
+          ), run AS (
+            INSERT INTO score_runs (score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
+                                    concurrency, total, max_cost_usd, uses_cache, created_at, updated_at, created_by,
+                                    score_batch_id)
+            SELECT (${runIds}::text[])[p.run + 1], b.org_id, b.workspace_id, b.scorer_id, b.scorer_version,
+                   b.experiment_id, b.grain, b.concurrency, p.total, ${maxCostUsd}::float8, b.uses_cache, now(), now(),
+                   b.created_by, b.score_batch_id
+            FROM batch b CROSS JOIN (
+              SELECT place / ${targetsMax}::integer AS run, count(*) AS total FROM claimed GROUP BY 1
+            ) p
+            RETURNING score_run_id
+          ), target AS (
+            INSERT INTO score_targets (score_run_id, ordinal, trace_id, session_id, result_experiment_id, result_id,
+                                       result_version, case_id)
+            SELECT (${runIds}::text[])[place / ${targetsMax}::integer + 1], place % ${targetsMax}::integer, trace_id,
+                   session_id, result_experiment_id, result_id, result_version, case_id
+            FROM claimed
+          ), updated AS (
+            UPDATE score_batches SET run_count = run_count + (SELECT count(*) FROM run) WHERE ${isBatch(scope, id)}
+          )
+          SELECT score_run_id FROM run`,
+      ),
+    );
+    return rows.map(({ score_run_id }) => score_run_id);
+  }
+
+  /**
+   * Adds the counts of a run that has ended to its batch, and so locks the batch. Returns null for a run without a batch.
+   */
+  async addToBatch(tx: Tx, scope: Scope, runId: string): Promise<CountedBatch | null> {
+    const [batch] = await tx.query<Omit<CountedBatch, 'has_succeeded' | 'open_runs'>>(
+      prepared(
+        'score-batch.count-run',
+        sql`UPDATE score_batches b
+          SET completed_count = b.completed_count + r.completed_count, failed_count = b.failed_count + r.failed_count,
+              not_written_back_count = b.not_written_back_count + r.not_written_back_count,
+              cost_usd = coalesce(b.cost_usd + r.cost_usd, b.cost_usd, r.cost_usd), updated_at = now()
+          FROM score_runs r
+          WHERE r.score_run_id = ${runId} AND r.workspace_id = ${scope.workspaceId}
+            AND b.score_batch_id = r.score_batch_id AND b.workspace_id = r.workspace_id
+          RETURNING b.score_batch_id, b.batch_status, b.max_cost_usd, b.cost_usd, b.total,
+                    r.failure_code AS run_failure_code, r.failure_detail AS run_failure_detail`,
+      ),
+    );
+    if (!batch) return null;
+    // A separate statement, so that it sees what other runs committed before the batch was locked.
+    const [runs] = await tx.query<Pick<CountedBatch, 'has_succeeded' | 'open_runs'>>(
+      prepared(
+        'score-batch.runs',
+        sql`SELECT EXISTS (SELECT FROM score_runs WHERE ${isBatch(scope, batch.score_batch_id)}
+                             AND run_status = 'succeeded') AS has_succeeded,
+              (SELECT count(*) FROM score_runs WHERE ${isBatch(scope, batch.score_batch_id)}
+                 AND run_status IN ('queued', 'running')) AS open_runs`,
+      ),
+    );
+    return { ...batch, ...runs! };
+  }
+
+  /** Counts the targets of a batch that are not in a run yet. */
+  async countWaiting(tx: Tx, scope: Scope, id: string): Promise<number> {
+    const [row] = await tx.query<{ waiting: number }>(
+      sql`SELECT count(*) AS waiting FROM score_batches b JOIN score_batch_targets t USING (score_batch_id)
+        WHERE b.score_batch_id = ${id} AND b.workspace_id = ${scope.workspaceId}`,
+    );
+    return row!.waiting;
+  }
+
+  /** Locks a batch. Returns false if the batch has ended or does not exist. */
+  async lockOpenBatch(tx: Tx, scope: Scope, id: string): Promise<boolean> {
+    const rows = await tx.query(
+      sql`SELECT 1 FROM score_batches WHERE ${isBatch(scope, id)} AND batch_status IN ('queued', 'running') FOR UPDATE`,
+    );
+    return rows.length > 0;
+  }
+
+  /** Ends an open batch, and deletes its waiting targets. */
+  async endBatch(tx: Tx, scope: Scope, id: string, end: Outcome): Promise<void> {
+    await tx.query(sql`
+      WITH ended AS (
+        UPDATE score_batches
+        SET batch_status = ${end.status}, failure_code = ${end.failure_code},
+            failure_detail = ${end.failure_detail}, started_at = coalesce(started_at, now()), finished_at = now(),
+            updated_at = now()
+        WHERE ${isBatch(scope, id)} AND batch_status IN ('queued', 'running') RETURNING score_batch_id
+      )
+      DELETE FROM score_batch_targets WHERE score_batch_id IN (SELECT score_batch_id FROM ended)`);
   }
 }

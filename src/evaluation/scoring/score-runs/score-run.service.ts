@@ -2,12 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
-import { JobQueue } from '#platform/jobs';
+import { defineJob, JobQueue } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import type { Grain, PinnedScorer } from '../../scorers';
-import { ScoreBatchProgress } from './score-batch.progress';
+import { WorkspaceAccessRepository } from '../../../resources';
+import type { PinnedScorer } from '../../scorers';
+import { type ScannedRange, type ScoringTarget, TARGETS_MAX } from '../targets/target.entity';
+import { TargetRepository } from '../targets/target.repository';
 import {
   type ScoreResultDto,
   type ScoreRunDto,
@@ -15,14 +17,21 @@ import {
   toScoreResultDto,
   toScoreRunDto,
 } from './score-run.dto';
-import { type ScannedRange, type ScoreRunRow, type ScoringTarget, targetIdOf } from './score-run.entity';
-import { SCORE_RUN } from './score-run.job';
-import { type RunEnd, ScoreRunRepository } from './score-run.repository';
+import { type Outcome, type ScoreBatchRow, type ScoreRunRow, SUCCEEDED } from './score-run.entity';
+import { type CountedBatch, type NewScoreRun, type RunEnd, ScoreRunRepository } from './score-run.repository';
+
+/** Scores the targets of a run. */
+export const SCORE_RUN = defineJob<{ score_run_id: string }>({ name: 'score-run', subject: 'score_run_id' });
 
 /** Age after which a queued run may have lost its job. A second job does no harm to a run that is still waiting. */
 const QUEUED_MS = 30_000;
 const REQUEUE_AGAIN_MS = 30_000;
 const REQUEUE_BATCH = 100;
+/**
+ * Maximum number of open runs of one batch. Workers take runs in the order in which they were started, so a large batch
+ * delays runs that others start later by no more than this.
+ */
+const OPEN_RUNS_MAX = 3;
 
 const CANCELLED = {
   code: 'cancelled',
@@ -30,18 +39,15 @@ const CANCELLED = {
   error: 'The run was cancelled before it scored this target.',
 } as const;
 
-/** The settings of a new run. */
-export type RunSettings = Pick<ScoreRunRow, 'grain' | 'concurrency'> &
-  Partial<Pick<ScoreRunRow, 'experiment_id' | 'rule_id' | 'max_cost_usd' | 'uses_cache'>>;
-
-/** Starts, reads and cancels runs. */
+/** Starts, reads, cancels and ends runs, and continues their batches. */
 @Injectable()
 export class ScoreRunService {
   constructor(
     private readonly database: Database,
     private readonly runs: ScoreRunRepository,
     private readonly jobs: JobQueue,
-    private readonly batches: ScoreBatchProgress,
+    private readonly targets: TargetRepository,
+    private readonly workspaces: WorkspaceAccessRepository,
   ) {}
 
   /**
@@ -51,22 +57,25 @@ export class ScoreRunService {
    */
   start(
     scope: Scope,
-    scorer: PinnedScorer,
+    { scorer_id, scorer_version }: PinnedScorer,
     targets: readonly ScoringTarget[],
     {
       unscoredOnly,
       scannedRange,
       ...settings
-    }: RunSettings & { unscoredOnly: boolean; scannedRange: ScannedRange | null },
+    }: Omit<NewScoreRun, 'score_run_id' | keyof PinnedScorer> & {
+      unscoredOnly: boolean;
+      scannedRange: ScannedRange | null;
+    },
   ): Promise<ScoreRunRow | null> {
+    const scorer = { scorer_id, scorer_version };
     return this.database.transaction(async (tx) => {
-      if (unscoredOnly && targets.length > 0) {
-        const takenIds = await this.findTaken(tx, scope, scorer, settings.grain, targets);
+      if (unscoredOnly) {
+        const takenIds = await this.targets.findTaken(tx, scope, scorer, settings.grain, targets);
         if (takenIds.size > 0) return null;
       }
-      const run = newRun(scope, scorer, targets.length, settings);
-      await this.insertAndEnqueue(tx, scope, run, targets, scannedRange);
-      return run;
+      const run = { score_run_id: newId('run'), ...scorer, ...settings };
+      return this.insertAndEnqueue(tx, scope, run, targets, scannedRange);
     });
   }
 
@@ -74,29 +83,21 @@ export class ScoreRunService {
   async insertAndEnqueue(
     tx: Tx,
     scope: Scope,
-    run: ScoreRunRow,
+    run: NewScoreRun,
     targets: readonly ScoringTarget[],
     scannedRange: ScannedRange | null = null,
-  ): Promise<void> {
-    await this.runs.insert(tx, scope, run, targets, scannedRange);
-    if (targets.length === 0) return;
-    await this.jobs.enqueue(tx, SCORE_RUN, [{ score_run_id: run.score_run_id }]);
+  ): Promise<ScoreRunRow> {
+    const row = await this.runs.insert(tx, scope, run, targets, scannedRange);
+    if (targets.length > 0) await this.enqueue(tx, [run.score_run_id]);
+    return row;
   }
 
-  /**
-   * Returns the ids of the targets that this scorer version has scored, or that are in an open run. Other callers for the
-   * same scorer version wait until the transaction ends, so that they see the targets that it takes.
-   */
-  async findTaken(
-    tx: Tx,
-    scope: Scope,
-    scorer: PinnedScorer,
-    grain: Grain,
-    targets: readonly ScoringTarget[],
-  ): Promise<ReadonlySet<string>> {
-    await this.runs.lockUnscored(tx, scope, scorer, grain);
-    const earlier = await this.runs.findEarlier(scope, scorer, grain, targets.map(targetIdOf), tx);
-    return new Set([...earlier].flatMap(([id, isTaken]) => (isTaken ? id : [])));
+  private enqueue(tx: Tx, runIds: readonly string[]): Promise<void> {
+    return this.jobs.enqueue(
+      tx,
+      SCORE_RUN,
+      runIds.map((score_run_id) => ({ score_run_id })),
+    );
   }
 
   /** Enqueues the runs again that a crash left without a job or a worker. */
@@ -104,8 +105,7 @@ export class ScoreRunService {
     const limits = { queuedMs: QUEUED_MS, againMs: REQUEUE_AGAIN_MS, limit: REQUEUE_BATCH };
     const ids = await this.database.transaction(async (tx) => {
       const lostIds = await this.runs.takeLost(tx, limits);
-      const jobs = lostIds.map((score_run_id) => ({ score_run_id }));
-      await this.jobs.enqueue(tx, SCORE_RUN, jobs);
+      await this.enqueue(tx, lostIds);
       return lostIds;
     });
     if (ids.length > 0) rootLogger.info({ count: ids.length }, 'lost scoring runs were enqueued again');
@@ -152,8 +152,77 @@ export class ScoreRunService {
     const scoreIds = Array.from({ length: total }, () => newId('score'));
     await this.database.transaction(async (tx) => {
       if (await this.runs.end(tx, scope, id, { ...end, scoreIds })) {
-        await this.batches.onRunEnded(tx, scope, id);
+        await this.onEnded(tx, scope, id);
       }
+    });
+  }
+
+  /**
+   * Starts runs over the next targets of a batch, until the maximum number of runs is open. With a cost limit, only one run is
+   * open at a time and gets the rest of the limit, so that concurrent runs cannot exceed the limit together.
+   *
+   * @param costUsd cost of the runs that have ended
+   * @returns the number of runs that were started
+   */
+  async startBatchRuns(
+    tx: Tx,
+    scope: Scope,
+    batch: Pick<ScoreBatchRow, 'score_batch_id' | 'max_cost_usd'>,
+    { openRuns = 0, costUsd = 0 } = {},
+  ): Promise<number> {
+    const openMax = batch.max_cost_usd === null ? OPEN_RUNS_MAX : 1;
+    if (openRuns >= openMax) return 0;
+    const runIds = Array.from({ length: openMax - openRuns }, () => newId('run'));
+    const started = await this.runs.startBatchRuns(tx, scope, batch.score_batch_id, runIds, {
+      targetsMax: TARGETS_MAX.score,
+      maxCostUsd: batch.max_cost_usd === null ? null : batch.max_cost_usd - costUsd,
+    });
+    await this.enqueue(tx, started);
+    return started.length;
+  }
+
+  /**
+   * Adds a run that has ended to its batch, if it has one, and starts the next runs of the batch or ends the batch. Runs in
+   * the transaction that ends the run, so that a crash leaves no open batch without a run.
+   */
+  async onEnded(tx: Tx, scope: Scope, runId: string): Promise<void> {
+    const batch = await this.runs.addToBatch(tx, scope, runId);
+    if (!batch || batch.batch_status === 'succeeded' || batch.batch_status === 'failed') return;
+    const { score_batch_id, max_cost_usd, open_runs } = batch;
+    const costUsd = batch.cost_usd ?? 0;
+    const live = await this.workspaces.filterLive([scope.workspaceId], tx);
+    if (!live.has(scope.workspaceId)) {
+      await this.cancelBatch(tx, scope, batch, 'The batch was cancelled because its workspace is not active.');
+      return;
+    }
+    const isOverLimit = batch.run_failure_code === 'budget_exceeded';
+    if (isOverLimit || (max_cost_usd !== null && costUsd >= max_cost_usd)) {
+      const waiting = await this.runs.countWaiting(tx, scope, score_batch_id);
+      if (isOverLimit || waiting > 0) {
+        return this.runs.endBatch(tx, scope, score_batch_id, {
+          status: 'failed',
+          failure_code: 'budget_exceeded',
+          failure_detail: `The batch reached its cost limit of ${max_cost_usd} US dollars (max_cost_usd). ${notStarted(waiting, batch.total)}`,
+        });
+      }
+    }
+    const started = await this.startBatchRuns(tx, scope, batch, { openRuns: open_runs, costUsd });
+    if (open_runs + started === 0) await this.runs.endBatch(tx, scope, score_batch_id, endOf(batch));
+  }
+
+  /** Cancels an open batch, so that it starts no further runs. Its open runs continue. Does nothing if it has ended. */
+  async cancelBatch(
+    tx: Tx,
+    scope: Scope,
+    { score_batch_id, total }: Pick<ScoreBatchRow, 'score_batch_id' | 'total'>,
+    reason = 'The batch was cancelled.',
+  ): Promise<void> {
+    if (!(await this.runs.lockOpenBatch(tx, scope, score_batch_id))) return;
+    const waiting = await this.runs.countWaiting(tx, scope, score_batch_id);
+    await this.runs.endBatch(tx, scope, score_batch_id, {
+      status: 'failed',
+      failure_code: 'cancelled',
+      failure_detail: `${reason} ${notStarted(waiting, total)}`,
     });
   }
 
@@ -164,38 +233,18 @@ export class ScoreRunService {
   }
 }
 
-/** Returns a queued run or, without targets, one that has succeeded. */
-export function newRun(
-  scope: Scope,
-  { scorer_id, scorer_version }: PinnedScorer,
-  total: number,
-  settings: RunSettings,
-): ScoreRunRow {
-  const now = new Date();
-  const finishedAt = total === 0 ? now : null;
-  return {
-    score_run_id: newId('run'),
-    workspace_id: scope.workspaceId,
-    scorer_id,
-    scorer_version,
-    experiment_id: null,
-    rule_id: null,
-    score_batch_id: null,
-    max_cost_usd: null,
-    uses_cache: true,
-    ...settings,
-    run_status: finishedAt ? 'succeeded' : 'queued',
-    total,
-    completed_count: 0,
-    failed_count: 0,
-    not_written_back_count: 0,
-    cost_usd: null,
-    failure_code: null,
-    failure_detail: null,
-    started_at: finishedAt,
-    finished_at: finishedAt,
-    created_at: now,
-    updated_at: now,
-    created_by: scope.principalId,
-  };
-}
+const notStarted = (waiting: number, total: number): string =>
+  `${waiting} of its ${total} targets were not in a run yet. completed_count says how many were scored.`;
+
+/** A batch succeeds when at least one of its runs does. */
+const endOf = ({ total, has_succeeded, run_failure_code, run_failure_detail }: CountedBatch): Outcome =>
+  has_succeeded
+    ? SUCCEEDED
+    : {
+        status: 'failed',
+        failure_code: run_failure_code,
+        failure_detail:
+          total > TARGETS_MAX.score
+            ? `No run of the batch succeeded. Last run: ${run_failure_detail}`
+            : run_failure_detail,
+      };

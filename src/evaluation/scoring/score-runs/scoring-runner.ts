@@ -2,14 +2,30 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter, linkedSignal, type Permit, retry, type RetryPolicy } from '#platform/concurrency';
 import { Environment } from '#platform/config';
-import { Problem } from '#platform/problem';
-import { Budget, BUDGET_EXCEEDED, failedScoring, type Scoring, type ScoringContext } from '../../judges';
-import type { Grain } from '../../scorers';
-import type { ScoredItem } from '../../scores';
-import type { ScoringTarget } from './score-run.entity';
-import { type ScoringResultDto, toScoringResultDto } from './score-run.dto';
+import { RawJson } from '#platform/json';
+import { Problem, problem } from '#platform/problem';
+import {
+  Budget,
+  BUDGET_EXCEEDED,
+  failedScoring,
+  JudgeBackends,
+  JudgeService,
+  PromptError,
+  type Scoring,
+  type ScoringContext,
+} from '../../judges';
+import {
+  CodeEngine,
+  type Grain,
+  type JudgeDefinition,
+  MAX_ERROR_LENGTH,
+  type ScorerKind,
+  type ScoringSubject,
+} from '../../scorers';
+import { itemOf, type ScoredItem, storable } from '../../scores';
 import { type PreparedTarget, SubjectBuilder } from '../targets/subject-builder';
-import { type RunnableScorer, TargetScorer } from './target-scorer';
+import type { ScoringTarget } from '../targets/target.entity';
+import { type ScoringResultDto, toScoringResultDto } from './score-run.dto';
 
 /** Maximum number of targets whose content is read together. */
 const CHUNK = 32;
@@ -23,6 +39,38 @@ const ONCE: RetryPolicy = { attempts: 1 };
 
 /** Default number of targets scored at a time. */
 export const CONCURRENCY_DEFAULT = 4;
+
+/** A version of a scorer with its definition parsed. */
+export interface RunnableScorer {
+  scorer_id: string;
+  scorer_version: number;
+  workspace_id: string;
+  name: string;
+  scorer_kind: ScorerKind;
+  definition: Record<string, unknown>;
+}
+
+/** Parses the definition of a version of a scorer, once for all targets. */
+export const toRunnable = (
+  row: Omit<RunnableScorer, 'definition'> & { definition: RawJson },
+): RunnableScorer => ({
+  scorer_id: row.scorer_id,
+  scorer_version: row.scorer_version,
+  workspace_id: row.workspace_id,
+  name: row.name,
+  scorer_kind: row.scorer_kind,
+  definition: row.definition.parse() as Record<string, unknown>,
+});
+
+/** Checks that a scorer can be run. Errors: 400 for a human scorer, 409 for an archived one. */
+export function checkRunnable(row: { scorer_kind: ScorerKind; archived_at: Date | null }): void {
+  if (row.scorer_kind === 'human') {
+    throw problem.invalidRequest(
+      'Scorers of kind `human` cannot be run. Record scores with `POST /eval/v1/scores`.',
+    );
+  }
+  if (row.archived_at) throw problem.conflict('The scorer is archived. Restore it before you run it.');
+}
 
 /** The options of a request to score. */
 export interface ScoringOptions {
@@ -72,12 +120,38 @@ export class ScoringRunner {
 
   constructor(
     private readonly subjects: SubjectBuilder,
-    private readonly scorer: TargetScorer,
+    private readonly engine: CodeEngine,
+    private readonly backends: JudgeBackends,
+    private readonly judging: JudgeService,
     private readonly environment: Environment,
   ) {
     const share = environment.WORKER_CONCURRENCY;
     this.code = new FairLimiter({ share });
     this.judges = new FairLimiter({ share });
+  }
+
+  /** Checks that the judge backend of a scorer is configured. Errors: 503 if it is not. */
+  async checkBackend(scorer: RunnableScorer): Promise<void> {
+    if (scorer.scorer_kind === 'llm_judge') await this.backends.require(judgedOf(scorer));
+  }
+
+  /** Tells whether a cost limit can be enforced. False for a judge whose model has no price. Errors: 503 without its backend. */
+  async isPriced(scorer: RunnableScorer): Promise<boolean> {
+    if (scorer.scorer_kind !== 'llm_judge') return true;
+    const backend = await this.backends.require(judgedOf(scorer));
+    return backend.isPriced(judgedOf(scorer).definition);
+  }
+
+  /**
+   * Checks that a cost limit can be enforced. Errors: 422 for a judge whose model has no price.
+   *
+   * @param pointer JSON pointer to the member with the limit
+   */
+  async checkPrice(scorer: RunnableScorer, pointer: string): Promise<void> {
+    if (await this.isPriced(scorer)) return;
+    const detail =
+      'cannot be enforced, because the model of the judge has no price. Set MODEL_PRICES, or `price` in the targets of a gateway model, or omit this member.';
+    throw problem.validationFailed([{ pointer, detail }]);
   }
 
   /** Returns what would be run or sent to the judge for each target, without doing so. */
@@ -91,7 +165,7 @@ export class ScoringRunner {
     const work = { grain, targets, retry: ONCE };
     for await (const { target, build } of this.subjects.prepare(scope, work, targets.length)) {
       const built = await build();
-      const result = 'error' in built ? built : await this.scorer.preview(scorer, built.subject);
+      const result = 'error' in built ? built : await this.previewTarget(scorer, built.subject);
       results.push({ ...toScoringResultDto(target, { elapsed_ms: 0 }), ...result });
     }
     return results;
@@ -207,10 +281,41 @@ export class ScoringRunner {
     const scoring =
       'error' in built
         ? failedScoring(built.error)
-        : await retry(() => this.scorer.prepare(scorer, built.subject), policy);
+        : await retry(() => this.prepareScoring(scorer, built.subject), policy);
     return { target: value.target, scoring };
   }
+
+  /** Returns exactly what would be run or sent to the judge, or the error that prevents it. */
+  private async previewTarget(
+    scorer: RunnableScorer,
+    subject: ScoringSubject,
+  ): Promise<{ preview_request: unknown; request_sha256?: string } | { error: string }> {
+    if (scorer.scorer_kind !== 'llm_judge') {
+      return {
+        preview_request: { ...scorer.definition, subject: { ...subject, trace: subject.trace ?? null } },
+      };
+    }
+    try {
+      const { body, sha256 } = await this.judging.preview(judgedOf(scorer), subject);
+      return { preview_request: new RawJson(body), request_sha256: sha256 };
+    } catch (error) {
+      if (error instanceof PromptError) return { error: storable(error.message, MAX_ERROR_LENGTH) };
+      throw error;
+    }
+  }
+
+  /** Prepares the scoring of one target. The result does not reference the subject if a judge scores it. */
+  private prepareScoring(scorer: RunnableScorer, subject: ScoringSubject): Promise<Scoring> {
+    if (scorer.scorer_kind === 'llm_judge') return this.judging.prepare(judgedOf(scorer), subject);
+    return Promise.resolve(async ({ owner, signal }) => {
+      const start = performance.now();
+      const outcome = await this.engine.run(scorer.definition, subject, signal, owner);
+      return itemOf(outcome, performance.now() - start);
+    });
+  }
 }
+
+const judgedOf = (scorer: RunnableScorer) => scorer as RunnableScorer & { definition: JudgeDefinition };
 
 /** Lends the permit of a target to others while its scoring waits. Ends the wait when the job stops. */
 const lendSlotOf =

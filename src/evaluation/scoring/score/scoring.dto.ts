@@ -15,14 +15,9 @@ import {
 import { IsOneOf, IsTime, ValuesCheckedLater } from '#platform/http';
 import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
-import {
-  RUN_STATUSES,
-  type RunStatus,
-  SCORE_MODES,
-  type ScoreMode,
-  type ScoreRunRow,
-} from '../score-runs/score-run.entity';
 import type { ScoringResultDto } from '../score-runs/score-run.dto';
+import { RUN_STATUSES, type RunStatus, type ScoreRunRow } from '../score-runs/score-run.entity';
+import { SCORE_MODES, type ScoreMode } from '../targets/target.entity';
 
 /** Maximum number of ids in one member of a request. */
 const IDS_MAX = 10_000;

@@ -1,21 +1,22 @@
 import type { Scope } from '#platform/auth';
+import type { ScorerService } from '../../scorers';
 import type { ScoreRunService } from '../score-runs/score-run.service';
-import type { ScoreRequestDto } from './scoring.dto';
 import type { ScoringRunner } from '../score-runs/scoring-runner';
-import type { ScoringRequestReader } from './scoring-request.reader';
-import { ScoringService } from './scoring.service';
 import type { TargetSelector } from '../targets/target-selector';
+import type { ScoreRequestDto } from './scoring.dto';
+import { ScoringService } from './scoring.service';
 
 describe('ScoringService', () => {
   const request = { scorer: {}, selection: { grain: 'trace', unscoredOnly: true }, options: {} };
   const select = jest.fn(() => Promise.resolve({ targets: [], scannedRange: null }));
   const start = jest.fn(() => Promise.resolve(null));
   const service = new ScoringService(
-    { read: () => Promise.resolve(request) } as unknown as ScoringRequestReader,
+    {} as ScorerService,
     { select } as unknown as TargetSelector,
     { start } as unknown as ScoreRunService,
     {} as ScoringRunner,
   );
+  jest.spyOn(service, 'read').mockResolvedValue(request as never);
   const dto = { since: '2026-01-01T00:00:00Z', limit: 1, unscored_only: true } as ScoreRequestDto;
   const score = (signal: AbortSignal) => service.score({} as Scope, 'scorer', dto, signal);
   afterEach(() => jest.clearAllMocks());

@@ -1,6 +1,6 @@
 import type { Scope } from '#platform/auth';
 import type { SessionRef, TraceStore } from '../../../telemetry';
-import type { TargetRef } from '../score-runs/score-run.entity';
+import type { TargetRef } from './target.entity';
 import {
   type Candidates,
   ListedCandidates,

@@ -2,9 +2,8 @@ import type { Scope } from '#platform/auth';
 import type { SessionDirectory } from '../../../agents';
 import type { TraceStore } from '../../../telemetry';
 import type { ExperimentResult, ResultRange, ResultReferenceRepository } from '../../scores';
-import type { ScannedRange, TargetRef } from '../score-runs/score-run.entity';
-import { type Candidates, PAGE_MAX, pageSizes, type Selection } from './candidates';
-import { isWithin, storedTraces } from './stored-traces';
+import { type Candidates, countPages, isWithin, PAGE_MAX, pageSizes, type Selection, storedTraces } from './candidates';
+import type { ScannedRange, TargetRef } from './target.entity';
 
 /** A result, with the session and the time by which it is selected. */
 interface LocatedResult extends ExperimentResult {
@@ -50,9 +49,7 @@ export class ResultCandidates implements Candidates {
     if (!(sessionIds ?? agentIds ?? since ?? until ?? filters)) {
       return this.results.countOfExperiment(this.scope, experimentId, traceIds);
     }
-    let count = 0;
-    for await (const page of this.pages(PAGE_MAX)) count += page.length;
-    return count;
+    return countPages(this.pages(PAGE_MAX));
   }
 
   private async locate(results: readonly ExperimentResult[]): Promise<LocatedResult[]> {

@@ -11,18 +11,19 @@ import {
   lastAssistantContent,
   TraceContentReader,
 } from '../../trace-content';
-import type { ScoringTarget } from '../score-runs/score-run.entity';
-import { ChunkReader, isSmall, type PreparedContent, sessionIdOf } from './chunk-reader';
 import {
+  type ChunkContent,
   contentSizeOf,
+  isSmall,
   MESSAGES_MAX,
-  type PrefetchedContent,
   type Session,
-  SessionReader,
+  sessionIdOf,
+  SubjectReader,
   UNREAD,
-} from './session-reader';
+} from './subject-reader';
 import { type ShownSpans, spanViews, SUBJECT_MAX, SubjectBudget, totalsOf, traceView } from './subject-views';
-import type { ResultContent } from './subject.repository';
+import type { ScoringTarget } from './target.entity';
+import type { ResultContent } from './target.repository';
 
 /** The subject that a scorer sees, or the reason why it cannot be built. */
 export type SubjectOrError = { subject: ScoringSubject } | { error: string };
@@ -66,8 +67,7 @@ export class SubjectBuilder {
   constructor(
     private readonly traces: TraceStore,
     private readonly contents: TraceContentReader,
-    private readonly sessions: SessionReader,
-    private readonly chunks: ChunkReader,
+    private readonly reader: SubjectReader,
   ) {}
 
   /**
@@ -79,9 +79,9 @@ export class SubjectBuilder {
     { grain, targets, retry: policy }: TargetsToPrepare,
     chunkSize: number,
   ): AsyncGenerator<PreparedTarget, undefined> {
-    const read = (at: number): Promise<PreparedContent> =>
-      retry(() => this.chunks.prepareChunk(scope, grain, targets.slice(at, at + chunkSize)), policy);
-    let ahead: Promise<PreparedContent> | undefined;
+    const read = (at: number): Promise<ChunkContent> =>
+      retry(() => this.reader.prepareChunk(scope, grain, targets.slice(at, at + chunkSize)), policy);
+    let ahead: Promise<ChunkContent> | undefined;
     for (let at = 0; at < targets.length; at += chunkSize) {
       const chunk = targets.slice(at, at + chunkSize);
       const content = await (ahead ?? read(at));
@@ -94,8 +94,8 @@ export class SubjectBuilder {
 
   /** Returns the input, output and expected value of a trace or a result, without the rest of its subject. */
   async readContent(scope: Scope, target: ScoringTarget): Promise<TargetContent> {
-    const read = await this.chunks.readChunk(scope, [target]);
-    const { trace, result } = await this.chunks.readTarget(scope, target, read);
+    const read = await this.reader.readChunk(scope, [target]);
+    const { trace, result } = await this.reader.readTarget(scope, target, read);
     if (!trace && !isResult(target)) return { error: NO_SPANS };
     const isTooLarge = result && result.size > SUBJECT_MAX;
     const content = isTooLarge ? undefined : await this.contentOf(scope, trace, undefined, result);
@@ -107,14 +107,13 @@ export class SubjectBuilder {
     scope: Scope,
     grain: Grain,
     target: ScoringTarget,
-    content: PreparedContent,
+    content: ChunkContent,
   ): Promise<SubjectOrError> {
-    const { trace, result } = await this.chunks.readTarget(scope, target, content);
+    const { trace, result } = await this.reader.readTarget(scope, target, content);
     if (result && result.size > SUBJECT_MAX) return tooLarge('The result of the target');
-    const { prefetched } = content;
     return grain === 'trace'
-      ? this.buildTrace(scope, target, trace, result, prefetched)
-      : this.buildSession(scope, target, trace, result, prefetched);
+      ? this.buildTrace(scope, target, trace, result, content)
+      : this.buildSession(scope, target, trace, result, content);
   }
 
   private async buildTrace(
@@ -122,7 +121,7 @@ export class SubjectBuilder {
     target: ScoringTarget,
     trace: TraceRow | undefined,
     result: ResultContent | undefined,
-    prefetched: PrefetchedContent,
+    prefetched: ChunkContent,
   ): Promise<SubjectOrError> {
     if (!trace && !isResult(target)) return { error: NO_SPANS };
     const budget = new SubjectBudget();
@@ -139,7 +138,7 @@ export class SubjectBuilder {
     const views = trace && showSpans(trace, spans!, budget);
     const sessionId = sessionIdOf(target, trace, result);
     const session =
-      sessionId === null ? null : await this.sessions.read(scope, sessionId, budget, prefetched);
+      sessionId === null ? null : await this.reader.readSession(scope, sessionId, budget, prefetched);
     const sessionView =
       session && (await this.showSession(scope, session, budget, prefetched, { withSpans: false }));
     return {
@@ -170,7 +169,7 @@ export class SubjectBuilder {
     target: ScoringTarget,
     trace: TraceRow | undefined,
     result: ResultContent | undefined,
-    prefetched: PrefetchedContent,
+    prefetched: ChunkContent,
   ): Promise<SubjectOrError> {
     const budget = new SubjectBudget();
     const expected = result?.expected ?? null;
@@ -179,12 +178,12 @@ export class SubjectBuilder {
     const { session_id } = target;
     // Only a target that is a result can lack a session.
     const session =
-      session_id === null ? null : await this.sessions.read(scope, session_id, budget, prefetched);
+      session_id === null ? null : await this.reader.readSession(scope, session_id, budget, prefetched);
     if (session && !isResult(target) && isEmpty(session)) return { error: EMPTY_SESSION };
     if (session && !result && isStartUnread(session)) return tooLarge('The first message of the session');
     let input = session ? firstUserContent(session.messages) : undefined;
     let output = session?.hasMore
-      ? await this.sessions.lastAnswer(scope, session, budget)
+      ? await this.reader.lastAnswer(scope, session, budget)
       : lastAssistantContent(session?.messages ?? []);
     if (output === UNREAD && !(result && isStartUnread(session!)))
       return tooLarge('The last message of the session');
@@ -213,7 +212,7 @@ export class SubjectBuilder {
     scope: Scope,
     session: Session,
     budget: SubjectBudget,
-    prefetched: PrefetchedContent,
+    prefetched: ChunkContent,
     { withSpans }: { withSpans: boolean },
   ): Promise<object> {
     const messages = budget.first(session.messages.slice(0, MESSAGES_MAX), jsonSize);
@@ -238,7 +237,7 @@ export class SubjectBuilder {
   private async readSpans(
     scope: Scope,
     { trace_id }: TraceRow,
-    prefetched: PrefetchedContent,
+    prefetched: ChunkContent,
     budget = new SubjectBudget(),
   ): Promise<TraceSpan[]> {
     if (budget.spans <= 0 || budget.bytes <= 0) return [];
@@ -259,7 +258,7 @@ function showSpans(trace: TraceRow, spans: readonly TraceSpan[], budget: Subject
 const sizeOf = (values: readonly unknown[]): number =>
   values.reduce((sum: number, value) => sum + jsonSize(value ?? null), 0);
 
-/** Tells whether a target is a result, as opposed to a trace or a session. */
+/** Tells whether a target is a result, as opposed to a trace or a session. Its version is unknown to annotators. */
 const isResult = ({ result_id }: ScoringTarget): boolean => result_id !== null;
 
 const isEmpty = ({ isAgentSession, traces }: Session): boolean => !isAgentSession && traces.length === 0;

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { RawJson, toJsonText } from '#platform/json';
 import { type ScoredMessage, SessionDirectory } from '../../../agents';
-import { mayBeCall, type TraceRow, type TraceSpan, type TraceBatch, TraceStore } from '../../../telemetry';
+import { mayBeCall, type TraceBatch, type TraceRow, type TraceSpan, TraceStore } from '../../../telemetry';
+import type { Grain } from '../../scorers';
 import {
   Conversation,
   isUnread,
@@ -11,21 +12,15 @@ import {
   type SessionMessage,
   TraceContentReader,
 } from '../../trace-content';
-import type { SubjectBudget } from './subject-views';
+import { SUBJECT_MAX, type SubjectBudget } from './subject-views';
+import type { ScoringTarget } from './target.entity';
+import { type ResultContent, TargetRepository } from './target.repository';
 
 /** Maximum numbers of traces and messages of a session that a scorer sees. */
-export const SESSION_TRACES_MAX = 100;
+const SESSION_TRACES_MAX = 100;
 export const MESSAGES_MAX = 1_000;
 /** Maximum number of model calls of a session whose messages are read. */
 const SESSION_CALLS_MAX = 1_000;
-
-/** Content that was read ahead for several targets together. */
-export interface PrefetchedContent extends Pick<TraceBatch, 'sessions' | 'spans'> {
-  /** The sessions of the targets that are agents' sessions. Undefined if unknown. */
-  agentSessions?: ReadonlySet<string>;
-}
-
-export const NOTHING_PREFETCHED: PrefetchedContent = { sessions: new Map(), spans: new Map() };
 
 /** Returns the total content size of spans or traces, in bytes of JSON. */
 export const contentSizeOf = (read: readonly { content_size: number }[]): number =>
@@ -48,27 +43,114 @@ export interface Session {
   hasMore: boolean;
 }
 
-/** Reads the messages of sessions. */
+/** The traces and results of a chunk of targets, with the sessions and spans that were read ahead for them together. */
+export interface ChunkContent extends Pick<TraceBatch, 'sessions' | 'spans'> {
+  traces: Map<string, TraceRow>;
+  results: Map<string, ResultContent>;
+  /** The sessions of the targets that are agents' sessions. Undefined if unknown. */
+  agentSessions?: ReadonlySet<string>;
+}
+
+const NOTHING_PREFETCHED = { sessions: new Map(), spans: new Map() };
+
+/** Limits for reading ahead, per target. Larger content is read separately for its target. */
+const PER_TARGET = { spans: 125, bytes: 128 * 1024 };
+/** Smaller chunks get the limits of this many targets. */
+const MIN_TARGETS = 8;
+
+/** Largest content of a chunk that allows the next chunk to be read ahead, in bytes. */
+const SMALL = 4 * 1024 * 1024;
+
+/** Reads the content of targets: the traces, results and small sessions of several together, and large ones separately. */
 @Injectable()
-export class SessionReader {
+export class SubjectReader {
   constructor(
     private readonly traces: TraceStore,
-    private readonly sessions: SessionDirectory,
     private readonly contents: TraceContentReader,
+    private readonly sessions: SessionDirectory,
+    private readonly targets: TargetRepository,
   ) {}
 
+  /** Reads the traces and results of targets. */
+  async readChunk(scope: Scope, targets: readonly ScoringTarget[]): Promise<ChunkContent> {
+    const ids = traceIdsOf(targets);
+    const [traces, results] = await Promise.all([
+      ids.length > 0 ? this.traces.findTraces(scope, ids, SUBJECT_MAX) : [],
+      this.readResults(scope, targets),
+    ]);
+    return { traces: byId(traces), results, ...NOTHING_PREFETCHED };
+  }
+
+  /**
+   * Reads the traces and results of targets, and small sessions and spans ahead, so that a target needs few or no further
+   * reads.
+   */
+  async prepareChunk(
+    scope: Scope,
+    grain: Grain,
+    targets: readonly ScoringTarget[],
+  ): Promise<ChunkContent> {
+    const results = await this.readResults(scope, targets);
+    const sessionsOf = (traces: readonly TraceRow[]): string[] => {
+      const read = byId(traces);
+      return targets.flatMap((target) => sessionOf(target, read, results) ?? []);
+    };
+    const traceIds = traceIdsOf(targets);
+    if (traceIds.length === 0 && sessionsOf([]).length === 0) {
+      return { traces: new Map(), results, ...NOTHING_PREFETCHED };
+    }
+    const request = { traceIds, sessionsOf, withSpansOfSessions: grain === 'session' };
+    const shares = Math.max(MIN_TARGETS, targets.length);
+    const { traces, sessions, spans } = await this.traces.readBatch(scope, request, {
+      maxBytes: SUBJECT_MAX,
+      sessionTraces: SESSION_TRACES_MAX,
+      spans: PER_TARGET.spans * shares,
+      bytes: PER_TARGET.bytes * shares,
+    });
+    const agentSessions = await this.filterAgentSessions(scope, [...new Set(sessionsOf(traces))]);
+    return { traces: byId(traces), results, sessions, spans, agentSessions };
+  }
+
+  /** Returns the trace and the result of a target. Reads content that did not fit into its chunk, but fits into a subject. */
+  async readTarget(
+    scope: Scope,
+    { trace_id, result_experiment_id, result_id }: ScoringTarget,
+    { traces, results }: ChunkContent,
+  ): Promise<{ trace: TraceRow | undefined; result: ResultContent | undefined }> {
+    const trace = await this.contents.withContent(scope, traces.get(trace_id!));
+    let result = result_id === null ? undefined : results.get(result_id);
+    if (result && isUnreadResult(result) && result.size <= SUBJECT_MAX) {
+      const key = { experimentId: result_experiment_id!, resultId: result.result_id };
+      [result] = await this.targets.readResults(scope, [key], SUBJECT_MAX);
+    }
+    return { trace, result };
+  }
+
+  private async readResults(
+    scope: Scope,
+    targets: readonly ScoringTarget[],
+  ): Promise<Map<string, ResultContent>> {
+    const keys = targets.flatMap(({ result_experiment_id, result_id }) =>
+      result_experiment_id !== null && result_id !== null
+        ? { experimentId: result_experiment_id, resultId: result_id }
+        : [],
+    );
+    const results = await this.targets.readResults(scope, keys, SUBJECT_MAX);
+    return new Map(results.map((result) => [result.result_id, result]));
+  }
+
   /** Returns which of these sessions are agents' sessions. */
-  async filterAgentSessions(scope: Scope, sessionIds: readonly string[]): Promise<ReadonlySet<string>> {
+  private async filterAgentSessions(scope: Scope, sessionIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (sessionIds.length === 0) return new Set();
     return new Set((await this.sessions.lastMessages(scope, sessionIds)).keys());
   }
 
   /** Reads the messages of an agent's session or, without any, of the first traces that fit into the budget. */
-  async read(
+  async readSession(
     scope: Scope,
     sessionId: string,
     budget: SubjectBudget,
-    prefetched: PrefetchedContent,
+    prefetched: ChunkContent,
   ): Promise<Session> {
     const read = prefetched.sessions.get(sessionId);
     const fits = read && contentSizeOf(read) <= budget.bytes;
@@ -139,7 +221,7 @@ export class SessionReader {
     scope: Scope,
     traces: readonly TraceRow[],
     budget: SubjectBudget,
-    prefetched: PrefetchedContent,
+    prefetched: ChunkContent,
   ): Promise<{ messages: SessionMessage[]; isCut: boolean }> {
     const incomplete = traces.filter(({ input, output }) => input === null || output === null);
     const calls =
@@ -159,10 +241,42 @@ export class SessionReader {
   }
 }
 
+const isUnreadResult = ({ size, input, output, expected, metadata }: ResultContent): boolean =>
+  size > 0 && (input ?? output ?? expected ?? metadata) === null;
+
+/** Tells whether the content is so small that the next chunk can be read ahead. */
+export const isSmall = ({ traces, results }: ChunkContent): boolean => {
+  const resultSize = [...results.values()].reduce((sum, { size }) => sum + size, 0);
+  return contentSizeOf([...traces.values()]) + resultSize <= SMALL;
+};
+
+const byId = (traces: readonly TraceRow[]): Map<string, TraceRow> =>
+  new Map(traces.map((trace) => [trace.trace_id, trace]));
+
+const traceIdsOf = (targets: readonly ScoringTarget[]): string[] => [
+  ...new Set(targets.flatMap(({ trace_id }) => trace_id ?? [])),
+];
+
+/** Returns the session that a scorer sees of a target: of a trace, its own, even if it was selected by a result's. */
+export const sessionIdOf = (
+  { trace_id, session_id, result_id }: ScoringTarget,
+  trace: TraceRow | undefined,
+  result: ResultContent | undefined,
+): string | null => {
+  const isTrace = result_id === null && trace_id !== null;
+  return (isTrace ? null : session_id) ?? trace?.session_id ?? result?.session_id ?? null;
+};
+
+const sessionOf = (
+  target: ScoringTarget,
+  traces: ReadonlyMap<string, TraceRow>,
+  results: ReadonlyMap<string, ResultContent>,
+): string | null => sessionIdOf(target, traces.get(target.trace_id!), results.get(target.result_id!));
+
 /** Returns the model calls of traces, by trace and start. Undefined if they were not read ahead, or exceed the budget. */
 function prefetchedCalls(
   traces: readonly TraceRow[],
-  { spans }: PrefetchedContent,
+  { spans }: ChunkContent,
   budget: SubjectBudget,
 ): TraceSpan[] | undefined {
   const calls: TraceSpan[] = [];
