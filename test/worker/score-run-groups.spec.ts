@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '#platform/ids';
-import { RunExecutionRepository, type ScoredTarget } from '../../src/evaluation/scoring/score-runs/run-execution.repository';
+import {
+  RunExecutionRepository,
+  type ScoredTarget,
+} from '../../src/evaluation/scoring/score-runs/run-execution.repository';
 import type { ScoringRun } from '../../src/evaluation/scores';
 import { ScoreRunRepository } from '../../src/evaluation/scoring/score-runs/score-run.repository';
 import { script } from '../e2e/evaluation/scoring.fixture';
@@ -42,7 +45,10 @@ describe('a run', () => {
   };
   /** Counts the transactions that store results. One that is repeated after a deadlock counts again. */
   const countStores = (): jest.SpyInstance =>
-    jest.spyOn(worker.get(RunExecutionRepository) as unknown as { insertOutcomes(): unknown }, 'insertOutcomes');
+    jest.spyOn(
+      worker.get(RunExecutionRepository) as unknown as { insertOutcomes(): unknown },
+      'insertOutcomes',
+    );
   /** Returns the key of a run, and scores for some of its targets. */
   const scoredOf = async ({ score_run_id }: { score_run_id: string }) => {
     const [key] = await app.database.query<ScoringRun>('SELECT * FROM score_runs WHERE score_run_id = $1', [

@@ -205,9 +205,7 @@ export class ScoringRuleRunner {
     const targets = toTargets(refs);
     return this.database.transaction(async (tx) => {
       const takenIds = await this.targets.findTaken(tx, scope, scorer, grain, targets);
-      const remaining = targets
-        .filter((target) => !takenIds.has(targetIdOf(target)))
-        .map((target, ordinal) => ({ ...target, ordinal }));
+      const remaining = toTargets(targets.filter((target) => !takenIds.has(targetIdOf(target))));
       const runId = remaining.length > 0 ? newId('run') : null;
       const step = {
         position,
@@ -218,10 +216,8 @@ export class ScoringRuleRunner {
       };
       if (!(await this.rules.advance(tx, scope, rule, step))) return false;
       if (runId !== null) {
-        const { scorer_id, scorer_version } = scorer;
         const settings = { grain, rule_id, max_cost_usd, concurrency: CONCURRENCY_DEFAULT };
-        const run = { score_run_id: runId, scorer_id, scorer_version, ...settings };
-        await this.runs.insertAndEnqueue(tx, scope, run, remaining);
+        await this.runs.start(tx, scope, { ...scorer, ...settings, score_run_id: runId }, remaining);
       }
       return true;
     });

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
+import type { ScoringRequest } from '../score/scoring.service';
 import type { ScoreBatchRow } from '../score-runs/score-run.entity';
 import { isBatch, sharedColumns } from '../score-runs/score-run.repository';
 import type { ScoringTarget } from '../targets/target.entity';
@@ -16,19 +17,6 @@ const COLUMNS = `batch_status, run_count, ${sharedColumns(
 )}`;
 
 const IS_OPEN = raw(`batch_status IN ('selecting', 'queued', 'running')`);
-
-/** A new batch. */
-export type NewScoreBatch = Pick<
-  ScoreBatchRow,
-  | 'score_batch_id'
-  | 'scorer_id'
-  | 'scorer_version'
-  | 'experiment_id'
-  | 'grain'
-  | 'concurrency'
-  | 'max_cost_usd'
-  | 'uses_cache'
->;
 
 /** Stores and reads batches. `ScoreRunRepository` has the statements that start their runs and end them. */
 @Injectable()
@@ -46,13 +34,18 @@ export class ScoreBatchRepository {
   }
 
   /** Inserts a batch whose targets are still being selected. It is invisible until it is accepted. */
-  async insert(tx: Tx, scope: Scope, batch: NewScoreBatch): Promise<void> {
+  async insert(
+    tx: Tx,
+    scope: Scope,
+    id: string,
+    { scorer, selection, options }: ScoringRequest,
+  ): Promise<void> {
     await tx.query(sql`
       INSERT INTO score_batches (score_batch_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
                                  concurrency, max_cost_usd, uses_cache, created_by)
-      VALUES (${batch.score_batch_id}, ${scope.orgId}, ${scope.workspaceId}, ${batch.scorer_id}, ${batch.scorer_version},
-              ${batch.experiment_id}, ${batch.grain}, ${batch.concurrency}, ${batch.max_cost_usd}, ${batch.uses_cache},
-              ${scope.principalId})`);
+      VALUES (${id}, ${scope.orgId}, ${scope.workspaceId}, ${scorer.scorer_id}, ${scorer.scorer_version},
+              ${selection.experimentId ?? null}, ${selection.grain}, ${options.concurrency}, ${options.max_cost_usd},
+              ${options.uses_cache}, ${scope.principalId})`);
   }
 
   /** Adds waiting targets to a batch, each once. Returns how many were new. */

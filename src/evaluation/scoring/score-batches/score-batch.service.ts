@@ -5,12 +5,9 @@ import { newId } from '#platform/ids';
 import { rootLogger } from '#platform/logging';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
-import type { Grain } from '../../scorers';
-import { ScoringService } from '../score/scoring.service';
+import { type ScoringRequest, ScoringService } from '../score/scoring.service';
 import { BATCH_TARGETS_MAX, type ScoreBatchRow } from '../score-runs/score-run.entity';
 import { ScoreRunService } from '../score-runs/score-run.service';
-import type { RunnableScorer } from '../score-runs/scoring-runner';
-import type { Selection } from '../targets/candidates';
 import { type ScoringTarget, targetIdOf, toTargets } from '../targets/target.entity';
 import { TargetRepository } from '../targets/target.repository';
 import { TargetSelector, tooManyTargets } from '../targets/target-selector';
@@ -54,7 +51,7 @@ export class ScoreBatchService {
     signal: AbortSignal,
   ): Promise<ScoreBatchDto> {
     const cap = { targets: BATCH_TARGETS_MAX, what: 'in a batch' };
-    const { scorer, selection, options } = await this.scoring.read(scope, scorerId, dto, cap);
+    const request = await this.scoring.read(scope, scorerId, dto, cap);
     const score_batch_id = newId('batch');
     await this.database.transaction(async (tx) => {
       if ((await this.batches.countOpen(tx, scope)) >= OPEN_BATCHES_MAX) {
@@ -62,15 +59,12 @@ export class ScoreBatchService {
           `The workspace already has ${OPEN_BATCHES_MAX} open batches, the maximum. Cancel one of them, or try again when one has ended.`,
         );
       }
-      const { grain, experimentId: experiment_id = null } = selection;
-      const { scorer_id, scorer_version } = scorer;
-      const settings = { score_batch_id, scorer_id, scorer_version, experiment_id, grain };
-      await this.batches.insert(tx, scope, { ...settings, ...options });
+      await this.batches.insert(tx, scope, score_batch_id, request);
     });
     try {
-      await this.storeTargets(scope, score_batch_id, scorer, selection, signal);
+      await this.storeTargets(scope, score_batch_id, request, signal);
       signal.throwIfAborted();
-      return toScoreBatchDto(await this.accept(scope, score_batch_id, scorer, selection));
+      return toScoreBatchDto(await this.accept(scope, score_batch_id, request));
     } catch (error) {
       // If the database is unavailable, `deleteAbandoned` deletes the batch later.
       await this.batches.discard(scope, score_batch_id).catch(() => undefined);
@@ -82,23 +76,18 @@ export class ScoreBatchService {
   private async storeTargets(
     scope: Scope,
     id: string,
-    scorer: RunnableScorer,
-    selection: Selection,
+    request: ScoringRequest,
     signal: AbortSignal,
   ): Promise<void> {
-    const { limit, cap } = selection;
-    const candidates = await this.selector.candidates(scope, scorer, selection, signal);
+    const { limit, cap } = request.selection;
+    const candidates = await this.selector.candidates(scope, request, signal);
     let total = 0;
     let nextOrdinal = 0;
     for await (const page of candidates.pages(limit ?? cap + 1)) {
       signal.throwIfAborted();
       const refs = limit === undefined ? page : page.slice(0, limit - total);
-      const numbered = toTargets(refs).map((target) => ({
-        ...target,
-        ordinal: nextOrdinal + target.ordinal,
-      }));
-      nextOrdinal += numbered.length;
-      if (numbered.length > 0) total += await this.batches.addTargets(scope, id, numbered);
+      if (refs.length > 0) total += await this.batches.addTargets(scope, id, toTargets(refs, nextOrdinal));
+      nextOrdinal += refs.length;
       if (total > (limit ?? cap)) throw tooManyTargets(await candidates.count(), cap);
       if (total === limit) return;
     }
@@ -108,14 +97,9 @@ export class ScoreBatchService {
    * Makes a batch visible and starts its first runs. With `unscoredOnly`, first drops targets that another request or a rule
    * has taken since they were selected, under the lock for such requests.
    */
-  private accept(
-    scope: Scope,
-    id: string,
-    scorer: RunnableScorer,
-    { grain, unscoredOnly }: Selection,
-  ): Promise<ScoreBatchRow> {
+  private accept(scope: Scope, id: string, request: ScoringRequest): Promise<ScoreBatchRow> {
     return this.database.transaction(async (tx) => {
-      if (unscoredOnly) await this.dropTaken(tx, scope, id, scorer, grain);
+      if (request.selection.unscoredOnly) await this.dropTaken(tx, scope, id, request);
       const batch = await this.batches.accept(tx, scope, id);
       if (!batch) throw new Error('The batch was deleted while it selected its targets.');
       const run_count = await this.runs.startBatchRuns(tx, scope, batch);
@@ -127,14 +111,13 @@ export class ScoreBatchService {
     tx: Tx,
     scope: Scope,
     id: string,
-    scorer: RunnableScorer,
-    grain: Grain,
+    { scorer, selection }: ScoringRequest,
   ): Promise<void> {
     let page: ScoringTarget[];
     for (let after = -1; ; after = page.at(-1)!.ordinal) {
       page = await this.batches.targetsAfter(tx, scope, id, after, PAGE);
       if (page.length === 0) return;
-      const takenIds = await this.targets.findTaken(tx, scope, scorer, grain, page);
+      const takenIds = await this.targets.findTaken(tx, scope, scorer, selection.grain, page);
       const dropped = page.filter((target) => takenIds.has(targetIdOf(target)));
       await this.batches.removeTargets(tx, scope, id, dropped);
     }

@@ -16,20 +16,8 @@ import type { Outcome, ScoreRunRow } from './score-run.entity';
 import { setCounts } from './score-run.repository';
 
 /** A run that a worker has claimed. */
-export interface ClaimedRun extends Pick<
-  ScoreRunRow,
-  | 'score_run_id'
-  | 'workspace_id'
-  | 'scorer_id'
-  | 'scorer_version'
-  | 'experiment_id'
-  | 'grain'
-  | 'concurrency'
-  | 'total'
-  | 'max_cost_usd'
-  | 'uses_cache'
-  | 'created_by'
-> {
+export interface ClaimedRun
+  extends ScoringRun, Pick<ScoreRunRow, 'grain' | 'concurrency' | 'total' | 'max_cost_usd' | 'uses_cache'> {
   org_id: string;
   takeovers: number;
   /** Cost of the outcomes so far, in US dollars. */
@@ -225,7 +213,11 @@ export class RunExecutionRepository {
   }
 
   /** Inserts outcomes. Returns the ordinals of those that were stored. */
-  private async insertOutcomes(tx: Tx, run: ScoringRun, outcomes: readonly LockedTarget[]): Promise<ReadonlySet<number>> {
+  private async insertOutcomes(
+    tx: Tx,
+    run: ScoringRun,
+    outcomes: readonly LockedTarget[],
+  ): Promise<ReadonlySet<number>> {
     const rows = await tx.query<{ ordinal: number }>(
       sql`INSERT INTO target_outcomes (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
                                        target_id, error, is_counted, confidence, probabilities, reasoning, samples,

@@ -329,17 +329,8 @@ export const isOutage = (error: unknown): boolean => isDatabaseUnavailable(error
 const scopeOf = (run: ClaimedRun): Scope =>
   workspaceScope(run.org_id, run.workspace_id, run.created_by, expandRoles(['evaluator']));
 
-function log(run: ClaimedRun, status: string, failureCode: string | null): void {
-  rootLogger.info(
-    {
-      score_run_id: run.score_run_id,
-      workspace_id: run.workspace_id,
-      org_id: run.org_id,
-      scorer_id: run.scorer_id,
-      total: run.total,
-      run_status: status,
-      ...(failureCode && { failure_code: failureCode }),
-    },
-    'scoring run ended',
-  );
+function log(run: ClaimedRun, run_status: string, failure_code: string | null): void {
+  const { score_run_id, workspace_id, org_id, scorer_id, total } = run;
+  const ended = { score_run_id, workspace_id, org_id, scorer_id, total, run_status };
+  rootLogger.info({ ...ended, ...(failure_code && { failure_code }) }, 'scoring run ended');
 }

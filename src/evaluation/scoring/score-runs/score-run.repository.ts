@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, prepared, raw, sql, type Sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { newId } from '#platform/ids';
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import type { ScannedRange, ScoringTarget } from '../targets/target.entity';
 import { TARGET_COLUMNS, targetRows } from '../targets/target.repository';
 import type { ScoreRunListQueryDto } from './score-run.dto';
-import type { FailureCode, Outcome, RunStatus, ScoreResultRow, ScoreRunRow } from './score-run.entity';
+import type { FailureCode, Outcome, ScoreBatchRow, ScoreResultRow, ScoreRunRow } from './score-run.entity';
 
 /** The counts of runs and batches, as aggregates of outcomes (`s`). */
 const COUNTS = {
@@ -31,7 +32,8 @@ export const sharedColumns = (isRunning: string, soFar: (column: string, count: 
     'workspace_id, scorer_id, scorer_version, experiment_id, score_batch_id, grain, concurrency, total, max_cost_usd',
     'uses_cache, failure_code, failure_detail, started_at, finished_at, created_at, updated_at, created_by',
     ...Object.entries(COUNTS).map(
-      ([column, count]) => `CASE WHEN ${isRunning} THEN ${soFar(column, count)} ELSE ${column} END AS ${column}`,
+      ([column, count]) =>
+        `CASE WHEN ${isRunning} THEN ${soFar(column, count)} ELSE ${column} END AS ${column}`,
     ),
   ].join(', ');
 
@@ -53,14 +55,6 @@ const RESULTS = `target_outcomes o JOIN score_targets t USING (score_run_id, ord
 /** Maximum number of open runs that are counted. */
 const COUNTED_MAX = 100_000;
 
-/** Numbers of open runs, for metrics. */
-export interface OpenRuns {
-  queued: number;
-  running: number;
-  /** Age of the oldest queued run. 0 without queued runs. */
-  oldestQueuedSeconds: number;
-}
-
 /** The end of a run before all of its targets are scored. */
 export interface RunEnd {
   code: FailureCode;
@@ -71,20 +65,18 @@ export interface RunEnd {
   scoreIds: string[];
 }
 
-/** A new run. */
+/** The settings of a new run. Without an id, it gets a new one. */
 export type NewScoreRun = Pick<
   ScoreRunRow,
-  'score_run_id' | 'scorer_id' | 'scorer_version' | 'grain' | 'concurrency' | 'max_cost_usd'
+  'scorer_id' | 'scorer_version' | 'grain' | 'concurrency' | 'max_cost_usd'
 > &
-  Partial<Pick<ScoreRunRow, 'experiment_id' | 'rule_id' | 'uses_cache'>>;
+  Partial<Pick<ScoreRunRow, 'score_run_id' | 'experiment_id' | 'rule_id' | 'uses_cache'>>;
 
 /** A batch after one of its runs has ended. */
-export interface CountedBatch {
-  score_batch_id: string;
-  batch_status: RunStatus;
-  max_cost_usd: number | null;
-  cost_usd: number | null;
-  total: number;
+export interface CountedBatch extends Pick<
+  ScoreBatchRow,
+  'score_batch_id' | 'batch_status' | 'max_cost_usd' | 'cost_usd' | 'total'
+> {
   /** Why the run failed. */
   run_failure_code: FailureCode | null;
   run_failure_detail: string | null;
@@ -117,13 +109,14 @@ export class ScoreRunRepository {
     targets: readonly ScoringTarget[],
     scannedRange: ScannedRange | null = null,
   ): Promise<ScoreRunRow> {
+    const id = run.score_run_id ?? newId('run');
     const total = targets.length;
     const end = raw(total === 0 ? 'now()' : 'NULL');
     const [row] = await tx.query<ScoreRunRow>(sql`
       INSERT INTO score_runs AS r (score_run_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
                                    concurrency, total, max_cost_usd, uses_cache, created_at, updated_at, created_by,
                                    rule_id, run_status, started_at, finished_at, scanned_from, scanned_to)
-      VALUES (${run.score_run_id}, ${scope.orgId}, ${scope.workspaceId}, ${run.scorer_id}, ${run.scorer_version},
+      VALUES (${id}, ${scope.orgId}, ${scope.workspaceId}, ${run.scorer_id}, ${run.scorer_version},
               ${run.experiment_id ?? null}, ${run.grain}, ${run.concurrency}, ${total}, ${run.max_cost_usd},
               ${run.uses_cache ?? true}, now(), now(), ${scope.principalId}, ${run.rule_id ?? null},
               ${total === 0 ? 'succeeded' : 'queued'}, ${end}, ${end}, ${scannedRange?.from ?? null},
@@ -131,7 +124,7 @@ export class ScoreRunRepository {
       RETURNING ${raw(COLUMNS)}`);
     await tx.query(sql`
       INSERT INTO score_targets (score_run_id, ${TARGET_COLUMNS})
-      SELECT ${run.score_run_id}, ${TARGET_COLUMNS} FROM ${targetRows(targets)}`);
+      SELECT ${id}, ${TARGET_COLUMNS} FROM ${targetRows(targets)}`);
     return row!;
   }
 
@@ -226,8 +219,8 @@ export class ScoreRunRepository {
     return rows.map((row) => row.score_run_id);
   }
 
-  /** Counts the open runs of all tenants, for metrics. Uses their index. */
-  async countOpen(): Promise<OpenRuns> {
+  /** Counts the open runs of all tenants, and returns the age of the oldest queued one, for metrics. Uses their index. */
+  async countOpen(): Promise<{ queued: number; running: number; oldestQueuedSeconds: number }> {
     const [row] = await this.database.query<{ queued: number; running: number; age: number }>(
       prepared(
         'score-run.open',

@@ -7,9 +7,7 @@ import { rootLogger } from '#platform/logging';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { WorkspaceAccessRepository } from '../../../resources';
-import type { PinnedScorer } from '../../scorers';
 import { type ScannedRange, type ScoringTarget, TARGETS_MAX } from '../targets/target.entity';
-import { TargetRepository } from '../targets/target.repository';
 import {
   type ScoreResultDto,
   type ScoreRunDto,
@@ -46,41 +44,14 @@ export class ScoreRunService {
     private readonly database: Database,
     private readonly runs: ScoreRunRepository,
     private readonly jobs: JobQueue,
-    private readonly targets: TargetRepository,
     private readonly workspaces: WorkspaceAccessRepository,
   ) {}
 
   /**
-   * Starts a run over these targets. With `unscoredOnly`, returns null if another run has taken one of the targets since they
-   * were selected. A run without targets succeeds at once and gets no job. `scannedRange` is the range of results that was
-   * scanned to select the targets.
+   * Stores a run, its targets and its job in one transaction, so that an accepted run is never lost. A run without targets
+   * succeeds at once and gets no job. `scannedRange` is the range of results that was scanned to select the targets.
    */
-  start(
-    scope: Scope,
-    { scorer_id, scorer_version }: PinnedScorer,
-    targets: readonly ScoringTarget[],
-    {
-      unscoredOnly,
-      scannedRange,
-      ...settings
-    }: Omit<NewScoreRun, 'score_run_id' | keyof PinnedScorer> & {
-      unscoredOnly: boolean;
-      scannedRange: ScannedRange | null;
-    },
-  ): Promise<ScoreRunRow | null> {
-    const scorer = { scorer_id, scorer_version };
-    return this.database.transaction(async (tx) => {
-      if (unscoredOnly) {
-        const takenIds = await this.targets.findTaken(tx, scope, scorer, settings.grain, targets);
-        if (takenIds.size > 0) return null;
-      }
-      const run = { score_run_id: newId('run'), ...scorer, ...settings };
-      return this.insertAndEnqueue(tx, scope, run, targets, scannedRange);
-    });
-  }
-
-  /** Stores a run, its targets and its job in one transaction, so that an accepted run is never lost. */
-  async insertAndEnqueue(
+  async start(
     tx: Tx,
     scope: Scope,
     run: NewScoreRun,
@@ -88,7 +59,7 @@ export class ScoreRunService {
     scannedRange: ScannedRange | null = null,
   ): Promise<ScoreRunRow> {
     const row = await this.runs.insert(tx, scope, run, targets, scannedRange);
-    if (targets.length > 0) await this.enqueue(tx, [run.score_run_id]);
+    if (targets.length > 0) await this.enqueue(tx, [row.score_run_id]);
     return row;
   }
 
@@ -192,7 +163,12 @@ export class ScoreRunService {
     const costUsd = batch.cost_usd ?? 0;
     const live = await this.workspaces.filterLive([scope.workspaceId], tx);
     if (!live.has(scope.workspaceId)) {
-      await this.cancelBatch(tx, scope, batch, 'The batch was cancelled because its workspace is not active.');
+      await this.cancelBatch(
+        tx,
+        scope,
+        batch,
+        'The batch was cancelled because its workspace is not active.',
+      );
       return;
     }
     const isOverLimit = batch.run_failure_code === 'budget_exceeded';

@@ -51,16 +51,13 @@ export interface RunnableScorer {
 }
 
 /** Parses the definition of a version of a scorer, once for all targets. */
-export const toRunnable = (
+export function toRunnable(
   row: Omit<RunnableScorer, 'definition'> & { definition: RawJson },
-): RunnableScorer => ({
-  scorer_id: row.scorer_id,
-  scorer_version: row.scorer_version,
-  workspace_id: row.workspace_id,
-  name: row.name,
-  scorer_kind: row.scorer_kind,
-  definition: row.definition.parse() as Record<string, unknown>,
-});
+): RunnableScorer {
+  const { scorer_id, scorer_version, workspace_id, name, scorer_kind } = row;
+  const definition = row.definition.parse() as Record<string, unknown>;
+  return { scorer_id, scorer_version, workspace_id, name, scorer_kind, definition };
+}
 
 /** Checks that a scorer can be run. Errors: 400 for a human scorer, 409 for an archived one. */
 export function checkRunnable(row: { scorer_kind: ScorerKind; archived_at: Date | null }): void {
@@ -82,11 +79,15 @@ export interface ScoringOptions {
   uses_cache: boolean;
 }
 
-/** Targets to score, and how to score them. */
-export interface ScoringJob {
+/** Targets to score. */
+interface ScoringWork {
   scorer: RunnableScorer;
   grain: Grain;
   targets: readonly ScoringTarget[];
+}
+
+/** Targets to score, and how to score them. */
+export interface ScoringJob extends ScoringWork {
   /** Number of targets scored at a time. The process may allow fewer. */
   concurrency: number;
   /** Number of results that may wait for `onResult` while the next targets are scored. Default: 0. */
@@ -155,17 +156,12 @@ export class ScoringRunner {
   }
 
   /** Returns what would be run or sent to the judge for each target, without doing so. */
-  async preview(
-    scope: Scope,
-    scorer: RunnableScorer,
-    grain: Grain,
-    targets: ScoringTarget[],
-  ): Promise<ScoringResultDto[]> {
+  async preview(scope: Scope, work: ScoringWork): Promise<ScoringResultDto[]> {
     const results: ScoringResultDto[] = [];
-    const work = { grain, targets, retry: ONCE };
-    for await (const { target, build } of this.subjects.prepare(scope, work, targets.length)) {
+    const reading = { ...work, retry: ONCE };
+    for await (const { target, build } of this.subjects.prepare(scope, reading, work.targets.length)) {
       const built = await build();
-      const result = 'error' in built ? built : await this.previewTarget(scorer, built.subject);
+      const result = 'error' in built ? built : await this.previewTarget(work.scorer, built.subject);
       results.push({ ...toScoringResultDto(target, { elapsed_ms: 0 }), ...result });
     }
     return results;
@@ -178,9 +174,7 @@ export class ScoringRunner {
    */
   async test(
     scope: Scope,
-    scorer: RunnableScorer,
-    grain: Grain,
-    targets: ScoringTarget[],
+    work: ScoringWork,
     { concurrency, max_cost_usd }: ScoringOptions,
     request: AbortSignal,
   ): Promise<ScoringResultDto[]> {
@@ -190,9 +184,7 @@ export class ScoringRunner {
     const { signal } = ending;
     const results = new Map<number, ScoringResultDto>();
     const job: ScoringJob = {
-      scorer,
-      grain,
-      targets,
+      ...work,
       concurrency,
       cache: 'none',
       budget: new Budget(max_cost_usd),
@@ -211,7 +203,7 @@ export class ScoringRunner {
     request.throwIfAborted();
     if (results.size === 0 && time.aborted) throw new Problem('request_timeout', noTargetInTime(limitMs));
     const error = signal.aborted ? OUT_OF_TIME : BUDGET_EXCEEDED;
-    return targets.map(
+    return work.targets.map(
       (target) => results.get(target.ordinal) ?? toScoringResultDto(target, { error, elapsed_ms: 0 }),
     );
   }

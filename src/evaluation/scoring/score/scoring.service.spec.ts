@@ -1,7 +1,9 @@
 import type { Scope } from '#platform/auth';
+import type { Database } from '#platform/db';
 import type { ScorerService } from '../../scorers';
 import type { ScoreRunService } from '../score-runs/score-run.service';
 import type { ScoringRunner } from '../score-runs/scoring-runner';
+import type { TargetRepository } from '../targets/target.repository';
 import type { TargetSelector } from '../targets/target-selector';
 import type { ScoreRequestDto } from './scoring.dto';
 import { ScoringService } from './scoring.service';
@@ -9,11 +11,13 @@ import { ScoringService } from './scoring.service';
 describe('ScoringService', () => {
   const request = { scorer: {}, selection: { grain: 'trace', unscoredOnly: true }, options: {} };
   const select = jest.fn(() => Promise.resolve({ targets: [], scannedRange: null }));
-  const start = jest.fn(() => Promise.resolve(null));
+  const findTaken = jest.fn(() => Promise.resolve(new Set(['trace'])));
   const service = new ScoringService(
+    { transaction: (work: () => unknown) => work() } as unknown as Database,
     {} as ScorerService,
+    { findTaken } as unknown as TargetRepository,
     { select } as unknown as TargetSelector,
-    { start } as unknown as ScoreRunService,
+    {} as ScoreRunService,
     {} as ScoringRunner,
   );
   jest.spyOn(service, 'read').mockResolvedValue(request as never);
@@ -23,7 +27,7 @@ describe('ScoringService', () => {
 
   it('returns 409 after other requests have taken the targets ten times', async () => {
     await expect(score(new AbortController().signal)).rejects.toMatchObject({ code: 'conflict' });
-    expect(start).toHaveBeenCalledTimes(10);
+    expect(findTaken).toHaveBeenCalledTimes(10);
   });
 
   it('does not select for an aborted request', async () => {
@@ -33,11 +37,11 @@ describe('ScoringService', () => {
 
   it('stops selecting when the request is aborted', async () => {
     const controller = new AbortController();
-    start.mockImplementationOnce(() => {
+    findTaken.mockImplementationOnce(() => {
       controller.abort(new Error('gone'));
-      return Promise.resolve(null);
+      return Promise.resolve(new Set(['trace']));
     });
     await expect(score(controller.signal)).rejects.toThrow('gone');
-    expect(start).toHaveBeenCalledTimes(1);
+    expect(findTaken).toHaveBeenCalledTimes(1);
   });
 });

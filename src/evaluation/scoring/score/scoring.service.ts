@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
+import { Database } from '#platform/db';
 import { type FieldError, problem } from '#platform/problem';
 import { checkSelectionValues, conditionErrors, parseConditions } from '../../../telemetry';
 import { type Grain, ScorerService } from '../../scorers';
@@ -14,6 +15,7 @@ import {
 } from '../score-runs/scoring-runner';
 import type { Selection } from '../targets/candidates';
 import { TARGETS_MAX } from '../targets/target.entity';
+import { TargetRepository } from '../targets/target.repository';
 import { TargetSelector } from '../targets/target-selector';
 import {
   type QueuedRunDto,
@@ -38,7 +40,7 @@ interface Cap {
 }
 
 /** A checked request to score. */
-interface ScoringRequest {
+export interface ScoringRequest {
   scorer: RunnableScorer;
   selection: Selection;
   options: ScoringOptions;
@@ -51,7 +53,9 @@ export type ScoringResponse = { queued: QueuedRunDto } | { scores: SynchronousSc
 @Injectable()
 export class ScoringService {
   constructor(
+    private readonly database: Database,
     private readonly scorers: ScorerService,
+    private readonly targets: TargetRepository,
     private readonly selector: TargetSelector,
     private readonly runs: ScoreRunService,
     private readonly runner: ScoringRunner,
@@ -73,14 +77,15 @@ export class ScoringService {
     const cap = { targets: TARGETS_MAX[mode], what: `in mode ${mode}` };
     const asksJudge = mode !== 'preview';
     const request = await this.read(scope, scorerId, dto, cap, { asksJudge });
-    const { scorer, selection, options } = request;
-    if (mode === 'score') return { queued: await this.enqueue(scope, scorer, selection, options, signal) };
-    const { grain } = selection;
-    const { targets } = await this.selector.select(scope, scorer, selection, signal);
+    if (mode === 'score') return { queued: await this.enqueue(scope, request, signal) };
+    const { scorer, options } = request;
+    const { grain } = request.selection;
+    const { targets } = await this.selector.select(scope, request, signal);
+    const work = { scorer, grain, targets };
     const results =
       mode === 'preview'
-        ? await this.runner.preview(scope, scorer, grain, targets)
-        : await this.runner.test(scope, scorer, grain, targets, options, signal);
+        ? await this.runner.preview(scope, work)
+        : await this.runner.test(scope, work, options, signal);
     const { scorer_id, scorer_version } = scorer;
     return { scores: { grain, mode, results, scorer_id, scorer_version } };
   }
@@ -90,19 +95,18 @@ export class ScoringService {
    * them first. Does not select under the lock, because its holder would need a second connection. Errors: 409 if other
    * requests take some of the targets every time.
    */
-  private async enqueue(
-    scope: Scope,
-    scorer: RunnableScorer,
-    selection: Selection,
-    options: ScoringOptions,
-    signal: AbortSignal,
-  ): Promise<QueuedRunDto> {
+  private async enqueue(scope: Scope, request: ScoringRequest, signal: AbortSignal): Promise<QueuedRunDto> {
+    const { scorer, selection, options } = request;
     const { grain, unscoredOnly, experimentId: experiment_id = null } = selection;
     for (let attempt = 0; attempt < SELECTIONS_MAX; attempt++) {
       signal.throwIfAborted();
-      const { targets, scannedRange } = await this.selector.select(scope, scorer, selection, signal);
-      const settings = { ...options, grain, experiment_id, unscoredOnly, scannedRange };
-      const run = await this.runs.start(scope, scorer, targets, settings);
+      const { targets, scannedRange } = await this.selector.select(scope, request, signal);
+      const run = await this.database.transaction(async (tx) => {
+        const takenIds = unscoredOnly && (await this.targets.findTaken(tx, scope, scorer, grain, targets));
+        if (takenIds && takenIds.size > 0) return null;
+        const settings = { ...scorer, ...options, grain, experiment_id };
+        return this.runs.start(tx, scope, settings, targets, scannedRange);
+      });
       if (run) return toQueuedRunDto(run);
     }
     throw problem.conflict('Other requests keep taking these targets. Try again.');
@@ -162,11 +166,7 @@ function checkSelectors(dto: TargetSelectionDto): void {
 }
 
 /** Returns the selection of a checked request. Errors: 422 for a limit over the cap, 400 for a limit of 0. */
-function selectionOf(
-  dto: SelectionOfRequest,
-  scorerGrain: Grain,
-  { targets: cap, what }: Cap,
-): Selection {
+function selectionOf(dto: SelectionOfRequest, scorerGrain: Grain, { targets: cap, what }: Cap): Selection {
   const limit = dto.limit ?? undefined;
   if (limit !== undefined && limit > cap) {
     throw problem.validationFailed([{ pointer: '/limit', detail: `must be at most ${cap} ${what}` }]);
@@ -187,11 +187,7 @@ function selectionOf(
   };
 }
 
-const optionsOf = ({
-  concurrency,
-  max_cost_usd,
-  cache,
-}: SelectionOfRequest): ScoringOptions => ({
+const optionsOf = ({ concurrency, max_cost_usd, cache }: SelectionOfRequest): ScoringOptions => ({
   concurrency: Math.min(concurrency || CONCURRENCY_DEFAULT, CONCURRENCY_MAX),
   max_cost_usd: max_cost_usd ?? null,
   uses_cache: cache !== false,

@@ -2,7 +2,15 @@ import type { Scope } from '#platform/auth';
 import type { SessionDirectory } from '../../../agents';
 import type { TraceStore } from '../../../telemetry';
 import type { ExperimentResult, ResultRange, ResultReferenceRepository } from '../../scores';
-import { type Candidates, countPages, isWithin, PAGE_MAX, pageSizes, type Selection, storedTraces } from './candidates';
+import {
+  type Candidates,
+  countPages,
+  isWithin,
+  PAGE_MAX,
+  pageSizes,
+  type Selection,
+  storedTraces,
+} from './candidates';
 import type { ScannedRange, TargetRef } from './target.entity';
 
 /** A result, with the session and the time by which it is selected. */

@@ -42,6 +42,15 @@ const NO_SPANS =
 const EMPTY_SESSION =
   'The session has no stored messages or traces. To use a result that names the session, select it by `experiment_id`.';
 
+/** A target, with what was read of it. */
+interface ReadTarget {
+  scope: Scope;
+  target: ScoringTarget;
+  trace: TraceRow | undefined;
+  result: ResultContent | undefined;
+  chunk: ChunkContent;
+}
+
 /** Targets to prepare. */
 export interface TargetsToPrepare {
   grain: Grain;
@@ -98,7 +107,7 @@ export class SubjectBuilder {
     const { trace, result } = await this.reader.readTarget(scope, target, read);
     if (!trace && !isResult(target)) return { error: NO_SPANS };
     const isTooLarge = result && result.size > SUBJECT_MAX;
-    const content = isTooLarge ? undefined : await this.contentOf(scope, trace, undefined, result);
+    const content = isTooLarge ? undefined : await this.contentOf({ scope, trace, result });
     const fits = content && sizeOf([content.input, content.output]) <= SUBJECT_MAX;
     return fits ? { ...content, expected: result?.expected ?? null } : tooLarge(sourceOf(result));
   }
@@ -107,26 +116,20 @@ export class SubjectBuilder {
     scope: Scope,
     grain: Grain,
     target: ScoringTarget,
-    content: ChunkContent,
+    chunk: ChunkContent,
   ): Promise<SubjectOrError> {
-    const { trace, result } = await this.reader.readTarget(scope, target, content);
+    const { trace, result } = await this.reader.readTarget(scope, target, chunk);
     if (result && result.size > SUBJECT_MAX) return tooLarge('The result of the target');
-    return grain === 'trace'
-      ? this.buildTrace(scope, target, trace, result, content)
-      : this.buildSession(scope, target, trace, result, content);
+    const read = { scope, target, trace, result, chunk };
+    return grain === 'trace' ? this.buildTrace(read) : this.buildSession(read);
   }
 
-  private async buildTrace(
-    scope: Scope,
-    target: ScoringTarget,
-    trace: TraceRow | undefined,
-    result: ResultContent | undefined,
-    prefetched: ChunkContent,
-  ): Promise<SubjectOrError> {
+  private async buildTrace(read: ReadTarget): Promise<SubjectOrError> {
+    const { scope, target, trace, result } = read;
     if (!trace && !isResult(target)) return { error: NO_SPANS };
     const budget = new SubjectBudget();
-    const spans = trace && (await this.readSpans(scope, trace, prefetched));
-    const content = await this.contentOf(scope, trace, spans, result);
+    const spans = trace && (await this.readSpans(read, trace));
+    const content = await this.contentOf(read, spans);
     const required = [
       content?.input,
       content?.output,
@@ -138,9 +141,8 @@ export class SubjectBuilder {
     const views = trace && showSpans(trace, spans!, budget);
     const sessionId = sessionIdOf(target, trace, result);
     const session =
-      sessionId === null ? null : await this.reader.readSession(scope, sessionId, budget, prefetched);
-    const sessionView =
-      session && (await this.showSession(scope, session, budget, prefetched, { withSpans: false }));
+      sessionId === null ? null : await this.reader.readSession(scope, sessionId, budget, read.chunk);
+    const sessionView = session && (await this.showSession(read, session, budget, { withSpans: false }));
     return {
       subject: {
         ...content,
@@ -154,23 +156,16 @@ export class SubjectBuilder {
 
   /** Returns the input and output of the result, else of the trace. Undefined if a trace that is too large is their only source. */
   private async contentOf(
-    scope: Scope,
-    trace: TraceRow | undefined,
-    spans: readonly TraceSpan[] | undefined,
-    result: ResultContent | undefined,
+    { scope, trace, result }: Pick<ReadTarget, 'scope' | 'trace' | 'result'>,
+    spans?: readonly TraceSpan[],
   ): Promise<InputOutput | undefined> {
     const input = result?.input ?? trace?.input ?? null;
     const output = result?.output ?? trace?.output ?? null;
     return trace ? this.contents.contentOf(scope, trace, { input, output }, spans) : { input, output };
   }
 
-  private async buildSession(
-    scope: Scope,
-    target: ScoringTarget,
-    trace: TraceRow | undefined,
-    result: ResultContent | undefined,
-    prefetched: ChunkContent,
-  ): Promise<SubjectOrError> {
+  private async buildSession(read: ReadTarget): Promise<SubjectOrError> {
+    const { scope, target, trace, result } = read;
     const budget = new SubjectBudget();
     const expected = result?.expected ?? null;
     const metadata = result?.metadata ?? null;
@@ -178,7 +173,7 @@ export class SubjectBuilder {
     const { session_id } = target;
     // Only a target that is a result can lack a session.
     const session =
-      session_id === null ? null : await this.reader.readSession(scope, session_id, budget, prefetched);
+      session_id === null ? null : await this.reader.readSession(scope, session_id, budget, read.chunk);
     if (session && !isResult(target) && isEmpty(session)) return { error: EMPTY_SESSION };
     if (session && !result && isStartUnread(session)) return tooLarge('The first message of the session');
     let input = session ? firstUserContent(session.messages) : undefined;
@@ -189,8 +184,8 @@ export class SubjectBuilder {
       return tooLarge('The last message of the session');
     if (output === UNREAD) output = undefined;
     if (result && (input === undefined || output === undefined)) {
-      const spans = trace && (await this.readSpans(scope, trace, prefetched));
-      const content = await this.contentOf(scope, trace, spans, result);
+      const spans = trace && (await this.readSpans(read, trace));
+      const content = await this.contentOf(read, spans);
       input ??= content?.input;
       output ??= content?.output;
     }
@@ -203,27 +198,23 @@ export class SubjectBuilder {
         output: output ?? null,
         expected,
         metadata,
-        session: session && (await this.showSession(scope, session, budget, prefetched, { withSpans: true })),
+        session: session && (await this.showSession(read, session, budget, { withSpans: true })),
       },
     };
   }
 
   private async showSession(
-    scope: Scope,
+    read: ReadTarget,
     session: Session,
     budget: SubjectBudget,
-    prefetched: ChunkContent,
     { withSpans }: { withSpans: boolean },
   ): Promise<object> {
     const messages = budget.first(session.messages.slice(0, MESSAGES_MAX), jsonSize);
     const traces = budget.first(session.traces, (trace) => jsonSize(totalsOf(trace)));
-    const spans: (ShownSpans | undefined)[] = [];
-    for (const trace of traces)
-      spans.push(
-        withSpans
-          ? showSpans(trace, await this.readSpans(scope, trace, prefetched, budget), budget)
-          : undefined,
-      );
+    const spans: ShownSpans[] = [];
+    for (const trace of withSpans ? traces : []) {
+      spans.push(showSpans(trace, await this.readSpans(read, trace, budget), budget));
+    }
     const isCut = session.hasMore || messages.length < session.messages.length;
     return {
       session_id: session.sessionId,
@@ -235,16 +226,14 @@ export class SubjectBuilder {
   }
 
   private async readSpans(
-    scope: Scope,
+    { scope, chunk }: ReadTarget,
     { trace_id }: TraceRow,
-    prefetched: ChunkContent,
     budget = new SubjectBudget(),
   ): Promise<TraceSpan[]> {
     if (budget.spans <= 0 || budget.bytes <= 0) return [];
-    const read = prefetched.spans.get(trace_id);
-    if (read && read.length <= budget.spans && contentSizeOf(read) <= budget.bytes) return read;
-    const reading = { limit: budget.spans + 1, maxBytes: budget.bytes };
-    return this.traces.readSpans(scope, [trace_id], reading);
+    const ahead = chunk.spans.get(trace_id);
+    if (ahead && ahead.length <= budget.spans && contentSizeOf(ahead) <= budget.bytes) return ahead;
+    return this.traces.readSpans(scope, [trace_id], { limit: budget.spans + 1, maxBytes: budget.bytes });
   }
 }
 

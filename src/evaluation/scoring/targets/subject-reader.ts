@@ -85,11 +85,7 @@ export class SubjectReader {
    * Reads the traces and results of targets, and small sessions and spans ahead, so that a target needs few or no further
    * reads.
    */
-  async prepareChunk(
-    scope: Scope,
-    grain: Grain,
-    targets: readonly ScoringTarget[],
-  ): Promise<ChunkContent> {
+  async prepareChunk(scope: Scope, grain: Grain, targets: readonly ScoringTarget[]): Promise<ChunkContent> {
     const results = await this.readResults(scope, targets);
     const sessionsOf = (traces: readonly TraceRow[]): string[] => {
       const read = byId(traces);
@@ -140,7 +136,10 @@ export class SubjectReader {
   }
 
   /** Returns which of these sessions are agents' sessions. */
-  private async filterAgentSessions(scope: Scope, sessionIds: readonly string[]): Promise<ReadonlySet<string>> {
+  private async filterAgentSessions(
+    scope: Scope,
+    sessionIds: readonly string[],
+  ): Promise<ReadonlySet<string>> {
     if (sessionIds.length === 0) return new Set();
     return new Set((await this.sessions.lastMessages(scope, sessionIds)).keys());
   }

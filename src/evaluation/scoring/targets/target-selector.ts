@@ -19,7 +19,13 @@ import {
   unscoredCandidates,
 } from './candidates';
 import { ResultCandidates, scannedRangeOf } from './result-candidates';
-import { type ScannedRange, type ScoringTarget, type TargetRef, TARGETS_MAX, toTargets } from './target.entity';
+import {
+  type ScannedRange,
+  type ScoringTarget,
+  type TargetRef,
+  TARGETS_MAX,
+  toTargets,
+} from './target.entity';
 import { TargetRepository } from './target.repository';
 
 /** Maximum number of agents' sessions that are listed by id. If the agents have more, their sessions are read in pages. */
@@ -42,6 +48,12 @@ interface RequestedIds {
   agent_ids?: Ids;
 }
 
+/** A selection of targets for a version of a scorer. */
+interface SelectionRequest {
+  scorer: PinnedScorer;
+  selection: Selection;
+}
+
 /** Selects the targets of a run. */
 @Injectable()
 export class TargetSelector {
@@ -61,17 +73,17 @@ export class TargetSelector {
    */
   async select(
     scope: Scope,
-    scorer: PinnedScorer,
-    selection: Selection,
+    request: SelectionRequest,
     signal: AbortSignal,
   ): Promise<{ targets: ScoringTarget[]; scannedRange: ScannedRange | null }> {
+    const { scorer, selection } = request;
     const { limit, cap, grain, experimentId, unscoredOnly } = selection;
     const isWholeExperiment = coversExperiment(selection);
     const scannedRanges =
       unscoredOnly && isWholeExperiment
         ? await this.targets.scannedRanges(scope, scorer, grain, experimentId!)
         : [];
-    const candidates = await this.candidates(scope, scorer, selection, signal, scannedRanges);
+    const candidates = await this.candidates(scope, request, signal, scannedRanges);
     const selected = await takeFirst(candidates, limit ?? cap + 1);
     if (limit === undefined && selected.length > cap) throw tooManyTargets(await candidates.count(), cap);
     const targets = toTargets(selected);
@@ -100,8 +112,7 @@ export class TargetSelector {
    */
   async candidates(
     scope: Scope,
-    scorer: PinnedScorer,
-    selection: Selection,
+    { scorer, selection }: SelectionRequest,
     signal: AbortSignal,
     scannedRanges: readonly ScannedRange[] = [],
   ): Promise<Candidates> {

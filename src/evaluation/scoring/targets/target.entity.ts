@@ -34,10 +34,10 @@ export const isResult = ({ result_version }: TargetRef): boolean => typeof resul
 export const targetIdOf = (target: TargetRef): string =>
   isResult(target) ? `${target.result_id}@${target.result_version}` : (target.trace_id ?? target.session_id)!;
 
-/** Returns selected targets as the targets of a run, in the same order. */
-export const toTargets = (selected: readonly TargetRef[]): ScoringTarget[] =>
-  selected.map((target, ordinal) => ({
-    ordinal,
+/** Returns selected targets as the targets of a run or a batch, in the same order. */
+export const toTargets = (selected: readonly TargetRef[], firstOrdinal = 0): ScoringTarget[] =>
+  selected.map((target, index) => ({
+    ordinal: firstOrdinal + index,
     trace_id: target.trace_id,
     session_id: target.session_id,
     result_experiment_id: target.result_experiment_id ?? null,

@@ -1,6 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { arrayParameter, Database, prepared, raw, sql, type Sql, type SqlExecutor, type Tx } from '#platform/db';
+import {
+  arrayParameter,
+  Database,
+  prepared,
+  raw,
+  sql,
+  type Sql,
+  type SqlExecutor,
+  type Tx,
+} from '#platform/db';
 import { type RawJson, toJsonText } from '#platform/json';
 import type { Grain, PinnedScorer } from '../../scorers';
 import { type ScannedRange, type ScoringTarget, targetIdOf } from './target.entity';
@@ -124,7 +133,13 @@ export class TargetRepository {
     targets: readonly ScoringTarget[],
   ): Promise<ReadonlySet<string>> {
     if (targets.length === 0) return new Set();
-    const key = JSON.stringify(['unscored', scope.workspaceId, scorer.scorer_id, scorer.scorer_version, grain]);
+    const key = JSON.stringify([
+      'unscored',
+      scope.workspaceId,
+      scorer.scorer_id,
+      scorer.scorer_version,
+      grain,
+    ]);
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
     const earlier = await this.findEarlier(scope, scorer, grain, targets.map(targetIdOf), tx);
     return new Set([...earlier].flatMap(([id, isTaken]) => (isTaken ? id : [])));
