@@ -244,8 +244,7 @@ describe('a scoring run', () => {
     const lost = '00000000-0000-4000-8000-000000000000';
     const outcome = { status: 'succeeded', failure_code: null, failure_detail: null } as const;
     expect(await executions.renew(own, lost, 10_000)).toBe(false);
-    expect(await executions.recordFailedAttempt(own, lost)).toBe(0);
-    await executions.release(own, lost);
+    expect(await executions.release(own, lost, 1)).toBe(0);
     const finish = (tx: any) => executions.finish(tx, own, lost, outcome);
     expect(await app.database.transaction(finish)).toBe(false);
     expect(await executions.renew(own, lease_token, 10_000)).toBe(true);
@@ -266,7 +265,7 @@ describe('a scoring run', () => {
     expect(await executions.renew(foreign, lease_token, 10_000)).toBe(false);
     const scored = { target: target!, scoreId: 'score_x', item: { elapsed_ms: 1 } };
     expect(await executions.store(foreign, [scored])).toEqual([false]);
-    await executions.release(foreign, lease_token);
+    await executions.release(foreign, lease_token, 0);
     expect(await executions.renew(own, lease_token, 10_000)).toBe(true);
     gate.release();
     expect((await on.finished(run.score_run_id)).run_status).toBe('succeeded');

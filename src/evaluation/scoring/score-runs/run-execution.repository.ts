@@ -131,17 +131,16 @@ export class RunExecutionRepository {
     return renewed.length > 0;
   }
 
-  /** Releases a run, so that any worker can continue it. */
-  async release(run: RunKey, token: string): Promise<void> {
-    await this.database.query(
-      sql`UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL WHERE ${isHeld(run, token)}`,
-    );
-  }
-
-  /** Releases a run after a failed attempt. Returns the number of failed attempts, or 0 if this worker lost the run. */
-  async recordFailedAttempt(run: RunKey, token: string): Promise<number> {
+  /**
+   * Releases a run, so that any worker can continue it. Returns the number of failed attempts, or 0 if this worker lost the
+   * run.
+   *
+   * @param failures 1 after a failed attempt
+   */
+  async release(run: RunKey, token: string, failures: 0 | 1): Promise<number> {
     const [row] = await this.database.query<{ failed_attempts: number }>(
-      sql`UPDATE score_runs SET lease_token = NULL, lease_expires_at = NULL, failed_attempts = failed_attempts + 1
+      sql`UPDATE score_runs
+        SET lease_token = NULL, lease_expires_at = NULL, failed_attempts = failed_attempts + ${failures}::integer
         WHERE ${isHeld(run, token)} RETURNING failed_attempts`,
     );
     return row?.failed_attempts ?? 0;

@@ -97,10 +97,10 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
   private async releaseAfter(run: ClaimedRun, token: string, error: unknown): Promise<unknown> {
     try {
       if (error instanceof JobHandedBack || isDatabaseUnavailable(error)) {
-        await this.executions.release(run, token);
+        await this.executions.release(run, token, 0);
         return error;
       }
-      const failedAttempts = await this.executions.recordFailedAttempt(run, token);
+      const failedAttempts = await this.executions.release(run, token, 1);
       if (failedAttempts < FAILED_ATTEMPTS_MAX) return error;
       await this.endEarly(run, {
         code: 'internal_error',

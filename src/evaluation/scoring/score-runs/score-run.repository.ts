@@ -320,21 +320,17 @@ export class ScoreRunRepository {
     return { ...batch, ...runs! };
   }
 
-  /** Counts the targets of a batch that are not in a run yet. */
-  async countWaiting(tx: Tx, scope: Scope, id: string): Promise<number> {
-    const [row] = await tx.query<{ waiting: number }>(
-      sql`SELECT count(*) AS waiting FROM score_batches b JOIN score_batch_targets t USING (score_batch_id)
-        WHERE b.score_batch_id = ${id} AND b.workspace_id = ${scope.workspaceId}`,
-    );
-    return row!.waiting;
-  }
-
-  /** Locks a batch. Returns false if the batch has ended or does not exist. */
-  async lockOpenBatch(tx: Tx, scope: Scope, id: string): Promise<boolean> {
-    const rows = await tx.query(
+  /** Locks an open batch and counts its targets that are not in a run yet. Returns null if the batch has ended. */
+  async lockAndCountWaiting(tx: Tx, scope: Scope, id: string): Promise<number | null> {
+    const locked = await tx.query(
       sql`SELECT 1 FROM score_batches WHERE ${isBatch(scope, id)} AND batch_status IN ('queued', 'running') FOR UPDATE`,
     );
-    return rows.length > 0;
+    if (locked.length === 0) return null;
+    const [row] = await tx.query<{ waiting: number }>(
+      sql`SELECT count(*) AS waiting FROM score_batches JOIN score_batch_targets USING (score_batch_id)
+        WHERE ${isBatch(scope, id)}`,
+    );
+    return row!.waiting;
   }
 
   /** Ends an open batch, and deletes its waiting targets. */

@@ -173,7 +173,7 @@ export class ScoreRunService {
     }
     const isOverLimit = batch.run_failure_code === 'budget_exceeded';
     if (isOverLimit || (max_cost_usd !== null && costUsd >= max_cost_usd)) {
-      const waiting = await this.runs.countWaiting(tx, scope, score_batch_id);
+      const waiting = (await this.runs.lockAndCountWaiting(tx, scope, score_batch_id))!;
       if (isOverLimit || waiting > 0) {
         return this.runs.endBatch(tx, scope, score_batch_id, {
           status: 'failed',
@@ -193,8 +193,8 @@ export class ScoreRunService {
     { score_batch_id, total }: Pick<ScoreBatchRow, 'score_batch_id' | 'total'>,
     reason = 'The batch was cancelled.',
   ): Promise<void> {
-    if (!(await this.runs.lockOpenBatch(tx, scope, score_batch_id))) return;
-    const waiting = await this.runs.countWaiting(tx, scope, score_batch_id);
+    const waiting = await this.runs.lockAndCountWaiting(tx, scope, score_batch_id);
+    if (waiting === null) return;
     await this.runs.endBatch(tx, scope, score_batch_id, {
       status: 'failed',
       failure_code: 'cancelled',

@@ -130,7 +130,11 @@ export class ScoringService {
     await this.selector.checkIds(scope, dto);
     checkSelectionValues(dto);
     const selection = selectionOf(dto, row.grain, cap);
-    const options = optionsOf(dto);
+    const options = {
+      concurrency: Math.min(dto.concurrency || CONCURRENCY_DEFAULT, CONCURRENCY_MAX),
+      max_cost_usd: dto.max_cost_usd ?? null,
+      uses_cache: dto.cache !== false,
+    };
     const scorer = toRunnable(row);
     if (asksJudge) {
       await this.runner.checkBackend(scorer);
@@ -186,12 +190,6 @@ function selectionOf(dto: SelectionOfRequest, scorerGrain: Grain, { targets: cap
     unscoredOnly: dto.unscored_only === true,
   };
 }
-
-const optionsOf = ({ concurrency, max_cost_usd, cache }: SelectionOfRequest): ScoringOptions => ({
-  concurrency: Math.min(concurrency || CONCURRENCY_DEFAULT, CONCURRENCY_MAX),
-  max_cost_usd: max_cost_usd ?? null,
-  uses_cache: cache !== false,
-});
 
 /** Returns the grains of the ids in a request, traces first. */
 function grainsOfIds(dto: TargetSelectionDto): Grain[] {

@@ -1,7 +1,15 @@
 import type { Scope } from '#platform/auth';
 import type { AgentSelection, SessionDirectory, SessionRef } from '../../../agents';
 import type { TraceStore } from '../../../telemetry';
-import { type Candidates, countPages, PAGE_MAX, pageSizes, type Selection, tracePages } from './candidates';
+import {
+  type Candidates,
+  countPages,
+  PAGE_MAX,
+  pageSizes,
+  readPages,
+  type Selection,
+  tracePages,
+} from './candidates';
 import type { TargetRef } from './target.entity';
 
 /** A session and its sort time. */
@@ -68,13 +76,12 @@ export class AgentSessions implements Candidates {
   }
 
   private async *pagesByMessage(targetCount: number): AsyncGenerator<DatedPage, undefined> {
-    let last: SessionRef | undefined;
-    for (const size of pageSizes(targetCount)) {
-      const refs = await this.agents.newestSessions(this.scope, this.selection, size, last);
-      last = refs.at(-1);
+    const pages = readPages<SessionRef>(pageSizes(targetCount), (size, last) =>
+      this.agents.newestSessions(this.scope, this.selection, size, last),
+    );
+    for await (const refs of pages) {
       const sessions = refs.map(({ session_id, last_message_at }) => ({ session_id, at: last_message_at }));
-      yield { sessions, reached: last?.last_message_at };
-      if (refs.length < size) return;
+      yield { sessions, reached: sessions.at(-1)?.at };
     }
   }
 

@@ -46,6 +46,20 @@ export function* pageSizes(targetCount: number, min = PAGE_MIN, max = PAGE_MAX):
   for (let size = Math.max(targetCount, min); ; size *= 2) yield Math.min(size, max);
 }
 
+/** Reads pages until one is not full. Each continues after the last row of the page before. */
+export async function* readPages<Ref>(
+  sizes: Iterable<number>,
+  read: (size: number, last: Ref | undefined) => Promise<Ref[]>,
+): AsyncGenerator<Ref[]> {
+  let last: Ref | undefined;
+  for (const size of sizes) {
+    const page = await read(size, last);
+    yield page;
+    last = page.at(-1);
+    if (page.length < size) return;
+  }
+}
+
 /** Returns the first candidates, at most `limit`. Takes each candidate once, even if it moves while pages are read. */
 export async function takeFirst(candidates: Candidates, limit: number): Promise<TargetRef[]> {
   const first = new Map<string, TargetRef>();
@@ -92,7 +106,7 @@ export class StoredCandidates implements Candidates {
   pages(targetCount: number): AsyncIterable<TargetRef[]> {
     return this.grain === 'trace'
       ? tracePages(this.traces, this.scope, this.selection, targetCount)
-      : this.sessionPages(targetCount);
+      : this.sessionPages(pageSizes(targetCount, SESSIONS_MIN, SESSIONS_MAX));
   }
 
   count(): Promise<number> {
@@ -101,32 +115,22 @@ export class StoredCandidates implements Candidates {
       : this.traces.countSelectedSessions(this.scope, this.selection);
   }
 
-  private async *sessionPages(targetCount: number): AsyncGenerator<TargetRef[]> {
-    let last: TracedSession | undefined;
-    for (const size of pageSizes(targetCount, SESSIONS_MIN, SESSIONS_MAX)) {
-      const sessions = await this.traces.sessionRefs(this.scope, this.selection, size, last);
-      yield sessions.map(({ session_id }) => ({ trace_id: null, session_id }));
-      last = sessions.at(-1);
-      if (sessions.length < size) return;
-    }
+  private async *sessionPages(sizes: Iterable<number>): AsyncGenerator<TargetRef[]> {
+    const pages = readPages<TracedSession>(sizes, (size, last) =>
+      this.traces.sessionRefs(this.scope, this.selection, size, last),
+    );
+    for await (const page of pages) yield page.map(({ session_id }) => ({ trace_id: null, session_id }));
   }
 }
 
 /** Reads the traces of a selection page by page, newest first. */
-export async function* tracePages(
+export const tracePages = (
   traces: TraceStore,
   scope: Scope,
   selection: TraceSelection,
   targetCount: number,
-): AsyncGenerator<TraceRef[]> {
-  let last: TraceRef | undefined;
-  for (const size of pageSizes(targetCount)) {
-    const refs = await traces.traceRefs(scope, selection, size, last);
-    yield refs;
-    last = refs.at(-1);
-    if (refs.length < size) return;
-  }
-}
+): AsyncGenerator<TraceRef[]> =>
+  readPages(pageSizes(targetCount), (size, last) => traces.traceRefs(scope, selection, size, last));
 
 /**
  * Returns the candidates that a scorer version has not scored and that are in none of its open runs. Targets that failed

@@ -13,14 +13,6 @@ import {
 } from './candidates';
 import type { ScannedRange, TargetRef } from './target.entity';
 
-/** A result, with the session and the time by which it is selected. */
-interface LocatedResult extends ExperimentResult {
-  /** The session that the result references, else the session of its trace. */
-  session: string | null;
-  /** The start of its stored trace, else its creation time. */
-  at: Date;
-}
-
 /**
  * The results of an experiment, newest result first, with or without a trace. Reads pages along the key of results, and looks
  * up the traces of a page together, so that selecting the newest hundred reads one page, however many results there are.
@@ -46,7 +38,7 @@ export class ResultCandidates implements Candidates {
         const bounds = { ...range, below, traceIds };
         const results = await this.results.newestOfExperiment(this.scope, experimentId, size, bounds);
         below = results.at(-1)?.result_id;
-        yield (await this.select(await this.locate(results))).map(toTarget);
+        yield await this.select(results);
         isDone = results.length < size;
       }
     }
@@ -60,32 +52,25 @@ export class ResultCandidates implements Candidates {
     return countPages(this.pages(PAGE_MAX));
   }
 
-  private async locate(results: readonly ExperimentResult[]): Promise<LocatedResult[]> {
-    const { filters } = this.selection;
-    const stored = await storedTraces(
-      this.traces,
-      this.scope,
-      results.flatMap(({ trace_id }) => trace_id ?? []),
-      filters,
-    );
-    const matching = filters ? results.filter(({ trace_id }) => stored.has(trace_id!)) : results;
-    return matching.map((result) => {
-      const trace = stored.get(result.trace_id!);
-      const session = result.session_id ?? trace?.session_id ?? null;
-      return { ...result, session, at: trace?.started_at ?? result.created_at };
-    });
-  }
-
-  /** Returns the results that the selection includes. */
-  private async select(results: readonly LocatedResult[]): Promise<LocatedResult[]> {
-    const { sessionIds, agentIds, since, until } = this.selection;
-    const inTime = results.filter(({ at }) => isWithin(at, { since, until }));
+  /** Returns the results that the selection includes. A result without a session has the session of its trace. */
+  private async select(results: readonly ExperimentResult[]): Promise<TargetRef[]> {
+    const { sessionIds, agentIds, filters, ...times } = this.selection;
+    const traceIds = results.flatMap(({ trace_id }) => trace_id ?? []);
+    const stored = await storedTraces(this.traces, this.scope, traceIds, filters);
     const named = sessionIds && new Set(sessionIds);
-    const selected = named ? inTime.filter(({ session }) => named.has(session!)) : inTime;
+    const selected = results.flatMap((result): TargetRef[] => {
+      const trace = stored.get(result.trace_id!);
+      const session_id = result.session_id ?? trace?.session_id ?? null;
+      const isSelected =
+        (trace ?? !filters) &&
+        isWithin(trace?.started_at ?? result.created_at, times) &&
+        (!named || named.has(session_id!));
+      return isSelected ? [toTarget({ ...result, session_id })] : [];
+    });
     if (!agentIds) return selected;
-    const sessions = [...new Set(selected.flatMap(({ session }) => session ?? []))];
+    const sessions = [...new Set(selected.flatMap(({ session_id }) => session_id ?? []))];
     const agentSessions = new Set(await this.agents.filterByAgents(this.scope, agentIds, sessions));
-    return selected.filter(({ session }) => agentSessions.has(session!));
+    return selected.filter(({ session_id }) => agentSessions.has(session_id!));
   }
 }
 
@@ -122,9 +107,9 @@ export function scannedRangeOf(
   return { from, to: [...tops, ids.at(-1)!].sort().at(-1)! };
 }
 
-const toTarget = (result: LocatedResult): TargetRef => ({
+const toTarget = (result: ExperimentResult): TargetRef => ({
   trace_id: result.trace_id,
-  session_id: result.session,
+  session_id: result.session_id,
   result_experiment_id: result.experiment_id,
   result_id: result.result_id,
   result_version: result.version,

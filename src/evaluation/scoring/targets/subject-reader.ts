@@ -76,7 +76,7 @@ export class SubjectReader {
     const ids = traceIdsOf(targets);
     const [traces, results] = await Promise.all([
       ids.length > 0 ? this.traces.findTraces(scope, ids, SUBJECT_MAX) : [],
-      this.readResults(scope, targets),
+      this.targets.readResults(scope, targets, SUBJECT_MAX),
     ]);
     return { traces: byId(traces), results, ...NOTHING_PREFETCHED };
   }
@@ -86,7 +86,7 @@ export class SubjectReader {
    * reads.
    */
   async prepareChunk(scope: Scope, grain: Grain, targets: readonly ScoringTarget[]): Promise<ChunkContent> {
-    const results = await this.readResults(scope, targets);
+    const results = await this.targets.readResults(scope, targets, SUBJECT_MAX);
     const sessionsOf = (traces: readonly TraceRow[]): string[] => {
       const read = byId(traces);
       return targets.flatMap((target) => sessionOf(target, read, results) ?? []);
@@ -103,7 +103,9 @@ export class SubjectReader {
       spans: PER_TARGET.spans * shares,
       bytes: PER_TARGET.bytes * shares,
     });
-    const agentSessions = await this.filterAgentSessions(scope, [...new Set(sessionsOf(traces))]);
+    const sessionIds = [...new Set(sessionsOf(traces))];
+    const ofAgents = sessionIds.length > 0 ? await this.sessions.lastMessages(scope, sessionIds) : new Map();
+    const agentSessions = new Set<string>(ofAgents.keys());
     return { traces: byId(traces), results, sessions, spans, agentSessions };
   }
 
@@ -116,32 +118,10 @@ export class SubjectReader {
     const trace = await this.contents.withContent(scope, traces.get(trace_id!));
     let result = result_id === null ? undefined : results.get(result_id);
     if (result && isUnreadResult(result) && result.size <= SUBJECT_MAX) {
-      const key = { experimentId: result_experiment_id!, resultId: result.result_id };
-      [result] = await this.targets.readResults(scope, [key], SUBJECT_MAX);
+      const read = await this.targets.readResults(scope, [{ result_experiment_id, result_id }], SUBJECT_MAX);
+      result = read.get(result.result_id);
     }
     return { trace, result };
-  }
-
-  private async readResults(
-    scope: Scope,
-    targets: readonly ScoringTarget[],
-  ): Promise<Map<string, ResultContent>> {
-    const keys = targets.flatMap(({ result_experiment_id, result_id }) =>
-      result_experiment_id !== null && result_id !== null
-        ? { experimentId: result_experiment_id, resultId: result_id }
-        : [],
-    );
-    const results = await this.targets.readResults(scope, keys, SUBJECT_MAX);
-    return new Map(results.map((result) => [result.result_id, result]));
-  }
-
-  /** Returns which of these sessions are agents' sessions. */
-  private async filterAgentSessions(
-    scope: Scope,
-    sessionIds: readonly string[],
-  ): Promise<ReadonlySet<string>> {
-    if (sessionIds.length === 0) return new Set();
-    return new Set((await this.sessions.lastMessages(scope, sessionIds)).keys());
   }
 
   /** Reads the messages of an agent's session or, without any, of the first traces that fit into the budget. */
@@ -206,15 +186,6 @@ export class SubjectReader {
     return isAllRead ? lastAssistantContent(session.messages) : UNREAD;
   }
 
-  private readCalls(scope: Scope, traces: readonly TraceRow[], budget: SubjectBudget): Promise<TraceSpan[]> {
-    const reading = { limit: SESSION_CALLS_MAX, maxBytes: budget.bytes, callsOnly: true };
-    return this.traces.readSpans(
-      scope,
-      traces.map(({ trace_id }) => trace_id),
-      reading,
-    );
-  }
-
   /** Reads the messages of traces. The calls of a trace are read only if its root span lacks the input or the output. */
   private async messagesOf(
     scope: Scope,
@@ -223,8 +194,10 @@ export class SubjectReader {
     prefetched: ChunkContent,
   ): Promise<{ messages: SessionMessage[]; isCut: boolean }> {
     const incomplete = traces.filter(({ input, output }) => input === null || output === null);
+    const reading = { limit: SESSION_CALLS_MAX, maxBytes: budget.bytes, callsOnly: true };
     const calls =
-      prefetchedCalls(incomplete, prefetched, budget) ?? (await this.readCalls(scope, incomplete, budget));
+      prefetchedCalls(incomplete, prefetched, budget) ??
+      (await this.traces.readSpans(scope, traceIdsOf(incomplete), reading));
     const callsOf = new Map<string, TraceSpan[]>();
     for (const call of calls) {
       const traceCalls = callsOf.get(call.trace_id);
@@ -252,7 +225,7 @@ export const isSmall = ({ traces, results }: ChunkContent): boolean => {
 const byId = (traces: readonly TraceRow[]): Map<string, TraceRow> =>
   new Map(traces.map((trace) => [trace.trace_id, trace]));
 
-const traceIdsOf = (targets: readonly ScoringTarget[]): string[] => [
+const traceIdsOf = (targets: readonly Pick<ScoringTarget, 'trace_id'>[]): string[] => [
   ...new Set(targets.flatMap(({ trace_id }) => trace_id ?? [])),
 ];
 

@@ -41,12 +41,9 @@ type Conditions = Times & Pick<Selection, 'filters'>;
 type Ids = readonly string[] | null;
 
 /** The ids in a request to score. */
-interface RequestedIds {
+type RequestedIds = Partial<Record<'trace_ids' | 'session_ids' | 'agent_ids', Ids>> & {
   experiment_id?: string | null;
-  trace_ids?: Ids;
-  session_ids?: Ids;
-  agent_ids?: Ids;
-}
+};
 
 /** A selection of targets for a version of a scorer. */
 interface SelectionRequest {

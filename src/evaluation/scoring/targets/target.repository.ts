@@ -145,16 +145,20 @@ export class TargetRepository {
     return new Set([...earlier].flatMap(([id, isTaken]) => (isTaken ? id : [])));
   }
 
-  /** Reads results. The smallest of them include content, up to `maxBytes` of JSON in total. */
-  readResults(
+  /**
+   * Reads the targets that are results. Returns them by id. The smallest of them include content, up to `maxBytes` of JSON in
+   * total.
+   */
+  async readResults(
     scope: Scope,
-    keys: readonly { experimentId: string; resultId: string }[],
+    targets: readonly Pick<ScoringTarget, 'result_experiment_id' | 'result_id'>[],
     maxBytes: number,
-  ): Promise<ResultContent[]> {
-    if (keys.length === 0) return Promise.resolve([]);
-    const experimentIds = keys.map((key) => key.experimentId);
-    const resultIds = keys.map((key) => key.resultId);
-    return this.database.query<ResultContent>(
+  ): Promise<Map<string, ResultContent>> {
+    const results = targets.filter(({ result_id }) => result_id !== null);
+    if (results.length === 0) return new Map();
+    const experimentIds = results.map(({ result_experiment_id }) => result_experiment_id);
+    const resultIds = results.map(({ result_id }) => result_id);
+    const rows = await this.database.query<ResultContent>(
       prepared(
         'scoring-subject.read-results',
         sql`SELECT r.experiment_id, r.result_id, r.session_id, r.size, CASE WHEN fits THEN r.input END AS input,
@@ -173,5 +177,6 @@ export class TargetRepository {
             ) r`,
       ),
     );
+    return new Map(rows.map((row) => [row.result_id, row]));
   }
 }
