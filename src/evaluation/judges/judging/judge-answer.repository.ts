@@ -15,6 +15,8 @@ export interface CachedAnswer {
   judgement: Judgement;
   /** The target of the run that paid for the answer; null without a run. */
   targetKey: string | null;
+  /** The digest of the judge that gave the newest score of the scorer version; null without scores. */
+  newestDigest: string | null;
 }
 
 export interface NewAnswer {
@@ -28,6 +30,7 @@ interface AnswerRow {
   sample: number;
   judgement: RawJson;
   target_key: string | null;
+  newest_digest: string | null;
 }
 
 /** Caches the answers of judges, so that no question is paid for twice. */
@@ -40,16 +43,21 @@ export class JudgeAnswerRepository {
     const rows = await this.database.query<AnswerRow>(
       prepared(
         'judge-answer.find',
-        sql`SELECT sample, judgement, target_key FROM judge_answers
+        sql`SELECT sample, judgement, target_key, (
+              SELECT judge_digest FROM scores
+              WHERE workspace_id = ${question.workspace_id} AND scorer_id = ${question.scorer_id}
+                AND scorer_version = ${question.scorer_version} AND judge_digest IS NOT NULL
+              ORDER BY score_id DESC LIMIT 1) AS newest_digest
+          FROM judge_answers
           WHERE workspace_id = ${question.workspace_id} AND scorer_id = ${question.scorer_id}
             AND scorer_version = ${question.scorer_version} AND question_sha256 = ${question.question_sha256}
             AND sample < ${samples}`,
       ),
     );
     return new Map(
-      rows.map(({ sample, judgement, target_key }) => [
+      rows.map(({ sample, judgement, target_key, newest_digest }) => [
         sample,
-        { judgement: judgement.parse() as Judgement, targetKey: target_key },
+        { judgement: judgement.parse() as Judgement, targetKey: target_key, newestDigest: newest_digest },
       ]),
     );
   }

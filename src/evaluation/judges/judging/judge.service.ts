@@ -20,7 +20,7 @@ import {
   type NewAnswer,
 } from './judge-answer.repository';
 import { JudgeMetrics } from '../judge.metrics';
-import { SampleTally } from './tally';
+import { judgeOf, SampleTally } from './tally';
 
 /** Cached answers deleted per statement. */
 const DELETED_AT_ONCE = 1_000;
@@ -98,6 +98,10 @@ export class JudgeService {
       budget.spend(costUsd);
     };
     const cached = cache === 'read' ? await this.readCache(question, count) : new Map<number, CachedAnswer>();
+    const { judge_digest } = judgeOf(
+      scorer.definition,
+      [...cached.values()].map(({ judgement }) => judgement),
+    );
     const deadline = new TargetDeadline(this.environment.JUDGE_TARGET_SECONDS);
     const either = linkedSignal(signal, deadline.signal);
     const call: JudgeCall = {
@@ -115,7 +119,7 @@ export class JudgeService {
     try {
       for (let sample = 0; sample < count && !tally.hasFailed; sample++) {
         const answer = cached.get(sample);
-        if (answer) {
+        if (answer && isCurrent(answer, judge_digest, targetKey)) {
           this.useCached(answer, targetKey, judgeBackendOf(scorer.definition), tally, charge);
           continue;
         }
@@ -184,6 +188,16 @@ export class JudgeService {
     }
   }
 }
+
+/**
+ * Tells whether a cached answer counts: if it comes from the judge of the newest score of the scorer version, so that
+ * `unscored_only` can replace the scores of an earlier judge, or if this target paid for it.
+ */
+const isCurrent = (
+  { newestDigest, targetKey: payer }: CachedAnswer,
+  digest: string | undefined,
+  targetKey: string | undefined,
+): boolean => newestDigest === null || newestDigest === digest || (payer !== null && payer === targetKey);
 
 /** The deadline for judging one target. Its clock stops while the target queues for the judge. */
 class TargetDeadline {

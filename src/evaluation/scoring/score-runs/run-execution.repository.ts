@@ -223,7 +223,7 @@ export class RunExecutionRepository {
                                        backend, model, request_sha256, is_cached, elapsed_ms, cost_usd)
         SELECT r.score_run_id, ordinal, score_id, r.workspace_id, r.scorer_id, r.scorer_version, r.grain, target_id,
                error, is_counted, confidence, probabilities, reasoning, samples, backend, model, request_sha256,
-               is_cached, elapsed_ms, cost_usd
+               is_cached, elapsed_ms, outcome.cost_usd
         FROM score_runs r CROSS JOIN json_to_recordset(${toRawJson(outcomes.map(toRow))}::json) AS outcome(
           ordinal integer, score_id text, target_id text, error text, is_counted boolean, confidence float8,
           probabilities json, reasoning text, samples json, backend text, model text, request_sha256 text,
