@@ -104,7 +104,7 @@ describe('a run', () => {
     expect(stored).toHaveLength(6);
     const inResults = (await on.resultsOfExperiment(experiment)).map(({ result_id, scores }) => [
       result_id,
-      scores.hosted,
+      Object.values(scores)[0],
     ]);
     expect(Object.fromEntries(inResults)).toEqual(
       Object.fromEntries(stored.map(({ result_id, score }) => [result_id, score])),

@@ -68,7 +68,9 @@ describe('experiments', () => {
       expect(headers.get('location')).toBe(`${EXPERIMENTS}/${body.experiment_id}`);
       expect(headers.get('etag')).toBe('"1"');
       const read = await space.viewer.get<Experiment>(`${EXPERIMENTS}/${body.experiment_id}`);
-      expect([read.headers.get('etag'), JSON.stringify(read.body)]).toEqual(['"1"', JSON.stringify(body)]);
+      expect(read.headers.get('etag')).toMatch(/^"1-[0-9a-f]{16}"$/);
+      const { current_scores, late_count, ...rest } = read.body;
+      expect([JSON.stringify(rest), current_scores, late_count]).toEqual([JSON.stringify(body), {}, 0]);
     });
 
     it('need only a name, which is the default display name', async () => {
@@ -245,7 +247,9 @@ describe('experiments', () => {
       });
       const empty = { description: null, config: {}, context_manifest: null, tags: [], metadata: {} };
       expect(cleared.body).toMatchObject(empty);
-      expect((await space.viewer.get(`${EXPERIMENTS}/${before.experiment_id}`)).body).toEqual(cleared.body);
+      expect((await space.viewer.get(`${EXPERIMENTS}/${before.experiment_id}`)).body).toMatchObject(
+        cleared.body,
+      );
     });
 
     it('reject an array instead of an object', async () => {
@@ -305,7 +309,7 @@ describe('experiments', () => {
       const before = await space.experiment();
       expect((await patch(before.experiment_id, { description: 'x', ...fields })).status).toBe(status);
       const { body } = await space.viewer.get(`${EXPERIMENTS}/${before.experiment_id}`);
-      expect(body).toEqual(before);
+      expect(body).toMatchObject(before);
     });
   });
 

@@ -68,6 +68,8 @@ describe('a human score', () => {
         metadata: { z: 1, a: [null] },
         author: null,
         score_run_id: null,
+        model: null,
+        judge_digest: null,
         supersedes_score_id: null,
         superseded_by_score_id: null,
         superseded_at: null,

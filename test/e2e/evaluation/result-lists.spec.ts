@@ -127,7 +127,7 @@ describe('result lists', () => {
     }
   });
 
-  it('find a result of a finalized experiment by the score that it shows, even if people scored it again later', async () => {
+  it('find a result of a finalized experiment by the score that people gave later, which it shows', async () => {
     const on = await HumanScoresFixture.open(app);
     const scorer = await on.scorer(STARS, { name: 'stars' });
     const result = await on.newResult();
@@ -136,8 +136,8 @@ describe('result lists', () => {
     await on.score(scorer, { result_id: result.result_id, score: 5 });
     const path = `/eval/v1/experiments/${result.experiment_id}/results`;
     const matches = async (query: string) => (await on.space.list<Result>(`${path}?${query}`)).length;
-    expect((await on.result(result)).scores).toEqual({ stars: 1 });
-    expect([await matches('score=stars:eq:1'), await matches('score=stars:eq:5')]).toEqual([1, 0]);
+    expect((await on.result(result)).scores).toEqual({ stars: 5 });
+    expect([await matches('score=stars:eq:1'), await matches('score=stars:eq:5')]).toEqual([0, 1]);
     expect(await matches('sort=score:stars')).toBe(1);
   });
 

@@ -34,10 +34,8 @@ describe('the results of a running experiment', () => {
     space.editor.patch<Result>(`${results}/${result_id}`, fields, headers);
   const read = async ({ result_id }: Result): Promise<Result> =>
     (await space.viewer.get<Result>(`${results}/${result_id}`)).body;
-  const client = (scorer: string, score: number | null, fields: Fields = {}) => ({
-    ...{ scorer, scorer_version: 0, source: 'client', scorer_id: null, score },
-    ...{ is_shown: true, is_late: false, shown_score: score },
-    ...fields,
+  const client = (scorer_name: string, score: number | null) => ({
+    ...{ scorer_name, scorer_version: null, source: 'client', scorer_id: null, score, is_late: false },
   });
 
   describe('with on_conflict', () => {
@@ -120,9 +118,7 @@ describe('the results of a running experiment', () => {
     expect((await read(made.body)).scores).toEqual({ [scorer.name]: 1, [other.name]: 1 });
     const replaced = await create({ trace_id: next, on_conflict: 'replace' });
     expect(replaced.body.scores).toEqual({ [other.name]: 0 });
-    expect(await scoresOf(app, result_id)).toMatchObject([
-      { scorer: other.name, source: 'human', score: 0, is_shown: true },
-    ]);
+    expect(await scoresOf(app, result_id)).toEqual([]);
     const bob = await on.annotator();
     await on.score(scorer, { result_id, score: 5 }, bob);
     expect((await read(made.body)).scores).toEqual({ [other.name]: 0, [scorer.name]: 5 });

@@ -22,7 +22,7 @@ export const fillResultScores = async (
     `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_name, source, target_kind, trace_id,
                          session_id, experiment_id, result_id, result_version, case_id, score, label, created_at,
                          created_by)
-     SELECT 'score_' || substr(r.result_id, 5) || '_' || s.ordinality, r.workspace_id,
+     SELECT 'score_' || left(md5(r.experiment_id), 8) || substr(r.result_id, 5) || '_' || s.ordinality, r.workspace_id,
             given.details -> s.key ->> 'scorer_id', (given.details -> s.key ->> 'scorer_version')::integer, s.key,
             'client', 'result', r.trace_id, r.session_id, r.experiment_id, r.result_id, r.version, r.case_id,
             CASE WHEN jsonb_typeof(s.value) = 'number' THEN s.value::float8 END, given.details -> s.key ->> 'label',

@@ -348,16 +348,22 @@ describe('the scores of a workspace', () => {
       expect(summary!.scores).toEqual({ own: { mean: 1, count: 1 }, added: { mean: 0.25, count: 1 } });
     }); // oxfmt-ignore
 
-    it('are stored after the experiment is finalized, and do not change it', async () => {
+    it('count after the experiment is finalized, but not in its summary', async () => {
       const { space } = fixture;
       const [baseline, experiment] = [await space.experiment(), await space.experiment()];
       const before = await space.result(baseline.experiment_id, { case_id: 'c', scores: { s: 1 } });
       const result = await space.result(experiment.experiment_id, { case_id: 'c', scores: { s: 0 } });
       await space.finalize(baseline.experiment_id);
       await space.finalize(experiment.experiment_id);
-      const finalized = [await resultOf(result), await summaryOf(experiment.experiment_id)];
+      const [shown, finalized] = [await resultOf(result), await summaryOf(experiment.experiment_id)];
+      expect(finalized).toMatchObject({ current_scores: { s: { mean: 0, count: 1 } }, late_count: 0 });
       const late = await score({ scorer_name: 's', result_id: result.result_id, score: 0.5 });
-      expect([await resultOf(result), await summaryOf(experiment.experiment_id)]).toEqual(finalized);
+      expect(await resultOf(result)).toEqual({ ...shown, scores: { s: 0.5 } });
+      expect(await summaryOf(experiment.experiment_id)).toEqual({
+        ...finalized,
+        current_scores: { s: { mean: 0.5, count: 1 } },
+        late_count: 1,
+      });
       expect(await idsOf(`experiment_id=${experiment.experiment_id}`)).toContain(late.score_id);
       expect(JSON.stringify(await compared(experiment.experiment_id, baseline.experiment_id))).toContain(
         '0.5',

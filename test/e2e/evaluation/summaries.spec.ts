@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { sharedApp } from '#testing';
 import { EvaluationWorkspace, type Experiment } from './evaluation.harness';
+import { fillResultScores } from './result-scores.fixture';
 
 type Fields = Record<string, unknown>;
 
@@ -122,18 +123,18 @@ describe('the summary of an experiment', () => {
     const [early, late] = [await scorer('early'), await scorer('late')];
     const { experiment_id: id } = await space.experiment();
     const reference = (scorerId: string, version: number) =>
-      `{"score": null, "scorer_id": "${scorerId}", "scorer_version": ${version}}`;
+      `{"scorer_id": "${scorerId}", "scorer_version": ${version}}`;
     await app.database.query(
-      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, score_details, created_at,
-                            updated_at, created_by)
-       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n,
-              CASE WHEN n <= 10000 THEN '{"s": 0.25, "b": 1}'::jsonb ELSE '{"s": 1, "late": 1}' END,
-              CASE WHEN n <= 10000 THEN '{"s": ${reference(early, 1)}}'::json
-                   ELSE '{"s": ${reference(early, 2)}, "late": ${reference(late, 1)}}' END,
-              now(), now(), 'test'
+      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)
+       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, now(), now(), 'test'
        FROM generate_series(1, 10001) n ORDER BY n DESC`,
       [id, space.id],
     );
+    await fillResultScores(app.database, id, {
+      scores: `CASE WHEN n <= 10000 THEN '{"s": 0.25, "b": 1}' ELSE '{"s": 1, "late": 1}' END`,
+      details: `CASE WHEN n <= 10000 THEN '{"s": ${reference(early, 1)}}'
+                     ELSE '{"s": ${reference(early, 2)}, "late": ${reference(late, 1)}}' END`,
+    });
     expect((await space.finalize(id)).summary).toEqual({
       scores: { b: { mean: 1, count: 10_000 }, s: { mean: 0.25, count: 10_000 } },
       scorers: { s: { scorer_id: early, scorer_version: 1 } },

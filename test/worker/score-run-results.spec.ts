@@ -10,7 +10,7 @@ describe('a scoring run with an experiment', () => {
   let on: GatedService['on'];
   withGate((service) => ({ app, gate, on } = service));
 
-  it('writes its scores back to the results of a running experiment, under the scorer’s name', async () => {
+  it('gives the results of the experiment scores, under the scorer’s name', async () => {
     const source = `function score({ input }) {
       if (input === 'abstain') return null;
       if (input === 'fail') throw new Error('no');
@@ -66,16 +66,15 @@ describe('a scoring run with an experiment', () => {
     expect(final.body.summary.scores.judgement).toEqual({ mean: 1 / 3, count: 3 });
   });
 
-  /** Returns the scores that comparisons use, by case. */
-  const comparedScores = ({ experiment_id }: { experiment_id: string }): Promise<any[]> =>
+  /** Returns the hosted scores of an experiment that are not superseded, by case. */
+  const hostedScores = ({ experiment_id }: { experiment_id: string }): Promise<any[]> =>
     app.database.query(
-      `SELECT case_id, scorer, scorer_version, source, s.scorer_id, score, shown_score, is_shown, is_late
-       FROM result_scores s JOIN results USING (experiment_id, result_id) WHERE experiment_id = $1
-       ORDER BY case_id, scorer_version, source`,
+      `SELECT case_id, scorer_name, scorer_version, scorer_id, score, is_late FROM scores
+       WHERE experiment_id = $1 AND source = 'hosted' AND superseded_at IS NULL ORDER BY case_id, scorer_version`,
       [experiment_id],
     );
 
-  it('stores scores and deliberate nulls for comparisons, but nothing for an error', async () => {
+  it('stores scores and deliberate nulls, but no score for an error', async () => {
     const source = `function score({ input }) {
       if (input === 'fail') throw new Error('no');
       return input === 'abstain' ? null : 0.5;
@@ -83,51 +82,59 @@ describe('a scoring run with an experiment', () => {
     const items = ['abstain', 'fail', 'score'].map((input) => ({ case_id: input, input }));
     const { experiment, scorer, run } = await on.runOver(items, { name: 'judgement', ...script(source) });
     await on.finished(run.score_run_id);
-    const row = {
-      ...{ scorer: 'judgement', scorer_version: 1, source: 'hosted', scorer_id: scorer.scorer_id },
-      ...{ is_shown: true, is_late: false },
-    };
-    expect(await comparedScores(experiment)).toEqual([
-      { case_id: 'abstain', ...row, score: null, shown_score: null },
-      { case_id: 'score', ...row, score: 0.5, shown_score: 0.5 },
+    const { scorer_id } = scorer;
+    const row = { scorer_name: 'judgement', scorer_version: 1, scorer_id, is_late: false };
+    expect(await hostedScores(experiment)).toEqual([
+      { case_id: 'abstain', ...row, score: null },
+      { case_id: 'score', ...row, score: 0.5 },
     ]);
   });
 
-  it('stores and counts a score that is not written back because of a client’s score of that name', async () => {
+  it('takes precedence over a client’s score of the same name, which stays in the list as superseded', async () => {
     const items = [
-      { case_id: 'a', scores: { judgement: 0.9 } },
-      { case_id: 'b', input: 'abstain' },
+      { case_id: 'a', scores: { judgement: { score: 0.9, comment: 'mine' } } },
+      { case_id: 'b', input: 'abstain', scores: { judgement: 1 } },
+      { case_id: 'c', input: 'fail', scores: { judgement: 0.7 } },
     ];
-    const source = 'function score({ input }) { return input === "abstain" ? null : 0.5; }';
+    const source = `function score({ input }) {
+      if (input === 'fail') throw new Error('no');
+      return input === 'abstain' ? null : 0.5;
+    }`;
     const { experiment, run } = await on.runOver(items, { name: 'judgement', ...script(source) });
     expect(await on.finished(run.score_run_id)).toMatchObject({
       completed_count: 2,
-      not_written_back_count: 1,
+      not_written_back_count: 0,
     });
-    const hosted = (await comparedScores(experiment)).filter(({ source }) => source === 'hosted');
-    expect(hosted).toMatchObject([
-      { case_id: 'a', score: 0.5, is_shown: false },
-      { case_id: 'b', score: null, is_shown: true },
+    const shown = async () =>
+      (await on.resultsOfExperiment(experiment)).map(({ scores }) => scores.judgement);
+    expect(await shown()).toEqual([0.5, null, 0.7]);
+    const listed = async (query: string) =>
+      (
+        await on.evaluator.get(`/eval/v1/scores?experiment_id=${experiment.experiment_id}&${query}`)
+      ).body.items.map(({ case_id, source: by, score }: any) => `${case_id} ${by} ${score}`);
+    expect((await listed('sort=created_at')).sort()).toEqual([
+      'a hosted 0.5',
+      'b hosted null',
+      'c client 0.7',
     ]);
+    expect((await listed('include_superseded=true&source=client')).sort()).toEqual([
+      'a client 0.9',
+      'b client 1',
+      'c client 0.7',
+    ]);
+    const [{ result_id }] = await on.resultsOfExperiment(experiment);
+    const path = `/eval/v1/experiments/${experiment.experiment_id}/results/${result_id}`;
+    const patched = await on.evaluator.patch(path, { scores: { judgement: 1, own: 1 } });
+    expect([patched.status, patched.body.scores]).toEqual([200, { judgement: 0.5, own: 1 }]);
+    const body = { workspace_id: on.workspaceId, scorer_name: 'judgement', result_id, score: 0 };
+    const later = await on.evaluator.post('/eval/v1/scores', body);
+    expect(later.body.superseded_by_score_id).toMatch(/^score_/);
+    expect(await shown()).toEqual([0.5, null, 0.7]);
+    const { summary } = (await on.finalize(experiment)).body;
+    expect(summary.scores).toEqual({ judgement: { mean: 0.6, count: 2 }, own: { mean: 1, count: 1 } });
   });
 
-  it('reports while it runs how many scores were not written back', async () => {
-    const items = [{ input: 1 }, { input: 2, scores: { judgement: 0.9 } }];
-    const members = { name: 'judgement', ...JUDGE };
-    const { run } = await on.runOver(items, members, { concurrency: 1 });
-    await gate.holds(1);
-    gate.release();
-    await gate.holds(1);
-    expect(await on.run(run.score_run_id)).toMatchObject({
-      run_status: 'running',
-      completed_count: 1,
-      not_written_back_count: 1,
-    });
-    gate.release();
-    expect(await on.finished(run.score_run_id)).toMatchObject({ not_written_back_count: 1 });
-  });
-
-  it('does not write back to a result that was replaced meanwhile, and counts the score', async () => {
+  it('gives no score to a result that was replaced meanwhile, and counts it', async () => {
     const { experiment, run } = await on.runOver(indexes(2), { name: 'judgement', ...JUDGE });
     await gate.holds(2);
     const [{ result_id }] = await on.resultsOfExperiment(experiment);
@@ -139,7 +146,7 @@ describe('a scoring run with an experiment', () => {
     });
     const [replaced, scored] = await on.resultsOfExperiment(experiment);
     expect([replaced.scores, scored.scores]).toEqual([{}, { judgement: 1 }]);
-    expect(await comparedScores(experiment)).toHaveLength(1);
+    expect(await hostedScores(experiment)).toHaveLength(1);
   });
 
   it('scores only replaced results again with unscored_only', async () => {
@@ -154,7 +161,7 @@ describe('a scoring run with an experiment', () => {
     expect(again.body.results).toHaveLength(1);
   });
 
-  it('hides the scores of earlier versions, but keeps them for comparisons', async () => {
+  it('shows the scores of the newest version, and keeps those of earlier ones for comparisons', async () => {
     const experiment = await on.experiment();
     await on.results(experiment, [{ case_id: 'a' }]);
     const scorer = await on.scorer({ name: 'judgement', ...script('function score() { return 0.25; }') });
@@ -166,35 +173,11 @@ describe('a scoring run with an experiment', () => {
       const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
       await on.finished(run.score_run_id);
     }
-    expect(await comparedScores(experiment)).toMatchObject([
-      { scorer_version: 1, score: 0.25, is_shown: false },
-      { scorer_version: 2, score: 0.75, is_shown: true },
+    expect(await hostedScores(experiment)).toMatchObject([
+      { scorer_version: 1, score: 0.25 },
+      { scorer_version: 2, score: 0.75 },
     ]);
-  });
-
-  it('does not overwrite a client’s score of the same name', async () => {
-    const scorer = await on.scorer({
-      name: 'judgement',
-      ...script('function score({ input }) { return input === "abstain" ? null : 0.5; }'),
-    });
-    const ran = { score: 0.9, scorer_id: scorer.scorer_id, scorer_version: 1 };
-    const experiment = await on.experiment();
-    const items = [
-      { input: 'abstain', scores: { judgement: { score: 0.9, comment: 'mine' } } },
-      { input: 'score', scores: { judgement: 0.9 } },
-      { input: 'score', scores: { judgement: null } },
-      { input: 'abstain', scores: { judgement: ran } },
-      { input: 'score', scores: { other: 0.9 } },
-    ];
-    await on.results(experiment, items);
-    const before = await on.resultsOfExperiment(experiment);
-    const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
-    await on.finished(run.score_run_id);
-    const after = await on.resultsOfExperiment(experiment);
-    expect(after.slice(0, 4)).toEqual(before.slice(0, 4));
-    expect(after[4].scores).toEqual({ other: 0.9, judgement: 0.5 });
-    const scores = (await on.resultsOf(run.score_run_id)).map((one) => one.score);
-    expect(scores.sort()).toEqual([0.5, 0.5, 0.5, undefined, undefined]);
+    expect((await on.resultsOfExperiment(experiment))[0].scores).toEqual({ judgement: 0.75 });
   });
 
   it('replaces scores of earlier runs of the same scorer', async () => {
@@ -215,7 +198,7 @@ describe('a scoring run with an experiment', () => {
     }
   });
 
-  it('stores the scores of a finished experiment for comparisons, and does not change its results and summary', async () => {
+  it('scores a finished experiment: its results show the scores, and its summary stays as it is', async () => {
     const experiment = await on.experiment();
     await on.results(experiment, [{ case_id: 'a', scores: { own: 1 } }, { case_id: 'b' }]);
     const finalized = (await on.finalize(experiment)).body;
@@ -226,20 +209,22 @@ describe('a scoring run with an experiment', () => {
       run_status: 'succeeded',
       not_written_back_count: 2,
     });
-    expect(await on.resultsOfExperiment(experiment)).toEqual(before);
+    const after = await on.resultsOfExperiment(experiment);
+    expect(after.map(({ scores }) => scores)).toEqual([{ judgement: 0.5, own: 1 }, { judgement: 0.5 }]);
+    const content = (results: any[]) => results.map(({ scores: _, score_details: _d, ...rest }) => rest);
+    expect(content(after)).toEqual(content(before));
     const read = await on.evaluator.get(`/eval/v1/experiments/${experiment.experiment_id}`);
-    expect(read.body).toEqual(finalized);
-    const late = { scorer: 'judgement', source: 'hosted', score: 0.5, is_shown: false, is_late: true };
-    const hosted = (await comparedScores(experiment)).filter(({ source }) => source === 'hosted');
-    expect(hosted).toMatchObject([{ case_id: 'a', ...late }, { case_id: 'b', ...late }]);
-  }); // oxfmt-ignore
+    expect(read.body).toEqual({
+      ...finalized,
+      current_scores: { judgement: { mean: 0.5, count: 2 }, own: { mean: 1, count: 1 } },
+      late_count: 2,
+    });
+    expect((await hostedScores(experiment)).map(({ is_late }) => is_late)).toEqual([true, true]);
+  });
 
-  it('does not change the results of a finished experiment when the same version scores them again', async () => {
+  it('counts a finished experiment’s scores by the same version as late once they are given again', async () => {
     const experiment = await on.experiment();
-    await on.results(experiment, [
-      { case_id: 'changes', input: 'changes' },
-      { case_id: 'stays', input: 'stays' },
-    ]);
+    await on.results(experiment, indexes(2));
     const scorer = await on.scorer({ name: 'judgement', ...JUDGE });
     const body = { experiment_id: experiment.experiment_id, cache: false };
     const scored = async (): Promise<void> => {
@@ -248,21 +233,17 @@ describe('a scoring run with an experiment', () => {
       gate.release();
       await on.finished(run.score_run_id);
     };
+    const lateCount = async () =>
+      (await on.evaluator.get(`/eval/v1/experiments/${experiment.experiment_id}`)).body.late_count;
     await scored();
     await on.finalize(experiment);
-    await app.database.query(
-      `UPDATE result_scores SET score = 0 WHERE result_id = (
-         SELECT result_id FROM results WHERE experiment_id = $1 AND case_id = 'changes')`,
-      [experiment.experiment_id],
-    );
+    expect(await lateCount()).toBe(0);
     await scored();
-    expect(await comparedScores(experiment)).toMatchObject([
-      { case_id: 'changes', score: 1, shown_score: 0, is_late: true },
-      { case_id: 'stays', score: 1, shown_score: 1, is_late: false },
-    ]);
+    expect(await lateCount()).toBe(2);
+    expect(await hostedScores(experiment)).toHaveLength(2);
   });
 
-  it('writes nothing back to an experiment that is finalized meanwhile', async () => {
+  it('counts the scores of an experiment that is finalized meanwhile as late', async () => {
     const { experiment, run } = await on.runOver(indexes(2), JUDGE);
     await gate.holds(2);
     const finalized = (await on.finalize(experiment)).body;
@@ -271,11 +252,12 @@ describe('a scoring run with an experiment', () => {
     expect(await on.finished(run.score_run_id)).toMatchObject({
       run_status: 'succeeded',
       completed_count: 2,
+      not_written_back_count: 2,
     });
-    for (const result of await on.resultsOfExperiment(experiment)) expect(result.scores).toEqual({});
+    expect((await hostedScores(experiment)).map(({ is_late }) => is_late)).toEqual([true, true]);
   });
 
-  it('waits for a finalization in progress, and then writes nothing back', async () => {
+  it('waits for a finalization in progress, so that its scores are late', async () => {
     const { experiment, run } = await on.runOver(indexes(1), JUDGE);
     await gate.holds(1);
     const { experiment_id } = experiment;
@@ -287,7 +269,7 @@ describe('a scoring run with an experiment', () => {
       await tx.query(sql, [experiment_id]);
     });
     await on.finished(run.score_run_id);
-    expect((await on.resultsOfExperiment(experiment))[0].scores).toEqual({});
+    expect(await hostedScores(experiment)).toMatchObject([{ is_late: true }]);
     expect(await on.resultsOf(run.score_run_id)).toHaveLength(1);
   });
 
@@ -305,7 +287,7 @@ describe('a scoring run with an experiment', () => {
     for (const { body } of runs) await on.finished(body.score_run_id);
     for (const { scores } of await on.resultsOfExperiment(experiment))
       expect(scores).toEqual({ one: 1, two: 1, three: 1 });
-    expect(await comparedScores(experiment)).toHaveLength(120);
+    expect(await hostedScores(experiment)).toHaveLength(120);
   });
 
   it('shows one score of each result when runs of several versions score the same results at once', async () => {
@@ -321,8 +303,6 @@ describe('a scoring run with an experiment', () => {
       runs.push((await on.score(scorer, { experiment_id: experiment.experiment_id })).body);
     }
     for (const run of runs) await on.finished(run.score_run_id);
-    const shownScores = (await comparedScores(experiment)).filter(({ is_shown }) => is_shown);
-    expect(shownScores.map(({ score }) => score)).toEqual(Array<number>(40).fill(0.75));
     const results = await on.resultsOfExperiment(experiment);
     expect(results.map(({ scores }) => scores.judgement)).toEqual(Array<number>(40).fill(0.75));
   });

@@ -12,7 +12,7 @@ import {
 
 const EXPERIMENTS = '/eval/v1/experiments';
 
-describe('the write-back of human scores to results', () => {
+describe('the human scores of results', () => {
   const app = sharedApp();
   let on: HumanScoresFixture;
   let ann: Annotator;
@@ -33,7 +33,7 @@ describe('the write-back of human scores to results', () => {
   const patch = (scorer: Scorer, definition: object) =>
     on.space.editor.patch(`/eval/v1/scorers/${scorer.scorer_id}`, { definition });
 
-  it('stores the mean over all annotators, and the ids of their scores', async () => {
+  it('are shown as the mean over all annotators, with the ids of their scores', async () => {
     const scorer = await on.scorer(TONE);
     const result = await newResult({ scores: { own: { score: 1, label: 'mine' } } });
     const { result_id } = result;
@@ -65,7 +65,7 @@ describe('the write-back of human scores to results', () => {
     });
   });
 
-  it('starts when min_annotations different people have scored', async () => {
+  it('count once min_annotations different people have scored', async () => {
     const scorer = await on.scorer(STARS, {}, { min_annotations: 3 });
     const result = await newResult();
     const { result_id } = result;
@@ -81,7 +81,7 @@ describe('the write-back of human scores to results', () => {
     expect(await written()).toBe(8 / 3);
   });
 
-  it('counts the newest score of each person for the result, its trace and its session', async () => {
+  it('count with the newest score of each person for the result, its trace and its session', async () => {
     const scorer = await on.scorer(STARS);
     const trace_id = newTraceId();
     const result = await newResult({ trace_id, session_id: 'talk' });
@@ -98,7 +98,7 @@ describe('the write-back of human scores to results', () => {
     expect(await written()).toBe(10 / 3);
   });
 
-  it('updates all results of the trace or session in running experiments', async () => {
+  it('are those of all results of the trace or session, in all experiments', async () => {
     const [byTrace, bySession, byResult] = [await on.scorer(), await on.scorer(), await on.scorer()];
     const trace_id = newTraceId();
     const [one, two] = [await on.space.experiment(), await on.space.experiment()];
@@ -125,80 +125,86 @@ describe('the write-back of human scores to results', () => {
     ]);
   });
 
-  it('updates at most the newest 1,000 results', async () => {
-    const scorer = await on.scorer();
-    const [older, newer] = [await on.space.experiment(), await on.space.experiment()];
-    const fill = (experimentId: string, from: number, to: number) =>
-      app.database.query(
-        `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, session_id, created_at, updated_at, created_by)
-         SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, 'default', now(), now(), 'test'
-         FROM generate_series($3::int, $4::int) n`,
-        [experimentId, on.space.id, from, to],
-      );
-    await fill(older.experiment_id, 1, 10);
-    await fill(newer.experiment_id, 11, 1_005);
-    const { score_id } = await on.score(scorer, { session_id: 'default', score: true });
-    const [counts] = await app.database.query(
-      `SELECT count(*) FILTER (WHERE scores ? $2) AS written, min(result_id) FILTER (WHERE scores ? $2) AS first
-       FROM results WHERE workspace_id = $1`,
-      [on.space.id, scorer.name],
-    );
-    expect(counts).toEqual({ written: 1_000, first: `res_${'6'.padStart(26, '0')}` });
-    await on.space.finalize(newer.experiment_id);
-    await on.score(scorer, { session_id: 'default', score: false });
-    const { summary } = await on.space.finalize(older.experiment_id);
-    expect(summary!.scores).toEqual({ [scorer.name]: { mean: 0, count: 5 } });
-    expect(await on.listIds('session_id=default&include_superseded=true')).toContain(score_id);
+  it('show the label that most people chose, and none in a tie', async () => {
+    const scorer = await on.scorer(TONE);
+    const result = await newResult();
+    const labelAfter = async (label: string, by: Annotator) => {
+      await on.score(scorer, { result_id: result.result_id, label }, by);
+      return detailOf(await on.result(result), scorer)!.label;
+    };
+    expect(await labelAfter('kind', ann)).toBe('kind');
+    expect(await labelAfter('rude', bob)).toBeUndefined();
+    expect(await labelAfter('rude', eve)).toBe('rude');
   });
 
-  it('leaves the results of finalized and archived experiments unchanged', async () => {
-    const scorer = await on.scorer();
+  it('count for results of finalized and archived experiments, but not in a frozen summary', async () => {
+    const scorer = await on.scorer(STARS);
     const trace_id = newTraceId();
     const [completed, archived] = [await newResult({ trace_id }), await newResult({ trace_id })];
-    await on.score(scorer, { trace_id, score: true });
-    const final = await on.space.finalize(completed.experiment_id);
+    await on.score(scorer, { trace_id, score: 2 });
+    const { summary } = await on.space.finalize(completed.experiment_id);
+    expect(summary!.scores).toEqual({ [scorer.name]: { mean: 2, count: 1 } });
     await on.space.archive(`${EXPERIMENTS}/${archived.experiment_id}`);
-    const before = [await on.result(completed), await on.result(archived)];
-    const ofTrace = await on.score(scorer, { trace_id, score: false }, bob);
-    const ofResult = await on.score(scorer, { result_id: completed.result_id, score: false }, eve);
-    expect([await on.result(completed), await on.result(archived)]).toEqual(before);
-    expect(await read(completed.experiment_id)).toEqual(final);
+    const before = await on.result(completed);
+    const ofTrace = await on.score(scorer, { trace_id, score: 3 }, bob);
+    const ofResult = await on.score(scorer, { result_id: completed.result_id, score: 4 }, eve);
+    expect((await on.result(archived)).scores).toEqual({ [scorer.name]: 2.5 });
+    const after = await on.result(completed);
+    expect(after).toEqual({ ...before, scores: { [scorer.name]: 3 }, score_details: after.score_details });
+    expect(await read(completed.experiment_id)).toMatchObject({
+      summary,
+      current_scores: { [scorer.name]: { mean: 3, count: 1 } },
+      late_count: 1,
+    });
     const listed = await on.listIds(`trace_id=${trace_id}`);
     expect(listed.slice(0, 2)).toEqual([ofResult.score_id, ofTrace.score_id]);
   });
 
-  it('does not overwrite a client score of the same name', async () => {
+  it('do not replace a client’s score of the same name', async () => {
     const scorer = await on.scorer();
-    const elsewhere = await newResult();
-    const { score_id } = await on.score(scorer, { result_id: elsewhere.result_id, score: true });
     const own = { scorer_id: scorer.scorer_id, scorer_version: 1 };
-    const written: unknown[] = [
+    const experiment = await on.space.experiment();
+    for (const score of [
       0.5,
       null,
       { score: 0.5, ...own },
       { score: null, ...own, metadata: { score_ids: 'x' } },
-      { score: 0.5, ...own, metadata: { annotation_count: 1, score_ids: [score_id] } },
-    ];
-    const experiment = await on.space.experiment();
-    for (const score of written) {
+    ]) {
       const result = await on.space.result(experiment.experiment_id, { scores: { [scorer.name]: score } });
       await on.score(scorer, { result_id: result.result_id, score: true });
       expect(await on.result(result)).toEqual(result);
     }
+    const scored = await newResult();
+    await on.score(scorer, { result_id: scored.result_id, score: true });
+    const path = `${EXPERIMENTS}/${scored.experiment_id}/results/${scored.result_id}`;
+    await on.space.editor.patch(path, { scores: { [scorer.name]: 0 } });
+    expect((await on.result(scored)).scores).toEqual({ [scorer.name]: 0 });
   });
 
-  it('does not overwrite scores by an archived scorer of the same name', async () => {
+  it('of several scorers that had one name are those of the newest', async () => {
     const scorer = await on.scorer();
     const result = await newResult();
     await on.score(scorer, { result_id: result.result_id, score: true });
     await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
-    const before = await on.result(result);
+    expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1 });
     const another = await on.scorer(BOOLEAN, { name: scorer.name });
     await on.score(another, { result_id: result.result_id, score: false });
-    expect(await on.result(result)).toEqual(before);
+    expect((await on.result(result)).scores).toEqual({ [scorer.name]: 0 });
   });
 
-  it('does not mix scores of versions with different outputs', async () => {
+  it('include those of everybody who scored at the same time', async () => {
+    const scorer = await on.scorer(STARS, {}, { min_annotations: 2 });
+    const result = await newResult();
+    await on.space.finalize(result.experiment_id);
+    await on.score(scorer, { result_id: result.result_id, score: 1 });
+    expect(await read(result.experiment_id)).toMatchObject({ current_scores: {}, late_count: 0 });
+    const others = [await on.annotator(), await on.annotator(), await on.annotator()];
+    await Promise.all(others.map((one) => on.score(scorer, { result_id: result.result_id, score: 5 }, one)));
+    expect((await on.result(result)).scores).toEqual({ [scorer.name]: 4 });
+    expect(await read(result.experiment_id)).toMatchObject({ late_count: 1 });
+  });
+
+  it('do not mix versions with different outputs', async () => {
     const scorer = await on.scorer(STARS);
     const result = await newResult();
     const { result_id } = result;
@@ -226,7 +232,7 @@ describe('the write-back of human scores to results', () => {
     ['numbers that cancel out', [1e308, 1, -1e308], 1 / 3],
     ['the smallest double', [5e-324], 5e-324],
     ['a mean below the smallest double', [5e-324, 0, 0], 0],
-  ])('computes an exact mean of %s', async (_, values, mean) => {
+  ])('have an exact mean of %s', async (_, values, mean) => {
     const scorer = await on.scorer({ type: 'numeric', min: -1.7e308, max: 1.7e308 });
     const result = await newResult();
     for (const [index, value] of values.entries()) {
@@ -235,7 +241,7 @@ describe('the write-back of human scores to results', () => {
     expect((await on.result(result)).scores[scorer.name]).toBe(mean);
   });
 
-  it('stores the mean over all questions', async () => {
+  it('have the mean over all questions', async () => {
     const scorer = await on.scorer(SURVEY);
     const result = await newResult();
     const answers = { tone: 'kind', right: false, stars: 5 };
