@@ -6,13 +6,7 @@ import { newId } from '#platform/ids';
 import { WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { WorkspaceAccessRepository } from '../../../resources';
-import {
-  type FeedEntry,
-  type FeedPosition,
-  type FilterInput,
-  parseFilters,
-  TraceFeedRepository,
-} from '../../../telemetry';
+import { type FeedEntry, type FilterInput, parseFilters, TraceFeedRepository } from '../../../telemetry';
 import { ScorerRepository } from '../../scorers';
 import { ScoreRunService } from '../score-runs/score-run.service';
 import {
@@ -25,7 +19,7 @@ import { targetIdOf, type TargetRef, TARGETS_MAX, toTargets } from '../targets/t
 import { TargetRepository } from '../targets/target.repository';
 import { quietSecondsOf } from './scoring-rule.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
-import { type ActiveRule, ScoringRuleRepository } from './scoring-rule.repository';
+import { type ActiveRule, type RuleStep, ScoringRuleRepository } from './scoring-rule.repository';
 
 /** Lease of a worker on a rule. Longer than a step takes. If the worker dies, the rule is delayed by this much. */
 const LEASE_MS = 30_000;
@@ -147,7 +141,11 @@ export class ScoringRuleRunner {
     const row = rule && (await this.scorers.find(scope, rule.scorer_id));
     if (!row) return false;
     const scorer = toRunnable(row);
-    if (!(await this.hasBackend(scorer))) {
+    const hasBackend = await this.runner.checkBackend(scorer).then(
+      () => true,
+      () => false,
+    );
+    if (!hasBackend) {
       await this.rules.recordError([ruleId], NO_BACKEND);
       return false;
     }
@@ -222,22 +220,10 @@ export class ScoringRuleRunner {
       return true;
     });
   }
-
-  private async hasBackend(scorer: RunnableScorer): Promise<boolean> {
-    try {
-      await this.runner.checkBackend(scorer);
-      return true;
-    } catch {
-      return false;
-    }
-  }
 }
 
 /** The arrivals that one step processes. */
-interface Batch {
-  /** The position of the last arrival. */
-  position: FeedPosition;
-  seenCount: number;
+interface Batch extends Pick<RuleStep, 'position' | 'seenCount'> {
   /** The targets that match the filters and are sampled. */
   refs: TargetRef[];
   /** Whether more arrivals follow. */

@@ -201,7 +201,7 @@ export class RunExecutionRepository {
           : [],
       );
       const results = await this.targets.lock(tx, run.workspace_id, keys);
-      const outcomes = scored.map((one) => ({ ...one, state: stateOf(one, results) }));
+      const outcomes = scored.map((one) => withState(one, results));
       const stored = await this.insertOutcomes(tx, run, outcomes);
       const scores = outcomes.filter(
         ({ target, item }) => item.error === undefined && stored.has(target.ordinal),
@@ -237,38 +237,32 @@ export class RunExecutionRepository {
   }
 }
 
-/** What happened to a result since it was selected as a target. */
-interface ResultState {
+/** A target with what happened to its result since it was selected. */
+interface LockedTarget extends ScoredTarget {
   is_late: boolean;
   is_replaced: boolean;
-}
-
-interface LockedTarget extends ScoredTarget {
   /** Null if the target is not a result, or failed. */
-  state: ResultState | null;
+  is_counted: boolean | null;
 }
 
-function stateOf(
-  { target, item }: ScoredTarget,
-  results: ReadonlyMap<string, LockedResult>,
-): ResultState | null {
-  if (!isResult(target) || item.error !== undefined) return null;
+function withState(scored: ScoredTarget, results: ReadonlyMap<string, LockedResult>): LockedTarget {
+  const { target, item } = scored;
+  const isScoredResult = isResult(target) && item.error === undefined;
   const locked = results.get(target.result_id!);
-  return {
-    is_late: locked?.is_late === true,
-    is_replaced: locked === undefined || locked.version !== target.result_version,
-  };
+  const is_late = isScoredResult && locked?.is_late === true;
+  const is_replaced = isScoredResult && locked?.version !== target.result_version;
+  return { ...scored, is_late, is_replaced, is_counted: isScoredResult ? !is_late && !is_replaced : null };
 }
 
 /** The columns of an outcome. Absent members are null. */
-const toRow = ({ target, scoreId, item, state }: LockedTarget): object => {
+const toRow = ({ target, scoreId, item, is_counted }: LockedTarget): object => {
   const { error, reasoning, model } = item;
   return {
     ...item,
     ordinal: target.ordinal,
     score_id: scoreId,
     target_id: targetIdOf(target),
-    is_counted: state && !state.is_late && !state.is_replaced,
+    is_counted,
     reasoning:
       reasoning !== undefined && (error !== undefined || cutComment(reasoning) !== reasoning)
         ? reasoning
@@ -277,7 +271,7 @@ const toRow = ({ target, scoreId, item, state }: LockedTarget): object => {
   };
 };
 
-const toScore = ({ target, scoreId, item, state }: LockedTarget): HostedScore => ({
+const toScore = ({ target, scoreId, item, is_late, is_replaced }: LockedTarget): HostedScore => ({
   score_id: scoreId,
   target_kind: kindOf(target),
   target_id: idOf(target),
@@ -293,8 +287,8 @@ const toScore = ({ target, scoreId, item, state }: LockedTarget): HostedScore =>
   comment: item.reasoning === undefined ? null : cutComment(item.reasoning),
   model: item.model ?? null,
   judge_digest: item.judge_digest ?? null,
-  is_late: state?.is_late ?? false,
-  is_replaced: state?.is_replaced ?? false,
+  is_late,
+  is_replaced,
 });
 
 const kindOf = (target: ScoringTarget): TargetKind =>

@@ -234,7 +234,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
     return isEnded;
   }
 
-  private async endEarly(run: ClaimedRun, end: Omit<RunEnd, 'scoreIds'>): Promise<void> {
+  private async endEarly(run: ClaimedRun, end: RunEnd): Promise<void> {
     await this.runs.end(scopeOf(run), run.score_run_id, end);
     log(run, 'failed', end.code);
   }

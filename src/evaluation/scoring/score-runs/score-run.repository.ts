@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Database, prepared, raw, sql, type Sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { newId } from '#platform/ids';
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
-import type { ScannedRange, ScoringTarget } from '../targets/target.entity';
+import { type ScannedRange, type ScoringTarget, TARGETS_MAX } from '../targets/target.entity';
 import { TARGET_COLUMNS, targetRows } from '../targets/target.repository';
 import type { ScoreRunListQueryDto } from './score-run.dto';
 import type { FailureCode, Outcome, ScoreBatchRow, ScoreResultRow, ScoreRunRow } from './score-run.entity';
@@ -61,8 +61,6 @@ export interface RunEnd {
   detail: string;
   /** Error for the targets that were not scored. */
   error: string;
-  /** A score id for each target of the run, used for the targets without a result. */
-  scoreIds: string[];
 }
 
 /** The settings of a new run. Without an id, it gets a new one. */
@@ -174,6 +172,7 @@ export class ScoreRunRepository {
   /** Ends an open run, with an error for each target without a result. Returns false if the run has already ended. */
   async end(tx: Tx, scope: Scope, id: string, end: RunEnd): Promise<boolean> {
     const { workspaceId } = scope;
+    const scoreIds = Array.from({ length: TARGETS_MAX.score }, () => newId('score'));
     const ended = await tx.query(sql`
       UPDATE score_runs
       SET run_status = 'failed', failure_code = ${end.code}, failure_detail = ${end.detail}, finished_at = now(),
@@ -187,7 +186,7 @@ export class ScoreRunRepository {
       SELECT r.score_run_id, t.ordinal, ids.score_id, r.workspace_id, r.scorer_id, r.scorer_version, r.grain, t.target_id,
              ${end.error}, 0
       FROM score_runs r JOIN score_targets t USING (score_run_id)
-      JOIN unnest(${end.scoreIds}::text[]) WITH ORDINALITY AS ids(score_id, position)
+      JOIN unnest(${scoreIds}::text[]) WITH ORDINALITY AS ids(score_id, position)
         ON ids.position = t.ordinal + 1
       WHERE r.score_run_id = ${id} AND r.workspace_id = ${workspaceId}
       ORDER BY t.ordinal -- like a worker, which may insert the same keys

@@ -118,11 +118,9 @@ export class ScoreRunService {
    * Ends an open run, by default as cancelled, with an error for each target without a result. Its batch continues. Does
    * nothing if the run has ended.
    */
-  async end(scope: Scope, id: string, end: Omit<RunEnd, 'scoreIds'> = CANCELLED): Promise<void> {
-    const { total } = await this.find(scope, id);
-    const scoreIds = Array.from({ length: total }, () => newId('score'));
+  async end(scope: Scope, id: string, end: RunEnd = CANCELLED): Promise<void> {
     await this.database.transaction(async (tx) => {
-      if (await this.runs.end(tx, scope, id, { ...end, scoreIds })) {
+      if (await this.runs.end(tx, scope, id, end)) {
         await this.onEnded(tx, scope, id);
       }
     });

@@ -26,6 +26,7 @@ import { itemOf, type ScoredItem, storable } from '../../scores';
 import { type PreparedTarget, SubjectBuilder } from '../targets/subject-builder';
 import type { ScoringTarget } from '../targets/target.entity';
 import { type ScoringResultDto, toScoringResultDto } from './score-run.dto';
+import type { ScoreRunRow } from './score-run.entity';
 
 /** Maximum number of targets whose content is read together. */
 const CHUNK = 32;
@@ -70,14 +71,7 @@ export function checkRunnable(row: { scorer_kind: ScorerKind; archived_at: Date 
 }
 
 /** The options of a request to score. */
-export interface ScoringOptions {
-  /** Number of targets scored at a time. */
-  concurrency: number;
-  /** In US dollars; null for no limit. */
-  max_cost_usd: number | null;
-  /** Whether a judge's cached answers are reused. */
-  uses_cache: boolean;
-}
+export type ScoringOptions = Pick<ScoreRunRow, 'concurrency' | 'max_cost_usd' | 'uses_cache'>;
 
 /** Targets to score. */
 interface ScoringWork {

@@ -40,9 +40,7 @@ export class AgentSessions implements Candidates {
   /** Merges the sessions by message with those by trace. The first occurrence of a session is its newest. */
   async *pages(targetCount: number): AsyncGenerator<TargetRef[]> {
     const seen = new Set<string>();
-    const byMessage = new SessionCursor(
-      this.selection.filters ? noPages() : this.pagesByMessage(targetCount),
-    );
+    const byMessage = new SessionCursor(this.pagesByMessage(targetCount));
     const byTrace = new SessionCursor(this.pagesByTrace(targetCount));
     for (let size = Math.min(targetCount, PAGE_MAX); ; size = Math.min(size * 2, PAGE_MAX)) {
       const page: TargetRef[] = [];
@@ -76,6 +74,7 @@ export class AgentSessions implements Candidates {
   }
 
   private async *pagesByMessage(targetCount: number): AsyncGenerator<DatedPage, undefined> {
+    if (this.selection.filters) return;
     const pages = readPages<SessionRef>(pageSizes(targetCount), (size, last) =>
       this.agents.newestSessions(this.scope, this.selection, size, last),
     );
@@ -96,10 +95,6 @@ export class AgentSessions implements Candidates {
       yield { sessions, reached: refs.at(-1)?.started_at };
     }
   }
-}
-
-async function* noPages(): AsyncGenerator<never, undefined> {
-  // Yields nothing.
 }
 
 const isNewer = (one: DatedSession | undefined, other: DatedSession | undefined): boolean =>

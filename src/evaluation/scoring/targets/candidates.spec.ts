@@ -3,8 +3,8 @@ import type { SessionRef, TraceStore } from '../../../telemetry';
 import type { TargetRef } from './target.entity';
 import {
   type Candidates,
-  ListedCandidates,
-  StoredCandidates,
+  listedCandidates,
+  storedSessionCandidates,
   takeFirst,
   unscoredCandidates,
 } from './candidates';
@@ -23,7 +23,7 @@ describe('unscoredCandidates', () => {
   const allFailed = (ids: readonly string[]) => Promise.resolve(new Map(ids.map((id) => [id, false])));
 
   it('returns at most the requested number of failed candidates, and counts all of them', async () => {
-    const unscored = unscoredCandidates(new ListedCandidates(all), allFailed);
+    const unscored = unscoredCandidates(listedCandidates(all), allFailed);
     expect((await pagesOf(unscored, 3)).flat()).toEqual(all.slice(0, 3));
     expect(await unscored.count()).toBe(1_000);
   });
@@ -33,13 +33,13 @@ describe('unscoredCandidates', () => {
       ['t0', false],
       ['t1', true],
     ]);
-    const unscored = unscoredCandidates(new ListedCandidates(traces(4)), () => Promise.resolve(earlier));
+    const unscored = unscoredCandidates(listedCandidates(traces(4)), () => Promise.resolve(earlier));
     expect((await takeFirst(unscored, 10)).map((one) => one.trace_id)).toEqual(['t2', 't3', 't0']);
     expect(await unscored.count()).toBe(3);
   });
 });
 
-describe('StoredCandidates', () => {
+describe('storedSessionCandidates', () => {
   const SESSIONS = 50_000;
   const sessions = Array.from({ length: SESSIONS }, (_, n) => ({ session_id: `s${n}` })) as SessionRef[];
 
@@ -52,7 +52,7 @@ describe('StoredCandidates', () => {
         return Promise.resolve(sessions.slice(from, from + limit));
       },
     } as unknown as TraceStore;
-    const stored = new StoredCandidates(store, {} as Scope, 'session', {});
+    const stored = storedSessionCandidates(store, {} as Scope, {});
     const sessionIds = (await pagesOf(stored, 5)).flat().map((one) => one.session_id);
     expect(sessionIds).toEqual(sessions.map((one) => one.session_id));
     expect(limits.slice(0, 3)).toEqual([1_000, 2_000, 4_000]);

@@ -77,51 +77,43 @@ export async function countPages(pages: AsyncIterable<readonly TargetRef[]>): Pr
   return count;
 }
 
-/** Candidates that are already in memory. */
-export class ListedCandidates implements Candidates {
-  constructor(private readonly all: readonly TargetRef[]) {}
-
-  *pages(targetCount: number): Generator<TargetRef[]> {
+/** Returns candidates that are already in memory. */
+export const listedCandidates = (all: readonly TargetRef[]): Candidates => ({
+  *pages(targetCount) {
     let at = 0;
     for (const size of pageSizes(targetCount)) {
-      if (at >= this.all.length) return;
-      yield this.all.slice(at, (at += size));
+      if (at >= all.length) return;
+      yield all.slice(at, (at += size));
     }
-  }
+  },
+  count: () => Promise.resolve(all.length),
+});
 
-  count(): Promise<number> {
-    return Promise.resolve(this.all.length);
-  }
-}
+/** Returns the traces of the trace store that match. */
+export const storedTraceCandidates = (
+  traces: TraceStore,
+  scope: Scope,
+  selection: TraceSelection,
+): Candidates => ({
+  pages: (targetCount) => tracePages(traces, scope, selection, targetCount),
+  count: () => traces.countSelectedTraces(scope, selection),
+});
 
-/** Traces of the trace store, or their sessions. */
-export class StoredCandidates implements Candidates {
-  constructor(
-    private readonly traces: TraceStore,
-    private readonly scope: Scope,
-    private readonly grain: Grain,
-    private readonly selection: TraceSelection,
-  ) {}
-
-  pages(targetCount: number): AsyncIterable<TargetRef[]> {
-    return this.grain === 'trace'
-      ? tracePages(this.traces, this.scope, this.selection, targetCount)
-      : this.sessionPages(pageSizes(targetCount, SESSIONS_MIN, SESSIONS_MAX));
-  }
-
-  count(): Promise<number> {
-    return this.grain === 'trace'
-      ? this.traces.countSelectedTraces(this.scope, this.selection)
-      : this.traces.countSelectedSessions(this.scope, this.selection);
-  }
-
-  private async *sessionPages(sizes: Iterable<number>): AsyncGenerator<TargetRef[]> {
+/** Returns the sessions of the trace store with a trace that matches. */
+export const storedSessionCandidates = (
+  traces: TraceStore,
+  scope: Scope,
+  selection: TraceSelection,
+): Candidates => ({
+  async *pages(targetCount) {
+    const sizes = pageSizes(targetCount, SESSIONS_MIN, SESSIONS_MAX);
     const pages = readPages<TracedSession>(sizes, (size, last) =>
-      this.traces.sessionRefs(this.scope, this.selection, size, last),
+      traces.sessionRefs(scope, selection, size, last),
     );
     for await (const page of pages) yield page.map(({ session_id }) => ({ trace_id: null, session_id }));
-  }
-}
+  },
+  count: () => traces.countSelectedSessions(scope, selection),
+});
 
 /** Reads the traces of a selection page by page, newest first. */
 export const tracePages = (

@@ -51,14 +51,6 @@ interface ReadTarget {
   chunk: ChunkContent;
 }
 
-/** Targets to prepare. */
-export interface TargetsToPrepare {
-  grain: Grain;
-  targets: readonly ScoringTarget[];
-  /** How reads of the database are retried. */
-  retry: RetryPolicy;
-}
-
 /**
  * Builds the subject of a target, which is what a scorer sees:
  *
@@ -85,7 +77,11 @@ export class SubjectBuilder {
    */
   async *prepare(
     scope: Scope,
-    { grain, targets, retry: policy }: TargetsToPrepare,
+    {
+      grain,
+      targets,
+      retry: policy,
+    }: { grain: Grain; targets: readonly ScoringTarget[]; retry: RetryPolicy },
     chunkSize: number,
   ): AsyncGenerator<PreparedTarget, undefined> {
     const read = (at: number): Promise<ChunkContent> =>

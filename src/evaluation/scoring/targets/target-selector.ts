@@ -11,9 +11,10 @@ import {
   type Candidates,
   chunks,
   isWithin,
-  ListedCandidates,
+  listedCandidates,
   type Selection,
-  StoredCandidates,
+  storedSessionCandidates,
+  storedTraceCandidates,
   storedTraces,
   takeFirst,
   unscoredCandidates,
@@ -171,11 +172,10 @@ export class TargetSelector {
     const conditions = { since, until, filters };
     if (grain === 'trace' && traceIds) return this.listTraces(scope, traceIds, sessions, conditions);
     if (grain === 'session' && sessions) return this.listSessions(scope, sessions, traceIds, conditions);
-    return new StoredCandidates(traces, scope, grain, {
-      ...conditions,
-      session_ids: sessions,
-      trace_ids: traceIds,
-    });
+    const matching = { ...conditions, session_ids: sessions, trace_ids: traceIds };
+    return grain === 'trace'
+      ? storedTraceCandidates(traces, scope, matching)
+      : storedSessionCandidates(traces, scope, matching);
   }
 
   /**
@@ -209,7 +209,7 @@ export class TargetSelector {
     ids: string[],
     sessionIds: string[] | undefined,
     { filters, ...times }: Conditions,
-  ): Promise<ListedCandidates> {
+  ): Promise<Candidates> {
     const sessions = sessionIds && new Set(sessionIds);
     const stored = await storedTraces(this.traces, scope, ids, filters);
     const candidates: DatedCandidate[] = [];
@@ -240,7 +240,7 @@ export class TargetSelector {
     ids: string[],
     traceIds: string[] | undefined,
     { filters, ...times }: Conditions,
-  ): Promise<ListedCandidates> {
+  ): Promise<Candidates> {
     const newest = new Map<string, Date>();
     const add = (session: string, at: Date): void => {
       if (isWithin(at, times) && !((newest.get(session) ?? 0) >= at)) newest.set(session, at);
@@ -307,8 +307,8 @@ const waysToScoreAll = (cap: number): string[] => {
 const unknown = (kind: string, id: string): string =>
   `The ${kind} ${/^[\w.:-]{1,255}$/.test(id) ? `${id} ` : ''}does not exist or is not visible to you.`;
 
-const newestFirst = (candidates: DatedCandidate[]): ListedCandidates =>
-  new ListedCandidates(candidates.sort((a, b) => b.at.getTime() - a.at.getTime()));
+const newestFirst = (candidates: DatedCandidate[]): Candidates =>
+  listedCandidates(candidates.sort((a, b) => b.at.getTime() - a.at.getTime()));
 
 /** Returns the ids in both lists. If one list is undefined, returns the other. */
 function intersection(one: string[] | undefined, other: string[] | undefined): string[] | undefined {
