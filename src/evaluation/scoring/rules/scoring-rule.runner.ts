@@ -202,7 +202,7 @@ export class ScoringRuleRunner {
     const { grain, rule_id } = rule;
     const targets = toTargets(refs);
     return this.database.transaction(async (tx) => {
-      const takenIds = await this.targets.findTaken(tx, scope, scorer, grain, targets);
+      const takenIds = await this.targets.findTaken(tx, scope, { ...scorer, grain }, targets);
       const remaining = toTargets(targets.filter((target) => !takenIds.has(targetIdOf(target))));
       const runId = remaining.length > 0 ? newId('run') : null;
       const step = {

@@ -69,13 +69,12 @@ export class ScoreBatchRepository {
     );
   }
 
-  async removeTargets(tx: Tx, scope: Scope, id: string, targets: readonly ScoringTarget[]): Promise<void> {
-    const ordinals = targets.map(({ ordinal }) => ordinal);
-    if (ordinals.length === 0) return;
+  async removeTargets(tx: Tx, scope: Scope, id: string, targetIds: readonly string[]): Promise<void> {
+    if (targetIds.length === 0) return;
     await tx.query(
       sql`DELETE FROM score_batch_targets
         WHERE score_batch_id = (SELECT score_batch_id FROM score_batches WHERE ${isBatch(scope, id)})
-          AND ordinal = ANY (${ordinals}::integer[])`,
+          AND target_id = ANY (${targetIds}::text[])`,
     );
   }
 

@@ -8,7 +8,7 @@ import { problem } from '#platform/problem';
 import { type ScoringRequest, ScoringService } from '../score/scoring.service';
 import { BATCH_TARGETS_MAX, type ScoreBatchRow } from '../score-runs/score-run.entity';
 import { ScoreRunService } from '../score-runs/score-run.service';
-import { type ScoringTarget, targetIdOf, toTargets } from '../targets/target.entity';
+import { type ScoringTarget, toTargets } from '../targets/target.entity';
 import { TargetRepository } from '../targets/target.repository';
 import { TargetSelector, tooManyTargets } from '../targets/target-selector';
 import {
@@ -117,9 +117,8 @@ export class ScoreBatchService {
     for (let after = -1; ; after = page.at(-1)!.ordinal) {
       page = await this.batches.targetsAfter(tx, scope, id, after, PAGE);
       if (page.length === 0) return;
-      const takenIds = await this.targets.findTaken(tx, scope, scorer, selection.grain, page);
-      const dropped = page.filter((target) => takenIds.has(targetIdOf(target)));
-      await this.batches.removeTargets(tx, scope, id, dropped);
+      const takenIds = await this.targets.findTaken(tx, scope, { ...scorer, grain: selection.grain }, page);
+      await this.batches.removeTargets(tx, scope, id, [...takenIds]);
     }
   }
 

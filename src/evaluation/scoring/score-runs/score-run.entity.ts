@@ -1,5 +1,6 @@
 import type { RawJson } from '#platform/json';
 import type { Grain } from '../../scorers';
+import type { ScoringTarget } from '../targets/target.entity';
 
 export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
@@ -74,17 +75,11 @@ export interface ScoreBatchRow extends ScoringRow {
 }
 
 /** The result of one target of a run. */
-export interface ScoreResultRow {
+export interface ScoreResultRow extends Omit<ScoringTarget, 'result_experiment_id' | 'result_version'> {
   score_run_id: string;
-  ordinal: number;
   score_id: string;
   scorer_id: string;
   scorer_version: number;
-  trace_id: string | null;
-  session_id: string | null;
-  /** These two are null unless the target is a result. */
-  result_id: string | null;
-  case_id: string | null;
   score: number | null;
   choice: string | null;
   confidence: number | null;

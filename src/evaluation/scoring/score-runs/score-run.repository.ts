@@ -3,7 +3,12 @@ import type { Scope } from '#platform/auth';
 import { Database, prepared, raw, sql, type Sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { newId } from '#platform/ids';
 import { BY_CHANGE, type ListQueryDto, listPage, type RowPage } from '#platform/paging';
-import { type ScannedRange, type ScoringTarget, TARGETS_MAX } from '../targets/target.entity';
+import {
+  type ScannedRange,
+  type ScoringTarget,
+  TARGETS_MAX,
+  type VersionAtGrain,
+} from '../targets/target.entity';
 import { TARGET_COLUMNS, targetRows } from '../targets/target.repository';
 import type { ScoreRunListQueryDto } from './score-run.dto';
 import type { FailureCode, Outcome, ScoreBatchRow, ScoreResultRow, ScoreRunRow } from './score-run.entity';
@@ -64,11 +69,14 @@ export interface RunEnd {
 }
 
 /** The settings of a new run. Without an id, it gets a new one. */
-export type NewScoreRun = Pick<
-  ScoreRunRow,
-  'scorer_id' | 'scorer_version' | 'grain' | 'concurrency' | 'max_cost_usd'
-> &
-  Partial<Pick<ScoreRunRow, 'score_run_id' | 'experiment_id' | 'rule_id' | 'uses_cache'>>;
+export interface NewScoreRun
+  extends
+    VersionAtGrain,
+    Pick<ScoreRunRow, 'concurrency' | 'max_cost_usd'>,
+    Partial<Pick<ScoreRunRow, 'score_run_id' | 'experiment_id' | 'rule_id' | 'uses_cache'>> {
+  /** The range of results that was scanned to select the targets, see `TargetRepository.scannedRanges`. */
+  scannedRange?: ScannedRange | null;
+}
 
 /** A batch after one of its runs has ended. */
 export interface CountedBatch extends Pick<
@@ -95,17 +103,12 @@ export const isBatch = ({ workspaceId }: Scope, id: string): Sql =>
 export class ScoreRunRepository {
   constructor(private readonly database: Database) {}
 
-  /**
-   * Inserts a run and its targets. A run without targets has succeeded.
-   *
-   * @param scannedRange the range of results that was scanned to select the targets, see `TargetRepository.scannedRanges`
-   */
+  /** Inserts a run and its targets. A run without targets has succeeded. */
   async insert(
     tx: Tx,
     scope: Scope,
     run: NewScoreRun,
     targets: readonly ScoringTarget[],
-    scannedRange: ScannedRange | null = null,
   ): Promise<ScoreRunRow> {
     const id = run.score_run_id ?? newId('run');
     const total = targets.length;
@@ -117,8 +120,8 @@ export class ScoreRunRepository {
       VALUES (${id}, ${scope.orgId}, ${scope.workspaceId}, ${run.scorer_id}, ${run.scorer_version},
               ${run.experiment_id ?? null}, ${run.grain}, ${run.concurrency}, ${total}, ${run.max_cost_usd},
               ${run.uses_cache ?? true}, now(), now(), ${scope.principalId}, ${run.rule_id ?? null},
-              ${total === 0 ? 'succeeded' : 'queued'}, ${end}, ${end}, ${scannedRange?.from ?? null},
-              ${scannedRange?.to ?? null})
+              ${total === 0 ? 'succeeded' : 'queued'}, ${end}, ${end}, ${run.scannedRange?.from ?? null},
+              ${run.scannedRange?.to ?? null})
       RETURNING ${raw(COLUMNS)}`);
     await tx.query(sql`
       INSERT INTO score_targets (score_run_id, ${TARGET_COLUMNS})
@@ -238,7 +241,7 @@ export class ScoreRunRepository {
    * Moves waiting targets of a batch to new runs, in order, and fills each run.
    *
    * @param runIds ids for the runs; fewer are used if fewer targets wait
-   * @param maxCostUsd the cost limit of each run
+   * @param maxCostUsd cost limit of each run
    * @returns the ids of the runs that were started
    */
   async startBatchRuns(
@@ -246,8 +249,9 @@ export class ScoreRunRepository {
     scope: Scope,
     id: string,
     runIds: readonly string[],
-    { targetsMax, maxCostUsd }: { targetsMax: number; maxCostUsd: number | null },
+    maxCostUsd: number | null,
   ): Promise<string[]> {
+    const targetsMax = TARGETS_MAX.score;
     const rows = await tx.query<{ score_run_id: string }>(
       prepared(
         'score-batch.start-runs',

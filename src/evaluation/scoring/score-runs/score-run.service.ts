@@ -7,7 +7,7 @@ import { rootLogger } from '#platform/logging';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { WorkspaceAccessRepository } from '../../../resources';
-import { type ScannedRange, type ScoringTarget, TARGETS_MAX } from '../targets/target.entity';
+import { type ScoringTarget, TARGETS_MAX } from '../targets/target.entity';
 import {
   type ScoreResultDto,
   type ScoreRunDto,
@@ -49,16 +49,15 @@ export class ScoreRunService {
 
   /**
    * Stores a run, its targets and its job in one transaction, so that an accepted run is never lost. A run without targets
-   * succeeds at once and gets no job. `scannedRange` is the range of results that was scanned to select the targets.
+   * succeeds at once and gets no job.
    */
   async start(
     tx: Tx,
     scope: Scope,
     run: NewScoreRun,
     targets: readonly ScoringTarget[],
-    scannedRange: ScannedRange | null = null,
   ): Promise<ScoreRunRow> {
-    const row = await this.runs.insert(tx, scope, run, targets, scannedRange);
+    const row = await this.runs.insert(tx, scope, run, targets);
     if (targets.length > 0) await this.enqueue(tx, [row.score_run_id]);
     return row;
   }
@@ -142,10 +141,8 @@ export class ScoreRunService {
     const openMax = batch.max_cost_usd === null ? OPEN_RUNS_MAX : 1;
     if (openRuns >= openMax) return 0;
     const runIds = Array.from({ length: openMax - openRuns }, () => newId('run'));
-    const started = await this.runs.startBatchRuns(tx, scope, batch.score_batch_id, runIds, {
-      targetsMax: TARGETS_MAX.score,
-      maxCostUsd: batch.max_cost_usd === null ? null : batch.max_cost_usd - costUsd,
-    });
+    const leftUsd = batch.max_cost_usd === null ? null : batch.max_cost_usd - costUsd;
+    const started = await this.runs.startBatchRuns(tx, scope, batch.score_batch_id, runIds, leftUsd);
     await this.enqueue(tx, started);
     return started.length;
   }

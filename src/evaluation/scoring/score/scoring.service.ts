@@ -102,10 +102,9 @@ export class ScoringService {
       signal.throwIfAborted();
       const { targets, scannedRange } = await this.selector.select(scope, request, signal);
       const run = await this.database.transaction(async (tx) => {
-        const takenIds = unscoredOnly && (await this.targets.findTaken(tx, scope, scorer, grain, targets));
-        if (takenIds && takenIds.size > 0) return null;
-        const settings = { ...scorer, ...options, grain, experiment_id };
-        return this.runs.start(tx, scope, settings, targets, scannedRange);
+        const settings = { ...scorer, ...options, grain, experiment_id, scannedRange };
+        const takenIds = unscoredOnly && (await this.targets.findTaken(tx, scope, settings, targets));
+        return takenIds && takenIds.size > 0 ? null : this.runs.start(tx, scope, settings, targets);
       });
       if (run) return toQueuedRunDto(run);
     }

@@ -47,7 +47,8 @@ export class AgentSessions implements Candidates {
       while (page.length < size) {
         await byMessage.load();
         if (byMessage.next || !this.haveMessages) await byTrace.load(byMessage.next?.at);
-        const newest = isNewer(byTrace.next, byMessage.next) ? byTrace.take() : byMessage.take();
+        const isByTrace = byTrace.next && !(byMessage.next && byMessage.next.at >= byTrace.next.at);
+        const newest = isByTrace ? byTrace.take() : byMessage.take();
         if (!newest) {
           yield page;
           return;
@@ -96,9 +97,6 @@ export class AgentSessions implements Candidates {
     }
   }
 }
-
-const isNewer = (one: DatedSession | undefined, other: DatedSession | undefined): boolean =>
-  one !== undefined && (!other || one.at > other.at);
 
 /** Reads sessions one by one from pages, and loads a page only when it is needed. */
 class SessionCursor {

@@ -79,7 +79,7 @@ export class TargetSelector {
     const isWholeExperiment = coversExperiment(selection);
     const scannedRanges =
       unscoredOnly && isWholeExperiment
-        ? await this.targets.scannedRanges(scope, scorer, grain, experimentId!)
+        ? await this.targets.scannedRanges(scope, { ...scorer, grain }, experimentId!)
         : [];
     const candidates = await this.candidates(scope, request, signal, scannedRanges);
     const selected = await takeFirst(candidates, limit ?? cap + 1);
@@ -118,7 +118,7 @@ export class TargetSelector {
     if (!selection.unscoredOnly) return all;
     return unscoredCandidates(all, (ids) => {
       signal.throwIfAborted();
-      return this.targets.findEarlier(scope, scorer, selection.grain, ids);
+      return this.targets.findEarlier(scope, { ...scorer, grain: selection.grain }, ids);
     });
   }
 

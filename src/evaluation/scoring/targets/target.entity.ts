@@ -1,3 +1,5 @@
+import type { Grain, PinnedScorer } from '../../scorers';
+
 export const SCORE_MODES = ['score', 'preview', 'test'] as const;
 export type ScoreMode = (typeof SCORE_MODES)[number];
 
@@ -25,6 +27,11 @@ export interface ScoringTarget extends Required<TargetRef> {
 export interface ScannedRange {
   from: string;
   to: string;
+}
+
+/** A version of a scorer, and what it scores. */
+export interface VersionAtGrain extends PinnedScorer {
+  grain: Grain;
 }
 
 /** Tells whether a target is a result. */

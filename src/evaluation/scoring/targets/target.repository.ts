@@ -11,8 +11,7 @@ import {
   type Tx,
 } from '#platform/db';
 import { type RawJson, toJsonText } from '#platform/json';
-import type { Grain, PinnedScorer } from '../../scorers';
-import { type ScannedRange, type ScoringTarget, targetIdOf } from './target.entity';
+import { type ScannedRange, type ScoringTarget, targetIdOf, type VersionAtGrain } from './target.entity';
 
 /** The columns of a target, in the tables of runs and of batches. */
 export const TARGET_COLUMNS = raw(
@@ -56,8 +55,7 @@ export class TargetRepository {
    */
   async findEarlier(
     scope: Scope,
-    { scorer_id, scorer_version }: PinnedScorer,
-    grain: Grain,
+    { scorer_id, scorer_version, grain }: VersionAtGrain,
     targetIds: readonly string[],
     on: SqlExecutor = this.database,
   ): Promise<ReadonlyMap<string, boolean>> {
@@ -108,8 +106,7 @@ export class TargetRepository {
    */
   scannedRanges(
     scope: Scope,
-    { scorer_id, scorer_version }: PinnedScorer,
-    grain: Grain,
+    { scorer_id, scorer_version, grain }: VersionAtGrain,
     experimentId: string,
   ): Promise<ScannedRange[]> {
     return this.database.query<ScannedRange>(
@@ -128,20 +125,14 @@ export class TargetRepository {
   async findTaken(
     tx: Tx,
     scope: Scope,
-    scorer: PinnedScorer,
-    grain: Grain,
+    version: VersionAtGrain,
     targets: readonly ScoringTarget[],
   ): Promise<ReadonlySet<string>> {
     if (targets.length === 0) return new Set();
-    const key = JSON.stringify([
-      'unscored',
-      scope.workspaceId,
-      scorer.scorer_id,
-      scorer.scorer_version,
-      grain,
-    ]);
+    const { scorer_id, scorer_version, grain } = version;
+    const key = JSON.stringify(['unscored', scope.workspaceId, scorer_id, scorer_version, grain]);
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${key}, 0))`);
-    const earlier = await this.findEarlier(scope, scorer, grain, targets.map(targetIdOf), tx);
+    const earlier = await this.findEarlier(scope, version, targets.map(targetIdOf), tx);
     return new Set([...earlier].flatMap(([id, isTaken]) => (isTaken ? id : [])));
   }
 
