@@ -26,6 +26,23 @@ import { SubjectReader } from './targets/subject-reader';
 import { TargetRepository } from './targets/target.repository';
 import { TargetSelector } from './targets/target-selector';
 
+const PROVIDERS = [
+  RunExecutionRepository,
+  ScoreBatchRepository,
+  ScoreBatchService,
+  ScoreRunRepository,
+  ScoreRunService,
+  ScoringMetrics,
+  ScoringRuleRepository,
+  ScoringRuleService,
+  ScoringRunner,
+  ScoringService,
+  SubjectBuilder,
+  SubjectReader,
+  TargetRepository,
+  TargetSelector,
+];
+
 /** Scoring: requests for scores, their runs, and the rules that start runs. */
 @Module({
   imports: [
@@ -41,34 +58,7 @@ import { TargetSelector } from './targets/target-selector';
     TraceContentModule,
     TypeOrmModule.forFeature([ScoringRuleEntity]),
   ],
-  providers: [
-    RunExecutionRepository,
-    ScoreBatchRepository,
-    ScoreBatchService,
-    ScoreRunRepository,
-    ScoreRunService,
-    ScoringMetrics,
-    ScoringRuleRepository,
-    ScoringRuleService,
-    ScoringRunner,
-    ScoringService,
-    SubjectBuilder,
-    SubjectReader,
-    TargetRepository,
-    TargetSelector,
-  ],
-  exports: [
-    RunExecutionRepository,
-    ScoreBatchService,
-    ScoreRunService,
-    ScoringMetrics,
-    ScoringRuleRepository,
-    ScoringRuleService,
-    ScoringRunner,
-    ScoringService,
-    SubjectBuilder,
-    TargetRepository,
-    TargetSelector,
-  ],
+  providers: PROVIDERS,
+  exports: PROVIDERS,
 })
 export class ScoringModule {}

@@ -32,6 +32,8 @@ const OPEN_RUNS_MAX = 3;
 const openRunsMax = ({ max_cost_usd_per_day }: ActiveRule): number =>
   max_cost_usd_per_day === null ? OPEN_RUNS_MAX : 1;
 
+const idOf = ({ rule_id }: ActiveRule): string => rule_id;
+
 const SCORER_ARCHIVED = 'The scorer is archived. Restore it to let the rule continue.';
 
 /** Number of arrivals read per step. Limits the memory of a step, and the time that other rules wait. */
@@ -71,9 +73,9 @@ export class ScoringRuleRunner {
     let after = '';
     for (;;) {
       const page = await this.rules.listActive(after, PAGE, OPEN_RUNS_MAX);
-      for (const { rule, beforeUs } of await this.leaseDue(page)) {
+      for (const { rule, before_us } of await this.leaseDue(page)) {
         if (this.shutdown.stopping.aborted) return false;
-        if (await this.step(rule, beforeUs)) hasMore = true;
+        if (await this.step(rule, before_us)) hasMore = true;
       }
       if (page.length < PAGE || this.shutdown.stopping.aborted) return hasMore;
       after = page.at(-1)!.rule_id;
@@ -81,8 +83,9 @@ export class ScoringRuleRunner {
   }
 
   /** Leases the rules that may start runs and have arrivals that have been quiet for long enough. */
-  private async leaseDue(page: readonly ActiveRule[]): Promise<{ rule: ActiveRule; beforeUs: number }[]> {
-    await this.recordArchivedScorers(page);
+  private async leaseDue(page: readonly ActiveRule[]): Promise<{ rule: ActiveRule; before_us: number }[]> {
+    const blocked = page.filter((rule) => !rule.is_scorer_live && rule.last_error !== SCORER_ARCHIVED);
+    if (blocked.length > 0) await this.rules.recordError(blocked.map(idOf), SCORER_ARCHIVED);
     const startable = page.filter((rule) => rule.is_scorer_live && rule.open_runs < openRunsMax(rule));
     if (startable.length === 0) return [];
     const clock = await this.arrivals.clock();
@@ -97,23 +100,12 @@ export class ScoringRuleRunner {
     const live = await this.workspaces.filterLive(ready.map(({ workspace_id }) => workspace_id));
     const due = ready.filter(({ workspace_id }) => live.has(workspace_id));
     const leased = await this.rules.lease(
-      due.map(({ rule }) => rule.rule_id),
+      due.map(({ rule }) => idOf(rule)),
       LEASE_MS,
     );
-    return due
-      .filter(({ rule }) => leased.has(rule.rule_id))
-      .map(({ rule, before_us }) => ({ rule, beforeUs: before_us }));
+    return due.filter(({ rule }) => leased.has(rule.rule_id));
   }
 
-  private async recordArchivedScorers(page: readonly ActiveRule[]): Promise<void> {
-    const unrecorded = page.filter((rule) => !rule.is_scorer_live && rule.last_error !== SCORER_ARCHIVED);
-    if (unrecorded.length > 0) {
-      await this.rules.recordError(
-        unrecorded.map(({ rule_id }) => rule_id),
-        SCORER_ARCHIVED,
-      );
-    }
-  }
   /**
    * Processes the next arrivals of a rule that this worker has leased, and starts at most one run. Stores an error in the
    * rule and logs it once. After an error, the lease is not released but expires, which delays the next attempt.
