@@ -4,7 +4,7 @@ import { Environment } from '#platform/config';
 import { newId } from '#platform/ids';
 import { ScoreRepository } from '../../src/evaluation/scores/score.repository';
 import { ScoreTargetRepository } from '../../src/evaluation/scores/score-target.repository';
-import { TargetOutcomeRepository } from '../../src/evaluation/scoring/execution/target-outcome.repository';
+import { RunExecutionRepository } from '../../src/evaluation/scoring/score-runs/run-execution.repository';
 import type { Bench } from '../bench';
 import { compare, median } from '../measure';
 
@@ -104,7 +104,7 @@ export async function storeDirectly(bench: Bench): Promise<number> {
   );
   const sessionIds = Array.from({ length: SESSIONS }, () => newId('ses'));
   const { database } = bench.direct;
-  const outcomes = new TargetOutcomeRepository(
+  const outcomes = new RunExecutionRepository(
     database,
     new ScoreTargetRepository(database),
     new ScoreRepository(database, new Environment()),

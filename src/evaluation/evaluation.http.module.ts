@@ -22,10 +22,10 @@ import { ResultController } from './experiments/results/result.controller';
 import { ScoreController } from './scores/score.controller';
 import { ScorerController } from './scorers/scorer.controller';
 import { ScorerStarterController } from './scorer-starters/scorer-starter.controller';
-import { ScoreBatchController } from './scoring/batches/score-batch.controller';
-import { ScoreRunController } from './scoring/runs/score-run.controller';
+import { ScoreBatchController } from './scoring/score-batches/score-batch.controller';
+import { ScoreRunController } from './scoring/score-runs/score-run.controller';
 import { ScoringRuleController } from './scoring/rules/scoring-rule.controller';
-import { ScoringController } from './scoring/requests/scoring.controller';
+import { ScoringController } from './scoring/score/scoring.controller';
 import { ExperimentTraceController } from './experiments/traces/experiment-trace.controller';
 
 /** The routes under /eval/v1. */

@@ -7,11 +7,10 @@ import { JudgeRepository, JudgesModule, JudgeService } from './judges';
 import { ScorersModule } from './scorers';
 import { TraceScoresModule } from './scores';
 import { ScoringModule } from './scoring';
-import { ScoreRunExecutor } from './scoring/execution/score-run.executor';
-import { ScoreBatchService } from './scoring/batches/score-batch.service';
-import { ScoreRunService } from './scoring/runs/score-run.service';
+import { ScoreRunExecutor } from './scoring/score-runs/score-run.executor';
+import { ScoreBatchService } from './scoring/score-batches/score-batch.service';
+import { ScoreRunService } from './scoring/score-runs/score-run.service';
 import { ScoringRuleRunner } from './scoring/rules/scoring-rule.runner';
-import { ScoringRuleScheduler } from './scoring/rules/scoring-rule.scheduler';
 
 const RECORD_WORDS_MS = 1_000;
 const RULES_MS = 3_000;
@@ -30,12 +29,12 @@ const CLEAN_UP_MS = 10 * 60_000;
     TelemetryModule,
     TraceScoresModule,
   ],
-  providers: [ScoreRunExecutor, ScoringRuleRunner, ScoringRuleScheduler],
+  providers: [ScoreRunExecutor, ScoringRuleRunner],
 })
 export class EvaluationWorkerModule implements OnApplicationBootstrap {
   constructor(
     private readonly tasks: PeriodicTasks,
-    private readonly rules: ScoringRuleScheduler,
+    private readonly rules: ScoringRuleRunner,
     private readonly runs: ScoreRunService,
     private readonly batches: ScoreBatchService,
     private readonly judges: JudgeService,

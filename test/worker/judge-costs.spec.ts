@@ -1,5 +1,5 @@
 import { ALL_FEATURES, JudgeRepository } from '../../src/evaluation/judges/judge.repository';
-import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
+import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-runs/score-run.executor';
 import { COST, GOOD, type JudgedService, JudgeFixture, says, withJudge } from './judge.fixture';
 
 describe('a judge', () => {

@@ -108,4 +108,24 @@ describe('the digest of a judge', () => {
     await patched(scorer, { description: 'new' });
     expect(await score()).toMatchObject({ ...expected, is_cached: true, cost_usd: 0 });
   });
+
+  it('that is not the newest makes unscored_only score a target again, once', async () => {
+    const scorer = await fixture.scorer();
+    const earlier = await fixture.experiment({ input: '1', output: 'a' }, { input: '2', output: 'b' });
+    answeredBy('gpt-2024');
+    await fixture.completeRun(scorer, earlier);
+    answeredBy('gpt-2025');
+    const unscored = () => fixture.completeRun(scorer, earlier, { unscored_only: true });
+    expect((await unscored()).run.total).toBe(0);
+    const { results } = await fixture.completeRun(scorer, await fixture.experiment());
+    const { judge_digest } = results[0];
+    const expected = { score: 1, model: 'gpt-2025', judge_digest, is_cached: false, cost_usd: COST };
+    const again = await unscored();
+    expect(again.results).toHaveLength(2);
+    for (const result of again.results) expect(result).toMatchObject(expected);
+    expect((await unscored()).run.total).toBe(0);
+    // The new answers are cached.
+    const { results: cached } = await fixture.completeRun(scorer, earlier);
+    for (const result of cached) expect(result).toMatchObject({ ...expected, is_cached: true, cost_usd: 0 });
+  });
 });

@@ -13,8 +13,7 @@ import {
   type TestDatabase,
   WorkerProcess,
 } from '#testing';
-import { SCORE_RUN } from '../../src/evaluation/scoring/runs/score-run.job';
-import { ScoreRunService } from '../../src/evaluation/scoring/runs/score-run.service';
+import { SCORE_RUN, ScoreRunService } from '../../src/evaluation/scoring/score-runs/score-run.service';
 import { Gate, JUDGE } from './gate.fixture';
 import { ServiceProcess } from '../e2e/platform/tracing.fixture';
 import { expectAccounted, inputs, JudgeFixture } from './judge.fixture';

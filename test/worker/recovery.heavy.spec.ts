@@ -11,10 +11,9 @@ import {
 } from '#testing';
 import { JobQueue, WorkerShutdown } from '#platform/jobs';
 import { JobOutbox } from '../../libs/platform/jobs/job-outbox';
-import { SCORE_RUN } from '../../src/evaluation/scoring/runs/score-run.job';
-import { ScoreRunService } from '../../src/evaluation/scoring/runs/score-run.service';
-import { RunExecutionRepository } from '../../src/evaluation/scoring/execution/run-execution.repository';
-import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
+import { SCORE_RUN, ScoreRunService } from '../../src/evaluation/scoring/score-runs/score-run.service';
+import { RunExecutionRepository } from '../../src/evaluation/scoring/score-runs/run-execution.repository';
+import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-runs/score-run.executor';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { describeOnBothQueues } from './backends.fixture';
 import { Gate, JUDGE } from './gate.fixture';

@@ -18,7 +18,7 @@ const fill = (app: TestApp, workspaceId: string, count: number) =>
 const scoredTimes = (app: TestApp, { score_batch_id }: any): Promise<{ times: number; targets: number }[]> =>
   app.database.query(
     `SELECT times, count(*) AS targets FROM (
-       SELECT s.target_id, count(*) AS times FROM score_results s JOIN score_runs r USING (score_run_id)
+       SELECT s.target_id, count(*) AS times FROM target_outcomes s JOIN score_runs r USING (score_run_id)
        WHERE r.score_batch_id = $1 GROUP BY 1) t GROUP BY 1 ORDER BY 1`,
     [score_batch_id],
   );

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { newId } from '#platform/ids';
-import { RunExecutionRepository } from '../../src/evaluation/scoring/execution/run-execution.repository';
 import {
+  RunExecutionRepository,
   type ScoredTarget,
-  TargetOutcomeRepository,
-} from '../../src/evaluation/scoring/execution/target-outcome.repository';
+} from '../../src/evaluation/scoring/score-runs/run-execution.repository';
 import type { ScoringRun } from '../../src/evaluation/scores';
-import { ScoreRunRepository } from '../../src/evaluation/scoring/runs/score-run.repository';
+import { ScoreRunRepository } from '../../src/evaluation/scoring/score-runs/score-run.repository';
 import { script } from '../e2e/evaluation/scoring.fixture';
 import { type GatedService, JUDGE, withGate } from './gate.fixture';
 
@@ -26,7 +25,7 @@ describe('a run', () => {
     (await on.resultsOfExperiment(experiment)).filter(({ scores }) => Object.keys(scores).length > 0).length;
   /** Records the ordinals that each transaction stores. The first transaction starts when all other targets are scored. */
   const groupsAfterFirst = (count: number): number[][] => {
-    const results = worker.get(TargetOutcomeRepository);
+    const results = worker.get(RunExecutionRepository);
     const store = results.store.bind(results);
     const groups: number[][] = [];
     jest.spyOn(results, 'store').mockImplementation(async (run, scored) => {
@@ -46,7 +45,10 @@ describe('a run', () => {
   };
   /** Counts the transactions that store results. One that is repeated after a deadlock counts again. */
   const countStores = (): jest.SpyInstance =>
-    jest.spyOn(worker.get(TargetOutcomeRepository) as unknown as { insert(): unknown }, 'insert');
+    jest.spyOn(
+      worker.get(RunExecutionRepository) as unknown as { insertOutcomes(): unknown },
+      'insertOutcomes',
+    );
   /** Returns the key of a run, and scores for some of its targets. */
   const scoredOf = async ({ score_run_id }: { score_run_id: string }) => {
     const [key] = await app.database.query<ScoringRun>('SELECT * FROM score_runs WHERE score_run_id = $1', [
@@ -74,7 +76,7 @@ describe('a run', () => {
   });
 
   it('stores more results of code together than are scored at once', async () => {
-    const store = jest.spyOn(worker.get(TargetOutcomeRepository), 'store');
+    const store = jest.spyOn(worker.get(RunExecutionRepository), 'store');
     const scorer = script('const score = ({ input }) => input');
     const { run, experiment } = await on.runOver(indexes(40), scorer, { concurrency: 2 });
     await on.finished(run.score_run_id);
@@ -88,7 +90,7 @@ describe('a run', () => {
     const { run, experiment } = await on.runOver(indexes(6), JUDGE, { concurrency: 1 });
     await gate.holds(1);
     const { key, scored } = await scoredOf(run);
-    const results = worker.get(TargetOutcomeRepository);
+    const results = worker.get(RunExecutionRepository);
     const stores = countStores();
     const outcomes = await Promise.all([
       results.store(key, scored(0, 4, 0.25)),
@@ -142,7 +144,7 @@ describe('a run', () => {
          FROM score_runs WHERE score_run_id = $1`,
         [run.score_run_id, newId('score')],
       );
-      const storing = worker.get(TargetOutcomeRepository).store(key, scored(0, 6, 1));
+      const storing = worker.get(RunExecutionRepository).store(key, scored(0, 6, 1));
       await blocked(1);
       outcomes = Promise.all([storing, cancel(run.score_run_id)]);
       outcomes.catch(() => undefined);

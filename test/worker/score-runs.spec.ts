@@ -1,8 +1,7 @@
 import { Environment } from '#platform/config';
-import { RunExecutionRepository } from '../../src/evaluation/scoring/execution/run-execution.repository';
+import { RunExecutionRepository } from '../../src/evaluation/scoring/score-runs/run-execution.repository';
 import type { ScoringRun } from '../../src/evaluation/scores';
-import { TargetOutcomeRepository } from '../../src/evaluation/scoring/execution/target-outcome.repository';
-import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
+import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-runs/score-run.executor';
 import { script } from '../e2e/evaluation/scoring.fixture';
 import { type GatedService, JUDGE, withGate } from './gate.fixture';
 
@@ -243,12 +242,10 @@ describe('a scoring run', () => {
     const executions = worker.get(RunExecutionRepository);
     const own: any = { score_run_id: run.score_run_id, workspace_id };
     const lost = '00000000-0000-4000-8000-000000000000';
-    const counts = await executions.countResults(own);
-    const outcome = { run_status: 'succeeded', failure_code: null, failure_detail: null } as const;
+    const outcome = { status: 'succeeded', failure_code: null, failure_detail: null } as const;
     expect(await executions.renew(own, lost, 10_000)).toBe(false);
-    expect(await executions.recordFailedAttempt(own, lost)).toBe(0);
-    await executions.release(own, lost);
-    const finish = (tx: any) => executions.finish(tx, own, lost, counts, outcome);
+    expect(await executions.release(own, lost, 1)).toBe(0);
+    const finish = (tx: any) => executions.finish(tx, own, lost, outcome);
     expect(await app.database.transaction(finish)).toBe(false);
     expect(await executions.renew(own, lease_token, 10_000)).toBe(true);
     gate.release();
@@ -266,10 +263,9 @@ describe('a scoring run', () => {
     const [target] = await executions.targetsLeft(own);
     expect(await executions.targetsLeft(foreign)).toEqual([]);
     expect(await executions.renew(foreign, lease_token, 10_000)).toBe(false);
-    const results = worker.get(TargetOutcomeRepository);
     const scored = { target: target!, scoreId: 'score_x', item: { elapsed_ms: 1 } };
-    expect(await results.store(foreign, [scored])).toEqual([false]);
-    await executions.release(foreign, lease_token);
+    expect(await executions.store(foreign, [scored])).toEqual([false]);
+    await executions.release(foreign, lease_token, 0);
     expect(await executions.renew(own, lease_token, 10_000)).toBe(true);
     gate.release();
     expect((await on.finished(run.score_run_id)).run_status).toBe('succeeded');

@@ -1,7 +1,6 @@
 import { createTestWorker, ownApp, TestJudge, type TestWorker } from '#testing';
 import { ScoringRuleRepository } from '../../src/evaluation/scoring/rules/scoring-rule.repository';
 import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
-import { ScoringRuleScheduler } from '../../src/evaluation/scoring/rules/scoring-rule.scheduler';
 import { CHOICES, COST, GOOD, PRICES, says } from './judge.fixture';
 import { ALWAYS, pathOf, RulesFixture, settled, skipQuietSecond } from './scoring-rules.fixture';
 
@@ -74,7 +73,7 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
       await meanwhile();
       return lease.apply(repository, args);
     });
-    await otherWorker.get(ScoringRuleScheduler).runDue();
+    await otherWorker.get(ScoringRuleRunner).runDue();
     expect(spy).toHaveBeenCalled();
     spy.mockRestore();
   };

@@ -5,7 +5,7 @@ import { JobQueue } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
 import { ownApp, createTestWorker, newTraceId, type TestApp, type TestWorker, WorkerProcess } from '#testing';
 import { NO_BACKEND, STEP_FAILED } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
-import { ScoreRunExecutor } from '../../src/evaluation/scoring/execution/score-run.executor';
+import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-runs/score-run.executor';
 import type { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 import { workOf } from '../e2e/evaluation/work.harness';
 import { RulesFixture, skipQuietSecond } from './scoring-rules.fixture';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient, TestApp, TestWorker } from '#testing';
 import { TraceFeedRepository } from '../../src/telemetry';
-import { ScoringRuleScheduler } from '../../src/evaluation/scoring/rules/scoring-rule.scheduler';
+import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
 import { ScoringFixture, script } from '../e2e/evaluation/scoring.fixture';
 
 /** A scorer that gives every target the score 1. */
@@ -43,7 +43,7 @@ export class RulesFixture {
   }
 
   async runDue(): Promise<void> {
-    await Promise.all(this.workers().map((worker) => worker.get(ScoringRuleScheduler).runDue()));
+    await Promise.all(this.workers().map((worker) => worker.get(ScoringRuleRunner).runDue()));
   }
 
   /** Runs due rules until a rule has seen this many traces or sessions. */

@@ -16,6 +16,13 @@ interface CachedAnswer {
   targetKey: string | null;
 }
 
+/** The cached answers to a question, by sample number from 0. */
+export interface CachedAnswers {
+  bySample: ReadonlyMap<number, CachedAnswer>;
+  /** The digest of the judge that gave the newest score of the scorer version; null without scores. */
+  newestDigest: string | null;
+}
+
 /** A judge's rate limit, as all processes share it. Times are in ms since 1970, by the database's clock. */
 export interface SharedLimit {
   /** Requests that each process may have in flight, at least 1. */
@@ -71,26 +78,34 @@ export class JudgeRepository {
 
   constructor(private readonly database: Database) {}
 
-  /** Returns the cached answers to the first samples of a question (see `JudgeRequest`), by sample number from 0. */
+  /** Returns the cached answers to the first samples of a question (see `JudgeRequest`). */
   async findAnswers(
     { workspace_id, scorer_id, scorer_version }: ScorerVersion,
     questionSha256: string,
     samples: number,
-  ): Promise<Map<number, CachedAnswer>> {
-    const rows = await this.database.query<{ sample: number; judgement: RawJson; targetKey: string | null }>(
+  ): Promise<CachedAnswers> {
+    const rows = await this.database.query<
+      { sample: number; judgement: RawJson } & Pick<CachedAnswer, 'targetKey'> & Pick<CachedAnswers, 'newestDigest'>
+    >(
       prepared(
         'judge-answer.find',
-        sql`SELECT sample, judgement, target_key AS "targetKey" FROM judge_answers
+        sql`SELECT sample, judgement, target_key AS "targetKey", (
+              SELECT judge_digest FROM scores
+              WHERE workspace_id = ${workspace_id} AND scorer_id = ${scorer_id}
+                AND scorer_version = ${scorer_version} AND judge_digest IS NOT NULL
+              ORDER BY score_id DESC LIMIT 1) AS "newestDigest"
+          FROM judge_answers
           WHERE workspace_id = ${workspace_id} AND scorer_id = ${scorer_id}
             AND scorer_version = ${scorer_version} AND question_sha256 = ${questionSha256} AND sample < ${samples}`,
       ),
     );
-    return new Map(
+    const bySample = new Map(
       rows.map(({ sample, judgement, targetKey }) => [
         sample,
         { judgement: judgement.parse() as Judgement, targetKey },
       ]),
     );
+    return { bySample, newestDigest: rows[0]?.newestDigest ?? null };
   }
 
   /** Caches the answer to a sample of a question, so that it is not paid for twice. */

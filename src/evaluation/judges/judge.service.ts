@@ -13,8 +13,8 @@ import {
 } from './judge-backend';
 import { JudgeBackends, type JudgedScorer } from './judge-backends';
 import { JudgeMetrics } from './judge-endpoint';
-import { JudgeRepository } from './judge.repository';
-import { SampleTally } from './tally';
+import { type CachedAnswers, JudgeRepository } from './judge.repository';
+import { judgeOf, SampleTally } from './tally';
 
 /** Cached answers deleted per statement. */
 const DELETED_AT_ONCE = 1_000;
@@ -159,6 +159,8 @@ export class JudgeService {
       (await this.repository
         .findAnswers(scorer, request.questionSha256, tally.count)
         .catch(logged('the cached answers of a judge could not be read')));
+    // Answers of an earlier judge do not count, so that `unscored_only` can replace its scores.
+    const isByNewestJudge = cached && isNewestJudge(scorer, cached);
     const deadline = new TargetDeadline(this.environment.JUDGE_TARGET_SECONDS);
     const either = linkedSignal(signal, deadline.signal);
     const call: JudgeCall = {
@@ -175,12 +177,13 @@ export class JudgeService {
     };
     try {
       for (let sample = 0; sample < tally.count && !tally.hasFailed; sample++) {
-        const answer = cached ? cached.get(sample) : undefined;
-        if (answer && (answer.targetKey === null || answer.targetKey !== targetKey)) {
+        const answer = cached ? cached.bySample.get(sample) : undefined;
+        const isPaidHere = answer && answer.targetKey !== null && answer.targetKey === targetKey;
+        if (answer && !isPaidHere && isByNewestJudge) {
           // Free, because another target paid for it.
           tally.addCached(answer.judgement);
           this.metrics.reused.inc({ backend });
-        } else if (answer) {
+        } else if (isPaidHere) {
           // This target paid for it, but the worker was lost before it stored the result and the cost.
           tally.addAnswer(answer.judgement);
           if (answer.judgement.costUsd !== undefined) charge(answer.judgement.costUsd);
@@ -222,6 +225,12 @@ const logged =
   (error: unknown): undefined => {
     rootLogger.warn({ err: error }, message);
   };
+
+/** Tells whether cached answers come from the judge of the newest score of the scorer version. */
+function isNewestJudge({ definition }: JudgedScorer, { bySample, newestDigest }: CachedAnswers): boolean {
+  const judgements = [...bySample.values()].map(({ judgement }) => judgement);
+  return newestDigest === null || judgeOf(definition, judgements).judge_digest === newestDigest;
+}
 
 /** The deadline for judging one target. Its clock stops while the target queues for the judge. */
 class TargetDeadline {

@@ -123,7 +123,7 @@ const MODEL_MAX = 255;
  * Returns what judged: the model, and the digest of all that determines its judgements. Several models of the samples are
  * joined by commas, and their digest is the digest of their sorted digests. Returns nothing without an answer.
  */
-function judgeOf(
+export function judgeOf(
   definition: JudgeDefinition,
   judgements: readonly Judgement[],
 ): Pick<ScoredItem, 'model' | 'judge_digest'> {

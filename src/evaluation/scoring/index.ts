@@ -1,9 +1,10 @@
 export { ScoringModule } from './scoring.module';
-export { ScoreRequestDto } from './requests/scoring.dto';
-export { ScoringService } from './requests/scoring.service';
-export type { ScoreResultDto, ScoreRunDto } from './runs/score-run.dto';
-export { RUN_STATUSES, type TargetRef } from './runs/score-run.entity';
-export { ScoreRunService } from './runs/score-run.service';
-export { SubjectBuilder } from './subjects/subject-builder';
-export type { Selection } from './target-selection/candidates';
-export { TargetSelector } from './target-selection/target-selector';
+export { ScoreRequestDto } from './score/scoring.dto';
+export { ScoringService } from './score/scoring.service';
+export type { ScoreResultDto, ScoreRunDto } from './score-runs/score-run.dto';
+export { RUN_STATUSES } from './score-runs/score-run.entity';
+export { ScoreRunService } from './score-runs/score-run.service';
+export type { Selection } from './targets/candidates';
+export { SubjectBuilder } from './targets/subject-builder';
+export type { TargetRef } from './targets/target.entity';
+export { TargetSelector } from './targets/target-selector';

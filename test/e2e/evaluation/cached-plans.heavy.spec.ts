@@ -1,7 +1,7 @@
 import { newId } from '#platform/ids';
 import { ownApp } from '#testing';
-import { TargetOutcomeRepository } from '../../../src/evaluation/scoring/execution/target-outcome.repository';
-import type { ScoringTarget } from '../../../src/evaluation/scoring/runs/score-run.entity';
+import { RunExecutionRepository } from '../../../src/evaluation/scoring/score-runs/run-execution.repository';
+import type { ScoringTarget } from '../../../src/evaluation/scoring/targets/target.entity';
 import { AnnotationFixture, type Queue } from './annotation.fixture';
 import type { Experiment } from './evaluation.harness';
 import { SCORES, type Scorer } from './human-scores.fixture';
@@ -107,7 +107,7 @@ describe('writes with plans that were cached while the tables were empty', () =>
       ...{ score_run_id, workspace_id: on.space.id },
       ...{ scorer_id: hosted, scorer_version: 1, created_by: 'test' },
     };
-    expect(await app.get(TargetOutcomeRepository).store(run, [scored])).toEqual([true]);
+    expect(await app.get(RunExecutionRepository).store(run, [scored])).toEqual([true]);
   }
 
   /** Fills every table with rows of the workspace and of the scorers, without updating the planner's statistics. */

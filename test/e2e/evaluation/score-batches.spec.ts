@@ -1,5 +1,5 @@
 import { sharedApp, newSpan, jsonExport } from '#testing';
-import { ScoreBatchService } from '../../../src/evaluation/scoring/batches/score-batch.service';
+import { ScoreBatchService } from '../../../src/evaluation/scoring/score-batches/score-batch.service';
 import { newTraceId, ScoringFixture } from './scoring.fixture';
 
 const HUMAN = { scorer_kind: 'human', definition: { rubric: 'Kind?', output: { type: 'boolean' } } };

@@ -1,6 +1,6 @@
 import { newId } from '#platform/ids';
 import { type Answer, jsonExport, newSpan, ownApp, sharedApp } from '#testing';
-import { TargetOutcomeRepository } from '../../../src/evaluation/scoring/execution/target-outcome.repository';
+import { RunExecutionRepository } from '../../../src/evaluation/scoring/score-runs/run-execution.repository';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { SCORES } from './human-scores.fixture';
 import { workOf } from './work.harness';
@@ -118,7 +118,7 @@ describe.each([
         ...{ score_run_id: run, workspace_id: space.id },
         ...{ scorer_id: scorerId, scorer_version: 1, created_by: 'test' },
       };
-      const [isStored] = await app.get(TargetOutcomeRepository).store(key, [scored]);
+      const [isStored] = await app.get(RunExecutionRepository).store(key, [scored]);
       return { status: isStored ? 200 : 409 };
     };
     expect(await maxRowsOf(store)).toBeLessThan(FEW);

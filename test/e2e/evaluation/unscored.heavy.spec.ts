@@ -42,15 +42,15 @@ describe('unscored traces among many', () => {
         [[scorer.scorer_id, other.scorer_id], SCORED_FROM, TRACES],
       );
       await tx.query(
-        `INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
-                                    trace_id, score, error, elapsed_ms)
-         SELECT score_run_id, ordinal, 'score_' || score_run_id || ordinal, $1, r.scorer_id, 1, 'trace', trace_id,
-                CASE WHEN ordinal % 10 > 0 THEN 1 END, CASE WHEN ordinal % 10 = 0 THEN 'failed' END, 1
+        `INSERT INTO target_outcomes (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                      target_id, error, elapsed_ms)
+         SELECT score_run_id, ordinal, 'score_' || score_run_id || ordinal, $1, r.scorer_id, 1, 'trace', target_id,
+                CASE WHEN ordinal % 10 = 0 THEN 'failed' END, 1
          FROM score_targets JOIN score_runs r USING (score_run_id)`,
         [on.workspaceId],
       );
     });
-    await app.database.query('VACUUM (ANALYZE) traces, score_runs, score_targets, score_results');
+    await app.database.query('VACUUM (ANALYZE) traces, score_runs, score_targets, target_outcomes');
   });
 
   const time = (n: number): string => new Date(Date.parse('2026-01-01T00:00:00Z') + n * 1000).toISOString();
@@ -66,7 +66,7 @@ describe('unscored traces among many', () => {
     const plans: { pages: Plan[][]; lookups: Plan[][] } = { pages: [], lookups: [] };
     const explain = async (query: SqlExecutor['query'], text: string, values: readonly unknown[]) => {
       const isPage = /FROM traces WHERE workspace_id = \(SELECT \$1\) AND started_at >=/.test(text);
-      if (!isPage && !/FROM score_results/.test(text)) return;
+      if (!isPage && !/FROM target_outcomes/.test(text)) return;
       const plan = nodesOf(await planOf({ query, manager: app.database.manager }, text, values));
       (isPage ? plans.pages : plans.lookups).push(plan);
     };
@@ -94,8 +94,7 @@ describe('unscored traces among many', () => {
     }
     for (const nodes of lookups) {
       expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
-      // Both are indexes of targets.
-      expect(used(nodes).some((index) => /^score_results_(target|scored)$/.test(index))).toBe(true);
+      expect(used(nodes).some((index) => index === 'target_outcomes_target')).toBe(true);
     }
   });
 
@@ -146,10 +145,10 @@ describe('selections among many results', () => {
        SELECT 'run_' || n / 100, n % 100, CASE WHEN n % 2 = 0 THEN lpad(to_hex(n), 32, '0') END, $2,
               'res_0' || lpad(n::text, 25, '0'), 1, 'case ' || n
        FROM generate_series($3::int / 10, $3::int) n WHERE $1::text IS NOT NULL AND $4::text IS NOT NULL`,
-      `INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
-                                  trace_id, experiment_id, result_id, result_version, case_id, score, elapsed_ms)
-       SELECT score_run_id, ordinal, 'score_' || score_run_id || ordinal, $1, $4, 1, 'trace', trace_id, $2, result_id,
-              result_version, case_id, 1, 1 FROM score_targets WHERE $3::int > 0`,
+      `INSERT INTO target_outcomes (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                    target_id, elapsed_ms)
+       SELECT score_run_id, ordinal, 'score_' || score_run_id || ordinal, $1, $4, 1, 'trace', target_id, 1
+       FROM score_targets WHERE result_experiment_id = $2 AND $3::int > 0`,
     ]) {
       await app.database.query(statement, [on.workspaceId, experiment_id, RESULTS, scorer.scorer_id]);
     }
@@ -163,7 +162,7 @@ describe('selections among many results', () => {
         ? 'pages'
         : /FROM traces WHERE/.test(text)
           ? 'traces'
-          : /FROM score_results/.test(text)
+          : /FROM target_outcomes/.test(text)
             ? 'scores'
             : undefined;
       if (!kind) return;
@@ -183,7 +182,7 @@ describe('selections among many results', () => {
     ['results of traces from yesterday', { until: new Date(Date.now() - 3_600_000).toISOString() }, 1],
   ])('read %s along the key, without sorting', async (_, body, count) => {
     for (const statistics of ['without', 'with']) {
-      if (statistics === 'with') await app.database.query('ANALYZE results, traces, score_results');
+      if (statistics === 'with') await app.database.query('ANALYZE results, traces, target_outcomes');
       const { pages, traces, scores } = await plansOf(body);
       expect(pages).toHaveLength(count);
       for (const nodes of pages) {

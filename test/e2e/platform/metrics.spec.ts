@@ -9,7 +9,7 @@ import { Metrics } from '#platform/metrics';
 import { createTestApp, newOrganization, sharedApp, TcpProxy, type TestApp } from '#testing';
 import { PostgresQueueDepthRepository } from '../../../libs/platform/jobs/postgres-queue-depth.repository';
 import { MetricsServer } from '../../../libs/platform/metrics/metrics.server';
-import { ScoreRunRepository } from '../../../src/evaluation/scoring/runs/score-run.repository';
+import { ScoreRunRepository } from '../../../src/evaluation/scoring/score-runs/score-run.repository';
 import { scrape, seriesOf } from '../../worker/metrics.fixture';
 import { nodesOf, planOf } from '../evaluation/plans.harness';
 import { blockExperiment, untilBlocked } from './blocked-experiment.fixture';

@@ -5,7 +5,7 @@ import { IsOneOf, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platfo
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsRuleFilters, RuleFilterDto } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
-import { IsCost } from '../requests/scoring.dto';
+import { IsCost } from '../score/scoring.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 
 /** Default time without a new span after which a trace or session counts as complete, in seconds. */

@@ -2,22 +2,39 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
 import { Database } from '#platform/db';
+import { newId } from '#platform/ids';
+import { WorkerShutdown } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
-import {
-  type FeedEntry,
-  type FeedPosition,
-  type FilterInput,
-  parseFilters,
-  TraceFeedRepository,
-} from '../../../telemetry';
+import { WorkspaceAccessRepository } from '../../../resources';
+import { type FeedEntry, type FilterInput, parseFilters, TraceFeedRepository } from '../../../telemetry';
 import { ScorerRepository } from '../../scorers';
-import { targetIdOf, type TargetRef, TARGETS_MAX } from '../runs/score-run.entity';
-import { newRun, ScoreRunService } from '../runs/score-run.service';
-import { CONCURRENCY_DEFAULT } from '../execution/scoring-runner';
-import { toTargets } from '../target-selection/candidates';
-import { type RunnableScorer, toRunnable, TargetScorer } from '../execution/target-scorer';
+import { ScoreRunService } from '../score-runs/score-run.service';
+import {
+  CONCURRENCY_DEFAULT,
+  type RunnableScorer,
+  ScoringRunner,
+  toRunnable,
+} from '../score-runs/scoring-runner';
+import { targetIdOf, type TargetRef, TARGETS_MAX, toTargets } from '../targets/target.entity';
+import { TargetRepository } from '../targets/target.repository';
+import { quietSecondsOf } from './scoring-rule.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
-import { ScoringRuleRepository, type ActiveRule } from './scoring-rule.repository';
+import { type ActiveRule, type RuleStep, ScoringRuleRepository } from './scoring-rule.repository';
+
+/** Lease of a worker on a rule. Longer than a step takes. If the worker dies, the rule is delayed by this much. */
+const LEASE_MS = 30_000;
+/** Number of rules per read. */
+const PAGE = 100;
+/** Maximum number of open runs of one rule. With a slow scorer, arrivals wait instead of piling up as runs. */
+const OPEN_RUNS_MAX = 3;
+
+/** With a cost limit, only one run is open at a time, so that concurrent runs cannot exceed the limit together. */
+const openRunsMax = ({ max_cost_usd_per_day }: ActiveRule): number =>
+  max_cost_usd_per_day === null ? OPEN_RUNS_MAX : 1;
+
+const idOf = ({ rule_id }: ActiveRule): string => rule_id;
+
+const SCORER_ARCHIVED = 'The scorer is archived. Restore it to let the rule continue.';
 
 /** Number of arrivals read per step. Limits the memory of a step, and the time that other rules wait. */
 const ARRIVALS_MAX = 1_000;
@@ -28,7 +45,10 @@ export const NO_PRICE =
 export const STEP_FAILED =
   'The last attempt failed and will be retried. The log of the worker contains the reason.';
 
-/** Processes the arrivals of one rule and starts its runs. */
+/**
+ * Processes the arrivals for the rules of all tenants, in every worker, and starts their runs. A pass makes one step for each
+ * rule with work, so that the backlog of one rule or workspace does not delay the others.
+ */
 @Injectable()
 export class ScoringRuleRunner {
   constructor(
@@ -36,9 +56,55 @@ export class ScoringRuleRunner {
     private readonly rules: ScoringRuleRepository,
     private readonly arrivals: TraceFeedRepository,
     private readonly scorers: ScorerRepository,
-    private readonly scorer: TargetScorer,
+    private readonly runner: ScoringRunner,
+    private readonly targets: TargetRepository,
     private readonly runs: ScoreRunService,
+    private readonly workspaces: WorkspaceAccessRepository,
+    private readonly shutdown: WorkerShutdown,
   ) {}
+
+  /** Runs passes until no rule has work left. */
+  async runDue(): Promise<void> {
+    while (await this.pass());
+  }
+
+  private async pass(): Promise<boolean> {
+    let hasMore = false;
+    let after = '';
+    for (;;) {
+      const page = await this.rules.listActive(after, PAGE, OPEN_RUNS_MAX);
+      for (const { rule, before_us } of await this.leaseDue(page)) {
+        if (this.shutdown.stopping.aborted) return false;
+        if (await this.step(rule, before_us)) hasMore = true;
+      }
+      if (page.length < PAGE || this.shutdown.stopping.aborted) return hasMore;
+      after = page.at(-1)!.rule_id;
+    }
+  }
+
+  /** Leases the rules that may start runs and have arrivals that have been quiet for long enough. */
+  private async leaseDue(page: readonly ActiveRule[]): Promise<{ rule: ActiveRule; before_us: number }[]> {
+    const blocked = page.filter((rule) => !rule.is_scorer_live && rule.last_error !== SCORER_ARCHIVED);
+    if (blocked.length > 0) await this.rules.recordError(blocked.map(idOf), SCORER_ARCHIVED);
+    const startable = page.filter((rule) => rule.is_scorer_live && rule.open_runs < openRunsMax(rule));
+    if (startable.length === 0) return [];
+    const clock = await this.arrivals.clock();
+    const ranges = startable.map((rule) => ({
+      rule,
+      workspace_id: rule.workspace_id,
+      after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
+      before_us: Math.min(clock.settled_us, clock.now_us - quietSecondsOf(rule) * 1_000_000),
+    }));
+    const ready = await this.arrivals.nonEmptyRanges(ranges);
+    if (ready.length === 0) return [];
+    const live = await this.workspaces.filterLive(ready.map(({ workspace_id }) => workspace_id));
+    const due = ready.filter(({ workspace_id }) => live.has(workspace_id));
+    const leased = await this.rules.lease(
+      due.map(({ rule }) => idOf(rule)),
+      LEASE_MS,
+    );
+    return due.filter(({ rule }) => leased.has(rule.rule_id));
+  }
 
   /**
    * Processes the next arrivals of a rule that this worker has leased, and starts at most one run. Stores an error in the
@@ -67,7 +133,11 @@ export class ScoringRuleRunner {
     const row = rule && (await this.scorers.find(scope, rule.scorer_id));
     if (!row) return false;
     const scorer = toRunnable(row);
-    if (!(await this.hasBackend(scorer))) {
+    const hasBackend = await this.runner.checkBackend(scorer).then(
+      () => true,
+      () => false,
+    );
+    if (!hasBackend) {
       await this.rules.recordError([ruleId], NO_BACKEND);
       return false;
     }
@@ -76,7 +146,7 @@ export class ScoringRuleRunner {
       return true;
     }
     const maxCostUsd = rule.max_cost_usd_per_day;
-    if (maxCostUsd !== null && !(await this.scorer.isPriced(scorer))) {
+    if (maxCostUsd !== null && !(await this.runner.isPriced(scorer))) {
       await this.rules.recordError([ruleId], NO_PRICE);
       return false;
     }
@@ -124,41 +194,28 @@ export class ScoringRuleRunner {
     const { grain, rule_id } = rule;
     const targets = toTargets(refs);
     return this.database.transaction(async (tx) => {
-      const takenIds =
-        targets.length > 0 ? await this.runs.findTaken(tx, scope, scorer, grain, targets) : new Set();
-      const remaining = targets
-        .filter((target) => !takenIds.has(targetIdOf(target)))
-        .map((target, ordinal) => ({ ...target, ordinal }));
-      const settings = { grain, rule_id, max_cost_usd, concurrency: CONCURRENCY_DEFAULT };
-      const run = remaining.length > 0 ? newRun(scope, scorer, remaining.length, settings) : null;
+      const takenIds = await this.targets.findTaken(tx, scope, { ...scorer, grain }, targets);
+      const remaining = toTargets(targets.filter((target) => !takenIds.has(targetIdOf(target))));
+      const runId = remaining.length > 0 ? newId('run') : null;
       const step = {
         position,
         seenCount,
         chosenCount: refs.length,
         orderedCount: remaining.length,
-        runId: run && run.score_run_id,
+        runId,
       };
       if (!(await this.rules.advance(tx, scope, rule, step))) return false;
-      if (run) await this.runs.insertAndEnqueue(tx, scope, run, remaining);
+      if (runId !== null) {
+        const settings = { grain, rule_id, max_cost_usd, concurrency: CONCURRENCY_DEFAULT };
+        await this.runs.start(tx, scope, { ...scorer, ...settings, score_run_id: runId }, remaining);
+      }
       return true;
     });
-  }
-
-  private async hasBackend(scorer: RunnableScorer): Promise<boolean> {
-    try {
-      await this.scorer.checkBackend(scorer);
-      return true;
-    } catch {
-      return false;
-    }
   }
 }
 
 /** The arrivals that one step processes. */
-interface Batch {
-  /** The position of the last arrival. */
-  position: FeedPosition;
-  seenCount: number;
+interface Batch extends Pick<RuleStep, 'position' | 'seenCount'> {
   /** The targets that match the filters and are sampled. */
   refs: TargetRef[];
   /** Whether more arrivals follow. */

@@ -15,7 +15,7 @@ import {
 } from '../../../resources';
 import { checkSelectionValues, conditionErrors, TraceFeedRepository } from '../../../telemetry';
 import { ScorerRepository, ScorerService } from '../../scorers';
-import { checkRunnable, toRunnable, TargetScorer } from '../execution/target-scorer';
+import { checkRunnable, ScoringRunner, toRunnable } from '../score-runs/scoring-runner';
 import {
   type CreateScoringRuleDto,
   type PatchScoringRuleDto,
@@ -63,7 +63,7 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
     private readonly rules: ScoringRuleRepository,
     private readonly scorers: ScorerRepository,
     private readonly scorerService: ScorerService,
-    private readonly scorer: TargetScorer,
+    private readonly runner: ScoringRunner,
     private readonly arrivals: TraceFeedRepository,
   ) {
     super(kit, rules, RULE);
@@ -85,8 +85,8 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
     checkRunnable(scorer);
     checkSelectionValues(dto);
     const runnable = toRunnable(scorer);
-    await this.scorer.checkBackend(runnable);
-    if (typeof dto.max_cost_usd_per_day === 'number') await this.scorer.checkPrice(runnable, COST_LIMIT);
+    await this.runner.checkBackend(runnable);
+    if (typeof dto.max_cost_usd_per_day === 'number') await this.runner.checkPrice(runnable, COST_LIMIT);
     const { now_us } = await this.arrivals.clock();
     return this.transaction(scope, async (tx) => {
       await this.checkCapacity(tx, scope, scorerId);
@@ -151,10 +151,10 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
       checkSelectionValues(dto);
       const isEnabledAgain = dto.enabled === true && !row.enabled;
       const runnable = toRunnable(scorer);
-      if (isEnabledAgain) await this.scorer.checkBackend(runnable);
+      if (isEnabledAgain) await this.runner.checkBackend(runnable);
       const limit = dto.max_cost_usd_per_day;
       if (typeof limit === 'number' && limit !== row.max_cost_usd_per_day) {
-        await this.scorer.checkPrice(runnable, COST_LIMIT);
+        await this.runner.checkPrice(runnable, COST_LIMIT);
       }
       const patch = { ...settingsOf(row, dto), ...(isEnabledAgain && startingAt(now_us)) };
       return this.versioned(await this.write(tx, scope, row, patch, 'update'));

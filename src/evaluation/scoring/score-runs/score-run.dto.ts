@@ -1,0 +1,252 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsString } from 'class-validator';
+import { AnyJson, AnyJsonObject, IsOneOf } from '#platform/http';
+import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { type Grain, GRAINS } from '../../scorers';
+import type { ScoredItem } from '../../scores';
+import { isResult, type ScoringTarget } from '../targets/target.entity';
+import {
+  FAILURE_CODES,
+  type FailureCode,
+  RUN_STATUSES,
+  type RunStatus,
+  type ScoreResultRow,
+  type ScoreRunRow,
+} from './score-run.entity';
+
+export class ScoreRunListQueryDto extends ChangingListQueryDto {
+  /** Runs of any version of this scorer. */
+  @IsOptional()
+  @IsString()
+  scorer_id?: string;
+
+  @IsOptional()
+  @IsOneOf(RUN_STATUSES, { required: false })
+  run_status?: RunStatus;
+
+  /** Runs over the results of this experiment. */
+  @IsOptional()
+  @IsString()
+  experiment_id?: string;
+
+  /** Runs that this rule started. */
+  @IsOptional()
+  @IsString()
+  rule_id?: string;
+
+  /** Runs of this batch. */
+  @IsOptional()
+  @IsString()
+  score_batch_id?: string;
+}
+
+/** A run of one version of a scorer over targets that were selected when the run was requested. */
+export class ScoreRunDto {
+  score_run_id!: string;
+  workspace_id!: string;
+  scorer_id!: string;
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  scorer_version!: number;
+  experiment_id!: string | null;
+  /** The rule that started the run; null for any other run. */
+  rule_id!: string | null;
+  /** The batch that the run belongs to; null for a run outside of batches. */
+  score_batch_id!: string | null;
+  @ApiProperty({ enum: [...GRAINS] })
+  grain!: Grain;
+  /** `queued`, then `running`, then `succeeded` or `failed`. */
+  @ApiProperty({ enum: [...RUN_STATUSES] })
+  run_status!: RunStatus;
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: 32 })
+  concurrency!: number;
+  /** Number of targets. A run without any has succeeded. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  total!: number;
+  /** Number of targets without an error. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  completed_count!: number;
+  /** Number of targets with an error. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  failed_count!: number;
+  /**
+   * Number of scores (including deliberate nulls) that the summary of the experiment does not count, because the experiment
+   * was finalized or the result was replaced before the score was given.
+   */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  not_written_back_count!: number;
+  /** Cost of the judge, in US dollars, when known. */
+  cost_usd!: number | null;
+  /** Cost limit, in US dollars. */
+  max_cost_usd!: number | null;
+  /** Whether cached answers of the judge may be reused. */
+  cache!: boolean;
+  /**
+   * Why the run failed: `all_targets_failed`, `no_scores` (the scorer abstained from all targets that did not fail),
+   * `cancelled`, `budget_exceeded`, `deadline_exceeded`, `worker_lost` (workers crashed), `internal_error` (workers failed
+   * to execute the run).
+   */
+  @ApiProperty({ enum: [...FAILURE_CODES], nullable: true })
+  failure_code!: FailureCode | null;
+  failure_detail!: string | null;
+  started_at!: Date | null;
+  finished_at!: Date | null;
+  created_at!: Date;
+  updated_at!: Date;
+  created_by!: string;
+  /** Always null, because runs cannot be archived. */
+  @ApiProperty({ type: 'null' } as object)
+  archived_at!: null;
+}
+
+export class ScoreRunPageDto {
+  items!: ScoreRunDto[];
+  page!: PageMetaDto;
+}
+
+/** The spread of the samples of one target. */
+export class SampleSpreadDto {
+  /** Number of samples requested from the judge. */
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  count!: number;
+  /** Number of samples that failed. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  failed_count!: number;
+  /** The score of each successful sample, in order. */
+  scores!: number[];
+  /** Sample standard deviation of the scores (n − 1); null for fewer than two. */
+  spread!: number | null;
+}
+
+/** The result of one target. Members without a value are absent. */
+export class ScoringResultDto {
+  trace_id?: string;
+  session_id?: string;
+  /** The result that was scored. Absent if the target is a trace or a session. */
+  result_id?: string;
+  /** The case of that result. */
+  case_id?: string;
+  @ApiProperty({ description: 'Absent when the scorer abstained or failed.' })
+  score?: number;
+  /** The label of the scorer, or the choice of a judge. */
+  choice?: string;
+  /** Confidence of the judge, from 0 to 1: the probability of its answer, or the share of its samples that agree. */
+  confidence?: number;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'number' },
+    description: 'Probability of each choice, or of `true` and `false`, when the judge returns it.',
+  })
+  probabilities?: object;
+  @AnyJsonObject({ required: false })
+  answers?: object;
+  reasoning?: string;
+  backend?: string;
+  /** The model that answered, as its provider names it. If several models answered the samples, all of them. */
+  model?: string;
+  /**
+   * Identifies what judged: SHA-256, in hexadecimal, of the definition, the backend, and the provider's kind, base URL and
+   * model. Scores with different digests are not comparable.
+   */
+  judge_digest?: string;
+  /** Why the target has no score. */
+  error?: string;
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  elapsed_ms!: number;
+  /** Cost of the judge, in US dollars, when known. */
+  cost_usd?: number;
+  /** SHA-256 of the request to the judge, in hexadecimal. */
+  request_sha256?: string;
+  /** Whether the result comes from cached answers of the judge. */
+  is_cached?: boolean;
+  samples?: SampleSpreadDto;
+  @AnyJson({
+    required: false,
+    description:
+      'In `preview`: what would be run, or the body of the request that would be sent to the judge.',
+  })
+  preview_request?: unknown;
+}
+
+/** The stored result of one target of a run. */
+export class ScoreResultDto extends ScoringResultDto {
+  score_id!: string;
+  score_run_id!: string;
+  scorer_id!: string;
+  @ApiProperty({ type: 'integer', minimum: 1 })
+  scorer_version!: number;
+  created_at!: Date;
+}
+
+export class ScoreResultPageDto {
+  items!: ScoreResultDto[];
+  page!: PageMetaDto;
+}
+
+export const toScoreRunDto = (row: ScoreRunRow): ScoreRunDto => ({
+  score_run_id: row.score_run_id,
+  workspace_id: row.workspace_id,
+  scorer_id: row.scorer_id,
+  scorer_version: row.scorer_version,
+  experiment_id: row.experiment_id,
+  rule_id: row.rule_id,
+  score_batch_id: row.score_batch_id,
+  grain: row.grain,
+  run_status: row.run_status,
+  concurrency: row.concurrency,
+  total: row.total,
+  completed_count: row.completed_count,
+  failed_count: row.failed_count,
+  not_written_back_count: row.not_written_back_count,
+  cost_usd: row.cost_usd,
+  max_cost_usd: row.max_cost_usd,
+  cache: row.uses_cache,
+  failure_code: row.failure_code,
+  failure_detail: row.failure_detail,
+  started_at: row.started_at,
+  finished_at: row.finished_at,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  created_by: row.created_by,
+  archived_at: null,
+});
+
+export const toScoreResultDto = (row: ScoreResultRow): ScoreResultDto => ({
+  score_id: row.score_id,
+  score_run_id: row.score_run_id,
+  scorer_id: row.scorer_id,
+  scorer_version: row.scorer_version,
+  ...present({
+    trace_id: row.trace_id,
+    session_id: row.session_id,
+    result_id: row.result_id,
+    case_id: row.case_id,
+    score: row.score,
+    choice: row.choice,
+    confidence: row.confidence,
+    probabilities: row.probabilities,
+    answers: row.answers,
+    reasoning: row.reasoning,
+    backend: row.backend,
+    model: row.model,
+    judge_digest: row.judge_digest,
+    error: row.error,
+    cost_usd: row.cost_usd,
+    request_sha256: row.request_sha256,
+    is_cached: row.is_cached,
+    samples: row.samples as SampleSpreadDto | null,
+  }),
+  elapsed_ms: row.elapsed_ms,
+  created_at: row.created_at,
+});
+
+/** Returns the view of a result that is not stored. */
+export const toScoringResultDto = (target: ScoringTarget, item: ScoredItem): ScoringResultDto => {
+  const { trace_id, session_id, result_id, case_id } = target;
+  return { ...present({ trace_id, session_id, ...(isResult(target) && { result_id, case_id }) }), ...item };
+};
+
+type Present<Members> = { [Name in keyof Members]?: Exclude<Members[Name], null> };
+
+/** Removes the members that are null. */
+export const present = <Members extends object>(members: Members): Present<Members> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)) as Present<Members>;

@@ -1,0 +1,221 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { Database, type Tx } from '#platform/db';
+import { newId } from '#platform/ids';
+import { defineJob, JobQueue } from '#platform/jobs';
+import { rootLogger } from '#platform/logging';
+import type { ListQueryDto, Page } from '#platform/paging';
+import { problem } from '#platform/problem';
+import { WorkspaceAccessRepository } from '../../../resources';
+import { type ScoringTarget, TARGETS_MAX } from '../targets/target.entity';
+import {
+  type ScoreResultDto,
+  type ScoreRunDto,
+  type ScoreRunListQueryDto,
+  toScoreResultDto,
+  toScoreRunDto,
+} from './score-run.dto';
+import { type Outcome, type ScoreBatchRow, type ScoreRunRow, SUCCEEDED } from './score-run.entity';
+import { type CountedBatch, type NewScoreRun, type RunEnd, ScoreRunRepository } from './score-run.repository';
+
+/** Scores the targets of a run. */
+export const SCORE_RUN = defineJob<{ score_run_id: string }>({ name: 'score-run', subject: 'score_run_id' });
+
+/** Age after which a queued run may have lost its job. A second job does no harm to a run that is still waiting. */
+const QUEUED_MS = 30_000;
+const REQUEUE_AGAIN_MS = 30_000;
+const REQUEUE_BATCH = 100;
+/**
+ * Maximum number of open runs of one batch. Workers take runs in the order in which they were started, so a large batch
+ * delays runs that others start later by no more than this.
+ */
+const OPEN_RUNS_MAX = 3;
+
+const CANCELLED = {
+  code: 'cancelled',
+  detail: 'The run was cancelled.',
+  error: 'The run was cancelled before it scored this target.',
+} as const;
+
+/** Starts, reads, cancels and ends runs, and continues their batches. */
+@Injectable()
+export class ScoreRunService {
+  constructor(
+    private readonly database: Database,
+    private readonly runs: ScoreRunRepository,
+    private readonly jobs: JobQueue,
+    private readonly workspaces: WorkspaceAccessRepository,
+  ) {}
+
+  /**
+   * Stores a run, its targets and its job in one transaction, so that an accepted run is never lost. A run without targets
+   * succeeds at once and gets no job.
+   */
+  async start(
+    tx: Tx,
+    scope: Scope,
+    run: NewScoreRun,
+    targets: readonly ScoringTarget[],
+  ): Promise<ScoreRunRow> {
+    const row = await this.runs.insert(tx, scope, run, targets);
+    if (targets.length > 0) await this.enqueue(tx, [row.score_run_id]);
+    return row;
+  }
+
+  private enqueue(tx: Tx, runIds: readonly string[]): Promise<void> {
+    return this.jobs.enqueue(
+      tx,
+      SCORE_RUN,
+      runIds.map((score_run_id) => ({ score_run_id })),
+    );
+  }
+
+  /** Enqueues the runs again that a crash left without a job or a worker. */
+  async requeueLostRuns(): Promise<void> {
+    const limits = { queuedMs: QUEUED_MS, againMs: REQUEUE_AGAIN_MS, limit: REQUEUE_BATCH };
+    const ids = await this.database.transaction(async (tx) => {
+      const lostIds = await this.runs.takeLost(tx, limits);
+      await this.enqueue(tx, lostIds);
+      return lostIds;
+    });
+    if (ids.length > 0) rootLogger.info({ count: ids.length }, 'lost scoring runs were enqueued again');
+  }
+
+  async list(scope: Scope, query: ScoreRunListQueryDto): Promise<Page<ScoreRunDto>> {
+    const { rows, page } = await this.runs.list(scope, query);
+    return { items: rows.map(toScoreRunDto), page };
+  }
+
+  async get(scope: Scope, id: string): Promise<ScoreRunDto> {
+    return toScoreRunDto(await this.find(scope, id));
+  }
+
+  async listResults(scope: Scope, id: string, query: ListQueryDto): Promise<Page<ScoreResultDto>> {
+    await this.find(scope, id);
+    const { rows, page } = await this.runs.listResults(scope, id, query);
+    return { items: rows.map(toScoreResultDto), page };
+  }
+
+  /** Returns the mean of the scores that a run has so far. Null without scores, and for an unknown run. */
+  meanScore(scope: Scope, id: string): Promise<number | null> {
+    return this.runs.meanScore(scope, id);
+  }
+
+  /**
+   * Cancels an open run. Keeps stored scores, and gives the other targets an error. Idempotent. Errors: 404; 409 for a run
+   * that ended without being cancelled.
+   */
+  async cancel(scope: Scope, id: string): Promise<ScoreRunDto> {
+    await this.find(scope, id);
+    await this.end(scope, id);
+    const run = await this.find(scope, id);
+    if (run.failure_code === 'cancelled') return toScoreRunDto(run);
+    throw problem.conflict(`The run has ${run.run_status}. Only queued and running runs can be cancelled.`);
+  }
+
+  /**
+   * Ends an open run, by default as cancelled, with an error for each target without a result. Its batch continues. Does
+   * nothing if the run has ended.
+   */
+  async end(scope: Scope, id: string, end: RunEnd = CANCELLED): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      if (await this.runs.end(tx, scope, id, end)) {
+        await this.onEnded(tx, scope, id);
+      }
+    });
+  }
+
+  /**
+   * Starts runs over the next targets of a batch, until the maximum number of runs is open. With a cost limit, only one run is
+   * open at a time and gets the rest of the limit, so that concurrent runs cannot exceed the limit together.
+   *
+   * @param costUsd cost of the runs that have ended
+   * @returns the number of runs that were started
+   */
+  async startBatchRuns(
+    tx: Tx,
+    scope: Scope,
+    batch: Pick<ScoreBatchRow, 'score_batch_id' | 'max_cost_usd'>,
+    { openRuns = 0, costUsd = 0 } = {},
+  ): Promise<number> {
+    const openMax = batch.max_cost_usd === null ? OPEN_RUNS_MAX : 1;
+    if (openRuns >= openMax) return 0;
+    const runIds = Array.from({ length: openMax - openRuns }, () => newId('run'));
+    const leftUsd = batch.max_cost_usd === null ? null : batch.max_cost_usd - costUsd;
+    const started = await this.runs.startBatchRuns(tx, scope, batch.score_batch_id, runIds, leftUsd);
+    await this.enqueue(tx, started);
+    return started.length;
+  }
+
+  /**
+   * Adds a run that has ended to its batch, if it has one, and starts the next runs of the batch or ends the batch. Runs in
+   * the transaction that ends the run, so that a crash leaves no open batch without a run.
+   */
+  async onEnded(tx: Tx, scope: Scope, runId: string): Promise<void> {
+    const batch = await this.runs.addToBatch(tx, scope, runId);
+    if (!batch || batch.batch_status === 'succeeded' || batch.batch_status === 'failed') return;
+    const { score_batch_id, max_cost_usd, open_runs } = batch;
+    const costUsd = batch.cost_usd ?? 0;
+    const live = await this.workspaces.filterLive([scope.workspaceId], tx);
+    if (!live.has(scope.workspaceId)) {
+      await this.cancelBatch(
+        tx,
+        scope,
+        batch,
+        'The batch was cancelled because its workspace is not active.',
+      );
+      return;
+    }
+    const isOverLimit = batch.run_failure_code === 'budget_exceeded';
+    if (isOverLimit || (max_cost_usd !== null && costUsd >= max_cost_usd)) {
+      const waiting = (await this.runs.lockAndCountWaiting(tx, scope, score_batch_id))!;
+      if (isOverLimit || waiting > 0) {
+        return this.runs.endBatch(tx, scope, score_batch_id, {
+          status: 'failed',
+          failure_code: 'budget_exceeded',
+          failure_detail: `The batch reached its cost limit of ${max_cost_usd} US dollars (max_cost_usd). ${notStarted(waiting, batch.total)}`,
+        });
+      }
+    }
+    const started = await this.startBatchRuns(tx, scope, batch, { openRuns: open_runs, costUsd });
+    if (open_runs + started === 0) await this.runs.endBatch(tx, scope, score_batch_id, endOf(batch));
+  }
+
+  /** Cancels an open batch, so that it starts no further runs. Its open runs continue. Does nothing if it has ended. */
+  async cancelBatch(
+    tx: Tx,
+    scope: Scope,
+    { score_batch_id, total }: Pick<ScoreBatchRow, 'score_batch_id' | 'total'>,
+    reason = 'The batch was cancelled.',
+  ): Promise<void> {
+    const waiting = await this.runs.lockAndCountWaiting(tx, scope, score_batch_id);
+    if (waiting === null) return;
+    await this.runs.endBatch(tx, scope, score_batch_id, {
+      status: 'failed',
+      failure_code: 'cancelled',
+      failure_detail: `${reason} ${notStarted(waiting, total)}`,
+    });
+  }
+
+  private async find(scope: Scope, id: string): Promise<ScoreRunRow> {
+    const row = await this.runs.find(scope, id);
+    if (!row) throw problem.notFound('scoring run', id);
+    return row;
+  }
+}
+
+const notStarted = (waiting: number, total: number): string =>
+  `${waiting} of its ${total} targets were not in a run yet. completed_count says how many were scored.`;
+
+/** A batch succeeds when at least one of its runs does. */
+const endOf = ({ total, has_succeeded, run_failure_code, run_failure_detail }: CountedBatch): Outcome =>
+  has_succeeded
+    ? SUCCEEDED
+    : {
+        status: 'failed',
+        failure_code: run_failure_code,
+        failure_detail:
+          total > TARGETS_MAX.score
+            ? `No run of the batch succeeded. Last run: ${run_failure_detail}`
+            : run_failure_detail,
+      };
