@@ -77,3 +77,4 @@ export { sendBytes, StreamedBody } from './streamed-body';
 export { firstMicrosecond, firstMillisecond, instantOf, IsTime, parseTime } from './time';
 export { checkValues, valueErrors } from './validation';
 export { pathNumber, unknownParameters, validateBody } from './validation.pipe';
+export { viewOf } from './view';

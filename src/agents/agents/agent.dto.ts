@@ -1,10 +1,10 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
 import type { PageMetaDto } from '#platform/paging';
-import { IsFilter, IsName, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
+import { IsFilter, IsName, OwnedDto, OwnedListQueryDto } from '../../resources';
 import { AgentFieldsDto, AgentSkillDto, AgentToolDto, IsSkills, IsTools } from './agent-fields.dto';
-import { type AgentContent, type AgentEntity, type AgentVersionRow, CONTENT_FIELDS } from './agent.entity';
+import { type AgentContent, CONTENT_FIELDS } from './agent.entity';
 
 @ReadOnlyMembersOf(() => AgentDto)
 export class CreateAgentDto extends AgentFieldsDto {
@@ -108,19 +108,12 @@ export class AgentVersionPageDto {
   page!: PageMetaDto;
 }
 
-export const toAgentDto = (row: AgentEntity): AgentDto => ({
-  ...pick(row, ['agent_id', ...OWNED_FIELDS]),
-  ...toContent(row),
-});
-
-export const toAgentVersionDto = (row: AgentVersionRow): AgentVersionDto => ({
-  ...pick(row, VERSION_FIELDS),
-  ...toContent(row),
-});
-
 /** Restores the order of the members of references, because PostgreSQL may return another. */
-const toContent = (row: AgentContent): AgentContent => ({
-  ...pick(row, CONTENT_FIELDS),
+const references = (row: AgentContent): Pick<AgentContent, 'tools' | 'skills'> => ({
   tools: row.tools.map(({ server_id, tool_name }) => ({ server_id, tool_name })),
   skills: row.skills.map(({ skill_id, version_ordinal }) => ({ skill_id, version_ordinal })),
 });
+
+export const toAgentDto = viewOf(AgentDto, references);
+
+export const toAgentVersionDto = viewOf(AgentVersionDto, references);

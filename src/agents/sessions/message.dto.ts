@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, IsString, Length, Matches } from 'class-validator';
-import { AnyJson, IsJson, IsOneOf, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { AnyJson, IsJson, IsOneOf, NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
-import { pick, StampsDto } from '../../resources';
+import { StampsDto } from '../../resources';
 import { TRACE_ID } from '../../telemetry';
 import { MESSAGE_ROLES, type MessageRole, type SessionMessageEntity } from './message.entity';
 
@@ -81,24 +81,7 @@ export class MessagePageDto {
   page!: PageMetaDto;
 }
 
-const FIELDS = [
-  'message_id',
-  'session_id',
-  'org_id',
-  'workspace_id',
-  'ordinal',
-  'role',
-  'content',
-  'trace_id',
-  'tool_calls',
-  'tool_call_id',
-  'name',
-  'created_at',
-  'created_by',
-] as const;
-
-export const toMessageDto = (row: SessionMessageEntity): MessageDto => ({
-  ...pick(row, FIELDS),
+export const toMessageDto = viewOf(MessageDto, (row: SessionMessageEntity) => ({
   updated_at: row.created_at,
   archived_at: null,
-});
+}));

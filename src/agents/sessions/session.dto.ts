@@ -1,17 +1,16 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
-import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
-import { BY_CHANGE, CreatedListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
 import {
-  IsFilter,
-  IsName,
-  MetadataBodyDto,
-  MetadataPatchDto,
-  pick,
-  PLACED_FIELDS,
-  PlacedDto,
-} from '../../resources';
-import { type AgentSessionEntity, SESSION_STATUSES, type SessionStatus } from './session.entity';
+  AnyJsonObject,
+  IsOneOf,
+  NotNull,
+  ValuesCheckedLater,
+  ReadOnlyMembersOf,
+  viewOf,
+} from '#platform/http';
+import { BY_CHANGE, CreatedListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
+import { IsFilter, IsName, MetadataBodyDto, MetadataPatchDto, PlacedDto } from '../../resources';
+import { SESSION_STATUSES, type SessionStatus } from './session.entity';
 
 const PROMPT_MAX = 1_000_000;
 
@@ -105,17 +104,4 @@ export class AgentSessionPageDto {
   page!: PageMetaDto;
 }
 
-const FIELDS = [
-  'session_id',
-  'agent_id',
-  'version_ordinal',
-  'title',
-  'prompt',
-  'session_status',
-  'message_count',
-  'last_message_at',
-  'metadata',
-  ...PLACED_FIELDS,
-] as const;
-
-export const toAgentSessionDto = (row: AgentSessionEntity): AgentSessionDto => pick(row, FIELDS);
+export const toAgentSessionDto = viewOf(AgentSessionDto);

@@ -1,8 +1,15 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, IsString, Length } from 'class-validator';
-import { AnyJson, AnyJsonObject, IsJsonObject, IsOneOf, METADATA_MAX_BYTES, Nested } from '#platform/http';
+import {
+  AnyJson,
+  AnyJsonObject,
+  IsJsonObject,
+  IsOneOf,
+  METADATA_MAX_BYTES,
+  Nested,
+  viewOf,
+} from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
-import { pick } from '../../resources';
 import type { HumanDefinition, PinnedScorerRow } from '../scorers';
 import { IsScore } from '../scores';
 import {
@@ -169,25 +176,9 @@ export class AnnotationItemPageDto {
   page!: PageMetaDto;
 }
 
-export const toAnnotationItemDto = (row: ListedItemRow): AnnotationItemDto => ({
-  ...pick(row, [
-    'item_id',
-    'queue_id',
-    'workspace_id',
-    'item_status',
-    'trace_id',
-    'session_id',
-    'experiment_id',
-    'result_id',
-    'case_id',
-    'scored_count',
-    'claimed_until',
-    'completed_at',
-    'created_at',
-    'updated_at',
-  ]),
+export const toAnnotationItemDto = viewOf(AnnotationItemDto, (row: ListedItemRow) => ({
   answers: row.answers as unknown as ItemAnswerDto[],
-});
+}));
 
 /** A person who works on a queue. */
 export class AnnotatorDto {
@@ -209,10 +200,7 @@ export class AnnotatorPageDto {
   page!: PageMetaDto;
 }
 
-export const toAnnotatorDto = (row: AnnotatorRow): AnnotatorDto => ({
-  ...pick(row, ['principal_id', 'scored_count', 'skipped_count', 'created_at', 'last_active_at']),
-  author: row.author || null,
-});
+export const toAnnotatorDto = viewOf(AnnotatorDto, (row: AnnotatorRow) => ({ author: row.author || null }));
 
 /** A scorer of the queue, as a question to the annotator. */
 export class QueueScorerDto {
@@ -229,10 +217,10 @@ export class QueueScorerDto {
   output!: object;
 }
 
-export const toQueueScorerDto = (row: PinnedScorerRow): QueueScorerDto => {
+export const toQueueScorerDto = viewOf(QueueScorerDto, (row: PinnedScorerRow) => {
   const { rubric, output } = row.definition.parse() as HumanDefinition;
-  return { ...pick(row, ['scorer_id', 'scorer_version', 'name', 'description']), rubric, output };
-};
+  return { rubric, output };
+});
 
 /** A claimed item and its content, without anyone's scores. */
 export class ClaimedItemDto {

@@ -20,9 +20,10 @@ import {
   NotNull,
   ReadOnlyMembersOf,
   ValuesCheckedLater,
+  viewOf,
 } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { DescribedBodyDto, DescribedPatchDto, IsName, pick, STAMP_FIELDS, StampsDto } from '../../resources';
+import { DescribedBodyDto, DescribedPatchDto, IsName, StampsDto } from '../../resources';
 import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../telemetry';
 import { type AnnotationQueueEntity, pinsOf } from './annotation-queue.entity';
 
@@ -257,28 +258,12 @@ export class AnnotationQueuePageDto {
   page!: PageMetaDto;
 }
 
-const FIELDS = [
-  'queue_id',
-  'workspace_id',
-  'name',
-  'description',
-  'scorer_ids',
-  'assignees',
-  'scores_per_item',
-  'item_count',
-  'completed_count',
-  'skipped_count',
-  'metadata',
-  ...STAMP_FIELDS,
-] as const;
-
 /** Converts a row to a view without claims. `withClaims` adds them. */
-export const toAnnotationQueueDto = (row: AnnotationQueueEntity): AnnotationQueueDto => ({
-  ...pick(row, FIELDS),
+export const toAnnotationQueueDto = viewOf(AnnotationQueueDto, (row: AnnotationQueueEntity) => ({
   source: row.source as unknown as AnnotationSourceDto,
   scorers: pinsOf(row),
   in_progress_count: 0,
-});
+}));
 
 /** Numbers of the currently claimed items of a queue: all of them, and those that somebody has skipped. */
 export interface ClaimCounts {

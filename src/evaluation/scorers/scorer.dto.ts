@@ -9,18 +9,12 @@ import {
   NotNull,
   ValuesCheckedLater,
   ReadOnlyMembersOf,
+  viewOf,
 } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { AcquiredFromDto, pick } from '../../resources';
+import { AcquiredFromDto } from '../../resources';
 import { DEFINITIONS, SCORER_KINDS, type ScorerKind } from './definitions/definition.forms';
-import {
-  DESCRIPTIVE_FIELDS,
-  type Grain,
-  GRAINS,
-  type ScorerEntity,
-  type ScorerVersionRow,
-  VERSION_FIELDS,
-} from './scorer.entity';
+import { type Grain, GRAINS } from './scorer.entity';
 
 /** A JSON object. `ScorerDefinitions` checks its form by the kind of the scorer. */
 const IsDefinition =
@@ -187,16 +181,6 @@ export class ScorerVersionPageDto {
   page!: PageMetaDto;
 }
 
-export const toScorerVersionDto = (row: ScorerVersionRow): ScorerVersionDto =>
-  pick(row, [...VERSION_FIELDS, 'created_at', 'created_by']);
+export const toScorerVersionDto = viewOf(ScorerVersionDto);
 
-export const toScorerDto = (row: ScorerEntity): ScorerDto =>
-  pick(row, [
-    ...VERSION_FIELDS,
-    ...DESCRIPTIVE_FIELDS,
-    'created_at',
-    'created_by',
-    'updated_at',
-    'archived_at',
-    'acquired_from',
-  ]);
+export const toScorerDto = viewOf(ScorerDto);

@@ -1,18 +1,16 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { AnyJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
 import type { PageMetaDto } from '#platform/paging';
 import {
   IsFilter,
   IsName,
   MetadataBodyDto,
   MetadataPatchDto,
-  OWNED_FIELDS,
   OwnedDto,
   OwnedListQueryDto,
-  pick,
 } from '../../resources';
-import { CONTENT_FIELDS, type FileEntity, type FileVersionRow } from './file.entity';
+import { type FileVersionRow, CONTENT_FIELDS } from './file.entity';
 
 /** The members of a new file, as sent with its upload. */
 export class NewFileDto extends MetadataBodyDto {
@@ -119,11 +117,9 @@ export class FileVersionPageDto {
   page!: PageMetaDto;
 }
 
-export const toFileDto = (row: FileEntity): FileDto =>
-  pick(row, ['file_id', 'metadata', ...CONTENT_FIELDS, ...OWNED_FIELDS]);
+export const toFileDto = viewOf(FileDto);
 
-export const toFileVersionDto = (row: FileVersionRow): FileVersionDto => ({
-  ...pick(row, VERSION_FIELDS),
+export const toFileVersionDto = viewOf(FileVersionDto, (row: FileVersionRow) => ({
   updated_at: row.created_at,
   archived_at: null,
-});
+}));

@@ -8,6 +8,7 @@ import {
   NotNull,
   ValuesCheckedLater,
   ReadOnlyMembersOf,
+  viewOf,
 } from '#platform/http';
 import type { PageMetaDto } from '#platform/paging';
 import {
@@ -15,10 +16,8 @@ import {
   DescribedPatchDto,
   IsFilter,
   IsName,
-  OWNED_FIELDS,
   OwnedDto,
   OwnedListQueryDto,
-  pick,
 } from '../../resources';
 import { type ServerEntity, type ServerVersionRow, type Transport, TRANSPORTS } from './server.entity';
 import {
@@ -203,20 +202,7 @@ export class ServerVersionPageDto {
   page!: PageMetaDto;
 }
 
-const SERVER_FIELDS = [
-  'server_id',
-  'description',
-  'url',
-  'transport',
-  'is_system',
-  'metadata',
-  'app_id',
-  'tools_listed_at',
-  ...OWNED_FIELDS,
-] as const;
-
-export const toServerDto = (row: ServerEntity): ServerDto => ({
-  ...pick(row, SERVER_FIELDS),
+export const toServerDto = viewOf(ServerDto, (row: ServerEntity) => ({
   auth: toStoredAuthView(row),
   health: {
     status: row.health_status,
@@ -224,23 +210,8 @@ export const toServerDto = (row: ServerEntity): ServerDto => ({
     latency_ms: row.health_latency_ms,
     error: row.health_error,
   },
-});
+}));
 
-const VERSION_FIELDS = [
-  'server_id',
-  'org_id',
-  'workspace_id',
-  'version_ordinal',
-  'version_id',
-  'name',
-  'description',
-  'url',
-  'transport',
-  'created_at',
-  'created_by',
-] as const;
-
-export const toServerVersionDto = (row: ServerVersionRow): ServerVersionDto => ({
-  ...pick(row, VERSION_FIELDS),
+export const toServerVersionDto = viewOf(ServerVersionDto, (row: ServerVersionRow) => ({
   auth: toAuthView(row),
-});
+}));

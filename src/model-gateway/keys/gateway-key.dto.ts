@@ -1,18 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { IsTime, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { IsTime, NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import {
-  IsFilter,
-  IsLimit,
-  IsName,
-  pick,
-  PLACED_FIELDS,
-  PlacedDto,
-  REQUESTS_PER_MINUTE_MAX,
-} from '../../resources';
+import { IsFilter, IsLimit, IsName, PlacedDto, REQUESTS_PER_MINUTE_MAX } from '../../resources';
 import { IsBudget, UsdProperty } from '../budgets/is-budget';
-import type { GatewayKeyRow } from './gateway-key.entity';
 import { IsKeyModels, type ModelReference } from './key-models';
 
 const TOKENS_PER_MINUTE_MAX = 1_000_000_000;
@@ -153,18 +144,4 @@ export class GatewayKeyPageDto {
   page!: PageMetaDto;
 }
 
-export const toGatewayKeyDto = (row: GatewayKeyRow): GatewayKeyDto => ({
-  ...pick({ ...row, archived_at: null }, [
-    'key_id',
-    'service_account_id',
-    'name',
-    'prefix',
-    'models',
-    'monthly_budget_usd',
-    'requests_per_minute',
-    'tokens_per_minute',
-    'expires_at',
-    'revoked_at',
-    ...PLACED_FIELDS,
-  ]),
-});
+export const toGatewayKeyDto = viewOf(GatewayKeyDto, () => ({ archived_at: null }));

@@ -1,7 +1,14 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsObject, IsOptional, IsString, Length, Matches } from 'class-validator';
-import { AnyJsonObject, IsOneOf, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
+import {
+  AnyJsonObject,
+  IsOneOf,
+  NotNull,
+  ReadOnlyMembersOf,
+  ValuesCheckedLater,
+  viewOf,
+} from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import {
   BASE_URL_MAX,
@@ -11,8 +18,6 @@ import {
   IsFilter,
   IsName,
   PatchedHeadersProperty,
-  pick,
-  PLACED_FIELDS,
   PlacedDto,
 } from '../../resources';
 import { PROVIDER_KINDS, type ProviderEntity, type ProviderKind } from './provider.entity';
@@ -156,16 +161,6 @@ export class ModelProviderPageDto {
   page!: PageMetaDto;
 }
 
-export const toModelProviderDto = (row: ProviderEntity): ModelProviderDto => ({
-  ...pick(row, [
-    'provider_id',
-    'name',
-    'description',
-    'kind',
-    'base_url',
-    'headers',
-    'metadata',
-    ...PLACED_FIELDS,
-  ]),
+export const toModelProviderDto = viewOf(ModelProviderDto, (row: ProviderEntity) => ({
   has_api_key: row.api_key !== null,
-});
+}));

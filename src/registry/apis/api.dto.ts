@@ -17,6 +17,7 @@ import {
   NotNull,
   ReadOnlyMembersOf,
   ValuesCheckedLater,
+  viewOf,
 } from '#platform/http';
 import type { PageMetaDto } from '#platform/paging';
 import {
@@ -29,11 +30,9 @@ import {
   IsName,
   IsTimeout,
   type MemberOptions,
-  OWNED_FIELDS,
   OwnedDto,
   OwnedListQueryDto,
   PatchedHeadersProperty,
-  pick,
   REQUESTS_PER_MINUTE_MAX,
   TIMEOUT_MIN_MS,
 } from '../../resources';
@@ -245,35 +244,6 @@ export class ApiVersionPageDto {
   page!: PageMetaDto;
 }
 
-const CONTENT_FIELDS = [
-  'api_id',
-  'description',
-  'base_url',
-  'allowed_methods',
-  'timeout_ms',
-  'headers',
-  'allow_encoded_slash',
-  'requests_per_minute',
-  'max_in_flight',
-] as const;
+export const toApiDto = viewOf(ApiDto, (row: ApiEntity) => ({ auth: toStoredAuthView(row) }));
 
-export const toApiDto = (row: ApiEntity): ApiDto => ({
-  ...pick(row, [...CONTENT_FIELDS, 'metadata', 'app_id', ...OWNED_FIELDS]),
-  auth: toStoredAuthView(row),
-});
-
-const VERSION_FIELDS = [
-  ...CONTENT_FIELDS,
-  'org_id',
-  'workspace_id',
-  'version_ordinal',
-  'version_id',
-  'name',
-  'created_at',
-  'created_by',
-] as const;
-
-export const toApiVersionDto = (row: ApiVersionRow): ApiVersionDto => ({
-  ...pick(row, VERSION_FIELDS),
-  auth: toAuthView(row),
-});
+export const toApiVersionDto = viewOf(ApiVersionDto, (row: ApiVersionRow) => ({ auth: toAuthView(row) }));

@@ -9,8 +9,9 @@ import {
   NotNull,
   ValuesCheckedLater,
   ReadOnlyMembersOf,
+  viewOf,
 } from '#platform/http';
-import { BY_CHANGE, ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
+import { ListQueryDto, PageMetaDto, SortedBy, BY_CHANGE } from '#platform/paging';
 import { FieldErrorDto } from '#platform/problem';
 import {
   DECLARED_KINDS,
@@ -19,11 +20,9 @@ import {
   DescribedPatchDto,
   IsFilter,
   IsName,
-  pick,
-  PLACED_FIELDS,
   PlacedDto,
 } from '../../resources';
-import { APP_SYNC_STATES, type AppEntity, type AppSyncState, type SyncError } from './app.entity';
+import { APP_SYNC_STATES, type AppSyncState, type SyncError } from './app.entity';
 import { RESOURCES_MAX } from './app-declarations';
 
 /** Sort orders of the list of apps. Apps have a slug instead of a name. */
@@ -226,17 +225,4 @@ export class AppPlanDto {
   live_count!: number;
 }
 
-export const toAppDto = (row: AppEntity): AppDto =>
-  pick(row, [
-    'app_id',
-    'app',
-    'display_name',
-    'description',
-    'resources',
-    'resource_count',
-    'metadata',
-    'sync_state',
-    'sync_error',
-    'last_reconciled_at',
-    ...PLACED_FIELDS,
-  ]);
+export const toAppDto = viewOf(AppDto);

@@ -1,15 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { AnyJson, instantOf, IsOneOf, IsTime, NotBelow, NotNull } from '#platform/http';
+import { AnyJson, instantOf, IsOneOf, IsTime, NotBelow, NotNull, viewOf } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
-import {
-  AUDIT_ACTIONS,
-  type AuditAction,
-  AUDITED_TYPES,
-  type AuditedType,
-  type AuditEntryEntity,
-  IsFilter,
-  pick,
-} from '../../resources';
+import { AUDIT_ACTIONS, type AuditAction, AUDITED_TYPES, type AuditedType, IsFilter } from '../../resources';
 
 /** The query of the audit log. Entries are never archived. */
 export class AuditLogQueryDto extends OrderedListQueryDto {
@@ -81,16 +73,4 @@ export class AuditLogPageDto {
   page!: PageMetaDto;
 }
 
-export const toAuditEntryDto = (row: AuditEntryEntity): AuditEntryDto =>
-  pick(row, [
-    'audit_entry_id',
-    'org_id',
-    'workspace_id',
-    'principal_id',
-    'action',
-    'resource_type',
-    'resource_id',
-    'changes',
-    'request_id',
-    'created_at',
-  ]);
+export const toAuditEntryDto = viewOf(AuditEntryDto);

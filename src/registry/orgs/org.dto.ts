@@ -1,19 +1,23 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Matches } from 'class-validator';
 import type { AccountStatus } from '#platform/auth';
-import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
+import {
+  AnyJsonObject,
+  IsOneOf,
+  NotNull,
+  ValuesCheckedLater,
+  ReadOnlyMembersOf,
+  viewOf,
+} from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import {
   IsFilter,
   IsName,
   MetadataBodyDto,
   MetadataPatchDto,
-  ORG_RESOURCE_FIELDS,
   OrgResourceDto,
-  pick,
   STATUSES,
 } from '../../resources';
-import type { OrgEntity } from './org.entity';
 import { USER_ID } from '../users/user.dto';
 
 @ReadOnlyMembersOf(() => OrgDto)
@@ -79,5 +83,4 @@ export class OrgPageDto {
   page!: PageMetaDto;
 }
 
-export const toOrgDto = (row: OrgEntity): OrgDto =>
-  pick(row, ['name', 'status', 'metadata', ...ORG_RESOURCE_FIELDS]);
+export const toOrgDto = viewOf(OrgDto);

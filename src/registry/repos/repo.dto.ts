@@ -1,17 +1,16 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length } from 'class-validator';
-import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import {
-  DescribedBodyDto,
-  DescribedPatchDto,
-  IsFilter,
-  IsName,
-  pick,
-  PLACED_FIELDS,
-  PlacedDto,
-} from '../../resources';
-import { REPO_VISIBILITIES, type RepoEntity, type RepoVisibility } from './repo.entity';
+  AnyJsonObject,
+  IsOneOf,
+  NotNull,
+  ValuesCheckedLater,
+  ReadOnlyMembersOf,
+  viewOf,
+} from '#platform/http';
+import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { DescribedBodyDto, DescribedPatchDto, IsFilter, IsName, PlacedDto } from '../../resources';
+import { REPO_VISIBILITIES, type RepoVisibility } from './repo.entity';
 import { REPO_URL_MAX } from './repo-url';
 
 @ReadOnlyMembersOf(() => RepoDto)
@@ -111,14 +110,4 @@ export class RepoPageDto {
   page!: PageMetaDto;
 }
 
-export const toRepoDto = (row: RepoEntity): RepoDto =>
-  pick(row, [
-    'repo_id',
-    'url',
-    'name',
-    'description',
-    'default_branch',
-    'visibility',
-    'metadata',
-    ...PLACED_FIELDS,
-  ]);
+export const toRepoDto = viewOf(RepoDto);

@@ -1,8 +1,7 @@
 import { IsOptional } from 'class-validator';
-import { IsTime, ReadOnlyMembersOf } from '#platform/http';
+import { IsTime, ReadOnlyMembersOf, viewOf } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsFilter, IsName, pick, StampsDto } from '../../resources';
-import type { ApiKeyEntity } from './api-key.entity';
+import { IsFilter, IsName, StampsDto } from '../../resources';
 
 @ReadOnlyMembersOf(() => ApiKeyDto)
 export class CreateApiKeyDto {
@@ -46,17 +45,4 @@ export class ApiKeyPageDto {
   page!: PageMetaDto;
 }
 
-export const toApiKeyDto = (row: ApiKeyEntity): ApiKeyDto => ({
-  ...pick(row, [
-    'key_id',
-    'service_account_id',
-    'name',
-    'prefix',
-    'expires_at',
-    'revoked_at',
-    'created_at',
-    'updated_at',
-    'created_by',
-  ]),
-  archived_at: null,
-});
+export const toApiKeyDto = viewOf(ApiKeyDto, () => ({ archived_at: null }));

@@ -1,7 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, IsString, Length } from 'class-validator';
 import { type AccountStatus, type Role, ROLES } from '#platform/auth';
-import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
+import {
+  AnyJsonObject,
+  IsOneOf,
+  NotNull,
+  ValuesCheckedLater,
+  ReadOnlyMembersOf,
+  viewOf,
+} from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import {
   DescribedBodyDto,
@@ -9,12 +16,9 @@ import {
   IsFilter,
   IsName,
   IsRoles,
-  ORG_RESOURCE_FIELDS,
   OrgResourceDto,
-  pick,
   STATUSES,
 } from '../../resources';
-import type { ServiceAccountEntity } from './service-account.entity';
 
 const MAX_WORKSPACES = 1000;
 
@@ -116,14 +120,4 @@ export class ServiceAccountPageDto {
   page!: PageMetaDto;
 }
 
-export const toServiceAccountDto = (row: ServiceAccountEntity): ServiceAccountDto =>
-  pick(row, [
-    'service_account_id',
-    'name',
-    'description',
-    'status',
-    'roles',
-    'workspace_ids',
-    'metadata',
-    ...ORG_RESOURCE_FIELDS,
-  ]);
+export const toServiceAccountDto = viewOf(ServiceAccountDto);

@@ -1,7 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsEmail, IsOptional, IsString, Matches } from 'class-validator';
 import { type AccountStatus, type Role, ROLES } from '#platform/auth';
-import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
+import {
+  AnyJsonObject,
+  IsOneOf,
+  NotNull,
+  ValuesCheckedLater,
+  ReadOnlyMembersOf,
+  viewOf,
+} from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import {
   IsFilter,
@@ -9,12 +16,9 @@ import {
   IsRoles,
   MetadataBodyDto,
   MetadataPatchDto,
-  ORG_RESOURCE_FIELDS,
   OrgResourceDto,
-  pick,
   STATUSES,
 } from '../../resources';
-import type { UserEntity } from './user.entity';
 
 /** User ids are visible ASCII, because paths contain them. Excludes ids of service accounts and apps, and `.` and `..`. */
 export const USER_ID = /^(?!sva_|app_[0-9a-z]{26}$|\.{1,2}$)[\x21-\x7e]{1,255}$/;
@@ -103,5 +107,4 @@ export class UserPageDto {
   page!: PageMetaDto;
 }
 
-export const toUserDto = (row: UserEntity): UserDto =>
-  pick(row, ['user_id', 'display_name', 'email', 'status', 'roles', 'metadata', ...ORG_RESOURCE_FIELDS]);
+export const toUserDto = viewOf(UserDto);

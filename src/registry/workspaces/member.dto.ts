@@ -1,10 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayNotEmpty } from 'class-validator';
 import { type Role, ROLES } from '#platform/auth';
-import { ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
+import { ValuesCheckedLater, ReadOnlyMembersOf, viewOf } from '#platform/http';
 import { ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
-import { IsRoles, pick, StampsDto } from '../../resources';
-import type { MemberEntity } from './member.entity';
+import { IsRoles, StampsDto } from '../../resources';
 
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => MemberDto)
@@ -36,15 +35,4 @@ export class MemberPageDto {
   page!: PageMetaDto;
 }
 
-export const toMemberDto = (row: MemberEntity): MemberDto => ({
-  ...pick(row, [
-    'workspace_id',
-    'principal_id',
-    'principal_type',
-    'roles',
-    'created_at',
-    'updated_at',
-    'created_by',
-  ]),
-  archived_at: null,
-});
+export const toMemberDto = viewOf(MemberDto, () => ({ archived_at: null }));

@@ -1,16 +1,7 @@
 import { IsString } from 'class-validator';
-import { AnyJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import {
-  DescribedBodyDto,
-  DescribedPatchDto,
-  IsFilter,
-  IsName,
-  pick,
-  PLACED_FIELDS,
-  PlacedDto,
-} from '../../resources';
-import type { WorkspaceEntity } from './workspace.entity';
+import { DescribedBodyDto, DescribedPatchDto, IsFilter, IsName, PlacedDto } from '../../resources';
 
 @ReadOnlyMembersOf(() => WorkspaceDto)
 export class CreateWorkspaceDto extends DescribedBodyDto {
@@ -55,5 +46,4 @@ export class WorkspacePageDto {
   page!: PageMetaDto;
 }
 
-export const toWorkspaceDto = (row: WorkspaceEntity): WorkspaceDto =>
-  pick(row, ['name', 'description', 'metadata', ...PLACED_FIELDS]);
+export const toWorkspaceDto = viewOf(WorkspaceDto);

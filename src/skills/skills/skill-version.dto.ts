@@ -1,8 +1,7 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
 import type { PageMetaDto } from '#platform/paging';
-import { pick } from '../../resources';
 import type { SkillFile } from '../format/skill-files';
 import { SkillSpecDto } from '../upload/skill-spec.dto';
 import { SkillDto } from './skill.dto';
@@ -57,11 +56,10 @@ export class SkillVersionPageDto {
   page!: PageMetaDto;
 }
 
-export const toSkillVersionDto = (row: SkillVersionRow): SkillVersionDto => ({
-  ...pick(row, [...VERSIONED_FIELDS, 'created_at', 'created_by']),
+export const toSkillVersionDto = viewOf(SkillVersionDto, (row: SkillVersionRow) => ({
   updated_at: row.created_at,
   archived_at: null,
-});
+}));
 
 export const toSkillVersionDetailDto = (
   row: SkillVersionRow,

@@ -1,10 +1,9 @@
 import { ApiHideProperty, ApiProperty, PartialType, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
 import type { PageMetaDto } from '#platform/paging';
-import { IsFilter, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
+import { IsFilter, OwnedDto, OwnedListQueryDto } from '../../resources';
 import { IsNotPatched, IsSkillName, SkillSpecDto } from '../upload/skill-spec.dto';
-import { CONTENT_FIELDS, type SkillEntity } from './skill.entity';
 
 @ReadOnlyMembersOf(() => SkillDto)
 export class CreateSkillDto extends SkillSpecDto {
@@ -96,5 +95,4 @@ export class SkillPageDto {
   page!: PageMetaDto;
 }
 
-export const toSkillDto = (row: SkillEntity): SkillDto =>
-  pick(row, ['skill_id', ...CONTENT_FIELDS, ...OWNED_FIELDS]);
+export const toSkillDto = viewOf(SkillDto);

@@ -1,5 +1,5 @@
 import { OmitType } from '@nestjs/swagger';
-import { IsOneOf, NotNull } from '#platform/http';
+import { IsOneOf, NotNull, viewOf } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsFilter } from '../../resources';
 import { StoreItemDto, StoreReleaseDto, toStoreItemDto } from './store-item.dto';
@@ -53,9 +53,6 @@ export class CatalogueReleasePageDto {
 }
 
 /** @param orgId the organization of the reader, who does not see the other organizations of an audience */
-export const toCatalogueItemDto = (row: StoreItemEntity, orgId: string): CatalogueItemDto => ({
-  ...toStoreItemDto(row, row.org_id === orgId ? row.org_ids : row.org_ids.filter((one) => one === orgId)),
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  signature: row.signature,
-});
+export const toCatalogueItemDto = viewOf(CatalogueItemDto, (row: StoreItemEntity, orgId: string) =>
+  toStoreItemDto(row, row.org_id === orgId ? row.org_ids : row.org_ids.filter((one) => one === orgId)),
+);

@@ -1,6 +1,6 @@
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { AnyJsonObject, IsOneOf } from '#platform/http';
+import { AnyJsonObject, IsOneOf, viewOf } from '#platform/http';
 import { ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
 
 export class SpanStatusDto {
@@ -138,23 +138,6 @@ export type SpanHead = SpanHeadDto & SpanMeaningDto;
 /** A span as the repository reads it. */
 export type SpanRow = TelemetrySpanDto & { trace_id: string };
 
-export const toTelemetrySpanDto = ({ trace_id: _, ...span }: SpanRow): TelemetrySpanDto => span;
+export const toTelemetrySpanDto = viewOf(TelemetrySpanDto);
 
-export const toSpanDto = (span: SpanRow): SpanDto => ({
-  span_id: span.span_id,
-  parent_span_id: span.parent_span_id,
-  name: span.name,
-  kind: span.kind,
-  status: span.status,
-  started_at: span.started_at,
-  ended_at: span.ended_at,
-  duration_ms: span.duration_ms,
-  dropped_attributes_count: span.dropped_attributes_count,
-  dropped_events_count: span.dropped_events_count,
-  dropped_links_count: span.dropped_links_count,
-  attributes: span.attributes,
-  events: span.events,
-  links: span.links,
-  resource: span.resource,
-  scope: span.scope,
-});
+export const toSpanDto = viewOf(SpanDto);

@@ -7,18 +7,11 @@ import {
   METADATA_MAX_BYTES,
   NotNull,
   ReadOnlyMembersOf,
+  viewOf,
 } from '#platform/http';
 import { isJsonObject } from '#platform/json';
 import { PageMetaDto, CreatedListQueryDto } from '#platform/paging';
-import {
-  AcquiredFromDto,
-  IsDescription,
-  IsMetadataFilter,
-  pick,
-  STAMP_FIELDS,
-  StampsDto,
-} from '../../../resources';
-import type { DatasetEntity } from './dataset.entity';
+import { AcquiredFromDto, IsDescription, IsMetadataFilter, StampsDto } from '../../../resources';
 
 /** Members that create and PATCH share. */
 class DatasetMembersDto {
@@ -199,20 +192,4 @@ export class DatasetPageDto {
   page!: PageMetaDto;
 }
 
-const FIELDS = [
-  'dataset_id',
-  'workspace_id',
-  'name',
-  'description',
-  'metadata',
-  'tags',
-  'input_schema',
-  'expected_schema',
-  'record_count',
-  'latest_version',
-  'baselines',
-  'acquired_from',
-  ...STAMP_FIELDS,
-] as const;
-
-export const toDatasetDto = (row: DatasetEntity): DatasetDto => pick(row, FIELDS);
+export const toDatasetDto = viewOf(DatasetDto);

@@ -20,17 +20,12 @@ import {
   NotNull,
   ValuesCheckedLater,
   ReadOnlyMembersOf,
+  viewOf,
 } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import type { ProblemDto } from '#platform/problem';
-import { BULK_MAX, pick } from '../../../resources';
-import {
-  type RecordEntity,
-  type RecordVersionRow,
-  SOURCE_KINDS,
-  type SourceKind,
-  VERSION_FIELDS,
-} from './record.entity';
+import { BULK_MAX } from '../../../resources';
+import { SOURCE_KINDS, type SourceKind } from './record.entity';
 
 /** Members that create and PATCH share. */
 class RecordMembersDto {
@@ -259,7 +254,6 @@ export class BulkRecordsResponseDto {
   items!: BulkRecordItemDto[];
 }
 
-export const toRecordVersionDto = (row: RecordVersionRow): RecordVersionDto => pick(row, VERSION_FIELDS);
+export const toRecordVersionDto = viewOf(RecordVersionDto);
 
-export const toRecordDto = (row: RecordEntity): RecordDto =>
-  pick(row, [...VERSION_FIELDS, 'updated_at', 'archived_at']);
+export const toRecordDto = viewOf(RecordDto);

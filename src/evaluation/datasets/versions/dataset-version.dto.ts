@@ -1,10 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, IsString, MaxLength } from 'class-validator';
-import { AnyJson, AnyJsonObject, Nested, ReadOnlyMembersOf } from '#platform/http';
+import { AnyJson, AnyJsonObject, Nested, ReadOnlyMembersOf, viewOf } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
-import { pick } from '../../../resources';
-import type { CsvCase } from './csv/csv.case';
 import { COLUMNS_MAX } from './csv/csv.columns';
 import type { DatasetVersionRow } from './dataset-version.repository';
 
@@ -163,29 +161,14 @@ export class DatasetCasePageDto {
   page!: PageMetaDto;
 }
 
-const VERSION_FIELDS = [
-  'dataset_id',
-  'workspace_id',
-  'version',
-  'version_id',
-  'row_count',
-  'columns',
-  'size_bytes',
-  'sha256',
-  'case_id_column',
-  'created_at',
-  'created_by',
-] as const;
+const toMappingDto = viewOf(DatasetVersionMappingDto);
 
-export const toDatasetVersionDto = (row: DatasetVersionRow): DatasetVersionDto => ({
-  ...pick(row, VERSION_FIELDS),
-  mapping: pick(row.mapping, ['input', 'expected', 'metadata', 'tags']),
+export const toDatasetVersionDto = viewOf(DatasetVersionDto, (row: DatasetVersionRow) => ({
+  mapping: toMappingDto(row.mapping),
   value_columns: row.mapping.value_columns ?? [],
   column_count: row.columns.length,
   updated_at: row.created_at,
   archived_at: null,
-});
+}));
 
-const CASE_FIELDS = ['id', 'input', 'expected', 'metadata', 'tags'] as const;
-
-export const toDatasetCaseDto = (row: CsvCase): DatasetCaseDto => pick(row, CASE_FIELDS);
+export const toDatasetCaseDto = viewOf(DatasetCaseDto);

@@ -1,9 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { viewOf } from '#platform/http';
 import { ToInteger } from '#platform/paging';
 import type { IntervalDto } from '../../statistics';
 import { SCORER_KINDS, type ScorerKind } from '../definitions/definition.forms';
-import type { ScorerEntity } from '../scorer.entity';
 import type { AgreementMeasures, Confusion, Measure } from '../../statistics';
 
 export class AgreementQueryDto {
@@ -108,11 +108,7 @@ export class AgreementDto {
   mean_absolute_error!: MeasureDto | null;
 }
 
-export const toScorer = ({ scorer_id, name, scorer_kind }: ScorerEntity): AgreeingScorerDto => ({
-  scorer_id,
-  name,
-  scorer_kind,
-});
+export const toScorer = viewOf(AgreeingScorerDto);
 
 type MeasureMembers = Pick<
   AgreementDto,

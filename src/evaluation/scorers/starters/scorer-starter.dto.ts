@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length } from 'class-validator';
-import { AnyJson, AnyJsonObject, IsOneOf } from '#platform/http';
+import { AnyJson, AnyJsonObject, IsOneOf, viewOf } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
 import { SCORER_KINDS, type ScorerKind } from '../definitions/definition.forms';
 import { type Grain, GRAINS } from '../scorer.entity';
@@ -76,17 +76,10 @@ export class ScorerStarterPageDto {
   page!: PageMetaDto;
 }
 
-export const toScorerStarterDto = (starter: ScorerStarter): ScorerStarterDto => ({
-  starter_id: starter.starter_id,
-  name: starter.name,
-  description: starter.description,
-  scorer_kind: starter.scorer_kind,
-  grain: starter.grain,
-  definition: starter.definition,
-  tags: starter.tags,
+export const toScorerStarterDto = viewOf(ScorerStarterDto, (starter: ScorerStarter) => ({
   example: toExampleDto(starter.passing),
   failing_example: toExampleDto(starter.failing),
-});
+}));
 
 const toExampleDto = ({ subject, answer, score }: StarterExample): StarterExampleDto => ({
   subject: {

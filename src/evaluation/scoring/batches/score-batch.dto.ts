@@ -1,10 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, IsString, Min } from 'class-validator';
-import { IsOneOf, ValuesCheckedLater } from '#platform/http';
+import { IsOneOf, ValuesCheckedLater, viewOf } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';
 import { IsCost, TargetSelectionDto } from '../requests/scoring.dto';
-import { FAILURE_CODES, type FailureCode } from '../runs/score-run.entity';
+import { type FailureCode, FAILURE_CODES } from '../runs/score-run.entity';
 import {
   BATCH_STATUSES,
   BATCH_TARGETS_MAX,
@@ -117,29 +117,7 @@ export class ScoreBatchPageDto {
   page!: PageMetaDto;
 }
 
-export const toScoreBatchDto = (row: ScoreBatchRow): ScoreBatchDto => ({
-  score_batch_id: row.score_batch_id,
-  workspace_id: row.workspace_id,
-  scorer_id: row.scorer_id,
-  scorer_version: row.scorer_version,
-  experiment_id: row.experiment_id,
-  grain: row.grain,
-  batch_status: row.batch_status,
-  concurrency: row.concurrency,
-  total: row.total,
-  completed_count: row.completed_count,
-  failed_count: row.failed_count,
-  not_written_back_count: row.not_written_back_count,
-  run_count: row.run_count,
-  cost_usd: row.cost_usd,
-  max_cost_usd: row.max_cost_usd,
+export const toScoreBatchDto = viewOf(ScoreBatchDto, (row: ScoreBatchRow) => ({
   cache: row.uses_cache,
-  failure_code: row.failure_code,
-  failure_detail: row.failure_detail,
-  started_at: row.started_at,
-  finished_at: row.finished_at,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
   archived_at: null,
-});
+}));

@@ -12,16 +12,10 @@ import {
   Matches,
   Min,
 } from 'class-validator';
-import { IsOneOf, IsTime, ValuesCheckedLater } from '#platform/http';
+import { IsOneOf, IsTime, ValuesCheckedLater, viewOf } from '#platform/http';
 import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
-import {
-  RUN_STATUSES,
-  type RunStatus,
-  SCORE_MODES,
-  type ScoreMode,
-  type ScoreRunRow,
-} from '../runs/score-run.entity';
+import { type RunStatus, SCORE_MODES, type ScoreMode, RUN_STATUSES } from '../runs/score-run.entity';
 import type { ScoringResultDto } from '../runs/score-run.dto';
 
 /** Maximum number of ids in one member of a request. */
@@ -186,12 +180,4 @@ export class QueuedRunDto {
   total!: number;
 }
 
-export const toQueuedRunDto = (run: ScoreRunRow): QueuedRunDto => ({
-  concurrency: run.concurrency,
-  grain: run.grain,
-  run_status: run.run_status,
-  score_run_id: run.score_run_id,
-  scorer_id: run.scorer_id,
-  scorer_version: run.scorer_version,
-  total: run.total,
-});
+export const toQueuedRunDto = viewOf(QueuedRunDto);

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsInt, IsNumber, IsOptional, IsString, Max, Min } from 'class-validator';
-import { IsOneOf, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
+import { IsOneOf, NotNull, ReadOnlyMembersOf, ValuesCheckedLater, viewOf } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsRuleFilters, RuleFilterDto } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
@@ -178,28 +178,8 @@ export class ScoringRulePageDto {
   page!: PageMetaDto;
 }
 
-export const toScoringRuleDto = (row: ScoringRuleEntity): ScoringRuleDto => ({
-  rule_id: row.rule_id,
-  scorer_id: row.scorer_id,
-  workspace_id: row.workspace_id,
-  sample_rate: row.sample_rate,
+export const toScoringRuleDto = viewOf(ScoringRuleDto, (row: ScoringRuleEntity) => ({
   filters: row.filters as unknown as RuleFilterDto[],
-  grain: row.grain,
-  enabled: row.enabled,
   quiet_seconds: quietSecondsOf(row),
-  max_cost_usd_per_day: row.max_cost_usd_per_day,
-  enabled_at: row.enabled_at,
-  last_seen_at: row.last_seen_at,
-  seen_count: row.seen_count,
-  chosen_count: row.chosen_count,
-  ordered_count: row.ordered_count,
-  last_run_at: row.last_run_at,
-  last_score_run_id: row.last_score_run_id,
-  last_error: row.last_error,
   paused_until: row.paused_until && row.paused_until > new Date() ? row.paused_until : null,
-  last_paused_at: row.last_paused_at,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: row.archived_at,
-});
+}));

@@ -1,11 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { AnyJson, AnyJsonObject, IsOneOf } from '#platform/http';
+import { AnyJson, AnyJsonObject, IsOneOf, viewOf } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';
 import type { ScoredItem } from '../../scores';
 import {
-  FAILURE_CODES,
   type FailureCode,
   isResult,
   RUN_STATUSES,
@@ -13,6 +12,7 @@ import {
   type ScoreResultRow,
   type ScoreRunRow,
   type ScoringTarget,
+  FAILURE_CODES,
 } from './score-run.entity';
 
 export class ScoreRunListQueryDto extends ChangingListQueryDto {
@@ -183,33 +183,10 @@ export class ScoreResultPageDto {
   page!: PageMetaDto;
 }
 
-export const toScoreRunDto = (row: ScoreRunRow): ScoreRunDto => ({
-  score_run_id: row.score_run_id,
-  workspace_id: row.workspace_id,
-  scorer_id: row.scorer_id,
-  scorer_version: row.scorer_version,
-  experiment_id: row.experiment_id,
-  rule_id: row.rule_id,
-  score_batch_id: row.score_batch_id,
-  grain: row.grain,
-  run_status: row.run_status,
-  concurrency: row.concurrency,
-  total: row.total,
-  completed_count: row.completed_count,
-  failed_count: row.failed_count,
-  not_written_back_count: row.not_written_back_count,
-  cost_usd: row.cost_usd,
-  max_cost_usd: row.max_cost_usd,
+export const toScoreRunDto = viewOf(ScoreRunDto, (row: ScoreRunRow) => ({
   cache: row.uses_cache,
-  failure_code: row.failure_code,
-  failure_detail: row.failure_detail,
-  started_at: row.started_at,
-  finished_at: row.finished_at,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
   archived_at: null,
-});
+}));
 
 export const toScoreResultDto = (row: ScoreResultRow): ScoreResultDto => ({
   score_id: row.score_id,
