@@ -1,6 +1,6 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
+import { AnyJsonObject, IsJsonObject, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
 import type { PageMetaDto } from '#platform/paging';
 import { IsFilter, IsName, OwnedDto, OwnedListQueryDto } from '../../resources';
 import { AgentFieldsDto, AgentSkillDto, AgentToolDto, IsSkills, IsTools } from './agent-fields.dto';
@@ -29,19 +29,13 @@ export class CreateAgentDto extends AgentFieldsDto {
 /** A merge patch (RFC 7396). `tools`, `skills` and `required_permissions` are replaced whole, and null empties them. */
 @ReadOnlyMembersOf(() => AgentDto)
 export class PatchAgentDto extends AgentFieldsDto {
-  /** Must be the current workspace, because an agent cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because an agent cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   agent_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   name?: string;
 
   @IsOptional()

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsOptional, IsString, Length, Matches } from 'class-validator';
-import { AnyJson, IsJson, IsOneOf, NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
+import { ArrayMaxSize, IsArray, IsOptional, Matches } from 'class-validator';
+import { AnyJson, IsJson, IsOneOf, NotNull, ReadOnlyMembersOf, viewOf, IsNullableText } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import { StampsDto } from '../../resources';
 import { TRACE_ID } from '../../telemetry';
@@ -30,15 +30,11 @@ export class CreateMessageDto {
   tool_calls?: unknown[] | null;
 
   /** For the role `tool`: the id, within `tool_calls`, of the call that this message responds to. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   tool_call_id?: string | null;
 
   /** The name of the speaker, such as the tool that responds, or one of several people or agents. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   name?: string | null;
 }
 

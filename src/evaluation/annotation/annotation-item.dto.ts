@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, IsString, Length } from 'class-validator';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, IsString } from 'class-validator';
+import { applyDecorators } from '@nestjs/common';
 import {
   AnyJson,
   AnyJsonObject,
@@ -8,6 +9,8 @@ import {
   METADATA_MAX_BYTES,
   Nested,
   viewOf,
+  IsNullableText,
+  IsText,
 } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import type { HumanDefinition, PinnedScorerRow } from '../scorers';
@@ -27,19 +30,13 @@ const LABEL_MAX = 255;
 const REASON_MAX = 2_000;
 const SCORES_MAX = 10;
 
-const IsAuthor = (): PropertyDecorator => (target, property) => {
-  IsOptional()(target, property);
-  IsString()(target, property);
-  Length(1, AUTHOR_MAX)(target, property);
-  ApiProperty({
-    type: 'string',
-    minLength: 1,
-    maxLength: AUTHOR_MAX,
-    nullable: true,
-    required: false,
-    description: 'Distinguishes the people behind one account. Each author counts as a separate person.',
-  })(target, property);
-};
+const IsAuthor = () =>
+  applyDecorators(
+    IsNullableText(AUTHOR_MAX),
+    ApiProperty({
+      description: 'Distinguishes the people behind one account. Each author counts as a separate person.',
+    }),
+  );
 
 /** A request for the next item. */
 export class ClaimItemDto {
@@ -54,9 +51,7 @@ export class ItemScoreDto {
   scorer_id!: string;
 
   /** The answer to an output of type `choice`: the value of one of its choices. */
-  @IsOptional()
-  @IsString()
-  @Length(1, LABEL_MAX)
+  @IsNullableText(LABEL_MAX)
   label?: string | null;
 
   @ApiProperty({
@@ -81,8 +76,7 @@ export class ItemScoreDto {
   answers?: object | null;
 
   /** The reason for the answer. Truncated to 2,000 characters. */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   comment?: string | null;
 }
 
@@ -102,8 +96,7 @@ export class ScoreItemDto {
 /** A request to skip an item. */
 export class SkipItemDto {
   /** Why you skip the item. The list of items shows the reason. */
-  @IsString()
-  @Length(1, REASON_MAX)
+  @IsText(REASON_MAX)
   reason!: string;
 
   @IsAuthor()

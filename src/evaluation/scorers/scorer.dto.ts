@@ -1,5 +1,5 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { IsObject, IsOptional, IsString, Length, MaxLength } from 'class-validator';
+import { IsObject, IsOptional, IsString, MaxLength } from 'class-validator';
 import {
   AnyJsonObject,
   IsJsonObject,
@@ -10,6 +10,9 @@ import {
   ValuesCheckedLater,
   ReadOnlyMembersOf,
   viewOf,
+  IsImmutable,
+  IsOptionalText,
+  IsText,
 } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { AcquiredFromDto } from '../../resources';
@@ -37,8 +40,7 @@ export class CreateScorerDto {
   workspace_id!: string;
 
   /** Unique among the workspace's scorers that are not archived. Results show its scores under this name. */
-  @IsString()
-  @Length(1, 255)
+  @IsText(255)
   name!: string;
 
   @IsOptional()
@@ -70,19 +72,13 @@ export class CreateScorerDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ScorerDto)
 export class PatchScorerDto {
-  /** Must be the current workspace, because a scorer cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a scorer cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   scorer_id?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, 255)
+  @IsOptionalText(255)
   name?: string;
 
   @IsOptional()
@@ -113,21 +109,15 @@ export class PatchScorerDto {
 
 export class ScorerListQueryDto extends NamedListQueryDto {
   /** Words or word prefixes in the name or description. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
+  @IsOptionalText(1000, 0)
   q?: string;
 
   /** The exact name. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsOptionalText(255, 0)
   name?: string;
 
   /** Scorers with this tag. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsOptionalText(255)
   tag?: string;
 
   @IsOptional()

@@ -1,6 +1,6 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
+import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
 import type { PageMetaDto } from '#platform/paging';
 import {
   IsFilter,
@@ -47,14 +47,10 @@ export class FileUploadQueryDto {
 /** A merge patch (RFC 7396). To change the content, create a version. */
 @ReadOnlyMembersOf(() => FileDto)
 export class PatchFileDto extends MetadataPatchDto {
-  /** Must be the current workspace, because a file cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a file cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   file_id?: string;
 
   @NotNull()

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsBoolean, IsOptional, IsString, Length } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsBoolean, IsOptional, IsString } from 'class-validator';
 import {
   AnyJsonObject,
   IsOneOf,
@@ -9,6 +9,9 @@ import {
   ValuesCheckedLater,
   ReadOnlyMembersOf,
   viewOf,
+  IsImmutable,
+  IsOptionalText,
+  IsText,
 } from '#platform/http';
 import type { PageMetaDto } from '#platform/paging';
 import {
@@ -35,8 +38,7 @@ import { DeclaredToolDto, TOOLS_MAX } from './tool.dto';
 /** The members of a new server that an app can also declare. */
 export class ServerFieldsDto extends DescribedBodyDto {
   /** An `http` or `https` URL without user, password or fragment. */
-  @IsString()
-  @Length(1, URL_MAX)
+  @IsText(URL_MAX)
   url!: string;
 
   @IsOptional()
@@ -77,23 +79,17 @@ export class CreateServerDto extends ServerFieldsDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ServerDto)
 export class PatchServerDto extends DescribedPatchDto {
-  /** Must be the current workspace, because a server cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a server cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   server_id?: string;
 
   @NotNull()
   @IsName()
   name?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, URL_MAX)
+  @IsOptionalText(URL_MAX)
   url?: string;
 
   @NotNull()

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { IsTime, NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
+import { NotNull, ReadOnlyMembersOf, viewOf, IsImmutable, IsNullableTime } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsFilter, IsLimit, IsName, PlacedDto, REQUESTS_PER_MINUTE_MAX } from '../../resources';
 import { IsBudget, UsdProperty } from '../budgets/is-budget';
@@ -48,27 +48,20 @@ export class CreateGatewayKeyDto extends KeyLimitsDto {
   name!: string;
 
   /** The time at which the key expires, in the future. Without it, the key works until it is revoked. */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   expires_at?: string | null;
 }
 
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => GatewayKeyDto)
 export class PatchGatewayKeyDto extends KeyLimitsDto {
-  /** Must be the current workspace, because a key cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a key cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   key_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   service_account_id?: string;
 
   /** A new name also renames the service account. */
@@ -77,8 +70,7 @@ export class PatchGatewayKeyDto extends KeyLimitsDto {
   name?: string;
 
   /** Must be the current value (422 `immutable_field`). To change the expiry, create another key. */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   expires_at?: string | null;
 }
 

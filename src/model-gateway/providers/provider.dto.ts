@@ -8,6 +8,9 @@ import {
   ReadOnlyMembersOf,
   ValuesCheckedLater,
   viewOf,
+  IsImmutable,
+  IsNullableText,
+  IsOptionalText,
 } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import {
@@ -63,9 +66,7 @@ export class CreateModelProviderDto extends DescribedBodyDto {
    * `https://api.anthropic.com/v1`), whose address must be public (otherwise calls return 403) unless the operator allows
    * it. Paths such as `/chat/completions` are appended: a trailing slash is removed, and a URL without a path gets `/v1`.
    */
-  @IsOptional()
-  @IsString()
-  @Length(1, BASE_URL_MAX)
+  @IsNullableText(BASE_URL_MAX)
   base_url?: string | null;
 
   @IsApiKey('The API key of the provider, if it needs one. Stored encrypted, and never returned.')
@@ -82,14 +83,10 @@ export class CreateModelProviderDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ModelProviderDto)
 export class PatchModelProviderDto extends DescribedPatchDto {
-  /** Must be the current workspace, because a provider cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a provider cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   provider_id?: string;
 
   @NotNull()
@@ -101,9 +98,7 @@ export class PatchModelProviderDto extends DescribedPatchDto {
   @IsOneOf(PROVIDER_KINDS, { required: false })
   kind?: ProviderKind;
 
-  @NotNull()
-  @IsString()
-  @Length(1, BASE_URL_MAX)
+  @IsOptionalText(BASE_URL_MAX)
   base_url?: string;
 
   @IsApiKey(

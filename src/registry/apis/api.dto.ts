@@ -8,7 +8,6 @@ import {
   IsObject,
   IsOptional,
   IsString,
-  Length,
 } from 'class-validator';
 import {
   AnyJsonObject,
@@ -18,6 +17,9 @@ import {
   ReadOnlyMembersOf,
   ValuesCheckedLater,
   viewOf,
+  IsImmutable,
+  IsOptionalText,
+  IsText,
 } from '#platform/http';
 import type { PageMetaDto } from '#platform/paging';
 import {
@@ -69,8 +71,7 @@ export class ApiFieldsDto extends DescribedBodyDto {
    * An `http` or `https` URL without user, password, query or fragment, whose path has no dot segments or encoded slashes. A
    * trailing slash is removed.
    */
-  @IsString()
-  @Length(1, BASE_URL_MAX)
+  @IsText(BASE_URL_MAX)
   base_url!: string;
 
   /** The methods that callers may use. Default: all methods. */
@@ -122,23 +123,17 @@ export class CreateApiDto extends ApiFieldsDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ApiDto)
 export class PatchApiDto extends DescribedPatchDto {
-  /** Must be the current workspace, because an API cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because an API cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   api_id?: string;
 
   @NotNull()
   @IsName()
   name?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, BASE_URL_MAX)
+  @IsOptionalText(BASE_URL_MAX)
   base_url?: string;
 
   /** Null means the type `none`. */

@@ -10,6 +10,7 @@ import {
   ValuesCheckedLater,
   ReadOnlyMembersOf,
   viewOf,
+  IsImmutable,
 } from '#platform/http';
 import { ListQueryDto, PageMetaDto, SortedBy, BY_CHANGE } from '#platform/paging';
 import { FieldErrorDto } from '#platform/problem';
@@ -86,19 +87,13 @@ export class CreateAppDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => AppDto)
 export class PatchAppDto extends DescribedPatchDto {
-  /** Must be the current workspace, because an app cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because an app cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   app_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   app?: string;
 
   @IsOptional()

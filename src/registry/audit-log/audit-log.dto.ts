@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { AnyJson, instantOf, IsOneOf, IsTime, NotBelow, NotNull, viewOf } from '#platform/http';
+import { AnyJson, instantOf, IsOneOf, NotBelow, NotNull, viewOf, IsOptionalTime } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import { AUDIT_ACTIONS, type AuditAction, AUDITED_TYPES, type AuditedType, IsFilter } from '../../resources';
 
@@ -26,13 +26,11 @@ export class AuditLogQueryDto extends OrderedListQueryDto {
   resource_id?: string;
 
   /** Only entries at this time or later (RFC 3339). */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   since?: string;
 
   /** Only entries before this time (RFC 3339). */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   @NotBelow('since', instantOf)
   until?: string;
 }

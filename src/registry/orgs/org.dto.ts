@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Matches } from 'class-validator';
+import { IsOptional, Matches } from 'class-validator';
 import type { AccountStatus } from '#platform/auth';
 import {
   AnyJsonObject,
@@ -8,6 +8,7 @@ import {
   ValuesCheckedLater,
   ReadOnlyMembersOf,
   viewOf,
+  IsImmutable,
 } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import {
@@ -39,9 +40,7 @@ export class CreateOrgDto extends MetadataBodyDto {
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => OrgDto)
 export class PatchOrgDto extends MetadataPatchDto {
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   org_id?: string;
 
   @NotNull()

@@ -1,5 +1,4 @@
-import { IsOptional } from 'class-validator';
-import { IsTime, ReadOnlyMembersOf, viewOf } from '#platform/http';
+import { ReadOnlyMembersOf, viewOf, IsNullableTime } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsFilter, IsName, StampsDto } from '../../resources';
 
@@ -10,8 +9,7 @@ export class CreateApiKeyDto {
   name!: string;
 
   /** The time at which the key expires, in the future. Without it, the key works until it is revoked. */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   expires_at?: string | null;
 }
 

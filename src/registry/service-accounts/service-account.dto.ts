@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, IsString, Length } from 'class-validator';
+import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, Length } from 'class-validator';
 import { type AccountStatus, type Role, ROLES } from '#platform/auth';
 import {
   AnyJsonObject,
@@ -8,6 +8,7 @@ import {
   ValuesCheckedLater,
   ReadOnlyMembersOf,
   viewOf,
+  IsImmutable,
 } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import {
@@ -54,9 +55,7 @@ export class CreateServiceAccountDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ServiceAccountDto)
 export class PatchServiceAccountDto extends DescribedPatchDto {
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   service_account_id?: string;
 
   @NotNull()

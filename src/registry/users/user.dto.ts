@@ -8,6 +8,7 @@ import {
   ValuesCheckedLater,
   ReadOnlyMembersOf,
   viewOf,
+  IsImmutable,
 } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import {
@@ -73,9 +74,7 @@ export class PatchUserDto extends MetadataPatchDto {
   @IsRoles()
   roles?: Role[] | null;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   user_id?: string;
 }
 

@@ -1,5 +1,4 @@
-import { IsString } from 'class-validator';
-import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
+import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
 import { DescribedBodyDto, DescribedPatchDto, IsFilter, IsName, PlacedDto } from '../../resources';
 
@@ -13,9 +12,7 @@ export class CreateWorkspaceDto extends DescribedBodyDto {
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => WorkspaceDto)
 export class PatchWorkspaceDto extends DescribedPatchDto {
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   workspace_id?: string;
 
   @NotNull()

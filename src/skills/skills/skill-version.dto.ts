@@ -1,6 +1,5 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
-import { IsOptional, IsString } from 'class-validator';
-import { NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
+import { ReadOnlyMembersOf, viewOf, IsImmutable, IsNullableText } from '#platform/http';
 import type { PageMetaDto } from '#platform/paging';
 import type { SkillFile } from '../format/skill-files';
 import { SkillSpecDto } from '../upload/skill-spec.dto';
@@ -10,14 +9,11 @@ import { type SkillVersionRow, VERSIONED_FIELDS } from './skill.entity';
 /** A complete version. Omitted members are not copied from the previous version. */
 @ReadOnlyMembersOf(() => SkillVersionDetailDto)
 export class CreateSkillVersionDto extends SkillSpecDto {
-  /** Must be the current value (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current value (422).')
   workspace_id?: string;
 
   /** Must be the current value (422 `immutable_field`). */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   name?: string | null;
 }
 

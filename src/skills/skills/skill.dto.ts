@@ -1,6 +1,6 @@
 import { ApiHideProperty, ApiProperty, PartialType, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
+import { AnyJsonObject, IsJsonObject, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
 import type { PageMetaDto } from '#platform/paging';
 import { IsFilter, OwnedDto, OwnedListQueryDto } from '../../resources';
 import { IsNotPatched, IsSkillName, SkillSpecDto } from '../upload/skill-spec.dto';
@@ -29,19 +29,13 @@ const PATCHED_FIELDS = ['description', 'instructions', 'license', 'compatibility
 export class PatchSkillDto extends PartialType(PickType(SkillSpecDto, PATCHED_FIELDS), {
   skipNullProperties: false,
 }) {
-  /** Must be the current workspace, because a skill cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a skill cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   skill_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   name?: string;
 
   @IsOptional()

@@ -1,6 +1,6 @@
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
-import { IsOptional, IsString, Length } from 'class-validator';
-import { ReadOnlyMembersOf, viewOf } from '#platform/http';
+import { IsString } from 'class-validator';
+import { ReadOnlyMembersOf, viewOf, IsNullableText } from '#platform/http';
 import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
 import { ARTIFACT_KINDS, type ArtifactKind, IsFilter, StampsDto } from '../../resources';
 import type { ArtifactPinDto } from '../items/store-item.dto';
@@ -9,9 +9,7 @@ import type { AcquisitionEntity } from './acquisition.entity';
 /** The body of an upgrade. */
 export class UpgradeAcquisitionDto {
   /** Defaults to the newest release. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   release_id?: string | null;
 }
 

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsString, Length, Matches } from 'class-validator';
+import { Matches } from 'class-validator';
 import { SEVERITIES } from '#otlp';
-import { AnyJson, IsOneOf, NotNull } from '#platform/http';
+import { AnyJson, IsOneOf, NotNull, IsOptionalText } from '#platform/http';
 import { PageMetaDto, SortedBy } from '#platform/paging';
 import { RecordListQueryDto } from '../list-query.dto';
 import { RecordDto } from '../records/record.dto';
@@ -67,9 +67,7 @@ export class LogListQueryDto extends RecordListQueryDto {
   severity?: string;
 
   /** Text that the body contains. Case-insensitive. */
-  @NotNull()
-  @IsString()
-  @Length(1, TEXT_MAX)
+  @IsOptionalText(TEXT_MAX)
   q?: string;
 }
 

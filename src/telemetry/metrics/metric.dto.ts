@@ -1,7 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsString, Length } from 'class-validator';
 import { METRIC_TYPES, TEMPORALITIES } from '#otlp';
-import { AnyJson, AnyJsonObject, IsOneOf, NotNull } from '#platform/http';
+import { AnyJson, AnyJsonObject, IsOneOf, NotNull, IsOptionalText } from '#platform/http';
 import { PageMetaDto, SortedBy } from '#platform/paging';
 import { RecordListQueryDto } from '../list-query.dto';
 import { RecordDto } from '../records/record.dto';
@@ -59,9 +58,7 @@ export class MetricPointPageDto {
 @SortedBy('measured_at')
 export class MetricListQueryDto extends RecordListQueryDto {
   /** Name of the metric, compared exactly. */
-  @NotNull()
-  @IsString()
-  @Length(1, NAME_MAX)
+  @IsOptionalText(NAME_MAX)
   name?: string;
 
   @NotNull()

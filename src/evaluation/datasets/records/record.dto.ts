@@ -1,13 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsOptional,
-  IsString,
-  Length,
-  MaxLength,
-} from 'class-validator';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, IsString } from 'class-validator';
 import {
   AnyJson,
   AnyJsonObject,
@@ -21,6 +13,9 @@ import {
   ValuesCheckedLater,
   ReadOnlyMembersOf,
   viewOf,
+  IsImmutable,
+  IsNullableText,
+  IsOptionalText,
 } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import type { ProblemDto } from '#platform/problem';
@@ -37,26 +32,18 @@ class RecordMembersDto {
   @IsTags()
   tags?: string[] | null;
 
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   label?: string | null;
 
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   category?: string | null;
 
   /** The source of the record, such as a trace id. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 512)
+  @IsNullableText(512)
   source_ref?: string | null;
 
   /** Your own key for the record, unique among the dataset's records that are not archived. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   external_id?: string | null;
 }
 
@@ -89,19 +76,13 @@ export class CreateRecordDto extends RecordFieldsDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => RecordDto)
 export class PatchRecordDto extends RecordMembersDto {
-  /** Must be the current workspace (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   dataset_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   dataset_record_id?: string;
 
   @IsOptional()
@@ -148,39 +129,27 @@ export class RecordListQueryDto extends ChangingListQueryDto {
    * Words or word prefixes in `input`, `expected` or `metadata`. The search covers the first 40,000 characters of the
    * JSON of input and expected.
    */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
+  @IsOptionalText(1000, 0)
   q?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
+  @IsOptionalText(255, 0)
   label?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
+  @IsOptionalText(255, 0)
   category?: string;
 
   /** Records with this tag. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsOptionalText(255)
   tag?: string;
 
   @IsOptional()
   @IsOneOf(SOURCE_KINDS, { required: false })
   source_kind?: SourceKind;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(512)
+  @IsOptionalText(512, 0)
   source_ref?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
+  @IsOptionalText(255, 0)
   external_id?: string;
 }
 

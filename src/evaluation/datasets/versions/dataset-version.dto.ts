@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, IsString, MaxLength } from 'class-validator';
-import { AnyJson, AnyJsonObject, Nested, ReadOnlyMembersOf, viewOf } from '#platform/http';
+import { AnyJson, AnyJsonObject, Nested, ReadOnlyMembersOf, viewOf, IsNullableText } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
 import { COLUMNS_MAX } from './csv/csv.columns';
 import type { DatasetVersionRow } from './dataset-version.repository';
@@ -46,8 +46,7 @@ export class CsvMappingDto {
 /** How the columns of a CSV file are read. */
 export class CsvOptionsDto {
   /** The column of the case ids. Defaults to `case_id`, then `id`, then the row's number. */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   case_id_column?: string | null;
 
   @IsOptional()
@@ -59,13 +58,11 @@ export class CsvOptionsDto {
 /** The same options in the query of a `text/csv` upload, or as form fields. */
 export class CsvTextOptionsDto {
   /** The workspace that X-Service-Workspace-Id names. */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   workspace_id?: string;
 
   /** The column of the case ids. Defaults to `case_id`, then `id`, then the row's number. */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   case_id_column?: string;
 
   @IsOptional()

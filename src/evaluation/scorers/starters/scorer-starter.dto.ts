@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Length } from 'class-validator';
-import { AnyJson, AnyJsonObject, IsOneOf, viewOf } from '#platform/http';
+import { IsOptional } from 'class-validator';
+import { AnyJson, AnyJsonObject, IsOneOf, viewOf, IsOptionalText } from '#platform/http';
 import { ListQueryDto, PageMetaDto } from '#platform/paging';
 import { SCORER_KINDS, type ScorerKind } from '../definitions/definition.forms';
 import { type Grain, GRAINS } from '../scorer.entity';
@@ -17,9 +17,7 @@ export class ScorerStarterListQueryDto extends ListQueryDto {
   grain?: Grain;
 
   /** Starters with this tag. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsOptionalText(255)
   tag?: string;
 }
 

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt, IsOptional, IsString, Min } from 'class-validator';
-import { IsOneOf, ValuesCheckedLater, viewOf } from '#platform/http';
+import { IsInt, IsOptional, Min } from 'class-validator';
+import { IsOneOf, ValuesCheckedLater, viewOf, IsOptionalText } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';
 import { IsCost, TargetSelectionDto } from '../requests/scoring.dto';
@@ -42,8 +42,7 @@ export class CreateScoreBatchDto extends TargetSelectionDto {
 
 export class ScoreBatchListQueryDto extends ChangingListQueryDto {
   /** Batches of any version of this scorer. */
-  @IsOptional()
-  @IsString()
+  @IsOptionalText()
   scorer_id?: string;
 
   @IsOptional()
@@ -51,8 +50,7 @@ export class ScoreBatchListQueryDto extends ChangingListQueryDto {
   batch_status?: BatchStatus;
 
   /** Batches over the results of this experiment. */
-  @IsOptional()
-  @IsString()
+  @IsOptionalText()
   experiment_id?: string;
 }
 

@@ -4,15 +4,20 @@ import {
   ArrayMaxSize,
   IsArray,
   IsBoolean,
-  IsInt,
   IsNumber,
   IsOptional,
   IsPositive,
   IsString,
   Matches,
-  Min,
 } from 'class-validator';
-import { IsOneOf, IsTime, ValuesCheckedLater, viewOf } from '#platform/http';
+import {
+  IsOneOf,
+  ValuesCheckedLater,
+  viewOf,
+  IsNullableText,
+  IsNullableTime,
+  IsWholeNumber,
+} from '#platform/http';
 import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
 import { type RunStatus, SCORE_MODES, type ScoreMode, RUN_STATUSES } from '../runs/score-run.entity';
@@ -51,18 +56,15 @@ export abstract class TargetSelectionDto {
   agent_ids?: string[] | null;
 
   /** Number of targets scored at a time, at most 32; 0 means the default of 4. Workers may allow fewer. */
-  @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true, default: 4 })
   @IsOptional()
-  @IsInt()
-  @Min(0)
+  @IsWholeNumber({ minimum: 0, required: false, nullable: true, default: 4 })
   concurrency?: number | null;
 
   /**
    * Selects the results of this experiment: each is a target, with or without a trace. The scores count in comparisons and,
    * while the experiment is running, are also written to its results.
    */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   experiment_id?: string | null;
 
   /**
@@ -98,13 +100,11 @@ export abstract class TargetSelectionDto {
    * Selects targets that started at this time or later (RFC 3339). For a result without a stored trace, its creation time
    * counts.
    */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   since?: string | null;
 
   /** Selects targets that started before this time (RFC 3339). */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   until?: string | null;
 
   /** Whether to reuse the judge's cached answers to the same requests of this scorer version. */
@@ -137,10 +137,8 @@ export class ScoreRequestDto extends TargetSelectionDto {
    * Scores only the newest targets (of an experiment, its newest results), at most 100, or 5 in `preview` and `test`.
    * Without a limit, a larger selection is rejected (422).
    */
-  @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true })
   @IsOptional()
-  @IsInt()
-  @Min(0)
+  @IsWholeNumber({ minimum: 0, required: false, nullable: true })
   limit?: number | null;
 
   /**

@@ -1,7 +1,15 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsInt, IsNumber, IsOptional, IsString, Max, Min } from 'class-validator';
-import { IsOneOf, NotNull, ReadOnlyMembersOf, ValuesCheckedLater, viewOf } from '#platform/http';
+import { IsBoolean, IsNumber, IsOptional, IsString, Max, Min } from 'class-validator';
+import {
+  IsOneOf,
+  NotNull,
+  ReadOnlyMembersOf,
+  ValuesCheckedLater,
+  viewOf,
+  IsImmutable,
+  IsWholeNumber,
+} from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { IsRuleFilters, RuleFilterDto } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
@@ -22,20 +30,16 @@ export const quietSecondsOf = ({
 const QUIET =
   'Seconds without a new span after which a trace (60 by default) or a whole session (900 by default) counts as complete.';
 
-const IsQuietSeconds = (description: string): PropertyDecorator =>
+const IsQuietSeconds = (description: string) =>
   applyDecorators(
-    ApiProperty({
-      type: 'integer',
+    IsOptional(),
+    IsWholeNumber({
       minimum: QUIET_MIN,
       maximum: QUIET_MAX,
       required: false,
       nullable: true,
       description,
     }),
-    IsOptional(),
-    IsInt(),
-    Min(QUIET_MIN),
-    Max(QUIET_MAX),
   );
 
 /** A rule by which a scorer scores traces or sessions as they arrive. */
@@ -83,19 +87,13 @@ export class CreateScoringRuleDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ScoringRuleDto)
 export class PatchScoringRuleDto {
-  /** Must be the current workspace, because a rule cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a rule cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   rule_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   scorer_id?: string;
 
   @ApiProperty({ type: 'number', minimum: 0, maximum: 1, required: false })

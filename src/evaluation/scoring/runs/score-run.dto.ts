@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString } from 'class-validator';
-import { AnyJson, AnyJsonObject, IsOneOf, viewOf } from '#platform/http';
+import { IsOptional } from 'class-validator';
+import { AnyJson, AnyJsonObject, IsOneOf, viewOf, IsOptionalText } from '#platform/http';
 import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';
 import type { ScoredItem } from '../../scores';
@@ -17,8 +17,7 @@ import {
 
 export class ScoreRunListQueryDto extends ChangingListQueryDto {
   /** Runs of any version of this scorer. */
-  @IsOptional()
-  @IsString()
+  @IsOptionalText()
   scorer_id?: string;
 
   @IsOptional()
@@ -26,18 +25,15 @@ export class ScoreRunListQueryDto extends ChangingListQueryDto {
   run_status?: RunStatus;
 
   /** Runs over the results of this experiment. */
-  @IsOptional()
-  @IsString()
+  @IsOptionalText()
   experiment_id?: string;
 
   /** Runs that this rule started. */
-  @IsOptional()
-  @IsString()
+  @IsOptionalText()
   rule_id?: string;
 
   /** Runs of this batch. */
-  @IsOptional()
-  @IsString()
+  @IsOptionalText()
   score_batch_id?: string;
 }
 
