@@ -109,3 +109,14 @@ export interface Page<View> {
   items: View[];
   page: PageMetaDto;
 }
+
+/** Returns the class of a page of views, for a DTO to extend. */
+export function PageOf<View>(type: new () => View): new () => Page<View> {
+  class PageDto implements Page<View> {
+    @ApiProperty({ type: [type] })
+    items!: View[];
+    @ApiProperty({ type: PageMetaDto })
+    page!: PageMetaDto;
+  }
+  return PageDto;
+}

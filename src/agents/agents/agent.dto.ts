@@ -1,7 +1,7 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
+import { PageOf } from '#platform/paging';
 import { IsFilter, IsName, OwnedDto, OwnedListQueryDto } from '../../resources';
 import { AgentFieldsDto, AgentSkillDto, AgentToolDto, IsSkills, IsTools } from './agent-fields.dto';
 import { type AgentContent, CONTENT_FIELDS } from './agent.entity';
@@ -73,10 +73,7 @@ export class AgentDto extends OwnedDto {
   metadata!: object;
 }
 
-export class AgentPageDto {
-  items!: AgentDto[];
-  page!: PageMetaDto;
-}
+export class AgentPageDto extends PageOf(AgentDto) {}
 
 const VERSION_FIELDS = [
   'agent_id',
@@ -97,10 +94,7 @@ export class AgentVersionDto extends PickType(AgentDto, [...VERSION_FIELDS, ...C
   override created_by!: string;
 }
 
-export class AgentVersionPageDto {
-  items!: AgentVersionDto[];
-  page!: PageMetaDto;
-}
+export class AgentVersionPageDto extends PageOf(AgentVersionDto) {}
 
 /** Restores the order of the members of references, because PostgreSQL may return another. */
 const references = (row: AgentContent): Pick<AgentContent, 'tools' | 'skills'> => ({

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, Matches } from 'class-validator';
 import { AnyJson, IsJson, IsOneOf, NotNull, ReadOnlyMembersOf, viewOf, IsNullableText } from '#platform/http';
-import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
+import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import { StampsDto } from '../../resources';
 import { TRACE_ID } from '../../telemetry';
 import { MESSAGE_ROLES, type MessageRole, type SessionMessageEntity } from './message.entity';
@@ -72,10 +72,7 @@ export class MessageDto extends StampsDto {
   declare archived_at: null;
 }
 
-export class MessagePageDto {
-  items!: MessageDto[];
-  page!: PageMetaDto;
-}
+export class MessagePageDto extends PageOf(MessageDto) {}
 
 export const toMessageDto = viewOf(MessageDto, (row: SessionMessageEntity) => ({
   updated_at: row.created_at,

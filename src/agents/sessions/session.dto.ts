@@ -12,7 +12,7 @@ import {
   IsText,
   IsWholeNumber,
 } from '#platform/http';
-import { BY_CHANGE, CreatedListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
+import { BY_CHANGE, CreatedListQueryDto, PageOf, SortedBy } from '#platform/paging';
 import { IsFilter, IsName, MetadataBodyDto, MetadataPatchDto, PlacedDto, ORDINAL_MAX } from '../../resources';
 import { SESSION_STATUSES, type SessionStatus } from './session.entity';
 
@@ -95,9 +95,6 @@ export class AgentSessionDto extends PlacedDto {
   metadata!: object;
 }
 
-export class AgentSessionPageDto {
-  items!: AgentSessionDto[];
-  page!: PageMetaDto;
-}
+export class AgentSessionPageDto extends PageOf(AgentSessionDto) {}
 
 export const toAgentSessionDto = viewOf(AgentSessionDto);

@@ -12,7 +12,7 @@ import {
   IsNullableText,
   IsText,
 } from '#platform/http';
-import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
+import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import type { HumanDefinition, PinnedScorerRow } from '../scorers';
 import { IsScore } from '../scores';
 import {
@@ -164,10 +164,7 @@ export class AnnotationItemDto {
   updated_at!: Date;
 }
 
-export class AnnotationItemPageDto {
-  items!: AnnotationItemDto[];
-  page!: PageMetaDto;
-}
+export class AnnotationItemPageDto extends PageOf(AnnotationItemDto) {}
 
 export const toAnnotationItemDto = viewOf(AnnotationItemDto, (row: ListedItemRow) => ({
   answers: row.answers as unknown as ItemAnswerDto[],
@@ -188,10 +185,7 @@ export class AnnotatorDto {
   last_active_at!: Date;
 }
 
-export class AnnotatorPageDto {
-  items!: AnnotatorDto[];
-  page!: PageMetaDto;
-}
+export class AnnotatorPageDto extends PageOf(AnnotatorDto) {}
 
 export const toAnnotatorDto = viewOf(AnnotatorDto, (row: AnnotatorRow) => ({ author: row.author || null }));
 

@@ -23,7 +23,7 @@ import {
   IsWholeNumber,
   IsOptionalText,
 } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { DescribedBodyDto, DescribedPatchDto, IsName, StampsDto } from '../../resources';
 import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../telemetry';
 import { type AnnotationQueueEntity, pinsOf } from './annotation-queue.entity';
@@ -235,10 +235,7 @@ export class AnnotationQueueDto extends StampsDto implements QueueProgressDto {
   metadata!: object;
 }
 
-export class AnnotationQueuePageDto {
-  items!: AnnotationQueueDto[];
-  page!: PageMetaDto;
-}
+export class AnnotationQueuePageDto extends PageOf(AnnotationQueueDto) {}
 
 /** Converts a row to a view without claims. `withClaims` adds them. */
 export const toAnnotationQueueDto = viewOf(AnnotationQueueDto, (row: AnnotationQueueEntity) => ({

@@ -14,7 +14,7 @@ import {
   IsOptionalText,
   IsText,
 } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { AcquiredFromDto } from '../../resources';
 import { DEFINITIONS, SCORER_KINDS, type ScorerKind } from './definitions/definition.forms';
 import { type Grain, GRAINS } from './scorer.entity';
@@ -161,15 +161,9 @@ export class ScorerDto extends ScorerVersionDto {
   acquired_from!: AcquiredFromDto | null;
 }
 
-export class ScorerPageDto {
-  items!: ScorerDto[];
-  page!: PageMetaDto;
-}
+export class ScorerPageDto extends PageOf(ScorerDto) {}
 
-export class ScorerVersionPageDto {
-  items!: ScorerVersionDto[];
-  page!: PageMetaDto;
-}
+export class ScorerVersionPageDto extends PageOf(ScorerVersionDto) {}
 
 export const toScorerVersionDto = viewOf(ScorerVersionDto);
 

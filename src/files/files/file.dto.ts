@@ -1,7 +1,7 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
+import { PageOf } from '#platform/paging';
 import {
   IsFilter,
   IsName,
@@ -81,10 +81,7 @@ export class FileDto extends OwnedDto {
   metadata!: object;
 }
 
-export class FilePageDto {
-  items!: FileDto[];
-  page!: PageMetaDto;
-}
+export class FilePageDto extends PageOf(FileDto) {}
 
 const VERSION_FIELDS = [
   'file_id',
@@ -108,10 +105,7 @@ export class FileVersionDto extends PickType(FileDto, [...VERSION_FIELDS, 'updat
   archived_at!: null;
 }
 
-export class FileVersionPageDto {
-  items!: FileVersionDto[];
-  page!: PageMetaDto;
-}
+export class FileVersionPageDto extends PageOf(FileVersionDto) {}
 
 export const toFileDto = viewOf(FileDto);
 

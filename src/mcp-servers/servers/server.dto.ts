@@ -13,7 +13,7 @@ import {
   IsOptionalText,
   IsText,
 } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
+import { PageOf } from '#platform/paging';
 import {
   DescribedBodyDto,
   DescribedPatchDto,
@@ -188,15 +188,9 @@ export class ServerDto extends OwnedDto {
   health!: ServerHealthDto;
 }
 
-export class ServerPageDto {
-  items!: ServerDto[];
-  page!: PageMetaDto;
-}
+export class ServerPageDto extends PageOf(ServerDto) {}
 
-export class ServerVersionPageDto {
-  items!: ServerVersionDto[];
-  page!: PageMetaDto;
-}
+export class ServerVersionPageDto extends PageOf(ServerVersionDto) {}
 
 export const toServerDto = viewOf(ServerDto, (row: ServerEntity) => ({
   auth: toStoredAuthView(row),

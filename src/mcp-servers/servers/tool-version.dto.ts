@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AnyJson, AnyJsonObject, viewOf } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
+import { PageOf } from '#platform/paging';
 
 /** A version of a tool, as its server described it at that time. Versions never change. */
 export class ToolVersionDto {
@@ -26,10 +26,7 @@ export class ToolVersionDto {
   created_by!: string;
 }
 
-export class ToolVersionPageDto {
-  items!: ToolVersionDto[];
-  page!: PageMetaDto;
-}
+export class ToolVersionPageDto extends PageOf(ToolVersionDto) {}
 
 /** A version in a comparison. */
 export class ComparedToolVersionDto {

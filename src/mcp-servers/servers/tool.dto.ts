@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsString } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, viewOf } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { IsFilter, PlacedDto } from '../../resources';
 
 /** The maximum number of tools in a request. */
@@ -84,9 +84,6 @@ export class ToolDto extends PlacedDto {
   version_id!: string;
 }
 
-export class ToolPageDto {
-  items!: ToolDto[];
-  page!: PageMetaDto;
-}
+export class ToolPageDto extends PageOf(ToolDto) {}
 
 export const toToolDto = viewOf(ToolDto);

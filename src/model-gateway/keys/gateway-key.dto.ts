@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { NotNull, ReadOnlyMembersOf, viewOf, IsImmutable, IsNullableTime } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { IsFilter, IsLimit, IsName, PlacedDto, REQUESTS_PER_MINUTE_MAX } from '../../resources';
 import { IsBudget, UsdProperty } from '../budgets/is-budget';
 import { IsKeyModels, type ModelReference } from './key-models';
@@ -131,9 +131,6 @@ export class CurrentGatewayKeyDto extends GatewayKeyDto {
   remaining_usd!: number | null;
 }
 
-export class GatewayKeyPageDto {
-  items!: GatewayKeyDto[];
-  page!: PageMetaDto;
-}
+export class GatewayKeyPageDto extends PageOf(GatewayKeyDto) {}
 
 export const toGatewayKeyDto = viewOf(GatewayKeyDto, () => ({ archived_at: null }));

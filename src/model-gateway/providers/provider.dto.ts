@@ -12,7 +12,7 @@ import {
   IsNullableText,
   IsOptionalText,
 } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
 import {
   BASE_URL_MAX,
   DescribedBodyDto,
@@ -151,10 +151,7 @@ export class ModelProviderDto extends PlacedDto {
   metadata!: object;
 }
 
-export class ModelProviderPageDto {
-  items!: ModelProviderDto[];
-  page!: PageMetaDto;
-}
+export class ModelProviderPageDto extends PageOf(ModelProviderDto) {}
 
 export const toModelProviderDto = viewOf(ModelProviderDto, (row: ProviderEntity) => ({
   has_api_key: row.api_key !== null,

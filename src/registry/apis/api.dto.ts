@@ -21,7 +21,7 @@ import {
   IsOptionalText,
   IsText,
 } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
+import { PageOf } from '#platform/paging';
 import {
   BASE_URL_MAX,
   DescribedBodyDto,
@@ -229,15 +229,9 @@ export class ApiDto extends OwnedDto {
   app_id!: string | null;
 }
 
-export class ApiPageDto {
-  items!: ApiDto[];
-  page!: PageMetaDto;
-}
+export class ApiPageDto extends PageOf(ApiDto) {}
 
-export class ApiVersionPageDto {
-  items!: ApiVersionDto[];
-  page!: PageMetaDto;
-}
+export class ApiVersionPageDto extends PageOf(ApiVersionDto) {}
 
 export const toApiDto = viewOf(ApiDto, (row: ApiEntity) => ({ auth: toStoredAuthView(row) }));
 

@@ -12,7 +12,7 @@ import {
   viewOf,
   IsImmutable,
 } from '#platform/http';
-import { ListQueryDto, PageMetaDto, SortedBy, BY_CHANGE } from '#platform/paging';
+import { ListQueryDto, PageOf, SortedBy, BY_CHANGE } from '#platform/paging';
 import { FieldErrorDto } from '#platform/problem';
 import {
   DECLARED_KINDS,
@@ -166,10 +166,7 @@ export class AppDto extends PlacedDto {
   declare generation: number;
 }
 
-export class AppPageDto {
-  items!: AppDto[];
-  page!: PageMetaDto;
-}
+export class AppPageDto extends PageOf(AppDto) {}
 
 /** The result of a reconcile. */
 export class ReconcileResultDto {

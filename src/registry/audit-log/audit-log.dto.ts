@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AnyJson, instantOf, IsOneOf, NotBelow, NotNull, viewOf, IsOptionalTime } from '#platform/http';
-import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
+import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import { AUDIT_ACTIONS, type AuditAction, AUDITED_TYPES, type AuditedType, IsFilter } from '../../resources';
 
 /** The query of the audit log. Entries are never archived. */
@@ -66,9 +66,6 @@ export class AuditEntryDto {
   created_at!: Date;
 }
 
-export class AuditLogPageDto {
-  items!: AuditEntryDto[];
-  page!: PageMetaDto;
-}
+export class AuditLogPageDto extends PageOf(AuditEntryDto) {}
 
 export const toAuditEntryDto = viewOf(AuditEntryDto);

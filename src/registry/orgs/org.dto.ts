@@ -10,7 +10,7 @@ import {
   viewOf,
   IsImmutable,
 } from '#platform/http';
-import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { ChangingListQueryDto, PageOf } from '#platform/paging';
 import {
   IsFilter,
   IsName,
@@ -77,9 +77,6 @@ export class OrgDto extends OrgResourceDto {
   metadata!: object;
 }
 
-export class OrgPageDto {
-  items!: OrgDto[];
-  page!: PageMetaDto;
-}
+export class OrgPageDto extends PageOf(OrgDto) {}
 
 export const toOrgDto = viewOf(OrgDto);

@@ -11,7 +11,7 @@ import {
   IsOptionalText,
   IsText,
 } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { DescribedBodyDto, DescribedPatchDto, IsFilter, IsName, PlacedDto } from '../../resources';
 import { REPO_VISIBILITIES, type RepoVisibility } from './repo.entity';
 import { REPO_URL_MAX } from './repo-url';
@@ -101,9 +101,6 @@ export class RepoDto extends PlacedDto {
   metadata!: object;
 }
 
-export class RepoPageDto {
-  items!: RepoDto[];
-  page!: PageMetaDto;
-}
+export class RepoPageDto extends PageOf(RepoDto) {}
 
 export const toRepoDto = viewOf(RepoDto);

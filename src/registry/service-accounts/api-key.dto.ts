@@ -1,5 +1,5 @@
 import { ReadOnlyMembersOf, viewOf, IsNullableTime } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { IsFilter, IsName, StampsDto } from '../../resources';
 
 @ReadOnlyMembersOf(() => ApiKeyDto)
@@ -38,9 +38,6 @@ export class NewApiKeyDto extends ApiKeyDto {
   key!: string;
 }
 
-export class ApiKeyPageDto {
-  items!: ApiKeyDto[];
-  page!: PageMetaDto;
-}
+export class ApiKeyPageDto extends PageOf(ApiKeyDto) {}
 
 export const toApiKeyDto = viewOf(ApiKeyDto, () => ({ archived_at: null }));

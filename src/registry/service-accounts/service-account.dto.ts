@@ -10,7 +10,7 @@ import {
   viewOf,
   IsImmutable,
 } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
 import {
   DescribedBodyDto,
   DescribedPatchDto,
@@ -114,9 +114,6 @@ export class ServiceAccountDto extends OrgResourceDto {
   metadata!: object;
 }
 
-export class ServiceAccountPageDto {
-  items!: ServiceAccountDto[];
-  page!: PageMetaDto;
-}
+export class ServiceAccountPageDto extends PageOf(ServiceAccountDto) {}
 
 export const toServiceAccountDto = viewOf(ServiceAccountDto);

@@ -10,7 +10,7 @@ import {
   viewOf,
   IsImmutable,
 } from '#platform/http';
-import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { ChangingListQueryDto, PageOf } from '#platform/paging';
 import {
   IsFilter,
   IsName,
@@ -101,9 +101,6 @@ export class UserDto extends OrgResourceDto {
   metadata!: object;
 }
 
-export class UserPageDto {
-  items!: UserDto[];
-  page!: PageMetaDto;
-}
+export class UserPageDto extends PageOf(UserDto) {}
 
 export const toUserDto = viewOf(UserDto);

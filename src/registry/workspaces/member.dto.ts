@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { ArrayNotEmpty } from 'class-validator';
 import { type Role, ROLES } from '#platform/auth';
 import { ValuesCheckedLater, ReadOnlyMembersOf, viewOf } from '#platform/http';
-import { ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
+import { ListQueryDto, PageOf, SortedBy } from '#platform/paging';
 import { IsRoles, StampsDto } from '../../resources';
 
 @ValuesCheckedLater()
@@ -30,9 +30,6 @@ export class MemberDto extends StampsDto {
   declare archived_at: Date | null;
 }
 
-export class MemberPageDto {
-  items!: MemberDto[];
-  page!: PageMetaDto;
-}
+export class MemberPageDto extends PageOf(MemberDto) {}
 
 export const toMemberDto = viewOf(MemberDto, () => ({ archived_at: null }));

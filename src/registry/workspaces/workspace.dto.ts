@@ -1,5 +1,5 @@
 import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { DescribedBodyDto, DescribedPatchDto, IsFilter, IsName, PlacedDto } from '../../resources';
 
 @ReadOnlyMembersOf(() => WorkspaceDto)
@@ -38,9 +38,6 @@ export class WorkspaceDto extends PlacedDto {
   metadata!: object;
 }
 
-export class WorkspacePageDto {
-  items!: WorkspaceDto[];
-  page!: PageMetaDto;
-}
+export class WorkspacePageDto extends PageOf(WorkspaceDto) {}
 
 export const toWorkspaceDto = viewOf(WorkspaceDto);

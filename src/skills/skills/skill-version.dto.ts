@@ -1,6 +1,6 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { ReadOnlyMembersOf, viewOf, IsImmutable, IsNullableText } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
+import { PageOf } from '#platform/paging';
 import type { SkillFile } from '../format/skill-files';
 import { SkillSpecDto } from '../upload/skill-spec.dto';
 import { SkillDto } from './skill.dto';
@@ -47,10 +47,7 @@ export class SkillVersionDetailDto extends SkillVersionDto {
   files!: SkillFileDto[];
 }
 
-export class SkillVersionPageDto {
-  items!: SkillVersionDto[];
-  page!: PageMetaDto;
-}
+export class SkillVersionPageDto extends PageOf(SkillVersionDto) {}
 
 export const toSkillVersionDto = viewOf(SkillVersionDto, (row: SkillVersionRow) => ({
   updated_at: row.created_at,

@@ -1,7 +1,7 @@
 import { ApiHideProperty, ApiProperty, PartialType, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
+import { PageOf } from '#platform/paging';
 import { IsFilter, OwnedDto, OwnedListQueryDto } from '../../resources';
 import { IsNotPatched, IsSkillName, SkillSpecDto } from '../upload/skill-spec.dto';
 
@@ -84,9 +84,6 @@ export class SkillDto extends OwnedDto {
   size_bytes!: number;
 }
 
-export class SkillPageDto {
-  items!: SkillDto[];
-  page!: PageMetaDto;
-}
+export class SkillPageDto extends PageOf(SkillDto) {}
 
 export const toSkillDto = viewOf(SkillDto);

@@ -1,7 +1,7 @@
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
 import { IsString } from 'class-validator';
 import { ReadOnlyMembersOf, viewOf, IsNullableText } from '#platform/http';
-import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
+import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import { ARTIFACT_KINDS, type ArtifactKind, IsFilter, StampsDto } from '../../resources';
 import type { ArtifactPinDto } from '../items/store-item.dto';
 import type { AcquisitionEntity } from './acquisition.entity';
@@ -95,10 +95,7 @@ class ChangesDto {
 /** An acquisition after an upgrade. */
 export class UpgradedAcquisitionDto extends IntersectionType(AcquisitionDto, ChangesDto) {}
 
-export class AcquisitionPageDto {
-  items!: AcquisitionDto[];
-  page!: PageMetaDto;
-}
+export class AcquisitionPageDto extends PageOf(AcquisitionDto) {}
 
 /** @param latest the newest release that is offered to the workspace, or null */
 export const toAcquisitionDto = viewOf(AcquisitionDto, (row: AcquisitionEntity, latest: string | null) => ({

@@ -1,6 +1,6 @@
 import { OmitType } from '@nestjs/swagger';
 import { IsOneOf, NotNull, viewOf } from '#platform/http';
-import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
+import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import { IsFilter } from '../../resources';
 import { StoreItemDto, StoreReleaseDto, toStoreItemDto } from './store-item.dto';
 import { CATEGORIES, type Category, type StoreItemEntity } from './store-item.entity';
@@ -39,18 +39,12 @@ export class CatalogueItemDto extends StoreItemDto {
   signature!: string | null;
 }
 
-export class CataloguePageDto {
-  items!: CatalogueItemDto[];
-  page!: PageMetaDto;
-}
+export class CataloguePageDto extends PageOf(CatalogueItemDto) {}
 
 /** A release of an item of the catalogue. Its content never changes. */
 export class CatalogueReleaseDto extends OmitType(StoreReleaseDto, ['created_by']) {}
 
-export class CatalogueReleasePageDto {
-  items!: CatalogueReleaseDto[];
-  page!: PageMetaDto;
-}
+export class CatalogueReleasePageDto extends PageOf(CatalogueReleaseDto) {}
 
 /** @param orgId the organization of the reader, who does not see the other organizations of an audience */
 export const toCatalogueItemDto = viewOf(CatalogueItemDto, (row: StoreItemEntity, orgId: string) =>

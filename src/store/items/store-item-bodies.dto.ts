@@ -25,7 +25,7 @@ import {
   IsText,
   IsWholeNumber,
 } from '#platform/http';
-import { PAGE_SIZE_MAX, PageMetaDto, ToInteger } from '#platform/paging';
+import { PAGE_SIZE_MAX, PageOf, ToInteger } from '#platform/paging';
 import { IsFilter, ARTIFACT_KINDS, type ArtifactKind, IsDescription, IsName } from '../../resources';
 import { PublisherItemDto, StorePolicyDto, StoreReleaseDto } from './store-item.dto';
 import { type Action, ACTIONS, CATEGORIES, type Category } from './store-item.entity';
@@ -246,7 +246,4 @@ export class PublisherItemsQueryDto {
   name?: string;
 }
 
-export class StoreReleasePageDto {
-  items!: StoreReleaseDto[];
-  page!: PageMetaDto;
-}
+export class StoreReleasePageDto extends PageOf(StoreReleaseDto) {}

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { METRIC_TYPES, TEMPORALITIES } from '#otlp';
 import { AnyJson, AnyJsonObject, IsOneOf, NotNull, IsOptionalText } from '#platform/http';
-import { PageMetaDto, SortedBy } from '#platform/paging';
+import { PageOf, SortedBy } from '#platform/paging';
 import { RecordListQueryDto } from '../list-query.dto';
 import { RecordDto } from '../records/record.dto';
 import { NAME_MAX } from '../span-mapping/field.parser';
@@ -49,10 +49,7 @@ export class MetricPointDto extends RecordDto {
   metadata!: unknown;
 }
 
-export class MetricPointPageDto {
-  items!: MetricPointDto[];
-  page!: PageMetaDto;
-}
+export class MetricPointPageDto extends PageOf(MetricPointDto) {}
 
 /** The data points to list. */
 @SortedBy('measured_at')

@@ -1,7 +1,7 @@
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { AnyJsonObject, IsOneOf, viewOf } from '#platform/http';
-import { ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
+import { ListQueryDto, PageOf, SortedBy } from '#platform/paging';
 
 export class SpanStatusDto {
   @ApiProperty({ enum: ['unset', 'ok', 'error'] })
@@ -86,10 +86,7 @@ export class SpanDto extends SpanHeadDto {
   scope!: unknown;
 }
 
-export class SpanPageDto {
-  items!: SpanDto[];
-  page!: PageMetaDto;
-}
+export class SpanPageDto extends PageOf(SpanDto) {}
 
 /** Fields that the service reads from a span's attributes. Null if the attributes have no such field. */
 export class SpanMeaningDto {
@@ -118,10 +115,7 @@ export class SpanMeaningDto {
 /** A span as sent, with the fields that the service reads from its attributes. */
 export class TelemetrySpanDto extends IntersectionType(SpanDto, SpanMeaningDto) {}
 
-export class TelemetrySpanPageDto {
-  items!: TelemetrySpanDto[];
-  page!: PageMetaDto;
-}
+export class TelemetrySpanPageDto extends PageOf(TelemetrySpanDto) {}
 
 export const SPAN_FORMATS = ['jsonl'] as const;
 

@@ -1,6 +1,6 @@
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
 import { AnyJson, viewOf } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
+import { PageOf } from '#platform/paging';
 import type { RawJson } from '#platform/json';
 import { type SpanHead, SpanHeadDto, SpanMeaningDto } from './span.dto';
 import { sortInTreeOrder } from './span-tree';
@@ -101,15 +101,9 @@ export class TraceTreeDto extends ScoredTraceDto {
   is_truncated!: boolean;
 }
 
-export class ScoredTracePageDto {
-  items!: ScoredTraceDto[];
-  page!: PageMetaDto;
-}
+export class ScoredTracePageDto extends PageOf(ScoredTraceDto) {}
 
-export class TracePageDto {
-  items!: TraceDto[];
-  page!: PageMetaDto;
-}
+export class TracePageDto extends PageOf(TraceDto) {}
 
 /** A trace as the repository reads it, without input and output. */
 export type TraceSummary = Omit<TraceDto, 'status'>;

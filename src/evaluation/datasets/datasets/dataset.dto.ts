@@ -13,7 +13,7 @@ import {
   IsText,
 } from '#platform/http';
 import { isJsonObject } from '#platform/json';
-import { PageMetaDto, CreatedListQueryDto } from '#platform/paging';
+import { PageOf, CreatedListQueryDto } from '#platform/paging';
 import { AcquiredFromDto, IsDescription, IsMetadataFilter, StampsDto } from '../../../resources';
 
 /** Members that create and PATCH share. */
@@ -176,9 +176,6 @@ export class DatasetDto extends StampsDto {
   acquired_from!: AcquiredFromDto | null;
 }
 
-export class DatasetPageDto {
-  items!: DatasetDto[];
-  page!: PageMetaDto;
-}
+export class DatasetPageDto extends PageOf(DatasetDto) {}
 
 export const toDatasetDto = viewOf(DatasetDto);

@@ -17,7 +17,7 @@ import {
   IsNullableText,
   IsOptionalText,
 } from '#platform/http';
-import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { ChangingListQueryDto, PageOf } from '#platform/paging';
 import type { ProblemDto } from '#platform/problem';
 import { BULK_MAX } from '../../../resources';
 import { SOURCE_KINDS, type SourceKind } from './record.entity';
@@ -194,15 +194,9 @@ export class RecordDto extends RecordVersionDto {
   archived_at!: Date | null;
 }
 
-export class RecordPageDto {
-  items!: RecordDto[];
-  page!: PageMetaDto;
-}
+export class RecordPageDto extends PageOf(RecordDto) {}
 
-export class RecordVersionPageDto {
-  items!: RecordVersionDto[];
-  page!: PageMetaDto;
-}
+export class RecordVersionPageDto extends PageOf(RecordVersionDto) {}
 
 /** The outcome of one item of a bulk create. */
 export class BulkRecordItemDto {

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, IsString, MaxLength } from 'class-validator';
 import { AnyJson, AnyJsonObject, Nested, ReadOnlyMembersOf, viewOf, IsNullableText } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { ListQueryDto, PageOf } from '#platform/paging';
 import { COLUMNS_MAX } from './csv/csv.columns';
 import type { DatasetVersionRow } from './dataset-version.repository';
 
@@ -128,10 +128,7 @@ export class DatasetVersionDto {
   archived_at!: null;
 }
 
-export class DatasetVersionPageDto {
-  items!: DatasetVersionDto[];
-  page!: PageMetaDto;
-}
+export class DatasetVersionPageDto extends PageOf(DatasetVersionDto) {}
 
 /** A page of the rows of a file, in row order. */
 export class DatasetCaseListQueryDto extends OmitType(ListQueryDto, ['sort', 'include_archived'] as const) {}
@@ -153,10 +150,7 @@ export class DatasetCaseDto {
   tags!: string[];
 }
 
-export class DatasetCasePageDto {
-  items!: DatasetCaseDto[];
-  page!: PageMetaDto;
-}
+export class DatasetCasePageDto extends PageOf(DatasetCaseDto) {}
 
 const toMappingDto = viewOf(DatasetVersionMappingDto);
 

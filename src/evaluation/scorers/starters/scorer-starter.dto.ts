@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { AnyJson, AnyJsonObject, IsOneOf, viewOf, IsOptionalText } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { ListQueryDto, PageOf } from '#platform/paging';
 import { SCORER_KINDS, type ScorerKind } from '../definitions/definition.forms';
 import { type Grain, GRAINS } from '../scorer.entity';
 import type { ScorerStarter, StarterExample } from './starter.types';
@@ -69,10 +69,7 @@ export class ScorerStarterDto {
   failing_example!: StarterExampleDto;
 }
 
-export class ScorerStarterPageDto {
-  items!: ScorerStarterDto[];
-  page!: PageMetaDto;
-}
+export class ScorerStarterPageDto extends PageOf(ScorerStarterDto) {}
 
 export const toScorerStarterDto = viewOf(ScorerStarterDto, (starter: ScorerStarter) => ({
   example: toExampleDto(starter.passing),

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, Min } from 'class-validator';
 import { IsOneOf, ValuesCheckedLater, viewOf, IsOptionalText } from '#platform/http';
-import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { ChangingListQueryDto, PageOf } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';
 import { IsCost, TargetSelectionDto } from '../requests/scoring.dto';
 import { type FailureCode, FAILURE_CODES } from '../runs/score-run.entity';
@@ -110,10 +110,7 @@ export class ScoreBatchDto {
   archived_at!: null;
 }
 
-export class ScoreBatchPageDto {
-  items!: ScoreBatchDto[];
-  page!: PageMetaDto;
-}
+export class ScoreBatchPageDto extends PageOf(ScoreBatchDto) {}
 
 export const toScoreBatchDto = viewOf(ScoreBatchDto, (row: ScoreBatchRow) => ({
   cache: row.uses_cache,

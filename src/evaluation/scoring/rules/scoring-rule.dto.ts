@@ -10,7 +10,7 @@ import {
   IsImmutable,
   IsWholeNumber,
 } from '#platform/http';
-import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { ChangingListQueryDto, PageOf } from '#platform/paging';
 import { IsRuleFilters, RuleFilterDto } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
 import { IsCost } from '../requests/scoring.dto';
@@ -171,10 +171,7 @@ export class ScoringRuleDto {
   archived_at!: Date | null;
 }
 
-export class ScoringRulePageDto {
-  items!: ScoringRuleDto[];
-  page!: PageMetaDto;
-}
+export class ScoringRulePageDto extends PageOf(ScoringRuleDto) {}
 
 export const toScoringRuleDto = viewOf(ScoringRuleDto, (row: ScoringRuleEntity) => ({
   filters: row.filters as unknown as RuleFilterDto[],

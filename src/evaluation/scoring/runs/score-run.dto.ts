@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { AnyJson, AnyJsonObject, IsOneOf, viewOf, IsOptionalText } from '#platform/http';
-import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { ChangingListQueryDto, PageOf } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';
 import type { ScoredItem } from '../../scores';
 import {
@@ -95,10 +95,7 @@ export class ScoreRunDto {
   archived_at!: null;
 }
 
-export class ScoreRunPageDto {
-  items!: ScoreRunDto[];
-  page!: PageMetaDto;
-}
+export class ScoreRunPageDto extends PageOf(ScoreRunDto) {}
 
 /** The spread of the samples of one target. */
 export class SampleSpreadDto {
@@ -174,10 +171,7 @@ export class ScoreResultDto extends ScoringResultDto {
   created_at!: Date;
 }
 
-export class ScoreResultPageDto {
-  items!: ScoreResultDto[];
-  page!: PageMetaDto;
-}
+export class ScoreResultPageDto extends PageOf(ScoreResultDto) {}
 
 export const toScoreRunDto = viewOf(ScoreRunDto, (row: ScoreRunRow) => ({
   cache: row.uses_cache,

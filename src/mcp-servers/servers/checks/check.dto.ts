@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean } from 'class-validator';
 import { NotNull, viewOf } from '#platform/http';
-import { OrderedListQueryDto, PageMetaDto, ToBoolean } from '#platform/paging';
+import { OrderedListQueryDto, PageOf, ToBoolean } from '#platform/paging';
 import { ServerFailureDto } from '../server.dto';
 import { CHECK_TRIGGERS, type CheckRow, type CheckTrigger } from './check.types';
 
@@ -59,10 +59,7 @@ export class ServerCheckDto {
   tools!: ToolCountsDto | null;
 }
 
-export class ServerCheckPageDto {
-  items!: ServerCheckDto[];
-  page!: PageMetaDto;
-}
+export class ServerCheckPageDto extends PageOf(ServerCheckDto) {}
 
 /** The names of the tools that a refresh changed. */
 export class ToolChangesDto {

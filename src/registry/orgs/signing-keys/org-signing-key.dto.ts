@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { ReadOnlyMembersOf, viewOf } from '#platform/http';
-import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
+import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import { IsFilter, IsName, StampsDto } from '../../../resources';
 import type { OrgSigningKeyEntity } from './org-signing-key.entity';
 
@@ -36,10 +36,7 @@ export class SigningKeyDto extends StampsDto {
   declare archived_at: Date | null;
 }
 
-export class SigningKeyPageDto {
-  items!: SigningKeyDto[];
-  page!: PageMetaDto;
-}
+export class SigningKeyPageDto extends PageOf(SigningKeyDto) {}
 
 /** @param currentKid the key that signs, or null */
 export const toSigningKeyDto = viewOf(
