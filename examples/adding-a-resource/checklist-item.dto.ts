@@ -1,16 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsOptional, IsString } from 'class-validator';
-import { AnyJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf } from '#platform/http';
 import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import {
-  IsName,
-  MetadataBodyDto,
-  MetadataPatchDto,
-  pick,
-  STAMP_FIELDS,
-  StampsDto,
-} from '../../src/resources';
-import type { ChecklistItemEntity } from './checklist-item.entity';
+import { IsName, MetadataBodyDto, MetadataPatchDto, StampsDto } from '../../src/resources';
 
 @ReadOnlyMembersOf(() => ChecklistItemDto)
 export class CreateChecklistItemDto extends MetadataBodyDto {
@@ -74,5 +66,4 @@ export class ChecklistItemPageDto {
   page!: PageMetaDto;
 }
 
-export const toChecklistItemDto = (row: ChecklistItemEntity): ChecklistItemDto =>
-  pick(row, ['item_id', 'workspace_id', 'name', 'is_required', 'metadata', 'generation', ...STAMP_FIELDS]);
+export const toChecklistItemDto = viewOf(ChecklistItemDto);

@@ -28,7 +28,7 @@ export { checkFaults } from './faults';
 export { IsDescription, IsFilter, IsMetadataFilter, IsName, IsRoles, STATUSES } from './fields';
 export { sha256Of, sha256OrNull } from './owned/digests';
 export { markDrifted, newOwned, type OwningApp } from './owned/owned.columns';
-export { OWNED_FIELDS, OwnedDto, OwnedListQueryDto } from './owned/owned.dto';
+export { OwnedDto, OwnedListQueryDto } from './owned/owned.dto';
 export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity';
 export { type ComparedRow, OWNED_READERS, OwnedRepository, type PinnedRow } from './owned/owned.repository';
 export { OwnedPackager } from './owned/owned.packager';
@@ -82,9 +82,7 @@ export {
   DescribedPatchDto,
   MetadataBodyDto,
   MetadataPatchDto,
-  ORG_RESOURCE_FIELDS,
   OrgResourceDto,
-  PLACED_FIELDS,
   PlacedDto,
 } from './resource.dto';
 export type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { IsJsonObject, METADATA_MAX_BYTES } from '#platform/http';
 import { IsDescription } from './fields';
-import { STAMP_FIELDS, StampsDto } from './view.dto';
+import { StampsDto } from './view.dto';
 
 /** The members of every resource of an organization. */
 export class OrgResourceDto extends StampsDto {
@@ -16,12 +16,6 @@ export class OrgResourceDto extends StampsDto {
 export class PlacedDto extends OrgResourceDto {
   workspace_id!: string;
 }
-
-/** The columns of `OrgResourceDto`. */
-export const ORG_RESOURCE_FIELDS = ['org_id', 'generation', ...STAMP_FIELDS] as const;
-
-/** The columns of `PlacedDto`. */
-export const PLACED_FIELDS = [...ORG_RESOURCE_FIELDS, 'workspace_id'] as const;
 
 /** The free-form member of every create. */
 export class MetadataBodyDto {

@@ -1,8 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { ArrayMaxSize, IsString, Length, Matches, MaxLength } from 'class-validator';
-import { instantOf, IsTime, NotBelow, NotNull } from '#platform/http';
+import { ArrayMaxSize, Matches, MaxLength } from 'class-validator';
+import { instantOf, NotBelow, NotNull, IsOptionalText, IsOptionalTime } from '#platform/http';
 import { ListQueryDto } from '#platform/paging';
 import { NAME_MAX } from './span-mapping/field.parser';
 
@@ -12,13 +12,11 @@ export class TimedListQueryDto extends ListQueryDto {
    * Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or
    * `measured_at` of a data point.
    */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   since?: string;
 
   /** Exclusive upper bound (RFC 3339) of the same time. */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   @NotBelow('since', instantOf)
   until?: string;
 }
@@ -48,9 +46,7 @@ export const AttributePairs = () =>
 /** Query of a list of logs or metrics. Records must meet all filters. */
 export class RecordListQueryDto extends TimedListQueryDto {
   /** `service.name` of the resource, compared exactly. */
-  @NotNull()
-  @IsString()
-  @Length(1, NAME_MAX)
+  @IsOptionalText(NAME_MAX)
   service_name?: string;
 
   /**

@@ -77,3 +77,13 @@ export { sendBytes, StreamedBody } from './streamed-body';
 export { firstMicrosecond, firstMillisecond, instantOf, IsTime, parseTime } from './time';
 export { checkValues, valueErrors } from './validation';
 export { pathNumber, unknownParameters, validateBody } from './validation.pipe';
+export {
+  IsImmutable,
+  IsNullableText,
+  IsNullableTime,
+  IsOptionalText,
+  IsOptionalTime,
+  IsText,
+  IsWholeNumber,
+} from './fields';
+export { viewOf } from './view';

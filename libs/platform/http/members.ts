@@ -12,6 +12,24 @@ import { isObjectValue, type Outline, RawJson } from '#platform/json';
 
 export type Constructor = new () => object;
 
+/** The static method with which the OpenAPI plugin of the build lists the members that a class declares itself. */
+export const PLUGIN_METADATA = '_OPENAPI_METADATA_FACTORY';
+
+/** A DTO class, once the plugin has described its members. */
+export type DescribedType = Partial<Record<typeof PLUGIN_METADATA, () => Record<string, object>>>;
+
+/** Returns the members of a DTO class: its own, then those it inherits. */
+export function membersOf(type: Constructor): string[] {
+  const members = new Set<string>();
+  for (let one: object | null = type; one; one = Object.getPrototypeOf(one) as object | null) {
+    if (!Object.hasOwn(one, PLUGIN_METADATA)) continue;
+    for (const member of Object.keys((one as DescribedType)[PLUGIN_METADATA]!())) members.add(member);
+  }
+  // the plugin also lists the members of mapped types such as `PickType`, but not of classes outside of *.dto.ts
+  for (const member of Object.keys(new type())) members.add(member);
+  return [...members];
+}
+
 /** Metadata keys that `shapeOf` reads. */
 export const NESTED = Symbol('nested');
 export const READ_ONLY = Symbol('readOnly');

@@ -1,7 +1,16 @@
 import { getMetadataStorage, type ValidationError } from 'class-validator';
 import { isJsonObject, pointerToken, unknownDetail } from '#platform/json';
 import { type FieldError, problem } from '#platform/problem';
-import { type Constructor, DEFERRED, distinctTags, NESTED, type OneOf, READ_ONLY, VALUES } from './members';
+import {
+  type Constructor,
+  DEFERRED,
+  distinctTags,
+  membersOf,
+  NESTED,
+  type OneOf,
+  READ_ONLY,
+  VALUES,
+} from './members';
 
 export interface Shape {
   members: ReadonlySet<string>;
@@ -44,10 +53,9 @@ export function shapeOf(type: Constructor): Shape {
   return shape;
 }
 
-/** The members of a view are the fields that its class declares. */
 function readOnlyMembersOf(type: Constructor): ReadonlySet<string> {
   const view = Reflect.getMetadata(READ_ONLY, type) as (() => Constructor) | undefined;
-  return new Set(view ? Object.keys(new (view())()) : []);
+  return new Set(view ? membersOf(view()) : []);
 }
 
 /** How `instantiate` treats a member that a DTO does not declare. */

@@ -1,5 +1,5 @@
 import { join, raw, sql, type Where } from '#platform/db';
-import { firstMillisecond, instantOf, IsTime, NotBelow, NotNull } from '#platform/http';
+import { firstMillisecond, instantOf, NotBelow, IsOptionalTime } from '#platform/http';
 import { firstIdAt, type IdPrefix } from '#platform/ids';
 import { NamedListQueryDto } from './page.dto';
 
@@ -8,13 +8,11 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Query parameters of lists and searches that filter by the time of creation. */
 export class CreatedListQueryDto extends NamedListQueryDto {
   /** Only items created at or after this time (RFC 3339). */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   created_after?: string;
 
   /** Only items created before this time (RFC 3339). */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   @NotBelow('created_after', instantOf)
   created_before?: string;
 }

@@ -12,6 +12,7 @@ export {
   PAGE_SIZE_DEFAULT,
   PAGE_SIZE_MAX,
   PageMetaDto,
+  PageOf,
   SortedBy,
   ToBoolean,
   ToInteger,

@@ -1,8 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
-import { IsOneOf } from '#platform/http';
+import { IsBoolean, IsOptional, IsString, MaxLength } from 'class-validator';
+import { IsOneOf, IsWholeNumber } from '#platform/http';
 import { BY_CHANGE, BY_NAME } from './sorts';
 
 export const PAGE_SIZE_DEFAULT = 50;
@@ -53,35 +53,15 @@ export class PageQueryDto {
    * Maximum number of items; 0 returns no items, only the total. A page may have fewer if its items are large (several MiB
    * in total): continue with `next_cursor`.
    */
-  @ApiProperty({
-    required: false,
-    type: 'integer',
-    format: 'int32',
-    minimum: 0,
-    maximum: PAGE_SIZE_MAX,
-    default: 50,
-  })
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(PAGE_SIZE_MAX)
   @ToInteger()
+  @IsWholeNumber({ required: false, minimum: 0, maximum: PAGE_SIZE_MAX, format: 'int32', default: 50 })
   limit?: number;
 
   /** Number of items to skip. Cannot be combined with `cursor`. */
-  @ApiProperty({
-    required: false,
-    type: 'integer',
-    format: 'int32',
-    minimum: 0,
-    maximum: OFFSET_MAX,
-    default: 0,
-  })
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(OFFSET_MAX)
   @ToInteger()
+  @IsWholeNumber({ required: false, minimum: 0, maximum: OFFSET_MAX, format: 'int32', default: 0 })
   offset?: number;
 
   /** `next_cursor` of the previous page. Continues after that page, at the same cost at any depth. */
@@ -134,4 +114,15 @@ export class PageMetaDto {
 export interface Page<View> {
   items: View[];
   page: PageMetaDto;
+}
+
+/** Returns the class of a page of views, for a DTO to extend. */
+export function PageOf<View>(type: new () => View): new () => Page<View> {
+  class PageDto implements Page<View> {
+    @ApiProperty({ type: [type] })
+    items!: View[];
+    @ApiProperty({ type: PageMetaDto })
+    page!: PageMetaDto;
+  }
+  return PageDto;
 }

@@ -4,17 +4,14 @@ import {
   ArrayMaxSize,
   ArrayUnique,
   IsArray,
-  IsInt,
   IsOptional,
   IsString,
   Length,
-  Max,
   MaxLength,
-  Min,
   type ValidationArguments,
 } from 'class-validator';
-import { Nested } from '#platform/http';
-import { DescribedBodyDto, IsName } from '../../resources';
+import { Nested, IsText, IsWholeNumber } from '#platform/http';
+import { DescribedBodyDto, IsName, ORDINAL_MAX } from '../../resources';
 
 export const INSTRUCTIONS_MAX = 1_000_000;
 export const TOOLS_MAX = 500;
@@ -39,46 +36,28 @@ const keyOfSkill = ({ skill_id }: AgentSkillDto) => skill_id;
 /** A tool that an agent may call. */
 export class AgentToolDto {
   /** An MCP server of the workspace. */
-  @IsString()
-  @Length(1, 255)
+  @IsText(255)
   server_id!: string;
 
   /** The name of a tool of that server. */
-  @IsString()
-  @Length(1, 255)
+  @IsText(255)
   tool_name!: string;
 }
 
 /** A skill of an agent. */
 export class AgentSkillDto {
   /** A skill of the workspace. */
-  @IsString()
-  @Length(1, 255)
+  @IsText(255)
   skill_id!: string;
 
   /** The version that the agent is pinned to. Defaults to the newest. */
   @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(2 ** 31 - 1)
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
+  @IsWholeNumber({ minimum: 1, maximum: ORDINAL_MAX, format: 'int32', nullable: true, required: false })
   version_ordinal?: number | null;
 }
 
 export const IsMaxStepCount = (options: { default?: number } = {}) =>
-  applyDecorators(
-    IsInt(),
-    Min(1),
-    Max(STEPS_MAX),
-    ApiProperty({
-      type: 'integer',
-      format: 'int32',
-      minimum: 1,
-      maximum: STEPS_MAX,
-      required: false,
-      ...options,
-    }),
-  );
+  IsWholeNumber({ format: 'int32', minimum: 1, maximum: STEPS_MAX, required: false, ...options });
 
 /** The members of an agent other than its name and its references. Declarations have them too. */
 export class AgentFieldsDto extends DescribedBodyDto {

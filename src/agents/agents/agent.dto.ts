@@ -1,10 +1,10 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
-import { IsFilter, IsName, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
+import { AnyJsonObject, IsJsonObject, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
+import { PageOf } from '#platform/paging';
+import { IsFilter, IsName, OwnedDto, OwnedListQueryDto } from '../../resources';
 import { AgentFieldsDto, AgentSkillDto, AgentToolDto, IsSkills, IsTools } from './agent-fields.dto';
-import { type AgentContent, type AgentEntity, type AgentVersionRow, CONTENT_FIELDS } from './agent.entity';
+import { type AgentContent, CONTENT_FIELDS } from './agent.entity';
 
 @ReadOnlyMembersOf(() => AgentDto)
 export class CreateAgentDto extends AgentFieldsDto {
@@ -29,19 +29,13 @@ export class CreateAgentDto extends AgentFieldsDto {
 /** A merge patch (RFC 7396). `tools`, `skills` and `required_permissions` are replaced whole, and null empties them. */
 @ReadOnlyMembersOf(() => AgentDto)
 export class PatchAgentDto extends AgentFieldsDto {
-  /** Must be the current workspace, because an agent cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because an agent cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   agent_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   name?: string;
 
   @IsOptional()
@@ -79,10 +73,7 @@ export class AgentDto extends OwnedDto {
   metadata!: object;
 }
 
-export class AgentPageDto {
-  items!: AgentDto[];
-  page!: PageMetaDto;
-}
+export class AgentPageDto extends PageOf(AgentDto) {}
 
 const VERSION_FIELDS = [
   'agent_id',
@@ -103,24 +94,14 @@ export class AgentVersionDto extends PickType(AgentDto, [...VERSION_FIELDS, ...C
   override created_by!: string;
 }
 
-export class AgentVersionPageDto {
-  items!: AgentVersionDto[];
-  page!: PageMetaDto;
-}
-
-export const toAgentDto = (row: AgentEntity): AgentDto => ({
-  ...pick(row, ['agent_id', ...OWNED_FIELDS]),
-  ...toContent(row),
-});
-
-export const toAgentVersionDto = (row: AgentVersionRow): AgentVersionDto => ({
-  ...pick(row, VERSION_FIELDS),
-  ...toContent(row),
-});
+export class AgentVersionPageDto extends PageOf(AgentVersionDto) {}
 
 /** Restores the order of the members of references, because PostgreSQL may return another. */
-const toContent = (row: AgentContent): AgentContent => ({
-  ...pick(row, CONTENT_FIELDS),
+const references = (row: AgentContent): Pick<AgentContent, 'tools' | 'skills'> => ({
   tools: row.tools.map(({ server_id, tool_name }) => ({ server_id, tool_name })),
   skills: row.skills.map(({ skill_id, version_ordinal }) => ({ skill_id, version_ordinal })),
 });
+
+export const toAgentDto = viewOf(AgentDto, references);
+
+export const toAgentVersionDto = viewOf(AgentVersionDto, references);

@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsOptional, IsString, Length, Matches } from 'class-validator';
-import { AnyJson, IsJson, IsOneOf, NotNull, ReadOnlyMembersOf } from '#platform/http';
-import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
-import { pick, StampsDto } from '../../resources';
+import { ArrayMaxSize, IsArray, IsOptional, Matches } from 'class-validator';
+import { AnyJson, IsJson, IsOneOf, NotNull, ReadOnlyMembersOf, viewOf, IsNullableText } from '#platform/http';
+import { OrderedListQueryDto, PageOf } from '#platform/paging';
+import { StampsDto } from '../../resources';
 import { TRACE_ID } from '../../telemetry';
 import { MESSAGE_ROLES, type MessageRole, type SessionMessageEntity } from './message.entity';
 
@@ -30,15 +30,11 @@ export class CreateMessageDto {
   tool_calls?: unknown[] | null;
 
   /** For the role `tool`: the id, within `tool_calls`, of the call that this message responds to. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   tool_call_id?: string | null;
 
   /** The name of the speaker, such as the tool that responds, or one of several people or agents. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   name?: string | null;
 }
 
@@ -76,29 +72,9 @@ export class MessageDto extends StampsDto {
   declare archived_at: null;
 }
 
-export class MessagePageDto {
-  items!: MessageDto[];
-  page!: PageMetaDto;
-}
+export class MessagePageDto extends PageOf(MessageDto) {}
 
-const FIELDS = [
-  'message_id',
-  'session_id',
-  'org_id',
-  'workspace_id',
-  'ordinal',
-  'role',
-  'content',
-  'trace_id',
-  'tool_calls',
-  'tool_call_id',
-  'name',
-  'created_at',
-  'created_by',
-] as const;
-
-export const toMessageDto = (row: SessionMessageEntity): MessageDto => ({
-  ...pick(row, FIELDS),
+export const toMessageDto = viewOf(MessageDto, (row: SessionMessageEntity) => ({
   updated_at: row.created_at,
   archived_at: null,
-});
+}));

@@ -1,25 +1,27 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
-import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
-import { BY_CHANGE, CreatedListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
+import { IsOptional } from 'class-validator';
 import {
-  IsFilter,
-  IsName,
-  MetadataBodyDto,
-  MetadataPatchDto,
-  pick,
-  PLACED_FIELDS,
-  PlacedDto,
-} from '../../resources';
-import { type AgentSessionEntity, SESSION_STATUSES, type SessionStatus } from './session.entity';
+  AnyJsonObject,
+  IsOneOf,
+  NotNull,
+  ValuesCheckedLater,
+  ReadOnlyMembersOf,
+  viewOf,
+  IsImmutable,
+  IsOptionalText,
+  IsText,
+  IsWholeNumber,
+} from '#platform/http';
+import { BY_CHANGE, CreatedListQueryDto, PageOf, SortedBy } from '#platform/paging';
+import { IsFilter, IsName, MetadataBodyDto, MetadataPatchDto, PlacedDto, ORDINAL_MAX } from '../../resources';
+import { SESSION_STATUSES, type SessionStatus } from './session.entity';
 
 const PROMPT_MAX = 1_000_000;
 
 @ReadOnlyMembersOf(() => AgentSessionDto)
 export class CreateSessionDto extends MetadataBodyDto {
   /** The first message of the session, with the role `user`. Stored as sent, with its line breaks. */
-  @IsString()
-  @Length(1, PROMPT_MAX)
+  @IsText(PROMPT_MAX)
   prompt!: string;
 
   @IsOptional()
@@ -28,10 +30,7 @@ export class CreateSessionDto extends MetadataBodyDto {
 
   /** The version of the agent that the session is pinned to. Defaults to the newest. */
   @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(2 ** 31 - 1)
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
+  @IsWholeNumber({ minimum: 1, maximum: ORDINAL_MAX, format: 'int32', nullable: true, required: false })
   version_ordinal?: number | null;
 }
 
@@ -39,22 +38,18 @@ export class CreateSessionDto extends MetadataBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => AgentSessionDto)
 export class PatchSessionDto extends MetadataPatchDto {
-  /** Must be the current workspace, because a session cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a session cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). The same applies to `agent_id` and `prompt`. */
-  @NotNull()
-  @IsString()
+  @IsImmutable(
+    'Must be the current value (422 `immutable_field`). The same applies to `agent_id` and `prompt`.',
+  )
   session_id?: string;
 
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   agent_id?: string;
 
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   prompt?: string;
 
   @IsOptional()
@@ -100,22 +95,6 @@ export class AgentSessionDto extends PlacedDto {
   metadata!: object;
 }
 
-export class AgentSessionPageDto {
-  items!: AgentSessionDto[];
-  page!: PageMetaDto;
-}
+export class AgentSessionPageDto extends PageOf(AgentSessionDto) {}
 
-const FIELDS = [
-  'session_id',
-  'agent_id',
-  'version_ordinal',
-  'title',
-  'prompt',
-  'session_status',
-  'message_count',
-  'last_message_at',
-  'metadata',
-  ...PLACED_FIELDS,
-] as const;
-
-export const toAgentSessionDto = (row: AgentSessionEntity): AgentSessionDto => pick(row, FIELDS);
+export const toAgentSessionDto = viewOf(AgentSessionDto);

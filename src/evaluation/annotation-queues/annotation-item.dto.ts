@@ -1,8 +1,18 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, IsString, Length } from 'class-validator';
-import { AnyJson, AnyJsonObject, IsJsonObject, IsOneOf, METADATA_MAX_BYTES, Nested } from '#platform/http';
-import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
-import { pick } from '../../resources';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, IsString } from 'class-validator';
+import { applyDecorators } from '@nestjs/common';
+import {
+  AnyJson,
+  AnyJsonObject,
+  IsJsonObject,
+  IsOneOf,
+  METADATA_MAX_BYTES,
+  Nested,
+  viewOf,
+  IsNullableText,
+  IsText,
+} from '#platform/http';
+import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import type { HumanDefinition, PinnedScorerRow } from '../scorers';
 import { IsScore } from '../scores';
 import {
@@ -20,19 +30,13 @@ const LABEL_MAX = 255;
 const REASON_MAX = 2_000;
 const SCORES_MAX = 10;
 
-const IsAuthor = (): PropertyDecorator => (target, property) => {
-  IsOptional()(target, property);
-  IsString()(target, property);
-  Length(1, AUTHOR_MAX)(target, property);
-  ApiProperty({
-    type: 'string',
-    minLength: 1,
-    maxLength: AUTHOR_MAX,
-    nullable: true,
-    required: false,
-    description: 'Distinguishes the people behind one account. Each author counts as a separate person.',
-  })(target, property);
-};
+const IsAuthor = () =>
+  applyDecorators(
+    IsNullableText(AUTHOR_MAX),
+    ApiProperty({
+      description: 'Distinguishes the people behind one account. Each author counts as a separate person.',
+    }),
+  );
 
 /** A request for the next item. */
 export class ClaimItemDto {
@@ -47,9 +51,7 @@ export class ItemScoreDto {
   scorer_id!: string;
 
   /** The answer to an output of type `choice`: the value of one of its choices. */
-  @IsOptional()
-  @IsString()
-  @Length(1, LABEL_MAX)
+  @IsNullableText(LABEL_MAX)
   label?: string | null;
 
   @ApiProperty({
@@ -74,8 +76,7 @@ export class ItemScoreDto {
   answers?: object | null;
 
   /** The reason for the answer. Truncated to 2,000 characters. */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   comment?: string | null;
 }
 
@@ -95,8 +96,7 @@ export class ScoreItemDto {
 /** A request to skip an item. */
 export class SkipItemDto {
   /** Why you skip the item. The list of items shows the reason. */
-  @IsString()
-  @Length(1, REASON_MAX)
+  @IsText(REASON_MAX)
   reason!: string;
 
   @IsAuthor()
@@ -164,30 +164,11 @@ export class AnnotationItemDto {
   updated_at!: Date;
 }
 
-export class AnnotationItemPageDto {
-  items!: AnnotationItemDto[];
-  page!: PageMetaDto;
-}
+export class AnnotationItemPageDto extends PageOf(AnnotationItemDto) {}
 
-export const toAnnotationItemDto = (row: ListedItemRow): AnnotationItemDto => ({
-  ...pick(row, [
-    'item_id',
-    'queue_id',
-    'workspace_id',
-    'item_status',
-    'trace_id',
-    'session_id',
-    'experiment_id',
-    'result_id',
-    'case_id',
-    'scored_count',
-    'claimed_until',
-    'completed_at',
-    'created_at',
-    'updated_at',
-  ]),
+export const toAnnotationItemDto = viewOf(AnnotationItemDto, (row: ListedItemRow) => ({
   answers: row.answers as unknown as ItemAnswerDto[],
-});
+}));
 
 /** A person who works on a queue. */
 export class AnnotatorDto {
@@ -204,15 +185,9 @@ export class AnnotatorDto {
   last_active_at!: Date;
 }
 
-export class AnnotatorPageDto {
-  items!: AnnotatorDto[];
-  page!: PageMetaDto;
-}
+export class AnnotatorPageDto extends PageOf(AnnotatorDto) {}
 
-export const toAnnotatorDto = (row: AnnotatorRow): AnnotatorDto => ({
-  ...pick(row, ['principal_id', 'scored_count', 'skipped_count', 'created_at', 'last_active_at']),
-  author: row.author || null,
-});
+export const toAnnotatorDto = viewOf(AnnotatorDto, (row: AnnotatorRow) => ({ author: row.author || null }));
 
 /** A scorer of the queue, as a question to the annotator. */
 export class QueueScorerDto {
@@ -229,10 +204,10 @@ export class QueueScorerDto {
   output!: object;
 }
 
-export const toQueueScorerDto = (row: PinnedScorerRow): QueueScorerDto => {
+export const toQueueScorerDto = viewOf(QueueScorerDto, (row: PinnedScorerRow) => {
   const { rubric, output } = row.definition.parse() as HumanDefinition;
-  return { ...pick(row, ['scorer_id', 'scorer_version', 'name', 'description']), rubric, output };
-};
+  return { rubric, output };
+});
 
 /** A claimed item and its content, without anyone's scores. */
 export class ClaimedItemDto {

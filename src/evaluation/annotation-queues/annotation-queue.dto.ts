@@ -3,26 +3,28 @@ import {
   ArrayMaxSize,
   ArrayMinSize,
   IsArray,
-  IsInt,
   IsObject,
   IsOptional,
   IsString,
   Length,
   Matches,
-  Max,
-  MaxLength,
-  Min,
 } from 'class-validator';
+import { applyDecorators } from '@nestjs/common';
 import {
   AnyJsonObject,
-  IsTime,
   Nested,
   NotNull,
   ReadOnlyMembersOf,
   ValuesCheckedLater,
+  viewOf,
+  IsImmutable,
+  IsNullableText,
+  IsNullableTime,
+  IsWholeNumber,
+  IsOptionalText,
 } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { DescribedBodyDto, DescribedPatchDto, IsName, pick, STAMP_FIELDS, StampsDto } from '../../resources';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
+import { DescribedBodyDto, DescribedPatchDto, IsName, StampsDto } from '../../resources';
 import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../telemetry';
 import { type AnnotationQueueEntity, pinsOf } from './annotation-queue.entity';
 
@@ -41,8 +43,7 @@ export class AnnotationSourceDto {
   filters?: RuleFilterDto[] | null;
 
   /** Selects the results of this experiment, with or without a trace. */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   experiment_id?: string | null;
 
   /** Selects these traces. People see their own input and output, even if a result names them. */
@@ -62,59 +63,49 @@ export class AnnotationSourceDto {
   trace_ids?: string[] | null;
 
   /** Selects only items that started at this time or later (RFC 3339). A result without a stored trace starts when it is created. */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   since?: string | null;
 
   /** Selects only items that started before this time (RFC 3339). */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   until?: string | null;
 
   /** Selects only the newest items. Without a limit, selecting more than 10,000 items returns 422. */
-  @ApiProperty({ type: 'integer', minimum: 1, maximum: ITEMS_MAX, nullable: true, required: false })
   @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(ITEMS_MAX)
+  @IsWholeNumber({ minimum: 1, maximum: ITEMS_MAX, nullable: true, required: false })
   limit?: number | null;
 }
 
-const IsScorerIds =
-  (required: boolean): PropertyDecorator =>
-  (target, property) => {
-    IsArray()(target, property);
-    ArrayMinSize(1)(target, property);
-    ArrayMaxSize(SCORERS_MAX)(target, property);
-    IsString({ each: true })(target, property);
-    ApiProperty({ type: [String], minItems: 1, maxItems: SCORERS_MAX, required })(target, property);
-  };
+const IsScorerIds = (required: boolean) =>
+  applyDecorators(
+    IsArray(),
+    ArrayMinSize(1),
+    ArrayMaxSize(SCORERS_MAX),
+    IsString({ each: true }),
+    ApiProperty({ type: [String], minItems: 1, maxItems: SCORERS_MAX, required }),
+  );
 
-const IsAssignees =
-  (description: string): PropertyDecorator =>
-  (target, property) => {
-    IsOptional()(target, property);
-    IsArray()(target, property);
-    ArrayMinSize(1)(target, property);
-    ArrayMaxSize(ASSIGNEES_MAX)(target, property);
-    IsString({ each: true })(target, property);
-    Length(1, ID_MAX, { each: true })(target, property);
-    const items = { type: 'string', minLength: 1, maxLength: ID_MAX };
-    const range = { minItems: 1, maxItems: ASSIGNEES_MAX };
-    ApiProperty({ type: 'array', items, ...range, nullable: true, required: false, description } as object)(
-      target,
-      property,
-    );
-  };
+const IsAssignees = (description: string) =>
+  applyDecorators(
+    IsOptional(),
+    IsArray(),
+    ArrayMinSize(1),
+    ArrayMaxSize(ASSIGNEES_MAX),
+    IsString({ each: true }),
+    Length(1, ID_MAX, { each: true }),
+    ApiProperty({
+      type: 'array',
+      items: { type: 'string', minLength: 1, maxLength: ID_MAX },
+      minItems: 1,
+      maxItems: ASSIGNEES_MAX,
+      nullable: true,
+      required: false,
+      description,
+    }),
+  );
 
-const IsScoresPerItem =
-  (required: boolean): PropertyDecorator =>
-  (target, property) => {
-    IsInt()(target, property);
-    Min(1)(target, property);
-    Max(SCORES_PER_ITEM_MAX)(target, property);
-    ApiProperty({ type: 'integer', minimum: 1, maximum: SCORES_PER_ITEM_MAX, required })(target, property);
-  };
+const IsScoresPerItem = (required: boolean) =>
+  IsWholeNumber({ minimum: 1, maximum: SCORES_PER_ITEM_MAX, required });
 
 /** A queue of traces or results that people score. Its items are selected once, when the queue is created. */
 @ValuesCheckedLater()
@@ -148,14 +139,10 @@ export class CreateAnnotationQueueDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => AnnotationQueueDto)
 export class PatchAnnotationQueueDto extends DescribedPatchDto {
-  /** Must be the current workspace, because a queue cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a queue cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   queue_id?: string;
 
   @NotNull()
@@ -183,15 +170,11 @@ export class PatchAnnotationQueueDto extends DescribedPatchDto {
 
 export class AnnotationQueueListQueryDto extends NamedListQueryDto {
   /** The exact name. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsOptionalText(255, 0)
   name?: string;
 
   /** Words or word prefixes in the name or description. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
+  @IsOptionalText(1000, 0)
   q?: string;
 }
 
@@ -252,33 +235,14 @@ export class AnnotationQueueDto extends StampsDto implements QueueProgressDto {
   metadata!: object;
 }
 
-export class AnnotationQueuePageDto {
-  items!: AnnotationQueueDto[];
-  page!: PageMetaDto;
-}
-
-const FIELDS = [
-  'queue_id',
-  'workspace_id',
-  'name',
-  'description',
-  'scorer_ids',
-  'assignees',
-  'scores_per_item',
-  'item_count',
-  'completed_count',
-  'skipped_count',
-  'metadata',
-  ...STAMP_FIELDS,
-] as const;
+export class AnnotationQueuePageDto extends PageOf(AnnotationQueueDto) {}
 
 /** Converts a row to a view without claims. `withClaims` adds them. */
-export const toAnnotationQueueDto = (row: AnnotationQueueEntity): AnnotationQueueDto => ({
-  ...pick(row, FIELDS),
+export const toAnnotationQueueDto = viewOf(AnnotationQueueDto, (row: AnnotationQueueEntity) => ({
   source: row.source as unknown as AnnotationSourceDto,
   scorers: pinsOf(row),
   in_progress_count: 0,
-});
+}));
 
 /** Numbers of the currently claimed items of a queue: all of them, and those that somebody has skipped. */
 export interface ClaimCounts {

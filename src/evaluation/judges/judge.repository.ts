@@ -85,7 +85,8 @@ export class JudgeRepository {
     samples: number,
   ): Promise<CachedAnswers> {
     const rows = await this.database.query<
-      { sample: number; judgement: RawJson } & Pick<CachedAnswer, 'targetKey'> & Pick<CachedAnswers, 'newestDigest'>
+      { sample: number; judgement: RawJson } & Pick<CachedAnswer, 'targetKey'> &
+        Pick<CachedAnswers, 'newestDigest'>
     >(
       prepared(
         'judge-answer.find',

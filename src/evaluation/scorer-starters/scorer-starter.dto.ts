@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Length } from 'class-validator';
-import { AnyJson, AnyJsonObject, IsOneOf } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
+import { IsOptional } from 'class-validator';
+import { AnyJson, AnyJsonObject, IsOneOf, viewOf, IsOptionalText } from '#platform/http';
+import { ListQueryDto, PageOf } from '#platform/paging';
 import { type Grain, GRAINS, SCORER_KINDS, type ScorerKind } from '../scorers';
 import type { ScorerStarter, StarterExample } from './starter';
 
@@ -16,9 +16,7 @@ export class ScorerStarterListQueryDto extends ListQueryDto {
   grain?: Grain;
 
   /** Starters with this tag. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsOptionalText(255)
   tag?: string;
 }
 
@@ -70,22 +68,12 @@ export class ScorerStarterDto {
   failing_example!: StarterExampleDto;
 }
 
-export class ScorerStarterPageDto {
-  items!: ScorerStarterDto[];
-  page!: PageMetaDto;
-}
+export class ScorerStarterPageDto extends PageOf(ScorerStarterDto) {}
 
-export const toScorerStarterDto = (starter: ScorerStarter): ScorerStarterDto => ({
-  starter_id: starter.starter_id,
-  name: starter.name,
-  description: starter.description,
-  scorer_kind: starter.scorer_kind,
-  grain: starter.grain,
-  definition: starter.definition,
-  tags: starter.tags,
+export const toScorerStarterDto = viewOf(ScorerStarterDto, (starter: ScorerStarter) => ({
   example: toExampleDto(starter.passing),
   failing_example: toExampleDto(starter.failing),
-});
+}));
 
 const toExampleDto = ({ subject, answer, score }: StarterExample): StarterExampleDto => ({
   subject: {

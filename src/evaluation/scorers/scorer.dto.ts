@@ -1,5 +1,5 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { IsObject, IsOptional, IsString, Length, MaxLength } from 'class-validator';
+import { IsObject, IsOptional, IsString, MaxLength } from 'class-validator';
 import {
   AnyJsonObject,
   IsJsonObject,
@@ -9,18 +9,15 @@ import {
   NotNull,
   ValuesCheckedLater,
   ReadOnlyMembersOf,
+  viewOf,
+  IsImmutable,
+  IsOptionalText,
+  IsText,
 } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { AcquiredFromDto, pick } from '../../resources';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
+import { AcquiredFromDto } from '../../resources';
 import { DEFINITIONS, SCORER_KINDS, type ScorerKind } from './definitions/definition.forms';
-import {
-  DESCRIPTIVE_FIELDS,
-  type Grain,
-  GRAINS,
-  type ScorerEntity,
-  type ScorerVersionRow,
-  VERSION_FIELDS,
-} from './scorer.entity';
+import { type Grain, GRAINS } from './scorer.entity';
 
 /** A JSON object. `ScorerDefinitions` checks its form by the kind of the scorer. */
 const IsDefinition =
@@ -43,8 +40,7 @@ export class CreateScorerDto {
   workspace_id!: string;
 
   /** Unique among the workspace's scorers that are not archived. Results show its scores under this name. */
-  @IsString()
-  @Length(1, 255)
+  @IsText(255)
   name!: string;
 
   @IsOptional()
@@ -76,19 +72,13 @@ export class CreateScorerDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ScorerDto)
 export class PatchScorerDto {
-  /** Must be the current workspace, because a scorer cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a scorer cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   scorer_id?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, 255)
+  @IsOptionalText(255)
   name?: string;
 
   @IsOptional()
@@ -119,21 +109,15 @@ export class PatchScorerDto {
 
 export class ScorerListQueryDto extends NamedListQueryDto {
   /** Words or word prefixes in the name or description. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
+  @IsOptionalText(1000, 0)
   q?: string;
 
   /** The exact name. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsOptionalText(255, 0)
   name?: string;
 
   /** Scorers with this tag. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsOptionalText(255)
   tag?: string;
 
   @IsOptional()
@@ -177,26 +161,10 @@ export class ScorerDto extends ScorerVersionDto {
   acquired_from!: AcquiredFromDto | null;
 }
 
-export class ScorerPageDto {
-  items!: ScorerDto[];
-  page!: PageMetaDto;
-}
+export class ScorerPageDto extends PageOf(ScorerDto) {}
 
-export class ScorerVersionPageDto {
-  items!: ScorerVersionDto[];
-  page!: PageMetaDto;
-}
+export class ScorerVersionPageDto extends PageOf(ScorerVersionDto) {}
 
-export const toScorerVersionDto = (row: ScorerVersionRow): ScorerVersionDto =>
-  pick(row, [...VERSION_FIELDS, 'created_at', 'created_by']);
+export const toScorerVersionDto = viewOf(ScorerVersionDto);
 
-export const toScorerDto = (row: ScorerEntity): ScorerDto =>
-  pick(row, [
-    ...VERSION_FIELDS,
-    ...DESCRIPTIVE_FIELDS,
-    'created_at',
-    'created_by',
-    'updated_at',
-    'archived_at',
-    'acquired_from',
-  ]);
+export const toScorerDto = viewOf(ScorerDto);

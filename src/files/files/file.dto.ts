@@ -1,18 +1,16 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { AnyJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
+import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
+import { PageOf } from '#platform/paging';
 import {
   IsFilter,
   IsName,
   MetadataBodyDto,
   MetadataPatchDto,
-  OWNED_FIELDS,
   OwnedDto,
   OwnedListQueryDto,
-  pick,
 } from '../../resources';
-import { CONTENT_FIELDS, type FileEntity, type FileVersionRow } from './file.entity';
+import { type FileVersionRow, CONTENT_FIELDS } from './file.entity';
 
 /** The members of a new file, as sent with its upload. */
 export class NewFileDto extends MetadataBodyDto {
@@ -49,14 +47,10 @@ export class FileUploadQueryDto {
 /** A merge patch (RFC 7396). To change the content, create a version. */
 @ReadOnlyMembersOf(() => FileDto)
 export class PatchFileDto extends MetadataPatchDto {
-  /** Must be the current workspace, because a file cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a file cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   file_id?: string;
 
   @NotNull()
@@ -87,10 +81,7 @@ export class FileDto extends OwnedDto {
   metadata!: object;
 }
 
-export class FilePageDto {
-  items!: FileDto[];
-  page!: PageMetaDto;
-}
+export class FilePageDto extends PageOf(FileDto) {}
 
 const VERSION_FIELDS = [
   'file_id',
@@ -114,16 +105,11 @@ export class FileVersionDto extends PickType(FileDto, [...VERSION_FIELDS, 'updat
   archived_at!: null;
 }
 
-export class FileVersionPageDto {
-  items!: FileVersionDto[];
-  page!: PageMetaDto;
-}
+export class FileVersionPageDto extends PageOf(FileVersionDto) {}
 
-export const toFileDto = (row: FileEntity): FileDto =>
-  pick(row, ['file_id', 'metadata', ...CONTENT_FIELDS, ...OWNED_FIELDS]);
+export const toFileDto = viewOf(FileDto);
 
-export const toFileVersionDto = (row: FileVersionRow): FileVersionDto => ({
-  ...pick(row, VERSION_FIELDS),
+export const toFileVersionDto = viewOf(FileVersionDto, (row: FileVersionRow) => ({
   updated_at: row.created_at,
   archived_at: null,
-});
+}));

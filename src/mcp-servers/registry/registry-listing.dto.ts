@@ -1,6 +1,6 @@
 import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
-import { IsBoolean, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
-import { IsTime, NotNull } from '#platform/http';
+import { IsBoolean, IsOptional } from 'class-validator';
+import { IsOptionalText, IsOptionalTime, IsWholeNumber } from '#platform/http';
 import { ToBoolean, ToInteger } from '#platform/paging';
 import { IsFilter } from '../../resources';
 
@@ -17,25 +17,13 @@ export class RegistryVersionQueryDto {
 }
 
 export class RegistryPageQueryDto extends RegistryVersionQueryDto {
-  @ApiProperty({
-    required: false,
-    type: 'integer',
-    format: 'int32',
-    minimum: 1,
-    maximum: LIMIT_MAX,
-    default: LIMIT_DEFAULT,
-  })
   @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(LIMIT_MAX)
   @ToInteger()
+  @IsWholeNumber({ required: false, format: 'int32', minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT })
   limit: number = LIMIT_DEFAULT;
 
   /** `metadata.nextCursor` of the previous page. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(2048)
+  @IsOptionalText(2048, 0)
   cursor?: string;
 }
 
@@ -50,8 +38,7 @@ export class RegistryListQueryDto extends RegistryPageQueryDto {
   /**
    * Only servers that changed at this time or later (RFC 3339), oldest change first. Always includes archived servers.
    */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   updated_since?: string;
 
   /**

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length } from 'class-validator';
-import { IsOneOf, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { IsOneOf, NotNull, ReadOnlyMembersOf, IsNullableText } from '#platform/http';
 import { AUTH_TYPES, type AuthColumns, type AuthType, type ServerEntity } from './server.entity';
 
 /** The maximum length of the URL of a server, and of its token endpoint. */
@@ -29,30 +29,22 @@ export const IsAuthValue =
 /** The members of `auth` without secrets, which an app can also declare. */
 export class AuthFieldsDto {
   /** The name of the header that carries `value`. Required for the type `header`, and allowed only there. */
-  @IsOptional()
-  @IsString()
-  @Length(1, AUTH_HEADER_MAX)
+  @IsNullableText(AUTH_HEADER_MAX)
   header?: string | null;
 
   /**
    * The token endpoint: required for the type `oauth`, allowed only there, and subject to the rules for `url`. Access tokens
    * are requested with client credentials (RFC 6749, section 4.4) for the server's URL as `resource` (RFC 8707).
    */
-  @IsOptional()
-  @IsString()
-  @Length(1, URL_MAX)
+  @IsNullableText(URL_MAX)
   token_url?: string | null;
 
   /** The client id of the type `oauth`. Required for this type, and allowed only there. */
-  @IsOptional()
-  @IsString()
-  @Length(1, CLIENT_ID_MAX)
+  @IsNullableText(CLIENT_ID_MAX)
   client_id?: string | null;
 
   /** The scopes to request for the type `oauth`, separated by spaces. By default, the token endpoint chooses them. */
-  @IsOptional()
-  @IsString()
-  @Length(1, SCOPE_MAX)
+  @IsNullableText(SCOPE_MAX)
   scope?: string | null;
 }
 

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsBoolean, IsOptional, IsString, Length } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsBoolean, IsOptional, IsString } from 'class-validator';
 import {
   AnyJsonObject,
   IsOneOf,
@@ -8,17 +8,19 @@ import {
   NotNull,
   ValuesCheckedLater,
   ReadOnlyMembersOf,
+  viewOf,
+  IsImmutable,
+  IsOptionalText,
+  IsText,
 } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
+import { PageOf } from '#platform/paging';
 import {
   DescribedBodyDto,
   DescribedPatchDto,
   IsFilter,
   IsName,
-  OWNED_FIELDS,
   OwnedDto,
   OwnedListQueryDto,
-  pick,
 } from '../../resources';
 import { type ServerEntity, type ServerVersionRow, type Transport, TRANSPORTS } from './server.entity';
 import {
@@ -36,8 +38,7 @@ import { DeclaredToolDto, TOOLS_MAX } from './tool.dto';
 /** The members of a new server that an app can also declare. */
 export class ServerFieldsDto extends DescribedBodyDto {
   /** An `http` or `https` URL without user, password or fragment. */
-  @IsString()
-  @Length(1, URL_MAX)
+  @IsText(URL_MAX)
   url!: string;
 
   @IsOptional()
@@ -78,23 +79,17 @@ export class CreateServerDto extends ServerFieldsDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ServerDto)
 export class PatchServerDto extends DescribedPatchDto {
-  /** Must be the current workspace, because a server cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a server cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   server_id?: string;
 
   @NotNull()
   @IsName()
   name?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, URL_MAX)
+  @IsOptionalText(URL_MAX)
   url?: string;
 
   @NotNull()
@@ -193,30 +188,11 @@ export class ServerDto extends OwnedDto {
   health!: ServerHealthDto;
 }
 
-export class ServerPageDto {
-  items!: ServerDto[];
-  page!: PageMetaDto;
-}
+export class ServerPageDto extends PageOf(ServerDto) {}
 
-export class ServerVersionPageDto {
-  items!: ServerVersionDto[];
-  page!: PageMetaDto;
-}
+export class ServerVersionPageDto extends PageOf(ServerVersionDto) {}
 
-const SERVER_FIELDS = [
-  'server_id',
-  'description',
-  'url',
-  'transport',
-  'is_system',
-  'metadata',
-  'app_id',
-  'tools_listed_at',
-  ...OWNED_FIELDS,
-] as const;
-
-export const toServerDto = (row: ServerEntity): ServerDto => ({
-  ...pick(row, SERVER_FIELDS),
+export const toServerDto = viewOf(ServerDto, (row: ServerEntity) => ({
   auth: toStoredAuthView(row),
   health: {
     status: row.health_status,
@@ -224,23 +200,8 @@ export const toServerDto = (row: ServerEntity): ServerDto => ({
     latency_ms: row.health_latency_ms,
     error: row.health_error,
   },
-});
+}));
 
-const VERSION_FIELDS = [
-  'server_id',
-  'org_id',
-  'workspace_id',
-  'version_ordinal',
-  'version_id',
-  'name',
-  'description',
-  'url',
-  'transport',
-  'created_at',
-  'created_by',
-] as const;
-
-export const toServerVersionDto = (row: ServerVersionRow): ServerVersionDto => ({
-  ...pick(row, VERSION_FIELDS),
+export const toServerVersionDto = viewOf(ServerVersionDto, (row: ServerVersionRow) => ({
   auth: toAuthView(row),
-});
+}));

@@ -1,8 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { AnyJson, AnyJsonObject } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
-import { pick } from '../../resources';
-import type { ToolVersionRow } from './tool.entity';
+import { AnyJson, AnyJsonObject, viewOf } from '#platform/http';
+import { PageOf } from '#platform/paging';
 
 /** A version of a tool, as its server described it at that time. Versions never change. */
 export class ToolVersionDto {
@@ -28,10 +26,7 @@ export class ToolVersionDto {
   created_by!: string;
 }
 
-export class ToolVersionPageDto {
-  items!: ToolVersionDto[];
-  page!: PageMetaDto;
-}
+export class ToolVersionPageDto extends PageOf(ToolVersionDto) {}
 
 /** A version in a comparison. */
 export class ComparedToolVersionDto {
@@ -116,24 +111,6 @@ export class ToolDiffDto {
   changes!: ToolChangeDto[];
 }
 
-const COMPARED_FIELDS = ['version_ordinal', 'version_id', 'digest', 'created_at'] as const;
+export const toToolVersionDto = viewOf(ToolVersionDto);
 
-const VERSION_FIELDS = [
-  ...COMPARED_FIELDS,
-  'tool_id',
-  'server_id',
-  'org_id',
-  'workspace_id',
-  'name',
-  'title',
-  'description',
-  'input_schema',
-  'output_schema',
-  'annotations',
-  'created_by',
-] as const;
-
-export const toToolVersionDto = (row: ToolVersionRow): ToolVersionDto => pick(row, VERSION_FIELDS);
-
-export const toComparedVersionDto = (row: ToolVersionRow): ComparedToolVersionDto =>
-  pick(row, COMPARED_FIELDS);
+export const toComparedVersionDto = viewOf(ComparedToolVersionDto);

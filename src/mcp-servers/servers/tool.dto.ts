@@ -1,9 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsString } from 'class-validator';
-import { AnyJsonObject, IsJsonObject } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsFilter, pick, PLACED_FIELDS, PlacedDto } from '../../resources';
-import type { ToolEntity } from './tool.entity';
+import { AnyJsonObject, IsJsonObject, viewOf } from '#platform/http';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
+import { IsFilter, PlacedDto } from '../../resources';
 
 /** The maximum number of tools in a request. */
 export const TOOLS_MAX = 1_000;
@@ -85,24 +84,6 @@ export class ToolDto extends PlacedDto {
   version_id!: string;
 }
 
-export class ToolPageDto {
-  items!: ToolDto[];
-  page!: PageMetaDto;
-}
+export class ToolPageDto extends PageOf(ToolDto) {}
 
-const FIELDS = [
-  'tool_id',
-  'server_id',
-  'name',
-  'title',
-  'description',
-  'input_schema',
-  'output_schema',
-  'annotations',
-  'digest',
-  'version_ordinal',
-  'version_id',
-  ...PLACED_FIELDS,
-] as const;
-
-export const toToolDto = (row: ToolEntity): ToolDto => pick(row, FIELDS);
+export const toToolDto = viewOf(ToolDto);

@@ -1,18 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { IsTime, NotNull, ReadOnlyMembersOf } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import {
-  IsFilter,
-  IsLimit,
-  IsName,
-  pick,
-  PLACED_FIELDS,
-  PlacedDto,
-  REQUESTS_PER_MINUTE_MAX,
-} from '../../resources';
+import { NotNull, ReadOnlyMembersOf, viewOf, IsImmutable, IsNullableTime } from '#platform/http';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
+import { IsFilter, IsLimit, IsName, PlacedDto, REQUESTS_PER_MINUTE_MAX } from '../../resources';
 import { IsBudget, UsdProperty } from '../budgets/is-budget';
-import type { GatewayKeyRow } from './gateway-key.entity';
 import { IsKeyModels, type ModelReference } from './key-models';
 
 const TOKENS_PER_MINUTE_MAX = 1_000_000_000;
@@ -57,27 +48,20 @@ export class CreateGatewayKeyDto extends KeyLimitsDto {
   name!: string;
 
   /** The time at which the key expires, in the future. Without it, the key works until it is revoked. */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   expires_at?: string | null;
 }
 
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => GatewayKeyDto)
 export class PatchGatewayKeyDto extends KeyLimitsDto {
-  /** Must be the current workspace, because a key cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a key cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   key_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   service_account_id?: string;
 
   /** A new name also renames the service account. */
@@ -86,8 +70,7 @@ export class PatchGatewayKeyDto extends KeyLimitsDto {
   name?: string;
 
   /** Must be the current value (422 `immutable_field`). To change the expiry, create another key. */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   expires_at?: string | null;
 }
 
@@ -148,23 +131,6 @@ export class CurrentGatewayKeyDto extends GatewayKeyDto {
   remaining_usd!: number | null;
 }
 
-export class GatewayKeyPageDto {
-  items!: GatewayKeyDto[];
-  page!: PageMetaDto;
-}
+export class GatewayKeyPageDto extends PageOf(GatewayKeyDto) {}
 
-export const toGatewayKeyDto = (row: GatewayKeyRow): GatewayKeyDto => ({
-  ...pick({ ...row, archived_at: null }, [
-    'key_id',
-    'service_account_id',
-    'name',
-    'prefix',
-    'models',
-    'monthly_budget_usd',
-    'requests_per_minute',
-    'tokens_per_minute',
-    'expires_at',
-    'revoked_at',
-    ...PLACED_FIELDS,
-  ]),
-});
+export const toGatewayKeyDto = viewOf(GatewayKeyDto, () => ({ archived_at: null }));

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt, IsNumber, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
-import { Nested } from '#platform/http';
+import { IsNumber, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
+import { Nested, IsText, IsWholeNumber } from '#platform/http';
 import type { ModelTarget, TargetPrice } from './model.entity';
 
 const PRICE_MAX_USD = 1_000_000;
@@ -46,8 +46,7 @@ export class TargetPriceDto {
 /** A model of a provider. */
 export class ModelTargetDto {
   /** A provider in the same workspace. It must not be archived (otherwise 400). */
-  @IsString()
-  @Length(1, 255)
+  @IsText(255)
   provider_id!: string;
 
   /** The name of the model at the provider. */
@@ -58,14 +57,10 @@ export class ModelTargetDto {
 
   /** The relative share of calls for this target, with the strategy `weighted`. */
   @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(WEIGHT_MAX)
-  @ApiProperty({
-    type: 'integer',
-    format: 'int32',
+  @IsWholeNumber({
     minimum: 1,
     maximum: WEIGHT_MAX,
+    format: 'int32',
     default: 1,
     nullable: true,
     required: false,

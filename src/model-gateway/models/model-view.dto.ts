@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { AnyJsonObject } from '#platform/http';
+import { AnyJsonObject, viewOf } from '#platform/http';
 import type { Page, PageMetaDto } from '#platform/paging';
-import { pick, PLACED_FIELDS, PlacedDto } from '../../resources';
+import { PlacedDto } from '../../resources';
 import { UsdProperty } from '../budgets/is-budget';
 import { PROVIDER_KINDS } from '../providers/provider.entity';
 import type { ModelTargetDto } from './model-target.dto';
@@ -70,24 +70,7 @@ const toListedModel = (row: ModelEntity): ListedModelDto => ({
   owned_by: row.owned_by,
 });
 
-export const toModelDto = (row: ModelEntity): ModelDto => ({
-  ...pick(row, [
-    'model_id',
-    'name',
-    'description',
-    'strategy',
-    'targets',
-    'retries',
-    'timeout_ms',
-    'monthly_budget_usd',
-    'cache_ttl_seconds',
-    'capture_content',
-    'record_spans',
-    'metadata',
-    ...PLACED_FIELDS,
-  ]),
-  ...toListedModel(row),
-});
+export const toModelDto = viewOf(ModelDto, toListedModel);
 
 /** Adds the members for OpenAI's clients to a page. Models in different workspaces may have the same name. */
 export function toModelPage({ items, page }: Page<ModelDto>): ModelPageDto {

@@ -1,21 +1,33 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   ArrayMinSize,
   IsArray,
   IsBoolean,
-  IsInt,
   IsOptional,
   IsString,
   Length,
   Matches,
-  Max,
-  Min,
 } from 'class-validator';
-import { IsOneOf, Nested, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
+import {
+  IsOneOf,
+  Nested,
+  NotNull,
+  ReadOnlyMembersOf,
+  ValuesCheckedLater,
+  IsImmutable,
+  IsWholeNumber,
+} from '#platform/http';
 import { NamedListQueryDto } from '#platform/paging';
-import { DescribedBodyDto, DescribedPatchDto, IsFilter, IsTimeout } from '../../resources';
+import {
+  DescribedBodyDto,
+  DescribedPatchDto,
+  IsFilter,
+  IsTimeout,
+  type MemberOptions,
+  IsLimit,
+} from '../../resources';
 import { IsBudget } from '../budgets/is-budget';
 import { ModelTargetDto } from './model-target.dto';
 import { STRATEGIES, type Strategy } from './model.entity';
@@ -53,37 +65,8 @@ const IsTargets = ({ required = true } = {}) =>
   );
 
 /** Declares a number of retries. */
-const IsRetries = (options: ApiPropertyOptions) =>
-  applyDecorators(
-    IsInt(),
-    Min(0),
-    Max(RETRIES_MAX),
-    ApiProperty({
-      type: 'integer',
-      format: 'int32',
-      minimum: 0,
-      maximum: RETRIES_MAX,
-      required: false,
-      ...options,
-    } as ApiPropertyOptions),
-  );
-
-/** Declares how long answers are cached, in seconds. Null disables the cache. */
-const IsCacheTtl = () =>
-  applyDecorators(
-    IsOptional(),
-    IsInt(),
-    Min(1),
-    Max(CACHE_TTL_MAX_SECONDS),
-    ApiProperty({
-      type: 'integer',
-      format: 'int32',
-      minimum: 1,
-      maximum: CACHE_TTL_MAX_SECONDS,
-      nullable: true,
-      required: false,
-    }),
-  );
+const IsRetries = (options: MemberOptions = {}) =>
+  IsWholeNumber({ format: 'int32', minimum: 0, maximum: RETRIES_MAX, required: false, ...options });
 
 @ReadOnlyMembersOf(() => ModelDto)
 export class CreateModelDto extends DescribedBodyDto {
@@ -125,7 +108,7 @@ export class CreateModelDto extends DescribedBodyDto {
   monthly_budget_usd?: number | null;
 
   /** How long to reuse a response for the same request, in seconds. Null disables the cache. */
-  @IsCacheTtl()
+  @IsLimit(CACHE_TTL_MAX_SECONDS)
   cache_ttl_seconds?: number | null;
 
   /** Whether spans of calls contain the messages. */
@@ -145,14 +128,10 @@ export class CreateModelDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ModelDto)
 export class PatchModelDto extends DescribedPatchDto {
-  /** Must be the current workspace, because a model cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a model cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   model_id?: string;
 
   @NotNull()
@@ -169,7 +148,7 @@ export class PatchModelDto extends DescribedPatchDto {
   targets?: ModelTargetDto[];
 
   @NotNull()
-  @IsRetries({})
+  @IsRetries()
   retries?: number;
 
   @NotNull()
@@ -182,7 +161,7 @@ export class PatchModelDto extends DescribedPatchDto {
   monthly_budget_usd?: number | null;
 
   /** Null disables the cache. */
-  @IsCacheTtl()
+  @IsLimit(CACHE_TTL_MAX_SECONDS)
   cache_ttl_seconds?: number | null;
 
   @NotNull()

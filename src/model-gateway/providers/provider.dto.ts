@@ -1,8 +1,18 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { IsObject, IsOptional, IsString, Length, Matches } from 'class-validator';
-import { AnyJsonObject, IsOneOf, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import {
+  AnyJsonObject,
+  IsOneOf,
+  NotNull,
+  ReadOnlyMembersOf,
+  ValuesCheckedLater,
+  viewOf,
+  IsImmutable,
+  IsNullableText,
+  IsOptionalText,
+} from '#platform/http';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
 import {
   BASE_URL_MAX,
   DescribedBodyDto,
@@ -11,8 +21,6 @@ import {
   IsFilter,
   IsName,
   PatchedHeadersProperty,
-  pick,
-  PLACED_FIELDS,
   PlacedDto,
 } from '../../resources';
 import { PROVIDER_KINDS, type ProviderEntity, type ProviderKind } from './provider.entity';
@@ -58,9 +66,7 @@ export class CreateModelProviderDto extends DescribedBodyDto {
    * `https://api.anthropic.com/v1`), whose address must be public (otherwise calls return 403) unless the operator allows
    * it. Paths such as `/chat/completions` are appended: a trailing slash is removed, and a URL without a path gets `/v1`.
    */
-  @IsOptional()
-  @IsString()
-  @Length(1, BASE_URL_MAX)
+  @IsNullableText(BASE_URL_MAX)
   base_url?: string | null;
 
   @IsApiKey('The API key of the provider, if it needs one. Stored encrypted, and never returned.')
@@ -77,14 +83,10 @@ export class CreateModelProviderDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ModelProviderDto)
 export class PatchModelProviderDto extends DescribedPatchDto {
-  /** Must be the current workspace, because a provider cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a provider cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   provider_id?: string;
 
   @NotNull()
@@ -96,9 +98,7 @@ export class PatchModelProviderDto extends DescribedPatchDto {
   @IsOneOf(PROVIDER_KINDS, { required: false })
   kind?: ProviderKind;
 
-  @NotNull()
-  @IsString()
-  @Length(1, BASE_URL_MAX)
+  @IsOptionalText(BASE_URL_MAX)
   base_url?: string;
 
   @IsApiKey(
@@ -151,21 +151,8 @@ export class ModelProviderDto extends PlacedDto {
   metadata!: object;
 }
 
-export class ModelProviderPageDto {
-  items!: ModelProviderDto[];
-  page!: PageMetaDto;
-}
+export class ModelProviderPageDto extends PageOf(ModelProviderDto) {}
 
-export const toModelProviderDto = (row: ProviderEntity): ModelProviderDto => ({
-  ...pick(row, [
-    'provider_id',
-    'name',
-    'description',
-    'kind',
-    'base_url',
-    'headers',
-    'metadata',
-    ...PLACED_FIELDS,
-  ]),
+export const toModelProviderDto = viewOf(ModelProviderDto, (row: ProviderEntity) => ({
   has_api_key: row.api_key !== null,
-});
+}));

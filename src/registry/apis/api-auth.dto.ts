@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length } from 'class-validator';
-import { IsOneOf, NotNull, ReadOnlyMembersOf } from '#platform/http';
+import { IsOneOf, NotNull, ReadOnlyMembersOf, IsNullableText } from '#platform/http';
 import { type ApiEntity, AUTH_TYPES, type AuthType } from './api.entity';
 
 const NAME_MAX = 255;
@@ -28,9 +28,7 @@ export class ApiAuthFieldsDto {
    * The name of the header (type `header`) or query parameter (type `query`) that carries `value`. Required for these types,
    * and only allowed for them.
    */
-  @IsOptional()
-  @IsString()
-  @Length(1, NAME_MAX)
+  @IsNullableText(NAME_MAX)
   name?: string | null;
 }
 

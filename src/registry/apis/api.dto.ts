@@ -8,7 +8,6 @@ import {
   IsObject,
   IsOptional,
   IsString,
-  Length,
 } from 'class-validator';
 import {
   AnyJsonObject,
@@ -17,8 +16,12 @@ import {
   NotNull,
   ReadOnlyMembersOf,
   ValuesCheckedLater,
+  viewOf,
+  IsImmutable,
+  IsOptionalText,
+  IsText,
 } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
+import { PageOf } from '#platform/paging';
 import {
   BASE_URL_MAX,
   DescribedBodyDto,
@@ -29,11 +32,9 @@ import {
   IsName,
   IsTimeout,
   type MemberOptions,
-  OWNED_FIELDS,
   OwnedDto,
   OwnedListQueryDto,
   PatchedHeadersProperty,
-  pick,
   REQUESTS_PER_MINUTE_MAX,
   TIMEOUT_MIN_MS,
 } from '../../resources';
@@ -70,8 +71,7 @@ export class ApiFieldsDto extends DescribedBodyDto {
    * An `http` or `https` URL without user, password, query or fragment, whose path has no dot segments or encoded slashes. A
    * trailing slash is removed.
    */
-  @IsString()
-  @Length(1, BASE_URL_MAX)
+  @IsText(BASE_URL_MAX)
   base_url!: string;
 
   /** The methods that callers may use. Default: all methods. */
@@ -123,23 +123,17 @@ export class CreateApiDto extends ApiFieldsDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ApiDto)
 export class PatchApiDto extends DescribedPatchDto {
-  /** Must be the current workspace, because an API cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because an API cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   api_id?: string;
 
   @NotNull()
   @IsName()
   name?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, BASE_URL_MAX)
+  @IsOptionalText(BASE_URL_MAX)
   base_url?: string;
 
   /** Null means the type `none`. */
@@ -235,45 +229,10 @@ export class ApiDto extends OwnedDto {
   app_id!: string | null;
 }
 
-export class ApiPageDto {
-  items!: ApiDto[];
-  page!: PageMetaDto;
-}
+export class ApiPageDto extends PageOf(ApiDto) {}
 
-export class ApiVersionPageDto {
-  items!: ApiVersionDto[];
-  page!: PageMetaDto;
-}
+export class ApiVersionPageDto extends PageOf(ApiVersionDto) {}
 
-const CONTENT_FIELDS = [
-  'api_id',
-  'description',
-  'base_url',
-  'allowed_methods',
-  'timeout_ms',
-  'headers',
-  'allow_encoded_slash',
-  'requests_per_minute',
-  'max_in_flight',
-] as const;
+export const toApiDto = viewOf(ApiDto, (row: ApiEntity) => ({ auth: toStoredAuthView(row) }));
 
-export const toApiDto = (row: ApiEntity): ApiDto => ({
-  ...pick(row, [...CONTENT_FIELDS, 'metadata', 'app_id', ...OWNED_FIELDS]),
-  auth: toStoredAuthView(row),
-});
-
-const VERSION_FIELDS = [
-  ...CONTENT_FIELDS,
-  'org_id',
-  'workspace_id',
-  'version_ordinal',
-  'version_id',
-  'name',
-  'created_at',
-  'created_by',
-] as const;
-
-export const toApiVersionDto = (row: ApiVersionRow): ApiVersionDto => ({
-  ...pick(row, VERSION_FIELDS),
-  auth: toAuthView(row),
-});
+export const toApiVersionDto = viewOf(ApiVersionDto, (row: ApiVersionRow) => ({ auth: toAuthView(row) }));

@@ -9,8 +9,10 @@ import {
   NotNull,
   ValuesCheckedLater,
   ReadOnlyMembersOf,
+  viewOf,
+  IsImmutable,
 } from '#platform/http';
-import { BY_CHANGE, ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
+import { ListQueryDto, PageOf, SortedBy, BY_CHANGE } from '#platform/paging';
 import { FieldErrorDto } from '#platform/problem';
 import {
   DECLARED_KINDS,
@@ -19,11 +21,9 @@ import {
   DescribedPatchDto,
   IsFilter,
   IsName,
-  pick,
-  PLACED_FIELDS,
   PlacedDto,
 } from '../../resources';
-import { APP_SYNC_STATES, type AppEntity, type AppSyncState, type SyncError } from './app.entity';
+import { APP_SYNC_STATES, type AppSyncState, type SyncError } from './app.entity';
 import { RESOURCES_MAX } from './app-declarations';
 
 /** Sort orders of the list of apps. Apps have a slug instead of a name. */
@@ -87,19 +87,13 @@ export class CreateAppDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => AppDto)
 export class PatchAppDto extends DescribedPatchDto {
-  /** Must be the current workspace, because an app cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because an app cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   app_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   app?: string;
 
   @IsOptional()
@@ -172,10 +166,7 @@ export class AppDto extends PlacedDto {
   declare generation: number;
 }
 
-export class AppPageDto {
-  items!: AppDto[];
-  page!: PageMetaDto;
-}
+export class AppPageDto extends PageOf(AppDto) {}
 
 /** The result of a reconcile. */
 export class ReconcileResultDto {
@@ -226,17 +217,4 @@ export class AppPlanDto {
   live_count!: number;
 }
 
-export const toAppDto = (row: AppEntity): AppDto =>
-  pick(row, [
-    'app_id',
-    'app',
-    'display_name',
-    'description',
-    'resources',
-    'resource_count',
-    'metadata',
-    'sync_state',
-    'sync_error',
-    'last_reconciled_at',
-    ...PLACED_FIELDS,
-  ]);
+export const toAppDto = viewOf(AppDto);

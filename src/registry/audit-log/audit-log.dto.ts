@@ -1,15 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { AnyJson, instantOf, IsOneOf, IsTime, NotBelow, NotNull } from '#platform/http';
-import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
-import {
-  AUDIT_ACTIONS,
-  type AuditAction,
-  AUDITED_TYPES,
-  type AuditedType,
-  type AuditEntryEntity,
-  IsFilter,
-  pick,
-} from '../../resources';
+import { AnyJson, instantOf, IsOneOf, NotBelow, NotNull, viewOf, IsOptionalTime } from '#platform/http';
+import { OrderedListQueryDto, PageOf } from '#platform/paging';
+import { AUDIT_ACTIONS, type AuditAction, AUDITED_TYPES, type AuditedType, IsFilter } from '../../resources';
 
 /** The query of the audit log. Entries are never archived. */
 export class AuditLogQueryDto extends OrderedListQueryDto {
@@ -34,13 +26,11 @@ export class AuditLogQueryDto extends OrderedListQueryDto {
   resource_id?: string;
 
   /** Only entries at this time or later (RFC 3339). */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   since?: string;
 
   /** Only entries before this time (RFC 3339). */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   @NotBelow('since', instantOf)
   until?: string;
 }
@@ -76,21 +66,6 @@ export class AuditEntryDto {
   created_at!: Date;
 }
 
-export class AuditLogPageDto {
-  items!: AuditEntryDto[];
-  page!: PageMetaDto;
-}
+export class AuditLogPageDto extends PageOf(AuditEntryDto) {}
 
-export const toAuditEntryDto = (row: AuditEntryEntity): AuditEntryDto =>
-  pick(row, [
-    'audit_entry_id',
-    'org_id',
-    'workspace_id',
-    'principal_id',
-    'action',
-    'resource_type',
-    'resource_id',
-    'changes',
-    'request_id',
-    'created_at',
-  ]);
+export const toAuditEntryDto = viewOf(AuditEntryDto);

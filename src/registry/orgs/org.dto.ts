@@ -1,19 +1,24 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Matches } from 'class-validator';
+import { IsOptional, Matches } from 'class-validator';
 import type { AccountStatus } from '#platform/auth';
-import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
-import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import {
+  AnyJsonObject,
+  IsOneOf,
+  NotNull,
+  ValuesCheckedLater,
+  ReadOnlyMembersOf,
+  viewOf,
+  IsImmutable,
+} from '#platform/http';
+import { ChangingListQueryDto, PageOf } from '#platform/paging';
 import {
   IsFilter,
   IsName,
   MetadataBodyDto,
   MetadataPatchDto,
-  ORG_RESOURCE_FIELDS,
   OrgResourceDto,
-  pick,
   STATUSES,
 } from '../../resources';
-import type { OrgEntity } from './org.entity';
 import { USER_ID } from '../users/user.dto';
 
 @ReadOnlyMembersOf(() => OrgDto)
@@ -35,9 +40,7 @@ export class CreateOrgDto extends MetadataBodyDto {
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => OrgDto)
 export class PatchOrgDto extends MetadataPatchDto {
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   org_id?: string;
 
   @NotNull()
@@ -74,10 +77,6 @@ export class OrgDto extends OrgResourceDto {
   metadata!: object;
 }
 
-export class OrgPageDto {
-  items!: OrgDto[];
-  page!: PageMetaDto;
-}
+export class OrgPageDto extends PageOf(OrgDto) {}
 
-export const toOrgDto = (row: OrgEntity): OrgDto =>
-  pick(row, ['name', 'status', 'metadata', ...ORG_RESOURCE_FIELDS]);
+export const toOrgDto = viewOf(OrgDto);

@@ -1,17 +1,19 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Length } from 'class-validator';
-import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import { IsOptional, IsString } from 'class-validator';
 import {
-  DescribedBodyDto,
-  DescribedPatchDto,
-  IsFilter,
-  IsName,
-  pick,
-  PLACED_FIELDS,
-  PlacedDto,
-} from '../../resources';
-import { REPO_VISIBILITIES, type RepoEntity, type RepoVisibility } from './repo.entity';
+  AnyJsonObject,
+  IsOneOf,
+  NotNull,
+  ValuesCheckedLater,
+  ReadOnlyMembersOf,
+  viewOf,
+  IsImmutable,
+  IsOptionalText,
+  IsText,
+} from '#platform/http';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
+import { DescribedBodyDto, DescribedPatchDto, IsFilter, IsName, PlacedDto } from '../../resources';
+import { REPO_VISIBILITIES, type RepoVisibility } from './repo.entity';
 import { REPO_URL_MAX } from './repo-url';
 
 @ReadOnlyMembersOf(() => RepoDto)
@@ -23,8 +25,7 @@ export class CreateRepoDto extends DescribedBodyDto {
    * An https, http, git or ssh URL, or the scp form (`git@host:path`); a password is removed. All forms name the same
    * repository: with or without `.git`, a user or the default port, and with the host in any case.
    */
-  @IsString()
-  @Length(1, REPO_URL_MAX)
+  @IsText(REPO_URL_MAX)
   url!: string;
 
   /** Defaults to the last part of the path. */
@@ -45,20 +46,14 @@ export class CreateRepoDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => RepoDto)
 export class PatchRepoDto extends DescribedPatchDto {
-  /** Must be the current workspace, because a repository cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a repository cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   repo_id?: string;
 
   /** The new URL of the repository, in any form. */
-  @NotNull()
-  @IsString()
-  @Length(1, REPO_URL_MAX)
+  @IsOptionalText(REPO_URL_MAX)
   url?: string;
 
   @NotNull()
@@ -106,19 +101,6 @@ export class RepoDto extends PlacedDto {
   metadata!: object;
 }
 
-export class RepoPageDto {
-  items!: RepoDto[];
-  page!: PageMetaDto;
-}
+export class RepoPageDto extends PageOf(RepoDto) {}
 
-export const toRepoDto = (row: RepoEntity): RepoDto =>
-  pick(row, [
-    'repo_id',
-    'url',
-    'name',
-    'description',
-    'default_branch',
-    'visibility',
-    'metadata',
-    ...PLACED_FIELDS,
-  ]);
+export const toRepoDto = viewOf(RepoDto);

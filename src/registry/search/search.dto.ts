@@ -1,16 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  IsArray,
-  IsInt,
-  IsNumber,
-  IsObject,
-  IsString,
-  Max,
-  MaxLength,
-  Min,
-} from 'class-validator';
-import { instantOf, IsOneOf, IsTime, Nested, NotBelow, NotNull } from '#platform/http';
+import { ArrayMaxSize, IsArray, IsNumber, IsObject, IsString, MaxLength } from 'class-validator';
+import { instantOf, IsOneOf, Nested, NotBelow, NotNull, IsOptionalTime, IsWholeNumber } from '#platform/http';
 import { PAGE_SIZE_MAX, PageMetaDto } from '#platform/paging';
 import { DIMENSIONS_MAX } from './embeddings/remote.embedder';
 import { SEARCH_TYPES, type SearchType } from '../../resources';
@@ -24,13 +14,11 @@ const OFFSET_MAX = 2 ** 31 - 1;
 /** Conditions on the document itself. All of them must hold. */
 export class SearchFiltersDto {
   /** Only resources that changed at this time or later. */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   updated_after?: string;
 
   /** Only resources that changed before this time. */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   @NotBelow('updated_after', instantOf)
   updated_before?: string;
 }
@@ -81,33 +69,13 @@ export class SearchDto {
   filters?: SearchFiltersDto;
 
   /** Items per page. With 0, the response contains only the total. */
-  @ApiProperty({
-    type: 'integer',
-    format: 'int32',
-    minimum: 0,
-    maximum: PAGE_SIZE_MAX,
-    default: 50,
-    required: false,
-  })
   @NotNull()
-  @IsInt()
-  @Min(0)
-  @Max(PAGE_SIZE_MAX)
+  @IsWholeNumber({ required: false, minimum: 0, maximum: PAGE_SIZE_MAX, format: 'int32', default: 50 })
   limit?: number;
 
   /** Items to skip. */
-  @ApiProperty({
-    type: 'integer',
-    format: 'int32',
-    minimum: 0,
-    maximum: OFFSET_MAX,
-    default: 0,
-    required: false,
-  })
   @NotNull()
-  @IsInt()
-  @Min(0)
-  @Max(OFFSET_MAX)
+  @IsWholeNumber({ required: false, minimum: 0, maximum: OFFSET_MAX, format: 'int32', default: 0 })
   offset?: number;
 }
 

@@ -1,8 +1,6 @@
-import { IsOptional } from 'class-validator';
-import { IsTime, ReadOnlyMembersOf } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsFilter, IsName, pick, StampsDto } from '../../resources';
-import type { ApiKeyEntity } from './api-key.entity';
+import { ReadOnlyMembersOf, viewOf, IsNullableTime } from '#platform/http';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
+import { IsFilter, IsName, StampsDto } from '../../resources';
 
 @ReadOnlyMembersOf(() => ApiKeyDto)
 export class CreateApiKeyDto {
@@ -11,8 +9,7 @@ export class CreateApiKeyDto {
   name!: string;
 
   /** The time at which the key expires, in the future. Without it, the key works until it is revoked. */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   expires_at?: string | null;
 }
 
@@ -41,22 +38,6 @@ export class NewApiKeyDto extends ApiKeyDto {
   key!: string;
 }
 
-export class ApiKeyPageDto {
-  items!: ApiKeyDto[];
-  page!: PageMetaDto;
-}
+export class ApiKeyPageDto extends PageOf(ApiKeyDto) {}
 
-export const toApiKeyDto = (row: ApiKeyEntity): ApiKeyDto => ({
-  ...pick(row, [
-    'key_id',
-    'service_account_id',
-    'name',
-    'prefix',
-    'expires_at',
-    'revoked_at',
-    'created_at',
-    'updated_at',
-    'created_by',
-  ]),
-  archived_at: null,
-});
+export const toApiKeyDto = viewOf(ApiKeyDto, () => ({ archived_at: null }));

@@ -1,20 +1,25 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, IsString, Length } from 'class-validator';
+import { ArrayMaxSize, ArrayUnique, IsArray, IsOptional, Length } from 'class-validator';
 import { type AccountStatus, type Role, ROLES } from '#platform/auth';
-import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
+import {
+  AnyJsonObject,
+  IsOneOf,
+  NotNull,
+  ValuesCheckedLater,
+  ReadOnlyMembersOf,
+  viewOf,
+  IsImmutable,
+} from '#platform/http';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
 import {
   DescribedBodyDto,
   DescribedPatchDto,
   IsFilter,
   IsName,
   IsRoles,
-  ORG_RESOURCE_FIELDS,
   OrgResourceDto,
-  pick,
   STATUSES,
 } from '../../resources';
-import type { ServiceAccountEntity } from './service-account.entity';
 
 const MAX_WORKSPACES = 1000;
 
@@ -50,9 +55,7 @@ export class CreateServiceAccountDto extends DescribedBodyDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ServiceAccountDto)
 export class PatchServiceAccountDto extends DescribedPatchDto {
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   service_account_id?: string;
 
   @NotNull()
@@ -111,19 +114,6 @@ export class ServiceAccountDto extends OrgResourceDto {
   metadata!: object;
 }
 
-export class ServiceAccountPageDto {
-  items!: ServiceAccountDto[];
-  page!: PageMetaDto;
-}
+export class ServiceAccountPageDto extends PageOf(ServiceAccountDto) {}
 
-export const toServiceAccountDto = (row: ServiceAccountEntity): ServiceAccountDto =>
-  pick(row, [
-    'service_account_id',
-    'name',
-    'description',
-    'status',
-    'roles',
-    'workspace_ids',
-    'metadata',
-    ...ORG_RESOURCE_FIELDS,
-  ]);
+export const toServiceAccountDto = viewOf(ServiceAccountDto);

@@ -1,34 +1,27 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Length } from 'class-validator';
-import { NotNull, IsTime } from '#platform/http';
+import { IsNullableTime, IsOptionalText } from '#platform/http';
 import { ProblemDto } from '#platform/problem';
 
 /** The body of a key exchange, as a form (RFC 6749, section 4.4) or as JSON. */
 export class TokenRequestDto {
   /** `client_credentials`. Optional with `api_key`. */
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   grant_type?: string;
 
   /** Optional. If sent, it must be the service account of the key (otherwise 401). */
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   client_id?: string;
 
   /** The API key. You can also send it as `api_key`, or as the password of HTTP Basic authentication. */
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   client_secret?: string;
 
   /** The API key. */
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   api_key?: string;
 
   /** The URL at which the token will be used (RFC 8707). Ignored, because tokens are valid for the whole service. */
-  @NotNull()
-  @IsString()
-  @Length(1, 2048)
+  @IsOptionalText(2048)
   resource?: string;
 }
 
@@ -69,32 +62,25 @@ export class TokenDto {
 
 /** The token to revoke, or its `jti`, as a form (RFC 7009) or as JSON. */
 export class RevokeTokenDto {
-  @NotNull()
-  @IsString()
-  @Length(1, 8192)
+  @IsOptionalText(8192)
   token?: string;
 
   /**
    * The id of a token of the organization. Requires the role `admin` in the whole organization, unless you send the request
    * with that token.
    */
-  @NotNull()
-  @IsString()
-  @Length(1, 1024)
+  @IsOptionalText(1024)
   jti?: string;
 
   /** The issuer of the token with this `jti`. Defaults to this service. */
-  @NotNull()
-  @IsString()
-  @Length(1, 1024)
+  @IsOptionalText(1024)
   issuer?: string;
 
   /**
    * When the token expires; used only with the `jti` of a token from another issuer. The revocation is stored until then, or
    * forever if you omit this member.
    */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   expires_at?: string | null;
 }
 

@@ -1,20 +1,25 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsEmail, IsOptional, IsString, Matches } from 'class-validator';
 import { type AccountStatus, type Role, ROLES } from '#platform/auth';
-import { AnyJsonObject, IsOneOf, NotNull, ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
-import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import {
+  AnyJsonObject,
+  IsOneOf,
+  NotNull,
+  ValuesCheckedLater,
+  ReadOnlyMembersOf,
+  viewOf,
+  IsImmutable,
+} from '#platform/http';
+import { ChangingListQueryDto, PageOf } from '#platform/paging';
 import {
   IsFilter,
   IsName,
   IsRoles,
   MetadataBodyDto,
   MetadataPatchDto,
-  ORG_RESOURCE_FIELDS,
   OrgResourceDto,
-  pick,
   STATUSES,
 } from '../../resources';
-import type { UserEntity } from './user.entity';
 
 /** User ids are visible ASCII, because paths contain them. Excludes ids of service accounts and apps, and `.` and `..`. */
 export const USER_ID = /^(?!sva_|app_[0-9a-z]{26}$|\.{1,2}$)[\x21-\x7e]{1,255}$/;
@@ -69,9 +74,7 @@ export class PatchUserDto extends MetadataPatchDto {
   @IsRoles()
   roles?: Role[] | null;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   user_id?: string;
 }
 
@@ -98,10 +101,6 @@ export class UserDto extends OrgResourceDto {
   metadata!: object;
 }
 
-export class UserPageDto {
-  items!: UserDto[];
-  page!: PageMetaDto;
-}
+export class UserPageDto extends PageOf(UserDto) {}
 
-export const toUserDto = (row: UserEntity): UserDto =>
-  pick(row, ['user_id', 'display_name', 'email', 'status', 'roles', 'metadata', ...ORG_RESOURCE_FIELDS]);
+export const toUserDto = viewOf(UserDto);

@@ -1,10 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayNotEmpty } from 'class-validator';
 import { type Role, ROLES } from '#platform/auth';
-import { ValuesCheckedLater, ReadOnlyMembersOf } from '#platform/http';
-import { ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
-import { IsRoles, pick, StampsDto } from '../../resources';
-import type { MemberEntity } from './member.entity';
+import { ValuesCheckedLater, ReadOnlyMembersOf, viewOf } from '#platform/http';
+import { ListQueryDto, PageOf, SortedBy } from '#platform/paging';
+import { IsRoles, StampsDto } from '../../resources';
 
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => MemberDto)
@@ -31,20 +30,6 @@ export class MemberDto extends StampsDto {
   declare archived_at: Date | null;
 }
 
-export class MemberPageDto {
-  items!: MemberDto[];
-  page!: PageMetaDto;
-}
+export class MemberPageDto extends PageOf(MemberDto) {}
 
-export const toMemberDto = (row: MemberEntity): MemberDto => ({
-  ...pick(row, [
-    'workspace_id',
-    'principal_id',
-    'principal_type',
-    'roles',
-    'created_at',
-    'updated_at',
-    'created_by',
-  ]),
-  archived_at: null,
-});
+export const toMemberDto = viewOf(MemberDto, () => ({ archived_at: null }));

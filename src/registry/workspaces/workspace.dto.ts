@@ -1,16 +1,6 @@
-import { IsString } from 'class-validator';
-import { AnyJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
-import { NamedListQueryDto, PageMetaDto } from '#platform/paging';
-import {
-  DescribedBodyDto,
-  DescribedPatchDto,
-  IsFilter,
-  IsName,
-  pick,
-  PLACED_FIELDS,
-  PlacedDto,
-} from '../../resources';
-import type { WorkspaceEntity } from './workspace.entity';
+import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
+import { NamedListQueryDto, PageOf } from '#platform/paging';
+import { DescribedBodyDto, DescribedPatchDto, IsFilter, IsName, PlacedDto } from '../../resources';
 
 @ReadOnlyMembersOf(() => WorkspaceDto)
 export class CreateWorkspaceDto extends DescribedBodyDto {
@@ -22,9 +12,7 @@ export class CreateWorkspaceDto extends DescribedBodyDto {
 /** A merge patch (RFC 7396). */
 @ReadOnlyMembersOf(() => WorkspaceDto)
 export class PatchWorkspaceDto extends DescribedPatchDto {
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   workspace_id?: string;
 
   @NotNull()
@@ -50,10 +38,6 @@ export class WorkspaceDto extends PlacedDto {
   metadata!: object;
 }
 
-export class WorkspacePageDto {
-  items!: WorkspaceDto[];
-  page!: PageMetaDto;
-}
+export class WorkspacePageDto extends PageOf(WorkspaceDto) {}
 
-export const toWorkspaceDto = (row: WorkspaceEntity): WorkspaceDto =>
-  pick(row, ['name', 'description', 'metadata', ...PLACED_FIELDS]);
+export const toWorkspaceDto = viewOf(WorkspaceDto);

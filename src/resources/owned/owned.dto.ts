@@ -3,7 +3,7 @@ import { IsOneOf, NotNull } from '#platform/http';
 import { NamedListQueryDto } from '#platform/paging';
 import { IsFilter } from '../fields';
 import type { AcquiredFromDto } from '../packages/acquired-from.dto';
-import { PLACED_FIELDS, PlacedDto } from '../resource.dto';
+import { PlacedDto } from '../resource.dto';
 import { SYNC_STATES, type SyncState } from './owned.entity';
 
 /** The members of every resource with versions that apps can declare. */
@@ -25,17 +25,6 @@ export class OwnedDto extends PlacedDto {
   /** The store item and release that the resource is a copy of. Null for a resource that was not acquired from the store. */
   acquired_from!: AcquiredFromDto | null;
 }
-
-/** The columns of `OwnedDto`. */
-export const OWNED_FIELDS = [
-  ...PLACED_FIELDS,
-  'name',
-  'version_ordinal',
-  'version_id',
-  'app',
-  'sync_state',
-  'acquired_from',
-] as const;
 
 /** The filters of every list of resources that apps can declare. */
 export class OwnedListQueryDto extends NamedListQueryDto {

@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsOptional } from 'class-validator';
+import { IsWholeNumber } from '#platform/http';
 import { HEADER_VALUE_MAX, HEADERS_MAX } from './extra-headers';
 
 export const BASE_URL_MAX = 2_048;
@@ -15,35 +16,19 @@ export interface MemberOptions {
 
 /** Declares the milliseconds that a target has to respond. */
 export const IsTimeout = (options: MemberOptions = {}) =>
-  applyDecorators(
-    IsInt(),
-    Min(TIMEOUT_MIN_MS),
-    Max(TIMEOUT_MAX_MS),
-    ApiProperty({
-      type: 'integer',
-      format: 'int32',
-      minimum: TIMEOUT_MIN_MS,
-      maximum: TIMEOUT_MAX_MS,
-      required: false,
-      ...options,
-    }),
-  );
+  IsWholeNumber({
+    format: 'int32',
+    minimum: TIMEOUT_MIN_MS,
+    maximum: TIMEOUT_MAX_MS,
+    required: false,
+    ...options,
+  });
 
 /** Declares a limit, which null removes. */
 export const IsLimit = (maximum: number) =>
   applyDecorators(
     IsOptional(),
-    IsInt(),
-    Min(1),
-    Max(maximum),
-    ApiProperty({
-      type: 'integer',
-      format: 'int32',
-      minimum: 1,
-      maximum,
-      nullable: true,
-      required: false,
-    }),
+    IsWholeNumber({ format: 'int32', minimum: 1, maximum, nullable: true, required: false }),
   );
 
 const HEADERS_SCHEMA = {

@@ -1,8 +1,6 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
-import { IsOptional, IsString } from 'class-validator';
-import { NotNull, ReadOnlyMembersOf } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
-import { pick } from '../../resources';
+import { ReadOnlyMembersOf, viewOf, IsImmutable, IsNullableText } from '#platform/http';
+import { PageOf } from '#platform/paging';
 import type { SkillFile } from '../format/skill-files';
 import { SkillSpecDto } from '../upload/skill-spec.dto';
 import { SkillDto } from './skill.dto';
@@ -11,14 +9,11 @@ import { type SkillVersionRow, VERSIONED_FIELDS } from './skill.entity';
 /** A complete version. Omitted members are not copied from the previous version. */
 @ReadOnlyMembersOf(() => SkillVersionDetailDto)
 export class CreateSkillVersionDto extends SkillSpecDto {
-  /** Must be the current value (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current value (422).')
   workspace_id?: string;
 
   /** Must be the current value (422 `immutable_field`). */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   name?: string | null;
 }
 
@@ -52,16 +47,12 @@ export class SkillVersionDetailDto extends SkillVersionDto {
   files!: SkillFileDto[];
 }
 
-export class SkillVersionPageDto {
-  items!: SkillVersionDto[];
-  page!: PageMetaDto;
-}
+export class SkillVersionPageDto extends PageOf(SkillVersionDto) {}
 
-export const toSkillVersionDto = (row: SkillVersionRow): SkillVersionDto => ({
-  ...pick(row, [...VERSIONED_FIELDS, 'created_at', 'created_by']),
+export const toSkillVersionDto = viewOf(SkillVersionDto, (row: SkillVersionRow) => ({
   updated_at: row.created_at,
   archived_at: null,
-});
+}));
 
 export const toSkillVersionDetailDto = (
   row: SkillVersionRow,

@@ -1,10 +1,9 @@
 import { ApiHideProperty, ApiProperty, PartialType, PickType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { AnyJsonObject, IsJsonObject, NotNull, ReadOnlyMembersOf } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
-import { IsFilter, OWNED_FIELDS, OwnedDto, OwnedListQueryDto, pick } from '../../resources';
+import { AnyJsonObject, IsJsonObject, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
+import { PageOf } from '#platform/paging';
+import { IsFilter, OwnedDto, OwnedListQueryDto } from '../../resources';
 import { IsNotPatched, IsSkillName, SkillSpecDto } from '../upload/skill-spec.dto';
-import { CONTENT_FIELDS, type SkillEntity } from './skill.entity';
 
 @ReadOnlyMembersOf(() => SkillDto)
 export class CreateSkillDto extends SkillSpecDto {
@@ -30,19 +29,13 @@ const PATCHED_FIELDS = ['description', 'instructions', 'license', 'compatibility
 export class PatchSkillDto extends PartialType(PickType(SkillSpecDto, PATCHED_FIELDS), {
   skipNullProperties: false,
 }) {
-  /** Must be the current workspace, because a skill cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a skill cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   skill_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   name?: string;
 
   @IsOptional()
@@ -91,10 +84,6 @@ export class SkillDto extends OwnedDto {
   size_bytes!: number;
 }
 
-export class SkillPageDto {
-  items!: SkillDto[];
-  page!: PageMetaDto;
-}
+export class SkillPageDto extends PageOf(SkillDto) {}
 
-export const toSkillDto = (row: SkillEntity): SkillDto =>
-  pick(row, ['skill_id', ...CONTENT_FIELDS, ...OWNED_FIELDS]);
+export const toSkillDto = viewOf(SkillDto);

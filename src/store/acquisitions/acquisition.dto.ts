@@ -1,7 +1,7 @@
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
-import { IsOptional, IsString, Length } from 'class-validator';
-import { ReadOnlyMembersOf } from '#platform/http';
-import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
+import { IsString } from 'class-validator';
+import { ReadOnlyMembersOf, viewOf, IsNullableText } from '#platform/http';
+import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import { ARTIFACT_KINDS, type ArtifactKind, IsFilter, StampsDto } from '../../resources';
 import type { ArtifactPinDto } from '../items/store-item.dto';
 import type { AcquisitionEntity } from './acquisition.entity';
@@ -9,9 +9,7 @@ import type { AcquisitionEntity } from './acquisition.entity';
 /** The body of an upgrade. */
 export class UpgradeAcquisitionDto {
   /** Defaults to the newest release. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   release_id?: string | null;
 }
 
@@ -97,22 +95,12 @@ class ChangesDto {
 /** An acquisition after an upgrade. */
 export class UpgradedAcquisitionDto extends IntersectionType(AcquisitionDto, ChangesDto) {}
 
-export class AcquisitionPageDto {
-  items!: AcquisitionDto[];
-  page!: PageMetaDto;
-}
+export class AcquisitionPageDto extends PageOf(AcquisitionDto) {}
 
 /** @param latest the newest release that is offered to the workspace, or null */
-export const toAcquisitionDto = (row: AcquisitionEntity, latest: string | null): AcquisitionDto => ({
-  acquisition_id: row.acquisition_id,
-  store_item_id: row.store_item_id,
-  release_id: row.release_id,
-  workspace_id: row.workspace_id,
+export const toAcquisitionDto = viewOf(AcquisitionDto, (row: AcquisitionEntity, latest: string | null) => ({
   copies: row.copies as unknown as AcquiredCopyDto[],
   latest_release_id: latest,
   is_upgradable: latest !== null && latest !== row.release_id,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
   archived_at: null,
-});
+}));

@@ -1,6 +1,6 @@
 import { OmitType } from '@nestjs/swagger';
-import { IsOneOf, NotNull } from '#platform/http';
-import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
+import { IsOneOf, NotNull, viewOf } from '#platform/http';
+import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import { IsFilter } from '../../resources';
 import { StoreItemDto, StoreReleaseDto, toStoreItemDto } from './store-item.dto';
 import { CATEGORIES, type Category, type StoreItemEntity } from './store-item.entity';
@@ -39,23 +39,14 @@ export class CatalogueItemDto extends StoreItemDto {
   signature!: string | null;
 }
 
-export class CataloguePageDto {
-  items!: CatalogueItemDto[];
-  page!: PageMetaDto;
-}
+export class CataloguePageDto extends PageOf(CatalogueItemDto) {}
 
 /** A release of an item of the catalogue. Its content never changes. */
 export class CatalogueReleaseDto extends OmitType(StoreReleaseDto, ['created_by']) {}
 
-export class CatalogueReleasePageDto {
-  items!: CatalogueReleaseDto[];
-  page!: PageMetaDto;
-}
+export class CatalogueReleasePageDto extends PageOf(CatalogueReleaseDto) {}
 
 /** @param orgId the organization of the reader, who does not see the other organizations of an audience */
-export const toCatalogueItemDto = (row: StoreItemEntity, orgId: string): CatalogueItemDto => ({
-  ...toStoreItemDto(row, row.org_id === orgId ? row.org_ids : row.org_ids.filter((one) => one === orgId)),
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  signature: row.signature,
-});
+export const toCatalogueItemDto = viewOf(CatalogueItemDto, (row: StoreItemEntity, orgId: string) =>
+  toStoreItemDto(row, row.org_id === orgId ? row.org_ids : row.org_ids.filter((one) => one === orgId)),
+);

@@ -6,18 +6,26 @@ import {
   ArrayUnique,
   IsArray,
   IsBoolean,
-  IsInt,
   IsObject,
   IsOptional,
   IsString,
   Length,
   Matches,
-  Max,
   MaxLength,
-  Min,
 } from 'class-validator';
-import { IsOneOf, Nested, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
-import { PAGE_SIZE_MAX, PageMetaDto, ToInteger } from '#platform/paging';
+import {
+  IsOneOf,
+  Nested,
+  NotNull,
+  ReadOnlyMembersOf,
+  ValuesCheckedLater,
+  IsImmutable,
+  IsNullableText,
+  IsOptionalText,
+  IsText,
+  IsWholeNumber,
+} from '#platform/http';
+import { PAGE_SIZE_MAX, PageOf, ToInteger } from '#platform/paging';
 import { IsFilter, ARTIFACT_KINDS, type ArtifactKind, IsDescription, IsName } from '../../resources';
 import { PublisherItemDto, StorePolicyDto, StoreReleaseDto } from './store-item.dto';
 import { type Action, ACTIONS, CATEGORIES, type Category } from './store-item.entity';
@@ -57,14 +65,11 @@ export class PublishedArtifactDto {
   kind!: ArtifactKind;
 
   /** A resource in the workspace. It must not be archived. */
-  @IsString()
-  @Length(1, 255)
+  @IsText(255)
   artifact_id!: string;
 
   /** Defaults to the newest version. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   version_id?: string | null;
 }
 
@@ -128,9 +133,7 @@ class StoreItemTextsDto {
   @IsDescription()
   release_notes?: string | null;
 
-  @IsOptional()
-  @IsString()
-  @Length(1, 64)
+  @IsNullableText(64)
   version_label?: string | null;
 }
 
@@ -163,9 +166,7 @@ export class CreatePublisherItemDto extends StoreItemTextsDto {
 export class CreatePublisherItemReleaseDto extends PartialType(StoreItemTextsDto, {
   skipNullProperties: false,
 }) {
-  /** Must be the current workspace, because an item cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because an item cannot be moved (422).')
   workspace_id?: string;
 
   /** Must be the resource of the item (422). Omit it to release the newest version. */
@@ -188,14 +189,10 @@ export class CreatePublisherItemReleaseDto extends PartialType(StoreItemTextsDto
 @ReadOnlyMembersOf(() => PublisherItemDto)
 @ValuesCheckedLater()
 export class PatchPublisherItemDto extends PartialType(StoreItemTextsDto, { skipNullProperties: false }) {
-  /** Must be the current workspace, because an item cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because an item cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   store_item_id?: string;
 }
 
@@ -223,9 +220,7 @@ export class ReviewStoreItemDto {
   is_reviewed?: boolean;
 
   /** The release that was reviewed. Returns 409 if it is not the newest one. */
-  @NotNull()
-  @IsString()
-  @Length(1, 255)
+  @IsOptionalText(255)
   release_id?: string;
 }
 
@@ -235,35 +230,15 @@ export class PublisherItemsQueryDto {
    * The maximum number of items on a page; 0 returns only the total. A page of large items (several MiB together) may
    * have fewer items. To continue after them, use `offset`.
    */
-  @ApiProperty({
-    required: false,
-    type: 'integer',
-    format: 'int32',
-    minimum: 0,
-    maximum: PAGE_SIZE_MAX,
-    default: 50,
-  })
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(PAGE_SIZE_MAX)
   @ToInteger()
+  @IsWholeNumber({ required: false, format: 'int32', minimum: 0, maximum: PAGE_SIZE_MAX, default: 50 })
   limit?: number;
 
   /** The number of items to skip, from the newest. A page costs the same at any offset. */
-  @ApiProperty({
-    required: false,
-    type: 'integer',
-    format: 'int32',
-    minimum: 0,
-    maximum: 2 ** 31 - 1,
-    default: 0,
-  })
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(2 ** 31 - 1)
   @ToInteger()
+  @IsWholeNumber({ required: false, format: 'int32', minimum: 0, maximum: 2 ** 31 - 1, default: 0 })
   offset?: number;
 
   /** Only items with exactly this name. */
@@ -271,7 +246,4 @@ export class PublisherItemsQueryDto {
   name?: string;
 }
 
-export class StoreReleasePageDto {
-  items!: StoreReleaseDto[];
-  page!: PageMetaDto;
-}
+export class StoreReleasePageDto extends PageOf(StoreReleaseDto) {}

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ARTIFACT_KINDS, type ArtifactKind, pick } from '../../resources';
+import { viewOf } from '#platform/http';
+import { ARTIFACT_KINDS, type ArtifactKind } from '../../resources';
 import { type Action, ACTIONS, type Category, CATEGORIES, type StoreItemEntity } from './store-item.entity';
 
 /** The source of an item. */
@@ -164,49 +165,24 @@ export class StoreItemsPageDto {
   page!: StoreItemsPageMetaDto;
 }
 
-const PLAIN_FIELDS = [
-  'store_item_id',
-  'publication_id',
-  'name',
-  'category',
-  'manifest',
-  'license',
-  'actions',
-  'sha256',
-  'size_bytes',
-  'file_count',
-  'agent_profile',
-  'artwork',
-  'highlights',
-  'is_reviewed',
-  'release_notes',
-  'tagline',
-  'topics',
-  'version_label',
-] as const;
-
 /** @param orgIds the organizations of the audience that the reader may see */
-export function toStoreItemDto(row: StoreItemEntity, orgIds: string[] = row.org_ids): StoreItemDto {
-  const { manifest, agent_profile, ...plain } = pick(row, PLAIN_FIELDS);
-  return {
-    ...plain,
+export const toStoreItemDto = viewOf(
+  StoreItemDto,
+  (row: StoreItemEntity, orgIds: string[] = row.org_ids) => ({
     publisher_org_id: row.org_id,
-    source: { kind: 'release', release_id: row.release_id, artifact_id: row.artifact_id },
-    manifest: manifest as unknown as PackageManifestDto,
-    agent_profile: agent_profile as unknown as AgentProfileDto | null,
+    source: { kind: 'release' as const, release_id: row.release_id, artifact_id: row.artifact_id },
+    manifest: row.manifest as unknown as PackageManifestDto,
+    agent_profile: row.agent_profile as unknown as AgentProfileDto | null,
     policy: {
       generation: row.policy_generation,
       audience: { is_public: row.is_public, org_ids: orgIds },
       is_listed: row.is_listed,
       can_acquire: row.can_acquire,
     },
-  };
-}
+  }),
+);
 
-export const toPublisherItemDto = (row: StoreItemEntity): PublisherItemDto => ({
-  ...toStoreItemDto(row),
-  ...pick(row, ['workspace_id', 'signature', 'created_at', 'updated_at', 'created_by', 'archived_at']),
-});
+export const toPublisherItemDto = viewOf(PublisherItemDto, (row: StoreItemEntity) => toStoreItemDto(row));
 
 /** A release of an item. Its content never changes. */
 export class StoreReleaseDto {

@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsString, Length, Matches } from 'class-validator';
+import { Matches } from 'class-validator';
 import { SEVERITIES } from '#otlp';
-import { AnyJson, IsOneOf, NotNull } from '#platform/http';
-import { PageMetaDto, SortedBy } from '#platform/paging';
+import { AnyJson, IsOneOf, NotNull, IsOptionalText } from '#platform/http';
+import { PageOf, SortedBy } from '#platform/paging';
 import { RecordListQueryDto } from '../list-query.dto';
 import { RecordDto } from '../records/record.dto';
 
@@ -32,10 +32,7 @@ export class LogRecordDto extends RecordDto {
   span_id!: string | null;
 }
 
-export class LogRecordPageDto {
-  items!: LogRecordDto[];
-  page!: PageMetaDto;
-}
+export class LogRecordPageDto extends PageOf(LogRecordDto) {}
 
 /** A log record as the repository reads it. */
 export type LogRecordRow = Omit<LogRecordDto, 'severity'>;
@@ -67,9 +64,7 @@ export class LogListQueryDto extends RecordListQueryDto {
   severity?: string;
 
   /** Text that the body contains. Case-insensitive. */
-  @NotNull()
-  @IsString()
-  @Length(1, TEXT_MAX)
+  @IsOptionalText(TEXT_MAX)
   q?: string;
 }
 

@@ -1,8 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsString, Length } from 'class-validator';
 import { METRIC_TYPES, TEMPORALITIES } from '#otlp';
-import { AnyJson, AnyJsonObject, IsOneOf, NotNull } from '#platform/http';
-import { PageMetaDto, SortedBy } from '#platform/paging';
+import { AnyJson, AnyJsonObject, IsOneOf, NotNull, IsOptionalText } from '#platform/http';
+import { PageOf, SortedBy } from '#platform/paging';
 import { RecordListQueryDto } from '../list-query.dto';
 import { RecordDto } from '../records/record.dto';
 import { NAME_MAX } from '../span-mapping/field.parser';
@@ -50,18 +49,13 @@ export class MetricPointDto extends RecordDto {
   metadata!: unknown;
 }
 
-export class MetricPointPageDto {
-  items!: MetricPointDto[];
-  page!: PageMetaDto;
-}
+export class MetricPointPageDto extends PageOf(MetricPointDto) {}
 
 /** The data points to list. */
 @SortedBy('measured_at')
 export class MetricListQueryDto extends RecordListQueryDto {
   /** Name of the metric, compared exactly. */
-  @NotNull()
-  @IsString()
-  @Length(1, NAME_MAX)
+  @IsOptionalText(NAME_MAX)
   name?: string;
 
   @NotNull()

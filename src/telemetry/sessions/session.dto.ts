@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { PageMetaDto, SortedBy } from '#platform/paging';
+import { PageOf, SortedBy } from '#platform/paging';
 import { StartedListQueryDto } from '../traces/trace-query.dto';
 
 /** A session with the totals of its traces. */
@@ -32,10 +32,7 @@ export class SessionDto {
   is_truncated!: boolean;
 }
 
-export class SessionPageDto {
-  items!: SessionDto[];
-  page!: PageMetaDto;
-}
+export class SessionPageDto extends PageOf(SessionDto) {}
 
 /** Query of a list of sessions. `since` and `until` apply to the start of a session's last trace. */
 @SortedBy('last_started_at')

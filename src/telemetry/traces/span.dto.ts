@@ -1,7 +1,7 @@
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { AnyJsonObject, IsOneOf } from '#platform/http';
-import { ListQueryDto, PageMetaDto, SortedBy } from '#platform/paging';
+import { AnyJsonObject, IsOneOf, viewOf } from '#platform/http';
+import { ListQueryDto, PageOf, SortedBy } from '#platform/paging';
 
 export class SpanStatusDto {
   @ApiProperty({ enum: ['unset', 'ok', 'error'] })
@@ -86,10 +86,7 @@ export class SpanDto extends SpanHeadDto {
   scope!: unknown;
 }
 
-export class SpanPageDto {
-  items!: SpanDto[];
-  page!: PageMetaDto;
-}
+export class SpanPageDto extends PageOf(SpanDto) {}
 
 /** Fields that the service reads from a span's attributes. Null if the attributes have no such field. */
 export class SpanMeaningDto {
@@ -118,10 +115,7 @@ export class SpanMeaningDto {
 /** A span as sent, with the fields that the service reads from its attributes. */
 export class TelemetrySpanDto extends IntersectionType(SpanDto, SpanMeaningDto) {}
 
-export class TelemetrySpanPageDto {
-  items!: TelemetrySpanDto[];
-  page!: PageMetaDto;
-}
+export class TelemetrySpanPageDto extends PageOf(TelemetrySpanDto) {}
 
 export const SPAN_FORMATS = ['jsonl'] as const;
 
@@ -138,23 +132,6 @@ export type SpanHead = SpanHeadDto & SpanMeaningDto;
 /** A span as the repository reads it. */
 export type SpanRow = TelemetrySpanDto & { trace_id: string };
 
-export const toTelemetrySpanDto = ({ trace_id: _, ...span }: SpanRow): TelemetrySpanDto => span;
+export const toTelemetrySpanDto = viewOf(TelemetrySpanDto);
 
-export const toSpanDto = (span: SpanRow): SpanDto => ({
-  span_id: span.span_id,
-  parent_span_id: span.parent_span_id,
-  name: span.name,
-  kind: span.kind,
-  status: span.status,
-  started_at: span.started_at,
-  ended_at: span.ended_at,
-  duration_ms: span.duration_ms,
-  dropped_attributes_count: span.dropped_attributes_count,
-  dropped_events_count: span.dropped_events_count,
-  dropped_links_count: span.dropped_links_count,
-  attributes: span.attributes,
-  events: span.events,
-  links: span.links,
-  resource: span.resource,
-  scope: span.scope,
-});
+export const toSpanDto = viewOf(SpanDto);

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { ArrayMaxSize, IsNumber, IsOptional, IsString, Length, MaxLength, Min } from 'class-validator';
-import { IsOneOf, NotBelow, NotNull } from '#platform/http';
+import { ArrayMaxSize, IsNumber, IsOptional, IsString, MaxLength, Min } from 'class-validator';
+import { IsOneOf, NotBelow, NotNull, IsOptionalText } from '#platform/http';
 import { SortedBy } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { AttributePairs, TimedListQueryDto } from '../list-query.dto';
@@ -60,31 +60,21 @@ export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
   @MaxLength(SCORER_MAX + 64, { each: true })
   score?: string[];
 
-  @NotNull()
-  @IsString()
-  @Length(1, NAME_MAX)
+  @IsOptionalText(NAME_MAX)
   session_id?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, NAME_MAX)
+  @IsOptionalText(NAME_MAX)
   service_name?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, NAME_MAX)
+  @IsOptionalText(NAME_MAX)
   root_name?: string;
 
   /** `gen_ai.agent.version` of an agent's span, else `service.version`. */
-  @NotNull()
-  @IsString()
-  @Length(1, NAME_MAX)
+  @IsOptionalText(NAME_MAX)
   agent_version?: string;
 
   /** Model of at least one span. */
-  @NotNull()
-  @IsString()
-  @Length(1, NAME_MAX)
+  @IsOptionalText(NAME_MAX)
   model?: string;
 
   @NotNull()
@@ -124,9 +114,7 @@ export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
   score_source?: ScoreSource;
 
   /** Text that the name of a span, or the input or output of the root span, must contain. Case-insensitive. */
-  @NotNull()
-  @IsString()
-  @Length(1, TEXT_MAX)
+  @IsOptionalText(TEXT_MAX)
   q?: string;
 }
 

@@ -1,6 +1,6 @@
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
-import { AnyJson } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
+import { AnyJson, viewOf } from '#platform/http';
+import { PageOf } from '#platform/paging';
 import type { RawJson } from '#platform/json';
 import { type SpanHead, SpanHeadDto, SpanMeaningDto } from './span.dto';
 import { sortInTreeOrder } from './span-tree';
@@ -101,15 +101,9 @@ export class TraceTreeDto extends ScoredTraceDto {
   is_truncated!: boolean;
 }
 
-export class ScoredTracePageDto {
-  items!: ScoredTraceDto[];
-  page!: PageMetaDto;
-}
+export class ScoredTracePageDto extends PageOf(ScoredTraceDto) {}
 
-export class TracePageDto {
-  items!: TraceDto[];
-  page!: PageMetaDto;
-}
+export class TracePageDto extends PageOf(TraceDto) {}
 
 /** A trace as the repository reads it, without input and output. */
 export type TraceSummary = Omit<TraceDto, 'status'>;
@@ -130,27 +124,11 @@ export interface TraceTree {
   spans: SpanHead[];
 }
 
-export const toBaseTraceDto = (trace: TraceSummary): BaseTraceDto => ({
-  trace_id: trace.trace_id,
-  root_name: trace.root_name,
-  started_at: trace.started_at,
-  duration_ms: trace.duration_ms,
-  span_count: trace.span_count,
-  error_count: trace.error_count,
-  input_tokens: trace.input_tokens,
-  output_tokens: trace.output_tokens,
-  cost_usd: trace.cost_usd,
-  models: trace.models,
-  session_id: trace.session_id,
-  service_name: trace.service_name,
-});
+export const toBaseTraceDto = viewOf(BaseTraceDto);
 
-export const toTraceDto = (trace: TraceSummary): TraceDto => ({
-  ...toBaseTraceDto(trace),
-  agent_version: trace.agent_version,
-  ended_at: trace.ended_at,
+export const toTraceDto = viewOf(TraceDto, (trace: TraceSummary) => ({
   status: trace.error_count > 0 ? 'error' : 'ok',
-});
+}));
 
 export const toScoredTraceDto = (
   trace: TraceSummary,

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, length, Length, MaxLength, registerDecorator } from 'class-validator';
+import { IsOptional, IsString, length, registerDecorator } from 'class-validator';
 import {
   AnyJsonObject,
   IsJsonObject,
@@ -7,18 +7,14 @@ import {
   METADATA_MAX_BYTES,
   NotNull,
   ReadOnlyMembersOf,
+  viewOf,
+  IsImmutable,
+  IsOptionalText,
+  IsText,
 } from '#platform/http';
 import { isJsonObject } from '#platform/json';
-import { PageMetaDto, CreatedListQueryDto } from '#platform/paging';
-import {
-  AcquiredFromDto,
-  IsDescription,
-  IsMetadataFilter,
-  pick,
-  STAMP_FIELDS,
-  StampsDto,
-} from '../../../resources';
-import type { DatasetEntity } from './dataset.entity';
+import { PageOf, CreatedListQueryDto } from '#platform/paging';
+import { AcquiredFromDto, IsDescription, IsMetadataFilter, StampsDto } from '../../../resources';
 
 /** Members that create and PATCH share. */
 class DatasetMembersDto {
@@ -38,8 +34,7 @@ export class CreateDatasetDto extends DatasetMembersDto {
   workspace_id!: string;
 
   /** Unique among the workspace's datasets that are not archived. */
-  @IsString()
-  @Length(1, 255)
+  @IsText(255)
   name!: string;
 
   @IsOptional()
@@ -64,19 +59,13 @@ export class CreateDatasetDto extends DatasetMembersDto {
 /** A merge patch (RFC 7396). The schemas are replaced as a whole. */
 @ReadOnlyMembersOf(() => DatasetDto)
 export class PatchDatasetDto extends DatasetMembersDto {
-  /** Must be the current workspace, because a dataset cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a dataset cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   dataset_id?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, 255)
+  @IsOptionalText(255)
   name?: string;
 
   @IsOptional()
@@ -131,29 +120,22 @@ function IsBaselines(): PropertyDecorator {
 
 export class DatasetListQueryDto extends CreatedListQueryDto {
   /** Words or word prefixes in the name or description. */
-  @NotNull()
-  @IsString()
-  @MaxLength(1000)
+  @IsOptionalText(1000, 0)
   q?: string;
 
   /** The exact name. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsOptionalText(255, 0)
   name?: string;
 
   /** Datasets with this tag. */
-  @NotNull()
-  @IsString()
-  @Length(1, 255)
+  @IsOptionalText(255)
   tag?: string;
 }
 
 /** The filters of the list, and filters by `tags` and `metadata`. All must match. */
 export class DatasetSearchDto extends DatasetListQueryDto {
   /** The workspace that X-Service-Workspace-Id names. */
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   workspace_id?: string;
 
   /** Datasets with all of these tags. */
@@ -194,25 +176,6 @@ export class DatasetDto extends StampsDto {
   acquired_from!: AcquiredFromDto | null;
 }
 
-export class DatasetPageDto {
-  items!: DatasetDto[];
-  page!: PageMetaDto;
-}
+export class DatasetPageDto extends PageOf(DatasetDto) {}
 
-const FIELDS = [
-  'dataset_id',
-  'workspace_id',
-  'name',
-  'description',
-  'metadata',
-  'tags',
-  'input_schema',
-  'expected_schema',
-  'record_count',
-  'latest_version',
-  'baselines',
-  'acquired_from',
-  ...STAMP_FIELDS,
-] as const;
-
-export const toDatasetDto = (row: DatasetEntity): DatasetDto => pick(row, FIELDS);
+export const toDatasetDto = viewOf(DatasetDto);

@@ -9,7 +9,7 @@ import {
   Matches,
   Min,
 } from 'class-validator';
-import { IsOneOf, IsTags, IsTime, ValuesCheckedLater } from '#platform/http';
+import { IsOneOf, IsTags, ValuesCheckedLater, IsNullableTime } from '#platform/http';
 import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../../telemetry';
 import { BULK_MAX } from '../../../resources';
 import { BulkRecordItemDto } from './record.dto';
@@ -46,13 +46,11 @@ export class RecordsFromTracesDto {
   filters?: RuleFilterDto[] | null;
 
   /** Selects traces that started at this time or later (RFC 3339). */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   since?: string | null;
 
   /** Selects traces that started before this time (RFC 3339). */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   until?: string | null;
 
   /** Takes only the newest traces of the selection, at most 100. Without it, a selection of more than 100 traces returns 422. */

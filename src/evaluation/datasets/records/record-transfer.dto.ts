@@ -1,10 +1,11 @@
 import { ApiProperty, PickType } from '@nestjs/swagger';
-import { IsBoolean, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
-import { IsOneOf, ValuesCheckedLater } from '#platform/http';
+import { IsBoolean, IsOptional, IsString } from 'class-validator';
+import { IsOneOf, ValuesCheckedLater, IsOptionalText, IsWholeNumber } from '#platform/http';
 import { ToBoolean } from '#platform/paging';
 import { SOURCE_KINDS, type SourceKind } from './record.entity';
 import { CELLS, type Cells, EXPORT_FORMATS, EXPORT_MEDIA, type ExportFormatName } from './transfer-formats';
 import { ON_CONFLICT, type OnConflict, RECORD_FILTERS, RecordListQueryDto } from './record.dto';
+import { ORDINAL_MAX } from '../../../resources';
 
 /** Media types of imports. JSON Lines has several, none of them registered. */
 export const IMPORT_MEDIA = [EXPORT_MEDIA.jsonl, 'application/x-ndjson', EXPORT_MEDIA.csv] as const;
@@ -52,8 +53,7 @@ const CELLS_DESCRIPTION =
 /** Options of an import of JSON Lines or CSV. */
 export class RecordImportQueryDto {
   /** The workspace that X-Service-Workspace-Id names. */
-  @IsOptional()
-  @IsString()
+  @IsOptionalText()
   workspace_id?: string;
 
   @IsOptional()
@@ -73,10 +73,7 @@ export class ImportVersionDto {
   workspace_id!: string;
 
   /** The number of the version. */
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  @IsInt()
-  @Min(1)
-  @Max(2_147_483_647)
+  @IsWholeNumber({ minimum: 1, maximum: ORDINAL_MAX, format: 'int32' })
   dataset_version!: number;
 
   @IsOptional()

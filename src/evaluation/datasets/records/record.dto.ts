@@ -1,13 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsOptional,
-  IsString,
-  Length,
-  MaxLength,
-} from 'class-validator';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, IsString } from 'class-validator';
 import {
   AnyJson,
   AnyJsonObject,
@@ -20,17 +12,15 @@ import {
   NotNull,
   ValuesCheckedLater,
   ReadOnlyMembersOf,
+  viewOf,
+  IsImmutable,
+  IsNullableText,
+  IsOptionalText,
 } from '#platform/http';
-import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { ChangingListQueryDto, PageOf } from '#platform/paging';
 import type { ProblemDto } from '#platform/problem';
-import { BULK_MAX, pick } from '../../../resources';
-import {
-  type RecordEntity,
-  type RecordVersionRow,
-  SOURCE_KINDS,
-  type SourceKind,
-  VERSION_FIELDS,
-} from './record.entity';
+import { BULK_MAX } from '../../../resources';
+import { SOURCE_KINDS, type SourceKind } from './record.entity';
 
 /** Members that create and PATCH share. */
 class RecordMembersDto {
@@ -42,26 +32,18 @@ class RecordMembersDto {
   @IsTags()
   tags?: string[] | null;
 
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   label?: string | null;
 
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   category?: string | null;
 
   /** The source of the record, such as a trace id. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 512)
+  @IsNullableText(512)
   source_ref?: string | null;
 
   /** Your own key for the record, unique among the dataset's records that are not archived. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   external_id?: string | null;
 }
 
@@ -94,19 +76,13 @@ export class CreateRecordDto extends RecordFieldsDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => RecordDto)
 export class PatchRecordDto extends RecordMembersDto {
-  /** Must be the current workspace (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   dataset_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   dataset_record_id?: string;
 
   @IsOptional()
@@ -153,39 +129,27 @@ export class RecordListQueryDto extends ChangingListQueryDto {
    * Words or word prefixes in `input`, `expected` or `metadata`. The search covers the first 40,000 characters of the
    * JSON of input and expected.
    */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1000)
+  @IsOptionalText(1000, 0)
   q?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
+  @IsOptionalText(255, 0)
   label?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
+  @IsOptionalText(255, 0)
   category?: string;
 
   /** Records with this tag. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsOptionalText(255)
   tag?: string;
 
   @IsOptional()
   @IsOneOf(SOURCE_KINDS, { required: false })
   source_kind?: SourceKind;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(512)
+  @IsOptionalText(512, 0)
   source_ref?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
+  @IsOptionalText(255, 0)
   external_id?: string;
 }
 
@@ -230,15 +194,9 @@ export class RecordDto extends RecordVersionDto {
   archived_at!: Date | null;
 }
 
-export class RecordPageDto {
-  items!: RecordDto[];
-  page!: PageMetaDto;
-}
+export class RecordPageDto extends PageOf(RecordDto) {}
 
-export class RecordVersionPageDto {
-  items!: RecordVersionDto[];
-  page!: PageMetaDto;
-}
+export class RecordVersionPageDto extends PageOf(RecordVersionDto) {}
 
 /** The outcome of one item of a bulk create. */
 export class BulkRecordItemDto {
@@ -259,7 +217,6 @@ export class BulkRecordsResponseDto {
   items!: BulkRecordItemDto[];
 }
 
-export const toRecordVersionDto = (row: RecordVersionRow): RecordVersionDto => pick(row, VERSION_FIELDS);
+export const toRecordVersionDto = viewOf(RecordVersionDto);
 
-export const toRecordDto = (row: RecordEntity): RecordDto =>
-  pick(row, [...VERSION_FIELDS, 'updated_at', 'archived_at']);
+export const toRecordDto = viewOf(RecordDto);

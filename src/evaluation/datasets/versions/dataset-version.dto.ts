@@ -1,10 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, IsString, MaxLength } from 'class-validator';
-import { AnyJson, AnyJsonObject, Nested, ReadOnlyMembersOf } from '#platform/http';
-import { ListQueryDto, PageMetaDto } from '#platform/paging';
-import { pick } from '../../../resources';
-import type { CsvCase } from './csv/csv.case';
+import { AnyJson, AnyJsonObject, Nested, ReadOnlyMembersOf, viewOf, IsNullableText } from '#platform/http';
+import { ListQueryDto, PageOf } from '#platform/paging';
 import { COLUMNS_MAX } from './csv/csv.columns';
 import type { DatasetVersionRow } from './dataset-version.repository';
 
@@ -48,8 +46,7 @@ export class CsvMappingDto {
 /** How the columns of a CSV file are read. */
 export class CsvOptionsDto {
   /** The column of the case ids. Defaults to `case_id`, then `id`, then the row's number. */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   case_id_column?: string | null;
 
   @IsOptional()
@@ -61,13 +58,11 @@ export class CsvOptionsDto {
 /** The same options in the query of a `text/csv` upload, or as form fields. */
 export class CsvTextOptionsDto {
   /** The workspace that X-Service-Workspace-Id names. */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   workspace_id?: string;
 
   /** The column of the case ids. Defaults to `case_id`, then `id`, then the row's number. */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   case_id_column?: string;
 
   @IsOptional()
@@ -133,10 +128,7 @@ export class DatasetVersionDto {
   archived_at!: null;
 }
 
-export class DatasetVersionPageDto {
-  items!: DatasetVersionDto[];
-  page!: PageMetaDto;
-}
+export class DatasetVersionPageDto extends PageOf(DatasetVersionDto) {}
 
 /** A page of the rows of a file, in row order. */
 export class DatasetCaseListQueryDto extends OmitType(ListQueryDto, ['sort', 'include_archived'] as const) {}
@@ -158,34 +150,16 @@ export class DatasetCaseDto {
   tags!: string[];
 }
 
-export class DatasetCasePageDto {
-  items!: DatasetCaseDto[];
-  page!: PageMetaDto;
-}
+export class DatasetCasePageDto extends PageOf(DatasetCaseDto) {}
 
-const VERSION_FIELDS = [
-  'dataset_id',
-  'workspace_id',
-  'version',
-  'version_id',
-  'row_count',
-  'columns',
-  'size_bytes',
-  'sha256',
-  'case_id_column',
-  'created_at',
-  'created_by',
-] as const;
+const toMappingDto = viewOf(DatasetVersionMappingDto);
 
-export const toDatasetVersionDto = (row: DatasetVersionRow): DatasetVersionDto => ({
-  ...pick(row, VERSION_FIELDS),
-  mapping: pick(row.mapping, ['input', 'expected', 'metadata', 'tags']),
+export const toDatasetVersionDto = viewOf(DatasetVersionDto, (row: DatasetVersionRow) => ({
+  mapping: toMappingDto(row.mapping),
   value_columns: row.mapping.value_columns ?? [],
   column_count: row.columns.length,
   updated_at: row.created_at,
   archived_at: null,
-});
+}));
 
-const CASE_FIELDS = ['id', 'input', 'expected', 'metadata', 'tags'] as const;
-
-export const toDatasetCaseDto = (row: CsvCase): DatasetCaseDto => pick(row, CASE_FIELDS);
+export const toDatasetCaseDto = viewOf(DatasetCaseDto);

@@ -1,10 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
+import { IsOptional, IsString } from 'class-validator';
+import { viewOf, IsOptionalText, IsWholeNumber } from '#platform/http';
 import { ToInteger } from '#platform/paging';
 import type { IntervalDto } from '../../statistics';
 import { SCORER_KINDS, type ScorerKind } from '../definitions/definition.forms';
-import type { ScorerEntity } from '../scorer.entity';
 import type { AgreementMeasures, Confusion, Measure } from '../../statistics';
+import { ORDINAL_MAX } from '../../../resources';
 
 export class AgreementQueryDto {
   /** The scorer to compare with, such as a human scorer. */
@@ -12,26 +13,19 @@ export class AgreementQueryDto {
   reference_scorer_id!: string;
 
   /** Counts only scores by this version of the scorer. By default, scores by any version. */
-  @ApiProperty({ required: false, type: 'integer', format: 'int32', minimum: 1 })
   @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(2_147_483_647)
   @ToInteger()
+  @IsWholeNumber({ required: false, format: 'int32', minimum: 1, maximum: ORDINAL_MAX })
   scorer_version?: number;
 
   /** Counts only scores by this version of the reference. By default, scores by any version. */
-  @ApiProperty({ required: false, type: 'integer', format: 'int32', minimum: 1 })
   @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(2_147_483_647)
   @ToInteger()
+  @IsWholeNumber({ required: false, format: 'int32', minimum: 1, maximum: ORDINAL_MAX })
   reference_scorer_version?: number;
 
   /** Counts only the units of this experiment's results: their traces, else their sessions, else the results themselves. */
-  @IsOptional()
-  @IsString()
+  @IsOptionalText()
   experiment_id?: string;
 }
 
@@ -108,11 +102,7 @@ export class AgreementDto {
   mean_absolute_error!: MeasureDto | null;
 }
 
-export const toScorer = ({ scorer_id, name, scorer_kind }: ScorerEntity): AgreeingScorerDto => ({
-  scorer_id,
-  name,
-  scorer_kind,
-});
+export const toScorer = viewOf(AgreeingScorerDto);
 
 type MeasureMembers = Pick<
   AgreementDto,

@@ -1,8 +1,16 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsInt, IsNumber, IsOptional, IsString, Max, Min } from 'class-validator';
-import { IsOneOf, NotNull, ReadOnlyMembersOf, ValuesCheckedLater } from '#platform/http';
-import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { IsBoolean, IsNumber, IsOptional, IsString, Max, Min } from 'class-validator';
+import {
+  IsOneOf,
+  NotNull,
+  ReadOnlyMembersOf,
+  ValuesCheckedLater,
+  viewOf,
+  IsImmutable,
+  IsWholeNumber,
+} from '#platform/http';
+import { ChangingListQueryDto, PageOf } from '#platform/paging';
 import { IsRuleFilters, RuleFilterDto } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
 import { IsCost } from '../score/scoring.dto';
@@ -22,20 +30,16 @@ export const quietSecondsOf = ({
 const QUIET =
   'Seconds without a new span after which a trace (60 by default) or a whole session (900 by default) counts as complete.';
 
-const IsQuietSeconds = (description: string): PropertyDecorator =>
+const IsQuietSeconds = (description: string) =>
   applyDecorators(
-    ApiProperty({
-      type: 'integer',
+    IsOptional(),
+    IsWholeNumber({
       minimum: QUIET_MIN,
       maximum: QUIET_MAX,
       required: false,
       nullable: true,
       description,
     }),
-    IsOptional(),
-    IsInt(),
-    Min(QUIET_MIN),
-    Max(QUIET_MAX),
   );
 
 /** A rule by which a scorer scores traces or sessions as they arrive. */
@@ -83,19 +87,13 @@ export class CreateScoringRuleDto {
 @ValuesCheckedLater()
 @ReadOnlyMembersOf(() => ScoringRuleDto)
 export class PatchScoringRuleDto {
-  /** Must be the current workspace, because a rule cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsImmutable('Must be the current workspace, because a rule cannot be moved (422).')
   workspace_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   rule_id?: string;
 
-  /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsImmutable()
   scorer_id?: string;
 
   @ApiProperty({ type: 'number', minimum: 0, maximum: 1, required: false })
@@ -173,33 +171,10 @@ export class ScoringRuleDto {
   archived_at!: Date | null;
 }
 
-export class ScoringRulePageDto {
-  items!: ScoringRuleDto[];
-  page!: PageMetaDto;
-}
+export class ScoringRulePageDto extends PageOf(ScoringRuleDto) {}
 
-export const toScoringRuleDto = (row: ScoringRuleEntity): ScoringRuleDto => ({
-  rule_id: row.rule_id,
-  scorer_id: row.scorer_id,
-  workspace_id: row.workspace_id,
-  sample_rate: row.sample_rate,
+export const toScoringRuleDto = viewOf(ScoringRuleDto, (row: ScoringRuleEntity) => ({
   filters: row.filters as unknown as RuleFilterDto[],
-  grain: row.grain,
-  enabled: row.enabled,
   quiet_seconds: quietSecondsOf(row),
-  max_cost_usd_per_day: row.max_cost_usd_per_day,
-  enabled_at: row.enabled_at,
-  last_seen_at: row.last_seen_at,
-  seen_count: row.seen_count,
-  chosen_count: row.chosen_count,
-  ordered_count: row.ordered_count,
-  last_run_at: row.last_run_at,
-  last_score_run_id: row.last_score_run_id,
-  last_error: row.last_error,
   paused_until: row.paused_until && row.paused_until > new Date() ? row.paused_until : null,
-  last_paused_at: row.last_paused_at,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
-  archived_at: row.archived_at,
-});
+}));

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt, IsOptional, IsString, Min } from 'class-validator';
-import { IsOneOf, ValuesCheckedLater } from '#platform/http';
-import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { IsInt, IsOptional, Min } from 'class-validator';
+import { IsOneOf, ValuesCheckedLater, viewOf, IsOptionalText } from '#platform/http';
+import { ChangingListQueryDto, PageOf } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';
 import { IsCost, TargetSelectionDto } from '../score/scoring.dto';
 import {
@@ -43,8 +43,7 @@ export class CreateScoreBatchDto extends TargetSelectionDto {
 
 export class ScoreBatchListQueryDto extends ChangingListQueryDto {
   /** Batches of any version of this scorer. */
-  @IsOptional()
-  @IsString()
+  @IsOptionalText()
   scorer_id?: string;
 
   @IsOptional()
@@ -52,8 +51,7 @@ export class ScoreBatchListQueryDto extends ChangingListQueryDto {
   batch_status?: BatchStatus;
 
   /** Batches over the results of this experiment. */
-  @IsOptional()
-  @IsString()
+  @IsOptionalText()
   experiment_id?: string;
 }
 
@@ -113,34 +111,9 @@ export class ScoreBatchDto {
   archived_at!: null;
 }
 
-export class ScoreBatchPageDto {
-  items!: ScoreBatchDto[];
-  page!: PageMetaDto;
-}
+export class ScoreBatchPageDto extends PageOf(ScoreBatchDto) {}
 
-export const toScoreBatchDto = (row: ScoreBatchRow): ScoreBatchDto => ({
-  score_batch_id: row.score_batch_id,
-  workspace_id: row.workspace_id,
-  scorer_id: row.scorer_id,
-  scorer_version: row.scorer_version,
-  experiment_id: row.experiment_id,
-  grain: row.grain,
-  batch_status: row.batch_status,
-  concurrency: row.concurrency,
-  total: row.total,
-  completed_count: row.completed_count,
-  failed_count: row.failed_count,
-  not_written_back_count: row.not_written_back_count,
-  run_count: row.run_count,
-  cost_usd: row.cost_usd,
-  max_cost_usd: row.max_cost_usd,
+export const toScoreBatchDto = viewOf(ScoreBatchDto, (row: ScoreBatchRow) => ({
   cache: row.uses_cache,
-  failure_code: row.failure_code,
-  failure_detail: row.failure_detail,
-  started_at: row.started_at,
-  finished_at: row.finished_at,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
   archived_at: null,
-});
+}));

@@ -1,23 +1,22 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString } from 'class-validator';
-import { AnyJson, AnyJsonObject, IsOneOf } from '#platform/http';
-import { ChangingListQueryDto, PageMetaDto } from '#platform/paging';
+import { IsOptional } from 'class-validator';
+import { AnyJson, AnyJsonObject, IsOneOf, viewOf, IsOptionalText } from '#platform/http';
+import { ChangingListQueryDto, PageOf } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';
 import type { ScoredItem } from '../../scores';
 import { isResult, type ScoringTarget } from '../targets/target.entity';
 import {
-  FAILURE_CODES,
   type FailureCode,
   RUN_STATUSES,
   type RunStatus,
   type ScoreResultRow,
   type ScoreRunRow,
+  FAILURE_CODES,
 } from './score-run.entity';
 
 export class ScoreRunListQueryDto extends ChangingListQueryDto {
   /** Runs of any version of this scorer. */
-  @IsOptional()
-  @IsString()
+  @IsOptionalText()
   scorer_id?: string;
 
   @IsOptional()
@@ -25,18 +24,15 @@ export class ScoreRunListQueryDto extends ChangingListQueryDto {
   run_status?: RunStatus;
 
   /** Runs over the results of this experiment. */
-  @IsOptional()
-  @IsString()
+  @IsOptionalText()
   experiment_id?: string;
 
   /** Runs that this rule started. */
-  @IsOptional()
-  @IsString()
+  @IsOptionalText()
   rule_id?: string;
 
   /** Runs of this batch. */
-  @IsOptional()
-  @IsString()
+  @IsOptionalText()
   score_batch_id?: string;
 }
 
@@ -98,10 +94,7 @@ export class ScoreRunDto {
   archived_at!: null;
 }
 
-export class ScoreRunPageDto {
-  items!: ScoreRunDto[];
-  page!: PageMetaDto;
-}
+export class ScoreRunPageDto extends PageOf(ScoreRunDto) {}
 
 /** The spread of the samples of one target. */
 export class SampleSpreadDto {
@@ -177,38 +170,12 @@ export class ScoreResultDto extends ScoringResultDto {
   created_at!: Date;
 }
 
-export class ScoreResultPageDto {
-  items!: ScoreResultDto[];
-  page!: PageMetaDto;
-}
+export class ScoreResultPageDto extends PageOf(ScoreResultDto) {}
 
-export const toScoreRunDto = (row: ScoreRunRow): ScoreRunDto => ({
-  score_run_id: row.score_run_id,
-  workspace_id: row.workspace_id,
-  scorer_id: row.scorer_id,
-  scorer_version: row.scorer_version,
-  experiment_id: row.experiment_id,
-  rule_id: row.rule_id,
-  score_batch_id: row.score_batch_id,
-  grain: row.grain,
-  run_status: row.run_status,
-  concurrency: row.concurrency,
-  total: row.total,
-  completed_count: row.completed_count,
-  failed_count: row.failed_count,
-  not_written_back_count: row.not_written_back_count,
-  cost_usd: row.cost_usd,
-  max_cost_usd: row.max_cost_usd,
+export const toScoreRunDto = viewOf(ScoreRunDto, (row: ScoreRunRow) => ({
   cache: row.uses_cache,
-  failure_code: row.failure_code,
-  failure_detail: row.failure_detail,
-  started_at: row.started_at,
-  finished_at: row.finished_at,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  created_by: row.created_by,
   archived_at: null,
-});
+}));
 
 export const toScoreResultDto = (row: ScoreResultRow): ScoreResultDto => ({
   score_id: row.score_id,

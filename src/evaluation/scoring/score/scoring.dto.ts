@@ -4,19 +4,24 @@ import {
   ArrayMaxSize,
   IsArray,
   IsBoolean,
-  IsInt,
   IsNumber,
   IsOptional,
   IsPositive,
   IsString,
   Matches,
-  Min,
 } from 'class-validator';
-import { IsOneOf, IsTime, ValuesCheckedLater } from '#platform/http';
+import {
+  IsOneOf,
+  ValuesCheckedLater,
+  viewOf,
+  IsNullableText,
+  IsNullableTime,
+  IsWholeNumber,
+} from '#platform/http';
 import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
 import type { ScoringResultDto } from '../score-runs/score-run.dto';
-import { RUN_STATUSES, type RunStatus, type ScoreRunRow } from '../score-runs/score-run.entity';
+import { RUN_STATUSES, type RunStatus } from '../score-runs/score-run.entity';
 import { SCORE_MODES, type ScoreMode } from '../targets/target.entity';
 
 /** Maximum number of ids in one member of a request. */
@@ -52,18 +57,15 @@ export abstract class TargetSelectionDto {
   agent_ids?: string[] | null;
 
   /** Number of targets scored at a time, at most 32; 0 means the default of 4. Workers may allow fewer. */
-  @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true, default: 4 })
   @IsOptional()
-  @IsInt()
-  @Min(0)
+  @IsWholeNumber({ minimum: 0, required: false, nullable: true, default: 4 })
   concurrency?: number | null;
 
   /**
    * Selects the results of this experiment: each is a target, with or without a trace. The scores count in comparisons and,
    * while the experiment is running, are also written to its results.
    */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   experiment_id?: string | null;
 
   /**
@@ -99,13 +101,11 @@ export abstract class TargetSelectionDto {
    * Selects targets that started at this time or later (RFC 3339). For a result without a stored trace, its creation time
    * counts.
    */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   since?: string | null;
 
   /** Selects targets that started before this time (RFC 3339). */
-  @IsOptional()
-  @IsTime({ required: false, nullable: true })
+  @IsNullableTime()
   until?: string | null;
 
   /** Whether to reuse the judge's cached answers to the same requests of this scorer version. */
@@ -138,10 +138,8 @@ export class ScoreRequestDto extends TargetSelectionDto {
    * Scores only the newest targets (of an experiment, its newest results), at most 100, or 5 in `preview` and `test`.
    * Without a limit, a larger selection is rejected (422).
    */
-  @ApiProperty({ type: 'integer', minimum: 0, required: false, nullable: true })
   @IsOptional()
-  @IsInt()
-  @Min(0)
+  @IsWholeNumber({ minimum: 0, required: false, nullable: true })
   limit?: number | null;
 
   /**
@@ -181,12 +179,4 @@ export class QueuedRunDto {
   total!: number;
 }
 
-export const toQueuedRunDto = (run: ScoreRunRow): QueuedRunDto => ({
-  concurrency: run.concurrency,
-  grain: run.grain,
-  run_status: run.run_status,
-  score_run_id: run.score_run_id,
-  scorer_id: run.scorer_id,
-  scorer_version: run.scorer_version,
-  total: run.total,
-});
+export const toQueuedRunDto = viewOf(QueuedRunDto);

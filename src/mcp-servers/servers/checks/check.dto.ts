@@ -1,8 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean } from 'class-validator';
-import { NotNull } from '#platform/http';
-import { OrderedListQueryDto, PageMetaDto, ToBoolean } from '#platform/paging';
-import { pick } from '../../../resources';
+import { NotNull, viewOf } from '#platform/http';
+import { OrderedListQueryDto, PageOf, ToBoolean } from '#platform/paging';
 import { ServerFailureDto } from '../server.dto';
 import { CHECK_TRIGGERS, type CheckRow, type CheckTrigger } from './check.types';
 
@@ -60,10 +59,7 @@ export class ServerCheckDto {
   tools!: ToolCountsDto | null;
 }
 
-export class ServerCheckPageDto {
-  items!: ServerCheckDto[];
-  page!: PageMetaDto;
-}
+export class ServerCheckPageDto extends PageOf(ServerCheckDto) {}
 
 /** The names of the tools that a refresh changed. */
 export class ToolChangesDto {
@@ -92,27 +88,10 @@ export class ServerTestDto {
   error?: ServerFailureDto;
 }
 
-const FIELDS = [
-  'server_id',
-  'check_ordinal',
-  'trigger',
-  'checked_at',
-  'latency_ms',
-  'protocol_version',
-  'server_info',
-  'error',
-] as const;
+/** Only checks that failed have no counts. */
+const toCounts = viewOf(ToolCountsDto) as (row: CheckRow) => ToolCountsDto;
 
-export const toServerCheckDto = (row: CheckRow): ServerCheckDto => ({
-  ...pick(row, FIELDS),
+export const toServerCheckDto = viewOf(ServerCheckDto, (row: CheckRow) => ({
   ok: row.error === null,
-  tools:
-    row.error === null
-      ? {
-          added_count: row.added_count!,
-          updated_count: row.updated_count!,
-          archived_count: row.archived_count!,
-          unchanged_count: row.unchanged_count!,
-        }
-      : null,
-});
+  tools: row.error === null ? toCounts(row) : null,
+}));

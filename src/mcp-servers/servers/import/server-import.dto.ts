@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
-import { IsJsonObject, IsOneOf, Nested, NotNull } from '#platform/http';
+import { IsOptional, IsString } from 'class-validator';
+import { IsJsonObject, IsOneOf, Nested, NotNull, IsWholeNumber } from '#platform/http';
 import { IsName } from '../../../resources';
 import { AuthFieldsDto, IsAuthValue } from '../server-auth.dto';
 import { AUTH_TYPES, type AuthType } from '../server.entity';
@@ -52,14 +52,10 @@ export class ImportServerDto {
 
   /** The index of the remote in `remotes`. */
   @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(REMOTES_MAX - 1)
-  @ApiProperty({
-    type: 'integer',
-    format: 'int32',
+  @IsWholeNumber({
     minimum: 0,
     maximum: REMOTES_MAX - 1,
+    format: 'int32',
     default: 0,
     nullable: true,
     required: false,

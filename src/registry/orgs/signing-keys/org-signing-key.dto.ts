@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { ReadOnlyMembersOf } from '#platform/http';
-import { OrderedListQueryDto, PageMetaDto } from '#platform/paging';
-import { IsFilter, IsName, pick, StampsDto } from '../../../resources';
+import { ReadOnlyMembersOf, viewOf } from '#platform/http';
+import { OrderedListQueryDto, PageOf } from '#platform/paging';
+import { IsFilter, IsName, StampsDto } from '../../../resources';
 import type { OrgSigningKeyEntity } from './org-signing-key.entity';
 
 @ReadOnlyMembersOf(() => SigningKeyDto)
@@ -36,16 +36,15 @@ export class SigningKeyDto extends StampsDto {
   declare archived_at: Date | null;
 }
 
-export class SigningKeyPageDto {
-  items!: SigningKeyDto[];
-  page!: PageMetaDto;
-}
+export class SigningKeyPageDto extends PageOf(SigningKeyDto) {}
 
 /** @param currentKid the key that signs, or null */
-export const toSigningKeyDto = (row: OrgSigningKeyEntity, currentKid: string | null): SigningKeyDto => ({
-  ...pick(row, ['kid', 'org_id', 'name', 'revoked_at', 'created_at', 'updated_at', 'created_by']),
-  algorithm: 'EdDSA',
-  public_key: row.x,
-  is_current: row.kid === currentKid,
-  archived_at: null,
-});
+export const toSigningKeyDto = viewOf(
+  SigningKeyDto,
+  (row: OrgSigningKeyEntity, currentKid: string | null) => ({
+    algorithm: 'EdDSA' as const,
+    public_key: row.x,
+    is_current: row.kid === currentKid,
+    archived_at: null,
+  }),
+);

@@ -4,12 +4,11 @@ import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
 import {
   IsJson,
   IsOneOf,
-  IsTime,
   Nested,
   NotBelow,
-  NotNull,
   instantOf,
   ValuesCheckedLater,
+  IsOptionalTime,
 } from '#platform/http';
 import {
   FILTERS_MAX,
@@ -107,13 +106,11 @@ export class TelemetryTraceFilterDto extends TraceConditionDto {
 @ValuesCheckedLater()
 export class TelemetryTraceStatsQueryDto extends TraceMetricsDto {
   /** Inclusive lower bound of the start (RFC 3339). Defaults to seven days before `until`. */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   since?: string;
 
   /** Exclusive upper bound of the start (RFC 3339). Defaults to now, or to `since` if that is later. */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   @NotBelow('since', instantOf)
   until?: string;
 
