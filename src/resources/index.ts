@@ -121,5 +121,5 @@ export {
   TIMEOUT_MIN_MS,
 } from './targets/target.dto';
 export { NameConflict, withUniqueName } from './unique-name';
-export { pick, STAMP_FIELDS, StampsDto } from './view.dto';
+export { pick, StampsDto } from './view.dto';
 export { checkWorkspaceOfCreate, checkWorkspaceOfSearch } from './workspace-body';

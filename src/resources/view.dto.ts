@@ -6,9 +6,6 @@ export class StampsDto {
   archived_at!: Date | null;
 }
 
-/** The columns of `StampsDto`. */
-export const STAMP_FIELDS = ['created_at', 'updated_at', 'created_by', 'archived_at'] as const;
-
 /** Returns the given members of a row, for its view. */
 export function pick<Row extends object, Field extends keyof Row>(
   row: Row,

@@ -15,7 +15,7 @@ const AREAS: Readonly<Record<string, string>> = {
 };
 
 /** Areas whose folders do not follow the paths of their routes yet. */
-const EXEMPT = ['evaluation'];
+const EXEMPT: readonly string[] = [];
 
 /** Folders that hold the folders of these routes, and that no path names. Holds for exempt areas too. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {

@@ -1,6 +1,6 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { ArrayMaxSize, ArrayUnique, IsArray, IsNumber, IsOptional, IsString } from 'class-validator';
-import { instantOf, IsOneOf, IsTime, NotBelow, NotNull } from '#platform/http';
+import { ArrayMaxSize, ArrayUnique, IsArray, IsNumber, IsOptional } from 'class-validator';
+import { instantOf, IsOneOf, NotBelow, IsOptionalText, IsOptionalTime } from '#platform/http';
 import { ScoreFiltersDto } from './score.dto';
 
 /** The properties that scores can be grouped by. */
@@ -21,8 +21,7 @@ export type ScoreGroup = (typeof SCORE_GROUPS)[number];
 /** A query for statistics of current scores: the filters of the list, and groups. */
 export class ScoreStatsQueryDto extends ScoreFiltersDto {
   /** The workspace that X-Service-Workspace-Id names. */
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   workspace_id?: string;
 
   /**
@@ -45,13 +44,11 @@ export class ScoreStatsQueryDto extends ScoreFiltersDto {
   group_by?: ScoreGroup[] | null;
 
   /** Scores of traces that started at this time or later (RFC 3339). Sessions have no start time. */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   trace_since?: string;
 
   /** Scores of traces that started before this time (RFC 3339). */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   @NotBelow('trace_since', instantOf)
   trace_until?: string;
 

@@ -6,7 +6,6 @@ import {
   IsNumber,
   IsOptional,
   IsString,
-  Length,
   Matches,
   Max,
   Min,
@@ -17,15 +16,17 @@ import {
   instantOf,
   IsJsonObject,
   IsOneOf,
-  IsTime,
   METADATA_MAX_BYTES,
   NotBelow,
   NotNull,
   ReadOnlyMembersOf,
   ValuesCheckedLater,
+  IsNullableText,
+  IsOptionalText,
+  IsOptionalTime,
+  viewOf,
 } from '#platform/http';
-import { PageMetaDto, PageQueryDto, SortedBy, ToBoolean, ToInteger, ToNumber } from '#platform/paging';
-import { pick } from '../../resources';
+import { PageQueryDto, SortedBy, ToBoolean, ToInteger, ToNumber, PageOf } from '#platform/paging';
 import { SCORE_SOURCES, type ScoreSource, TRACE_ID } from '../../telemetry';
 import { SCORER_KINDS, type ScorerKind } from '../scorers';
 import { type ScoreRow, TARGET_KINDS, type TargetKind } from './score.entity';
@@ -65,15 +66,11 @@ export class CreateScoreDto {
   workspace_id!: string;
 
   /** A scorer of any kind. */
-  @IsOptional()
-  @IsString()
-  @Length(1, ID_MAX)
+  @IsNullableText(ID_MAX)
   scorer_id?: string | null;
 
   /** The name of a scorer, or any other name. The score's `scorer_id` is null if no scorer has this name. */
-  @IsOptional()
-  @IsString()
-  @Length(1, ID_MAX)
+  @IsNullableText(ID_MAX)
   scorer_name?: string | null;
 
   /**
@@ -89,15 +86,11 @@ export class CreateScoreDto {
   @Matches(TRACE_ID, { message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
   trace_id?: string | null;
 
-  @IsOptional()
-  @IsString()
-  @Length(1, ID_MAX)
+  @IsNullableText(ID_MAX)
   session_id?: string | null;
 
   /** A result of any experiment, running or finalized. */
-  @IsOptional()
-  @IsString()
-  @Length(1, ID_MAX)
+  @IsNullableText(ID_MAX)
   result_id?: string | null;
 
   /**
@@ -107,9 +100,7 @@ export class CreateScoreDto {
   result_version?: number | null;
 
   /** Allowed only with `result_id`. Must be the experiment of that result. */
-  @IsOptional()
-  @IsString()
-  @Length(1, ID_MAX)
+  @IsNullableText(ID_MAX)
   experiment_id?: string | null;
 
   @ApiProperty({
@@ -124,9 +115,7 @@ export class CreateScoreDto {
   score?: number | boolean | null;
 
   /** One of the choices for an output of type `choice`, else any label. */
-  @IsOptional()
-  @IsString()
-  @Length(1, ID_MAX)
+  @IsNullableText(ID_MAX)
   label?: string | null;
 
   @IsOptional()
@@ -141,8 +130,7 @@ export class CreateScoreDto {
   answers?: object | null;
 
   /** The reason for the score. Truncated to 2,000 characters. */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   comment?: string | null;
 
   @IsOptional()
@@ -155,9 +143,7 @@ export class CreateScoreDto {
   metadata?: object | null;
 
   /** Distinguishes the people or systems behind one account. For example, the id of an application's user. */
-  @IsOptional()
-  @IsString()
-  @Length(1, ID_MAX)
+  @IsNullableText(ID_MAX)
   author?: string | null;
 
   /**
@@ -182,14 +168,11 @@ const scoreOf = (value: unknown): number | null => (typeof value === 'number' ? 
 /** Filters of scores. A score must meet all of them. */
 export class ScoreFiltersDto {
   /** Scores by any version of this scorer. */
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   scorer_id?: string;
 
   /** Scores under this name, whether or not a scorer has it. */
-  @NotNull()
-  @IsString()
-  @Length(1, ID_MAX)
+  @IsOptionalText(ID_MAX)
   scorer_name?: string;
 
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, maximum: VERSION_MAX, required: false })
@@ -214,46 +197,34 @@ export class ScoreFiltersDto {
   target_kind?: TargetKind;
 
   /** Scores of this trace and of results that reference it. */
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   trace_id?: string;
 
   /** Scores of this session, of its traces, and of results that reference it. */
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   session_id?: string;
 
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   result_id?: string;
 
   /** Scores of this experiment's results. */
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   experiment_id?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, ID_MAX)
+  @IsOptionalText(ID_MAX)
   case_id?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, ID_MAX)
+  @IsOptionalText(ID_MAX)
   label?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, ID_MAX)
+  @IsOptionalText(ID_MAX)
   author?: string;
 
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   score_run_id?: string;
 
   /** Scores that this principal recorded, or whose run this principal started. */
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   created_by?: string;
 
   @IsBound('Scores of at least this number.')
@@ -264,13 +235,11 @@ export class ScoreFiltersDto {
   max_score?: number;
 
   /** Scores recorded at this time or later (RFC 3339). */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   since?: string;
 
   /** Scores recorded before this time (RFC 3339). */
-  @NotNull()
-  @IsTime({ required: false })
+  @IsOptionalTime()
   @NotBelow('since', instantOf)
   until?: string;
 }
@@ -370,44 +339,9 @@ export class ScoreDto {
   archived_at!: null;
 }
 
-export class ScorePageDto {
-  items!: ScoreDto[];
-  page!: PageMetaDto;
-}
+export class ScorePageDto extends PageOf(ScoreDto) {}
 
-const FIELDS = [
-  'score_id',
-  'workspace_id',
-  'scorer_id',
-  'scorer_name',
-  'scorer_version',
-  'scorer_kind',
-  'source',
-  'target_kind',
-  'trace_id',
-  'session_id',
-  'result_id',
-  'experiment_id',
-  'case_id',
-  'span_id',
-  'score',
-  'label',
-  'answers',
-  'comment',
-  'metadata',
-  'author',
-  'score_run_id',
-  'model',
-  'judge_digest',
-  'supersedes_score_id',
-  'superseded_by_score_id',
-  'superseded_at',
-  'created_at',
-] as const;
-
-export const toScoreDto = (row: ScoreRow): ScoreDto => ({
-  ...pick(row, FIELDS),
+export const toScoreDto = viewOf(ScoreDto, (row: ScoreRow) => ({
   updated_at: row.superseded_at ?? row.created_at,
-  created_by: row.created_by,
   archived_at: null,
-});
+}));

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsInt, IsNumber, IsOptional, IsString, Length, Max, Min } from 'class-validator';
-import { AnyJson, IsOneOf } from '#platform/http';
-import { PageMetaDto, PageQueryDto, ToBoolean, ToInteger, ToNumber } from '#platform/paging';
+import { IsBoolean, IsInt, IsNumber, IsOptional, Max, Min } from 'class-validator';
+import { AnyJson, IsOneOf, IsNullableText } from '#platform/http';
+import { PageQueryDto, ToBoolean, ToInteger, ToNumber, PageOf } from '#platform/paging';
 import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../experiments/experiment.entity';
 import type { IntervalDto } from '../../statistics';
 import { CASE_SORTS, type CaseSort } from './case-page';
@@ -27,14 +27,11 @@ export class CompareQueryDto extends PageQueryDto {
    * The completed experiment to compare with. By default, the experiment's own baseline, else the promoted baseline of its
    * dataset for experiments of this name.
    */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   baseline_experiment_id?: string;
 
   /** The scorer whose differences sort and filter the cases. By default, the mean difference over all scorers. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   scorer?: string;
 
   /** The version of `scorer` to compare. By default, the newest that both experiments have. */
@@ -225,10 +222,7 @@ export class ComparedCaseDto {
   baseline!: ComparedResultDto[];
 }
 
-export class ComparedCasePageDto {
-  items!: ComparedCaseDto[];
-  page!: PageMetaDto;
-}
+export class ComparedCasePageDto extends PageOf(ComparedCaseDto) {}
 
 /** Comparison of an experiment with its baseline. Deterministic: the same results give the same answer. */
 export class ComparisonDto {

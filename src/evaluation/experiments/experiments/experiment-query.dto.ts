@@ -5,13 +5,12 @@ import {
   IsNumber,
   IsObject,
   IsString,
-  Length,
   Matches,
   MaxLength,
   registerDecorator,
   type ValidationArguments,
 } from 'class-validator';
-import { IsOneOf, IsTags, Nested, NotBelow, NotNull } from '#platform/http';
+import { IsOneOf, IsTags, Nested, NotBelow, NotNull, IsOptionalText, IsText } from '#platform/http';
 import { isJsonObject } from '#platform/json';
 import { CreatedListQueryDto } from '#platform/paging';
 import { IsMetadataFilter } from '../../../resources';
@@ -29,8 +28,7 @@ const CONFIG_PAIRS_MAX = 20;
 
 /** The filters that the list and the search share. */
 class ExperimentFiltersDto extends CreatedListQueryDto {
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   dataset_id?: string;
 
   @NotNull()
@@ -46,8 +44,7 @@ class ExperimentFiltersDto extends CreatedListQueryDto {
   @IsOneOf(EXPERIMENT_STATUSES, { required: false })
   experiment_status?: ExperimentStatus;
 
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   baseline_experiment_id?: string;
 
   /** The exact name of the evaluation. */
@@ -61,9 +58,7 @@ class ExperimentFiltersDto extends CreatedListQueryDto {
   @MaxLength(255)
   run_key?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, 255)
+  @IsOptionalText(255)
   tag?: string;
 
   /** Words or word prefixes in the names or description. */
@@ -134,8 +129,7 @@ const IsConfigFilter = (): PropertyDecorator => (target, property) => {
 /** Bounds on a scorer's mean in the summary of a finalized experiment. Both are inclusive. */
 export class ScoreRangeDto {
   /** The scorer's name in the summary. Only the first 1,000 scorers of a summary are searched. */
-  @IsString()
-  @Length(1, 255)
+  @IsText(255)
   scorer!: string;
 
   @NotNull()
@@ -151,8 +145,7 @@ export class ScoreRangeDto {
 /** The filters of the list, and filters by `tags`, `metadata` and `score`. All must match. */
 export class ExperimentSearchDto extends ExperimentFiltersDto {
   /** The workspace that X-Service-Workspace-Id names. */
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   workspace_id?: string;
 
   @NotNull()

@@ -23,9 +23,13 @@ import {
   NotNull,
   ValuesCheckedLater,
   ReadOnlyMembersOf,
+  IsNullableText,
+  IsOptionalText,
+  IsText,
+  viewOf,
 } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
-import { IsDescription, pick, STAMP_FIELDS, StampsDto } from '../../../resources';
+import { PageOf } from '#platform/paging';
+import { IsDescription, StampsDto } from '../../../resources';
 import {
   EXPERIMENT_STATUSES,
   type ExperimentEntity,
@@ -43,8 +47,7 @@ class ExperimentMembersDto {
   @IsDescription()
   description?: string | null;
 
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   baseline_experiment_id?: string | null;
 
   /** The kind of resource that the experiment evaluates. Set both `subject_kind` and `subject_id`, or neither. */
@@ -52,9 +55,7 @@ class ExperimentMembersDto {
   @IsOneOf(SUBJECT_KINDS, { required: false, nullable: true })
   subject_kind?: SubjectKind | null;
 
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   subject_id?: string | null;
 
   @IsOptional()
@@ -80,14 +81,10 @@ export class DatasetFilterDto {
   @IsTags()
   tags?: string[] | null;
 
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   label?: string | null;
 
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   category?: string | null;
 
   @IsOptional()
@@ -115,22 +112,18 @@ export class CreateExperimentDto extends ExperimentMembersDto {
   workspace_id!: string;
 
   /** The stable name of the evaluation. Need not be unique. */
-  @IsString()
-  @Length(1, 255)
+  @IsText(255)
   name!: string;
 
   /** The name of this experiment. Defaults to `name`. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   experiment_name?: string | null;
 
   @IsOptional()
   @IsJsonObject({ description: 'Free-form. The filter `config=key:value` searches it.' })
   config?: object | null;
 
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   dataset_id?: string | null;
 
   /**
@@ -154,9 +147,7 @@ export class CreateExperimentDto extends ExperimentMembersDto {
    * `experiment_name` that are neither failed nor archived. A second request with the key returns 409 or, with `resume`, the
    * existing experiment.
    */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   run_key?: string | null;
 
   @IsOptional()
@@ -190,23 +181,17 @@ export class SummaryPatchDto {
 @ReadOnlyMembersOf(() => ExperimentDto)
 export class PatchExperimentDto extends ExperimentMembersDto {
   /** Must be the current workspace, because an experiment cannot be moved (422). */
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   workspace_id?: string;
 
   /** Must be the current value (422 `immutable_field`). */
-  @NotNull()
-  @IsString()
+  @IsOptionalText()
   experiment_id?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, 255)
+  @IsOptionalText(255)
   name?: string;
 
-  @NotNull()
-  @IsString()
-  @Length(1, 255)
+  @IsOptionalText(255)
   experiment_name?: string;
 
   @IsOptional()
@@ -214,8 +199,7 @@ export class PatchExperimentDto extends ExperimentMembersDto {
   config?: object | null;
 
   /** Must be the current value (422 `immutable_field`). */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   dataset_id?: string | null;
 
   /** Must be the current value (422 `immutable_field`). */
@@ -230,8 +214,7 @@ export class PatchExperimentDto extends ExperimentMembersDto {
   dataset_filter?: DatasetFilterDto | null;
 
   /** Must be the current value (422 `immutable_field`). */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   run_key?: string | null;
 
   @IsOptional()
@@ -385,41 +368,13 @@ export class ExperimentDto extends StampsDto {
   finalized_at!: Date | null;
 }
 
-export class ExperimentPageDto {
-  items!: ExperimentDto[];
-  page!: PageMetaDto;
-}
-
-const FIELDS = [
-  'experiment_id',
-  'workspace_id',
-  'name',
-  'experiment_name',
-  'description',
-  'config',
-  'dataset_id',
-  'dataset_version',
-  'dataset_filter',
-  'expected_case_count',
-  'run_key',
-  'baseline_experiment_id',
-  'subject_kind',
-  'subject_id',
-  'context_manifest',
-  'experiment_status',
-  'error',
-  'tags',
-  'metadata',
-  'finalized_at',
-  ...STAMP_FIELDS,
-] as const;
+export class ExperimentPageDto extends PageOf(ExperimentDto) {}
 
 /** Returns the view of an experiment. The rows of a list lack the records of their snapshots. */
-export const toExperimentDto = (row: ExperimentEntity): ExperimentDto => ({
-  ...pick(row, FIELDS),
+export const toExperimentDto = viewOf(ExperimentDto, (row: ExperimentEntity) => ({
   summary: summaryOf(row),
   dataset_snapshot: snapshotOf(row),
-});
+}));
 
 function summaryOf({ summary, metrics }: ExperimentEntity): ExperimentSummaryDto | null {
   if (!summary && !metrics) return null;

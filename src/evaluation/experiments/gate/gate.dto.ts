@@ -7,12 +7,10 @@ import {
   IsInt,
   IsNumber,
   IsOptional,
-  IsString,
-  Length,
   Max,
   Min,
 } from 'class-validator';
-import { Nested } from '#platform/http';
+import { Nested, IsNullableText, IsText } from '#platform/http';
 import type { IntervalDto } from '../../statistics';
 import { CoverageDto } from '../experiments/experiment.dto';
 import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../experiments/experiment.entity';
@@ -22,8 +20,7 @@ export const RULES_MAX = 100;
 
 /** A rule about one scorer, with at least one bound. Each bound is a check. */
 export class GateRuleDto {
-  @IsString()
-  @Length(1, 255)
+  @IsText(255)
   scorer!: string;
 
   /** Minimum mean of the scores. */
@@ -91,8 +88,7 @@ export class GateDto {
    * The completed experiment to compare with; by default, the experiment's own baseline, else the promoted baseline of its
    * dataset for experiments of this name. Without a baseline, the checks that need one are skipped.
    */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   baseline_experiment_id?: string | null;
 
   /** Fails the checks that need a baseline if there is none, instead of skipping them. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { ApiProperty, PickType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { ArrayMaxSize, IsBoolean, IsOptional, IsString, Length, MaxLength } from 'class-validator';
-import { IsOneOf, NotNull } from '#platform/http';
+import { ArrayMaxSize, IsBoolean, IsOptional, IsString, MaxLength } from 'class-validator';
+import { IsOneOf, NotNull, IsNullableText } from '#platform/http';
 import { PageQueryDto, ToBoolean } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { EXPORT_FORMATS, type ExportFormatName } from '../../datasets';
@@ -37,29 +37,20 @@ export class ResultListQueryDto extends PageQueryDto {
   @ToBoolean()
   include_archived?: boolean;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(CASE_ID_MAX)
+  @IsNullableText(CASE_ID_MAX, 0)
   case_id?: string;
 
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   dataset_record_id?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
+  @IsNullableText(255, 0)
   session_id?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
+  @IsNullableText(255, 0)
   trace_id?: string;
 
   /** Results with this tag. */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   tag?: string;
 
   /** Whether the result has an `error`. */

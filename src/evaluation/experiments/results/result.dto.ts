@@ -7,10 +7,8 @@ import {
   IsNumber,
   IsOptional,
   IsString,
-  Length,
   Matches,
   Max,
-  MaxLength,
   Min,
 } from 'class-validator';
 import {
@@ -25,13 +23,16 @@ import {
   NotNull,
   ReadOnlyMembersOf,
   ValuesCheckedLater,
+  IsNullableText,
+  IsText,
+  viewOf,
 } from '#platform/http';
-import type { PageMetaDto } from '#platform/paging';
+import { PageOf } from '#platform/paging';
 import type { ProblemDto } from '#platform/problem';
 import { TRACE_ID } from '../../../telemetry';
-import { BULK_MAX, pick } from '../../../resources';
+import { BULK_MAX } from '../../../resources';
 import { IsScores } from '../../scores';
-import { type Result, RESULT_FIELDS, type ResultRow } from './result.entity';
+import type { Result, ResultRow } from './result.entity';
 
 export const CASE_ID_MAX = 255;
 const VERSION_MAX = 2_147_483_647;
@@ -49,8 +50,7 @@ const FROM_CASE =
 @ReadOnlyMembersOf(() => ResultDto)
 export class ResultFieldsDto {
   /** Unique within the experiment. If the experiment pins a CSV version, it must be one of its case ids (400). */
-  @IsString()
-  @Length(1, CASE_ID_MAX)
+  @IsText(CASE_ID_MAX)
   case_id!: string;
 
   @IsOptional()
@@ -81,8 +81,7 @@ export class ResultFieldsDto {
   tags?: string[] | null;
 
   /** Required if the experiment is backed by a dataset's records. 400 if it pins a CSV version. */
-  @IsOptional()
-  @IsString()
+  @IsNullableText()
   dataset_record_id?: string | null;
 
   @IsOptional()
@@ -103,9 +102,7 @@ export class ResultFieldsDto {
   @Matches(TRACE_ID, { message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
   trace_id?: string | null;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(255)
+  @IsNullableText(255, 0)
   session_id?: string | null;
 
   @IsOptional()
@@ -117,9 +114,7 @@ export class ResultFieldsDto {
    * Shared by repeated trials of one case, each of which has its own `case_id`. Returns 400 if the experiment pins a CSV
    * version.
    */
-  @IsOptional()
-  @IsString()
-  @Length(1, 255)
+  @IsNullableText(255)
   trial_group?: string | null;
 
   /** Number of the trial within its group. 400 if the experiment pins a CSV version. */
@@ -295,10 +290,7 @@ export class ResultDto {
   archived_at!: null;
 }
 
-export class ResultPageDto {
-  items!: ResultDto[];
-  page!: PageMetaDto;
-}
+export class ResultPageDto extends PageOf(ResultDto) {}
 
 /** A result in the response to a bulk create. */
 export class BulkResultDto extends OmitType(ResultDto, ['input', 'expected']) {
@@ -326,8 +318,10 @@ export class BulkResultsResponseDto {
   items!: BulkResultItemDto[];
 }
 
-export const toResultDto = (row: Result): ResultDto =>
-  ({ ...pick(row, RESULT_FIELDS), archived_at: null }) as unknown as ResultDto;
+export const toResultDto = viewOf(ResultDto, (row: Result) => ({
+  scores: row.scores as unknown as Record<string, number | null>,
+  archived_at: null,
+}));
 
 /** Returns the view of a result, without `input` and `expected` if its item omitted them. */
 export function toBulkResultDto(row: Result, item: ResultFieldsDto): BulkResultDto {

@@ -1,4 +1,4 @@
-import type { PageMetaDto } from '#platform/paging';
+import { PageOf } from '#platform/paging';
 import { BaseTraceDto, toBaseTraceDto, type TraceSummary } from '../../../telemetry';
 import type { TraceReference } from './experiment-trace.repository';
 
@@ -9,10 +9,7 @@ export class ExperimentTraceDto extends BaseTraceDto {
   case_id!: string | null;
 }
 
-export class ExperimentTracePageDto {
-  items!: ExperimentTraceDto[];
-  page!: PageMetaDto;
-}
+export class ExperimentTracePageDto extends PageOf(ExperimentTraceDto) {}
 
 /** @param reference the result that references the trace, or null */
 export const toExperimentTraceDto = (
