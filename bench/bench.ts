@@ -83,9 +83,9 @@ export class Bench {
     );
     await this.direct.query(
       `INSERT INTO scores (score_id, workspace_id, scorer_name, source, target_kind, experiment_id, result_id,
-                           result_version, case_id, score, created_at, created_by)
+                           result_version, case_id, score, is_current, created_at, created_by)
        SELECT 'score_' || lpad((n::int8 * 100 + s)::text, 16, '0') || right($1, 10), $2, 'scorer ' || s, 'client', 'result',
-              $1, 'res_' || lpad(n::text, 16, '0') || right($1, 10), 1, 'case-' || n, ${scoreOf}, now(), 'bench'
+              $1, 'res_' || lpad(n::text, 16, '0') || right($1, 10), 1, 'case-' || n, ${scoreOf}, true, now(), 'bench'
        FROM generate_series(1, $3::int) n CROSS JOIN generate_series(1, $4::int) s`,
       [experimentId, this.scope.workspaceId, count, scorers],
     );

@@ -4,6 +4,7 @@ import { DatasetVersionRepository } from '../../src/evaluation/datasets/versions
 import { ExperimentFinalizer } from '../../src/evaluation/experiments/experiments/experiment-finalizer';
 import { ExperimentRepository } from '../../src/evaluation/experiments/experiments/experiment.repository';
 import { SummaryRepository } from '../../src/evaluation/experiments/experiments/summary.repository';
+import { ScoreTargetRepository } from '../../src/evaluation/scores/score-target.repository';
 import type { Bench } from '../bench';
 import { compare } from '../measure';
 
@@ -15,6 +16,7 @@ export async function finalize(bench: Bench): Promise<void> {
   const experiments = new ExperimentRepository(bench.direct.database);
   const finalizer = new ExperimentFinalizer(
     new SummaryRepository(bench.direct.database),
+    new ScoreTargetRepository(bench.direct.database),
     new RecordRepository(bench.direct.database),
     new DatasetVersionRepository(bench.direct.database),
   );

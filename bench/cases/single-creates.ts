@@ -107,8 +107,8 @@ async function kindsOf(bench: Bench): Promise<Kind[]> {
                                created_by)
           VALUES ($1, $2, $3, $4, $5, $6, now(), now(), $8) RETURNING *)
         INSERT INTO scores (score_id, workspace_id, scorer_name, source, target_kind, experiment_id, result_id,
-                            result_version, case_id, score, created_at, created_by)
-        SELECT $7, workspace_id, 'correct', 'client', 'result', experiment_id, result_id, version, case_id, 1, created_at,
+                            result_version, case_id, score, is_current, created_at, created_by)
+        SELECT $7, workspace_id, 'correct', 'client', 'result', experiment_id, result_id, version, case_id, 1, true, created_at,
                created_by FROM result`,
       values: (n) => [
         ...[directExperiment, newId('res'), workspace_id, n, INPUT, OUTPUT, newId('score'), principalId],

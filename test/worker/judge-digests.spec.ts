@@ -128,4 +128,76 @@ describe('the digest of a judge', () => {
     const { results: cached } = await fixture.completeRun(scorer, earlier);
     for (const result of cached) expect(result).toMatchObject({ ...expected, is_cached: true, cost_usd: 0 });
   });
+
+  it('decides which cases a comparison and a gate pair', async () => {
+    const { evaluator } = fixture.scoring;
+    const cases = (...ids: string[]) => ids.map((case_id) => ({ case_id, input: case_id, output: 'x' }));
+    const [baseline, candidate] = [
+      await fixture.experiment(...cases('a', 'b', 'c')),
+      await fixture.experiment(...cases('a', 'b', 'c')),
+    ];
+    const scorer = await fixture.scorer();
+    const of = (experiment: any) => `/eval/v1/experiments/${experiment.experiment_id}`;
+    const compared = async (query = '') =>
+      (
+        await evaluator.get(
+          `${of(candidate)}/compare?baseline_experiment_id=${baseline.experiment_id}${query}`,
+        )
+      ).body;
+    const gated = async (body: object = {}) => {
+      const rules = [{ scorer: scorer.name, max_regression: 0 }];
+      const answer = await evaluator.post(`${of(candidate)}/gate`, {
+        ...{ baseline_experiment_id: baseline.experiment_id, rules, ...body },
+      });
+      return answer.body.checks[0];
+    };
+    answeredBy('gpt-2024');
+    await fixture.completeRun(scorer, baseline, { cache: false });
+    await evaluator.patch(of(baseline), { experiment_status: 'completed' });
+    answeredBy('gpt-2024', 'gpt-2025', 'gpt-2025');
+    await fixture.completeRun(scorer, candidate, { cache: false, concurrency: 1 });
+    const none = { difference: null, p_value: null, cases: 0 };
+    expect((await compared()).scorers[0]).toMatchObject({
+      ...{ ...none, verdict: 'not_comparable', judge_changed_count: 2 },
+      reason:
+        '2 cases were scored by different judges: the candidate by gpt-2024 and gpt-2025, the baseline by gpt-2024. Score both with the same judge.',
+    });
+    expect(await gated()).toMatchObject({
+      ...{ status: 'failed', judge_changed_count: 2, reason: expect.stringContaining('different judges') },
+    });
+    const some = { difference: 0, cases: 1, missing: 2, judge_changed_count: 2, reason: null };
+    expect((await compared('&min_comparable=0.3')).scorers[0]).toMatchObject({
+      ...some,
+      verdict: 'inconclusive',
+    });
+    expect(await gated({ min_comparable: 0.3 })).toMatchObject({ status: 'passed', actual: 0 });
+    const all = { cases: 3, judge_changed_count: 0 };
+    expect((await compared('&allow_version_mismatch=true')).scorers[0]).toMatchObject(all);
+    expect(await gated({ allow_version_mismatch: true })).toMatchObject({ status: 'passed' });
+    const stored = await evaluator.get(`/eval/v1/scores?experiment_id=${candidate.experiment_id}`);
+    expect(stored.body.items.map(({ model }: any) => model).sort()).toEqual([
+      'gpt-2024',
+      'gpt-2025',
+      'gpt-2025',
+    ]);
+  });
+
+  it('shows the version of the current scores if a comparison uses another one', async () => {
+    const { evaluator } = fixture.scoring;
+    const [baseline, candidate] = [await fixture.experiment(), await fixture.experiment()];
+    const scorer = await fixture.scorer();
+    answeredBy('gpt-2024');
+    for (const experiment of [baseline, candidate]) await fixture.completeRun(scorer, experiment);
+    await patched(scorer, { definition: { ...scorer.definition, reasoning: false } });
+    await fixture.completeRun(scorer, candidate);
+    await evaluator.patch(`/eval/v1/experiments/${baseline.experiment_id}`, {
+      experiment_status: 'completed',
+    });
+    const path = `/eval/v1/experiments/${candidate.experiment_id}`;
+    const { body } = await evaluator.get(`${path}/compare?baseline_experiment_id=${baseline.experiment_id}`);
+    expect(body.scorers[0]).toMatchObject({
+      candidate: { scorer_version: 1, current_scorer_version: 2 },
+      baseline: { scorer_version: 1, current_scorer_version: 1 },
+    });
+  });
 });

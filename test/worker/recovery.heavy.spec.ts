@@ -338,7 +338,7 @@ describeOnBothQueues('a scoring run', (env) => {
     });
     const times = await inDatabase(
       `SELECT times, count(*) AS targets FROM (
-         SELECT s.target_id, count(*) AS times FROM score_results s JOIN score_runs r USING (score_run_id)
+         SELECT s.target_id, count(*) AS times FROM target_outcomes s JOIN score_runs r USING (score_run_id)
          WHERE r.score_batch_id = $1 GROUP BY 1) t GROUP BY 1 ORDER BY 1`,
       batch.score_batch_id,
     );

@@ -212,7 +212,7 @@ describe('a scoring rule', () => {
 
   it('reads only new traces', async () => {
     const STORED = 20_000;
-    for (const table of ['traces', 'score_results', 'score_targets', 'score_runs', 'scoring_rules']) {
+    for (const table of ['traces', 'target_outcomes', 'score_targets', 'score_runs', 'scoring_rules']) {
       await inDatabase(`ALTER TABLE ${table} SET (autovacuum_enabled = false)`);
     }
     const fixture = await RulesFixture.create(app, () => workers);
@@ -266,8 +266,8 @@ async function fill(app: TestApp, { workspaceId, organization }: ScoringFixture,
     rule.rule_id,
   );
   await fillTable(
-    `INSERT INTO score_results (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
-                                trace_id, elapsed_ms)
+    `INSERT INTO target_outcomes (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
+                                  target_id, elapsed_ms)
      SELECT $4 || n, 0, $4 || n, $2, $3, 1, 'trace', lpad(to_hex(n), 32, '0'), 1 FROM generate_series(1, $1) n`,
     workspaceId,
     rule.scorer_id,

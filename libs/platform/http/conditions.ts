@@ -15,9 +15,12 @@ const SHOWN = new RegExp(`-[0-9a-f]{${DIGEST_LENGTH}}"$`);
 
 /**
  * Returns the version for the ETag of a resource whose view also shows values that change without it, such as scores. The
- * ETag covers these values, but `If-Match` compares only the generation.
+ * ETag covers these values, but `If-Match` compares only the generation. If all of them are empty, it is the generation.
+ *
+ * @param shown JSON objects
  */
-export function versionShowing(generation: number, shown: readonly RawJson[]): string {
+export function versionShowing(generation: number, shown: readonly RawJson[]): string | number {
+  if (shown.every(({ text }) => text === '{}')) return generation;
   const hash = createHash('sha256');
   for (const { text } of shown) hash.update(text).update('\0');
   return `${generation}-${hash.digest('hex').slice(0, DIGEST_LENGTH)}`;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, prepared, sql, type Tx } from '#platform/db';
+import { Database, prepared, raw, sql, type Tx } from '#platform/db';
 import type { ScoreRow, TargetKind } from './score.entity';
 
 /** A target to lock. A result has its experiment. */
@@ -77,6 +77,15 @@ export class ScoreTargetRepository {
       );
     }
     return results;
+  }
+
+  /**
+   * Locks people's scores of the traces and sessions of a workspace, which results may name: shared for giving one, and
+   * exclusive for finalizing an experiment, so that each score is either in the summary or later.
+   */
+  async lockPeople(tx: Tx, workspaceId: string, mode: 'shared' | 'exclusive'): Promise<void> {
+    const lock = raw(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock');
+    await tx.query(sql`SELECT ${lock}(hashtextextended('people of ' || ${workspaceId}, 0))`);
   }
 
   private async lockResults(

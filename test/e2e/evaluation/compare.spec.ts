@@ -71,6 +71,7 @@ describe('the comparison of an experiment with its baseline', () => {
           mean: 0.75,
           count: 4,
           scorer_version: null,
+          current_scorer_version: null,
           scored_count: 4,
           null_count: 0,
           late_count: 0,
@@ -79,6 +80,7 @@ describe('the comparison of an experiment with its baseline', () => {
           mean: 0.75,
           count: 4,
           scorer_version: null,
+          current_scorer_version: null,
           scored_count: 4,
           null_count: 0,
           late_count: 0,
@@ -91,6 +93,7 @@ describe('the comparison of an experiment with its baseline', () => {
         regressed: 1,
         unchanged: 1,
         missing: 2,
+        judge_changed_count: 0,
         verdict: 'inconclusive',
         reason: null,
       });

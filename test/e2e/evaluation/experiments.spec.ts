@@ -60,6 +60,8 @@ describe('experiments', () => {
         dataset_snapshot: null,
         error: null,
         finalized_at: null,
+        current_scores: {},
+        late_count: 0,
         created_at: expect.stringMatching(TIME) as string,
         updated_at: body.created_at,
         created_by: space.editorId,
@@ -68,9 +70,8 @@ describe('experiments', () => {
       expect(headers.get('location')).toBe(`${EXPERIMENTS}/${body.experiment_id}`);
       expect(headers.get('etag')).toBe('"1"');
       const read = await space.viewer.get<Experiment>(`${EXPERIMENTS}/${body.experiment_id}`);
-      expect(read.headers.get('etag')).toMatch(/^"1-[0-9a-f]{16}"$/);
-      const { current_scores, late_count, ...rest } = read.body;
-      expect([JSON.stringify(rest), current_scores, late_count]).toEqual([JSON.stringify(body), {}, 0]);
+      expect(read.headers.get('etag')).toBe('"1"');
+      expect(JSON.stringify(read.body)).toBe(JSON.stringify(body));
     });
 
     it('need only a name, which is the default display name', async () => {

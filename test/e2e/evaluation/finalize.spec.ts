@@ -111,8 +111,8 @@ describe('on finalization,', () => {
         updated_at: body.finalized_at,
       });
       const after = await space.viewer.get<Experiment>(`${EXPERIMENTS}/${before.experiment_id}`);
-      expect(after.headers.get('etag')).toMatch(/^"2-[0-9a-f]{16}"$/);
-      expect(after.body).toMatchObject(body);
+      expect(after.headers.get('etag')).toBe('"2"');
+      expect(after.body).toEqual(body);
     });
 
     it('covers the first 10,000 results, and reports truncation', async () => {

@@ -3,6 +3,7 @@ import type { GateResultDto } from '../../../src/evaluation/experiments/gate/gat
 import { byScorer, compared, fill } from './comparison.fixture';
 import { uploadVersion } from './dataset-versions.fixture';
 import { type BulkResponse, EvaluationWorkspace, type Experiment, statuses } from './evaluation.harness';
+import { fillResultScores } from './result-scores.fixture';
 import { metrics, TracedExperiment } from './trace-stats.fixture';
 
 describe('results of the largest size or number', () => {
@@ -67,13 +68,14 @@ describe('results of the largest size or number', () => {
   it('are summarized within seconds if they have a million scorer names', async () => {
     const { experiment_id: id } = await space.experiment();
     await app.database.query(
-      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, scores, created_at, updated_at, created_by)
-       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n,
-              (SELECT jsonb_object_agg('s' || lpad((100 * n + i)::text, 7, '0'), i / 100.0) FROM generate_series(0, 99) i),
-              now(), now(), 'test'
+      `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)
+       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, now(), now(), 'test'
        FROM generate_series(0, 9999) n`,
       [id, space.id],
     );
+    await fillResultScores(app.database, id, {
+      scores: `(SELECT jsonb_object_agg('s' || lpad((100 * n + i)::text, 7, '0'), i / 100.0) FROM generate_series(0, 99) i)`,
+    });
     const before = process.memoryUsage();
     // A request that takes longer than REQUEST_TIMEOUT_MS would be 504.
     const { summary } = await space.finalize(id);

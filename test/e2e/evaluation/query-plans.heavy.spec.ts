@@ -65,16 +65,18 @@ describe('queries on filled tables', () => {
       );
       await fill(`
         INSERT INTO results (experiment_id, result_id, workspace_id, case_id, dataset_record_id, session_id, trace_id, tags,
-                             scores, output, error, duration_ms, created_at, updated_at, created_by)
+                             output, error, duration_ms, created_at, updated_at, created_by)
         SELECT CASE WHEN n < 4000 THEN $3 WHEN n / 100 = 199 THEN '${smallId}' ELSE 'exp_z' || n / 4000 END,
                'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, 'rec_' || n % 3000, 's' || n % 3000, lpad((n % 3000)::text, 32, '0'), ARRAY['t' || n % 40],
-               jsonb_build_object('s', n % 100), to_json(repeat('answer ', 120)),
+               to_json(repeat('answer ', 120)),
                CASE n % 20 WHEN 0 THEN '"failed"'::json END, CASE n % 4 WHEN 0 THEN NULL ELSE n % 500 END,
                now(), now(), 'test'
         FROM generate_series(1, 20000) n WHERE $1::text IS NOT NULL`);
       await fill(`
-        INSERT INTO result_scores (experiment_id, scorer, scorer_version, result_id, source, workspace_id, score, is_shown)
-        SELECT experiment_id, 's', 0, result_id, 'client', workspace_id, (scores ->> 's')::float8, true FROM results
+        INSERT INTO scores (score_id, workspace_id, scorer_name, source, target_kind, experiment_id, result_id, result_version,
+                            case_id, score, is_current, created_at, created_by)
+        SELECT 'score_s' || substr(result_id, 5), workspace_id, 's', 'client', 'result', experiment_id, result_id, version,
+               case_id, substring(case_id FROM '\\d+$')::int % 100, true, now(), 'test' FROM results
         WHERE $1::text IS NOT NULL AND $2::text IS NOT NULL AND $3::text IS NOT NULL`);
       await fillScores(tx, space.id, experimentId);
     });
@@ -87,7 +89,7 @@ describe('queries on filled tables', () => {
       [datasetId, space.id],
     );
     await vacuum(app, [
-      ...['datasets', 'records', 'experiments', 'results', 'result_scores', 'scores'],
+      ...['datasets', 'records', 'experiments', 'results', 'scores'],
       ...['dataset_versions'],
     ]);
   });
@@ -137,9 +139,7 @@ describe('queries on filled tables', () => {
     await watchStatements(app.database, note, async () => {
       expect([path, (await space.viewer.get(path)).status]).toEqual([path, 200]);
     });
-    const reads = statements.filter(([text]) =>
-      /FROM \(*(results|result_scores|score_results|scores|unnest)/.test(text),
-    );
+    const reads = statements.filter(([text]) => /FROM \(*(results|target_outcomes|scores|unnest)/.test(text));
     return Promise.all(reads.map(([text, values]) => planOf(app.database, text, values)));
   }
 

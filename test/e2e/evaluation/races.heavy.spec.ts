@@ -187,12 +187,12 @@ describe('results written through two API processes', () => {
       expect(scores.person).toBe(last);
     }
     const rows = await app.database.query<{ result_id: string; scores: Record<string, number> }>(
-      `SELECT result_id, jsonb_object_agg(scorer, shown_score) AS scores FROM result_scores
-       WHERE experiment_id = $1 AND is_shown GROUP BY result_id`,
+      `SELECT result_id, jsonb_object_agg(scorer_name, score) AS scores FROM scores
+       WHERE experiment_id = $1 AND superseded_at IS NULL AND is_current GROUP BY result_id`,
       [id],
     );
-    expect(Object.fromEntries(rows.map(({ result_id, scores }) => [result_id, scores]))).toEqual(
-      Object.fromEntries(stored.map(({ result_id, scores }) => [result_id, scores])),
+    expect(Object.fromEntries(rows.map(({ result_id, scores }) => [result_id, scores.s]))).toEqual(
+      Object.fromEntries(stored.map(({ result_id, scores }) => [result_id, scores.s])),
     );
   });
 

@@ -127,9 +127,9 @@ describe('statements in a workspace without statistics', () => {
     ['the results of an experiment', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/results?limit=500`)],
     ['failed results', 'results', 200, results('has_error=true')],
     ['results with a tag', 'results', 200, results('tag=t&limit=500')],
-    ['results with a score', 'result_scores', 200, results('score=other:gte:1&limit=500')],
-    ['results sorted by a score', 'result_scores', 200, results('sort=-score:other&limit=500&score=code:eq:1')],
-    ['results sorted by a score that none has', 'result_scores', 200, results('sort=score:none&limit=500')],
+    ['results with a score', 'scores', 200, results('score=other:gte:1&limit=500')],
+    ['results sorted by a score', 'scores', 200, results('sort=-score:other&limit=500&score=code:eq:1')],
+    ['results sorted by a score that none has', 'scores', 200, results('sort=score:none&limit=500')],
     ['results sorted by duration', 'results', 200, results('sort=-duration_ms&limit=500')],
     ['an export of results', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/results/export?score=other:gte:1`)],
     ['the traces of an experiment', 'traces', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/traces?limit=500`)],
@@ -155,7 +155,7 @@ describe('statements in a workspace without statistics', () => {
     ['records by a word', 'records', 200, list((of) => `/eval/v1/datasets/${of.datasetId}/records?limit=500&q=question`)],
     ['an export of records', 'records', 200, list((of) => `/eval/v1/datasets/${of.datasetId}/records/export`)],
     ['a preview of targets', 'results', 200, score((of) => ({ mode: 'preview', experiment_id: of.experimentId, limit: 5 }))],
-    ['a preview of unscored targets', 'score_results', 200, score((of) => ({ mode: 'preview', experiment_id: of.experimentId, limit: 5, unscored_only: true }))],
+    ['a preview of unscored targets', 'target_outcomes', 200, score((of) => ({ mode: 'preview', experiment_id: of.experimentId, limit: 5, unscored_only: true }))],
     ['a selection of too many traces', 'traces', 422, score(() => ({ since, unscored_only: true }))],
     ['a selection of too many sessions', 'traces', 422, score(() => ({ since, unscored_only: true, grain: 'session' }))],
     ['a test run', 'results', 200, score((of) => ({ mode: 'test', experiment_id: of.experimentId, limit: 5 }))],
@@ -163,7 +163,7 @@ describe('statements in a workspace without statistics', () => {
     ['a human score of a trace', 'scores', 201, recordScore({ trace_id: traceId(7) })],
     ['a human score of a session that many results reference', 'results', 201, recordScore({ session_id: SHARED_SESSION })],
     ['an upload of results whose traces people have scored', 'scores', 207, upload('experimentId', (n) => ({ case_id: `new ${n}`, trace_id: traceId(n + 1) }))],
-    ['an upload that replaces results', 'result_scores', 207, replaceResults],
+    ['an upload that replaces results', 'scores', 207, replaceResults],
     ['an upload of results for the cases of a CSV version', 'dataset_cases', 207, upload('pinnedId', (n) => ({ case_id: `case ${n}` }))],
     ['finalizing a baseline', 'results', 200, finalize((of) => of.baselineId)],
     ['a comparison', 'results', 200, list((of) => `${EXPERIMENTS}/${of.experimentId}/compare`)],
@@ -200,7 +200,7 @@ describe('statements in a workspace without statistics', () => {
     const worker = await createTestWorker(app);
     try {
       const works = await workOf(worker.get(Database), () => finished(space, run.score_run_id));
-      for (const table of ['score_targets', 'results', 'score_results', 'score_runs'])
+      for (const table of ['score_targets', 'results', 'target_outcomes', 'score_runs'])
         expectLight(works, table);
     } finally {
       await worker.close();

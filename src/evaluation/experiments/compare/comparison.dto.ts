@@ -53,7 +53,7 @@ export class CompareQueryDto extends PageQueryDto {
   allow_version_mismatch?: boolean;
 
   /**
-   * The lowest share of comparable cases, of those with scores on both sides. Cases that different judges scored are not
+   * The lowest share of comparable cases, of those with scores on both sides; cases that different judges scored are not
    * comparable. Below it, the verdict is `not_comparable`.
    */
   @ApiProperty({ required: false, type: 'number', minimum: 0, maximum: 1, default: MIN_COMPARABLE })

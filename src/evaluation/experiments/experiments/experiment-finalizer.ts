@@ -4,6 +4,7 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { canonicalJson, RawJson, toRawJson } from '#platform/json';
 import { DatasetVersionRepository, RecordRepository } from '../../datasets';
+import { ScoreTargetRepository } from '../../scores';
 import { SNAPSHOT_RECORDS_MAX, toFilter } from './experiment-cases';
 import type { DatasetFilterDto } from './experiment.dto';
 import type { ExperimentEntity, ExperimentStatus } from './experiment.entity';
@@ -19,6 +20,7 @@ type FinalColumns = Pick<
 export class ExperimentFinalizer {
   constructor(
     private readonly summaries: SummaryRepository,
+    private readonly targets: ScoreTargetRepository,
     private readonly records: RecordRepository,
     private readonly versions: DatasetVersionRepository,
   ) {}
@@ -46,6 +48,7 @@ export class ExperimentFinalizer {
     scope: Scope,
     { experiment_id: experimentId, expected_case_count }: ExperimentEntity,
   ): Promise<RawJson> {
+    await this.targets.lockPeople(tx, scope.workspaceId, 'exclusive');
     const { case_count, ...counts } = await this.summaries.countCovered(tx, scope, experimentId);
     const hasTrials = case_count < counts.result_count;
     const all = await this.summaries.summarize(tx, scope, experimentId, { hasTrials });

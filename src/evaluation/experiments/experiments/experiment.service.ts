@@ -90,17 +90,17 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     checkCaseSource(dto);
     const pairs = await this.threads.pairs(scope, dto.config ?? {});
     const inFile = await this.cases.countInFile(scope, dto, signal);
-    return this.transaction(scope, async (tx) => {
+    const { row, isNew } = await this.transaction(scope, async (tx) => {
       await this.checkBaseline(tx, scope, dto.baseline_experiment_id ?? null);
       const dataset = await this.cases.lock(tx, scope, dto);
       checkValues(dto);
-      const row = newRow(scope, dto, pairs, dataset?.revision ?? null);
-      const existing = await this.findRun(tx, scope, row, dto);
-      if (existing) return { experiment: this.versioned(existing), isNew: false };
+      const created = newRow(scope, dto, pairs, dataset?.revision ?? null);
+      const existing = await this.findRun(tx, scope, created, dto);
+      if (existing) return { row: existing, isNew: false };
       const count = dataset && (await this.cases.count(tx, scope, dataset, dto, inFile));
-      const inserted = await this.insert(tx, scope, { ...row, expected_case_count: count });
-      return { experiment: this.versioned(inserted), isNew: true };
+      return { row: await this.insert(tx, scope, { ...created, expected_case_count: count }), isNew: true };
     });
+    return { experiment: await this.withScores(scope, row), isNew };
   }
 
   /** Returns the experiment to resume, or null. Errors: 409 for a run key that is taken and for a resume with other values. */
@@ -150,17 +150,19 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     return [...scalars, ...documents.flat()].filter((member) => dto[member] !== undefined);
   }
 
-  /** Returns one experiment, with the current scores of its results. Errors: 404. */
+  /** Returns one experiment. Errors: 404. */
   override async get(scope: Scope, id: string): Promise<Versioned<ExperimentDto>> {
-    const row = await this.find(scope, id);
-    const view = toExperimentDto(row);
-    const summary = row.summary && view.summary;
-    const isFinal = summary && !summary.is_truncated && !(await this.summaries.mayHaveLateScores(scope, id));
-    const current = isFinal ? [] : await this.summaries.summarizeAll(scope, id);
-    const current_scores = isFinal ? summary.scores! : scoresOf(current.slice(0, SUMMARY_SCORERS_MAX));
-    const late_count = summary ? current.reduce((sum, { late_count: count }) => sum + count, 0) : 0;
-    const version = versionShowing(row.generation, [toRawJson([current_scores, late_count])]);
-    return new Versioned({ ...view, current_scores, late_count }, version);
+    return this.withScores(scope, await this.find(scope, id));
+  }
+
+  override async archive(scope: Scope, id: string, ifMatch?: string): Promise<Versioned<ExperimentDto>> {
+    await super.archive(scope, id, ifMatch);
+    return this.get(scope, id);
+  }
+
+  override async restore(scope: Scope, id: string, ifMatch?: string): Promise<Versioned<ExperimentDto>> {
+    await super.restore(scope, id, ifMatch);
+    return this.get(scope, id);
   }
 
   async list(
@@ -187,7 +189,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     ifMatch?: string,
   ): Promise<Versioned<ExperimentDto>> {
     const pairs = dto.config === undefined ? undefined : await this.threads.pairs(scope, dto.config ?? {});
-    return this.transaction(scope, async (tx) => {
+    const written = await this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
       const columns = { ...patchedColumns(row, dto), config_pairs: pairs };
       await this.checkBaseline(tx, scope, dto.baseline_experiment_id ?? null, id);
@@ -195,8 +197,22 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
       await this.checkSameFilter(scope, row, dto);
       const status = dto.experiment_status ?? 'running';
       const final = status === 'running' ? {} : await this.finalizer.finalize(tx, scope, row, status);
-      return this.versioned(await this.write(tx, scope, row, { ...columns, ...final }, 'update'));
+      return this.write(tx, scope, row, { ...columns, ...final }, 'update');
     });
+    return this.withScores(scope, written);
+  }
+
+  /** Returns the view of an experiment, with the current scores of its results. */
+  private async withScores(scope: Scope, row: ExperimentEntity): Promise<Versioned<ExperimentDto>> {
+    const { experiment_id: id, generation } = row;
+    const view = toExperimentDto(row);
+    const summary = row.summary && view.summary;
+    const isFinal = summary && !summary.is_truncated && !(await this.summaries.mayHaveLateScores(scope, id));
+    const current = isFinal ? [] : await this.summaries.summarizeAll(scope, id);
+    const current_scores = isFinal ? summary.scores! : scoresOf(current.slice(0, SUMMARY_SCORERS_MAX));
+    const late_count = summary ? current.reduce((sum, { late_count: count }) => sum + count, 0) : 0;
+    const shown = [toRawJson(current_scores), toRawJson(late_count > 0 ? { late_count } : {})];
+    return new Versioned({ ...view, current_scores, late_count }, versionShowing(generation, shown));
   }
 
   protected override checkWritable(row: ExperimentEntity): void {

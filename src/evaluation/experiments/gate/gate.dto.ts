@@ -102,8 +102,8 @@ export class GateDto {
   allow_version_mismatch?: boolean | null;
 
   /**
-   * The lowest share of comparable cases, of those with scores on both sides. Cases that different judges scored are not
-   * comparable. Below it, checks that compare with the baseline fail. Defaults to 0.9.
+   * The lowest share of comparable cases, of those with scores on both sides; cases that different judges scored are not
+   * comparable. Below it, checks that compare with the baseline fail; defaults to 0.9.
    */
   @IsOptional()
   @IsNumber()

@@ -85,7 +85,7 @@ export class ScoreBatchDto {
    */
   @ApiProperty({ type: 'integer', minimum: 0 })
   failed_count!: number;
-  /** Number of scores that were not written back to their results, over all runs. */
+  /** Number of scores that the summary of the experiment does not count, over all runs, see `ScoreRun`. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   not_written_back_count!: number;
   /** Number of runs started so far, each over up to 100 targets. `GET /eval/v1/score-runs?score_batch_id=` lists them. */

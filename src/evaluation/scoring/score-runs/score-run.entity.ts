@@ -41,7 +41,7 @@ interface ScoringRow {
   total: number;
   completed_count: number;
   failed_count: number;
-  /** Number of scores that were not written back to their results. */
+  /** Number of scores that the summary of the experiment does not count. */
   not_written_back_count: number;
   cost_usd: number | null;
   /** Limit for the cost of a run, or of all runs of a batch together. */

@@ -132,11 +132,11 @@ describe('human scores of targets uploaded later', () => {
     expect((await on.result(result)).scores).toEqual({ [scorer.name]: 1.5 });
   });
 
-  it('are not written back if their scorer is archived', async () => {
+  it('count even if their scorer is archived, and those of a newer scorer of its name replace them', async () => {
     const scorer = await on.scorer();
     await on.score(scorer, { trace_id, score: true });
     await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
-    expect((await upload()).scores).toEqual({});
+    expect((await upload()).scores).toEqual({ [scorer.name]: 1 });
     const another = await on.scorer(BOOLEAN, { name: scorer.name });
     await on.score(another, { trace_id, score: false });
     const result = await upload();
