@@ -241,7 +241,7 @@ describe('free-form members', () => {
     const { scores: all } = (await json.api.get(`${results}/${result.body.result_id}`)).body;
     expect(all).toEqual({ own: 1, people: 1 });
     expect(await json.text(`${results}/${result.body.result_id}`)).toContain(
-      `{"metadata":${EXACT}}, "people"`,
+      `{"metadata":${EXACT}},"people"`,
     );
   });
 

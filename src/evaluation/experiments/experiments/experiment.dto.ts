@@ -347,7 +347,7 @@ export class ExperimentDto extends StampsDto {
   summary!: ExperimentSummaryDto | null;
   /**
    * Mean and count of the current scores of all results, by scorer name (the first 1,000), with those that were given after
-   * the experiment was finalized. Only when you get one experiment.
+   * the experiment was finalized. Lists omit it.
    */
   @ApiProperty({
     type: 'object',
@@ -355,7 +355,7 @@ export class ExperimentDto extends StampsDto {
     required: false,
   } as object)
   current_scores?: Record<string, ScoreSummaryDto>;
-  /** Number of the results' current scores that were given after the experiment was finalized. */
+  /** Number of the results' current scores that were given after the experiment was finalized. Lists omit it. */
   @ApiProperty({ type: 'integer', minimum: 0, required: false })
   late_count?: number;
   /** Null until the experiment is finalized, and for an experiment without a dataset. */
