@@ -83,7 +83,7 @@ export class EvaluationScores1795824000013 extends SqlMigration {
     CREATE INDEX scores_current ON scores (workspace_id, target_id, created_by, author)
       WHERE superseded_at IS NULL AND result_id IS NULL;
     -- one current score for a result and a name; the results that have a score within bounds
-    CREATE UNIQUE INDEX scores_current_of_result ON scores (workspace_id, result_id, scorer_name) WHERE is_current;
+    CREATE UNIQUE INDEX scores_current_of_result ON scores (result_id, scorer_name) WHERE is_current;
     -- the current scores of an experiment, also in their order
     CREATE INDEX scores_current_of_experiment ON scores (workspace_id, experiment_id, scorer_name, score, result_id)
       WHERE is_current;
@@ -92,10 +92,14 @@ export class EvaluationScores1795824000013 extends SqlMigration {
       WHERE superseded_at IS NULL AND experiment_id IS NOT NULL AND source IN ('client', 'hosted');
     CREATE INDEX scores_late ON scores (workspace_id, experiment_id) WHERE is_late;
     -- people's scores of results, and of the traces and sessions that results name
-    CREATE INDEX scores_human_by_target ON scores (workspace_id, target_id) WHERE source = 'human' AND superseded_at IS NULL;
+    CREATE INDEX scores_human_by_target ON scores ((workspace_id || ' ' || target_kind || ' ' || target_id))
+      WHERE source = 'human' AND superseded_at IS NULL;
     CREATE INDEX scores_human_of_experiment ON scores (workspace_id, experiment_id, result_id)
       WHERE source = 'human' AND superseded_at IS NULL AND experiment_id IS NOT NULL;
-    CREATE INDEX scores_human_by_name ON scores (workspace_id, scorer_name, score_id)
+    CREATE INDEX scores_human_by_name ON scores ((workspace_id || ' ' || scorer_name), experiment_id)
+      WHERE source = 'human' AND superseded_at IS NULL;
+    -- comparisons: the newest score of a trace or a session by a person
+    CREATE INDEX scores_human_of_trace ON scores (workspace_id, score_id)
       WHERE source = 'human' AND superseded_at IS NULL AND result_id IS NULL;
     -- agreement: the newest human scores of a scorer, and its other scores. Only for statements that name a scorer, because
     -- without statistics PostgreSQL would use these indexes for any condition

@@ -1,13 +1,16 @@
 import { empty, raw, type Sql, sql } from '#platform/db';
+import type { TargetKind } from './score.entity';
 
 /*
  * The scores of results that count. A result has one current score for each scorer name: the newest hosted one of the highest
  * version, else the client's, else people's; never an end user's. `scores.is_current` marks the first two: ScoreRepository
  * keeps it, and an index makes sure that there is one. People's scores are combined when they are read.
  *
- * Statements are not prepared, because a plan made for small tables would read all scores of large ones. The workspace is a
- * subquery, because PostgreSQL expects no rows for a workspace that is not in its statistics, and might choose any index for
- * it. OFFSET 0 keeps further conditions out of a lookup for the same reason.
+ * Lookups leave PostgreSQL one index to choose, whatever its statistics say: for a result, the one that begins with its id,
+ * because IS TRUE hides the workspace; for people's scores of a target, the one on `keyOfPeople`. They may be prepared. In
+ * other statements, which may not, the workspace is a subquery, because PostgreSQL expects no rows for a workspace that is
+ * not in its statistics, and might choose any index for it. OFFSET 0 keeps further conditions out of a lookup for the same
+ * reason.
  */
 
 /** The results of an experiment whose scores are read. */
@@ -52,24 +55,38 @@ const peopleOf = (given: Sql, details: Sql = empty): Sql =>
     GROUP BY of_result_id, scorer_id, output_sha256
     HAVING count(*) >= (array_agg(min_annotations ORDER BY score_id DESC))[1]`;
 
-/** Selects people's scores of targets: rows with the `result_id` that names the target, its `kind` and `id`. */
-const peopleGaveTo = (workspaceId: string, targets: Sql, isLate: Sql): Sql =>
+/** The key of a target in the index on people's scores, for one of them or for a target of these columns. */
+const KEY_OF_PEOPLE = raw("people.workspace_id || ' ' || people.target_kind || ' ' || people.target_id");
+const keyOf = (workspaceId: string, kind: TargetKind, id: Sql): Sql =>
+  sql`${`${workspaceId} ${kind} `} || ${id}`;
+
+const IS_CURRENT_OF_PEOPLE = raw("people.source = 'human' AND people.superseded_at IS NULL");
+
+/** Selects people's scores of targets: rows with the `result_id` that names the target, and the `key` of the target. */
+const peopleGaveTo = (targets: Sql, isLate: Sql): Sql =>
   sql`SELECT target.result_id AS of_result_id, s.scorer_id, s.scorer_name, s.scorer_version, s.output_sha256, s.min_annotations,
       s.created_by, s.author, s.score, s.label, s.comment, s.score_id, ${isLate} AS is_late
-    FROM ${targets} AS target(result_id, kind, id) CROSS JOIN LATERAL (
-      SELECT * FROM scores own WHERE own.workspace_id = (SELECT ${workspaceId}::text) AND own.target_id = target.id
-        AND own.source = 'human' AND own.superseded_at IS NULL OFFSET 0
-    ) s WHERE s.target_kind = target.kind`;
+    FROM ${targets} AS target(result_id, key) CROSS JOIN LATERAL (
+      SELECT * FROM scores people WHERE ${KEY_OF_PEOPLE} = target.key AND ${IS_CURRENT_OF_PEOPLE} OFFSET 0) s`;
 
-/** Whether people have scored anything in the workspace. As a subquery, it is read once for a statement. */
-export const hasPeople = (workspaceId: string, where = raw('true')): Sql =>
-  sql`EXISTS (SELECT FROM scores people WHERE people.workspace_id = (SELECT ${workspaceId}::text) AND people.source = 'human'
-    AND people.superseded_at IS NULL AND ${where})`;
+/** Whether people have scored one of the targets. @param keys an array, see `keyOf` */
+export const peopleScored = (keys: Sql): Sql =>
+  sql`EXISTS (SELECT FROM scores people WHERE ${KEY_OF_PEOPLE} = ANY (${keys}) AND ${IS_CURRENT_OF_PEOPLE})`;
+
+/** Whether people have scored anything in the workspace, or a trace or a session. As a subquery, it is read once. */
+export const hasPeople = (workspaceId: string, { ofResults = true } = {}): Sql =>
+  sql`EXISTS (SELECT FROM scores people WHERE ${KEY_OF_PEOPLE} > ${`${workspaceId} ${ofResults ? '' : 'session'}`}
+    AND ${KEY_OF_PEOPLE} < ${`${workspaceId}!`} AND ${IS_CURRENT_OF_PEOPLE})`;
+
+/** Whether people have given current scores under a name, of any target, or of one that `where` names by `experiment_id`. */
+const hasPeopleNamed = (workspaceId: string, name: Sql, where = empty): Sql =>
+  sql`EXISTS (SELECT FROM scores people WHERE people.workspace_id || ' ' || people.scorer_name = ${`${workspaceId} `} || ${name}
+    ${where} AND ${IS_CURRENT_OF_PEOPLE})`;
 
 /** Whether people's scores under a name may count for results of an experiment. */
 export const mayHavePeople = (workspaceId: string, experimentId: string, scorer: string): Sql =>
-  sql`${hasPeople(workspaceId, sql`people.experiment_id = ${experimentId} AND people.scorer_name = ${scorer}`)}
-    OR ${hasPeople(workspaceId, sql`people.result_id IS NULL AND people.scorer_name = ${scorer}`)}`;
+  sql`${hasPeopleNamed(workspaceId, sql`${scorer}`, sql`AND people.experiment_id = ${experimentId}`)}
+    OR ${hasPeopleNamed(workspaceId, sql`${scorer}`, raw('AND people.experiment_id IS NULL'))}`;
 
 /** The label that most people chose. Null in a tie, in which the two orders find different labels. */
 const PEOPLE_DETAILS =
@@ -83,9 +100,9 @@ const PEOPLE_DETAILS =
 export const peopleOfResults = (workspaceId: string, results: Sql, { details = false } = {}): Sql =>
   peopleOf(
     peopleGaveTo(
-      workspaceId,
-      sql`(SELECT r.result_id, name.kind, name.id FROM ${results} r CROSS JOIN LATERAL (VALUES
-        ('result', r.result_id), ('trace', r.trace_id), ('session', r.session_id)) AS name(kind, id) WHERE name.id IS NOT NULL)`,
+      sql`(SELECT r.result_id, name.key FROM ${results} r CROSS JOIN LATERAL (VALUES
+        (${keyOf(workspaceId, 'result', raw('r.result_id'))}), (${keyOf(workspaceId, 'trace', raw('r.trace_id'))}),
+        (${keyOf(workspaceId, 'session', raw('r.session_id'))})) AS name(key) WHERE name.key IS NOT NULL)`,
       raw('s.is_late'),
     ),
     details ? PEOPLE_DETAILS : empty,
@@ -95,24 +112,25 @@ export const peopleOfResults = (workspaceId: string, results: Sql, { details = f
 export function peopleOfExperiment(workspaceId: string, { experimentId, upTo }: ExperimentScores): Sql {
   const within = upTo ? sql`AND result_id <= ${upTo}` : empty;
   const workspace = sql`workspace_id = (SELECT ${workspaceId}::text) AND experiment_id = ${experimentId}`;
-  const scored = sql`(SELECT result_id, 'result', result_id FROM scores WHERE ${workspace} ${within}
+  const scored = sql`(SELECT result_id, ${keyOf(workspaceId, 'result', raw('result_id'))} FROM scores WHERE ${workspace} ${within}
     AND source = 'human' AND superseded_at IS NULL GROUP BY result_id OFFSET 0)`;
   // Only results can name traces and sessions, so they are read. Skipped in a workspace without such scores.
-  const named = sql`(SELECT result_id, name.kind, name.id
-    FROM results CROSS JOIN LATERAL (VALUES ('trace', trace_id), ('session', session_id)) AS name(kind, id)
-    WHERE ${workspace} ${within} AND name.id IS NOT NULL
-      AND (SELECT ${hasPeople(workspaceId, raw('people.result_id IS NULL'))}) OFFSET 0)`;
+  const named = sql`(SELECT result_id, name.key
+    FROM results CROSS JOIN LATERAL (VALUES (${keyOf(workspaceId, 'trace', raw('trace_id'))}),
+      (${keyOf(workspaceId, 'session', raw('session_id'))})) AS name(key)
+    WHERE ${workspace} ${within} AND name.key IS NOT NULL
+      AND (SELECT ${hasPeople(workspaceId, { ofResults: false })}) OFFSET 0)`;
   const finalizedAt = sql`(SELECT finalized_at FROM experiments WHERE ${workspace})`;
   return peopleOf(
-    sql`${peopleGaveTo(workspaceId, scored, raw('s.is_late'))}
-      UNION ALL ${peopleGaveTo(workspaceId, named, sql`coalesce(s.created_at > ${finalizedAt}, false)`)}`,
+    sql`${peopleGaveTo(scored, raw('s.is_late'))}
+      UNION ALL ${peopleGaveTo(named, sql`coalesce(s.created_at > ${finalizedAt}, false)`)}`,
   );
 }
 
 /** Whether a client or a run has given the current score of a result under a name. */
 const isMachine = (workspaceId: string, resultId: Sql, scorer: Sql, bounds: Sql = empty): Sql =>
-  sql`EXISTS (SELECT FROM scores machine WHERE machine.workspace_id = (SELECT ${workspaceId}::text)
-    AND machine.result_id = ${resultId} AND machine.scorer_name = ${scorer} AND machine.is_current ${bounds} OFFSET 0)`;
+  sql`EXISTS (SELECT FROM scores machine WHERE machine.result_id = ${resultId} AND machine.scorer_name = ${scorer}
+    AND machine.is_current AND (machine.workspace_id = ${workspaceId}) IS TRUE ${bounds} OFFSET 0)`;
 
 /** Selects people's scores of an experiment's results that are current. */
 const currentOfPeople = (workspaceId: string, scores: ExperimentScores): Sql =>
@@ -141,7 +159,7 @@ export const hasScore = (workspaceId: string, result: string, { scorer, bounds }
     raw(`(SELECT ${result}.result_id, ${result}.trace_id, ${result}.session_id)`),
   );
   return sql`(${isMachine(workspaceId, id, name, sql`AND machine.score IS NOT NULL ${bounds}`)} OR (
-      (SELECT ${hasPeople(workspaceId, sql`people.scorer_name = ${name}`)}) AND NOT ${isMachine(workspaceId, id, name)}
+      (SELECT ${hasPeopleNamed(workspaceId, name)}) AND NOT ${isMachine(workspaceId, id, name)}
       AND EXISTS (SELECT FROM (
           SELECT score FROM (${people}) people WHERE scorer_name = ${name} ORDER BY ${NEWEST_SCALE_FIRST} LIMIT 1) current
         WHERE score IS NOT NULL ${bounds} OFFSET 0)))`;
@@ -172,5 +190,5 @@ export function sortedScores(
 
 /** The size of the current scores of a result, in bytes. For the limit of a page. @param result alias of the result */
 export const bytesOfScores = (workspaceId: string, result: string): Sql =>
-  sql`(SELECT coalesce(sum(own.bytes), 0) FROM scores own WHERE own.workspace_id = (SELECT ${workspaceId}::text)
-    AND own.result_id = ${raw(result)}.result_id AND own.is_current)`;
+  sql`(SELECT coalesce(sum(own.bytes), 0) FROM scores own WHERE own.result_id = ${raw(result)}.result_id AND own.is_current
+    AND (own.workspace_id = ${workspaceId}) IS TRUE)`;

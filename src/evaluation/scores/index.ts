@@ -17,6 +17,7 @@ export {
   mayHavePeople,
   peopleOfExperiment,
   peopleOfResults,
+  peopleScored,
   type ScoreCondition,
   sortedScores,
 } from './current-scores.sql';

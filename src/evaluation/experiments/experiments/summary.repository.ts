@@ -84,7 +84,7 @@ export class SummaryRepository {
       prepared(
         'summary.late',
         sql`SELECT EXISTS (SELECT FROM scores WHERE workspace_id = ${workspaceId} AND experiment_id = ${experimentId} AND is_late)
-              OR ${hasPeople(workspaceId, raw('people.result_id IS NULL'))} AS may_have`,
+              OR ${hasPeople(workspaceId, { ofResults: false })} AS may_have`,
       ),
     );
     return row!.may_have;

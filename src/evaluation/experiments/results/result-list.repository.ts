@@ -7,6 +7,7 @@ import {
   followIndexes,
   indexOrdered,
   join,
+  prepared,
   raw,
   readWithin,
   type Sql,
@@ -185,7 +186,10 @@ export class ResultListRepository {
     const name = sort.key;
     const { workspaceId } = scope;
     const [people] = await on.query<{ may_count: boolean }>(
-      sql`SELECT ${mayHavePeople(workspaceId, experimentId, sort.scorer)} AS may_count`,
+      prepared(
+        'result.sorted-people',
+        sql`SELECT ${mayHavePeople(workspaceId, experimentId, sort.scorer)} AS may_count`,
+      ),
     );
     const condition = { scorer: sort.scorer, bounds: boundsOf(own) };
     const sorting = { descending: query.sort!.startsWith('-'), withPeople: people!.may_count };

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, empty, prepared, raw, type Sql, sql, type SqlExecutor, type Tx } from '#platform/db';
 import { type RawJson, toRawJson } from '#platform/json';
-import { bytesOfScores, CurrentScoresRepository } from '../../scores';
+import { bytesOfScores, CurrentScoresRepository, peopleScored } from '../../scores';
 import type { ExperimentState } from '../experiments/experiment.entity';
 import { CASE_VALUES } from './case-rules';
 import { type Result, RESULT_COLUMNS, type ResultRow } from './result.entity';
@@ -105,10 +105,11 @@ export class ResultRepository {
       ORDER BY new_result.case_id COLLATE "C"
       ON CONFLICT (experiment_id, case_id)
       ${replaces ? raw(`DO UPDATE SET ${ASSIGNMENTS}, version = results.version + 1, generation = results.generation + 1`) : raw('DO NOTHING')}
-      RETURNING result_id, case_id, version, generation, tags, created_at, created_by, EXISTS (
-        SELECT FROM scores s WHERE s.workspace_id = results.workspace_id
-          AND s.target_id IN (results.trace_id, results.session_id) AND s.target_kind <> 'result'
-          AND s.source = 'human' AND s.superseded_at IS NULL) AS is_scored`;
+      RETURNING result_id, case_id, version, generation, tags, created_at, created_by,
+        ${peopleScored(
+          raw(`ARRAY[results.workspace_id || ' trace ' || results.trace_id,
+          results.workspace_id || ' session ' || results.session_id]`),
+        )} AS is_scored`;
     // A plan for the join that was cached while the table was small would later scan the large table.
     return tx.query<WrittenResult>(
       takesValues ? statement : prepared(replaces ? 'result.replace-many' : 'result.insert-many', statement),
