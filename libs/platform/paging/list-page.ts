@@ -150,7 +150,8 @@ async function readRows<Row>(
   return on.query<Keyed<Row>>(planned(withinBytes(rows, page)));
 }
 
-const named = ({ name }: { name?: string }, variant: string, statement: Sql): Statement =>
+/** Prepares a statement if the list has a name. */
+export const named = ({ name }: { name?: string }, variant: string, statement: Sql): Statement =>
   name === undefined ? statement : prepared(`${name}.${variant}`, statement);
 
 /**

@@ -1,6 +1,6 @@
-import { empty, raw, type Sql, sql, type SqlExecutor, type Where } from '#platform/db';
+import { empty, raw, type Sql, sql, type SqlExecutor, type Statement, type Where } from '#platform/db';
 import { decodeCursor, encodeCursor, totalOf, withTotal } from './cursor';
-import { type RowPage, withinBytes } from './list-page';
+import { named, type RowPage, withinBytes } from './list-page';
 import { type ListQueryDto, TOTAL_MAX } from './page.dto';
 import {
   cursorAfter as plainCursorAfter,
@@ -19,6 +19,8 @@ import type { SortKey } from './sorts';
  * conditions refer to a row `t`.
  */
 export interface ScanSpec {
+  /** Prepares the statement of a page under this name. The text of the list must then always be the same, but for `sorts`. */
+  name?: string;
   columns: string | Sql;
   table: string | Sql;
   /** Conditions that an index serves. The index must end with the sort key and the id. */
@@ -252,7 +254,9 @@ async function readMatches<Row>(on: SqlExecutor, spec: ScanSpec, order: PageOrde
     FROM (${rowsOf(spec, startOfRange(spec, order), order, PAGE_LIMIT)}) t
     WHERE NOT is_beyond AND is_candidate${lookup(spec)}
     ${sort} LIMIT ${offset + limit + 1}`;
-  const limited = (page: Sql): Sql => (isSized ? withinBytes(page, raw('ORDER BY page_place')) : page);
+  const variant = `${order.descending ? 'descending' : 'ascending'}${order.cursor === undefined ? '' : '.after'}${offset === 0 ? '' : '.offset'}`;
+  const limited = (page: Sql): Statement =>
+    named(spec, variant, isSized ? withinBytes(page, raw('ORDER BY page_place')) : page);
   if (offset === 0) return { matches: await on.query(limited(rows)), skipped: 0 };
   const placed = await on.query<Matches<Row>['matches'][number] & { page_place: number }>(
     limited(afterOffset(offset, rows)),

@@ -99,17 +99,23 @@ export class ResultListRepository {
     const isPlain = sort.by === 'created_at' || sort.by === 'updated_at';
     if (isPlain && !isScanned) return listPage<ResultRow>(this.database, plain, query);
     const scan = { ...scanOf(scope, conditions), where, sorts: BY_CHANGE, defaultSort: '-created_at' };
+    const countAll = () => totalOf(listPage(this.database, plain, { limit: 0 }));
+    // a cursor has the total
+    const counted = isPlain || isScanned || query.cursor !== undefined ? undefined : ahead(countAll());
+    const people = sort.by === 'score' ? ahead(this.mayHavePeople(scope, experimentId, sort)) : undefined;
     const deadline = performance.now() + this.environment.REQUEST_TIMEOUT_MS;
     return readWithin(this.database, deadline, async (on) => {
       if (conditions.unique.length + conditions.indexed.length === 0) await followIndexes(on);
       if (isPlain) return scanPage<ResultRow>(on, scan, query);
-      const total = async (): Promise<number | null> => {
-        const all = { limit: 0 };
-        const counted = isScanned ? await scanPage(on, scan, all) : await listPage(on, plain, all);
-        return counted.page.total;
-      };
+      const total = () => (isScanned ? totalOf(scanPage(on, scan, { limit: 0 })) : (counted ?? countAll()));
       return sort.by === 'score'
-        ? this.listByScore(on, scope, experimentId, { conditions, sort, query, total })
+        ? this.listByScore(on, scope, experimentId, {
+            conditions,
+            sort,
+            query,
+            total,
+            withPeople: await people!,
+          })
         : this.listByDuration(on, scope, experimentId, { conditions, query, total });
     });
   }
@@ -174,33 +180,43 @@ export class ResultListRepository {
     return { results, next: examined_count < BATCH_RESULTS ? null : examined_last };
   }
 
+  private async mayHavePeople(
+    { workspaceId }: Scope,
+    experimentId: string,
+    { scorer }: ScoreSort,
+  ): Promise<boolean> {
+    const [people] = await this.database.query<{ may_count: boolean }>(
+      prepared(
+        'result.sorted-people',
+        sql`SELECT ${mayHavePeople(workspaceId, experimentId, scorer)} AS may_count`,
+      ),
+    );
+    return people!.may_count;
+  }
+
   /** Reads the results with a score in the order of an index over scores, and then those without. */
   private async listByScore(
     on: SqlExecutor,
     scope: Scope,
     experimentId: string,
-    { conditions, sort, query, total }: SortedList & { sort: ResultSort & { by: 'score' } },
+    { conditions, sort, query, total, withPeople }: SortedList & { sort: ScoreSort; withPeople: boolean },
   ): Promise<RowPage<ResultRow>> {
     const own = conditions.scores.filter(({ scorer }) => scorer === sort.scorer);
     const others = { ...conditions, scores: conditions.scores.filter((one) => !own.includes(one)) };
     const name = sort.key;
     const { workspaceId } = scope;
-    const [people] = await on.query<{ may_count: boolean }>(
-      prepared(
-        'result.sorted-people',
-        sql`SELECT ${mayHavePeople(workspaceId, experimentId, sort.scorer)} AS may_count`,
-      ),
-    );
     const condition = { scorer: sort.scorer, bounds: boundsOf(own) };
-    const sorting = { descending: query.sort!.startsWith('-'), withPeople: people!.may_count };
+    const sorting = { descending: query.sort!.startsWith('-'), withPeople };
     const sorted = sortedScores(workspaceId, experimentId, condition, sorting);
+    const isPlain = own.length === 0 && !withPeople && !isFiltered(others);
     const scored = {
+      ...(isPlain && { name: 'result.by-score' }),
       ...scanOf(scope, { ...others, scanned: [...others.unique, ...others.indexed, ...others.scanned] }),
       table: sql`(
         SELECT r.*, s.score AS sort_score, s.result_id AS sort_id
         FROM (${sorted}) s CROSS JOIN LATERAL (
           SELECT * FROM results r
-          WHERE r.workspace_id = ${workspaceId} AND r.experiment_id = ${experimentId} AND r.result_id = s.result_id
+          WHERE r.result_id = s.result_id AND (r.workspace_id = ${workspaceId} AND r.experiment_id = ${experimentId}) IS TRUE
           LIMIT 1) r)`,
       where: Where.acrossTenants(), // The subquery restricts the tenant.
       id: 'sort_id',
@@ -243,6 +259,19 @@ export class ResultListRepository {
     return scanRanges<ResultRow>(on, [timed, untimed], query, total);
   }
 }
+
+const isFiltered = (conditions: Conditions): boolean =>
+  Object.values(conditions).some((some: readonly unknown[]) => some.length > 0);
+
+type ScoreSort = ResultSort & { by: 'score' };
+
+/** Returns a read that runs on another connection meanwhile, and is then needed or not. */
+function ahead<Result>(read: Promise<Result>): Promise<Result> {
+  read.catch(() => undefined);
+  return read;
+}
+
+const totalOf = async (page: Promise<RowPage<unknown>>): Promise<number | null> => (await page).page.total;
 
 /** A list that is sorted by a value that some results do not have. */
 interface SortedList {

@@ -228,10 +228,14 @@ export class ResultService {
   }
 
   async list(scope: Scope, experimentId: string, query: ResultListQueryDto): Promise<Page<ResultDto>> {
-    if (!(await this.experiments.exists(scope, experimentId))) {
-      throw problem.notFound('experiment', experimentId);
-    }
-    const { rows, page } = await this.lists.list(scope, experimentId, query);
+    const [exists, list] = await Promise.allSettled([
+      this.experiments.exists(scope, experimentId),
+      this.lists.list(scope, experimentId, query),
+    ]);
+    if (exists.status === 'rejected') throw exists.reason;
+    if (!exists.value) throw problem.notFound('experiment', experimentId);
+    if (list.status === 'rejected') throw list.reason;
+    const { rows, page } = list.value;
     return { items: rows.map(toResultDto), page };
   }
 
