@@ -103,23 +103,28 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 /** Runs the statements of the service. */
 async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
   const comparisons = new ComparisonRepository(direct.database);
-  await comparisons.find(scope, ids);
+  const experiments = [...(await comparisons.find(scope, ids)).values()];
   const scorers = Array.from({ length: SCORERS }, (_, n) => ({ scorer: `scorer ${n + 1}`, version: 0 }));
   await comparisons.inSnapshot(async (tx) => {
-    for (const id of ids) await comparisons.scoredVersions(tx, scope, id, null);
-    for (const id of ids) {
+    for (const one of experiments) await comparisons.scoredVersions(tx, scope, one, null);
+    for (const one of experiments) {
       let last = '';
-      await comparisons.readResults(tx, scope, id, ({ resultIds }) => (last = resultIds.at(-1)!));
+      await comparisons.readResults(
+        tx,
+        scope,
+        one.experiment_id,
+        ({ resultIds }) => (last = resultIds.at(-1)!),
+      );
       const reading = { results: RESULTS, last, allowMismatch: false };
-      await comparisons.readScores(tx, scope, id, scorers, reading, () => undefined);
+      await comparisons.readScores(tx, scope, one, scorers, reading, () => undefined);
     }
   });
   const pageOf = (id: string): string[] =>
     Array.from({ length: PAGE_SIZE }, (_, n) => Bench.resultId(id, n + 1));
   await Promise.all(
-    ids.map((id) => {
-      const page = { resultIds: pageOf(id), withInput: pageOf(id) };
-      return comparisons.readRows(scope, id, page, scorers, false);
+    experiments.map((one) => {
+      const page = { resultIds: pageOf(one.experiment_id), withInput: pageOf(one.experiment_id) };
+      return comparisons.readRows(scope, one, page, scorers, false);
     }),
   );
 }

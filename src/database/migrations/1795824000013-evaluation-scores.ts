@@ -85,10 +85,10 @@ export class EvaluationScores1795824000013 extends SqlMigration {
     -- one current score for a result and a name; the results that have a score within bounds
     CREATE UNIQUE INDEX scores_current_of_result ON scores (result_id, scorer_name) WHERE is_current;
     -- the current scores of an experiment, also in their order
-    CREATE INDEX scores_current_of_experiment ON scores (workspace_id, experiment_id, scorer_name, score, result_id)
+    CREATE INDEX scores_current_of_experiment ON scores (experiment_id, scorer_name, score, result_id, workspace_id)
       WHERE is_current;
     -- comparisons: the scores of an experiment by any version
-    CREATE INDEX scores_of_experiment ON scores (workspace_id, experiment_id, scorer_name, result_id)
+    CREATE INDEX scores_of_experiment ON scores (experiment_id, scorer_name, result_id)
       WHERE superseded_at IS NULL AND experiment_id IS NOT NULL AND source IN ('client', 'hosted');
     CREATE INDEX scores_late ON scores (workspace_id, experiment_id) WHERE is_late;
     -- people's scores of results, and of the traces and sessions that results name

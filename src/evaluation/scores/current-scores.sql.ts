@@ -6,11 +6,10 @@ import type { TargetKind } from './score.entity';
  * version, else the client's, else people's; never an end user's. `scores.is_current` marks the first two: ScoreRepository
  * keeps it, and an index makes sure that there is one. People's scores are combined when they are read.
  *
- * Lookups leave PostgreSQL one index to choose, whatever its statistics say: for a result, the one that begins with its id,
- * because IS TRUE hides the workspace; for people's scores of a target, the one on `keyOfPeople`. They may be prepared. In
- * other statements, which may not, the workspace is a subquery, because PostgreSQL expects no rows for a workspace that is
- * not in its statistics, and might choose any index for it. OFFSET 0 keeps further conditions out of a lookup for the same
- * reason.
+ * Lookups leave PostgreSQL no index but the right one, whatever its statistics say, and may be prepared: for a result or an
+ * experiment, one that begins with its id, because IS TRUE hides the workspace; for people's scores of a target, the one on
+ * `KEY_OF_PEOPLE`. In other statements, the workspace is a subquery, because PostgreSQL expects no rows for a workspace that
+ * is not in its statistics, and might choose any index for it. OFFSET 0 keeps further conditions out of a lookup.
  */
 
 /** The results of an experiment whose scores are read. */
@@ -32,7 +31,7 @@ export const machineScores = (
   where = empty,
 ): Sql =>
   sql`SELECT ${COLUMNS} FROM scores
-    WHERE workspace_id = (SELECT ${workspaceId}::text) AND experiment_id = ${experimentId}
+    WHERE (workspace_id = ${workspaceId}) IS TRUE AND experiment_id = ${experimentId}
       AND superseded_at IS NULL AND source IN ('client', 'hosted') ${upTo ? sql`AND result_id <= ${upTo}` : empty} ${where}`;
 
 /** Orders people's scores of one result and name, the current one first. */
@@ -180,7 +179,7 @@ export function sortedScores(
   const direction = raw(descending ? 'DESC' : 'ASC');
   const order = sql`ORDER BY score ${direction}, result_id ${direction}`;
   const machine = sql`SELECT result_id, score FROM scores
-    WHERE workspace_id = (SELECT ${workspaceId}::text) AND experiment_id = ${experimentId} AND scorer_name = ${scorer}
+    WHERE (workspace_id = ${workspaceId}) IS TRUE AND experiment_id = ${experimentId} AND scorer_name = ${scorer}
       AND is_current AND score IS NOT NULL ${bounds}`;
   if (!withPeople) return machine;
   return sql`(${machine} ${order}) UNION ALL (

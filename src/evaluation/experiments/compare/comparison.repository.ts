@@ -44,6 +44,8 @@ export interface ComparedExperiment {
   expected_case_count: number | null;
   /** Whether row numbers identify the cases, because the CSV version has no id column. */
   has_numbered_cases: boolean;
+  /** Whether people's scores may count for its results. */
+  has_people: boolean;
   /** Changes with every score that is given after the experiment was finalized. Null while it is running. */
   late_digest: string | null;
 }
@@ -147,8 +149,14 @@ const selectionOf = (scorers: readonly ChosenScorer[]): Sql => {
   return sql`unnest(${names}::text[], ${scorers.map(({ version }) => version)}::integer[]) AS selection(scorer, version)`;
 };
 
-const withPeople = (workspaceId: string, experiment: ExperimentScores): Sql =>
-  sql`WITH people AS MATERIALIZED (${peopleOfExperiment(workspaceId, experiment)})`;
+/** Selects people's scores of an experiment's results. Without any, PostgreSQL plans a statement in a third of the time. */
+const peopleOf = (workspaceId: string, exist: boolean, experiment: ExperimentScores): Sql =>
+  exist
+    ? peopleOfExperiment(workspaceId, experiment)
+    : sql`${machineScores(workspaceId, experiment)} AND false`;
+
+const withPeople = (workspaceId: string, exist: boolean, experiment: ExperimentScores): Sql =>
+  sql`WITH people AS MATERIALIZED (${peopleOf(workspaceId, exist, experiment)})`;
 
 /** Reads experiments, their results and the current scores for comparisons. */
 @Injectable()
@@ -167,7 +175,10 @@ export class ComparisonRepository {
     });
   }
 
-  /** Returns those of these experiments that exist, by id. */
+  /**
+   * Returns those of one or two experiments that exist, by id. Two values, because PostgreSQL would expect an array to be
+   * longer, and plan the statement each time.
+   */
   async find(
     { workspaceId }: Scope,
     ids: readonly string[],
@@ -179,6 +190,9 @@ export class ComparisonRepository {
           SELECT experiment_id, e.name, experiment_name, experiment_status, baseline_experiment_id, e.dataset_id,
                  dataset_version, expected_case_count, d.baselines ->> e.name AS promoted_baseline_id,
                  v.version IS NOT NULL AND v.case_id_column IS NULL AS has_numbered_cases,
+                 ${hasPeople(workspaceId, { ofResults: false })} OR EXISTS (
+                   SELECT FROM scores s WHERE s.workspace_id = e.workspace_id AND s.experiment_id = e.experiment_id
+                     AND s.source = 'human' AND s.superseded_at IS NULL) AS has_people,
                  CASE WHEN experiment_status <> 'running' THEN (
                    SELECT concat_ws(' ', count(*), sum(hashtextextended(score_id || coalesce(superseded_by_score_id, ''), 0)::numeric))
                    FROM scores s WHERE s.workspace_id = e.workspace_id AND s.experiment_id = e.experiment_id AND s.is_late
@@ -186,7 +200,7 @@ export class ComparisonRepository {
                    -- results may name the traces and sessions that people scored
                    SELECT max(score_id) FROM scores s WHERE s.workspace_id = e.workspace_id AND s.source = 'human'
                      AND s.superseded_at IS NULL AND s.result_id IS NULL), '') END AS late_digest
-          FROM unnest(${ids}::text[]) AS ids(id)
+          FROM (VALUES (${ids[0]}), (${ids.at(-1)})) AS ids(id)
           CROSS JOIN LATERAL (SELECT * FROM experiments WHERE experiment_id = ids.id AND workspace_id = ${workspaceId} OFFSET 0) e
           LEFT JOIN datasets d ON d.dataset_id = e.dataset_id AND d.workspace_id = e.workspace_id
           LEFT JOIN dataset_versions v ON v.dataset_id = d.dataset_id AND v.version = e.dataset_version
@@ -204,18 +218,16 @@ export class ComparisonRepository {
   scoredVersions(
     tx: Tx,
     { workspaceId }: Scope,
-    experimentId: string,
+    { experiment_id: experimentId, has_people }: ComparedExperiment,
     scorers: readonly string[] | null,
   ): Promise<ScoredVersion[]> {
-    const names = scorers && arrayParameter('text', scorers);
-    return tx.query<ScoredVersion>(
-      sql`SELECT scorer_name AS scorer, scorer_version AS version, count(*) AS count,
+    const statement = sql`SELECT scorer_name AS scorer, scorer_version AS version, count(*) AS count,
             min(scorer_id) AS first_scorer_id, max(scorer_id) AS last_scorer_id
           FROM (${machineScores(workspaceId, { experimentId })}
-                UNION ALL ${peopleOfExperiment(workspaceId, { experimentId })}) score
-          WHERE ${names}::text[] IS NULL OR scorer_name = ANY (${names})
-          GROUP BY scorer_name, scorer_version ORDER BY count DESC, scorer_name, version LIMIT ${raw(String(VERSIONS_MAX))}`,
-    );
+                UNION ALL ${peopleOf(workspaceId, has_people, { experimentId })}) score
+          WHERE ${scorers}::text[] IS NULL OR scorer_name = ANY (${scorers}::text[])
+          GROUP BY scorer_name, scorer_version ORDER BY count DESC, scorer_name, version LIMIT ${raw(String(VERSIONS_MAX))}`;
+    return tx.query<ScoredVersion>(has_people ? statement : prepared('comparison.versions', statement));
   }
 
   /**
@@ -249,7 +261,7 @@ export class ComparisonRepository {
   async readScores(
     tx: Tx,
     { workspaceId }: Scope,
-    experimentId: string,
+    { experiment_id: experimentId, has_people }: ComparedExperiment,
     scorers: readonly ChosenScorer[],
     { results, last, allowMismatch }: { results: number; last: string; allowMismatch: boolean },
     take: (batch: ScorerColumn[]) => void,
@@ -260,7 +272,7 @@ export class ComparisonRepository {
       const some = scorers.slice(at, at + perBatch);
       // no join with the results, which would take quadratic time for a workspace that is not in the statistics yet
       const rows = await tx.query<ColumnRow>(
-        sql`${withPeople(workspaceId, experiment)}
+        sql`${withPeople(workspaceId, has_people, experiment)}
           SELECT selection.scorer, json_agg(result_id)::text AS ids, json_agg(score)::text AS scores,
                  count(*) FILTER (WHERE is_late) AS late,
                  CASE WHEN count(judge) > 0 THEN json_agg(judge)::text END AS judges,
@@ -275,14 +287,14 @@ export class ComparisonRepository {
   async otherVersions(
     tx: Tx,
     { workspaceId }: Scope,
-    experimentId: string,
+    { experiment_id: experimentId, has_people }: ComparedExperiment,
     scorers: readonly ChosenScorer[],
     last: string,
   ): Promise<Map<string, OtherVersions>> {
     if (scorers.length === 0) return new Map();
     const experiment = { experimentId, upTo: sql`${last}` };
     const rows = await tx.query<OtherVersions & { scorer: string }>(
-      sql`${withPeople(workspaceId, experiment)}
+      sql`${withPeople(workspaceId, has_people, experiment)}
         SELECT selection.scorer, count(*) AS count, array_agg(DISTINCT other.version) AS versions
         FROM ${selectionOf(scorers)} CROSS JOIN LATERAL (
           SELECT result_id, max(scorer_version) AS version FROM (
@@ -303,14 +315,18 @@ export class ComparisonRepository {
    */
   async readRows(
     { workspaceId }: Scope,
-    experimentId: string,
+    { experiment_id: experimentId, has_people }: ComparedExperiment,
     { resultIds, withInput }: { resultIds: readonly string[]; withInput: readonly string[] },
     scorers: readonly ChosenScorer[],
     allowMismatch: boolean,
   ): Promise<ComparedRow[]> {
     if (resultIds.length === 0) return [];
     const input = arrayParameter('text', withInput);
-    const result = sql`(SELECT results.result_id, results.trace_id, results.session_id)`;
+    const people = peopleOfResults(
+      workspaceId,
+      raw('(SELECT results.result_id, results.trace_id, results.session_id)'),
+    );
+    const scoresOfPeople = sql`UNION ALL SELECT scorer_name, scorer_version, source, score, score_id, is_current FROM (${people}) people`;
     return this.database.query<ComparedRow>(
       sql`SELECT result_id, case_id, output, error, trace_id, session_id, duration_ms, trial_index,
             CASE WHEN result_id = ANY (${input}::text[]) THEN input END AS input,
@@ -321,9 +337,7 @@ export class ComparisonRepository {
                 FROM (SELECT * FROM scores WHERE workspace_id = (SELECT ${workspaceId}::text)
                         AND result_id = results.result_id AND superseded_at IS NULL OFFSET 0) own
                 WHERE source IN ('client', 'hosted')
-                UNION ALL
-                SELECT scorer_name, scorer_version, source, score, score_id, is_current
-                FROM (${peopleOfResults(workspaceId, result)}) people WHERE (SELECT ${hasPeople(workspaceId)})
+                ${has_people ? scoresOfPeople : empty}
               ) candidate LEFT JOIN ${selectionOf(scorers)} ON selection.scorer = scorer_name
               WHERE selection.scorer IS NULL OR ${allowMismatch}::boolean OR scorer_version = selection.version
               ORDER BY scorer_name, coalesce(scorer_version = selection.version, false) DESC,

@@ -218,8 +218,7 @@ export class ComparisonService {
         resultIds: planned.cases.flatMap((one) => idsOf(one[side])),
         withInput: planned.cases.flatMap((one) => idsOf(one[side].slice(0, 1))),
       };
-      const { experiment_id: id } = pair[side];
-      const rows = await this.comparisons.readRows(scope, id, ids, sideScorers, allowMismatch);
+      const rows = await this.comparisons.readRows(scope, pair[side], ids, sideScorers, allowMismatch);
       return new Map(rows.map((row) => [row.result_id, row]));
     };
     const isEmpty = planned.cases.length === 0;

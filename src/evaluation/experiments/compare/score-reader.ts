@@ -127,7 +127,7 @@ export class ScoreReader {
       const versionsOf = async (experiment: ComparedExperiment | null): Promise<ScoredVersion[]> => {
         signal.throwIfAborted();
         if (!experiment) return [];
-        return this.comparisons.scoredVersions(tx, scope, experiment.experiment_id, selection.scorers);
+        return this.comparisons.scoredVersions(tx, scope, experiment, selection.scorers);
       };
       const [own, other] = [await versionsOf(candidate), await versionsOf(baseline)];
       const names = selection.scorers ?? scorersToCompare(own, other);
@@ -205,12 +205,13 @@ class SideReader {
   ) {}
 
   async read(
-    { experiment_id: id, expected_case_count }: ComparedExperiment,
+    experiment: ComparedExperiment,
     side: 'candidate' | 'baseline',
     scorers: readonly SelectedScorer[],
     scoredVersions: readonly ScoredVersion[],
   ): Promise<{ scores: ExperimentScores; mixedReasons: (string | null)[]; models: string[][] }> {
     const { tx, scope, signal, comparisons } = this;
+    const { experiment_id: id, expected_case_count } = experiment;
     const { allowMismatch, requested } = this.selection;
     const [resultIds, caseKeys, sizes]: [string[], string[], number[]] = [[], [], []];
     const expectedKeys: (string | null)[] = [];
@@ -242,7 +243,7 @@ class SideReader {
     const lateCounts = scorers.map(() => 0);
     const models = scorers.map((): string[] => []);
     const reading = { results: count, last, allowMismatch };
-    await comparisons.readScores(tx, scope, id, sideScorers, reading, (batch) => {
+    await comparisons.readScores(tx, scope, experiment, sideScorers, reading, (batch) => {
       signal.throwIfAborted();
       for (const column of batch) {
         const index = scorerIndexes.get(column.scorer)!;
@@ -264,7 +265,7 @@ class SideReader {
     );
     const others = allowMismatch
       ? new Map<string, OtherVersions>()
-      : await comparisons.otherVersions(tx, scope, id, mayMix, last);
+      : await comparisons.otherVersions(tx, scope, experiment, mayMix, last);
     return {
       scores: {
         columns,

@@ -182,7 +182,10 @@ export class ResultRepository {
   /** Reads a result, and locks it against all other writes. */
   async lock(tx: Tx, scope: Scope, experimentId: string, resultId: string): Promise<Result | null> {
     const locked = await tx.query(
-      sql`SELECT FROM results WHERE ${isResult(scope, experimentId, resultId)} FOR UPDATE`,
+      prepared(
+        'result.lock',
+        sql`SELECT FROM results WHERE ${isResult(scope, experimentId, resultId)} FOR UPDATE`,
+      ),
     );
     return locked.length === 0 ? null : this.find(scope, experimentId, resultId, tx);
   }
