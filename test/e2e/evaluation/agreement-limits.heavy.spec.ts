@@ -25,7 +25,7 @@ describe('the scores behind a large agreement', () => {
     const fill = async (from: number, to: number) => {
       await app.database.query(
         `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)
-         SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, now(), now(), 'test'
+         SELECT $1, 'res_' || lpad(n::text, 16, '0') || right($1, 10), $2, 'case ' || n, now(), now(), 'test'
          FROM generate_series($3::int, $4::int) n`,
         [id, space.id, from, to],
       );
@@ -56,7 +56,7 @@ describe('the scores behind a large agreement', () => {
       const { experiment_id } = await space.experiment();
       await app.database.query(
         `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)
-         SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, now(), now(), 'test'
+         SELECT $1, 'res_' || lpad(n::text, 16, '0') || right($1, 10), $2, 'case ' || n, now(), now(), 'test'
          FROM generate_series(1, $3::int) n`,
         [experiment_id, space.id, units],
       );
@@ -69,7 +69,7 @@ describe('the scores behind a large agreement', () => {
                              target_kind, experiment_id, result_id, result_version, score, output_sha256, created_at,
                              created_by)
          SELECT 'score_' || $5 || lpad((n * 100 + p)::text, 22, '0'), $1, $2, 1, 'human', 'p', 'human', 'result', $3,
-                'res_' || lpad(n::text, 26, '0'), 1, (p <> 1)::int, 'o', now(), 'person ' || p
+                'res_' || lpad(n::text, 16, '0') || right($3, 10), 1, (p <> 1)::int, 'o', now(), 'person ' || p
          FROM generate_series(1, $4::int) n CROSS JOIN generate_series(1, $5::text::int) p`,
         [space.id, person.scorer_id, experiment_id, units, `${people}`],
       );
@@ -101,12 +101,12 @@ describe('the scores behind a large agreement', () => {
     const { experiment_id: id } = await space.experiment();
     await app.database.query(
       `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)
-       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, now(), now(), 'test'
+       SELECT $1, 'res_' || lpad(n::text, 16, '0') || right($1, 10), $2, 'case ' || n, now(), now(), 'test'
        FROM generate_series(1, 10500) n`,
       [id, space.id],
     );
     await fillResultScores(app.database, id, { scores: `'{"many": 1}'`, details: detailsOf({ many }) });
-    await on.score(few, { result_id: `res_${'7'.padStart(26, '0')}`, score: true });
+    await on.score(few, { result_id: `res_${'7'.padStart(16, '0')}${id.slice(-10)}`, score: true });
     const body = await agreement(many, few);
     expect([body.units, body.is_truncated]).toEqual([1, false]);
     expect((await agreement(few, many)).units).toBe(1);

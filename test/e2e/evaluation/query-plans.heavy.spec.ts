@@ -105,7 +105,7 @@ describe('queries on filled tables', () => {
     const plans = await plansOf(`${results}?${query}`);
     expect(plans.flatMap(nodesOf).map((node) => node['Node Type'])).not.toContain('Sort');
     expect(new Set(scansOf(plans).flatMap((node) => node['Index Name'] ?? []))).toEqual(
-      new Set(['results_pkey']),
+      new Set(['results_pkey', 'scores_current_of_result']),
     );
     expect(plans.flatMap(nodesOf).map((node) => node['Node Type'])).not.toContain('Seq Scan');
   });

@@ -6,6 +6,8 @@ interface Executor {
 
 /** SQL expressions over a result `r`, whose `case_id` ends with the number `n`. */
 interface Given {
+  /** The results, as a condition. Default: all of the experiment. */
+  where?: string;
   /** `jsonb`: scorer name to number or null. */
   scores: string;
   /** `jsonb`: scorer name to an object with `scorer_id`, `scorer_version` and `label`. */
@@ -16,7 +18,7 @@ interface Given {
 export const fillResultScores = async (
   on: Executor,
   experimentId: string,
-  { scores, details = `'{}'::jsonb` }: Given,
+  { scores, details = `'{}'::jsonb`, where = 'true' }: Given,
 ): Promise<void> => {
   await on.query(
     `INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_name, source, target_kind, trace_id,
@@ -31,7 +33,7 @@ export const fillResultScores = async (
      CROSS JOIN LATERAL (SELECT substring(r.case_id FROM '\\d+$')::int AS n) number
      CROSS JOIN LATERAL (SELECT (${scores})::jsonb AS scores, (${details})::jsonb AS details) given
      CROSS JOIN LATERAL jsonb_each(given.scores) WITH ORDINALITY s(key, value, ordinality)
-     WHERE r.experiment_id = $1
+     WHERE r.experiment_id = $1 AND ${where}
      ON CONFLICT DO NOTHING`,
     [experimentId],
   );

@@ -126,7 +126,7 @@ describe('the summary of an experiment', () => {
       `{"scorer_id": "${scorerId}", "scorer_version": ${version}}`;
     await app.database.query(
       `INSERT INTO results (experiment_id, result_id, workspace_id, case_id, created_at, updated_at, created_by)
-       SELECT $1, 'res_' || lpad(n::text, 26, '0'), $2, 'case ' || n, now(), now(), 'test'
+       SELECT $1, 'res_' || lpad(n::text, 16, '0') || right($1, 10), $2, 'case ' || n, now(), now(), 'test'
        FROM generate_series(1, 10001) n ORDER BY n DESC`,
       [id, space.id],
     );

@@ -248,6 +248,7 @@ export const toExperiment = (
     baseline_experiment_id: _,
     promoted_baseline_id: _promoted,
     has_numbered_cases: _numbered,
+    has_people: _people,
     late_digest: _digest,
     ...experiment
   }: ComparedExperiment,

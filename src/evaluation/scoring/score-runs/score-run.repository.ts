@@ -55,7 +55,8 @@ const RESULT_COLUMNS = `o.score_run_id, o.ordinal, o.score_id, o.scorer_id, o.sc
   coalesce(s.model, o.model) AS model, s.judge_digest, o.error, o.elapsed_ms, o.cost_usd, o.request_sha256, o.is_cached,
   o.samples, o.created_at`;
 const RESULTS = `target_outcomes o JOIN score_targets t USING (score_run_id, ordinal)
-  LEFT JOIN scores s ON s.workspace_id = o.workspace_id AND s.score_id = o.score_id`;
+  LEFT JOIN LATERAL (
+    SELECT * FROM scores WHERE workspace_id = o.workspace_id AND score_id = o.score_id OFFSET 0) s ON true`;
 
 /** Maximum number of open runs that are counted. */
 const COUNTED_MAX = 100_000;
