@@ -15,7 +15,7 @@ import {
   IsText,
 } from '#platform/http';
 import { NamedListQueryDto, PageOf } from '#platform/paging';
-import { AcquiredFromDto } from '../../resources';
+import type { AcquiredFromDto } from '../../resources';
 import { DEFINITIONS, SCORER_KINDS, type ScorerKind } from './definitions/definition.forms';
 import { type Grain, GRAINS } from './scorer.entity';
 

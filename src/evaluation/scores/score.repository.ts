@@ -164,7 +164,7 @@ export class ScoreRepository {
     // scores of an author.
     const [earlier] = await tx.query<SupersededScore>(
       sql`UPDATE scores SET superseded_by_score_id = ${row.score_id}, superseded_at = ${row.created_at}, is_current = false
-        WHERE workspace_id = ${workspace_id} AND superseded_at IS NULL AND score_id = ANY (ARRAY(
+        WHERE (workspace_id = ${workspace_id}) IS TRUE AND superseded_at IS NULL AND score_id = ANY (ARRAY(
           SELECT score_id FROM (
             SELECT * FROM scores WHERE workspace_id = (SELECT ${workspace_id}::text) AND ${isOfTarget} AND superseded_at IS NULL OFFSET 0
           ) own
@@ -193,7 +193,7 @@ export class ScoreRepository {
             WHERE scorer_name = ANY (${names}::text[])
           ), replaced AS (
             UPDATE scores SET is_current = false
-            WHERE workspace_id = ${workspaceId} AND score_id = ANY (ARRAY(SELECT score_id FROM existing WHERE source = 'client'))
+            WHERE (workspace_id = ${workspaceId}) IS TRUE AND score_id = ANY (ARRAY(SELECT score_id FROM existing WHERE source = 'client'))
           )
           SELECT * FROM existing WHERE source = 'hosted'`,
     );
@@ -273,7 +273,7 @@ export class ScoreRepository {
                   AND superseded_at IS NULL AND source = 'client' OFFSET 0) own
           JOIN unnest(${names}::text[], ${scoreIds}::text[]) AS new_score(scorer_name, score_id) USING (scorer_name) OFFSET 0
         ) earlier
-        WHERE scores.workspace_id = ${scope.workspaceId} AND scores.score_id = earlier.score_id`,
+        WHERE (scores.workspace_id = ${scope.workspaceId}) IS TRUE AND scores.score_id = earlier.score_id`,
     );
     const hosted = await this.replaceCurrent(tx, scope.workspaceId, resultId, names);
     const hidden = rows.map((row) => ({
@@ -340,7 +340,7 @@ export class ScoreRepository {
               superseded_by_score_id = CASE WHEN changed.is_superseded THEN changed.new_score_id ELSE scores.superseded_by_score_id END,
               superseded_at = CASE WHEN changed.is_superseded THEN changed.created_at END
           FROM changed
-          WHERE scores.workspace_id = ${run.workspace_id} AND scores.score_id = ANY (ARRAY(SELECT score_id FROM changed))
+          WHERE (scores.workspace_id = ${run.workspace_id}) IS TRUE AND scores.score_id = ANY (ARRAY(SELECT score_id FROM changed))
             AND scores.score_id = changed.score_id AND scores.superseded_at IS NULL
           RETURNING scores.score_id
         )

@@ -1,16 +1,16 @@
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
-import {
-  type ArtifactKind,
-  type ArtifactReference,
-  type InstalledArtifact,
-  type InstalledCopy,
-  type PackedComponent,
-  type PackedFiles,
-  type Packager,
-  type Packagers,
-  type PinnedArtifact,
-  type UnpackedComponent,
+import type {
+  ArtifactKind,
+  ArtifactReference,
+  InstalledArtifact,
+  InstalledCopy,
+  PackedComponent,
+  PackedFiles,
+  Packager,
+  Packagers,
+  PinnedArtifact,
+  UnpackedComponent,
 } from '../packages/packager';
 import type { OwnedEntity } from './owned.entity';
 import type { OwnedRepository, PinnedRow } from './owned.repository';

@@ -12,7 +12,7 @@ import {
 } from 'class-validator';
 import { Nested, IsNullableText, IsText } from '#platform/http';
 import type { IntervalDto } from '../../statistics';
-import { CoverageDto } from '../experiments/experiment.dto';
+import type { CoverageDto } from '../experiments/experiment.dto';
 import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../experiments/experiment.entity';
 import { SUMMARY_RESULTS_MAX } from '../experiments/summary.repository';
 

@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
-import { Reply } from '#platform/http';
+import type { Reply } from '#platform/http';
 import { RecordExportQueryDto } from '../record-transfer.dto';
 import { EXPORT_MEDIA } from '../transfer-formats';
 import { RecordExportService } from './record-export.service';
