@@ -20,6 +20,7 @@ export {
   TraceFeedRepository,
 } from './traces/trace-feed.repository';
 export {
+  type ScoreBounds,
   type ScoreCondition,
   type ScoredTrace,
   type ScoreOrder,
@@ -29,6 +30,13 @@ export {
   type TraceScore,
   TraceScores,
 } from './traces/trace-scores';
+export {
+  AreScoreFilters,
+  IsScoreSort,
+  readScoreFilters,
+  readScoreSort,
+  type ScoreSort,
+} from './traces/score-query';
 export { StartedListQueryDto } from './traces/trace-query.dto';
 export {
   checkSelectionValues,

@@ -1,20 +1,10 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, PickType } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, IsString } from 'class-validator';
 import { applyDecorators } from '@nestjs/common';
-import {
-  AnyJson,
-  AnyJsonObject,
-  IsJsonObject,
-  IsOneOf,
-  METADATA_MAX_BYTES,
-  Nested,
-  viewOf,
-  IsNullableText,
-  IsText,
-} from '#platform/http';
+import { AnyJson, AnyJsonObject, IsOneOf, Nested, viewOf, IsNullableText, IsText } from '#platform/http';
 import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import type { HumanDefinition, PinnedScorerRow } from '../scorers';
-import { IsScore } from '../scores';
+import { CreateScoreDto } from '../scores';
 import {
   type AnnotatorRow,
   ITEM_STATUSES,
@@ -26,7 +16,6 @@ import {
 import type { QueueProgressDto } from './annotation-queue.dto';
 
 const AUTHOR_MAX = 255;
-const LABEL_MAX = 255;
 const REASON_MAX = 2_000;
 const SCORES_MAX = 10;
 
@@ -44,40 +33,11 @@ export class ClaimItemDto {
   author?: string | null;
 }
 
-/** The answer to one scorer. */
-export class ItemScoreDto {
+/** The answer to one scorer: a `score`, a `label` or `answers`, whichever the form of its output asks for. */
+export class ItemScoreDto extends PickType(CreateScoreDto, ['score', 'label', 'answers', 'comment']) {
   /** A scorer of the queue. */
   @IsString()
   scorer_id!: string;
-
-  /** The answer to an output of type `choice`: the value of one of its choices. */
-  @IsNullableText(LABEL_MAX)
-  label?: string | null;
-
-  @ApiProperty({
-    oneOf: [{ type: 'number' }, { type: 'boolean' }, { type: 'null' }],
-    required: false,
-    description:
-      'The answer to an output of type `boolean` (true or false) or `numeric` (a number within its bounds).',
-  } as object)
-  @IsOptional()
-  @IsScore()
-  score?: number | boolean | null;
-
-  @IsOptional()
-  @IsJsonObject({
-    isRead: true,
-    maxBytes: METADATA_MAX_BYTES,
-    required: false,
-    nullable: true,
-    description:
-      'The answers to an output of type `questions`: a choice, true, false or a number for each key. At most 16 KiB as JSON.',
-  })
-  answers?: object | null;
-
-  /** The reason for the answer. Truncated to 2,000 characters. */
-  @IsNullableText()
-  comment?: string | null;
 }
 
 /** A person's answers to all scorers of the queue. */
@@ -135,13 +95,9 @@ export class ItemAnswerDto {
   created_by!: string;
 }
 
-/** A trace or a result of a queue. */
-export class AnnotationItemDto {
+/** What is to be scored. */
+class ItemTargetDto {
   item_id!: string;
-  queue_id!: string;
-  workspace_id!: string;
-  @ApiProperty({ enum: [...ITEM_STATUSES] })
-  item_status!: ItemStatus;
   @ApiProperty({ type: 'string', nullable: true })
   trace_id!: string | null;
   @ApiProperty({ type: 'string', nullable: true })
@@ -153,6 +109,14 @@ export class AnnotationItemDto {
   result_id!: string | null;
   @ApiProperty({ type: 'string', nullable: true })
   case_id!: string | null;
+}
+
+/** A trace or a result of a queue. */
+export class AnnotationItemDto extends ItemTargetDto {
+  queue_id!: string;
+  workspace_id!: string;
+  @ApiProperty({ enum: [...ITEM_STATUSES] })
+  item_status!: ItemStatus;
   /** Number of people who have scored it. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   scored_count!: number;
@@ -210,20 +174,9 @@ export const toQueueScorerDto = viewOf(QueueScorerDto, (row: PinnedScorerRow) =>
 });
 
 /** A claimed item and its content, without anyone's scores. */
-export class ClaimedItemDto {
-  item_id!: string;
+export class ClaimedItemDto extends ItemTargetDto {
   /** When the claim ends. Until then, nobody else can take the item. */
   claimed_until!: Date;
-  @ApiProperty({ type: 'string', nullable: true })
-  trace_id!: string | null;
-  @ApiProperty({ type: 'string', nullable: true })
-  session_id!: string | null;
-  @ApiProperty({ type: 'string', nullable: true })
-  experiment_id!: string | null;
-  @ApiProperty({ type: 'string', nullable: true })
-  result_id!: string | null;
-  @ApiProperty({ type: 'string', nullable: true })
-  case_id!: string | null;
   /** The input of the result or, for an item that is a trace, of the trace, as scorers see it. */
   @AnyJson()
   input!: unknown;

@@ -29,7 +29,7 @@ export {
   ResultReferenceRepository,
   type Times,
 } from './result-reference.repository';
-export { IsScore } from './score.dto';
+export { CreateScoreDto } from './score.dto';
 export type { TargetKind } from './score.entity';
 export { type HostedScore, ScoreRepository, type ScoringRun } from './score.repository';
 export { type CheckedScore, ScoreService } from './score.service';

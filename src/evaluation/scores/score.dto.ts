@@ -46,7 +46,7 @@ const IsVersion = (): PropertyDecorator =>
     Max(VERSION_MAX),
   );
 
-export const IsScore = (): PropertyDecorator => (target, property) =>
+const IsScore = (): PropertyDecorator => (target, property) =>
   registerDecorator({
     name: 'isScore',
     target: target.constructor,

@@ -13,7 +13,8 @@ import {
 import { problem } from '#platform/problem';
 import { SUMMARY } from './trace-columns.sql';
 import { checksOf, timesOf, tracesOf } from './trace-filters.sql';
-import type { TraceListQueryDto, TraceSort } from './trace-query.dto';
+import type { ScoreSort } from './score-query';
+import type { TraceListQueryDto } from './trace-query.dto';
 import type { ScorePosition, TraceScores } from './trace-scores';
 import type { TraceSummary } from './trace.dto';
 
@@ -46,7 +47,7 @@ export class ScoreOrderedTraces {
     private readonly scores: TraceScores,
     private readonly scope: Scope,
     private readonly query: TraceListQueryDto,
-    private readonly by: TraceSort & { by: 'score' },
+    private readonly by: ScoreSort,
     private readonly keep: ScanSpec['keep'],
   ) {
     this.descending = query.sort?.startsWith('-') === true;

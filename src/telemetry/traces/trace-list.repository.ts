@@ -5,7 +5,8 @@ import { problem } from '#platform/problem';
 import { addTimes } from '../list-conditions.sql';
 import { SORT_MEASURES, SUMMARY } from './trace-columns.sql';
 import { checksOf, timesOf, tracesOf, useIndex } from './trace-filters.sql';
-import { readScoreConditions, readTraceSort, type TraceListQueryDto } from './trace-query.dto';
+import { readScoreFilters, readScoreSort } from './score-query';
+import { TRACE_SORTS, type TraceListQueryDto } from './trace-query.dto';
 import { ScoreOrderedTraces } from './score-ordered-traces.repository';
 import type { ScoreCondition, TraceScores } from './trace-scores';
 import type { TraceSummary } from './trace.dto';
@@ -54,8 +55,11 @@ export class TraceListRepository {
    * unknown sort.
    */
   async list(scope: Scope, query: TraceListQueryDto): Promise<RowPage<TraceSummary>> {
-    const sort = readTraceSort(query.sort);
-    const conditions = readScoreConditions(query);
+    const sort = readScoreSort(TRACE_SORTS, query.sort ?? '-started_at');
+    const conditions = readScoreFilters(query.score).map((one) => ({
+      ...one,
+      source: query.score_source ?? null,
+    }));
     if (query.score_source !== undefined && conditions.length === 0 && sort.by !== 'score') {
       throw problem.invalidQuery('score_source', 'requires `score` or a sort by a score');
     }

@@ -1,24 +1,18 @@
-import { createHash } from 'node:crypto';
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { ArrayMaxSize, IsNumber, IsOptional, IsString, MaxLength, Min } from 'class-validator';
+import { IsNumber, Min } from 'class-validator';
 import { IsOneOf, NotBelow, NotNull, IsOptionalText } from '#platform/http';
 import { SortedBy } from '#platform/paging';
-import { problem } from '#platform/problem';
 import { AttributePairs, TimedListQueryDto } from '../list-query.dto';
 import { NAME_MAX } from '../span-mapping/field.parser';
-import { SCORE_SOURCES, type ScoreCondition, type ScoreSource } from './trace-scores';
+import { AreScoreFilters, IsScoreSort } from './score-query';
+import { SCORE_SOURCES, type ScoreSource } from './trace-scores';
 import { TRACE_STATUSES } from './trace-stats.types';
 
 const TEXT_MAX = 200;
 
-const SCORER_MAX = 255;
-const SCORE_FILTERS_MAX = 10;
-const SCORE_OPERATORS = ['gte', 'lte', 'eq'] as const;
-const NUMBER = /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
-
 /** Members of a trace that lists can be sorted by. */
-const TRACE_SORTS = ['started_at', 'duration_ms', 'cost_usd'] as const;
+export const TRACE_SORTS = ['started_at', 'duration_ms', 'cost_usd'] as const;
 
 /** Converts a query parameter to a number. Leaves other values unchanged, so that validation rejects them. */
 const ToNumber = () =>
@@ -38,26 +32,14 @@ export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
    * `started_at`, `duration_ms`, `cost_usd` or `score:<scorer>`, where `<scorer>` is the name of a scorer. A leading `-` sorts
    * in descending order. The default is `-started_at`. Traces without a cost come last; traces without a score are omitted.
    */
-  @ApiProperty({
-    type: 'string',
-    pattern: '^-?(started_at|duration_ms|cost_usd|score:.+)$',
-    required: false,
-  })
-  @IsOptional()
-  @IsString()
-  @MaxLength(SCORER_MAX + 10)
+  @IsScoreSort(TRACE_SORTS)
   sort?: string;
 
   /**
    * `<scorer>:<gte|lte|eq>:<number>`: the trace has a current score by the scorer that meets the condition. Repeatable: all
    * conditions must match.
    */
-  @ApiProperty({ type: 'array', items: { type: 'string' }, maxItems: SCORE_FILTERS_MAX, required: false })
-  @NotNull()
-  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
-  @ArrayMaxSize(SCORE_FILTERS_MAX)
-  @IsString({ each: true })
-  @MaxLength(SCORER_MAX + 64, { each: true })
+  @AreScoreFilters()
   score?: string[];
 
   @IsOptionalText(NAME_MAX)
@@ -117,56 +99,3 @@ export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
   @IsOptionalText(TEXT_MAX)
   q?: string;
 }
-
-/** The sort of a list of traces. */
-export type TraceSort =
-  | { by: (typeof TRACE_SORTS)[number] }
-  | {
-      by: 'score';
-      scorer: string;
-      /** Identifies the sort in cursors, whose length is limited. */
-      key: string;
-    };
-
-/** Reads the sort of a list. Errors: 422 for an unknown sort. */
-export function readTraceSort(text = '-started_at'): TraceSort {
-  const name = text.replace(/^-/, '');
-  const by = TRACE_SORTS.find((one) => one === name);
-  if (by) return { by };
-  const scorer = name.startsWith('score:') ? name.slice('score:'.length) : '';
-  if (scorer === '') {
-    const detail = `must be one of ${[...TRACE_SORTS, 'score:<scorer>'].join(', ')}, with a leading - for descending order`;
-    throw problem.validationFailed([{ parameter: 'sort', detail }]);
-  }
-  return {
-    by: 'score',
-    scorer,
-    key: `score:${createHash('sha256').update(scorer).digest('hex').slice(0, 16)}`,
-  };
-}
-
-/** Reads `score` filters. Errors: 400 `invalid_query` for a malformed filter; 422 for an unknown operator. */
-export const readScoreConditions = ({
-  score = [],
-  score_source,
-}: Pick<TraceListQueryDto, 'score' | 'score_source'>): ScoreCondition[] =>
-  score.map((text) => {
-    // split from the right, because the name of a scorer may contain colons
-    const parts = text.split(':');
-    const [operator, number] = [parts.at(-2), parts.at(-1)!];
-    const scorer = parts.slice(0, -2).join(':');
-    const value = NUMBER.test(number) ? Number(number) : NaN;
-    if (operator === undefined || scorer === '' || scorer.length > SCORER_MAX || !Number.isFinite(value)) {
-      throw problem.invalidQuery('score', 'must be of the form <scorer>:<gte|lte|eq>:<number>');
-    }
-    if (!(SCORE_OPERATORS as readonly string[]).includes(operator)) {
-      const detail = `must have one of the operators ${SCORE_OPERATORS.join(', ')}`;
-      throw problem.validationFailed([{ parameter: 'score', detail }]);
-    }
-    return {
-      scorer,
-      source: score_source ?? null,
-      from: operator === 'lte' ? -Infinity : value,
-      to: operator === 'gte' ? Infinity : value,
-    };
-  });

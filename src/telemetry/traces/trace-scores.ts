@@ -5,18 +5,18 @@ import type { SqlExecutor } from '#platform/db';
 export const SCORE_SOURCES = ['client', 'hosted', 'human', 'end_user'] as const;
 export type ScoreSource = (typeof SCORE_SOURCES)[number];
 
-/** Selects scores of a scorer. */
-export interface ScoreSelection {
+/** Bounds of a scorer's scores, inclusive, which may be infinite. */
+export interface ScoreBounds {
   /** The name of the scorer. */
   scorer: string;
-  /** Null for all sources. */
-  source: ScoreSource | null;
-}
-
-/** A condition that a trace has such a score within bounds, which are inclusive and may be infinite. */
-export interface ScoreCondition extends ScoreSelection {
   from: number;
   to: number;
+}
+
+/** A condition that a trace has a score within bounds. */
+export interface ScoreCondition extends ScoreBounds {
+  /** Null for all sources. */
+  source: ScoreSource | null;
 }
 
 /** The position of a trace in the order of a scorer's scores. */
@@ -30,7 +30,7 @@ export interface ScoredTrace extends ScorePosition {
 }
 
 /** A part of the traces in the order of a scorer's scores. */
-export interface ScoreOrder extends ScoreSelection {
+export interface ScoreOrder extends Pick<ScoreCondition, 'scorer' | 'source'> {
   /** Restricts the order to these traces. Absent: all traces. */
   traceIds?: readonly string[] | undefined;
   descending: boolean;

@@ -24,24 +24,15 @@ import {
   scanRanges,
   type ScanSpec,
 } from '#platform/paging';
+import { readScoreFilters, readScoreSort, type ScoreBounds, type ScoreSort } from '../../../telemetry';
 import { bytesOfScores, CurrentScoresRepository, hasScore, mayHavePeople, sortedScores } from '../../scores';
 import type { Result, ResultRow } from './result.entity';
-import {
-  readScoreFilters,
-  readSort,
-  type ResultFilters,
-  type ResultListQueryDto,
-  type ResultSort,
-  type ScoreFilter,
-  type ScoreOperator,
-} from './result-query.dto';
+import { RESULT_SORTS, type ResultFilters, type ResultListQueryDto } from './result-query.dto';
 import { RESULT_SELECT } from './result.repository';
 
 /** Limits of one statement of an export: the results that it examines, and the bytes that it returns. */
 const BATCH_RESULTS = 500;
 const BATCH_BYTES = 1024 * 1024;
-
-const OPERATORS: Record<ScoreOperator, Sql> = { gte: raw('>='), lte: raw('<='), eq: raw('=') };
 
 /** The columns of a list. The scores of a result count towards its size, and are read for the rows of the page. */
 const columnsOf = (workspaceId: string) => ({
@@ -57,7 +48,7 @@ interface Conditions {
   indexed: Sql[];
   /** On other columns. */
   scanned: Sql[];
-  scores: ScoreFilter[];
+  scores: ScoreBounds[];
 }
 
 /** A batch of an export. */
@@ -91,7 +82,7 @@ export class ResultListRepository {
     query: ResultListQueryDto,
   ): Promise<RowPage<ResultRow>> {
     const conditions = conditionsOf(query);
-    const sort = readSort(query.sort);
+    const sort = readScoreSort(RESULT_SORTS, query.sort ?? '-created_at');
     const where = whereOf(scope, experimentId, conditions);
     const isScanned = conditions.scanned.length + conditions.scores.length > 0;
     const columns = columnsOf(scope.workspaceId);
@@ -263,8 +254,6 @@ export class ResultListRepository {
 const isFiltered = (conditions: Conditions): boolean =>
   Object.values(conditions).some((some: readonly unknown[]) => some.length > 0);
 
-type ScoreSort = ResultSort & { by: 'score' };
-
 /** Returns a read that runs on another connection meanwhile, and is then needed or not. */
 function ahead<Result>(read: Promise<Result>): Promise<Result> {
   read.catch(() => undefined);
@@ -315,15 +304,12 @@ const whereOf = (
   return where;
 };
 
-const boundsOf = (filters: readonly ScoreFilter[]): Sql =>
-  filters.length === 0
-    ? empty
-    : sql` AND ${join(
-        filters.map(({ operator, value }) => sql`score ${OPERATORS[operator]} ${value}::float8`),
-        ' AND ',
-      )}`;
+const boundsOf = (filters: readonly ScoreBounds[]): Sql =>
+  filters
+    .map(({ from, to }) => sql` AND score BETWEEN ${from}::float8 AND ${to}::float8`)
+    .reduce((all, one) => sql`${all}${one}`, empty);
 
-const lookupsOf = (workspaceId: string, filters: readonly ScoreFilter[]): Sql[] =>
+const lookupsOf = (workspaceId: string, filters: readonly ScoreBounds[]): Sql[] =>
   filters.map((filter) => hasScore(workspaceId, 't', { scorer: filter.scorer, bounds: boundsOf([filter]) }));
 
 /** Returns the parts of a scan that check the conditions without an index. */

@@ -2,16 +2,14 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, Min } from 'class-validator';
 import { IsOneOf, ValuesCheckedLater, viewOf, IsOptionalText } from '#platform/http';
 import { ChangingListQueryDto, PageOf } from '#platform/paging';
-import { type Grain, GRAINS } from '../../scorers';
 import { IsCost, TargetSelectionDto } from '../score/scoring.dto';
 import {
   BATCH_TARGETS_MAX,
-  FAILURE_CODES,
-  type FailureCode,
   RUN_STATUSES as BATCH_STATUSES,
   type RunStatus as BatchStatus,
   type ScoreBatchRow,
 } from '../score-runs/score-run.entity';
+import { ScoringWorkDto } from '../score-runs/score-run.dto';
 
 /** A selection of up to 100,000 targets, and how to score them. Selectors narrow each other; give at least one. */
 @ValuesCheckedLater()
@@ -55,60 +53,22 @@ export class ScoreBatchListQueryDto extends ChangingListQueryDto {
   experiment_id?: string;
 }
 
-/** A batch of runs of one version of a scorer, over targets that were selected when the batch was requested. */
-export class ScoreBatchDto {
+/**
+ * A batch of runs of one version of a scorer, over targets that were selected when the batch was requested. Counts and costs
+ * are those of all its runs. `completed_count` and `failed_count` leave out targets that are in no run yet.
+ */
+export class ScoreBatchDto extends ScoringWorkDto {
   score_batch_id!: string;
-  workspace_id!: string;
-  scorer_id!: string;
-  @ApiProperty({ type: 'integer', minimum: 1 })
-  scorer_version!: number;
-  experiment_id!: string | null;
-  @ApiProperty({ enum: [...GRAINS] })
-  grain!: Grain;
   /**
    * `queued` until its first run starts, then `running`, then `succeeded` or `failed`. A batch succeeds if at least one of
-   * its runs does, and it is neither cancelled nor over its cost limit.
+   * its runs does, and it is neither cancelled nor over its cost limit. Up to 3 runs are open at a time, or 1 with
+   * `max_cost_usd`.
    */
   @ApiProperty({ enum: [...BATCH_STATUSES] })
   batch_status!: BatchStatus;
-  /** Number of targets that a run scores at a time. Up to 3 runs are open at a time, or 1 with `max_cost_usd`. */
-  @ApiProperty({ type: 'integer', minimum: 1, maximum: 32 })
-  concurrency!: number;
-  /** Number of targets. A batch without any has succeeded. */
-  @ApiProperty({ type: 'integer', minimum: 0, maximum: BATCH_TARGETS_MAX })
-  total!: number;
-  /** Number of targets without an error, over all runs. */
-  @ApiProperty({ type: 'integer', minimum: 0 })
-  completed_count!: number;
-  /**
-   * Number of targets with an error, over all runs. Neither this nor `completed_count` includes targets that are in no run.
-   */
-  @ApiProperty({ type: 'integer', minimum: 0 })
-  failed_count!: number;
-  /** Number of scores that the summary of the experiment does not count, over all runs, see `ScoreRun`. */
-  @ApiProperty({ type: 'integer', minimum: 0 })
-  not_written_back_count!: number;
   /** Number of runs started so far, each over up to 100 targets. `GET /eval/v1/score-runs?score_batch_id=` lists them. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   run_count!: number;
-  /** Cost of the judge over all runs, in US dollars, when known. */
-  cost_usd!: number | null;
-  /** Cost limit, in US dollars. */
-  max_cost_usd!: number | null;
-  /** Whether cached answers of the judge may be reused. */
-  cache!: boolean;
-  /** Why the batch failed: `cancelled`, `budget_exceeded` or, if none of its runs succeeded, why the last one failed. */
-  @ApiProperty({ enum: [...FAILURE_CODES], nullable: true })
-  failure_code!: FailureCode | null;
-  failure_detail!: string | null;
-  started_at!: Date | null;
-  finished_at!: Date | null;
-  created_at!: Date;
-  updated_at!: Date;
-  created_by!: string;
-  /** Always null, because batches cannot be archived. */
-  @ApiProperty({ type: 'null' } as object)
-  archived_at!: null;
 }
 
 export class ScoreBatchPageDto extends PageOf(ScoreBatchDto) {}

@@ -36,26 +36,16 @@ export class ScoreRunListQueryDto extends ChangingListQueryDto {
   score_batch_id?: string;
 }
 
-/** A run of one version of a scorer over targets that were selected when the run was requested. */
-export class ScoreRunDto {
-  score_run_id!: string;
+/** Members that runs and batches share. */
+export class ScoringWorkDto {
   workspace_id!: string;
   scorer_id!: string;
   @ApiProperty({ type: 'integer', minimum: 1 })
   scorer_version!: number;
   experiment_id!: string | null;
-  /** The rule that started the run; null for any other run. */
-  rule_id!: string | null;
-  /** The batch that the run belongs to; null for a run outside of batches. */
-  score_batch_id!: string | null;
   @ApiProperty({ enum: [...GRAINS] })
   grain!: Grain;
-  /** `queued`, then `running`, then `succeeded` or `failed`. */
-  @ApiProperty({ enum: [...RUN_STATUSES] })
-  run_status!: RunStatus;
-  @ApiProperty({ type: 'integer', minimum: 1, maximum: 32 })
-  concurrency!: number;
-  /** Number of targets. A run without any has succeeded. */
+  /** Number of targets. Without any, the work has succeeded. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   total!: number;
   /** Number of targets without an error. */
@@ -70,6 +60,9 @@ export class ScoreRunDto {
    */
   @ApiProperty({ type: 'integer', minimum: 0 })
   not_written_back_count!: number;
+  /** Number of targets that a run scores at a time. */
+  @ApiProperty({ type: 'integer', minimum: 1, maximum: 32 })
+  concurrency!: number;
   /** Cost of the judge, in US dollars, when known. */
   cost_usd!: number | null;
   /** Cost limit, in US dollars. */
@@ -77,9 +70,10 @@ export class ScoreRunDto {
   /** Whether cached answers of the judge may be reused. */
   cache!: boolean;
   /**
-   * Why the run failed: `all_targets_failed`, `no_scores` (the scorer abstained from all targets that did not fail),
-   * `cancelled`, `budget_exceeded`, `deadline_exceeded`, `worker_lost` (workers crashed), `internal_error` (workers failed
-   * to execute the run).
+   * Why it failed: `all_targets_failed`, `no_scores` (the scorer abstained from all targets that did not fail), `cancelled`,
+   * `budget_exceeded`, `deadline_exceeded`, `worker_lost` (workers crashed), `internal_error` (workers failed to execute the
+   * run). A batch fails if it is `cancelled`, with `budget_exceeded` or, if none of its runs succeeded, for the reason of the
+   * last one.
    */
   @ApiProperty({ enum: [...FAILURE_CODES], nullable: true })
   failure_code!: FailureCode | null;
@@ -89,9 +83,21 @@ export class ScoreRunDto {
   created_at!: Date;
   updated_at!: Date;
   created_by!: string;
-  /** Always null, because runs cannot be archived. */
+  /** Always null, because it cannot be archived. */
   @ApiProperty({ type: 'null' } as object)
   archived_at!: null;
+}
+
+/** A run of one version of a scorer over targets that were selected when the run was requested. */
+export class ScoreRunDto extends ScoringWorkDto {
+  score_run_id!: string;
+  /** `queued`, then `running`, then `succeeded` or `failed`. */
+  @ApiProperty({ enum: [...RUN_STATUSES] })
+  run_status!: RunStatus;
+  /** The rule that started the run; null for any other run. */
+  rule_id!: string | null;
+  /** The batch that the run belongs to; null for a run outside of batches. */
+  score_batch_id!: string | null;
 }
 
 export class ScoreRunPageDto extends PageOf(ScoreRunDto) {}
