@@ -124,6 +124,13 @@ describe('the digest of a judge', () => {
     expect(again.results).toHaveLength(2);
     for (const result of again.results) expect(result).toMatchObject(expected);
     expect((await unscored()).run.total).toBe(0);
+    // A judge that has been there before is no reason to skip targets that another one has scored since.
+    answeredBy('gpt-2024');
+    await fixture.completeRun(scorer, await fixture.experiment(), { cache: false });
+    expect((await unscored()).run.total).toBe(2);
+    answeredBy('gpt-2025');
+    await fixture.completeRun(scorer, await fixture.experiment(), { cache: false });
+    expect((await unscored()).run.total).toBe(2);
     // The new answers are cached.
     const { results: cached } = await fixture.completeRun(scorer, earlier);
     for (const result of cached) expect(result).toMatchObject({ ...expected, is_cached: true, cost_usd: 0 });

@@ -86,7 +86,7 @@ describeOnBothQueues('a scoring run', (env) => {
     const jobs = await queue.getJobs();
     return jobs.filter((job) => (job.data as { score_run_id: string }).score_run_id === runId).length;
   };
-  /** Expects that every target of a run was scored once, and that its score was written back. */
+  /** Expects that every target of a run was scored once, and that its result shows the score. */
   const expectScoredOnce = async (run: any, count: number): Promise<void> => {
     const results = await on.resultsOf(run.score_run_id);
     expect(results.map((one) => one.error)).toEqual(Array(count).fill(undefined));

@@ -177,6 +177,34 @@ describe('a scoring run with an experiment', () => {
       { scorer_version: 1, score: 0.25 },
       { scorer_version: 2, score: 0.75 },
     ]);
+    const [{ scores, trace_id }] = await on.resultsOfExperiment(experiment);
+    expect(scores).toEqual({ judgement: 0.75 });
+    // The list of traces shows the same score, and filters by it.
+    const traces = async (query: string) =>
+      (await on.evaluator.get(`/telemetry/v1/traces?${query}`)).body.items;
+    await on.trace({ traceId: trace_id });
+    expect(await traces('score=judgement:eq:0.25')).toEqual([]);
+    const [{ scores: shown }] = await traces('score=judgement:eq:0.75');
+    expect(shown).toMatchObject([{ scorer_name: 'judgement', scorer_version: 2, score: 0.75 }]);
+    expect(shown).toHaveLength(1);
+  });
+
+  it('shows the scores of a new scorer instead of those of an archived one of its name, whatever their versions', async () => {
+    const experiment = await on.experiment();
+    await on.results(experiment, [{ case_id: 'a' }]);
+    const archived = await on.scorer({ name: 'judgement', ...script('function score() { return 0.1; }') });
+    const changed = script('function score() { return 0.25; }');
+    await on.evaluator.patch(`/eval/v1/scorers/${archived.scorer_id}`, changed);
+    const { body: earlier } = await on.score(archived, { experiment_id: experiment.experiment_id });
+    await on.finished(earlier.score_run_id);
+    await on.evaluator.post(`/eval/v1/scorers/${archived.scorer_id}/archive`);
+    const scorer = await on.scorer({ name: 'judgement', ...script('function score() { return 0.75; }') });
+    const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
+    await on.finished(run.score_run_id);
+    expect(await hostedScores(experiment)).toMatchObject([
+      { scorer_version: 1, score: 0.75 },
+      { scorer_version: 2, score: 0.25 },
+    ]);
     expect((await on.resultsOfExperiment(experiment))[0].scores).toEqual({ judgement: 0.75 });
   });
 

@@ -69,7 +69,7 @@ describe('a scoring rule', () => {
     await rules.patch(rule, { quiet_seconds: 1 });
     await rules.seen(rule, 1);
     expect(await rules.results(rule)).toMatchObject([{ trace_id: traceId, score: 1 }]);
-    // The score is not written back, because the run does not belong to the experiment.
+    // The score belongs to the trace, so the result does not show it.
     const { body } = await rules.on.evaluator.get(`/eval/v1/experiments/${experiment.experiment_id}/results`);
     expect(body.items[0].scores).toEqual({});
   });

@@ -82,8 +82,8 @@ export class EvaluationScores1795824000013 extends SqlMigration {
     -- the score of a trace or a session that a new one supersedes
     CREATE INDEX scores_current ON scores (workspace_id, target_id, created_by, author)
       WHERE superseded_at IS NULL AND result_id IS NULL;
-    -- Lookups that any statistics lead to the right index. IS NOT NULL keeps it out of others' plans: while the table is
-    -- almost empty, PostgreSQL reads all of an index whose condition a statement implies.
+    -- With any statistics, PostgreSQL uses these indexes for their lookups. IS NOT NULL keeps other statements from using
+    -- them: while the table is almost empty, PostgreSQL reads all of an index whose condition a statement implies.
     -- one current score for a result and a name; the results that have a score within bounds
     CREATE UNIQUE INDEX scores_current_of_result ON scores (result_id, scorer_name)
       WHERE is_current AND result_id IS NOT NULL;
@@ -93,7 +93,7 @@ export class EvaluationScores1795824000013 extends SqlMigration {
     -- comparisons: the scores of an experiment by any version
     CREATE INDEX scores_of_experiment ON scores (experiment_id, scorer_name, result_id)
       WHERE superseded_at IS NULL AND experiment_id IS NOT NULL AND source IN ('client', 'hosted');
-    CREATE INDEX scores_late ON scores (workspace_id, experiment_id) WHERE is_late;
+    CREATE INDEX scores_late ON scores (workspace_id, experiment_id) INCLUDE (score_id, superseded_by_score_id) WHERE is_late;
     -- people's scores of results, and of the traces and sessions that results name
     CREATE INDEX scores_human_by_target ON scores ((workspace_id || ' ' || target_kind || ' ' || target_id))
       WHERE source = 'human' AND superseded_at IS NULL AND target_id IS NOT NULL;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { prepared, sql, type SqlExecutor } from '#platform/db';
 import { RawJson, toRawJson } from '#platform/json';
-import { hasPeople, peopleOfResults, peopleScored } from './current-scores.sql';
+import { CURRENT_PEOPLE_FIRST, hasPeople, peopleOfResults, peopleScored } from './current-scores.sql';
 import type { ScoreRow } from './score.entity';
 
 /** The parts of a score besides its number, as the view of a result shows them. */
@@ -105,7 +105,7 @@ export class CurrentScoresRepository {
         'scores.people',
         sql`SELECT DISTINCT ON (result_id, scorer_name) *
           FROM (${peopleOfResults(workspaceId, ids, { details: true })}) people
-          ORDER BY result_id, scorer_name, scorer_version DESC, score_id DESC`,
+          ORDER BY result_id, scorer_name, ${CURRENT_PEOPLE_FIRST}`,
       ),
     );
   }

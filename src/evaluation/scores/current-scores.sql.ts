@@ -34,12 +34,13 @@ export const machineScores = (
     WHERE (workspace_id = ${workspaceId}) IS TRUE AND experiment_id = ${experimentId}
       AND superseded_at IS NULL AND source IN ('client', 'hosted') ${upTo ? sql`AND result_id <= ${upTo}` : empty} ${where}`;
 
-/** Orders people's scores of one result and name, the current one first. */
-const NEWEST_SCALE_FIRST = raw('scorer_version DESC, score_id DESC');
+/** Orders people's scores of one result and name, the current one first: of the newest scorer, by the highest version. */
+export const CURRENT_PEOPLE_FIRST = raw('score_id DESC, scorer_version DESC');
 
 /**
- * Combines people's scores of results: each person's newest score counts, of the result, its trace or its session. Scores by
- * versions with the same output share a scale, and are one row with the highest of these versions.
+ * Combines people's scores of results: of each person's scores of a result, its trace and its session, the newest counts.
+ * Scores by versions with the same output share a scale, and are one row with the highest of these versions. `score_id` is
+ * that of the scorer's newest score.
  *
  * @param given selects the people's scores, each with its `of_result_id`
  */
@@ -47,7 +48,7 @@ const peopleOf = (given: Sql, details: Sql = empty): Sql =>
   sql`SELECT of_result_id AS result_id, (array_agg(scorer_name ORDER BY score_id DESC))[1] AS scorer_name, scorer_id,
       max(scorer_version) AS scorer_version, 'human' AS source,
       CASE WHEN abs(avg(score::text::numeric)) < 2.5e-324 THEN 0 ELSE avg(score::text::numeric)::float8 END AS score,
-      max(score_id) AS score_id, false AS is_current, bool_or(is_late) AS is_late, NULL::text AS model,
+      max(max(score_id)) OVER (PARTITION BY of_result_id, scorer_id) AS score_id, false AS is_current, bool_or(is_late) AS is_late, NULL::text AS model,
       NULL::text AS judge_digest ${details}
     FROM (SELECT DISTINCT ON (of_result_id, scorer_id, output_sha256, created_by, author) * FROM (${given}) given
           ORDER BY of_result_id, scorer_id, output_sha256, created_by, author, score_id DESC) newest
@@ -135,7 +136,7 @@ const isMachine = (workspaceId: string, resultId: Sql, scorer: Sql, bounds: Sql 
 const currentOfPeople = (workspaceId: string, scores: ExperimentScores): Sql =>
   sql`SELECT * FROM (
       SELECT DISTINCT ON (result_id, scorer_name) * FROM (${peopleOfExperiment(workspaceId, scores)}) people
-      ORDER BY result_id, scorer_name, ${NEWEST_SCALE_FIRST}) people
+      ORDER BY result_id, scorer_name, ${CURRENT_PEOPLE_FIRST}) people
     WHERE NOT ${isMachine(workspaceId, raw('people.result_id'), raw('people.scorer_name'))}`;
 
 /** Selects the current scores of an experiment's results. */
@@ -160,7 +161,7 @@ export const hasScore = (workspaceId: string, result: string, { scorer, bounds }
   return sql`(${isMachine(workspaceId, id, name, sql`AND machine.score IS NOT NULL ${bounds}`)} OR (
       (SELECT ${hasPeopleNamed(workspaceId, name)}) AND NOT ${isMachine(workspaceId, id, name)}
       AND EXISTS (SELECT FROM (
-          SELECT score FROM (${people}) people WHERE scorer_name = ${name} ORDER BY ${NEWEST_SCALE_FIRST} LIMIT 1) current
+          SELECT score FROM (${people}) people WHERE scorer_name = ${name} ORDER BY ${CURRENT_PEOPLE_FIRST} LIMIT 1) current
         WHERE score IS NOT NULL ${bounds} OFFSET 0)))`;
 };
 

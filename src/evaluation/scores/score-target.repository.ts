@@ -80,12 +80,16 @@ export class ScoreTargetRepository {
   }
 
   /**
-   * Locks people's scores of the traces and sessions of a workspace, which results may name: shared for giving one, and
-   * exclusive for finalizing an experiment, so that each score is either in the summary or later.
+   * Locks people's scores of the traces and sessions of a workspace, which results may name. Take it in shared mode to record
+   * a score, and in exclusive mode to finalize an experiment, so that each score is either in the summary or later. Returns
+   * the time of the database then, which tells which of them came first.
    */
-  async lockPeople(tx: Tx, workspaceId: string, mode: 'shared' | 'exclusive'): Promise<void> {
+  async lockPeople(tx: Tx, workspaceId: string, mode: 'shared' | 'exclusive'): Promise<Date> {
     const lock = raw(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock');
-    await tx.query(sql`SELECT ${lock}(hashtextextended('people of ' || ${workspaceId}, 0))`);
+    const [locked] = await tx.query<{ at: Date }>(
+      sql`SELECT clock_timestamp() AS at FROM (SELECT ${lock}(hashtextextended('people of ' || ${workspaceId}, 0)) OFFSET 0) locked`,
+    );
+    return locked!.at;
   }
 
   private async lockResults(

@@ -326,7 +326,7 @@ export class ScoreDto {
   /** The score that supersedes this one. */
   superseded_by_score_id!: string | null;
   /**
-   * When it was superseded, or the scored result was replaced; null for a current score. A hosted score also supersedes the
+   * When it was superseded, or the scored result was replaced; null if neither has happened. A hosted score also supersedes the
    * client's scores of its name and result.
    */
   superseded_at!: Date | null;

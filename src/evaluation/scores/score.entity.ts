@@ -53,7 +53,7 @@ export interface ScoreRow {
   is_current: boolean;
   supersedes_score_id: string | null;
   superseded_by_score_id: string | null;
-  /** Null for a current score. */
+  /** Null if nothing superseded it. */
   superseded_at: Date | null;
   created_at: Date;
   created_by: string;

@@ -175,10 +175,7 @@ export class ScoreRepository {
     return earlier ?? null;
   }
 
-  /**
-   * Makes room for current scores of a client under these names. Returns the hosted scores that stay current instead, by
-   * name.
-   */
+  /** Clears `is_current` of clients' scores under these names. Returns the hosted scores that stay current, by name. */
   private async replaceCurrent(
     tx: Tx,
     workspaceId: string,
@@ -251,8 +248,8 @@ export class ScoreRepository {
   }
 
   /**
-   * Stores scores that a client adds to a locked result. They supersede the client's scores of the same names. A hosted score
-   * of the same name supersedes them at once.
+   * Stores scores that a client adds to a locked result. They supersede the scores that it has added under the same names. A
+   * hosted score of the same name supersedes them at once.
    */
   async replaceUploaded(
     tx: Tx,
@@ -266,14 +263,17 @@ export class ScoreRepository {
     const names = rows.map((row) => row.scorer_name);
     const scoreIds = rows.map((row) => row.score_id);
     await tx.query(
-      sql`UPDATE scores SET superseded_at = ${at}, superseded_by_score_id = earlier.new_score_id, is_current = false
-        FROM (
+      sql`WITH earlier AS MATERIALIZED (
           SELECT own.score_id, new_score.score_id AS new_score_id
           FROM (SELECT * FROM scores WHERE workspace_id = (SELECT ${scope.workspaceId}::text) AND result_id = ${resultId}
-                  AND superseded_at IS NULL AND source = 'client' OFFSET 0) own
-          JOIN unnest(${names}::text[], ${scoreIds}::text[]) AS new_score(scorer_name, score_id) USING (scorer_name) OFFSET 0
-        ) earlier
-        WHERE (scores.workspace_id = ${scope.workspaceId}) IS TRUE AND scores.score_id = earlier.score_id`,
+                  AND superseded_at IS NULL OFFSET 0) own
+          JOIN unnest(${names}::text[], ${scoreIds}::text[]) AS new_score(scorer_name, score_id) USING (scorer_name)
+          WHERE own.source = 'client' AND own.created_by = ${scope.principalId} AND own.author IS NULL
+        )
+        UPDATE scores SET superseded_at = ${at}, superseded_by_score_id = earlier.new_score_id, is_current = false
+        FROM earlier
+        WHERE (scores.workspace_id = ${scope.workspaceId}) IS TRUE AND scores.score_id = earlier.score_id
+          AND scores.score_id = ANY (ARRAY(SELECT score_id FROM earlier))`,
     );
     const hosted = await this.replaceCurrent(tx, scope.workspaceId, resultId, names);
     const hidden = rows.map((row) => ({
@@ -288,7 +288,10 @@ export class ScoreRepository {
     if (resultIds.length === 0) return;
     await tx.query(
       sql`UPDATE scores SET superseded_at = ${at}, is_current = false
-        WHERE workspace_id = ${workspaceId} AND result_id = ANY (${resultIds}::text[]) AND superseded_at IS NULL`,
+        WHERE (workspace_id = ${workspaceId}) IS TRUE AND superseded_at IS NULL AND score_id = ANY (ARRAY(
+          SELECT score_id FROM (
+            SELECT * FROM scores WHERE workspace_id = (SELECT ${workspaceId}::text) AND result_id = ANY (${resultIds}::text[]) OFFSET 0
+          ) own))`,
     );
   }
 
@@ -320,7 +323,7 @@ export class ScoreRepository {
             AND own.target_kind = new_score.target_kind AND own.target_id = new_score.target_id
         ), of_result AS MATERIALIZED (
           SELECT own.score_id, own.source, own.is_current, new_score.score_id AS new_score_id, new_score.created_at,
-                 own.source = 'hosted' AND own.is_current AND own.scorer_version > ${run.scorer_version} AS is_newer
+                 own.is_current AND own.scorer_id = ${run.scorer_id} AND own.scorer_version > ${run.scorer_version} AS is_newer
           FROM new_score CROSS JOIN LATERAL (
             SELECT * FROM scores
             WHERE workspace_id = (SELECT ${run.workspace_id}::text) AND result_id = new_score.result_id
@@ -353,11 +356,11 @@ export class ScoreRepository {
                label, answers, comment, ${run.score_run_id}, model, judge_digest, is_late,
                result_id IS NOT NULL AND NOT is_replaced AND NOT EXISTS (
                  SELECT FROM of_result WHERE of_result.new_score_id = new_score.score_id AND is_newer),
-               -- reads what was updated, so that the update comes first
-               (SELECT max(score_id) FROM updated JOIN same_version USING (score_id)
-                WHERE same_version.new_score_id = new_score.score_id),
+               (SELECT score_id FROM same_version WHERE same_version.new_score_id = new_score.score_id),
                CASE WHEN is_replaced THEN created_at END, created_at, ${run.created_by}
-        FROM new_score CROSS JOIN scorer`,
+        FROM new_score CROSS JOIN scorer
+        -- no row before all updates, which make room in the unique indexes
+        CROSS JOIN (SELECT count(*) FROM updated) done`,
     );
   }
 
@@ -387,9 +390,9 @@ export class ScoreRepository {
       name === index || query[name] === undefined ? [] : [isEqual(name, query[name])],
     );
     const bounds = boundsOf(query);
-    if (isByScore) for (const bound of [IS_CURRENT, HAS_SCORE, ...bounds]) where.add(bound);
-    const isCurrent = query.include_superseded === true ? [] : [IS_CURRENT];
-    const conditions = isByScore ? others : [...others, ...bounds, ...isCurrent];
+    if (isByScore) for (const bound of [NOT_SUPERSEDED, HAS_SCORE, ...bounds]) where.add(bound);
+    const notSuperseded = query.include_superseded === true ? [] : [NOT_SUPERSEDED];
+    const conditions = isByScore ? others : [...others, ...bounds, ...notSuperseded];
     const spec = {
       columns: COLUMNS,
       table: 'scores',
@@ -408,7 +411,7 @@ export class ScoreRepository {
   }
 }
 
-const IS_CURRENT = sql`t.superseded_at IS NULL`;
+const NOT_SUPERSEDED = sql`t.superseded_at IS NULL`;
 const HAS_SCORE = sql`t.score IS NOT NULL`;
 
 /** Returns the conditions on current scores `t` of a workspace that meet all filters. */
@@ -419,7 +422,7 @@ export const conditionsOf = ({ workspaceId }: Scope, filters: ScoreFiltersDto): 
   ),
   ...boundsOf(filters),
   ...timesOf(filters),
-  IS_CURRENT,
+  NOT_SUPERSEDED,
 ];
 
 /**

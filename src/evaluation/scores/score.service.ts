@@ -110,13 +110,12 @@ export class ScoreService {
   async store(tx: Tx, scope: Scope, { row, isCommentOnly }: CheckedScore): Promise<ScoreDto> {
     const id = row.result_id ?? row.trace_id ?? row.session_id!;
     const target = { kind: row.target_kind, id, experimentId: row.experiment_id };
-    if (row.source === 'human' && row.result_id === null) {
-      await this.targets.lockPeople(tx, scope.workspaceId, 'shared');
-    }
+    const ofPeople = row.source === 'human' && row.result_id === null;
+    const at = ofPeople ? await this.targets.lockPeople(tx, scope.workspaceId, 'shared') : undefined;
     const locked = (await this.targets.lock(tx, scope.workspaceId, [target])).get(id);
     if (locked && locked.version !== row.result_version) throw resultReplaced();
     // after the lock, so that a score that waited for its experiment to be finalized is newer than the summary
-    const stamped = { ...row, is_late: locked?.is_late ?? false, created_at: new Date() };
+    const stamped = { ...row, is_late: locked?.is_late ?? false, created_at: at ?? new Date() };
     return toScoreDto(await this.scores.insert(tx, stamped, { isCommentOnly }));
   }
 

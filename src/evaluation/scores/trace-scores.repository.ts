@@ -24,13 +24,13 @@ const tableOf = (conditions: readonly ScoreCondition[]) =>
     'condition',
   );
 
-const IS_CURRENT = raw('s.superseded_at IS NULL');
+const NOT_SUPERSEDED = raw('s.superseded_at IS NULL');
 
 const sourceFilter = (source: ScoreCondition['source']): Sql =>
   source === null ? empty : sql`AND s.source = ${source}`;
 
 /**
- * The current scores of a trace, and of the results that reference it, which are few. OFFSET keeps further conditions and
+ * The scores that count of a trace, and of the results that reference it, which are few. OFFSET keeps further conditions and
  * sorts out of the lookup: without statistics, PostgreSQL would choose another index for them, and read all scores of a
  * scorer for each trace. The workspace is a subquery, because PostgreSQL expects no rows for a workspace that is not in its
  * statistics, and might choose any index for it.
@@ -39,22 +39,25 @@ const sourceFilter = (source: ScoreCondition['source']): Sql =>
  */
 const scoresOf = (workspaceId: string, trace: string): Sql =>
   sql`(SELECT * FROM scores own WHERE own.workspace_id = (SELECT ${workspaceId}::text) AND own.trace_id = ${raw(trace)}.trace_id
-    AND own.superseded_at IS NULL OFFSET 0)`;
+    AND own.superseded_at IS NULL AND (own.result_id IS NULL OR own.is_current OR own.source IN ('human', 'end_user')) OFFSET 0)`;
 
 /**
- * The scores of a trace by a scorer that count. Of several hosted scores, only the newest counts.
+ * The scores of a trace by a scorer that count. Of several hosted scores, only the newest of the highest version counts.
  *
  * @param trace alias of a row with `trace_id`
  * @param scorer alias of a row with `scorer` and `source`
  */
 const countedOf = (workspaceId: string, trace: string, scorer: string): Sql =>
   sql`(SELECT * FROM (
-      SELECT own.*, own.source = 'hosted' AND own.score_id < max(own.score_id) FILTER (WHERE own.source = 'hosted') OVER ()
-               AS is_earlier
-      FROM ${scoresOf(workspaceId, trace)} own
-      WHERE own.scorer_name = ${raw(scorer)}.scorer
-        AND (${raw(scorer)}.source IS NULL OR own.source = ${raw(scorer)}.source)
-    ) own WHERE NOT is_earlier AND own.score IS NOT NULL)`;
+      SELECT own.*, first_value(own.score_id) OVER (PARTITION BY own.source = 'hosted' ORDER BY is_earlier, own.score_id DESC)
+               AS newest_id
+      FROM (
+        SELECT own.*, own.scorer_version < max(own.scorer_version) OVER (PARTITION BY own.source, own.scorer_id) AS is_earlier
+        FROM ${scoresOf(workspaceId, trace)} own
+        WHERE own.scorer_name = ${raw(scorer)}.scorer
+          AND (${raw(scorer)}.source IS NULL OR own.source = ${raw(scorer)}.source)
+      ) own
+    ) own WHERE (own.source <> 'hosted' OR own.score_id = newest_id) AND own.score IS NOT NULL)`;
 
 /**
  * Reads the scores of traces for their lists. Statements are not prepared, because a plan made for a small table would read
@@ -74,7 +77,7 @@ export class TraceScoresRepository extends TraceScores {
             SELECT array_agg(DISTINCT trace_id) AS ids, count(*) AS count FROM (
               SELECT s.trace_id FROM scores s
               WHERE s.workspace_id = (SELECT ${workspaceId}::text) AND s.scorer_name = condition.scorer
-                AND s.score BETWEEN condition.low AND condition.high AND s.score IS NOT NULL AND ${IS_CURRENT}
+                AND s.score BETWEEN condition.low AND condition.high AND s.score IS NOT NULL AND ${NOT_SUPERSEDED}
                 ${sourceFilter(source)}
               ORDER BY s.score, s.score_id LIMIT ${limit + 1}) few
           ) f ORDER BY condition.place`,
@@ -119,7 +122,7 @@ export class TraceScoresRepository extends TraceScores {
     }
     return on.query<ScoredTrace>(
       sql`SELECT s.trace_id, s.score, s.score_id FROM scores s
-        WHERE s.workspace_id = (SELECT ${workspaceId}::text) AND s.scorer_name = ${scorer} AND s.score IS NOT NULL AND ${IS_CURRENT}
+        WHERE s.workspace_id = (SELECT ${workspaceId}::text) AND s.scorer_name = ${scorer} AND s.score IS NOT NULL AND ${NOT_SUPERSEDED}
           AND s.trace_id IS NOT NULL ${sourceFilter(source)}${position}
           AND s.score_id = (
             SELECT score_id FROM (SELECT ${scorer}::text AS scorer, ${source}::text AS source) condition

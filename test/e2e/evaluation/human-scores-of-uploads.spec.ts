@@ -9,7 +9,7 @@ import {
   TONE,
 } from './human-scores.fixture';
 
-/** Human scores of a trace or session are written to results that are uploaded later. */
+/** Human scores of a trace or session count for results that are uploaded later. */
 describe('human scores of targets uploaded later', () => {
   const app = sharedApp();
   let on: HumanScoresFixture;
@@ -134,6 +134,7 @@ describe('human scores of targets uploaded later', () => {
 
   it('count even if their scorer is archived, and those of a newer scorer of its name replace them', async () => {
     const scorer = await on.scorer();
+    await patch(scorer, { definition: { rubric: 'Clearer?', output: { type: 'boolean' } } });
     await on.score(scorer, { trace_id, score: true });
     await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);
     expect((await upload()).scores).toEqual({ [scorer.name]: 1 });

@@ -1,8 +1,17 @@
 import { newId } from '#platform/ids';
-import { type Answer, jsonExport, newSpan, ownApp, sharedApp } from '#testing';
+import {
+  type Answer,
+  createTestWorker,
+  jsonExport,
+  newSpan,
+  ownApp,
+  sharedApp,
+  type TestWorker,
+} from '#testing';
 import { RunExecutionRepository } from '../../../src/evaluation/scoring/score-runs/run-execution.repository';
 import { EvaluationWorkspace } from './evaluation.harness';
 import { SCORES } from './human-scores.fixture';
+import { ScoringFixture, script } from './scoring.fixture';
 import { workOf } from './work.harness';
 
 /** How many other scores the scorer, the author and the workspace have. */
@@ -74,7 +83,7 @@ describe.each([
     expect(rows).toBeLessThan(FEW);
   });
 
-  it('read only the scores of the result for a score that is written back to it', async () => {
+  it('read only the scores of the result for a score of a result', async () => {
     const { experiment_id } = await space.experiment();
     const { result_id } = await space.result(experiment_id, {});
     expect(await maxRowsOf(() => score({ result_id }))).toBeLessThan(FEW);
@@ -127,6 +136,41 @@ describe.each([
       [space.id, scoreId],
     );
     expect(superseded).toEqual([trace]);
+  });
+});
+
+describe('hosted scores', () => {
+  const app = ownApp({ autovacuum: false });
+  let worker: TestWorker;
+  beforeAll(async () => {
+    worker = await createTestWorker(app);
+  });
+  afterAll(async () => {
+    await worker.close();
+  });
+
+  // The plan of the statement that stores them depends on the size of the table.
+  it.each([3, 20, 100])('supersede those before them, with statistics of %i more scores', async (count) => {
+    const on = await ScoringFixture.create(app);
+    const experiment = await on.experiment();
+    await on.results(
+      experiment,
+      Array.from({ length: count }, () => ({ scores: { judged: -1 } })),
+    );
+    const scorer = await on.scorer({ name: 'judged' });
+    for (const score of [0.25, 0.5, 0.75]) {
+      await app.database.query('ANALYZE scores');
+      const changed = script(`function score() { return ${score}; }`);
+      await on.evaluator.patch(`/eval/v1/scorers/${scorer.scorer_id}`, changed);
+      for (const _again of [1, 2]) {
+        const { body: run } = await on.score(scorer, { experiment_id: experiment.experiment_id });
+        expect(await on.finished(run.score_run_id)).toMatchObject({
+          ...{ run_status: 'succeeded', completed_count: count, not_written_back_count: 0 },
+        });
+        const { body } = await on.evaluator.get(`/eval/v1/experiments/${experiment.experiment_id}`);
+        expect(body.current_scores).toEqual({ judged: { mean: score, count } });
+      }
+    }
   });
 });
 

@@ -174,7 +174,7 @@ describeLists(['/eval/'], async (seeds) => {
         exportRecords: { path: `${dataset}/records/export`, by, rows: 10 * MANY },
         'exportRecords of a label': { path: `${dataset}/records/export?label=common`, by, rows: 10 * MANY },
         exportResults: { path: `${experiment}/results/export`, by, rows: 10 * MANY },
-        compareExperiments: { path: `${experiment}/compare?baseline_experiment_id=${baseline}`, by, rows: 35 * MANY },
+        compareExperiments: { path: `${experiment}/compare?baseline_experiment_id=${baseline}`, by, rows: 40 * MANY },
         checkGate: {
           path: `${experiment}/gate`, by, rows: 30 * MANY,
           body: { baseline_experiment_id: baseline, rules: [{ scorer: 'first', min_mean: 0 }] },

@@ -119,7 +119,7 @@ export class ComparedMeanDto {
   /** The version of the scorer. Null without scores, and for scores that name no version. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   scorer_version!: number | null;
-  /** The newest version that scored the experiment, whose scores its results show. Null like `scorer_version`. */
+  /** The version whose scores the results show, of several the newest. Null like `scorer_version`. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   current_scorer_version!: number | null;
   /** Mean of the scores that are not null; null without such scores. */

@@ -46,7 +46,7 @@ export interface ComparedExperiment {
   has_numbered_cases: boolean;
   /** Whether people's scores may count for its results. */
   has_people: boolean;
-  /** Changes with every score that is given after the experiment was finalized. Null while it is running. */
+  /** Changes with every score that is given after the experiment was finalized, and at least once more. Null while it is running. */
   late_digest: string | null;
 }
 
@@ -78,7 +78,7 @@ export interface ChosenScorer {
 }
 
 /** The current scores of one scorer. */
-export interface ScorerColumn {
+export interface ScorerColumn extends OtherVersions {
   scorer: string;
   resultIds: string[];
   /** The score of each result; null if the scorer gave none. */
@@ -93,11 +93,14 @@ export interface ScorerColumn {
 
 interface ColumnRow {
   scorer: string;
-  ids: string;
-  scores: string;
+  /** Null for none, like the members that follow from it. */
+  ids: string | null;
+  scores: string | null;
   late: number;
   judges: string | null;
   models: Record<string, string> | null;
+  other_count: number;
+  other_versions: number[] | null;
 }
 
 /** The members of a result that a comparison returns. */
@@ -122,22 +125,16 @@ const COUNTS_FIRST = raw(`is_current DESC, source = 'human', score_id DESC`);
 /** The start of a digest. It is long enough to tell the judges of two experiments apart. */
 const JUDGE = raw('left(judge_digest, 12)');
 
-/**
- * Selects the score of each result by the chosen versions. Needs `WITH people` of the experiment.
- *
- * @param allowMismatch whether a result without a score by the chosen version gets the one by the newest other version
- */
+/** Selects the score of each result by the chosen versions, else by the newest other version. Needs `WITH people` of the experiment. */
 const chosenScores = (
   workspaceId: string,
   experiment: ExperimentScores,
   scorers: readonly ChosenScorer[],
-  allowMismatch: boolean,
 ): Sql =>
   sql`${selectionOf(scorers)} CROSS JOIN LATERAL (
-      SELECT DISTINCT ON (result_id) result_id, score, is_late, model, ${JUDGE} AS judge FROM (
+      SELECT DISTINCT ON (result_id) result_id, scorer_version, score, is_late, model, ${JUDGE} AS judge FROM (
         ${machineScores(workspaceId, experiment, raw('AND scores.scorer_name = selection.scorer'))}
         UNION ALL SELECT * FROM people WHERE people.scorer_name = selection.scorer) candidate
-      ${allowMismatch ? empty : sql`WHERE scorer_version = selection.version`}
       ORDER BY result_id, scorer_version = selection.version DESC, scorer_version DESC, ${COUNTS_FIRST}
       OFFSET 0) chosen`;
 
@@ -197,9 +194,12 @@ export class ComparisonRepository {
                    SELECT concat_ws(' ', count(*), sum(hashtextextended(score_id || coalesce(superseded_by_score_id, ''), 0)::numeric))
                    FROM scores s WHERE s.workspace_id = e.workspace_id AND s.experiment_id = e.experiment_id AND s.is_late
                  ) || ' ' || coalesce((
-                   -- results may name the traces and sessions that people scored
-                   SELECT max(score_id) FROM scores s WHERE s.workspace_id = e.workspace_id AND s.source = 'human'
-                     AND s.superseded_at IS NULL AND s.result_id IS NULL), '') END AS late_digest
+                   -- Results may name the traces and sessions that people scored. The clocks of processes differ, so the
+                   -- newest score may not be the last one for a moment.
+                   SELECT CASE WHEN created_at > now() - interval '1 minute' THEN now()::text ELSE score_id END
+                   FROM scores s WHERE s.workspace_id = e.workspace_id AND s.source = 'human'
+                     AND s.superseded_at IS NULL AND s.result_id IS NULL
+                   ORDER BY score_id DESC LIMIT 1), '') END AS late_digest
           FROM (VALUES (${ids[0]}), (${ids.at(-1)})) AS ids(id)
           CROSS JOIN LATERAL (SELECT * FROM experiments WHERE experiment_id = ids.id AND workspace_id = ${workspaceId} OFFSET 0) e
           LEFT JOIN datasets d ON d.dataset_id = e.dataset_id AND d.workspace_id = e.workspace_id
@@ -222,7 +222,7 @@ export class ComparisonRepository {
     scorers: readonly string[] | null,
   ): Promise<ScoredVersion[]> {
     const statement = sql`SELECT scorer_name AS scorer, scorer_version AS version, count(*) AS count,
-            min(scorer_id) AS first_scorer_id, max(scorer_id) AS last_scorer_id
+            bool_or(is_current) AS is_current, min(scorer_id) AS first_scorer_id, max(scorer_id) AS last_scorer_id
           FROM (${machineScores(workspaceId, { experimentId })}
                 UNION ALL ${peopleOf(workspaceId, has_people, { experimentId })}) score
           WHERE ${scorers}::text[] IS NULL OR scorer_name = ANY (${scorers}::text[])
@@ -256,7 +256,7 @@ export class ComparisonRepository {
    *
    * @param results number of results that were read
    * @param last id of the last of them
-   * @param allowMismatch see `chosenScores`
+   * @param allowMismatch whether a result without a score by the chosen version gets the one by the newest other version
    */
   async readScores(
     tx: Tx,
@@ -268,42 +268,25 @@ export class ComparisonRepository {
   ): Promise<void> {
     const perBatch = Math.max(1, Math.floor(SCORES_AT_ONCE / Math.max(1, results)));
     const experiment = { experimentId, upTo: sql`${last}` };
+    const isChosen = sql`(${allowMismatch}::boolean OR scorer_version = selection.version)`;
     for (let at = 0; at < scorers.length; at += perBatch) {
       const some = scorers.slice(at, at + perBatch);
       // no join with the results, which would take quadratic time for a workspace that is not in the statistics yet
       const rows = await tx.query<ColumnRow>(
         sql`${withPeople(workspaceId, has_people, experiment)}
-          SELECT selection.scorer, json_agg(result_id)::text AS ids, json_agg(score)::text AS scores,
-                 count(*) FILTER (WHERE is_late) AS late,
-                 CASE WHEN count(judge) > 0 THEN json_agg(judge)::text END AS judges,
-                 jsonb_object_agg(judge, coalesce(model, 'an unknown model')) FILTER (WHERE judge IS NOT NULL) AS models
-          FROM ${chosenScores(workspaceId, experiment, some, allowMismatch)} GROUP BY selection.scorer`,
+          SELECT scorer, json_agg(result_id) FILTER (WHERE is_chosen)::text AS ids,
+                 json_agg(score) FILTER (WHERE is_chosen)::text AS scores,
+                 count(*) FILTER (WHERE is_chosen AND is_late) AS late,
+                 CASE WHEN count(judge) > 0 THEN json_agg(judge) FILTER (WHERE is_chosen)::text END AS judges,
+                 jsonb_object_agg(judge, coalesce(model, 'an unknown model'))
+                   FILTER (WHERE is_chosen AND judge IS NOT NULL) AS models,
+                 count(*) FILTER (WHERE NOT is_chosen) AS other_count,
+                 array_agg(DISTINCT scorer_version) FILTER (WHERE NOT is_chosen) AS other_versions
+          FROM (SELECT *, ${isChosen} AS is_chosen FROM ${chosenScores(workspaceId, experiment, some)}) score
+          GROUP BY scorer`,
       );
       take(rows.map(toColumn));
     }
-  }
-
-  /** Counts, for each scorer, the results that other versions have scored but the chosen version has not. */
-  async otherVersions(
-    tx: Tx,
-    { workspaceId }: Scope,
-    { experiment_id: experimentId, has_people }: ComparedExperiment,
-    scorers: readonly ChosenScorer[],
-    last: string,
-  ): Promise<Map<string, OtherVersions>> {
-    if (scorers.length === 0) return new Map();
-    const experiment = { experimentId, upTo: sql`${last}` };
-    const rows = await tx.query<OtherVersions & { scorer: string }>(
-      sql`${withPeople(workspaceId, has_people, experiment)}
-        SELECT selection.scorer, count(*) AS count, array_agg(DISTINCT other.version) AS versions
-        FROM ${selectionOf(scorers)} CROSS JOIN LATERAL (
-          SELECT result_id, max(scorer_version) AS version FROM (
-            ${machineScores(workspaceId, experiment, raw('AND scores.scorer_name = selection.scorer'))}
-            UNION ALL SELECT * FROM people WHERE people.scorer_name = selection.scorer) candidate
-          GROUP BY result_id HAVING bool_and(scorer_version <> selection.version) OFFSET 0) other
-        GROUP BY selection.scorer`,
-    );
-    return new Map(rows.map(({ scorer, count, versions }) => [scorer, { count, versions }]));
   }
 
   /**
@@ -311,7 +294,7 @@ export class ComparisonRepository {
    * scores.
    *
    * @param withInput ids of the results to read with input and expected
-   * @param allowMismatch see `chosenScores`
+   * @param allowMismatch see `readScores`
    */
   async readRows(
     { workspaceId }: Scope,
@@ -384,13 +367,15 @@ export class ComparisonRepository {
   }
 }
 
-const toColumn = ({ scorer, ids, scores, late, judges, models }: ColumnRow): ScorerColumn => ({
-  scorer,
-  resultIds: JSON.parse(ids) as string[],
-  scores: JSON.parse(scores) as (number | null)[],
-  lateCount: late,
-  judges: judges === null ? null : (JSON.parse(judges) as (string | null)[]),
-  models: models ?? {},
+const toColumn = (row: ColumnRow): ScorerColumn => ({
+  scorer: row.scorer,
+  resultIds: JSON.parse(row.ids ?? '[]') as string[],
+  scores: JSON.parse(row.scores ?? '[]') as (number | null)[],
+  lateCount: row.late,
+  judges: row.judges === null ? null : (JSON.parse(row.judges) as (string | null)[]),
+  models: row.models ?? {},
+  otherCount: row.other_count,
+  otherVersions: row.other_versions ?? [],
 });
 
 const toBatch = ({ ids, keys, expected, bytes, errors }: BatchRow): ResultBatch => ({

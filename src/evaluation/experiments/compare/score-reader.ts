@@ -3,16 +3,20 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { problem } from '#platform/problem';
 import type { ScoreColumns } from '../../statistics';
-import { type ChosenScorer, type ComparedExperiment, ComparisonRepository } from './comparison.repository';
+import {
+  type ChosenScorer,
+  type ComparedExperiment,
+  ComparisonRepository,
+  type ScorerColumn,
+} from './comparison.repository';
 import {
   type ChosenVersions,
   chooseVersions,
   differentScorersReason,
   differingReason,
   type JudgeModels,
+  currentVersion,
   mixedReason,
-  newest,
-  type OtherVersions,
   type ScoredVersion,
 } from './scorer-versions';
 
@@ -52,7 +56,7 @@ export interface SelectedScorer {
   candidateReason: string | null;
   /** Why the scores of both sides cannot be compared; null if they can. */
   reason: string | null;
-  /** The newest version of each side, which the results show. Null without scores. */
+  /** The version that the results of each side show. Null without scores. */
   current: ChosenVersions;
   /** The models of the judges of both sides, for the reason why different judges cannot be compared. */
   models: JudgeModels;
@@ -124,12 +128,12 @@ export class ScoreReader {
     signal: AbortSignal,
   ): Promise<ScorePair> {
     return this.comparisons.inSnapshot(async (tx) => {
-      const versionsOf = async (experiment: ComparedExperiment | null): Promise<ScoredVersion[]> => {
+      const readVersions = async (experiment: ComparedExperiment | null): Promise<ScoredVersion[]> => {
         signal.throwIfAborted();
         if (!experiment) return [];
         return this.comparisons.scoredVersions(tx, scope, experiment, selection.scorers);
       };
-      const [own, other] = [await versionsOf(candidate), await versionsOf(baseline)];
+      const [own, other] = [await readVersions(candidate), await readVersions(baseline)];
       const names = selection.scorers ?? scorersToCompare(own, other);
       const scorers = names.map((scorer): SelectedScorer => {
         const hasBaseline = baseline !== null && selection.withoutBaseline?.has(scorer) !== true;
@@ -139,12 +143,15 @@ export class ScoreReader {
           hasBaseline ? numbersOf(other, scorer) : null,
           requested,
         );
-        const ownVersions = versionOf(own, scorer, versions.candidate);
-        const otherVersions = hasBaseline ? versionOf(other, scorer, versions.baseline) : [];
+        const ownVersions = versionsOf(own, scorer, versions.candidate);
+        const otherVersions = hasBaseline ? versionsOf(other, scorer, versions.baseline) : [];
         return {
           scorer,
           versions,
-          current: { candidate: newest(numbersOf(own, scorer)), baseline: newest(numbersOf(other, scorer)) },
+          current: {
+            candidate: currentVersion(versionsOf(own, scorer)),
+            baseline: currentVersion(versionsOf(other, scorer)),
+          },
           models: { candidate: [], baseline: [] },
           candidateReason: differentScorersReason(ownVersions),
           reason: differingReason(versions) ?? differentScorersReason([...ownVersions, ...otherVersions]),
@@ -152,8 +159,8 @@ export class ScoreReader {
       });
       const differingCases = differingCasesReason(candidate, baseline);
       const side = new SideReader(this.comparisons, tx, scope, selection, signal);
-      const candidateSide = await side.read(candidate, 'candidate', scorers, own);
-      const baselineSide = baseline && (await side.read(baseline, 'baseline', scorers, other));
+      const candidateSide = await side.read(candidate, 'candidate', scorers);
+      const baselineSide = baseline && (await side.read(baseline, 'baseline', scorers));
       return {
         candidate: candidateSide.scores,
         baseline: baselineSide && baselineSide.scores,
@@ -208,7 +215,6 @@ class SideReader {
     experiment: ComparedExperiment,
     side: 'candidate' | 'baseline',
     scorers: readonly SelectedScorer[],
-    scoredVersions: readonly ScoredVersion[],
   ): Promise<{ scores: ExperimentScores; mixedReasons: (string | null)[]; models: string[][] }> {
     const { tx, scope, signal, comparisons } = this;
     const { experiment_id: id, expected_case_count } = experiment;
@@ -241,12 +247,14 @@ class SideReader {
       versions[side] === null ? [] : [{ scorer, version: versions[side] }],
     );
     const lateCounts = scorers.map(() => 0);
+    const found = new Map<string, ScorerColumn>();
     const models = scorers.map((): string[] => []);
     const reading = { results: count, last, allowMismatch };
     await comparisons.readScores(tx, scope, experiment, sideScorers, reading, (batch) => {
       signal.throwIfAborted();
       for (const column of batch) {
         const index = scorerIndexes.get(column.scorer)!;
+        found.set(column.scorer, column);
         lateCounts[index] = column.lateCount;
         models[index] = [...new Set(Object.values(column.models))].sort();
         column.resultIds.forEach((resultId, i) => {
@@ -260,12 +268,6 @@ class SideReader {
         });
       }
     });
-    const mayMix = sideScorers.filter(
-      ({ scorer }) => requested?.scorer !== scorer && numbersOf(scoredVersions, scorer).length > 1,
-    );
-    const others = allowMismatch
-      ? new Map<string, OtherVersions>()
-      : await comparisons.otherVersions(tx, scope, experiment, mayMix, last);
     return {
       scores: {
         columns,
@@ -277,7 +279,7 @@ class SideReader {
         isTruncated,
       },
       mixedReasons: scorers.map(({ scorer, versions }) =>
-        mixedReason(side, versions[side], others.get(scorer)),
+        requested?.scorer === scorer ? null : mixedReason(side, versions[side], found.get(scorer)),
       ),
       models,
     };
@@ -290,16 +292,16 @@ class SideReader {
   }
 }
 
-/** Returns the versions of one scorer. */
-const numbersOf = (versions: readonly ScoredVersion[], scorer: string): number[] =>
-  versions.flatMap((one) => (one.scorer === scorer ? one.version : []));
-
-/** Returns a version of one scorer, if it has scored the side. */
-const versionOf = (
+/** Returns the versions of one scorer, or one of them if it has scored the side. */
+const versionsOf = (
   versions: readonly ScoredVersion[],
   scorer: string,
-  version: number | null,
-): ScoredVersion[] => versions.filter((one) => one.scorer === scorer && one.version === version);
+  version?: number | null,
+): ScoredVersion[] =>
+  versions.filter((one) => one.scorer === scorer && (version === undefined || one.version === version));
+
+const numbersOf = (versions: readonly ScoredVersion[], scorer: string): number[] =>
+  versionsOf(versions, scorer).map(({ version }) => version);
 
 /** Numbers distinct keys in order of appearance; -1 for null. */
 function numberKeys(keys: readonly (string | null)[]): Int32Array {

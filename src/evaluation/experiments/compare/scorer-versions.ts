@@ -7,6 +7,8 @@ export interface ScoredVersion {
   /** `UNVERSIONED` for scores that name no version. */
   version: number;
   count: number;
+  /** Whether results show one of these scores, by a client or a run. */
+  is_current: boolean;
   /** The lowest and the highest id of the scorers that gave them; null if no score names one. */
   first_scorer_id: string | null;
   last_scorer_id: string | null;
@@ -37,19 +39,26 @@ export function chooseVersions(
   };
 }
 
-export const newest = (versions: readonly number[]): number | null =>
-  versions.length === 0 ? null : Math.max(...versions);
-
-/** Results of one side that the chosen version has not scored, but others have. */
-export interface OtherVersions {
-  versions: number[];
-  count: number;
+/** Returns the newest version that results show. People's scores are shown where there are no others. */
+export function currentVersion(versions: readonly ScoredVersion[]): number | null {
+  const current = versions.filter(({ is_current }) => is_current);
+  return newest((current.length > 0 ? current : versions).map(({ version }) => version));
 }
+
+const newest = (versions: readonly number[]): number | null =>
+  versions.length === 0 ? null : Math.max(...versions);
 
 /** Returns why the scores of two versions cannot be compared, or null. A side without scores has nothing to compare. */
 export function differingReason({ candidate, baseline }: ChosenVersions): string | null {
   if (candidate === null || baseline === null || candidate === baseline) return null;
   return `The candidate was scored by ${describeVersion(candidate)}, the baseline by ${describeVersion(baseline)}. Score both with the same version.`;
+}
+
+/** The results of one side that the chosen version has not scored, but others have. */
+export interface OtherVersions {
+  otherCount: number;
+  /** The newest version that has scored each of them. */
+  otherVersions: number[];
 }
 
 /** Returns why one side has no single scale, or null. */
@@ -58,10 +67,10 @@ export function mixedReason(
   version: number | null,
   others: OtherVersions | undefined,
 ): string | null {
-  if (version === null || !others || others.count === 0) return null;
-  const results = others.count === 1 ? '1 result' : `${others.count} results`;
-  const have = others.count === 1 ? 'has' : 'have';
-  return `The ${side} mixes versions: ${results} ${have} a score by ${others.versions.map(describeVersion).join(' or ')}, but none by ${describeVersion(version)}. Score all results with one version.`;
+  if (version === null || !others || others.otherCount === 0) return null;
+  const [results, have] =
+    others.otherCount === 1 ? ['1 result', 'has'] : [`${others.otherCount} results`, 'have'];
+  return `The ${side} mixes versions: ${results} ${have} a score by ${others.otherVersions.map(describeVersion).join(' or ')}, but none by ${describeVersion(version)}. Score all results with one version.`;
 }
 
 /** The models of the judges that scored each side. */

@@ -35,11 +35,12 @@ export class ExperimentFinalizer {
     experiment: ExperimentEntity,
     status: ExperimentStatus,
   ): Promise<FinalColumns> {
+    const finalized_at = await this.targets.lockPeople(tx, scope.workspaceId, 'exclusive');
     return {
       experiment_status: status,
+      finalized_at,
       summary: await this.summarize(tx, scope, experiment),
       ...(await this.snapshot(tx, scope, experiment)),
-      finalized_at: new Date(),
     };
   }
 
@@ -48,7 +49,6 @@ export class ExperimentFinalizer {
     scope: Scope,
     { experiment_id: experimentId, expected_case_count }: ExperimentEntity,
   ): Promise<RawJson> {
-    await this.targets.lockPeople(tx, scope.workspaceId, 'exclusive');
     const { case_count, ...counts } = await this.summaries.countCovered(tx, scope, experimentId);
     const hasTrials = case_count < counts.result_count;
     const all = await this.summaries.summarize(tx, scope, experimentId, { hasTrials });

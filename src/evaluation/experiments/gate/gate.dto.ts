@@ -163,7 +163,7 @@ export class GateCheckDto {
   /** The version of the scorer. Null without scores, and for scores that name no version. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   scorer_version!: number | null;
-  /** The newest version that scored the experiment, whose scores its results show. */
+  /** The version whose scores the results show, of several the newest. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   current_scorer_version!: number | null;
   /** The version that scored the baseline. Null if it is unknown or the check does not use the baseline. */

@@ -42,7 +42,7 @@ export type OnConflict = (typeof ON_CONFLICT)[number];
 const CONFLICT_DESCRIPTION =
   'How to handle a `case_id` that the experiment already has a result for: `error` returns 409, `skip` ' +
   'returns the stored result unchanged, and `replace` replaces all its members. A replaced result keeps ' +
-  'its `result_id`, its `version` is raised by one, and its earlier scores are removed.';
+  'its `result_id`, its `version` is raised by one, and its earlier scores are superseded.';
 const FROM_CASE =
   'If omitted, it is taken from the dataset record (in the version of the snapshot) or CSV case.';
 

@@ -55,14 +55,14 @@ export class ScoreBatchListQueryDto extends ChangingListQueryDto {
 
 /**
  * A batch of runs of one version of a scorer, over targets that were selected when the batch was requested. Counts and costs
- * are those of all its runs. `completed_count` and `failed_count` leave out targets that are in no run yet.
+ * are those of all its runs. `completed_count` and `failed_count` leave out targets that are in no run yet. Up to 3 runs are
+ * open at a time, or 1 with `max_cost_usd`.
  */
 export class ScoreBatchDto extends ScoringWorkDto {
   score_batch_id!: string;
   /**
    * `queued` until its first run starts, then `running`, then `succeeded` or `failed`. A batch succeeds if at least one of
-   * its runs does, and it is neither cancelled nor over its cost limit. Up to 3 runs are open at a time, or 1 with
-   * `max_cost_usd`.
+   * its runs does, and it is neither cancelled nor over its cost limit.
    */
   @ApiProperty({ enum: [...BATCH_STATUSES] })
   batch_status!: BatchStatus;

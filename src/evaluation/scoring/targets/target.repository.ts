@@ -71,7 +71,7 @@ export class TargetRepository {
           SELECT target_id, bool_or(is_taken) AS is_taken FROM (
             SELECT o.target_id, o.error IS NULL AND NOT EXISTS (
                 SELECT FROM scores s WHERE s.workspace_id = ${workspaceId} AND s.score_id = o.score_id
-                  AND s.judge_digest <> (SELECT judge_digest FROM newest_judged) OFFSET 0) AS is_taken
+                  AND (s.superseded_at IS NOT NULL OR s.judge_digest <> (SELECT judge_digest FROM newest_judged)) OFFSET 0) AS is_taken
             FROM unnest(${ids}::text[]) AS ids(id) CROSS JOIN LATERAL (
               SELECT target_id, error, score_id FROM target_outcomes
               WHERE workspace_id = (SELECT ${workspaceId}) AND scorer_id = (SELECT ${scorer_id})
