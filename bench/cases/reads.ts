@@ -1,6 +1,5 @@
 import { Environment } from '#platform/config';
 import { ResultListRepository } from '../../src/evaluation/experiments/results/result-list.repository';
-import { CurrentScoresRepository } from '../../src/evaluation/scores/current-scores.repository';
 import type { Bench } from '../bench';
 import { compare, median, timeCalls } from '../measure';
 import { type Load, load } from '../wrk';
@@ -57,11 +56,7 @@ export async function listResults(bench: Bench): Promise<void> {
   const experimentId = await bench.newExperiment();
   await bench.fillResults(experimentId, RESULTS, 1);
   const route = `/eval/v1/experiments/${experimentId}/results`;
-  const results = new ResultListRepository(
-    bench.direct.database,
-    new Environment(),
-    new CurrentScoresRepository(),
-  );
+  const results = new ResultListRepository(bench.direct.database, new Environment());
   const cursor = await deepCursor(bench, route);
   const read = (query: { limit: number; cursor?: string; sort?: string }) => ({
     direct: async () =>

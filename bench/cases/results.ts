@@ -8,7 +8,6 @@ import {
 } from '../../src/evaluation/experiments/results/result.repository';
 import { ScoreRepository } from '../../src/evaluation/scores/score.repository';
 import { readScores, scoreRowsOf } from '../../src/evaluation/scores/uploaded-scores';
-import { CurrentScoresRepository } from '../../src/evaluation/scores/current-scores.repository';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
 
@@ -65,7 +64,7 @@ function row(bench: Bench, experimentId: string, caseId: string, at: Date): NewR
 
 /** Runs the transaction in which the service writes results, without the service. */
 async function writeDirectly(bench: Bench, experimentId: string, caseIds: string[]): Promise<void> {
-  const results = new ResultRepository(bench.direct.database, new CurrentScoresRepository());
+  const results = new ResultRepository(bench.direct.database);
   const scores = new ScoreRepository(bench.direct.database, new Environment());
   const at = new Date();
   const rows = caseIds.map((caseId) => row(bench, experimentId, caseId, at));

@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { prepared, sql, type SqlExecutor } from '#platform/db';
 import { RawJson, toRawJson } from '#platform/json';
@@ -49,25 +48,22 @@ type StoredDetail = Pick<
   'scorer_name' | 'source' | 'label' | 'comment' | 'scorer_id' | 'scorer_version' | 'score_run_id'
 > & { answers: object | null; metadata: string };
 
-/** Reads the current scores of results. */
-@Injectable()
-export class CurrentScoresRepository {
-  /** Returns results with their current scores. */
-  async addTo<Result extends ScoredResult>(
-    on: SqlExecutor,
-    { workspaceId }: Scope,
-    results: readonly Result[],
-  ): Promise<(Result & ShownScores)[]> {
-    if (results.length === 0) return [];
-    const keys = results.flatMap(({ result_id, trace_id, session_id }) => [
-      `${workspaceId} result ${result_id}`,
-      ...(trace_id === null ? [] : [`${workspaceId} trace ${trace_id}`]),
-      ...(session_id === null ? [] : [`${workspaceId} session ${session_id}`]),
-    ]);
-    const rows = await on.query<MachineScores & { has_people: boolean }>(
-      prepared(
-        'scores.current',
-        sql`SELECT workspace.has_people, own.*
+/** Returns results with their current scores. */
+export async function withCurrentScores<Result extends ScoredResult>(
+  on: SqlExecutor,
+  { workspaceId }: Scope,
+  results: readonly Result[],
+): Promise<(Result & ShownScores)[]> {
+  if (results.length === 0) return [];
+  const keys = results.flatMap(({ result_id, trace_id, session_id }) => [
+    `${workspaceId} result ${result_id}`,
+    ...(trace_id === null ? [] : [`${workspaceId} trace ${trace_id}`]),
+    ...(session_id === null ? [] : [`${workspaceId} session ${session_id}`]),
+  ]);
+  const rows = await on.query<MachineScores & { has_people: boolean }>(
+    prepared(
+      'scores.current',
+      sql`SELECT workspace.has_people, own.*
           FROM (SELECT ${hasPeople(workspaceId)} AND ${peopleScored(sql`${keys}::text[]`)} AS has_people OFFSET 0) workspace
           LEFT JOIN LATERAL (
             SELECT result_id, json_object_agg(scorer_name, score ORDER BY scorer_name)::text AS scores,
@@ -80,35 +76,34 @@ export class CurrentScoresRepository {
             WHERE result_id = ANY (${results.map(({ result_id }) => result_id)}::text[]) AND is_current
               AND (workspace_id = ${workspaceId}) IS TRUE
             GROUP BY result_id OFFSET 0) own ON true`,
-      ),
-    );
-    const machine = new Map(rows.map((row) => [row.result_id, row]));
-    const people = rows[0]!.has_people ? await this.readPeople(on, workspaceId, results) : [];
-    const byResult = new Map<string, PersonsScore[]>(results.map(({ result_id }) => [result_id, []]));
-    for (const score of people) byResult.get(score.result_id)!.push(score);
-    return results.map((result) => ({
-      ...result,
-      ...merge(machine.get(result.result_id), byResult.get(result.result_id)!),
-    }));
-  }
+    ),
+  );
+  const machine = new Map(rows.map((row) => [row.result_id, row]));
+  const people = rows[0]!.has_people ? await readPeople(on, workspaceId, results) : [];
+  const byResult = new Map<string, PersonsScore[]>(results.map(({ result_id }) => [result_id, []]));
+  for (const score of people) byResult.get(score.result_id)!.push(score);
+  return results.map((result) => ({
+    ...result,
+    ...merge(machine.get(result.result_id), byResult.get(result.result_id)!),
+  }));
+}
 
-  private readPeople(
-    on: SqlExecutor,
-    workspaceId: string,
-    results: readonly ScoredResult[],
-  ): Promise<PersonsScore[]> {
-    const ids = sql`(SELECT * FROM unnest(${results.map((one) => one.result_id)}::text[],
+function readPeople(
+  on: SqlExecutor,
+  workspaceId: string,
+  results: readonly ScoredResult[],
+): Promise<PersonsScore[]> {
+  const ids = sql`(SELECT * FROM unnest(${results.map((one) => one.result_id)}::text[],
       ${results.map((one) => one.trace_id)}::text[], ${results.map((one) => one.session_id)}::text[])
       AS ids(result_id, trace_id, session_id))`;
-    return on.query<PersonsScore>(
-      prepared(
-        'scores.people',
-        sql`SELECT DISTINCT ON (result_id, scorer_name) *
+  return on.query<PersonsScore>(
+    prepared(
+      'scores.people',
+      sql`SELECT DISTINCT ON (result_id, scorer_name) *
           FROM (${peopleOfResults(workspaceId, ids, { details: true })}) people
           ORDER BY result_id, scorer_name, ${CURRENT_PEOPLE_FIRST}`,
-      ),
-    );
-  }
+    ),
+  );
 }
 
 const NO_MACHINE = { scores: '{}', details: null };

@@ -1,11 +1,11 @@
 export { ScoresModule } from './scores.module';
 export {
   type CurrentScore,
-  CurrentScoresRepository,
   detailOf,
   type ScoreDetail,
   show,
   type ShownScores,
+  withCurrentScores,
 } from './current-scores.repository';
 export {
   bytesOfScores,

@@ -57,8 +57,8 @@ export function namedTarget(dto: CreateScoreDto): NamedTarget {
 }
 
 /**
- * Looks up traces and sessions: those of the trace store, the sessions of agents, and those that results reference, whose
- * spans may never have arrived. Errors: 503 if traces cannot be read.
+ * Looks up what can be scored. Traces and sessions are those of the trace store, the sessions of agents, and those that
+ * results reference, whose spans may never have arrived. Errors: 503 if traces cannot be read.
  */
 @Injectable()
 export class TargetDirectory {
@@ -66,6 +66,7 @@ export class TargetDirectory {
     private readonly traceStore: TraceStore,
     private readonly agents: SessionDirectory,
     private readonly results: ResultReferenceRepository,
+    private readonly targets: ScoreTargetRepository,
   ) {}
 
   /** Returns the traces that exist, with their sessions. */
@@ -91,30 +92,21 @@ export class TargetDirectory {
       sessionIds.add(session_id!);
     return sessionIds;
   }
-}
-
-/** Finds the targets of scores. */
-@Injectable()
-export class ScoreTargets {
-  constructor(
-    private readonly directory: TargetDirectory,
-    private readonly targets: ScoreTargetRepository,
-  ) {}
 
   /**
-   * Finds a target. Errors: 404 naming the reference, for a trace or session that neither the service nor any result knows,
+   * Finds the target of a score. Errors: 404 naming the reference, for a trace or session that neither the service nor any result knows,
    * and for a result that is unknown or belongs to another experiment.
    */
   async find(scope: Scope, target: NamedTarget): Promise<ScoreTarget> {
     switch (target.kind) {
       case 'trace': {
-        const traces = await this.directory.traces(scope, [target.id]);
+        const traces = await this.traces(scope, [target.id]);
         if (!traces.has(target.id)) throw problem.unknownReference('/trace_id', 'trace', target.id);
         const session_id = traces.get(target.id)!;
         return { ...NO_TARGET, target_kind: 'trace', trace_id: target.id, session_id };
       }
       case 'session': {
-        const sessions = await this.directory.sessions(scope, [target.id]);
+        const sessions = await this.sessions(scope, [target.id]);
         if (!sessions.has(target.id)) throw problem.unknownReference('/session_id', 'session', target.id);
         return { ...NO_TARGET, target_kind: 'session', session_id: target.id };
       }

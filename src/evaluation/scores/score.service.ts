@@ -17,7 +17,7 @@ import { checkWorkspaceOfCreate } from '../../resources';
 import { hasNoValue, readValue, sourceOf } from './score-value';
 import { type CreateScoreDto, type ScoreDto, type ScoreListQueryDto, toScoreDto } from './score.dto';
 import { type NewScore, ScoreRepository } from './score.repository';
-import { namedTarget, ScoreTargets } from './score-targets';
+import { namedTarget, TargetDirectory } from './score-targets';
 import { ScoreTargetRepository } from './score-target.repository';
 import { cutComment } from './uploaded-scores';
 
@@ -40,7 +40,7 @@ export class ScoreService {
   constructor(
     private readonly database: Database,
     private readonly scorers: ScorerRepository,
-    private readonly finder: ScoreTargets,
+    private readonly finder: TargetDirectory,
     private readonly targets: ScoreTargetRepository,
     private readonly scores: ScoreRepository,
   ) {}

@@ -2,31 +2,27 @@ import { Module } from '@nestjs/common';
 import { AgentsModule } from '../../agents';
 import { TelemetryModule } from '../../telemetry';
 import { ScorersModule } from '../scorers';
-import { CurrentScoresRepository } from './current-scores.repository';
 import { ResultReferenceRepository } from './result-reference.repository';
 import { ScoreRepository } from './score.repository';
 import { ScoreService } from './score.service';
 import { ScoreStatsRepository } from './score-stats.repository';
 import { ScoreStatsService } from './score-stats.service';
 import { ScoreTargetRepository } from './score-target.repository';
-import { ScoreTargets, TargetDirectory } from './score-targets';
+import { TargetDirectory } from './score-targets';
 
 /** The scores of all sources, and the targets that can be scored. */
 @Module({
   imports: [AgentsModule, ScorersModule, TelemetryModule],
   providers: [
-    CurrentScoresRepository,
     ResultReferenceRepository,
     ScoreRepository,
     ScoreService,
     ScoreStatsRepository,
     ScoreStatsService,
     ScoreTargetRepository,
-    ScoreTargets,
     TargetDirectory,
   ],
   exports: [
-    CurrentScoresRepository,
     ResultReferenceRepository,
     ScoreRepository,
     ScoreService,

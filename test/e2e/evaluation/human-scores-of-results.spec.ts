@@ -181,8 +181,27 @@ describe('the human scores of results', () => {
     expect((await on.result(scored)).scores).toEqual({ [scorer.name]: 0 });
   });
 
+  it('that a comparison uses instead of those that results show have another version there', async () => {
+    const scorer = await on.scorer();
+    const results = [];
+    for (const score of [0, 0]) {
+      const { experiment_id } = await on.space.experiment();
+      const result = await on.space.result(experiment_id, { case_id: 'c', scores: { [scorer.name]: score } });
+      await on.score(scorer, { result_id: result.result_id, score: true });
+      results.push(await on.result(result));
+      await on.space.finalize(experiment_id);
+    }
+    expect(results.map(({ scores }) => scores[scorer.name])).toEqual([0, 0]);
+    const [baseline, candidate] = results.map((one) => one.experiment_id);
+    const path = `${EXPERIMENTS}/${candidate}/compare?baseline_experiment_id=${baseline}`;
+    const { body } = await on.space.viewer.get(path);
+    const mean = { mean: 1, scorer_version: 1, current_scorer_version: null };
+    expect(body.scorers).toMatchObject([{ candidate: mean, baseline: mean }]);
+  });
+
   it('of several scorers that had one name are those of the newest', async () => {
     const scorer = await on.scorer();
+    await patch(scorer, { rubric: 'Is it really good?', output: BOOLEAN });
     const result = await newResult();
     await on.score(scorer, { result_id: result.result_id, score: true });
     await on.space.archive(`/eval/v1/scorers/${scorer.scorer_id}`);

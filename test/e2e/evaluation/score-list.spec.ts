@@ -392,6 +392,22 @@ describe('the scores of a workspace', () => {
         ['s', 3, false],
       ]);
     });
+
+    it('are not superseded by those of another author, but the newest is the current one', async () => {
+      const { space } = fixture;
+      const { experiment_id } = await space.experiment();
+      const result = await space.result(experiment_id, { scores: { s: 0 } });
+      const path = `/eval/v1/experiments/${experiment_id}/results/${result.result_id}`;
+      await score({ scorer_name: 's', result_id: result.result_id, score: 0.5, author: 'nightly' });
+      expect((await resultOf(result)).scores).toEqual({ s: 0.5 });
+      expect((await space.editor.patch<Result>(path, { scores: { s: 1 } })).body.scores).toEqual({ s: 1 });
+      const scores = (await listed('scorer_name=s&sort=created_at')).map((one) => [one.score, one.author]);
+      expect(scores).toEqual([
+        [0.5, 'nightly'],
+        [1, null],
+      ]);
+      expect((await space.finalize(experiment_id)).summary!.scores).toEqual({ s: { mean: 1, count: 1 } });
+    });
   });
 
   describe('of end users', () => {

@@ -25,7 +25,7 @@ import {
   type ScanSpec,
 } from '#platform/paging';
 import { readScoreFilters, readScoreSort, type ScoreBounds, type ScoreSort } from '../../../telemetry';
-import { bytesOfScores, CurrentScoresRepository, hasScore, mayHavePeople, sortedScores } from '../../scores';
+import { bytesOfScores, withCurrentScores, hasScore, mayHavePeople, sortedScores } from '../../scores';
 import type { Result, ResultRow } from './result.entity';
 import { RESULT_SORTS, type ResultFilters, type ResultListQueryDto } from './result-query.dto';
 import { RESULT_SELECT } from './result.repository';
@@ -64,7 +64,6 @@ export class ResultListRepository {
   constructor(
     private readonly database: Database,
     private readonly environment: Environment,
-    private readonly scores: CurrentScoresRepository,
   ) {}
 
   /**
@@ -73,7 +72,7 @@ export class ResultListRepository {
    */
   async list(scope: Scope, experimentId: string, query: ResultListQueryDto): Promise<RowPage<Result>> {
     const { rows, page } = await this.listRows(scope, experimentId, query);
-    return { rows: await this.scores.addTo(this.database, scope, rows), page };
+    return { rows: await withCurrentScores(this.database, scope, rows), page };
   }
 
   private async listRows(
@@ -166,7 +165,7 @@ export class ResultListRepository {
     const { examined_last, examined_count } = rows[0]!;
     const last = rows.at(-1)!;
     const found = rows.filter(({ result_id }) => result_id !== null);
-    const results = await this.scores.addTo(this.database, scope, found);
+    const results = await withCurrentScores(this.database, scope, found);
     if (last.has_more === true) return { results, next: last.result_id };
     return { results, next: examined_count < BATCH_RESULTS ? null : examined_last };
   }

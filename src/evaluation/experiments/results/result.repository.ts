@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, empty, prepared, raw, type Sql, sql, type SqlExecutor, type Tx } from '#platform/db';
 import { type RawJson, toRawJson } from '#platform/json';
-import { bytesOfScores, CurrentScoresRepository, peopleScored } from '../../scores';
+import { bytesOfScores, withCurrentScores, peopleScored } from '../../scores';
 import type { ExperimentState } from '../experiments/experiment.entity';
 import { CASE_VALUES } from './case-rules';
 import { type Result, RESULT_COLUMNS, type ResultRow } from './result.entity';
@@ -57,10 +57,7 @@ export interface ResultPatch {
 
 @Injectable()
 export class ResultRepository {
-  constructor(
-    private readonly database: Database,
-    private readonly scores: CurrentScoresRepository,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   /**
    * Locks an experiment against being finalized, for a transaction that writes results. Any number of uploads hold this lock
@@ -159,7 +156,7 @@ export class ResultRepository {
                 FROM results WHERE ${hasCases(scope, experimentId, caseIds)}) sized) existing
         WHERE bytes_before < ${maxBytes}`,
     );
-    const results = await this.scores.addTo(tx, scope, rows);
+    const results = await withCurrentScores(tx, scope, rows);
     return new Map(results.map((row) => [row.case_id, row]));
   }
 
@@ -175,7 +172,7 @@ export class ResultRepository {
         sql`SELECT ${raw(RESULT_SELECT)} FROM results WHERE ${isResult(scope, experimentId, resultId)}`,
       ),
     );
-    const [result] = await this.scores.addTo(on, scope, rows);
+    const [result] = await withCurrentScores(on, scope, rows);
     return result ?? null;
   }
 
