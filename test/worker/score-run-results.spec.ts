@@ -206,6 +206,11 @@ describe('a scoring run with an experiment', () => {
       { scorer_version: 2, score: 0.25 },
     ]);
     expect((await on.resultsOfExperiment(experiment))[0].scores).toEqual({ judgement: 0.75 });
+    // A gate does not pass with the scores of the other one.
+    const rules = [{ scorer: 'judgement', min_mean: 0.2 }];
+    const gate = await on.evaluator.post(`/eval/v1/experiments/${experiment.experiment_id}/gate`, { rules });
+    expect(gate.body).toMatchObject({ passed: false });
+    expect(gate.body.checks[0].reason).toContain('Different scorers had this name');
   });
 
   it('replaces scores of earlier runs of the same scorer', async () => {

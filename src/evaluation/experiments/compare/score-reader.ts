@@ -143,8 +143,13 @@ export class ScoreReader {
           hasBaseline ? numbersOf(other, scorer) : null,
           requested,
         );
-        const ownVersions = versionsOf(own, scorer, versions.candidate);
-        const otherVersions = hasBaseline ? versionsOf(other, scorer, versions.baseline) : [];
+        // results may show the scores of another scorer that has taken the name
+        const scored = (all: readonly ScoredVersion[], version: number | null): ScoredVersion[] =>
+          versionsOf(all, scorer).filter(
+            (one) => one.version === version || (requested === undefined && one.is_current),
+          );
+        const ownVersions = scored(own, versions.candidate);
+        const otherVersions = hasBaseline ? scored(other, versions.baseline) : [];
         return {
           scorer,
           versions,
@@ -292,13 +297,9 @@ class SideReader {
   }
 }
 
-/** Returns the versions of one scorer, or one of them if it has scored the side. */
-const versionsOf = (
-  versions: readonly ScoredVersion[],
-  scorer: string,
-  version?: number | null,
-): ScoredVersion[] =>
-  versions.filter((one) => one.scorer === scorer && (version === undefined || one.version === version));
+/** Returns the versions of one scorer. */
+const versionsOf = (versions: readonly ScoredVersion[], scorer: string): ScoredVersion[] =>
+  versions.filter((one) => one.scorer === scorer);
 
 const numbersOf = (versions: readonly ScoredVersion[], scorer: string): number[] =>
   versionsOf(versions, scorer).map(({ version }) => version);
