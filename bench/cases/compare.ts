@@ -104,7 +104,11 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
   const comparisons = new ComparisonRepository(direct.database);
   const experiments = [...(await comparisons.find(scope, ids)).values()];
-  const scorers = Array.from({ length: SCORERS }, (_, n) => ({ scorer: `scorer ${n + 1}`, version: 0 }));
+  const scorers = Array.from({ length: SCORERS }, (_, n) => ({
+    scorer: `scorer ${n + 1}`,
+    version: 0,
+    isOnly: true,
+  }));
   await comparisons.inSnapshot(async (tx) => {
     for (const one of experiments) await comparisons.scoredVersions(tx, scope, one, null);
     for (const one of experiments) {

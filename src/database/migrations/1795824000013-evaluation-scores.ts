@@ -5,11 +5,19 @@ export class EvaluationScores1795824000013 extends SqlMigration {
   protected readonly sql = `
     -- One row for each score, whoever gave it. Rows never change, except that they are superseded.
     CREATE TABLE scores (
+      -- the columns that comparisons and summaries read of every score are first, where PostgreSQL finds them sooner
+      -- whether it is the score that its result shows under this name; never set for people's scores, which are combined
+      is_current boolean NOT NULL DEFAULT false,
+      -- whether the experiment of the scored result was finalized before
+      is_late boolean NOT NULL DEFAULT false,
+      -- null if the score names no scorer, or an unknown version
+      scorer_version integer,
+      -- null: the scorer gave no score on purpose
+      score double precision,
       score_id text COLLATE "C" NOT NULL,
       workspace_id text COLLATE "C" NOT NULL,
-      -- these three are null if the score names no scorer, and the version also if it is unknown
+      -- null if the score names no scorer, like its kind, and its version
       scorer_id text COLLATE "C",
-      scorer_version integer,
       scorer_kind text,
       -- the scorer's name when the score was given
       scorer_name text COLLATE "C" NOT NULL,
@@ -29,8 +37,6 @@ export class EvaluationScores1795824000013 extends SqlMigration {
         CASE target_kind WHEN 'trace' THEN trace_id WHEN 'session' THEN session_id ELSE result_id END) STORED,
       -- what agreement compares: the trace, else the session, else the result
       unit_id text COLLATE "C" NOT NULL GENERATED ALWAYS AS (coalesce(trace_id, session_id, result_id)) STORED,
-      -- null: the scorer gave no score on purpose
-      score double precision,
       label text,
       answers json,
       comment text,
@@ -45,12 +51,8 @@ export class EvaluationScores1795824000013 extends SqlMigration {
       output_sha256 text,
       -- how many people must have scored a result before their scores count, by the definition that the person answered
       min_annotations integer,
-      -- whether the experiment of the scored result was finalized before
-      is_late boolean NOT NULL DEFAULT false,
       -- identifies an evaluation event: the first 128 bits of a SHA-256 over its trace, span, name and time
       event_key uuid,
-      -- whether it is the score that its result shows under this name; never set for people's scores, which are combined
-      is_current boolean NOT NULL DEFAULT false,
       supersedes_score_id text COLLATE "C",
       superseded_by_score_id text COLLATE "C",
       -- Null for a current score. A hosted score also supersedes the client's scores of its name and result. Also set for the

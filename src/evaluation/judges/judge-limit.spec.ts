@@ -161,15 +161,16 @@ describe('JudgeLimit', () => {
   });
 
   it('admits no request before `Retry-After` is over, and keeps no process alive meanwhile', async () => {
-    const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
-    const before = timers();
+    const setTimer = jest.spyOn(globalThis, 'setTimeout');
     await meetLimit(1, 60_000);
     const controller = new AbortController();
     const waiting = [limit, newProcess()].map((one) => one.acquire(callOf(controller.signal)));
     await settled();
-    expect(timers()).toBe(before);
+    const timers = setTimer.mock.results.map(({ value }) => value as NodeJS.Timeout);
+    expect(timers.map((timer) => timer.hasRef())).toEqual([false, false]);
     controller.abort(new Error('enough'));
     for (const one of waiting) await expect(one).rejects.toThrow('enough');
+    setTimer.mockRestore();
   });
 
   it('keeps its last known state while the database is unavailable', async () => {

@@ -77,6 +77,12 @@ export interface ChosenScorer {
   version: number;
 }
 
+/** A chosen version, whose scores are read for all results. */
+export interface ReadScorer extends ChosenScorer {
+  /** Whether no result has several scores under the name, so that none has to be chosen. */
+  isOnly: boolean;
+}
+
 /** The current scores of one scorer. */
 export interface ScorerColumn extends OtherVersions {
   scorer: string;
@@ -100,6 +106,7 @@ interface ColumnRow {
   judges: string | null;
   models: Record<string, string> | null;
   other_count: number;
+  /** The version of each other score; null for none. */
   other_versions: number[] | null;
 }
 
@@ -125,18 +132,25 @@ const COUNTS_FIRST = raw(`is_current DESC, source = 'human', score_id DESC`);
 /** The start of a digest. It is long enough to tell the judges of two experiments apart. */
 const JUDGE = raw('left(judge_digest, 12)');
 
-/** Selects the score of each result by the chosen versions, else by the newest other version. Needs `WITH people` of the experiment. */
+/**
+ * Selects the score of each result by the chosen versions, else by the newest other version.
+ *
+ * @param people adds people's scores of the experiment
+ */
 const chosenScores = (
   workspaceId: string,
   experiment: ExperimentScores,
-  scorers: readonly ChosenScorer[],
-): Sql =>
-  sql`${selectionOf(scorers)} CROSS JOIN LATERAL (
-      SELECT DISTINCT ON (result_id) result_id, scorer_version, score, is_late, model, ${JUDGE} AS judge FROM (
+  scorers: readonly ReadScorer[],
+  people: Sql,
+): Sql => {
+  const isOnly = scorers.every((one) => one.isOnly);
+  const order = sql`ORDER BY result_id, scorer_version = selection.version DESC, scorer_version DESC, ${COUNTS_FIRST}`;
+  return sql`${selectionOf(scorers)} CROSS JOIN LATERAL (
+      SELECT ${raw(isOnly ? '' : 'DISTINCT ON (result_id)')} result_id, scorer_version, score, is_late, model, ${JUDGE} AS judge FROM (
         ${machineScores(workspaceId, experiment, raw('AND scores.scorer_name = selection.scorer'))}
-        UNION ALL SELECT * FROM people WHERE people.scorer_name = selection.scorer) candidate
-      ORDER BY result_id, scorer_version = selection.version DESC, scorer_version DESC, ${COUNTS_FIRST}
-      OFFSET 0) chosen`;
+        ${people}) candidate
+      ${isOnly ? empty : order} OFFSET 0) chosen`;
+};
 
 const selectionOf = (scorers: readonly ChosenScorer[]): Sql => {
   const names = arrayParameter(
@@ -145,15 +159,6 @@ const selectionOf = (scorers: readonly ChosenScorer[]): Sql => {
   );
   return sql`unnest(${names}::text[], ${scorers.map(({ version }) => version)}::integer[]) AS selection(scorer, version)`;
 };
-
-/** Selects people's scores of an experiment's results. Without any, PostgreSQL plans a statement in a third of the time. */
-const peopleOf = (workspaceId: string, exist: boolean, experiment: ExperimentScores): Sql =>
-  exist
-    ? peopleOfExperiment(workspaceId, experiment)
-    : sql`${machineScores(workspaceId, experiment)} AND false`;
-
-const withPeople = (workspaceId: string, exist: boolean, experiment: ExperimentScores): Sql =>
-  sql`WITH people AS MATERIALIZED (${peopleOf(workspaceId, exist, experiment)})`;
 
 /** Reads experiments, their results and the current scores for comparisons. */
 @Injectable()
@@ -221,10 +226,11 @@ export class ComparisonRepository {
     { experiment_id: experimentId, has_people }: ComparedExperiment,
     scorers: readonly string[] | null,
   ): Promise<ScoredVersion[]> {
+    const people = sql`UNION ALL ${peopleOfExperiment(workspaceId, { experimentId })}`;
     const statement = sql`SELECT scorer_name AS scorer, scorer_version AS version, count(*) AS count,
-            bool_or(is_current) AS is_current, min(scorer_id) AS first_scorer_id, max(scorer_id) AS last_scorer_id
-          FROM (${machineScores(workspaceId, { experimentId })}
-                UNION ALL ${peopleOf(workspaceId, has_people, { experimentId })}) score
+            bool_or(is_current) AS is_current,
+            bool_and(bool_and(is_current)) OVER (PARTITION BY scorer_name) AS is_only, min(scorer_id) AS first_scorer_id, max(scorer_id) AS last_scorer_id
+          FROM (${machineScores(workspaceId, { experimentId })} ${has_people ? people : empty}) score
           WHERE ${scorers}::text[] IS NULL OR scorer_name = ANY (${scorers}::text[])
           GROUP BY scorer_name, scorer_version ORDER BY count DESC, scorer_name, version LIMIT ${raw(String(VERSIONS_MAX))}`;
     return tx.query<ScoredVersion>(has_people ? statement : prepared('comparison.versions', statement));
@@ -262,18 +268,20 @@ export class ComparisonRepository {
     tx: Tx,
     { workspaceId }: Scope,
     { experiment_id: experimentId, has_people }: ComparedExperiment,
-    scorers: readonly ChosenScorer[],
+    scorers: readonly ReadScorer[],
     { results, last, allowMismatch }: { results: number; last: string; allowMismatch: boolean },
     take: (batch: ScorerColumn[]) => void,
   ): Promise<void> {
     const perBatch = Math.max(1, Math.floor(SCORES_AT_ONCE / Math.max(1, results)));
     const experiment = { experimentId, upTo: sql`${last}` };
+    const readOnce = sql`WITH people AS MATERIALIZED (${peopleOfExperiment(workspaceId, experiment)})`;
+    const people = raw('UNION ALL SELECT * FROM people WHERE people.scorer_name = selection.scorer');
     const isChosen = sql`(${allowMismatch}::boolean OR scorer_version = selection.version)`;
     for (let at = 0; at < scorers.length; at += perBatch) {
       const some = scorers.slice(at, at + perBatch);
       // no join with the results, which would take quadratic time for a workspace that is not in the statistics yet
       const rows = await tx.query<ColumnRow>(
-        sql`${withPeople(workspaceId, has_people, experiment)}
+        sql`${has_people ? readOnce : empty}
           SELECT scorer, json_agg(result_id) FILTER (WHERE is_chosen)::text AS ids,
                  json_agg(score) FILTER (WHERE is_chosen)::text AS scores,
                  count(*) FILTER (WHERE is_chosen AND is_late) AS late,
@@ -281,8 +289,8 @@ export class ComparisonRepository {
                  jsonb_object_agg(judge, coalesce(model, 'an unknown model'))
                    FILTER (WHERE is_chosen AND judge IS NOT NULL) AS models,
                  count(*) FILTER (WHERE NOT is_chosen) AS other_count,
-                 array_agg(DISTINCT scorer_version) FILTER (WHERE NOT is_chosen) AS other_versions
-          FROM (SELECT *, ${isChosen} AS is_chosen FROM ${chosenScores(workspaceId, experiment, some)}) score
+                 array_agg(scorer_version) FILTER (WHERE NOT is_chosen) AS other_versions
+          FROM (SELECT *, ${isChosen} AS is_chosen FROM ${chosenScores(workspaceId, experiment, some, has_people ? people : empty)}) score
           GROUP BY scorer`,
       );
       take(rows.map(toColumn));
@@ -375,7 +383,7 @@ const toColumn = (row: ColumnRow): ScorerColumn => ({
   judges: row.judges === null ? null : (JSON.parse(row.judges) as (string | null)[]),
   models: row.models ?? {},
   otherCount: row.other_count,
-  otherVersions: row.other_versions ?? [],
+  otherVersions: [...new Set(row.other_versions)].toSorted((a, b) => a - b),
 });
 
 const toBatch = ({ ids, keys, expected, bytes, errors }: BatchRow): ResultBatch => ({

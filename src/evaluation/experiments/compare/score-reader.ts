@@ -7,6 +7,7 @@ import {
   type ChosenScorer,
   type ComparedExperiment,
   ComparisonRepository,
+  type ReadScorer,
   type ScorerColumn,
 } from './comparison.repository';
 import {
@@ -164,8 +165,8 @@ export class ScoreReader {
       });
       const differingCases = differingCasesReason(candidate, baseline);
       const side = new SideReader(this.comparisons, tx, scope, selection, signal);
-      const candidateSide = await side.read(candidate, 'candidate', scorers);
-      const baselineSide = baseline && (await side.read(baseline, 'baseline', scorers));
+      const candidateSide = await side.read(candidate, 'candidate', scorers, own);
+      const baselineSide = baseline && (await side.read(baseline, 'baseline', scorers, other));
       return {
         candidate: candidateSide.scores,
         baseline: baselineSide && baselineSide.scores,
@@ -220,6 +221,7 @@ class SideReader {
     experiment: ComparedExperiment,
     side: 'candidate' | 'baseline',
     scorers: readonly SelectedScorer[],
+    scoredVersions: readonly ScoredVersion[],
   ): Promise<{ scores: ExperimentScores; mixedReasons: (string | null)[]; models: string[][] }> {
     const { tx, scope, signal, comparisons } = this;
     const { experiment_id: id, expected_case_count } = experiment;
@@ -248,9 +250,10 @@ class SideReader {
     };
     const resultIndexes = new Map(resultIds.map((resultId, index) => [resultId, index]));
     const scorerIndexes = new Map(scorers.map(({ scorer }, index) => [scorer, index]));
-    const sideScorers = scorers.flatMap(({ scorer, versions }): ChosenScorer[] =>
-      versions[side] === null ? [] : [{ scorer, version: versions[side] }],
-    );
+    const sideScorers = scorers.flatMap(({ scorer, versions }): ReadScorer[] => {
+      const isOnly = versionsOf(scoredVersions, scorer)[0]?.is_only ?? false;
+      return versions[side] === null ? [] : [{ scorer, version: versions[side], isOnly }];
+    });
     const lateCounts = scorers.map(() => 0);
     const found = new Map<string, ScorerColumn>();
     const models = scorers.map((): string[] => []);

@@ -9,6 +9,8 @@ export interface ScoredVersion {
   count: number;
   /** Whether results show one of these scores, by a client or a run. */
   is_current: boolean;
+  /** Whether results show all scores under the name, by any version, so that no result has two. */
+  is_only: boolean;
   /** The lowest and the highest id of the scorers that gave them; null if no score names one. */
   first_scorer_id: string | null;
   last_scorer_id: string | null;
