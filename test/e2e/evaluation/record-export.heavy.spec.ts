@@ -175,7 +175,7 @@ describe('an export in progress', () => {
     const response = (reader as unknown as { response: http.IncomingMessage }).response;
     for await (const chunk of response) {
       bytes += (chunk as Buffer).length;
-      if (bytes < 6 * MIB) await delay(60);
+      if (bytes < 6 * MIB) await delay(30);
     }
     expect(response.complete).toBe(true);
     expect(Date.now() - started).toBeGreaterThan(STALL_MS);
