@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { JsonThreadsModule } from '#platform/json-threads';
 import { TelemetryModule } from '../telemetry';
 import { AnnotationQueuesModule } from './annotation-queues';
 import { DatasetsModule } from './datasets';
@@ -34,7 +33,6 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     AnnotationQueuesModule,
     DatasetsModule,
     ExperimentsModule,
-    JsonThreadsModule,
     ScorersModule,
     ScoresModule,
     ScoringModule,

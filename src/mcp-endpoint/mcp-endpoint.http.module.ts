@@ -1,7 +1,7 @@
 import { type MiddlewareConsumer, Module, type NestModule, RequestMethod } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import { Environment } from '#platform/config';
-import { baseUrlOf, JsonBodiesModule, RESOURCE_METADATA } from '#platform/http';
+import { baseUrlOf, RESOURCE_METADATA } from '#platform/http';
 import { SecretsModule } from '#platform/secrets';
 import { AgentsModule } from '../agents';
 import { DatasetsModule, ExperimentsModule, ScorersModule, ScoringModule } from '../evaluation';
@@ -52,7 +52,6 @@ const TOOLS = [
     DatasetsModule,
     ExperimentsModule,
     FilesModule,
-    JsonBodiesModule,
     McpServersModule,
     RegistryModule,
     ResourcesModule,

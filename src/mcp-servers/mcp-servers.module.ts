@@ -1,7 +1,5 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { JsonBodiesModule } from '#platform/http';
-import { JsonThreadsModule } from '#platform/json-threads';
 import { MetricsModule } from '#platform/metrics';
 import { OutboundModule } from '#platform/outbound';
 import { SecretsModule } from '#platform/secrets';
@@ -32,8 +30,6 @@ import { ToolVersionService } from './servers/tool-version.service';
 @Module({
   imports: [
     TypeOrmModule.forFeature([ServerEntity, ToolEntity]),
-    JsonBodiesModule,
-    JsonThreadsModule,
     MetricsModule,
     OutboundModule,
     SecretsModule,

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { JsonBodiesModule } from '#platform/http';
 import { ResourcesModule } from '../resources';
 import { SkillBlobRepository } from './content/skill-blob.repository';
 import { SkillContents } from './content/skill-contents';
@@ -15,7 +14,7 @@ import { SkillService } from './skills/skill.service';
 
 /** Skills, without routes: for the API and the worker. */
 @Module({
-  imports: [TypeOrmModule.forFeature([SkillEntity]), ResourcesModule, JsonBodiesModule],
+  imports: [TypeOrmModule.forFeature([SkillEntity]), ResourcesModule],
   providers: [
     SkillService,
     SkillUploadService,

@@ -1,4 +1,4 @@
-import { unsafeJsonReason } from './json-text';
+import { JsonInputError, parseUnambiguously } from '#platform/json';
 
 /** Tokens longer than this are malformed. Base64url is ASCII: characters are bytes. */
 export const MAX_TOKEN_LENGTH = 8 * 1024;
@@ -53,19 +53,16 @@ function base64url(part: string): Buffer {
 }
 
 function jsonObject(bytes: Buffer, part: string): Record<string, unknown> {
-  let text: string;
   let value: unknown;
   try {
-    text = utf8.decode(bytes);
-    value = JSON.parse(text);
-  } catch {
-    throw new JwsError(`must have JSON in its ${part}`);
+    value = parseUnambiguously(utf8.decode(bytes));
+  } catch (error) {
+    const isAmbiguous = error instanceof JsonInputError && error.syntaxFault === undefined;
+    throw new JwsError(`must have ${isAmbiguous ? 'unambiguous ' : ''}JSON in its ${part}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new JwsError(`must have a JSON object as its ${part}`);
   }
-  const reason = unsafeJsonReason(text);
-  if (reason) throw new JwsError(`has a ${part} that ${reason}`);
   return value as Record<string, unknown>;
 }
 

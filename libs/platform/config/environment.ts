@@ -143,7 +143,7 @@ export class Environment extends OutboundEnvironment {
 
   /** Largest JSON body, in bytes. */
   @Integer(1024, 1_073_741_824)
-  BODY_LIMIT_BYTES = 10 * 1024 * 1024;
+  BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 
   /** Time for a client to send a body that is read into memory, in milliseconds; then 408. */
   @Integer(1000, 3_600_000)

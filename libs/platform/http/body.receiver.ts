@@ -3,15 +3,13 @@ import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
-import { estimateMemory, INLINE_JSON_MAX } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
 import { BODY_RULE, type BodyRule, JSON_CODINGS, JSON_TYPE } from './body.decorator';
 import { BodyBudgets } from './body-budgets';
 import { decode } from './body.decoder';
 import { receiveBody } from './body.reader';
 import { checkCharset, codingsOf, mediaTypeOf } from './content-headers';
-import { endingOf } from './deadline';
-import { JsonBodies, parseBody } from './json-bodies';
+import { parseBody } from './json-body';
 import { IncomingBytes } from './incoming-bytes';
 import type { Constructor } from './members';
 import { checkMedia, RequestBytes } from './request-bytes';
@@ -34,7 +32,6 @@ export class BodyReceiver {
     private readonly reflector: Reflector,
     private readonly bytes: RequestBytes,
     private readonly budgets: BodyBudgets,
-    private readonly bodies: JsonBodies,
   ) {}
 
   /** Reads the body of a request. Returns nothing for a request without a body, or whose handler reads it. */
@@ -73,20 +70,10 @@ export class BodyReceiver {
       throw new Problem('unsupported_media_type', 'Send the body as application/json.');
     }
     const bytes = await this.bytes.readDecoded(request, response, rule, codings);
-    const lease = request.lease!;
     request.bodyReadAt = performance.now();
     if (bytes.length === 0) throw problem.invalidRequest('A JSON body is required.');
-    // parsing a large body consumes its bytes
     if (request.headers['idempotency-key'] !== undefined) request.bodySha256 = sha256(bytes);
-    if (bytes.length <= INLINE_JSON_MAX) {
-      if (bytes.length > UNCOUNTED_JSON) lease.grow(estimateMemory(bytes));
-      request.body = parseBody(bytes, type);
-      return;
-    }
-    // the parsed values take as much memory again
-    lease.grow(bytes.length);
-    const owner = { orgId: request.user?.orgId ?? '', workspaceId: request.context.workspaceId ?? '' };
-    request.body = await this.bodies.parse(owner, endingOf(request, response).signal, bytes, type);
+    request.body = parseBody(bytes, type, request.lease);
   }
 
   /** Writes the body to a file, which is closed with the response, even after a 504 or when the client has disconnected. */
@@ -144,9 +131,6 @@ function typeOf(context: ExecutionContext, index: number): Constructor | undefin
   const type = types[index];
   return type === Object ? undefined : (type as Constructor);
 }
-
-/** Size up to which the memory of a body's values is not counted, in bytes. */
-const UNCOUNTED_JSON = 4 * 1024;
 
 /** Nest's numbers for the kinds of parameters of a handler (its enum `RouteParamtypes`). */
 const PARAMETER_KINDS = { body: 3, query: 4 } as const;

@@ -12,7 +12,6 @@ import { Deadline } from './deadline';
 import { HttpMetrics } from './http.metrics';
 import { Idempotency } from './idempotency';
 import { IdempotencyRepository } from './idempotency.repository';
-import { JsonBodiesModule } from './json-bodies';
 import { ProblemFilter } from './problem.filter';
 import { RequestBytes } from './request-bytes';
 import { RequestInterceptor } from './request.interceptor';
@@ -38,7 +37,7 @@ class HttpShutdown implements OnModuleDestroy {
 
 /** Handles requests after their guards. See `RequestInterceptor`. */
 @Module({
-  imports: [JsonBodiesModule, MetricsModule],
+  imports: [MetricsModule],
   exports: [BodyBudgets, RequestBytes],
   providers: [
     BodyBudgets,

@@ -16,7 +16,6 @@ export {
 } from './body.decorator';
 export { decodeBase64 } from './body.decoder';
 export { Blocks, receiveBody } from './body.reader';
-export { outlineOf } from './body-outline';
 export { BodyBudgets, type BudgetRule, MEMORY_BUDGET, unreadResponses } from './body-budgets';
 export { baseUrlOf } from './base-url';
 export { CachedDocument, DocumentsByUrl } from './cached-document';
@@ -29,16 +28,15 @@ export { configureHttp, HttpModule, mountEndpoint } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency';
 export { IdempotencyRepository } from './idempotency.repository';
 export type { IncomingRequest } from './incoming-bytes';
-export { JsonBodies, JsonBodiesModule, parseBody, parseFreeForm } from './json-bodies';
+export { parseBody, parsePlain, readJson } from './json-body';
 export {
   AnyJson,
   AnyJsonObject,
-  HasOutline,
   IsJson,
   IsJsonObject,
   IsOneOf,
   IsTags,
-  ItemsOf,
+  KeepsJson,
   Nested,
   NotBelow,
   NotNull,
@@ -75,7 +73,7 @@ export { ServiceAdapter } from './service-adapter';
 export { SpooledFile } from './spooled-file';
 export { sendBytes, StreamedBody } from './streamed-body';
 export { firstMicrosecond, firstMillisecond, instantOf, IsTime, parseTime } from './time';
-export { checkValues, valueErrors } from './validation';
+export { checkValues, typedMembers, valueErrors } from './validation';
 export { pathNumber, unknownParameters, validateBody } from './validation.pipe';
 export {
   IsImmutable,

@@ -8,7 +8,7 @@ import {
   ValidateNested,
   type ValidationArguments,
 } from 'class-validator';
-import { isObjectValue, type Outline, RawJson } from '#platform/json';
+import { isObjectValue, toRawJson } from '#platform/json';
 
 export type Constructor = new () => object;
 
@@ -34,8 +34,7 @@ export function membersOf(type: Constructor): string[] {
 export const NESTED = Symbol('nested');
 export const READ_ONLY = Symbol('readOnly');
 export const VALUES = Symbol('values');
-export const ITEMS = Symbol('items');
-export const OUTLINES = Symbol('outlines');
+export const KEPT = Symbol('kept');
 export const DEFERRED = Symbol('deferred');
 
 /** An enumerated member. */
@@ -53,24 +52,22 @@ export const Nested =
     ValidateNested()(target, property);
   };
 
-/** The items of a list, as `@ItemsOf` declares them. */
-export interface Items {
-  type: () => Constructor;
-  /** An item that the parser rejects does not fail the others: it becomes an `InvalidJson`, which `validateBody` rejects. */
-  isSeparate: boolean;
+/** How a member keeps its JSON. */
+export interface Kept {
+  /** Tells which values inside are free-form, by their paths. Default: all. */
+  at?: (path: readonly (string | number)[]) => boolean;
+  /** An element that the parser rejects does not fail the others: it becomes an `InvalidJson`, which `validateBody` rejects. */
+  isSeparate?: boolean;
 }
 
-/** Declares a list whose items the service validates one by one, as DTOs of this type. */
-export const ItemsOf =
-  (type: () => Constructor, { isSeparate = false } = {}): PropertyDecorator =>
+/**
+ * Declares that a member keeps its JSON like one with `@IsJson()`, with NUL characters and numbers as `RawJson`s, because the
+ * service stores or validates it. The values of other members are converted by `typedJson`.
+ */
+export const KeepsJson =
+  (kept: Kept = {}): PropertyDecorator =>
   (target, property) =>
-    addTo(ITEMS, target, property, { type, isSeparate } satisfies Items);
-
-/** Declares which parts of a member with its own validators are free-form. */
-export const HasOutline =
-  (outline: Outline): PropertyDecorator =>
-  (target, property) =>
-    addTo(OUTLINES, target, property, outline);
+    addTo(KEPT, target, property, kept);
 
 function addTo(key: symbol, target: object, property: string | symbol, value: unknown): void {
   const others = Reflect.getMetadata(key, target) as object | undefined;
@@ -116,7 +113,7 @@ export const AnyJsonObject = (options: ApiPropertyOptions = {}): PropertyDecorat
 
 /** Options of free-form members. */
 type FreeFormOptions = ApiPropertyOptions & {
-  /** The service reads the value, so it is parsed. Otherwise it is a `RawJson` if the body is large or JavaScript would change it. */
+  /** The service reads the value, so its numbers are doubles. Otherwise, it keeps them as sent. */
   isRead?: boolean;
 };
 
@@ -155,14 +152,12 @@ export const IsJsonObject =
       propertyName: String(property),
       validator: {
         validate: (value: unknown) =>
-          isObjectValue(value) && (!maxBytes || Buffer.byteLength(textOf(value)) <= maxBytes),
+          isObjectValue(value) && (!maxBytes || Buffer.byteLength(toRawJson(value).text) <= maxBytes),
         defaultMessage: () =>
           maxBytes ? `must be an object of at most ${maxBytes / 1024} KiB as JSON` : 'must be an object',
       },
     });
   };
-
-const textOf = (value: unknown): string => (value instanceof RawJson ? value.text : JSON.stringify(value));
 
 /** Declares a member that may be absent but, unlike one with `@IsOptional()`, not null. */
 export const NotNull = (): PropertyDecorator => ValidateIf((_, value) => value !== undefined);

@@ -1,4 +1,4 @@
-import { INLINE_JSON_MAX, mergePatch, RawJson, toJsonText } from '#platform/json';
+import { mergePatch, RawJson, toJsonText } from '#platform/json';
 import { problem } from '#platform/problem';
 
 /**
@@ -31,21 +31,15 @@ export function patchMetadata(stored: RawJson, patch: object | null | undefined)
 }
 
 /**
- * Merges a patch (RFC 7396) into a stored object that has the limit of metadata. Throws 400 when the result, or a patch of
- * a large body, is too large.
+ * Merges a patch (RFC 7396) into a stored object that has the limit of metadata. Throws 400 when the result is too large.
  *
  * @param pointer to the member in the body
  */
 export function mergeWithin(pointer: string, stored: RawJson | null, patch: object): RawJson {
-  const text = isTooLarge(patch) ? undefined : toJsonText(mergePatch(stored ?? {}, plain(patch)));
-  if (text === undefined || Buffer.byteLength(text) > METADATA_MAX_BYTES) {
+  const text = toJsonText(mergePatch(stored ?? {}, patch));
+  if (Buffer.byteLength(text) > METADATA_MAX_BYTES) {
     const detail = `must have at most ${METADATA_MAX_BYTES / 1024} KiB as JSON after the merge`;
     throw problem.invalidFields([{ pointer, detail }]);
   }
   return new RawJson(text);
 }
-
-const isTooLarge = (patch: object): boolean =>
-  patch instanceof RawJson && patch.text.length > INLINE_JSON_MAX;
-
-const plain = (patch: object): unknown => (patch instanceof RawJson ? patch.parseExactly() : patch);

@@ -1,8 +1,8 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
-import { InvalidJson, type JsonInputError } from '#platform/json';
-import { type FieldError, type Problem, problem } from '#platform/problem';
+import { InvalidJson, JsonInputError, typedJson } from '#platform/json';
+import { type FieldError, Problem, problem } from '#platform/problem';
 import {
   checkValues,
   ERRORS_MAX,
@@ -31,7 +31,9 @@ export class ServiceValidationPipe implements PipeTransform {
   transform(value: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
     if (type === 'param' && typeof value === 'string' && !ID_FORM.test(value))
       throw problem.notFound('resource');
-    if (!metatype || PRIMITIVES.has(metatype) || data !== undefined) return value;
+    if (!metatype || PRIMITIVES.has(metatype) || data !== undefined) {
+      return type === 'body' ? orProblem(() => typedJson(value)) : value;
+    }
     if (type === 'body') return validateBody(metatype as Constructor, value);
     if (type === 'query') return validateQuery(metatype as Constructor, value as Record<string, unknown>);
     return value;
@@ -50,16 +52,29 @@ export function validateBody<Dto extends object>(
     throw problem.invalidFields([{ pointer, detail: 'must be a JSON object' }]);
   }
   const errors: FieldError[] = [];
-  const dto = instantiate(type, body as Record<string, unknown>, pointer, errors, unknown) as Dto;
+  const dto = orProblem(
+    () => instantiate(type, body as Record<string, unknown>, pointer, errors, unknown) as Dto,
+  );
   errors.push(...fieldErrors(validateSync(dto, { forbidUnknownValues: false }), pointer));
   if (errors.length > 0) throw problem.invalidFields(errors.slice(0, ERRORS_MAX));
   if (!shapeOf(type).deferred) checkValues(dto);
   return dto;
 }
 
-/** Returns a 400 with a pointer to the invalid place. */
-export const invalidJson = ({ pointer, detail }: JsonInputError): Problem =>
-  problem.invalidRequest(detail, { errors: [{ pointer, detail }] });
+/** Returns a 400 with a pointer to the invalid place, or a 413. */
+const invalidJson = ({ pointer, detail, isTooLarge }: JsonInputError): Problem =>
+  isTooLarge
+    ? new Problem('payload_too_large', detail)
+    : problem.invalidRequest(detail, { errors: [{ pointer, detail }] });
+
+/** Converts a `JsonInputError` to a problem. */
+export function orProblem<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof JsonInputError ? invalidJson(error) : error;
+  }
+}
 
 function validateQuery(type: Constructor, query: Record<string, unknown>): object {
   const { members } = shapeOf(type);

@@ -1,10 +1,12 @@
 import { getMetadataStorage, type ValidationError } from 'class-validator';
-import { isJsonObject, pointerToken, unknownDetail } from '#platform/json';
+import { isJsonObject, memberNames, objectOf, pointerToken, typedJson, unknownDetail } from '#platform/json';
 import { type FieldError, problem } from '#platform/problem';
 import {
   type Constructor,
   DEFERRED,
   distinctTags,
+  KEPT,
+  type Kept,
   membersOf,
   NESTED,
   type OneOf,
@@ -23,9 +25,16 @@ export interface Shape {
   tags: ReadonlySet<string>;
   /** Members that are accepted and ignored. */
   readOnly: ReadonlySet<string>;
+  /** Members that keep their JSON as sent. */
+  kept: Readonly<Record<string, Kept | undefined>>;
+  /** The list whose elements are separate. */
+  separate: string | undefined;
   deferred: boolean;
   values: OneOf[];
 }
+
+/** Validators of members that are stored as sent. */
+const FREE_FORM = ['isJson', 'isJsonObject'];
 
 const shapes = new Map<Constructor, Shape>();
 
@@ -34,6 +43,12 @@ export function shapeOf(type: Constructor): Shape {
   let shape = shapes.get(type);
   if (!shape) {
     const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+    const kept = {
+      ...Object.fromEntries(
+        metadata.flatMap((one) => (FREE_FORM.includes(one.name ?? '') ? [[one.propertyName, {}]] : [])),
+      ),
+      ...(Reflect.getMetadata(KEPT, type.prototype as object) as Shape['kept'] | undefined),
+    } as Shape['kept'];
     shape = {
       members: new Set(metadata.map((one) => one.propertyName)),
       nested: (Reflect.getMetadata(NESTED, type.prototype as object) as Shape['nested'] | undefined) ?? {},
@@ -45,6 +60,8 @@ export function shapeOf(type: Constructor): Shape {
       ),
       tags: new Set(metadata.flatMap((one) => (one.name === 'isTags' ? [one.propertyName] : []))),
       readOnly: readOnlyMembersOf(type),
+      kept,
+      separate: Object.keys(kept).find((member) => kept[member]?.isSeparate),
       deferred: Reflect.getMetadata(DEFERRED, type) === true,
       values: (Reflect.getMetadata(VALUES, type.prototype as object) as OneOf[] | undefined) ?? [],
     };
@@ -73,22 +90,22 @@ export function instantiate(
   errors: FieldError[],
   unknown: UnknownMembers = 'refuse',
 ): object {
-  const { members, nested, lists, lengths, tags, readOnly } = shapeOf(type);
+  const { members, nested, lists, lengths, tags, kept, readOnly } = shapeOf(type);
   const dto = new type() as Record<string, unknown>;
   for (const member of members) {
     if (!Object.hasOwn(source, member)) continue;
-    const input = tags.has(member) ? distinctTags(source[member]) : source[member];
-    const value = truncated(input, lengths.get(member), `${pointer}/${member}`, errors);
+    const place = `${pointer}/${member}`;
+    const sent = nested[member] ? source[member] : typedValue(source[member], kept[member], place);
+    const input = tags.has(member) ? distinctTags(sent) : sent;
+    const value = truncated(input, lengths.get(member), place, errors);
     const nestedType = nested[member]?.();
     // class-validator would accept a list instead of an object
     if (nestedType && !lists.has(member) && !isJsonObject(value ?? {})) {
-      errors.push({ pointer: `${pointer}/${member}`, detail: 'must be an object' });
+      errors.push({ pointer: place, detail: 'must be an object' });
       continue;
     }
     const isInstantiated = nestedType && lists.has(member) === Array.isArray(value);
-    dto[member] = isInstantiated
-      ? instantiateNested(nestedType, value, `${pointer}/${member}`, errors)
-      : value;
+    dto[member] = isInstantiated ? instantiateNested(nestedType, value, place, errors) : value;
   }
   if (unknown === 'refuse') {
     for (const member of Object.keys(source)) {
@@ -98,6 +115,24 @@ export function instantiate(
     }
   }
   return dto;
+}
+
+/** Converts the value of a member, unless it keeps its JSON. Throws a `JsonInputError`. */
+function typedValue(value: unknown, kept: Kept | undefined, pointer: string): unknown {
+  return kept && !kept.at ? value : typedJson(value, pointer, kept?.at);
+}
+
+/**
+ * Returns a copy of a parsed object whose members have the values that a DTO has. Unlike `instantiate`, validates nothing.
+ *
+ * @throws JsonInputError for a value that a member cannot hold
+ */
+export function typedMembers(type: Constructor, source: Record<string, unknown>): Record<string, unknown> {
+  const { members, kept } = shapeOf(type);
+  const names = memberNames(source);
+  const valueOf = (name: string): unknown =>
+    members.has(name) ? typedValue(source[name], kept[name], `/${name}`) : source[name];
+  return objectOf(names, names.map(valueOf));
 }
 
 /** Maximum number of faults to report for a body, because it may have a million of them. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { RawJson, canonicalJson, parseJson, sha256OfJson } from '.';
+import { RawJson, canonicalJson, parseJson, typedJson, sha256OfJson } from '.';
 
 describe('canonicalJson (RFC 8785)', () => {
   it('writes the example of section 3.2.4', () => {
@@ -13,7 +13,7 @@ describe('canonicalJson (RFC 8785)', () => {
       '7b226c69746572616c73223a5b6e756c6c2c747275652c66616c73655d2c226e756d62657273223a5b3333333333333333332e' +
       '333333333333332c31652b33302c342e352c302e3030322c31652d32375d2c22737472696e67223a22e282ac245c7530303066' +
       '5c6e4127425c225c5c5c5c5c222f227d';
-    const value = parseJson(Buffer.from(input));
+    const value = typedJson(parseJson(Buffer.from(input)));
     expect(Buffer.from(canonicalJson(value)).toString('hex')).toBe(bytes);
   });
 

@@ -30,6 +30,10 @@ export function sha256OfJson(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
+/** Tells whether two JSON texts have the same value. The order of members and the spelling of numbers do not matter. */
+export const sameJson = (one: RawJson, other: RawJson): boolean =>
+  one.text === other.text || canonicalJson(one) === canonicalJson(other);
+
 /**
  * Returns a copy with all members in canonical order. Dates stay unchanged, because the writer checks them.
  *

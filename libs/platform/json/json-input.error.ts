@@ -9,12 +9,14 @@ export class JsonInputError extends Error {
    * @param pointer JSON pointer (RFC 6901) to the invalid value; to its object, if a member name is invalid; to an
    *   enclosing value, if the full pointer would exceed 512 characters; '' for the whole body and for syntax errors
    * @param detail what is wrong and how to fix it
+   * @param isTooLarge whether the body has too many values, which is 413
    * @param syntaxFault for invalid JSON: the position, and what is expected there
    */
   constructor(
     readonly pointer: string,
     readonly detail: string,
     readonly syntaxFault?: string,
+    readonly isTooLarge = false,
   ) {
     super(detail);
   }

@@ -2,7 +2,7 @@
 export const MAX_DEPTH = 64;
 
 /**
- * Longest JSON that is parsed, compared or digested on the event loop, in bytes or UTF-16 code units. It takes a few
- * milliseconds. Larger JSON is processed in a thread, see `#platform/json-threads`.
+ * Maximum number of values in a body, see `countValues`. The values of 4 MiB could otherwise take more than 100 MiB and block
+ * the event loop for a second.
  */
-export const INLINE_JSON_MAX = 256 * 1024;
+export const VALUES_MAX = 250_000;

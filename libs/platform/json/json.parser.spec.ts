@@ -1,13 +1,14 @@
-import { JsonInputError, memberNames, parseJson, toJsonText } from '.';
+import { InvalidJson, JsonInputError, memberNames, parseJson, toJsonText, typedJson, VALUES_MAX } from '.';
 
 /** Returns an array that is nested this many levels deep. */
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
-const parse = (text: string): unknown => parseJson(Buffer.from(text));
+/** Parses a value that is not free-form. */
+const parse = (text: string): unknown => typedJson(parseJson(Buffer.from(text)));
 
 function rejection(body: string | Buffer): JsonInputError {
   try {
-    parseJson(Buffer.from(body));
+    typedJson(parseJson(Buffer.from(body)));
   } catch (error) {
     if (error instanceof JsonInputError) return error;
     throw error;
@@ -80,7 +81,7 @@ describe('parseJson', () => {
       ['.5', 'where a value is expected.'],
       ['-', 'where a value is expected.'],
       ['1.', 'where the end of the body is expected.'],
-      ['12345678901234567890x', 'would become'],
+      ['12345678901234567890x', 'where the end of the body is expected.'],
       ['undefined', 'where a value is expected.'],
       ["{'a':1}", 'where a member name or "}" is expected.'],
       ['[\u00a01]', 'where a value is expected.'],
@@ -123,13 +124,13 @@ describe('parseJson', () => {
       expect(parse(`["${'[\\"'.repeat(100)}"]`)).toHaveLength(1);
     });
 
-    it.each([10_000, 5_000_000])('fails early, without a stack overflow, at %i levels', (levels) => {
+    it.each([10_000, 200_000])('fails early, without a stack overflow, at %i levels', (levels) => {
       expect(rejection('['.repeat(levels)).detail).toContain('64 levels');
       expect(rejection('{"a":'.repeat(levels)).detail).toContain('64 levels');
     });
   });
 
-  describe('with characters that cannot be stored', () => {
+  describe('with characters that cannot be stored in a typed member', () => {
     it.each([
       ['{"a":["x","b\\u0000"]}', '/a/1', 'The string contains a NUL'],
       ['{"a":{"b\\u0000":1}}', '/a', 'A member name of this object contains a NUL'],
@@ -203,7 +204,7 @@ describe('parseJson', () => {
     });
 
     it('reports the first of several faults', () => {
-      expect(rejection('{"a":"\\u0000","b":1e999').pointer).toBe('/a');
+      expect(rejection('{"a":"\\ud800","b":1e999').pointer).toBe('/a');
     });
   });
 
@@ -255,5 +256,55 @@ describe('parseJson', () => {
       expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
       expect(toJsonText(value)).toBe(text);
     });
+  });
+
+  describe('in a free-form member', () => {
+    const free = (text: string): unknown => parseJson(Buffer.from(text));
+
+    it('keeps NUL characters, and the digits of numbers that JavaScript would change', () => {
+      const text =
+        '{"id":9007199254740993,"f":[1.0,-0,1e5,0.1000000000000000000001,1e-400],"\\u0000":"a\\u0000b"}';
+      expect(toJsonText(free(text))).toBe(text);
+    });
+
+    it('tells which of the values inside are free-form', () => {
+      const scores = { a: { score: free('1.0'), metadata: free('{"n":1.0}') } };
+      const typed = typedJson(scores, '', (path) => path[1] === 'metadata') as typeof scores;
+      expect(typed.a.score).toBe(1);
+      expect(toJsonText(typed)).toBe('{"a":{"score":1,"metadata":{"n":1.0}}}');
+    });
+  });
+
+  describe('with separate elements', () => {
+    const items = (text: string): unknown[] =>
+      (parseJson(Buffer.from(`{"items":${text}}`), 'items') as { items: unknown[] }).items;
+
+    it('rejects only the elements that cannot be read, with pointers into the element', () => {
+      expect(items('[{"a":[1e400]},{"b":1},"\\ud800",{"c":{"d":["\\udc00",[]]}},2]')).toMatchObject([
+        { pointer: '/a/0', detail: expect.stringContaining('too large') as string },
+        { b: 1 },
+        { pointer: '', detail: expect.stringContaining('surrogate') as string },
+        { pointer: '/c/d/0' },
+        2,
+      ]);
+    });
+
+    it('reads the elements after one of 200,000 levels', () => {
+      const [deep, next] = items(`[${'['.repeat(200_000)}${']'.repeat(200_000)},{"a":1}]`);
+      expect(deep).toBeInstanceOf(InvalidJson);
+      expect(next).toEqual({ a: 1 });
+    });
+
+    it('rejects the body if it is not JSON, even after such an element, or if the fault is elsewhere', () => {
+      for (const text of ['[1e400,{]', '["\\ud800",{}', '[1e400],"a":1e400']) {
+        expect(() => items(text)).toThrow(JsonInputError);
+      }
+    });
+  });
+
+  it('rejects a body with too many members and elements', () => {
+    const body = (count: number): string => `[${'[],'.repeat(count - 1)}[]]`;
+    expect(parse(body(VALUES_MAX))).toHaveLength(VALUES_MAX);
+    expect(rejection(body(VALUES_MAX + 1))).toMatchObject({ isTooLarge: true });
   });
 });

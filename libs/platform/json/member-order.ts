@@ -40,24 +40,20 @@ export function memberNames(object: object): readonly string[] {
  */
 export function objectOf(names: readonly string[], values: readonly unknown[]): Record<string, unknown> {
   const object: Record<string, unknown> = {};
-  let mayChangeOrder = false;
-  for (let place = 0; place < names.length; place++) {
-    const name = names[place] as string;
-    setMember(object, name, values[place]);
-    mayChangeOrder ||= isDigit(name.charCodeAt(0));
-  }
-  if (mayChangeOrder) recordOrder(object, names);
+  for (let place = 0; place < names.length; place++) setMember(object, names[place]!, values[place]);
+  if (names.some(mayBeIndex)) recordOrder(object, names);
   return object;
 }
 
-function recordOrder(object: object, names: readonly string[]): void {
+/** Records the order in which members were set, if JavaScript would change it. */
+export function recordOrder(object: object, names: readonly string[]): void {
   if (Object.keys(object).every((name, place) => name === names[place])) return;
   Object.defineProperty(object, MEMBER_ORDER, { value: names });
   anyRecorded = true;
 }
 
-/** Assigning to `__proto__` would replace the prototype instead of adding a member. */
-function setMember(object: Record<string, unknown>, name: string, value: unknown): void {
+/** Sets a member. An assignment to `__proto__` would replace the prototype. */
+export function setMember(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name === '__proto__') {
     Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true });
   } else {
@@ -65,6 +61,8 @@ function setMember(object: Record<string, unknown>, name: string, value: unknown
   }
 }
 
-function isDigit(code: number): boolean {
+/** Tells whether JavaScript may list a member before others. */
+export function mayBeIndex(name: string): boolean {
+  const code = name.charCodeAt(0);
   return code >= 0x30 && code <= 0x39;
 }

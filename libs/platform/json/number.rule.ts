@@ -42,8 +42,7 @@ export const hasOtherDigits = (value: number): boolean =>
   !Number.isSafeInteger(value) && Number.isInteger(value) && Math.abs(value) < 1e21;
 
 /** Tells whether a JSON number that was parsed as a double is written with the same characters again. */
-export function isKeptByDouble(literal: string): boolean {
-  const value = Number(literal);
+export function isKeptByDouble(literal: string, value = Number(literal)): boolean {
   return (hasOtherDigits(value) ? BigInt(value).toString() : String(value)) === literal;
 }
 

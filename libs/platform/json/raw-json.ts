@@ -1,5 +1,7 @@
 import { parseExactly } from './exact.parser';
+import { freeFormNumberFault, isKeptByDouble } from './number.rule';
 import { isPlainText } from './text.scanner';
+import type { JsonCursor } from './json.cursor';
 
 /** Matches a member name that may be an array index, in JSON text of any formatting. */
 const MAYBE_INDEX_NAME = /"(?:[0-9]|\\u003[0-9])+"[ \t\n\r]*:/;
@@ -30,8 +32,6 @@ let sink: RawJsonSink | undefined;
 export class RawJson {
   constructor(readonly text: string) {}
 
-  static readonly of = (text: string): RawJson => new RawJson(text);
-
   /** Returns the JSON of a stored text. Reverses `storedJson`. */
   static fromStored(text: string): RawJson {
     if (!text.includes(MARK)) return new RawJson(text);
@@ -45,14 +45,12 @@ export class RawJson {
    */
   parse(): unknown {
     const value: unknown = JSON.parse(this.text);
-    return MAYBE_INDEX_NAME.test(this.text) ? parseExactly(this.text, { source: 'stored' }) : value;
+    return MAYBE_INDEX_NAME.test(this.text) ? parseExactly(this.text, { number: Number }) : value;
   }
 
   /** Like `parse`, but each number that JavaScript would write in another way is a `RawJson`. */
   parseExactly(): unknown {
-    return isPlainText(this.text, 'digits')
-      ? JSON.parse(this.text)
-      : parseExactly(this.text, { source: 'digits', keep: RawJson.of });
+    return isPlainText(this.text) ? JSON.parse(this.text) : parseExactly(this.text, { number: exactNumber });
   }
 
   /** Supports `JSON.stringify`, which is slower than `toJsonText`. */
@@ -75,6 +73,19 @@ export const storedJson = (text: string): string =>
   text.includes(NUL) || text.includes(MARK)
     ? text.replace(ESCAPE_OR_MARK, (match) => STORED[match] ?? match)
     : text;
+
+/** Returns a number, as a `RawJson` if JavaScript would write it in another way. */
+const exactNumber = (literal: string): unknown => {
+  const value = Number(literal);
+  return isKeptByDouble(literal, value) ? value : new RawJson(literal);
+};
+
+/** Like `exactNumber`, for the number of a body. Throws for a number that is not finite as a double. */
+export function bodyNumber(literal: string, cursor: JsonCursor): unknown {
+  const fault = freeFormNumberFault(literal);
+  if (fault !== undefined) throw cursor.rejection(fault);
+  return exactNumber(literal);
+}
 
 /** Runs `work`, and passes the text of every {@link RawJson} that it serializes to `target`. */
 export function collectingRawJson<T>(target: RawJsonSink, work: () => T): T {

@@ -1,5 +1,5 @@
 import { MAX_DEPTH } from './json-limits';
-import { isKeptByDouble, numberFault } from './number.rule';
+import { isKeptByDouble } from './number.rule';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -14,10 +14,6 @@ const LOWER_D = 0x64;
 
 /** Integers up to this length are below 2^53. So are the digits of fractions that are one character longer. */
 const SAFE_INTEGER_LENGTH = 15;
-/** Fractions up to this length, without exponent, are well within the range of a double. */
-const SAFE_FRACTION_LENGTH = 300;
-/** Numbers up to this length with an exponent of one or two digits are within it too. */
-const SAFE_SCIENTIFIC_LENGTH = 200;
 
 /** Matches a member name between the quotes that may be an array index: digits, plain or escaped. */
 const MAYBE_INDEX = /^(?:[0-9]|\\u003[0-9])+$/;
@@ -26,13 +22,8 @@ const TINY = '0.000000';
 const LONGEST_INDEX = '\\u0030'.length * '4294967294'.length;
 
 /**
- * The property of a number that JavaScript must keep: its value as a double, or its spelling, such as `1.0`, `1e5` or `-0`.
- */
-export type KeptNumbers = 'values' | 'digits';
-
-/**
- * Tells whether `JSON.parse` reads this text without loss, if it is JSON. Scans once for nesting over the limit, NUL
- * characters, lone surrogates, numbers that a double cannot represent, and member names that JavaScript reorders.
+ * Tells whether `JSON.parse` reads this text without loss, if it is JSON. Scans once for nesting over the limit, lone
+ * surrogates, numbers that JavaScript writes in another way, such as `1.0`, `1e5` or `-0`, and member names that it reorders.
  *
  * Leaves the grammar to `JSON.parse`. For valid JSON the result is exact, except that it may be false because of a harmless
  * member name. The scan jumps from quote to quote with `indexOf`, because most of a body is inside strings, and the engine
@@ -40,8 +31,7 @@ export type KeptNumbers = 'values' | 'digits';
  *
  * @param text well-formed UTF-16, so that only an escape can contain a lone surrogate
  */
-export function isPlainText(text: string, numbers: KeptNumbers): boolean {
-  const endOfNumber = numbers === 'values' ? endOfExactNumber : endOfKeptNumber;
+export function isPlainText(text: string): boolean {
   const end = text.length;
   let depth = 0;
   let at = 0;
@@ -64,7 +54,7 @@ export function isPlainText(text: string, numbers: KeptNumbers): boolean {
       if (isMaybeIndexName(text, open, close)) return false;
       at = close + 1;
     } else if (code >= ZERO && code <= NINE) {
-      at = endOfNumber(text, at);
+      at = endOfKeptNumber(text, at);
       if (at < 0) return false;
     } else {
       // With this bit set, [ equals { and ] equals }.
@@ -86,14 +76,10 @@ function indexOfBackslash(text: string, from: number): number {
   return index < 0 ? text.length : index;
 }
 
-/**
- * Returns the length of the escape at `at`. A surrogate pair counts as one escape. 0 for an escaped NUL or a lone
- * surrogate.
- */
+/** Returns the length of the escape at `at`. A surrogate pair counts as one escape. 0 for a lone surrogate. */
 function lengthOfPlainEscape(text: string, at: number): number {
   if (text.charCodeAt(at + 1) !== LOWER_U) return 2;
   const first = text.charCodeAt(at + 2);
-  if (first === ZERO) return text.startsWith('0000', at + 2) ? 0 : 6;
   if ((first | 0x20) !== LOWER_D) return 6;
   // By the second digit: 0 to 7 is not a surrogate, 8 to B is the first half of a pair, C to F the second.
   const second = text.charCodeAt(at + 3) | 0x20;
@@ -119,34 +105,10 @@ function isMaybeIndexName(text: string, open: number, close: number): boolean {
   );
 }
 
-/** Returns the end of the number that starts at `start`; -1 if a double cannot represent it. */
-function endOfExactNumber(text: string, start: number): number {
-  let at = start + 1;
-  let isFraction = false;
-  let exponent = -1;
-  for (; ; at++) {
-    const code = text.charCodeAt(at);
-    if (code >= ZERO && code <= NINE) continue;
-    if (code === DOT) isFraction = true;
-    else if ((code | 0x20) === 0x65) exponent = at;
-    else if (code !== PLUS && code !== MINUS) break;
-  }
-  const length = at - start;
-  let isExact = length <= (isFraction ? SAFE_FRACTION_LENGTH : SAFE_INTEGER_LENGTH);
-  if (exponent >= 0) {
-    const sign = text.charCodeAt(exponent + 1);
-    const exponentLength = at - exponent - (sign === PLUS || sign === MINUS ? 2 : 1);
-    isExact = length <= SAFE_SCIENTIFIC_LENGTH && exponentLength <= 2;
-  }
-  return isExact || numberFault(text.slice(start, at)) === undefined ? at : -1;
-}
-
-/**
- * Returns the end of the number whose first digit is at `start`; -1 if JavaScript may write it differently. Returns -1 for
- * every long fraction, because checking it takes longer than keeping its text.
- */
+/** Returns the end of the number whose first digit is at `start`; -1 if JavaScript may write it differently. */
 function endOfKeptNumber(text: string, start: number): number {
   const first = text.charCodeAt(start);
+  const begin = text.charCodeAt(start - 1) === MINUS ? start - 1 : start;
   let at = start + 1;
   let isFraction = false;
   let hasExponent = false;
@@ -161,12 +123,14 @@ function endOfKeptNumber(text: string, start: number): number {
     else if ((code | 0x20) === 0x65) hasExponent = true;
     else if (code !== PLUS && code !== MINUS) break;
   }
+  if (hasExponent) return -1;
   const length = at - start;
   // A double keeps 15 digits. It is written with an exponent below 1e-6, and never with a zero at the end.
-  const isKept = isFraction
-    ? length <= SAFE_INTEGER_LENGTH + 1 && last !== ZERO && !text.startsWith(TINY, start)
-    : length <= SAFE_INTEGER_LENGTH
-      ? first !== ZERO || text.charCodeAt(start - 1) !== MINUS
-      : isKeptByDouble(text.slice(start, at));
-  return isKept && !hasExponent ? at : -1;
+  const isKept =
+    length > SAFE_INTEGER_LENGTH + (isFraction ? 1 : 0)
+      ? isKeptByDouble(text.slice(begin, at))
+      : isFraction
+        ? last !== ZERO && !text.startsWith(TINY, start)
+        : first !== ZERO || begin === start;
+  return isKept ? at : -1;
 }

@@ -28,8 +28,4 @@ describe('countValues', () => {
   it('stops at the maximum', () => {
     expect(countIn(`[${'0,'.repeat(1_000_000)}0]`, 10)).toBe(11);
   });
-
-  it('stops at the deepest nesting that is accepted', () => {
-    expect(countIn('['.repeat(1_000_000))).toBeLessThan(100);
-  });
 });

@@ -1,5 +1,3 @@
-import { MAX_DEPTH } from './json-limits';
-
 const OBJECT = '{'.charCodeAt(0);
 const LIST = '['.charCodeAt(0);
 const END_OF_OBJECT = '}'.charCodeAt(0);
@@ -11,13 +9,12 @@ const BACKSLASH = '\\'.charCodeAt(0);
 const BLANK = ' '.charCodeAt(0);
 
 /**
- * Counts the members of objects and the elements of lists in JSON, without parsing it. Stops beyond `max`, and where the
- * JSON is nested too deeply to be accepted. The count of bytes that are not JSON is arbitrary.
+ * Counts the members of objects and the elements of lists in JSON, without parsing it. Stops beyond `max`. The count of bytes
+ * that are not JSON is arbitrary.
  */
 export function countValues(bytes: Buffer, max: number): number {
   let count = 0;
   let last = 0;
-  let depth = 0;
   let isText = false;
   for (let at = 0; at < bytes.length && count <= max; at++) {
     const byte = bytes[at]!;
@@ -30,9 +27,6 @@ export function countValues(bytes: Buffer, max: number): number {
     // the first value of a container that is not empty, or one after a comma
     const isFirst = last === OBJECT || last === LIST;
     if (byte === COMMA || (isFirst && byte !== END_OF_OBJECT && byte !== END_OF_LIST)) count++;
-    if (byte === OBJECT || byte === LIST) {
-      if (++depth > MAX_DEPTH) break;
-    } else if (byte === END_OF_OBJECT || byte === END_OF_LIST) depth--;
     isText = byte === QUOTE;
     last = byte;
   }

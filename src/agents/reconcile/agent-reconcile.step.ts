@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { outlineOf } from '#platform/http';
 import { newId } from '#platform/ids';
 import type { FieldError } from '#platform/problem';
 import {
@@ -23,7 +22,7 @@ import { type AgentSpec, AgentSpecDto } from './agent-spec.dto';
 /** Reconciles the agents that an app declares. */
 @Injectable()
 export class AgentReconcileStep extends OwnedReconcileStep<AgentEntity, AgentContent, ComparedAgent> {
-  override readonly outline = outlineOf(AgentSpecDto);
+  readonly specType = AgentSpecDto;
 
   constructor(
     steps: ReconcileSteps,

@@ -1,5 +1,4 @@
 import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
-import { HasOutline } from '#platform/http';
 import { AgentFieldsDto, SKILLS_MAX, TOOLS_MAX } from '../agents/agent-fields.dto';
 
 /** A reference to a tool. Names its server by name, declared or registered, or by id. */
@@ -19,13 +18,11 @@ export interface DeclaredSkill {
 /** The spec of a declared agent. `specFaults` checks its references, because class-validator is slow for many. */
 export class AgentSpecDto extends AgentFieldsDto {
   @IsOptional()
-  @HasOutline({ kind: 'whole' })
   @IsArray()
   @ArrayMaxSize(TOOLS_MAX)
   tools?: unknown[] | null;
 
   @IsOptional()
-  @HasOutline({ kind: 'whole' })
   @IsArray()
   @ArrayMaxSize(SKILLS_MAX)
   skills?: unknown[] | null;

@@ -1,6 +1,15 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsOptional, Matches } from 'class-validator';
-import { AnyJson, IsJson, IsOneOf, NotNull, ReadOnlyMembersOf, viewOf, IsNullableText } from '#platform/http';
+import {
+  AnyJson,
+  IsJson,
+  KeepsJson,
+  IsOneOf,
+  NotNull,
+  ReadOnlyMembersOf,
+  viewOf,
+  IsNullableText,
+} from '#platform/http';
 import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import { StampsDto } from '../../resources';
 import { TRACE_ID } from '../../telemetry';
@@ -24,6 +33,7 @@ export class CreateMessageDto {
 
   /** The tool calls that the message requests. Each is any JSON value. */
   @IsOptional()
+  @KeepsJson()
   @IsArray()
   @ArrayMaxSize(TOOL_CALLS_MAX)
   @ApiProperty({ type: 'array', items: {}, maxItems: TOOL_CALLS_MAX, nullable: true, required: false })

@@ -1,7 +1,5 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { JsonBodiesModule } from '#platform/http';
-import { JsonThreadsModule } from '#platform/json-threads';
 import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
 import { TraceContentModule } from '../trace-content';
@@ -30,8 +28,6 @@ import { DatasetVersionService } from './versions/dataset-version.service';
 /** Datasets: their records, their versions, and the import and export of records. */
 @Module({
   imports: [
-    JsonBodiesModule,
-    JsonThreadsModule,
     ResourcesModule,
     TelemetryModule,
     TraceContentModule,

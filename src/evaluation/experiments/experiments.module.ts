@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { JsonThreadsModule } from '#platform/json-threads';
 import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
 import { DatasetsModule } from '../datasets';
@@ -30,7 +29,6 @@ import { TraceStatsService } from './traces/trace-stats.service';
 @Module({
   imports: [
     DatasetsModule,
-    JsonThreadsModule,
     ResourcesModule,
     ScorersModule,
     ScoresModule,

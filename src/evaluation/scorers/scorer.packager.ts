@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
-import { JsonBodies, validateBody } from '#platform/http';
+import { validateBody } from '#platform/http';
 import {
   type ArtifactReference,
   type InstalledArtifact,
@@ -34,7 +34,6 @@ export class ScorerPackager implements Packager {
     packagers: Packagers,
     private readonly scorers: ScorerRepository,
     private readonly service: ScorerService,
-    private readonly bodies: JsonBodies,
   ) {
     packagers.add(this);
   }
@@ -86,9 +85,7 @@ export class ScorerPackager implements Packager {
   }
 
   private async read(scope: Scope, component: UnpackedComponent): Promise<CreateScorerDto> {
-    const { text } = await readJsonFile(component, FILE);
-    const { signal } = new AbortController(); // the threads have their own deadline
-    const members = await this.bodies.parse(scope, signal, Buffer.from(text), CreateScorerDto);
-    return validateBody(CreateScorerDto, { ...(members as object), workspace_id: scope.workspaceId });
+    const members = (await readJsonFile(component, FILE)).parseExactly() as object;
+    return validateBody(CreateScorerDto, { ...members, workspace_id: scope.workspaceId });
   }
 }

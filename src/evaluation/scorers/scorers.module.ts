@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { JsonBodiesModule } from '#platform/http';
 import { ResourcesModule } from '../../resources';
 import { StatisticsModule } from '../statistics';
 import { AgreementRepository } from './agreement/agreement.repository';
@@ -14,7 +13,7 @@ import { ScorerService } from './scorer.service';
 
 /** Scorers: their definitions and the engine that runs code. */
 @Module({
-  imports: [JsonBodiesModule, ResourcesModule, StatisticsModule, TypeOrmModule.forFeature([ScorerEntity])],
+  imports: [ResourcesModule, StatisticsModule, TypeOrmModule.forFeature([ScorerEntity])],
   providers: [
     AgreementRepository,
     AgreementService,

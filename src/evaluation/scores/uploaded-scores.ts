@@ -1,8 +1,8 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { registerDecorator, type ValidationArguments } from 'class-validator';
-import { HasOutline } from '#platform/http';
+import { KeepsJson } from '#platform/http';
 import { newId } from '#platform/ids';
-import { cutText, isJsonObject, type Outline, RawJson, toRawJson, unknownDetail } from '#platform/json';
+import { cutText, isJsonObject, RawJson, toRawJson, unknownDetail } from '#platform/json';
 import type { CurrentScore } from './current-scores.repository';
 import type { UploadedScore } from './score.repository';
 
@@ -98,27 +98,14 @@ const SCORE_FORMS = {
   maxProperties: SCORES_MAX,
 } as unknown as ApiPropertyOptions;
 
-/** The metadata of a score is free-form, and its comment is read. */
-const SCORES: Outline = {
-  kind: 'map',
-  of: {
-    kind: 'object',
-    members: {
-      score: { kind: 'scalar' },
-      metadata: { kind: 'whole', isFreeForm: true },
-      comment: { kind: 'scalar' },
-      label: { kind: 'scalar' },
-      scorer_id: { kind: 'scalar' },
-      scorer_version: { kind: 'scalar' },
-    },
-    ignored: new Set(),
-  },
-};
+/** Only the metadata of a score is free-form: `/{scorer_name}/metadata`. */
+const isMetadata = (path: readonly (string | number)[]): boolean =>
+  path.length === 2 && path[1] === 'metadata';
 
 /** Declares a member with scores as a client writes them. */
 export const IsScores = (): PropertyDecorator => (target, property) => {
   ApiProperty({ ...SCORE_FORMS, required: false } as ApiPropertyOptions)(target, property);
-  HasOutline(SCORES)(target, property);
+  KeepsJson({ at: isMetadata })(target, property);
   registerDecorator({
     name: 'isScores',
     target: target.constructor,

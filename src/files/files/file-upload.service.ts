@@ -5,7 +5,7 @@ import {
   type IncomingRequest,
   mediaTypeOf,
   MULTIPART_MEDIA,
-  parseFreeForm,
+  parseBody,
   readIncomingForm,
   validateBody,
   type Versioned,
@@ -136,7 +136,7 @@ function toQueryProblem(error: unknown): unknown {
 
 function metadataOf(text: string): unknown {
   try {
-    return parseFreeForm(Buffer.from(text));
+    return parseBody(Buffer.from(text));
   } catch (error) {
     throw error instanceof Problem ? error.withPointerPrefix('/metadata') : error;
   }

@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
-import { type Outline, parseJson, toRawJson } from '#platform/json';
+import { parseJson, toRawJson } from '#platform/json';
 import { BlobStore, type WrittenBlob } from '#platform/storage';
 import {
   type InstalledArtifact,
@@ -31,12 +31,6 @@ interface PackagedFile {
   media_type: string;
   metadata: object;
 }
-
-const MEMBERS: Outline = {
-  kind: 'object',
-  members: { name: { kind: 'scalar' }, media_type: { kind: 'scalar' }, metadata: { kind: 'freeForm' } },
-  ignored: new Set(),
-};
 
 /** Packs a version of a file with the current metadata of the file, because metadata has no versions. */
 @Injectable()
@@ -76,7 +70,7 @@ export class FilePackager extends OwnedPackager<FileEntity, FileVersionRow> {
     let members: PackagedFile | undefined;
     for await (const { path, content } of files) {
       if (path !== MEMBERS_FILE) continue;
-      members = parseJson(await buffer(content), MEMBERS) as PackagedFile;
+      members = parseJson(await buffer(content)) as PackagedFile;
       break;
     }
     if (!staged || !members) throw incomplete(key);

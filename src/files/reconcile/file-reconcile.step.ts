@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { decodeBase64, outlineOf } from '#platform/http';
+import { decodeBase64 } from '#platform/http';
 import { newId } from '#platform/ids';
 import { type RawJson, toRawJson } from '#platform/json';
 import { type FieldError, Problem } from '#platform/problem';
@@ -36,7 +36,7 @@ interface DeclaredFile {
 /** Reconciles the files that an app declares. */
 @Injectable()
 export class FileReconcileStep extends OwnedReconcileStep<FileEntity, DeclaredFile, ComparedFile> {
-  override readonly outline = outlineOf(FileSpecDto);
+  readonly specType = FileSpecDto;
 
   constructor(
     steps: ReconcileSteps,

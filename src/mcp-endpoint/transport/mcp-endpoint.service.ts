@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { JsonBodies, type Reply, type ServiceRequest } from '#platform/http';
+import type { Reply, ServiceRequest } from '#platform/http';
 import { RateLimits } from '#platform/rate-limit';
 import type { Caller } from '../sessions/caller';
 import type { McpTransport } from './mcp-transport';
@@ -12,7 +12,6 @@ export class McpEndpointService implements OnModuleDestroy {
 
   constructor(
     private readonly modules: ModuleRef,
-    private readonly bodies: JsonBodies,
     private readonly limits: RateLimits,
   ) {}
 
@@ -32,6 +31,6 @@ export class McpEndpointService implements OnModuleDestroy {
   private async load(): Promise<McpTransport> {
     const { McpServerFactory } = await import('./mcp-server.factory.js');
     const { McpTransport } = await import('./mcp-transport.js');
-    return new McpTransport(await this.modules.create(McpServerFactory), this.bodies, this.limits);
+    return new McpTransport(await this.modules.create(McpServerFactory), this.limits);
   }
 }

@@ -1,5 +1,5 @@
 import { Server } from '@modelcontextprotocol/server';
-import { JsonBodies, type ServiceRequest } from '#platform/http';
+import type { ServiceRequest } from '#platform/http';
 import type { RateLimits } from '#platform/rate-limit';
 import type { Caller } from '../sessions/caller';
 import type { McpServerFactory } from './mcp-server.factory';
@@ -33,11 +33,7 @@ describe('a request whose client has disconnected', () => {
         return server;
       },
     };
-    const transport = new McpTransport(
-      servers as unknown as McpServerFactory,
-      new JsonBodies({} as never),
-      {} as RateLimits,
-    );
+    const transport = new McpTransport(servers as unknown as McpServerFactory, {} as RateLimits);
     const disconnect = new AbortController();
     const rawBody = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params }));
     const request = {

@@ -7,7 +7,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { FairLimiter, WaitTimeout } from '#platform/concurrency';
-import { type JsonBodies, Reply, type ServiceRequest } from '#platform/http';
+import { parsePlain, Reply, type ServiceRequest } from '#platform/http';
 import { countValues } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
 import { rateLimitKeyOf, type RateLimits } from '#platform/rate-limit';
@@ -57,20 +57,18 @@ export class McpTransport {
 
   constructor(
     private readonly servers: McpServerFactory,
-    private readonly bodies: JsonBodies,
     private readonly limits: RateLimits,
   ) {}
 
   /** Serves a request of an authenticated caller. */
   async serve(caller: Caller, { headers, rawBody, res }: ServiceRequest): Promise<Reply> {
-    // before parsing, because the transfer of many values from a thread also blocks the event loop
     const values = countValues(rawBody!, VALUES_MAX);
     if (values > VALUES_MAX) {
       return refusal(-32600, `Invalid request: a message can have at most ${VALUES_MAX} values and members.`);
     }
     let parsedBody: unknown;
     try {
-      parsedBody = await this.parse(caller, rawBody!);
+      parsedBody = parsePlain(rawBody!);
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'invalid_request') throw error;
       return refusal(-32700, `Parse error: ${error.detail}`);
@@ -122,10 +120,6 @@ export class McpTransport {
         );
       });
     });
-  }
-
-  private parse({ principal, workspaceId = '', signal }: Caller, bytes: Buffer): Promise<unknown> {
-    return this.bodies.parse({ orgId: principal.orgId, workspaceId }, signal, bytes);
   }
 
   /** Serves a request of a revision before 2026-07-28. The SDK's own handler would respond with event streams. */

@@ -1,13 +1,10 @@
 import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
 import { Injectable } from '@nestjs/common';
-import { ArrayMaxSize, IsArray } from 'class-validator';
-import { ItemsOf, JsonBodies } from '#platform/http';
-import { isJsonObject } from '#platform/json';
-import { Problem } from '#platform/problem';
+import { TimeSlice } from '#platform/concurrency';
+import { isJsonObject, JsonInputError, parseJson } from '#platform/json';
 import { toolFaults } from '../servers/tool-faults';
 import { DeclaredToolDto, LISTED_TOOLS_MAX } from '../servers/tool.dto';
 import { type McpSession, requestOptions } from './mcp-session';
-import type { ConnectionTarget } from './server-credentials';
 import { excerptOf, ServerFailure } from './server-failure';
 
 /** The maximum number of pages to read, because pages may be empty. */
@@ -36,25 +33,15 @@ const isPage = (value: unknown): value is ToolsPage =>
 /** The members of a tool that are stored. */
 const MEMBERS = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
 
-/** The tools of a server in the form of a request body, so that they are validated by the same rules. */
-class ListedToolsDto {
-  @IsArray()
-  @ArrayMaxSize(LISTED_TOOLS_MAX)
-  @ItemsOf(() => DeclaredToolDto)
-  tools!: unknown[];
-}
-
 /** Reads the complete list of a server's tools. */
 @Injectable()
 export class ToolLister {
-  constructor(private readonly bodies: JsonBodies) {}
-
   /**
    * Returns the tools of all pages. An empty string is a valid cursor.
    *
    * @throws ServerFailure for an endless list, for more than 10,000 tools or 1,000 pages, and for tools that cannot be stored
    */
-  async list(session: McpSession, server: ConnectionTarget): Promise<DeclaredToolDto[]> {
+  async list(session: McpSession): Promise<DeclaredToolDto[]> {
     // A server without the capability offers no tools.
     if (!session.client.getServerCapabilities()?.tools) return [];
     const tools: unknown[] = [];
@@ -65,7 +52,7 @@ export class ToolLister {
       if (tools.length + page.tools.length > LISTED_TOOLS_MAX) {
         throw invalid(`it has more than ${LISTED_TOOLS_MAX} tools`);
       }
-      for (const tool of await this.read(session, server, page.tools)) tools.push(tool);
+      for (const tool of await read(page.tools)) tools.push(tool);
       if (page.nextCursor == null) break;
       cursor = page.nextCursor;
       if (seen.has(cursor)) throw invalid('it repeats a cursor, so it would never end');
@@ -81,24 +68,22 @@ export class ToolLister {
     const params = cursor === undefined ? {} : { params: { cursor } };
     return session.client.request({ method: 'tools/list', ...params }, PAGE, requestOptions(session));
   }
+}
 
-  /** Returns the stored members of tools. Checks them like a request body: depth, NUL characters, lone surrogates. */
-  private async read(
-    { signal }: McpSession,
-    server: ConnectionTarget,
-    listed: readonly unknown[],
-  ): Promise<unknown[]> {
-    const owner = { orgId: server.org_id, workspaceId: server.workspace_id };
-    const bytes = Buffer.from(JSON.stringify({ tools: listed.map(storedMembers) }));
+/** Returns the stored members of tools. Checks them like a request body: depth, lone surrogates. */
+async function read(listed: readonly unknown[]): Promise<unknown[]> {
+  const slice = new TimeSlice();
+  const tools: unknown[] = [];
+  for (const tool of listed) {
+    if (slice.isOver()) await slice.yield();
     try {
-      const { tools } = (await this.bodies.parse(owner, signal, bytes, ListedToolsDto)) as ListedToolsDto;
-      return tools;
+      tools.push(parseJson(Buffer.from(JSON.stringify(storedMembers(tool)))));
     } catch (error) {
-      // The SDK has parsed the JSON, so these are values that cannot be stored.
-      if (!(error instanceof Problem) || error.status >= 500) throw error;
-      throw invalid(error.detail);
+      // The SDK has parsed the JSON, so this is a value that cannot be stored.
+      throw error instanceof JsonInputError ? invalid(error.detail) : error;
     }
   }
+  return tools;
 }
 
 /** Returns the stored members of a tool. Drops null members, which the protocol does not allow but some servers send. */

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { outlineOf } from '#platform/http';
 import { newId } from '#platform/ids';
 import { storedJson } from '#platform/json';
 import type { FieldError } from '#platform/problem';
@@ -38,7 +37,7 @@ type ServerDraft = ReconcileDraft<ServerEntity, DeclaredServer>;
 /** Reconciles the MCP servers that an app declares, and their tools. Users can rename a declared server. */
 @Injectable()
 export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, DeclaredServer, ComparedServer> {
-  override readonly outline = outlineOf(ServerSpecDto);
+  readonly specType = ServerSpecDto;
   /** The declarations that changed the tools of an existing server. */
   private readonly withNewTools = new WeakSet<DeclaredServer>();
 
@@ -161,7 +160,7 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     for (const { id, content } of servers) {
       const { columns, tools } = content;
       if (!tools) continue;
-      const contents = await this.tools.contentsOf(scope, tools);
+      const contents = await this.tools.contentsOf(tools);
       listings.push({ server: ownerOf(id, columns.name), tools: contents });
     }
     return listings.length === 0 ? new Map() : this.tools.replaceAll(tx, scope, listings);

@@ -3,7 +3,7 @@ import { ArrayMaxSize, IsArray, IsBoolean, IsOptional, IsString } from 'class-va
 import {
   AnyJsonObject,
   IsOneOf,
-  ItemsOf,
+  KeepsJson,
   Nested,
   NotNull,
   ValuesCheckedLater,
@@ -49,7 +49,7 @@ export class ServerFieldsDto extends DescribedBodyDto {
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(TOOLS_MAX)
-  @ItemsOf(() => DeclaredToolDto)
+  @KeepsJson()
   @ApiProperty({ type: () => [DeclaredToolDto], maxItems: TOOLS_MAX, nullable: true, required: false })
   tools?: unknown[] | null;
 }
@@ -110,7 +110,7 @@ export class PatchServerDto extends DescribedPatchDto {
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(TOOLS_MAX)
-  @ItemsOf(() => DeclaredToolDto)
+  @KeepsJson()
   @ApiProperty({ type: () => [DeclaredToolDto], maxItems: TOOLS_MAX, nullable: true, required: false })
   tools?: unknown[] | null;
 }

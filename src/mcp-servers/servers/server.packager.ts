@@ -1,9 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
-import { outlineOf } from '#platform/http';
-import type { Outline } from '#platform/json';
-import { JsonThreads } from '#platform/json-threads';
 import {
   type InstalledArtifact,
   jsonFile,
@@ -16,19 +13,10 @@ import {
   type UnpackedComponent,
 } from '../../resources';
 import { checkPublishable, packagedServer, type PackagedServer, SERVER_FILE } from './server-package';
-import { CreateServerDto } from './server.dto';
 import type { ServerEntity, ServerVersionRow } from './server.entity';
 import { ServerRepository } from './server.repository';
 import { ServerService } from './server.service';
-import { DeclaredToolDto, LISTED_TOOLS_MAX } from './tool.dto';
 import { ToolStore } from './tool-store';
-
-/** Returns the outline of a packaged server, which can have more tools than a request. */
-function packagedOutline(): Outline {
-  const created = outlineOf(CreateServerDto) as Extract<Outline, { kind: 'object' }>;
-  const tools: Outline = { kind: 'list', of: outlineOf(DeclaredToolDto), max: LISTED_TOOLS_MAX };
-  return { ...created, members: { ...created.members, tools } };
-}
 
 /**
  * Packs a version of a server with the server's current tools, because tools have their own versions. A package never
@@ -36,13 +24,10 @@ function packagedOutline(): Outline {
  */
 @Injectable()
 export class ServerPackager extends OwnedPackager<ServerEntity, ServerVersionRow> {
-  private readonly outline = packagedOutline();
-
   constructor(
     packagers: Packagers,
     servers: ServerRepository,
     private readonly tools: ToolStore,
-    private readonly threads: JsonThreads,
     private readonly service: ServerService,
   ) {
     super(packagers, 'mcp_server', servers);
@@ -58,7 +43,6 @@ export class ServerPackager extends OwnedPackager<ServerEntity, ServerVersionRow
 
   async install(tx: Tx, scope: Scope, component: UnpackedComponent): Promise<InstalledArtifact> {
     const stored = await readJsonFile(component, SERVER_FILE);
-    const server = await this.threads.read(scope.orgId, stored, this.outline);
-    return this.service.install(tx, scope, component, server as PackagedServer);
+    return this.service.install(tx, scope, component, stored.parseExactly() as PackagedServer);
   }
 }

@@ -101,7 +101,7 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
   /** Errors: 400 for an invalid URL, header or tool and an unknown workspace; 403; 409 for a name that is taken. */
   async create(scope: OrgScope, dto: CreateServerDto): Promise<Versioned<ServerDto>> {
     checkFaults(faultsIn(dto));
-    const tools = dto.tools && (await this.tools.contentsOf(scope, dto.tools as DeclaredToolDto[]));
+    const tools = dto.tools && (await this.tools.contentsOf(dto.tools as DeclaredToolDto[]));
     const roles: AnyOf = dto.is_system === true ? ['admin'] : ['editor'];
     return this.transaction(scope, async (tx) => {
       const workspace = await this.kit.access.enter(tx, scope, dto.workspace_id, roles);
@@ -123,7 +123,7 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
     { copy, from: acquired_from }: CopySource,
     server: PackagedServer,
   ): Promise<InstalledArtifact> {
-    const tools = await this.tools.contentsOf(scope, server.tools);
+    const tools = await this.tools.contentsOf(server.tools);
     const created = { ...this.newRow(scope, { ...server, workspace_id: scope.workspaceId }), acquired_from };
     if (!copy) {
       await this.checkNameFree(tx, scope, created);
@@ -162,7 +162,7 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
     ifMatch?: string,
   ): Promise<Versioned<ServerDto>> {
     checkFaults([...urlFaults(dto.url), ...toolFaults(dto.tools ?? [], '/tools')]);
-    const tools = dto.tools && (await this.tools.contentsOf(scope, dto.tools as DeclaredToolDto[]));
+    const tools = dto.tools && (await this.tools.contentsOf(dto.tools as DeclaredToolDto[]));
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
       const columns = {

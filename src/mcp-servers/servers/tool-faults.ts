@@ -1,4 +1,4 @@
-import { isJsonObject, isObjectValue, RawJson } from '#platform/json';
+import { isJsonObject, isObjectValue, toRawJson } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import { type DeclaredToolDto, TOOL_DESCRIPTION_MAX, TOOL_NAME_MAX, TOOL_OBJECT_MAX_BYTES } from './tool.dto';
 
@@ -12,13 +12,13 @@ const text =
   (value) => {
     if (typeof value !== 'string') return 'must be a string';
     if (value.length < min || value.length > max) return `must have ${min} to ${max} characters`;
-    return isName && /\p{Cc}/u.test(value) ? 'must not contain control characters' : null;
+    if (isName && /\p{Cc}/u.test(value)) return 'must not contain control characters';
+    return value.includes('\0') ? 'must not contain NUL characters (\\u0000)' : null;
   };
 
 const object: Check = (value) => {
   if (!isObjectValue(value)) return 'must be an object';
-  const json = value instanceof RawJson ? value.text : JSON.stringify(value);
-  if (Buffer.byteLength(json) <= TOOL_OBJECT_MAX_BYTES) return null;
+  if (Buffer.byteLength(toRawJson(value).text) <= TOOL_OBJECT_MAX_BYTES) return null;
   return `must be an object of at most ${TOOL_OBJECT_MAX_BYTES / 1024} KiB as JSON`;
 };
 

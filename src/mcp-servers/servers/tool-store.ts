@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
 import { newId } from '#platform/ids';
-import { yieldToEventLoop } from '#platform/concurrency';
-import { toRawJson, toRawJsonOrNull } from '#platform/json';
-import { JsonThreads } from '#platform/json-threads';
+import { TimeSlice } from '#platform/concurrency';
+import { schemaWords, sha256OfJson, toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { RowPage } from '#platform/paging';
 import { SearchIndex, type VersionTable } from '../../resources';
 import { isRegistry, type ServerEntity } from './server.entity';
@@ -55,21 +54,17 @@ export class ToolStore {
   constructor(
     private readonly tools: ToolRepository,
     private readonly index: SearchIndex,
-    private readonly threads: JsonThreads,
   ) {}
 
-  /** Returns the stored content of tools. Call it before a transaction if possible, because it may wait for a thread. */
-  async contentsOf(scope: OrgScope, tools: readonly DeclaredToolDto[]): Promise<ToolContent[]> {
-    const contents = tools.map(contentOf);
-    await yieldToEventLoop();
-    const digests = await this.threads.digests(scope.orgId, contents.map(toRawJson));
-    const schemas = contents.map(({ input_schema }) => input_schema);
-    const parameters = await this.threads.schemaWords(scope.orgId, schemas, PARAMETERS_MAX);
-    return contents.map((content, index) => ({
-      ...content,
-      digest: digests[index]!,
-      parameters: parameters[index]!,
-    }));
+  /** Returns the stored content of tools. Call it before a transaction if possible, because it takes time for many tools. */
+  async contentsOf(tools: readonly DeclaredToolDto[]): Promise<ToolContent[]> {
+    const slice = new TimeSlice();
+    const contents: ToolContent[] = [];
+    for (const tool of tools) {
+      if (slice.isOver()) await slice.yield();
+      contents.push(contentOf(tool));
+    }
+    return contents;
   }
 
   /**
@@ -221,10 +216,10 @@ function planOf({ server, tools }: Listing, existing: readonly ExistingTool[]): 
   return { server, rows, archivedIds: archived.map(({ tool_id }) => tool_id), changes };
 }
 
-/** Returns the members of a tool that the digest covers, in their stored form. */
-function contentOf(tool: DeclaredToolDto): Omit<ToolContent, 'digest' | 'parameters'> {
+/** Returns a tool in its stored form. */
+function contentOf(tool: DeclaredToolDto): ToolContent {
   const { name, title = null, description = null, annotations = null } = tool;
-  return {
+  const content = {
     name,
     title,
     description,
@@ -232,4 +227,6 @@ function contentOf(tool: DeclaredToolDto): Omit<ToolContent, 'digest' | 'paramet
     output_schema: toRawJsonOrNull(tool.output_schema ?? tool.outputSchema),
     annotations: toRawJsonOrNull(annotations),
   };
+  const digest = sha256OfJson(toRawJson(content));
+  return { ...content, digest, parameters: schemaWords(content.input_schema.parse(), PARAMETERS_MAX) };
 }

@@ -1,8 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Versioned } from '#platform/http';
-import { type HiddenCharacters, hiddenCharacters, type JsonChange, RawJson } from '#platform/json';
-import { JsonThreads } from '#platform/json-threads';
+import {
+  type HiddenCharacters,
+  hiddenCharacters,
+  type JsonChange,
+  type JsonChanges,
+  jsonChanges,
+  RawJson,
+} from '#platform/json';
 import type { OrderedListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { ServerService } from './server.service';
@@ -28,7 +34,6 @@ export class ToolVersionService {
   constructor(
     private readonly servers: ServerService,
     private readonly tools: ToolStore,
-    private readonly threads: JsonThreads,
   ) {}
 
   async list(
@@ -63,17 +68,17 @@ export class ToolVersionService {
     await this.servers.findToolOf(scope, serverId, toolId);
     const before = await this.find(scope, toolId, from);
     const after = await this.find(scope, toolId, to);
-    const compared = await this.threads.compare(
-      scope.orgId,
-      JSONS.map((member) => [before[member], after[member]] as const),
-    );
+    const values = JSONS.map((member) => {
+      const [from, to] = [before, after].map((version) => version[member]?.parseExactly());
+      return { member, to, ...jsonChanges(from, to) };
+    });
     const hidden = [
       ...TEXTS.map((member) => hiddenIn(member, hiddenCharacters(after[member]))),
-      ...JSONS.map((member, index) => hiddenIn(member, compared[index]!.hidden)),
+      ...values.map(({ member, to }) => hiddenIn(member, hiddenCharacters(to))),
     ];
     const changes = [
       ...TEXTS.map((member) => textChange(member, before[member], after[member])),
-      ...JSONS.map((member, index) => jsonChange(member, compared[index]!)),
+      ...values.flatMap(jsonChange),
     ];
     return {
       tool_id: toolId,
@@ -97,10 +102,7 @@ const hiddenIn = (member: string, hidden: HiddenCharacters | null): HiddenCharac
 const textChange = (member: string, before: string | null, after: string | null): ToolChangeDto[] =>
   before === after ? [] : [{ member, kind: 'text', before, after, diff: unifiedDiff(before, after) }];
 
-function jsonChange(
-  member: string,
-  { changes, isTruncated }: { changes: readonly JsonChange[]; isTruncated: boolean },
-): ToolChangeDto[] {
+function jsonChange({ member, changes, isTruncated }: JsonChanges & { member: string }): ToolChangeDto[] {
   if (changes.length === 0 && !isTruncated) return [];
   return [{ member, kind: 'json', changes: changes.map(toJsonChangeDto), is_truncated: isTruncated }];
 }

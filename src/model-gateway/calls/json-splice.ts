@@ -1,3 +1,5 @@
+import { JsonCursor } from '#platform/json';
+
 /** The JSON texts of new values, by the name of a top-level member. */
 export type Replacements = Readonly<Record<string, string>>;
 
@@ -36,56 +38,17 @@ interface Member {
 
 /** Yields the top-level members of an object. */
 function* members(text: string): Generator<Member, void> {
-  let at = afterBlanks(text, text.indexOf('{') + 1);
-  while (text[at] === '"') {
-    const nameEnd = afterString(text, at);
-    const name = JSON.parse(text.slice(at, nameEnd)) as string;
-    const start = afterBlanks(text, afterBlanks(text, nameEnd) + 1);
-    const end = afterValue(text, start);
-    yield { name, start, end };
-    at = afterBlanks(text, end);
-    if (text[at] === ',') at = afterBlanks(text, at + 1);
-  }
-}
-
-function afterBlanks(text: string, from: number): number {
-  let at = from;
-  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at++;
-  return at;
-}
-
-function afterString(text: string, from: number): number {
-  let at = from + 1;
-  for (;;) {
-    at = text.indexOf('"', at);
-    let backslashes = 0;
-    while (text[at - 1 - backslashes] === '\\') backslashes++;
-    at++;
-    if (backslashes % 2 === 0) return at;
-  }
-}
-
-const STRUCTURE = /["{}[\]]/g;
-const SCALAR_END = /[,}\]\s]|$/g;
-
-function afterValue(text: string, from: number): number {
-  const first = text[from];
-  if (first === '"') return afterString(text, from);
-  if (first !== '{' && first !== '[') {
-    SCALAR_END.lastIndex = from;
-    return SCALAR_END.exec(text)!.index;
-  }
-  let depth = 0;
-  let at = from;
+  const cursor = new JsonCursor(text);
+  cursor.skipWhitespace();
+  cursor.accept('{');
+  cursor.skipWhitespace();
+  if (cursor.accept('}')) return;
   do {
-    STRUCTURE.lastIndex = at;
-    const match = STRUCTURE.exec(text)!;
-    const [char] = match;
-    if (char === '"') at = afterString(text, match.index);
-    else {
-      depth += char === '{' || char === '[' ? 1 : -1;
-      at = match.index + 1;
-    }
-  } while (depth > 0);
-  return at;
+    const name = cursor.name(false);
+    cursor.skipWhitespace();
+    const start = cursor.at;
+    cursor.skipValue();
+    yield { name, start, end: cursor.at };
+    cursor.skipWhitespace();
+  } while (cursor.accept(','));
 }

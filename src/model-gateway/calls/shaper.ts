@@ -1,13 +1,14 @@
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { isExhausted, type Owner, WorkerPool } from '#platform/concurrency';
-import { INLINE_JSON_MAX } from '#platform/json';
 import { Problem } from '#platform/problem';
 import type { AnswerFacts } from './answer-shapes';
 import type { Inspected, RequestFault, Shape } from './request-shapes';
 import * as tasks from './shaping.thread';
 import type { AnswerInput } from './shaping.thread';
 
+/** Size of the largest body that is processed on the event loop, in bytes. */
+const INLINE_MAX = 256 * 1024;
 const THREADS = 2;
 /** Threads that one organization may use at once, so that one thread is left for the others. */
 const SHARE = 1;
@@ -42,7 +43,7 @@ export class Shaper {
   constructor(private readonly pool: ShapingPool) {}
 
   inspect(owner: Owner, signal: AbortSignal, bytes: Buffer): Promise<Inspected> {
-    return bytes.length <= INLINE_JSON_MAX
+    return bytes.length <= INLINE_MAX
       ? Promise.resolve(tasks.inspectBytes(bytes))
       : withinLimits(TOO_LARGE, this.pool.run(owner, signal, 'inspectBytes', bytes));
   }
@@ -53,7 +54,7 @@ export class Shaper {
     bytes: Buffer,
     shape: Shape,
   ): Promise<{ bytes: Uint8Array } | { fault: RequestFault }> {
-    return bytes.length <= INLINE_JSON_MAX
+    return bytes.length <= INLINE_MAX
       ? tasks.shapeBytes({ bytes, shape })
       : withinLimits(TOO_LARGE, this.pool.run(owner, signal, 'shapeBytes', { bytes, shape }));
   }
@@ -63,7 +64,7 @@ export class Shaper {
     signal: AbortSignal,
     input: AnswerInput,
   ): Promise<{ bytes: Uint8Array; facts: AnswerFacts } | { fault: string }> {
-    return input.bytes.length + input.request.length <= INLINE_JSON_MAX
+    return input.bytes.length + input.request.length <= INLINE_MAX
       ? tasks.shapeAnswerBytes(input)
       : withinLimits(ANSWER_TOO_LARGE, this.pool.run(owner, signal, 'shapeAnswerBytes', input));
   }

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { outlineOf } from '#platform/http';
 import { newId } from '#platform/ids';
 import { storedJson } from '#platform/json';
 import type { FieldError } from '#platform/problem';
@@ -30,7 +29,7 @@ import { API } from './api.service';
 export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi, ComparedApi> {
   /** The role to register an API is also needed to declare one, because the schedule applies declarations on its own. */
   override readonly declarers: AnyOf = ['admin'];
-  override readonly outline = outlineOf(ApiSpecDto);
+  readonly specType = ApiSpecDto;
 
   constructor(
     steps: ReconcileSteps,

@@ -2,16 +2,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { TimeSlice } from '#platform/concurrency';
+import { typedMembers } from '#platform/http';
 import {
   isJsonObject,
   isObjectValue,
   JsonInputError,
-  type Outline,
   pointerToken,
   RawJson,
   toRawJson,
 } from '#platform/json';
-import { JsonThreads } from '#platform/json-threads';
 import { type FieldError, problem } from '#platform/problem';
 import {
   type Declared,
@@ -28,18 +27,7 @@ export const RESOURCES_MAX = 10_000;
 const FAULTS_MAX = 50;
 const NAME_MAX = 255;
 
-/** Reads large declarations so that each spec is parsed separately. */
-const DECLARATIONS: Outline = {
-  kind: 'list',
-  max: RESOURCES_MAX,
-  of: {
-    kind: 'object',
-    members: { kind: { kind: 'scalar' }, name: { kind: 'scalar' }, spec: { kind: 'freeForm' } },
-    ignored: new Set(),
-  },
-};
-
-/** A well-formed declaration. The spec is a `RawJson` if the body is large or JavaScript could not represent it exactly. */
+/** A well-formed declaration, with its spec as sent. */
 interface Declaration {
   kind: DeclaredKind;
   name: string;
@@ -52,14 +40,11 @@ export type Faults = (FieldError & { pointer: string })[];
 /** Validates, stores and reads the declarations of apps. */
 @Injectable()
 export class AppDeclarations {
-  constructor(
-    private readonly steps: ReconcileSteps,
-    private readonly threads: JsonThreads,
-  ) {}
+  constructor(private readonly steps: ReconcileSteps) {}
 
   /** Throws 400 for malformed declarations. `checkKinds` checks for unknown kinds. */
-  async check(scope: OrgScope, resources: readonly unknown[]): Promise<void> {
-    const { faults } = await this.validate(scope, resources);
+  async check(resources: readonly unknown[]): Promise<void> {
+    const { faults } = await this.validate(resources);
     if (faults.length > 0) throw problem.invalidFields(faults);
   }
 
@@ -76,17 +61,17 @@ export class AppDeclarations {
    *
    * @param before the stored declarations, or null for a new app
    */
-  async checkMayDeclare(
+  checkMayDeclare(
     scope: OrgScope,
     workspaceId: string,
     before: RawJson | null,
     after: readonly unknown[],
-  ): Promise<void> {
+  ): void {
     for (const kind of DECLARED_KINDS) {
       const { declarers } = this.steps.of(kind);
       if (holdsAny(scope, workspaceId, declarers)) continue;
       const isStored = before?.text.includes(`"kind":"${kind}"`) === true;
-      const stored = isStored ? textsOf(kind, await this.listOf(scope, before)) : [];
+      const stored = isStored ? textsOf(kind, listOf(before)) : [];
       const sent = textsOf(kind, after as readonly Declaration[]);
       if (!isDeepStrictEqual(sent, stored)) requireRole(scope, workspaceId, declarers);
     }
@@ -100,34 +85,23 @@ export class AppDeclarations {
   }
 
   /** Reads stored declarations by kind. Leaves out kinds that no longer exist. */
-  async read(
-    scope: OrgScope,
-    stored: RawJson,
-  ): Promise<{ declared: ReadonlyMap<DeclaredKind, Declared[]>; faults: Faults }> {
-    return this.validate(scope, await this.listOf(scope, stored));
+  async read(stored: RawJson): Promise<{ declared: ReadonlyMap<DeclaredKind, Declared[]>; faults: Faults }> {
+    return this.validate(listOf(stored));
   }
 
   /** Returns the names whose declarations changed or disappeared, by kind. */
-  async changedNames(
-    scope: OrgScope,
-    before: RawJson,
-    after: readonly unknown[],
-  ): Promise<Map<DeclaredKind, string[]>> {
+  changedNames(before: RawJson, after: readonly unknown[]): Map<DeclaredKind, string[]> {
     const specs = new Map((after as Declaration[]).map((one) => [keyOf(one), toRawJson(one.spec).text]));
     const changed = new Map<DeclaredKind, string[]>(DECLARED_KINDS.map((kind) => [kind, []]));
-    for (const one of await this.listOf(scope, before)) {
+    for (const one of listOf(before)) {
       if (specs.get(keyOf(one)) !== toRawJson(one.spec).text) changed.get(one.kind)?.push(one.name);
     }
     return changed;
   }
 
   /** Returns the names of the declarations that have faults, by kind. */
-  async faultyNames(
-    scope: OrgScope,
-    stored: RawJson,
-    faults: readonly { pointer: string }[],
-  ): Promise<Map<DeclaredKind, string[]>> {
-    const resources = await this.listOf(scope, stored);
+  faultyNames(stored: RawJson, faults: readonly { pointer: string }[]): Map<DeclaredKind, string[]> {
+    const resources = listOf(stored);
     const faulty = new Map<DeclaredKind, string[]>(DECLARED_KINDS.map((kind) => [kind, []]));
     for (const index of new Set(faults.map(({ pointer }) => Number(pointer.split('/')[2])))) {
       const one = resources[index];
@@ -136,13 +110,8 @@ export class AppDeclarations {
     return faulty;
   }
 
-  private async listOf({ orgId }: OrgScope, stored: RawJson): Promise<Declaration[]> {
-    return (await this.threads.read(orgId, stored, DECLARATIONS)) as Declaration[];
-  }
-
   /** Returns the faults of declarations, or their specs by kind if there are no faults. */
   private async validate(
-    scope: OrgScope,
     resources: readonly unknown[],
   ): Promise<{ declared: ReadonlyMap<DeclaredKind, Declared[]>; faults: Faults }> {
     const declared = new Map<DeclaredKind, Declared[]>(DECLARED_KINDS.map((kind) => [kind, []]));
@@ -167,7 +136,7 @@ export class AppDeclarations {
       }
       keys.add(key);
       if (!isKind(kind)) continue;
-      const spec = await this.specOf(scope, declaration);
+      const spec = this.specOf(declaration);
       if (spec instanceof JsonInputError) {
         faults.push({ pointer: `${pointer}/spec${spec.pointer}`, detail: spec.detail });
         continue;
@@ -179,15 +148,10 @@ export class AppDeclarations {
     return { declared, faults: faults.slice(0, FAULTS_MAX) };
   }
 
-  /** Returns the parsed spec, or the error for a value that a typed member of the spec cannot hold. */
-  private async specOf(
-    { orgId }: OrgScope,
-    { kind, spec }: Declaration,
-  ): Promise<Record<string, unknown> | JsonInputError> {
+  /** Returns the spec with the values of its DTO, or the error for a value that a member of the DTO cannot hold. */
+  private specOf({ kind, spec }: Declaration): Record<string, unknown> | JsonInputError {
     try {
-      const parsed =
-        spec instanceof RawJson ? await this.threads.read(orgId, spec, this.steps.of(kind).outline) : spec;
-      return parsed as Record<string, unknown>;
+      return typedMembers(this.steps.of(kind).specType, spec as Record<string, unknown>);
     } catch (error) {
       if (error instanceof JsonInputError) return error;
       throw error;
@@ -198,6 +162,8 @@ export class AppDeclarations {
     return [...declared].flatMap(([kind, ofKind]) => this.steps.of(kind).combinedFaults(ofKind)) as Faults;
   }
 }
+
+const listOf = (stored: RawJson): Declaration[] => stored.parseExactly() as Declaration[];
 
 const KINDS = DECLARED_KINDS.join(', ');
 

@@ -127,7 +127,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
   }
 
   private async apply(tx: Tx, scope: Scope, row: AppEntity, plan?: ReconcilePlan): Promise<Counts> {
-    const { declared, faults } = await this.declarations.read(scope, row.resources);
+    const { declared, faults } = await this.declarations.read(row.resources);
     if (faults.length > 0) throw new ReconcileError(faults);
     const counts: Counts = { created: 0, updated: 0, restored: 0, archived: 0, live: 0 };
     for (const step of this.steps.list()) {
@@ -188,7 +188,7 @@ export class AppReconcileService implements OnApplicationBootstrap {
     { faults }: ReconcileError,
   ): Promise<void> {
     const workspace = narrowScope(scope, row.workspace_id);
-    for (const [kind, names] of await this.declarations.faultyNames(scope, row.resources, faults)) {
+    for (const [kind, names] of this.declarations.faultyNames(row.resources, faults)) {
       const { rows } = this.steps.of(kind);
       await rows.resetFailed(tx, workspace, row.app_id, names);
       if (names.length > 0) await rows.mark(tx, workspace, row.app_id, names, 'failed');

@@ -5,7 +5,7 @@ import {
   AnyJsonObject,
   IsJsonObject,
   IsOneOf,
-  ItemsOf,
+  KeepsJson,
   NotNull,
   ValuesCheckedLater,
   ReadOnlyMembersOf,
@@ -55,7 +55,7 @@ const IsResources = (required: boolean): PropertyDecorator => {
   const decorators = [
     IsArray(),
     ArrayMaxSize(RESOURCES_MAX),
-    ItemsOf(() => DeclarationDto),
+    KeepsJson(),
     ApiProperty({ type: () => [DeclarationDto], maxItems: RESOURCES_MAX, required }),
   ];
   return (target, property) => decorators.forEach((decorate) => decorate(target, property));

@@ -59,9 +59,9 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
    * kind.
    */
   async create(scope: OrgScope, dto: CreateAppDto): Promise<Versioned<AppDto>> {
-    await this.declarations.check(scope, dto.resources);
+    await this.declarations.check(dto.resources);
     return this.createIn(scope, dto.workspace_id, async (_workspace, tx) => {
-      await this.declarations.checkMayDeclare(scope, dto.workspace_id, null, dto.resources);
+      this.declarations.checkMayDeclare(scope, dto.workspace_id, null, dto.resources);
       this.declarations.checkKinds(dto.resources);
       const interval = this.environment.RECONCILE_INTERVAL_SECONDS * 1000;
       return {
@@ -101,12 +101,12 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
     dto: PatchAppDto,
     ifMatch?: string,
   ): Promise<Versioned<AppDto>> {
-    if (dto.resources) await this.declarations.check(scope, dto.resources);
+    if (dto.resources) await this.declarations.check(dto.resources);
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, idOrSlug, 'update');
       if (dto.resources) {
         const { workspace_id, resources } = row;
-        await this.declarations.checkMayDeclare(scope, workspace_id, resources, dto.resources);
+        this.declarations.checkMayDeclare(scope, workspace_id, resources, dto.resources);
       }
       const metadata = patchMetadata(row.metadata, dto.metadata);
       await this.checkChange(tx, scope, row, dto, ifMatch);
@@ -172,7 +172,7 @@ export class AppService extends OrgResourceService<AppEntity, AppDto> {
     resources: readonly unknown[],
   ): Promise<void> {
     const workspace = narrowScope(scope, row.workspace_id);
-    for (const [kind, names] of await this.declarations.changedNames(scope, row.resources, resources)) {
+    for (const [kind, names] of this.declarations.changedNames(row.resources, resources)) {
       if (names.length === 0) continue;
       await this.steps.of(kind).rows.mark(tx, workspace, row.app_id, names, 'pending');
     }

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { JsonThreadsModule } from '#platform/json-threads';
 import { ResourcesModule } from '../../resources';
 import { AppEntity } from './app.entity';
 import { AppDeclarations } from './app-declarations';
@@ -10,7 +9,7 @@ import { AppReconcileService } from './app-reconcile.service';
 
 /** Apps and their reconciles, for the API and the worker. `RegistryModule` works without this module. */
 @Module({
-  imports: [TypeOrmModule.forFeature([AppEntity]), JsonThreadsModule, ResourcesModule],
+  imports: [TypeOrmModule.forFeature([AppEntity]), ResourcesModule],
   providers: [AppService, AppReconcileService, AppDeclarations, AppRepository],
   exports: [AppService, AppReconcileService, AppRepository],
 })

@@ -1,6 +1,5 @@
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import type { Outline } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import type { AnyOf } from '../access/any-of';
 import type { AuditChange } from '../audit-log/audit-entry.entity';
@@ -65,7 +64,7 @@ export abstract class OwnedReconcileStep<
   }
 
   readonly declarers: AnyOf = ['editor'];
-  readonly outline: Outline = { kind: 'whole' };
+  abstract readonly specType: new () => object;
 
   abstract faultsIn(name: string, spec: Record<string, unknown>, pointer: string): FieldError[];
 

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import type { Outline } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import type { AnyOf } from '../access/any-of';
 import type { OwningApp } from '../owned/owned.columns';
@@ -53,8 +52,8 @@ export interface ReconcileStep {
   readonly rows: OwnedRows;
   /** The roles that may declare the kind. Others may change the rest of an app. */
   readonly declarers: AnyOf;
-  /** The outline by which a large spec is read. Its free-form members are a `RawJson`. */
-  readonly outline: Outline;
+  /** The DTO of a spec. */
+  readonly specType: new () => object;
 
   /**
    * Returns the form errors of a declaration's spec, for which the app's create and PATCH return 400. Only the reconcile looks

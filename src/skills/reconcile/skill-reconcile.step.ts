@@ -74,6 +74,8 @@ export class SkillReconcileStep extends OwnedReconcileStep<SkillEntity, Declared
     });
   }
 
+  readonly specType = SkillSpecDto;
+
   faultsIn(name: string, spec: Record<string, unknown>, pointer: string): FieldError[] {
     if (this.digests.get(name, spec) !== undefined) return [];
     const faults: FieldError[] = [];

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
-import { JsonBodies, mediaTypeOf, type SpooledRequest, type Versioned } from '#platform/http';
+import { mediaTypeOf, type SpooledRequest, type Versioned } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
 import { narrowScope } from '../../resources';
-import { type ReadJson, readUpload, ZIP_MEDIA } from '../upload/skill-upload';
+import { readUpload, ZIP_MEDIA } from '../upload/skill-upload';
 import type { SkillUploadQueryDto } from './skill.dto';
 import { CreateSkillDto, type SkillDto } from './skill.dto';
 import { SkillService } from './skill.service';
@@ -22,10 +22,7 @@ export class SkillUploadService {
     maxWaiting: WAITING_UPLOADS_MAX,
   });
 
-  constructor(
-    private readonly skills: SkillService,
-    private readonly bodies: JsonBodies,
-  ) {}
+  constructor(private readonly skills: SkillService) {}
 
   /** Errors: those of `readUpload` and `SkillService.create`; 503 `service_overloaded` when too many uploads wait. */
   create(
@@ -34,8 +31,8 @@ export class SkillUploadService {
     query: SkillUploadQueryDto,
     signal: AbortSignal,
   ): Promise<Versioned<SkillDto>> {
-    return this.limit(scope, request, signal, async (media, readJson) => {
-      const upload = await readUpload(request, media, query, CreateSkillDto, readJson);
+    return this.limit(scope, request, signal, async (media) => {
+      const upload = await readUpload(request, media, query, CreateSkillDto);
       const { workspaceId, name = '' } = upload;
       if (workspaceId === undefined) {
         throw problem.invalidFields([{ pointer: '/workspace_id', detail: 'is required' }]);
@@ -54,8 +51,8 @@ export class SkillUploadService {
     signal: AbortSignal,
     ifMatch?: string,
   ): Promise<{ view: SkillVersionDetailDto; isNew: boolean }> {
-    return this.limit(scope, request, signal, async (media, readJson) => {
-      const upload = await readUpload(request, media, query, CreateSkillVersionDto, readJson);
+    return this.limit(scope, request, signal, async (media) => {
+      const upload = await readUpload(request, media, query, CreateSkillVersionDto);
       return this.skills.addVersion(scope, id, upload, ifMatch, () => request.file.checkOpen());
     });
   }
@@ -64,15 +61,14 @@ export class SkillUploadService {
     scope: OrgScope,
     { contentType }: SpooledRequest,
     signal: AbortSignal,
-    work: (media: string, readJson: ReadJson) => Promise<Result>,
+    work: (media: string) => Promise<Result>,
   ): Promise<Result> {
     const media = mediaTypeOf({ headers: { 'content-type': contentType } }) ?? '';
     // The workspace is not known yet, because it is in the body.
     const owner = narrowScope(scope, '');
-    const readJson: ReadJson = (bytes, type) => this.bodies.read(owner, signal, bytes, type);
     return this.limiter.run(owner, signal, async () => {
       try {
-        return await work(media, readJson);
+        return await work(media);
       } catch (error) {
         throw media === ZIP_MEDIA && error instanceof Problem ? toQueryProblem(error) : error;
       }

@@ -5,6 +5,7 @@ import {
   type FormFile,
   MULTIPART_MEDIA,
   readFormFiles,
+  readJson,
   RequestBody,
   type SpooledRequest,
 } from '#platform/http';
@@ -86,9 +87,6 @@ export interface SkillUpload {
 /** The DTO of an upload as JSON. */
 type SpecType = new () => SkillSpecDto & { workspace_id?: string; name?: string | null };
 
-/** Parses and validates a JSON body, see `JsonBodies`. */
-export type ReadJson = <Dto extends object>(bytes: Buffer, type: new () => Dto) => Promise<Dto>;
-
 /**
  * Reads an upload into memory: the archive and its files, at most about 70 MiB. Errors: 400 for an invalid skill and for a
  * workspace in the wrong place; 413.
@@ -98,7 +96,6 @@ export async function readUpload(
   media: string,
   query: { workspace_id?: string | undefined },
   type: SpecType,
-  readJson: ReadJson,
 ): Promise<SkillUpload> {
   const workspaceId = query.workspace_id;
   if (media === ZIP_MEDIA) return uploadOf(workspaceId, await readZip(await request.file.read()));
@@ -108,7 +105,7 @@ export async function readUpload(
       'is only for application/zip. In other uploads, send it in the body.',
     );
   }
-  return media === MULTIPART_MEDIA ? readForm(request) : readSpec(request, type, readJson);
+  return media === MULTIPART_MEDIA ? readForm(request) : readSpec(request, type);
 }
 
 async function readForm(request: SpooledRequest): Promise<SkillUpload> {
@@ -156,8 +153,8 @@ function toBodyProblem(error: unknown): unknown {
   return problem.invalidRequest(detail.endsWith('.') ? detail : `${detail}.`, { cause });
 }
 
-async function readSpec({ file }: SpooledRequest, type: SpecType, readJson: ReadJson): Promise<SkillUpload> {
-  const dto = await readJson(await file.read(), type);
+async function readSpec({ file }: SpooledRequest, type: SpecType): Promise<SkillUpload> {
+  const dto = readJson(await file.read(), type);
   return {
     workspaceId: dto.workspace_id,
     name: dto.name ?? undefined,

@@ -1,4 +1,3 @@
-import { expandRoles, workspaceScope } from '#platform/auth';
 import { sharedApp } from '#testing';
 import { AppDeclarations } from '../../../src/registry/apps/app-declarations';
 import { agent, skill } from '../registry/apps.fixture';
@@ -55,8 +54,7 @@ describe('declared agents', () => {
     ]);
     let turns = 0;
     setImmediate(() => (turns += 1));
-    const scope = workspaceScope(on.org.orgId, on.org.workspaceId, 'test', expandRoles(['editor']));
-    await app.get(AppDeclarations).check(scope, many.slice(1));
+    await app.get(AppDeclarations).check(many.slice(1));
     expect(turns).toBe(1);
     expect((await on.declare(many.slice(1))).status).toBe(201);
   });

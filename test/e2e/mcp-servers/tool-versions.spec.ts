@@ -265,7 +265,7 @@ describe('the versions of a tool', () => {
     const scope = () => workspaceScope(on.org.orgId, on.org.workspaceId, 'test', expandRoles(['editor']));
     const replace = async ({ body }: Answer, tools: DeclaredToolDto[]): Promise<void> => {
       const store = app.get(ToolStore);
-      const contents = await store.contentsOf(scope(), tools);
+      const contents = await store.contentsOf(tools);
       await app.database.transaction((tx) => store.replace(tx, scope(), body, contents));
     };
 
@@ -293,7 +293,7 @@ describe('the versions of a tool', () => {
       const statementsOf = async (count: number, title: string): Promise<number> => {
         const store = app.get(ToolStore);
         const tools = Array.from({ length: count }, (_, i) => ({ ...SEARCH, name: `t${i}`, title }));
-        const contents = await store.contentsOf(scope(), tools);
+        const contents = await store.contentsOf(tools);
         return app.database.transaction(async (tx) => {
           const query = jest.spyOn(tx, 'query');
           await store.replace(tx, scope(), server.body, contents);

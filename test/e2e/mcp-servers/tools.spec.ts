@@ -28,7 +28,7 @@ describe('the tools of an MCP server', () => {
   const scope = () => workspaceScope(org.orgId, org.workspaceId, 'test', expandRoles(['editor']));
   const replace = async ({ body }: Answer, tools: DeclaredToolDto[]): Promise<ToolChanges> => {
     const store = app.get(ToolStore);
-    const contents = await store.contentsOf(scope(), tools);
+    const contents = await store.contentsOf(tools);
     return app.database.transaction((tx) => store.replace(tx, scope(), body, contents));
   };
 

@@ -1,5 +1,5 @@
 // The tasks of the schema threads: compiling JSON Schemas that users wrote, and validating values against them.
-import { canonicalJson, INLINE_JSON_MAX, RawJson } from '#platform/json';
+import { RawJson } from '#platform/json';
 import {
   type CompiledSchema,
   JsonSchemaCache,
@@ -7,11 +7,14 @@ import {
   type SchemaViolation,
 } from '#platform/json-schema';
 
+/** A value of more characters gets only its first violation. */
+const LARGE_VALUE = 256 * 1024;
+
 /** Values to validate. Schemas and values are JSON texts. */
 export interface ValuesToValidate {
   schemas: readonly string[];
-  /** `schema` is an index into `schemas`. A value that equals the one before it is valid. */
-  values: readonly { schema: number; value: string; before?: string }[];
+  /** `schema` is an index into `schemas`. */
+  values: readonly { schema: number; value: string }[];
 }
 
 const cache = new JsonSchemaCache();
@@ -30,10 +33,8 @@ export function faultOfSchema(schema: string): SchemaViolation | null {
 /** Returns the violations of each value. */
 export function violationsOf({ schemas, values }: ValuesToValidate): SchemaViolation[][] {
   const compiled = schemas.map(compile);
-  return values.map(({ schema, value, before }) =>
-    before !== undefined && areEqual({ one: before, other: value })
-      ? []
-      : compiled[schema]!.validate(new RawJson(value).parse(), value.length > INLINE_JSON_MAX),
+  return values.map(({ schema, value }) =>
+    compiled[schema]!.validate(new RawJson(value).parse(), value.length > LARGE_VALUE),
   );
 }
 
@@ -47,7 +48,3 @@ function compile(schema: string): CompiledSchema {
     return { validate: () => [{ pointer: '', detail, isUndecided: true }] };
   }
 }
-
-/** Whether two JSON texts have the same value. The order of members does not matter. */
-export const areEqual = ({ one, other }: { one: string; other: string }): boolean =>
-  canonicalJson(new RawJson(one)) === canonicalJson(new RawJson(other));

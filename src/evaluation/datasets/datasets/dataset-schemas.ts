@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { isExhausted, WorkerPool } from '#platform/concurrency';
-import { canonicalJson, INLINE_JSON_MAX, type RawJson, toRawJson } from '#platform/json';
+import { type RawJson, sameJson, toRawJson } from '#platform/json';
 import type { SchemaViolation } from '#platform/json-schema';
 import { type FieldError, problem } from '#platform/problem';
 import type { DatasetEntity } from './dataset.entity';
@@ -38,8 +38,6 @@ interface SchemaValue {
   key: string;
   schema: string;
   value: string;
-  /** The value before the change, if it is too large to compare on the event loop. An equal value is valid. */
-  before?: string;
 }
 
 const MEMBERS = ['input', 'expected'] as const;
@@ -118,26 +116,6 @@ export class DatasetSchemas {
     return records.map((record) => check.faultsIn(schemas, record));
   }
 
-  /** Like the function `isChanged`, but compares large values in a thread. */
-  async isChanged(
-    scope: Scope,
-    signal: AbortSignal,
-    member: SchemaMember,
-    record: SchemaMembers,
-    before?: SchemaMembers,
-  ): Promise<boolean> {
-    if (!isChanged(member, record, before)) return false;
-    if (!isLarge(member, record, before)) return true;
-    const texts = { one: toRawJson(before![member]).text, other: toRawJson(record[member]).text };
-    try {
-      return !(await this.pool.run(scope, signal, 'areEqual', texts));
-    } catch (error) {
-      // Treating an equal value as changed only adds a version.
-      if (isExhausted(error)) return true;
-      throw error;
-    }
-  }
-
   /** Validates values in one message. If that takes too long, validates them one by one to find the slow ones. */
   private async violationsOf(
     scope: Scope,
@@ -166,7 +144,7 @@ export class DatasetSchemas {
     const schemas = [...new Set(values.map(({ schema }) => schema))];
     const input = {
       schemas,
-      values: values.map(({ schema, value, before }) => ({ schema: schemas.indexOf(schema), value, before })),
+      values: values.map(({ schema, value }) => ({ schema: schemas.indexOf(schema), value })),
     };
     try {
       return await this.pool.run(scope, signal, 'violationsOf', input);
@@ -179,7 +157,7 @@ export class DatasetSchemas {
 
 /** Checks records with the verdicts of the threads. */
 export class RecordCheck {
-  /** Verdicts by digest, so that texts of up to 10 MiB are released as soon as they have a verdict. */
+  /** Verdicts by digest, so that texts of up to 4 MiB are released as soon as they have a verdict. */
   private readonly verdicts = new Map<string, SchemaViolation[]>();
   private readonly missing = new Map<string, SchemaValue>();
 
@@ -194,10 +172,9 @@ export class RecordCheck {
       const schema = schemas[`${member}_schema`];
       if (schema === null || !isChanged(member, record, before)) return [];
       const value = toRawJson(record[member]).text;
-      const compared = isLarge(member, record, before) ? toRawJson(before![member]).text : undefined;
-      const key = digestOf([schema.text, value, compared ?? '']);
+      const key = digestOf([schema.text, value]);
       const violations = this.verdicts.get(key);
-      if (!violations) this.missing.set(key, { key, schema: schema.text, value, before: compared });
+      if (!violations) this.missing.set(key, { key, schema: schema.text, value });
       return (violations ?? []).map(({ pointer, detail }) => ({ pointer: `/${member}${pointer}`, detail }));
     });
   }
@@ -219,24 +196,10 @@ export class RecordCheck {
   }
 }
 
-/**
- * Whether a member of a record must be checked: it is present, and differs from the record before the change. Large
- * values with different texts count as different, because only a thread can compare them.
- */
-const isChanged = (member: SchemaMember, record: SchemaMembers, before?: SchemaMembers): boolean => {
-  if (record[member] === undefined) return false;
-  if (before === undefined) return true;
-  if (toRawJson(before[member]).text === toRawJson(record[member]).text) return false;
-  return isLarge(member, record, before) || canonicalText(before[member]) !== canonicalText(record[member]);
-};
-
-/** Returns the canonical JSON of a value, parsed or not, with all digits of its numbers. */
-const canonicalText = (value: unknown): string => canonicalJson(toRawJson(value));
-
-/** Whether a value and the one before it are too large to compare on the event loop. */
-const isLarge = (member: SchemaMember, record: SchemaMembers, before?: SchemaMembers): boolean =>
-  before !== undefined &&
-  toRawJson(before[member]).text.length + toRawJson(record[member]).text.length > INLINE_JSON_MAX;
+/** Whether a member of a record must be checked: it is present, and differs from the record before the change. */
+export const isChanged = (member: SchemaMember, record: SchemaMembers, before?: SchemaMembers): boolean =>
+  record[member] !== undefined &&
+  (before === undefined || !sameJson(toRawJson(before[member]), toRawJson(record[member])));
 
 /** Aborts a run of a write whose values have no verdicts yet. */
 class VerdictsMissing extends Error {}

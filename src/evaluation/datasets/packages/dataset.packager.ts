@@ -3,7 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { IsOptional } from 'class-validator';
 import type { Scope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
-import { JsonBodies, Nested, SpooledFile, validateBody } from '#platform/http';
+import { Nested, SpooledFile, validateBody } from '#platform/http';
+import { parseJson } from '#platform/json';
 import { problem } from '#platform/problem';
 import {
   type ArtifactReference,
@@ -71,7 +72,6 @@ export class DatasetPackager implements Packager {
     private readonly csvContent: DatasetContent,
     private readonly packer: RecordPacker,
     private readonly installer: RecordInstaller,
-    private readonly bodies: JsonBodies,
   ) {
     packagers.add(this);
   }
@@ -169,8 +169,7 @@ export class DatasetPackager implements Packager {
   }
 
   private async readDataset(scope: Scope, file: UnpackedFile): Promise<PackedDatasetDto> {
-    const { signal } = new AbortController(); // The threads have their own deadline.
-    const members = await this.bodies.parse(scope, signal, await buffer(file.content), PackedDatasetDto);
+    const members = parseJson(await buffer(file.content));
     return validateBody(PackedDatasetDto, { ...(members as object), workspace_id: scope.workspaceId });
   }
 

@@ -58,8 +58,7 @@ export class RecordInstaller {
     file: SpooledFile | null,
   ): Promise<InstalledRecords> {
     const { missing, obsolete } = await this.compare(tx, scope, dataset, file);
-    const { signal } = new AbortController(); // The threads have their own deadline.
-    const all = missing.size > 0 ? this.sources.jsonLines(scope, file!, signal) : EMPTY;
+    const all = missing.size > 0 ? this.sources.jsonLines(file!) : EMPTY;
     // A fault here is a fault of the package, whose records were valid when it was built.
     const { lineOf: externalIds } = await checkImport(only(all, missing), {
       faultsOf: noFaults,
@@ -77,7 +76,6 @@ export class RecordInstaller {
         toCreate: missing.size - updated.size,
         isAcquired: true,
         undecided: new Map(),
-        isChanged: () => Promise.resolve(true),
       },
       this.datasets,
       this.records,

@@ -7,7 +7,7 @@ import {
   IsJsonObject,
   IsOneOf,
   IsTags,
-  ItemsOf,
+  KeepsJson,
   METADATA_MAX_BYTES,
   NotNull,
   ValuesCheckedLater,
@@ -117,7 +117,7 @@ export class BulkRecordsDto {
 
   /** 1 to 100 records. Each is validated on its own, so one bad item does not affect the rest. */
   @ApiProperty({ type: [RecordFieldsDto], minItems: 1, maxItems: BULK_MAX })
-  @ItemsOf(() => RecordFieldsDto, { isSeparate: true })
+  @KeepsJson({ isSeparate: true })
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(BULK_MAX)

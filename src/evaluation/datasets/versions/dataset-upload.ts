@@ -4,6 +4,7 @@ import {
   readMultipart,
   type SpooledFile,
   type SpooledRequest,
+  readJson,
   validateBody,
 } from '#platform/http';
 import { JsonInputError, parseJson } from '#platform/json';
@@ -11,7 +12,7 @@ import { formatBytes, Problem, problem } from '#platform/problem';
 import { checkWorkspaceOfCreate, pick } from '../../../resources';
 import { CASE_PARTS, type CsvOptions } from './csv/csv.columns';
 import {
-  type CreateDatasetVersionDto,
+  CreateDatasetVersionDto,
   CsvMappingDto,
   type CsvOptionsDto,
   CsvTextOptionsDto,
@@ -42,9 +43,6 @@ export interface CsvUpload {
   optionsProblem: (pointer: string, detail: string) => Problem;
 }
 
-/** Parses and validates a version that is sent as JSON. */
-export type ReadVersion = (bytes: Buffer) => Promise<CreateDatasetVersionDto>;
-
 /**
  * Reads the parts of an upload. Errors: 400 for malformed or misplaced options, and for another workspace than the
  * header's; 413.
@@ -54,7 +52,6 @@ export async function readUpload(
   request: SpooledRequest,
   media: string,
   query: CsvTextOptionsDto,
-  readBody: ReadVersion,
 ): Promise<CsvUpload> {
   if (media === CSV_MEDIA) return readText(scope, request, query);
   const misplaced = Object.entries(query).find(([, value]) => value !== undefined);
@@ -64,7 +61,7 @@ export async function readUpload(
       'applies only to text/csv. In a form or in JSON, send it as a member of the body',
     );
   }
-  return media === MULTIPART_MEDIA ? readForm(scope, request) : readJson(scope, request, readBody);
+  return media === MULTIPART_MEDIA ? readForm(scope, request) : readDto(scope, request);
 }
 
 function readText(scope: Scope, { file }: SpooledRequest, query: CsvTextOptionsDto): CsvUpload {
@@ -102,12 +99,8 @@ async function readForm(scope: Scope, request: SpooledRequest): Promise<CsvUploa
   };
 }
 
-async function readJson(
-  scope: Scope,
-  { file: body }: SpooledRequest,
-  readBody: ReadVersion,
-): Promise<CsvUpload> {
-  const dto = await readBody(await body.read());
+async function readDto(scope: Scope, { file: body }: SpooledRequest): Promise<CsvUpload> {
+  const dto = readJson(await body.read(), CreateDatasetVersionDto);
   checkWorkspaceOfCreate(scope, dto.workspace_id);
   const content = Buffer.from(dto.content);
   if (content.length > CSV_MAX_BYTES) {

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { Database, type Tx } from '#platform/db';
-import { JsonBodies, mediaTypeOf, type SpooledFile, type SpooledRequest } from '#platform/http';
+import { mediaTypeOf, type SpooledFile, type SpooledRequest } from '#platform/http';
 import { newId } from '#platform/ids';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
@@ -14,12 +14,7 @@ import { type CsvLayout, type CsvOptions, LayoutFault } from './csv/csv.columns'
 import { CsvFault } from './csv/csv.scanner';
 import { CHUNK_BYTES, type CsvContent, readCsv } from './csv/csv.reader';
 import { type CsvUpload, readUpload } from './dataset-upload';
-import {
-  CreateDatasetVersionDto,
-  type CsvTextOptionsDto,
-  type DatasetVersionDto,
-  toDatasetVersionDto,
-} from './dataset-version.dto';
+import { type CsvTextOptionsDto, type DatasetVersionDto, toDatasetVersionDto } from './dataset-version.dto';
 import {
   DatasetVersionRepository,
   type DatasetVersionRow,
@@ -53,7 +48,6 @@ export class DatasetVersionService {
     private readonly datasets: DatasetService,
     private readonly versions: DatasetVersionRepository,
     private readonly environment: Environment,
-    private readonly bodies: JsonBodies,
   ) {}
 
   /**
@@ -70,9 +64,7 @@ export class DatasetVersionService {
   ): Promise<UploadedVersion> {
     return this.limiter.run(scope, signal, async () => {
       const media = mediaTypeOf({ headers: { 'content-type': request.contentType } }) ?? '';
-      const upload = await readUpload(scope, request, media, query, (bytes) =>
-        this.bodies.read(scope, signal, bytes, CreateDatasetVersionDto),
-      );
+      const upload = await readUpload(scope, request, media, query);
       const content = await readContent(upload, this.environment.BODY_LIMIT_BYTES);
       checkLive((await this.datasets.get(scope, datasetId)).view, 'dataset');
       const identity = identityOf(datasetId, upload.file, content);

@@ -3,8 +3,7 @@ import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { checkValues, mergeWithin, patchMetadata, Versioned, versionShowing } from '#platform/http';
 import { newId } from '#platform/ids';
-import { type RawJson, toRawJson, toRawJsonOrNull } from '#platform/json';
-import { JsonThreads } from '#platform/json-threads';
+import { type RawJson, sameJson, scalarPairs, toRawJson, toRawJsonOrNull } from '#platform/json';
 import { type Page, searchAsList } from '#platform/paging';
 import { explainConstraint, problem } from '#platform/problem';
 import {
@@ -70,7 +69,6 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     private readonly cases: ExperimentCases,
     private readonly finalizer: ExperimentFinalizer,
     private readonly summaries: SummaryRepository,
-    private readonly threads: JsonThreads,
   ) {
     super(kit, experiments, EXPERIMENT);
   }
@@ -88,7 +86,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     checkSubject(dto.subject_kind ?? null, dto.subject_id ?? null);
     checkCaseSource(dto);
-    const pairs = await this.threads.pairs(scope, dto.config ?? {});
+    const pairs = scalarPairs(dto.config ?? {});
     const inFile = await this.cases.countInFile(scope, dto, signal);
     const { row, isNew } = await this.transaction(scope, async (tx) => {
       await this.checkBaseline(tx, scope, dto.baseline_experiment_id ?? null);
@@ -122,32 +120,12 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     if (dto.resume !== true) {
       throw problem.conflict(`The experiment ${id} has this run_key. Set resume to continue it.`);
     }
-    const differing = await this.differingMembers(scope, existing, row, dto);
+    const differing = differingMembers(existing, row, dto);
     if (differing.length === 0) return existing;
     throw problem.conflict(
       `The experiment ${id} cannot be resumed with a different ${differing.join(', ')}. ` +
         'Send the values that it was created with, or another run_key.',
     );
-  }
-
-  /** Returns the members of a body that differ from an experiment. Absent members do not differ. */
-  private async differingMembers(
-    scope: Scope,
-    existing: ExperimentEntity,
-    row: ExperimentEntity,
-    dto: CreateExperimentDto,
-  ): Promise<string[]> {
-    const scalars = RESUMED_SCALARS.filter((member) => existing[member] !== row[member]);
-    const documents = await Promise.all(
-      RESUMED_DOCUMENTS.map(async (member) => {
-        const [stored, requested] = [existing[member], row[member]];
-        if (stored?.text === requested?.text) return [];
-        if (!stored || !requested) return [member];
-        const [one, other] = await this.threads.digests(scope, [stored, requested]);
-        return one === other ? [] : [member];
-      }),
-    );
-    return [...scalars, ...documents.flat()].filter((member) => dto[member] !== undefined);
   }
 
   /** Returns one experiment. Errors: 404. */
@@ -188,13 +166,13 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     dto: PatchExperimentDto,
     ifMatch?: string,
   ): Promise<Versioned<ExperimentDto>> {
-    const pairs = dto.config === undefined ? undefined : await this.threads.pairs(scope, dto.config ?? {});
+    const pairs = dto.config === undefined ? undefined : scalarPairs(dto.config ?? {});
     const written = await this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
       const columns = { ...patchedColumns(row, dto), config_pairs: pairs };
       await this.checkBaseline(tx, scope, dto.baseline_experiment_id ?? null, id);
       await this.checkChange(tx, scope, row, dto, ifMatch);
-      await this.checkSameFilter(scope, row, dto);
+      checkSameFilter(row, dto);
       const status = dto.experiment_status ?? 'running';
       const final = status === 'running' ? {} : await this.finalizer.finalize(tx, scope, row, status);
       return this.write(tx, scope, row, { ...columns, ...final }, 'update');
@@ -221,20 +199,6 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
 
   protected override auditedChanges(row: ExperimentEntity, changed: Partial<ExperimentEntity>) {
     return super.auditedChanges(row, changed).filter(({ member }) => !DEPENDENT_COLUMNS.includes(member));
-  }
-
-  /** Throws 422 for a `dataset_filter` that differs from the experiment's. */
-  private async checkSameFilter(
-    scope: Scope,
-    { dataset_filter }: ExperimentEntity,
-    dto: PatchExperimentDto,
-  ): Promise<void> {
-    if (dto.dataset_filter === undefined) return;
-    const requested = filterOf(dto.dataset_filter);
-    if (requested?.text === dataset_filter?.text) return;
-    const digests =
-      requested && dataset_filter ? await this.threads.digests(scope, [requested, dataset_filter]) : [0, 1];
-    if (digests[0] !== digests[1]) throw problem.immutableField('/dataset_filter');
   }
 
   /** Throws 404 unless the baseline is an experiment of the workspace, and 400 for the experiment itself. */
@@ -345,3 +309,23 @@ function patchedColumns(row: ExperimentEntity, dto: PatchExperimentDto): Partial
     error: rawOf(dto.error),
   };
 }
+
+/** Returns the members of a body that differ from an experiment. Absent members do not differ. */
+function differingMembers(
+  existing: ExperimentEntity,
+  row: ExperimentEntity,
+  dto: CreateExperimentDto,
+): string[] {
+  const scalars = RESUMED_SCALARS.filter((member) => existing[member] !== row[member]);
+  const documents = RESUMED_DOCUMENTS.filter((member) => !areSame(existing[member], row[member]));
+  return [...scalars, ...documents].filter((member) => dto[member] !== undefined);
+}
+
+/** Throws 422 for a `dataset_filter` that differs from the experiment's. */
+function checkSameFilter({ dataset_filter }: ExperimentEntity, dto: PatchExperimentDto): void {
+  if (dto.dataset_filter === undefined || areSame(filterOf(dto.dataset_filter), dataset_filter)) return;
+  throw problem.immutableField('/dataset_filter');
+}
+
+const areSame = (one: RawJson | null, other: RawJson | null): boolean =>
+  one && other ? sameJson(one, other) : one === other;

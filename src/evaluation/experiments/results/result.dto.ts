@@ -18,7 +18,7 @@ import {
   IsJsonObject,
   IsOneOf,
   IsTags,
-  ItemsOf,
+  KeepsJson,
   METADATA_MAX_BYTES,
   NotNull,
   ReadOnlyMembersOf,
@@ -149,7 +149,7 @@ export class BulkResultsDto {
 
   /** 1 to 100 results. Each is validated on its own, so one bad item does not affect the rest. */
   @ApiProperty({ type: [ResultFieldsDto], minItems: 1, maxItems: BULK_MAX })
-  @ItemsOf(() => ResultFieldsDto, { isSeparate: true })
+  @KeepsJson({ isSeparate: true })
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(BULK_MAX)

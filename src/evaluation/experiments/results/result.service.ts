@@ -11,8 +11,7 @@ import {
   Versioned,
   versionShowing,
 } from '#platform/http';
-import { toJsonText, toRawJson, toRawJsonOrNull } from '#platform/json';
-import { JsonThreads } from '#platform/json-threads';
+import { sameJson, toJsonText, toRawJson, toRawJsonOrNull } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { isDataError, Problem, problem } from '#platform/problem';
 import type { ExperimentState } from '../experiments/experiment.entity';
@@ -108,7 +107,6 @@ export class ResultService {
     private readonly results: ResultRepository,
     private readonly scores: ScoreRepository,
     private readonly lists: ResultListRepository,
-    private readonly threads: JsonThreads,
   ) {}
 
   /**
@@ -207,7 +205,7 @@ export class ResultService {
       checkIfMatch(ifMatch, row.generation);
       checkRunning(experiment);
       checkVersion(row, dto.version);
-      await this.checkFixed(scope, row, dto);
+      checkFixed(row, dto);
       checkScorers(await this.cases.scorerVersions(tx, scope, [dto]), dto.scores);
       const scores = changedScores(row, readScores(dto.scores));
       const tags = dto.tags === undefined ? row.tags : (dto.tags ?? []);
@@ -237,17 +235,6 @@ export class ResultService {
     if (list.status === 'rejected') throw list.reason;
     const { rows, page } = list.value;
     return { items: rows.map(toResultDto), page };
-  }
-
-  /** Throws 422 for another value of a member that a PATCH cannot change, so that no client believes that it changed. */
-  private async checkFixed(scope: Scope, row: ResultRow, dto: PatchResultDto): Promise<void> {
-    for (const member of FIXED_MEMBERS) {
-      if (dto[member] === undefined) continue;
-      const [newValue, storedValue] = [toRawJson(dto[member]), toRawJson(row[member])];
-      if (newValue.text === storedValue.text) continue;
-      const [one, other] = await this.threads.digests(scope, [newValue, storedValue]);
-      if (one !== other) throw problem.immutableField(`/${member}`);
-    }
   }
 
   /** Writes the valid results. Returns for each item its stored result, or its problem. */
@@ -376,4 +363,12 @@ function changedScores(row: Result, sent: readonly SentScore[]): SentScore[] {
     const detail = detailOf(one);
     return Object.keys(detail).length > 0 && toJsonText(detail) !== toJsonText(details[name] ?? null);
   });
+}
+
+/** Throws 422 for another value of a member that a PATCH cannot change, so that no client believes that it changed. */
+function checkFixed(row: ResultRow, dto: PatchResultDto): void {
+  for (const member of FIXED_MEMBERS) {
+    if (dto[member] === undefined) continue;
+    if (!sameJson(toRawJson(dto[member]), toRawJson(row[member]))) throw problem.immutableField(`/${member}`);
+  }
 }

@@ -92,11 +92,11 @@ export class ServerRefresher {
 
   private async read(scope: OrgScope, server: ServerEntity, signal: AbortSignal): Promise<RefreshedServer> {
     const listing = await this.connections.run(server, 'listing', signal, async (session) => {
-      const tools = await this.lister.list(session, server);
+      const tools = await this.lister.list(session);
       return { tools, ...describe(session), latencyMs: Math.round(performance.now() - session.startedAt) };
     });
     const { tools, ...described } = listing;
-    const contents = await this.tools.contentsOf(scope, tools);
+    const contents = await this.tools.contentsOf(tools);
     signal.throwIfAborted();
     const changes = await this.servers.applyListing(scope, server, contents);
     return { ...described, changes };

@@ -1,4 +1,4 @@
-import { JsonInputError, type Outline, toRawJson } from '#platform/json';
+import { JsonInputError, parseJson, toRawJson } from '#platform/json';
 import { problem } from '#platform/problem';
 import { CaseMaker, CellFault, type CsvCase, PARSED_CELL_BYTES } from '../../versions/csv/csv.case';
 import { type CsvLayout, headerOf, layoutOf, quoteShort } from '../../versions/csv/csv.columns';
@@ -7,11 +7,9 @@ import { CONTENT_FIELDS } from '../record.entity';
 import { isLarger, type RowReader } from './csv.source';
 import { type Cells, textOfCell } from '../transfer-formats';
 import { type ImportLine, pointerOf } from './import-source';
-import type { LargeJson } from './large-json';
 
 type PlainCells = Exclude<Cells, 'json'>;
 
-const FREE_FORM: Outline = { kind: 'freeForm' };
 /** Reads rows as cases. */
 class CaseRows {
   private readonly maker: CaseMaker;
@@ -24,7 +22,6 @@ class CaseRows {
   constructor(
     layout: CsvLayout,
     cells: PlainCells,
-    private readonly json: LargeJson,
     private readonly textOf: (cell: string) => string,
   ) {
     const { columns, mapping, valueColumns } = layout;
@@ -39,36 +36,36 @@ class CaseRows {
   }
 
   /** Errors: `CellFault`. */
-  async read(cells: readonly string[], line: number, row: number): Promise<CsvCase> {
+  read(cells: readonly string[], row: number): CsvCase {
     if (this.parsedAt.some((at) => isLarger(cells[at]!, PARSED_CELL_BYTES))) {
       throw new CellFault(`has tags or metadata of more than ${PARSED_CELL_BYTES / 1024} KiB in one field`);
     }
     const texts = new Map<number, string>();
     for (const at of this.valuesAt) {
       if (!/^[{[]/.test(cells[at]!)) continue;
-      const text = await this.jsonOf(cells[at]!, `${line}/${at}`);
+      const text = jsonOf(cells[at]!);
       if (text !== null) texts.set(at, text);
     }
     return this.maker.make(row, cells, (at) => texts.get(at) ?? JSON.stringify(this.textOf(cells[at]!)));
   }
+}
 
-  /** Returns the JSON text of a cell, or null if it is not JSON. */
-  private async jsonOf(cell: string, place: string): Promise<string | null> {
-    try {
-      return toRawJson(await this.json.parse(place, Buffer.from(cell), FREE_FORM)).text;
-    } catch (error) {
-      if (error instanceof JsonInputError) return null;
-      throw error;
-    }
+/** Returns the JSON text of a cell, or null if it is not JSON. */
+function jsonOf(cell: string): string | null {
+  try {
+    return toRawJson(parseJson(Buffer.from(cell))).text;
+  } catch (error) {
+    if (error instanceof JsonInputError) return null;
+    throw error;
   }
 }
 
 /** Returns a reader of rows as cases of a version. The case id becomes the record's `external_id`. */
-export function caseRows(layout: CsvLayout, cells: PlainCells, json: LargeJson): RowReader {
-  const rows = new CaseRows(layout, cells, json, (cell) => cell);
+export function caseRows(layout: CsvLayout, cells: PlainCells): RowReader {
+  const rows = new CaseRows(layout, cells, (cell) => cell);
   return (texts, line, row) =>
-    lineOf(texts, line, async () => {
-      const { id, input, expected, metadata, tags } = await rows.read(texts, line, row);
+    lineOf(texts, line, () => {
+      const { id, input, expected, metadata, tags } = rows.read(texts, row);
       return { input, expected, metadata, tags, source_kind: 'external', external_id: id };
     });
 }
@@ -81,7 +78,7 @@ const MEMBERS = ['label', 'category', 'source_kind', 'source_ref'] as const;
  * export. The optional case id becomes the `external_id` unless there is a column of this name. An empty cell of `expected`
  * is null, as in an export.
  */
-export function namedRows(columns: string[], cells: PlainCells, json: LargeJson): RowReader {
+export function namedRows(columns: string[], cells: PlainCells): RowReader {
   const members = MEMBERS.map((name) => ({ name, at: headerOf(columns, [name]) })).filter(
     ({ at }) => at >= 0,
   );
@@ -89,10 +86,10 @@ export function namedRows(columns: string[], cells: PlainCells, json: LargeJson)
   const caseIdColumn = columns[headerOf(columns, ['external_id'])] ?? null;
   const layout: CsvLayout = { ...layoutOf(others, { caseIdColumn, mapping: null }), columns };
   const expectedAt = columns.indexOf(layout.mapping.expected[0] ?? '');
-  const rows = new CaseRows(layout, cells, json, textOfCell);
+  const rows = new CaseRows(layout, cells, textOfCell);
   return (texts, line, row) =>
-    lineOf(texts, line, async () => {
-      const { id, input, expected, metadata, tags } = await rows.read(texts, line, row);
+    lineOf(texts, line, () => {
+      const { id, input, expected, metadata, tags } = rows.read(texts, row);
       return {
         input,
         expected: texts[expectedAt] === '' ? null : expected,
@@ -105,18 +102,13 @@ export function namedRows(columns: string[], cells: PlainCells, json: LargeJson)
 }
 
 const KNOWN = new Set<string>(CONTENT_FIELDS);
-const AS_JSON: Readonly<Record<string, Outline | undefined>> = {
-  input: FREE_FORM,
-  expected: FREE_FORM,
-  metadata: FREE_FORM,
-  tags: { kind: 'whole' },
-};
+const AS_JSON: ReadonlySet<string> = new Set(['input', 'expected', 'metadata', 'tags']);
 
 /**
  * Returns a reader of rows as an export writes them. Columns may be in any order, and only `input` is required. Errors:
  * `CsvFault` for unknown columns, and without `input`.
  */
-export function exportedRows(columns: string[], json: LargeJson): RowReader {
+export function exportedRows(columns: string[]): RowReader {
   const unknown = columns.find((column) => !KNOWN.has(column));
   if (unknown !== undefined) {
     throw new CsvFault(
@@ -125,16 +117,13 @@ export function exportedRows(columns: string[], json: LargeJson): RowReader {
     );
   }
   if (!columns.includes('input')) throw new CsvFault(1, 'does not name the column input, which is required');
-  const read = async (cells: readonly string[], line: number): Promise<object> => {
+  const read = (cells: readonly string[]): object => {
     const value: Record<string, unknown> = {};
     for (const [place, column] of columns.entries()) {
       const cell = cells[place]!;
       if (cell === '') continue;
-      const outline = AS_JSON[column];
       try {
-        value[column] = outline
-          ? await json.parse(`${line}/${column}`, Buffer.from(cell), outline)
-          : textOfCell(cell);
+        value[column] = AS_JSON.has(column) ? parseJson(Buffer.from(cell)) : textOfCell(cell);
       } catch (error) {
         if (!(error instanceof JsonInputError)) throw error;
         const detail = `must be JSON text: ${error.detail.replace(/^The body/, 'the field')}`;
@@ -143,16 +132,12 @@ export function exportedRows(columns: string[], json: LargeJson): RowReader {
     }
     return value;
   };
-  return (cells, line) => lineOf(cells, line, () => read(cells, line));
+  return (cells, line) => lineOf(cells, line, () => read(cells));
 }
 
-async function lineOf(
-  cells: readonly string[],
-  line: number,
-  read: () => Promise<object>,
-): Promise<ImportLine> {
+function lineOf(cells: readonly string[], line: number, read: () => object): ImportLine {
   try {
-    return { line, value: await read(), fault: null, size: sizeOf(cells) };
+    return { line, value: read(), fault: null, size: sizeOf(cells) };
   } catch (error) {
     if (!(error instanceof CellFault)) throw error;
     const fault = problem.invalidFields([{ pointer: pointerOf(line, error.pointer), detail: error.detail }]);

@@ -6,7 +6,7 @@ import { CsvFault, type CsvRecord } from '../../versions/csv/csv.scanner';
 import { type ImportLine, type ImportSource, pointerOf } from './import-source';
 
 /** Reads a row as a record to import. @param row counted from 1 */
-export type RowReader = (cells: readonly string[], line: number, row: number) => Promise<ImportLine>;
+export type RowReader = (cells: readonly string[], line: number, row: number) => ImportLine;
 
 /** CSV (RFC 4180) with a header row. */
 export class CsvSource implements ImportSource {
@@ -26,9 +26,9 @@ export class CsvSource implements ImportSource {
     const reading = new Reading(this.cellBytes, this.readerOf, this.isChecked);
     try {
       for await (const chunk of this.file.chunks(CHUNK_BYTES)) {
-        for await (const piece of piecesOf(chunk)) yield await Promise.all(reading.push(piece));
+        for await (const piece of piecesOf(chunk)) yield reading.push(piece);
       }
-      yield await Promise.all(reading.end());
+      yield reading.end();
     } catch (error) {
       if (!(error instanceof CsvFault)) throw error;
       throw problem.invalidFields([{ pointer: pointerOf(error.line), detail: error.detail }]);
@@ -53,7 +53,7 @@ class Reading {
   private reader: RowReader | undefined;
   private delimiter: DelimiterCheck | undefined;
   private rows = 0;
-  private pending: Promise<ImportLine>[] = [];
+  private pending: ImportLine[] = [];
 
   constructor(
     private readonly cellBytes: number,
@@ -61,12 +61,12 @@ class Reading {
     private readonly isChecked: boolean,
   ) {}
 
-  push(piece: Buffer): Promise<ImportLine>[] {
+  push(piece: Buffer): ImportLine[] {
     this.input.push(piece);
     return this.takePending();
   }
 
-  end(): Promise<ImportLine>[] {
+  end(): ImportLine[] {
     this.input.end();
     this.delimiter?.end();
     if (!this.reader) throw missingHeader();
@@ -94,13 +94,10 @@ class Reading {
     }
     if (this.delimiter?.isOpen) this.delimiter.take(record);
     this.rows++;
-    const read = this.reader(cells as string[], line, this.rows);
-    // Prevents an unhandled rejection if a later row has a fault and nothing awaits this one.
-    read.catch(() => undefined);
-    this.pending.push(read);
+    this.pending.push(this.reader(cells as string[], line, this.rows));
   }
 
-  private takePending(): Promise<ImportLine>[] {
+  private takePending(): ImportLine[] {
     const { pending } = this;
     this.pending = [];
     return pending;

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
-import { checkValues, JsonBodies, mediaTypeOf, type SpooledFile, type SpooledRequest } from '#platform/http';
-import { JsonThreads } from '#platform/json-threads';
+import { checkValues, mediaTypeOf, readJson, type SpooledFile, type SpooledRequest } from '#platform/http';
 import { problem } from '#platform/problem';
 import { DatasetContent } from '../../versions/dataset-reading.service';
 import { CSV_MEDIA, JSON_MEDIA } from '../../versions/dataset-upload';
@@ -18,7 +17,6 @@ import type { Cells } from '../transfer-formats';
 import { caseRows, exportedRows, namedRows } from './csv.rows';
 import { CsvSource } from './csv.source';
 import { type ImportSource, JsonLinesSource } from './import-source';
-import { LargeJson } from './large-json';
 
 /**
  * Maximum size of everything but `input` and `expected` in a line, in bytes. Each of these two may be as large as a body, and
@@ -42,8 +40,6 @@ export class ImportSources {
     private readonly versions: DatasetVersionRepository,
     private readonly content: DatasetContent,
     private readonly environment: Environment,
-    private readonly bodies: JsonBodies,
-    private readonly threads: JsonThreads,
   ) {}
 
   /** Parses a request. Errors: 400 for a malformed JSON body or query, and for another workspace than the header's. */
@@ -52,10 +48,9 @@ export class ImportSources {
     datasetId: string,
     body: SpooledRequest,
     query: RecordImportQueryDto,
-    signal: AbortSignal,
   ): Promise<ImportRequest> {
     const media = mediaTypeOf({ headers: { 'content-type': body.contentType } });
-    if (media === JSON_MEDIA) return this.readVersionImport(scope, datasetId, body.file, query, signal);
+    if (media === JSON_MEDIA) return this.readVersionImport(scope, datasetId, body.file, query);
     if (query.workspace_id !== undefined && query.workspace_id !== scope.workspaceId) {
       throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
     }
@@ -63,10 +58,7 @@ export class ImportSources {
     if (cells !== undefined && media !== CSV_MEDIA) {
       throw problem.invalidQuery('cells', 'applies only to text/csv');
     }
-    const source =
-      media === CSV_MEDIA
-        ? this.csv(scope, body.file, cells ?? 'auto', signal)
-        : this.jsonLines(scope, body.file, signal);
+    const source = media === CSV_MEDIA ? this.csv(body.file, cells ?? 'auto') : this.jsonLines(body.file);
     return {
       onConflict: query.on_conflict ?? 'error',
       open: () => Promise.resolve(source),
@@ -80,15 +72,13 @@ export class ImportSources {
   }
 
   /** Opens a file of JSON Lines. */
-  jsonLines(scope: Scope, file: SpooledFile, signal: AbortSignal): ImportSource {
-    const json = new LargeJson(this.threads, scope, file, signal);
-    return new JsonLinesSource(file, this.lineBytes, json);
+  jsonLines(file: SpooledFile): ImportSource {
+    return new JsonLinesSource(file, this.lineBytes);
   }
 
-  private csv(scope: Scope, file: SpooledFile, cells: Cells, signal: AbortSignal): ImportSource {
-    const json = new LargeJson(this.threads, scope, file, signal);
+  private csv(file: SpooledFile, cells: Cells): ImportSource {
     return new CsvSource(file, this.environment.BODY_LIMIT_BYTES, (columns) =>
-      cells === 'json' ? exportedRows(columns, json) : namedRows(columns, cells, json),
+      cells === 'json' ? exportedRows(columns) : namedRows(columns, cells),
     );
   }
 
@@ -97,18 +87,17 @@ export class ImportSources {
     datasetId: string,
     body: SpooledFile,
     query: RecordImportQueryDto,
-    signal: AbortSignal,
   ): Promise<ImportRequest> {
     const [misplaced] = Object.entries(query).find(([, value]) => value !== undefined) ?? [];
     if (misplaced !== undefined)
       throw problem.invalidQuery(misplaced, 'must be a member of the body when the body is JSON');
-    const dto = await this.bodies.read(scope, signal, await body.read(), ImportVersionDto);
+    const dto = readJson(await body.read(), ImportVersionDto);
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     return {
       onConflict: dto.on_conflict ?? 'error',
       open: async () => {
         const version = await this.versions.find(scope, datasetId, dto.dataset_version);
-        if (version) return this.sourceOf(scope, version, dto.cells ?? 'auto', body, signal);
+        if (version) return this.sourceOf(scope, version, dto.cells ?? 'auto', body);
         throw problem.unknownReference('/dataset_version', 'dataset version', String(dto.dataset_version));
       },
       checkValues: () => checkValues(dto),
@@ -121,14 +110,12 @@ export class ImportSources {
     version: DatasetVersionRow,
     cells: Cells,
     body: SpooledFile,
-    signal: AbortSignal,
   ): Promise<ImportSource> {
     const copy = await body.createPart();
     for await (const bytes of this.content.bytes(scope, version)) await copy.append(bytes);
     copy.finish();
-    const json = new LargeJson(this.threads, scope, body, signal);
     const readerOf = (columns: string[]) =>
-      cells === 'json' ? exportedRows(columns, json) : caseRows(layoutOfVersion(version), cells, json);
+      cells === 'json' ? exportedRows(columns) : caseRows(layoutOfVersion(version), cells);
     return new CsvSource(copy, version.size_bytes, readerOf, true);
   }
 }

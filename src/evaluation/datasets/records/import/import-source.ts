@@ -1,9 +1,7 @@
 import { TimeSlice } from '#platform/concurrency';
-import { outlineOf, type SpooledFile } from '#platform/http';
-import { JsonInputError } from '#platform/json';
+import type { SpooledFile } from '#platform/http';
+import { JsonInputError, parseJson } from '#platform/json';
 import { type Problem, problem } from '#platform/problem';
-import { RecordFieldsDto } from '../record.dto';
-import type { LargeJson } from './large-json';
 
 /** Maximum number of records in an import. */
 export const IMPORT_LINES_MAX = 100_000;
@@ -44,7 +42,6 @@ export class JsonLinesSource implements ImportSource {
   constructor(
     private readonly file: SpooledFile,
     private readonly lineBytes: number,
-    private readonly json: LargeJson,
   ) {}
 
   async *lines(): AsyncGenerator<ImportLine[], void, undefined> {
@@ -56,7 +53,7 @@ export class JsonLinesSource implements ImportSource {
       for (const text of texts) {
         line++;
         if (text === null) throw this.tooLong(line);
-        if (!isBlank(text)) batch.push(await this.read(text, line));
+        if (!isBlank(text)) batch.push(readLine(text, line));
         else if (++blank > BLANK_LINES_MAX) throw tooManyBlank(line);
         if (batch.length === BATCH_LINES) {
           yield batch;
@@ -73,20 +70,18 @@ export class JsonLinesSource implements ImportSource {
     this.file.checkOpen();
   }
 
-  private async read(text: Buffer, line: number): Promise<ImportLine> {
-    const size = text.length;
-    try {
-      const value = await this.json.parse(String(line), text, outlineOf(RecordFieldsDto));
-      return { line, value, fault: null, size };
-    } catch (error) {
-      if (!(error instanceof JsonInputError)) throw error;
-      return { line, value: null, fault: faultOf(error, line), size: 0 };
-    }
-  }
-
   private tooLong(line: number): Problem {
     const detail = `has more than ${this.lineBytes} bytes, the maximum size of a record`;
     return problem.invalidFields([{ pointer: pointerOf(line), detail }]);
+  }
+}
+
+function readLine(text: Buffer, line: number): ImportLine {
+  try {
+    return { line, value: parseJson(text), fault: null, size: text.length };
+  } catch (error) {
+    if (!(error instanceof JsonInputError)) throw error;
+    return { line, value: null, fault: faultOf(error, line), size: 0 };
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { TimeSlice } from '#platform/concurrency';
-import type { SchemaMember, SchemaMembers } from '../../datasets/dataset-schemas';
+import { isChanged, type SchemaMember, type SchemaMembers } from '../../datasets/dataset-schemas';
 import type { DatasetService } from '../../datasets/dataset.service';
 import type { OnConflict, RecordFieldsDto } from '../record.dto';
 import type { RecordChange } from '../../datasets/dataset.repository';
@@ -32,8 +32,6 @@ export interface ImportRun {
   isAcquired?: boolean;
   /** The members that violate the dataset's schemas, by line. Only changed members are rejected. */
   undecided: ReadonlyMap<number, readonly SchemaMember[]>;
-  /** Whether a member differs from the record before the change. */
-  isChanged(member: SchemaMember, record: SchemaMembers, before?: SchemaMembers): Promise<boolean>;
 }
 
 /** Ends an import whose changes violate the schemas of the dataset. */
@@ -152,10 +150,8 @@ export class ImportWriter {
    */
   private async isAllowed({ line, content }: ParsedLine, before?: SchemaMembers): Promise<boolean> {
     if (this.slice.isOver()) await this.slice.yield();
-    const faulty: SchemaMember[] = [];
-    for (const member of this.run.undecided.get(line.line) ?? []) {
-      if (await this.run.isChanged(member, content, before)) faulty.push(member);
-    }
+    const undecided = this.run.undecided.get(line.line) ?? [];
+    const faulty = undecided.filter((member) => isChanged(member, content, before));
     if (faulty.length === 0) return true;
     const members = Object.fromEntries(faulty.map((member) => [member, content[member]]));
     this.violating.push({ line: line.line, members });

@@ -4,12 +4,7 @@ import { Database, inChunks, type Tx } from '#platform/db';
 import type { SpooledRequest } from '#platform/http';
 import { problem } from '#platform/problem';
 import { FairLimiter } from '#platform/concurrency';
-import {
-  DatasetSchemas,
-  NO_SCHEMAS,
-  type SchemaMember,
-  type SchemaMembers,
-} from '../../datasets/dataset-schemas';
+import { DatasetSchemas, NO_SCHEMAS, type SchemaMembers } from '../../datasets/dataset-schemas';
 import type { DatasetEntity } from '../../datasets/dataset.entity';
 import { checkLive } from '../../../../resources';
 import { DatasetService } from '../../datasets/dataset.service';
@@ -60,7 +55,7 @@ export class RecordImportService {
     query: RecordImportQueryDto,
     signal: AbortSignal,
   ): Promise<RecordImportDto> {
-    const request = await this.sources.requestOf(scope, datasetId, body, query, signal);
+    const request = await this.sources.requestOf(scope, datasetId, body, query);
     return this.limiter.run(scope, signal, () => this.run(scope, datasetId, request, signal));
   }
 
@@ -83,7 +78,7 @@ export class RecordImportService {
     request.checkValues();
     try {
       return await this.database.transaction((tx) =>
-        this.write(tx, scope, dataset, source, checked, request.onConflict, signal),
+        this.write(tx, scope, dataset, source, checked, request.onConflict),
       );
     } catch (error) {
       if (!(error instanceof SchemasViolated)) throw error;
@@ -100,7 +95,6 @@ export class RecordImportService {
     source: ImportSource,
     { count, lineOf, undecided }: CheckedImport,
     onConflict: OnConflict,
-    signal: AbortSignal,
   ): Promise<RecordImportDto> {
     const dataset = await this.datasets.lockLive(tx, scope, checkedAgainst.dataset_id, 'update');
     checkSameSchemas(checkedAgainst, dataset);
@@ -116,8 +110,6 @@ export class RecordImportService {
       existing,
       toCreate: count - existing.size,
       undecided,
-      isChanged: (member: SchemaMember, record: SchemaMembers, before?: SchemaMembers) =>
-        this.schemas.isChanged(scope, signal, member, record, before),
     };
     const writer = new ImportWriter(run, this.datasets, this.records, this.writes);
     for await (const lines of source.lines()) {

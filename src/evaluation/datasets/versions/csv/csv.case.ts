@@ -1,4 +1,4 @@
-import { isJsonObject, JsonInputError, type Outline, parseJson, RawJson, toJsonText } from '#platform/json';
+import { isJsonObject, JsonInputError, parseJson, RawJson, toJsonText } from '#platform/json';
 import { type CsvLayout, isLonger, quoteShort } from './csv.columns';
 import type { CsvRecord } from './csv.scanner';
 
@@ -254,12 +254,9 @@ export class JsonMetadata {
   }
 }
 
-/** Numbers keep their digits. */
-const FREE_FORM: Outline = { kind: 'whole', isFreeForm: true };
-
 function parse(cell: string): unknown {
   try {
-    return parseJson(Buffer.from(cell), FREE_FORM);
+    return parseJson(Buffer.from(cell));
   } catch (error) {
     if (!(error instanceof JsonInputError)) throw error;
     const { pointer, detail, syntaxFault } = error;

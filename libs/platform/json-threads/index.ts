@@ -1,1 +1,0 @@
-export { JsonPool, JsonThreads, JsonThreadsModule } from './json-threads';
