@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { RawJson, canonicalJson, parseJson, typedJson, sha256OfJson } from '.';
+import { RawJson, canonicalJson, parseJson, sha256OfJson, typedJson } from '.';
 
 describe('canonicalJson (RFC 8785)', () => {
   it('writes the example of section 3.2.4', () => {
