@@ -6,7 +6,7 @@ import {
   MULTIPART_MEDIA,
   readFormFiles,
   RequestBody,
-  type SpooledRequest,
+  type SpooledFile,
 } from '#platform/http';
 import { problem, Throws } from '#platform/problem';
 import { contentOfDirectory, type SkillContent } from '../format/skill-content';
@@ -38,9 +38,9 @@ const FORM_FILES_MAX = 2 * FILES_MAX;
  */
 export const TakesSkill = (type: SpecType, required: readonly string[] = []): MethodDecorator =>
   applyDecorators(
-    Throws('invalid_base64'),
+    Throws('invalid_base64', 'storage_unavailable'),
     RequestBody({
-      kind: 'file',
+      kind: 'streamed',
       media: [JSON_MEDIA, MULTIPART_MEDIA, ZIP_MEDIA],
       limit: ({ BODY_LIMIT_BYTES }, media) => limitOf(BODY_LIMIT_BYTES, media),
     }),
@@ -86,33 +86,38 @@ export interface SkillUpload {
 /** The DTO of an upload as JSON. */
 type SpecType = new () => SkillSpecDto & { workspace_id?: string; name?: string | null };
 
-/** Parses and validates a JSON body, see `JsonBodies`. */
-export type ReadJson = <Dto extends object>(bytes: Buffer, type: new () => Dto) => Promise<Dto>;
+/** A received upload. */
+export interface SpooledUpload {
+  file: SpooledFile;
+  contentType: string;
+  mediaType: string;
+  /** Parses and validates a JSON body, see `JsonBodies`. */
+  readJson: <Dto extends object>(bytes: Buffer, type: new () => Dto) => Promise<Dto>;
+}
 
 /**
  * Reads an upload into memory: the archive and its files, at most about 70 MiB. Errors: 400 for an invalid skill and for a
  * workspace in the wrong place; 413.
  */
 export async function readUpload(
-  request: SpooledRequest,
-  media: string,
+  upload: SpooledUpload,
   query: { workspace_id?: string | undefined },
   type: SpecType,
-  readJson: ReadJson,
 ): Promise<SkillUpload> {
   const workspaceId = query.workspace_id;
-  if (media === ZIP_MEDIA) return uploadOf(workspaceId, await readZip(await request.file.read()));
+  const { mediaType } = upload;
+  if (mediaType === ZIP_MEDIA) return uploadOf(workspaceId, await readZip(await upload.file.read()));
   if (workspaceId !== undefined) {
     throw problem.invalidQuery(
       'workspace_id',
       'is only for application/zip. In other uploads, send it in the body.',
     );
   }
-  return media === MULTIPART_MEDIA ? readForm(request) : readSpec(request, type, readJson);
+  return mediaType === MULTIPART_MEDIA ? readForm(upload) : readSpec(upload, type);
 }
 
-async function readForm(request: SpooledRequest): Promise<SkillUpload> {
-  const { fields, files } = await readFormFiles(request, {
+async function readForm({ file, contentType }: SpooledUpload): Promise<SkillUpload> {
+  const { fields, files } = await readFormFiles(file.chunks(), contentType, {
     fields: ['workspace_id'],
     fieldBytes: FIELD_BYTES,
     filesMax: FORM_FILES_MAX,
@@ -156,7 +161,7 @@ function toBodyProblem(error: unknown): unknown {
   return problem.invalidRequest(detail.endsWith('.') ? detail : `${detail}.`, { cause });
 }
 
-async function readSpec({ file }: SpooledRequest, type: SpecType, readJson: ReadJson): Promise<SkillUpload> {
+async function readSpec({ file, readJson }: SpooledUpload, type: SpecType): Promise<SkillUpload> {
   const dto = await readJson(await file.read(), type);
   return {
     workspaceId: dto.workspace_id,

@@ -1,7 +1,8 @@
+import { buffer } from 'node:stream/consumers';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
-import { checkValues, JsonBodies, mediaTypeOf, type SpooledFile, type SpooledRequest } from '#platform/http';
+import { checkValues, type IncomingRequest, JsonBodies, type SpooledFile } from '#platform/http';
 import { JsonThreads } from '#platform/json-threads';
 import { problem } from '#platform/problem';
 import { DatasetContent } from '../../versions/dataset-reading.service';
@@ -50,23 +51,23 @@ export class ImportSources {
   async requestOf(
     scope: Scope,
     datasetId: string,
-    body: SpooledRequest,
+    body: IncomingRequest,
     query: RecordImportQueryDto,
     signal: AbortSignal,
   ): Promise<ImportRequest> {
-    const media = mediaTypeOf({ headers: { 'content-type': body.contentType } });
-    if (media === JSON_MEDIA) return this.readVersionImport(scope, datasetId, body.file, query, signal);
+    const isCsv = body.mediaType === CSV_MEDIA;
+    if (body.mediaType === JSON_MEDIA) return this.readVersionImport(scope, datasetId, body, query, signal);
     if (query.workspace_id !== undefined && query.workspace_id !== scope.workspaceId) {
       throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
     }
     const { cells } = query;
-    if (cells !== undefined && media !== CSV_MEDIA) {
+    if (cells !== undefined && !isCsv) {
       throw problem.invalidQuery('cells', 'applies only to text/csv');
     }
-    const source =
-      media === CSV_MEDIA
-        ? this.csv(scope, body.file, cells ?? 'auto', signal)
-        : this.jsonLines(scope, body.file, signal);
+    const file = await body.spool();
+    const source = isCsv
+      ? this.csv(scope, file, cells ?? 'auto', signal)
+      : this.jsonLines(scope, file, signal);
     return {
       onConflict: query.on_conflict ?? 'error',
       open: () => Promise.resolve(source),
@@ -95,14 +96,14 @@ export class ImportSources {
   private async readVersionImport(
     scope: Scope,
     datasetId: string,
-    body: SpooledFile,
+    body: IncomingRequest,
     query: RecordImportQueryDto,
     signal: AbortSignal,
   ): Promise<ImportRequest> {
     const [misplaced] = Object.entries(query).find(([, value]) => value !== undefined) ?? [];
     if (misplaced !== undefined)
       throw problem.invalidQuery(misplaced, 'must be a member of the body when the body is JSON');
-    const dto = await this.bodies.read(scope, signal, await body.read(), ImportVersionDto);
+    const dto = await this.bodies.read(scope, signal, await buffer(body.bytes), ImportVersionDto);
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     return {
       onConflict: dto.on_conflict ?? 'error',
@@ -120,13 +121,11 @@ export class ImportSources {
     scope: Scope,
     version: DatasetVersionRow,
     cells: Cells,
-    body: SpooledFile,
+    body: IncomingRequest,
     signal: AbortSignal,
   ): Promise<ImportSource> {
-    const copy = await body.createPart();
-    for await (const bytes of this.content.bytes(scope, version)) await copy.append(bytes);
-    copy.finish();
-    const json = new LargeJson(this.threads, scope, body, signal);
+    const copy = await body.spool(this.content.bytes(scope, version));
+    const json = new LargeJson(this.threads, scope, copy, signal);
     const readerOf = (columns: string[]) =>
       cells === 'json' ? exportedRows(columns, json) : caseRows(layoutOfVersion(version), cells, json);
     return new CsvSource(copy, version.size_bytes, readerOf, true);
