@@ -5,6 +5,7 @@ import {
   linkedSignal,
   type Owner,
   type RunTask,
+  type TaskFile,
   ThreadStartError,
   WorkerPool,
 } from '#platform/concurrency';
@@ -30,6 +31,10 @@ const WAITING_MAX = 256;
 const WAIT_MS = 10_000;
 /** Longest time for one value, in milliseconds. */
 const DEADLINE_MS = 15_000;
+const TASKS: TaskFile<typeof tasks> = {
+  path: path.join(__dirname, 'json.thread.js'),
+  deadlineMs: DEADLINE_MS,
+};
 /**
  * The most complex body takes some 250 MiB, see `MEMORY_MAX`, and twice as much when it is compared or digested. The limit
  * is higher, because V8 may end the whole process, not only the thread, when a parse exceeds the heap of its thread.
@@ -44,14 +49,12 @@ const COMPLEX = 'Send a smaller body, or one with fewer values.';
 
 /** The threads in which large JSON is parsed. */
 @Injectable()
-export class JsonPool extends WorkerPool<typeof tasks> {
+export class JsonPool extends WorkerPool {
   constructor() {
     super({
-      file: path.join(__dirname, 'json.thread.js'),
       threads: THREADS,
       share: SHARE,
       maxWaiting: WAITING_MAX,
-      deadlineMs: DEADLINE_MS,
       idleMs: IDLE_MS,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB, maxYoungGenerationSizeMb: YOUNG_MIB },
     });
@@ -70,7 +73,7 @@ export class JsonThreads {
 
   /**
    * Parses a large body with the rules of `parseJson`, and returns it in the form of its outline: free-form values as
-   * `RawJson`, and null for the values of unknown members. The buffer cannot be used afterwards.
+   * `RawJson`, and null for the values of unknown members.
    *
    * @throws JsonInputError like `parseJson`; 413 for a body with more than 100,000 values outside its free-form members
    */
@@ -80,12 +83,7 @@ export class JsonThreads {
     bytes: Buffer,
     outline: Outline,
   ): Promise<unknown> {
-    const { buffer } = bytes;
-    const isWhole = bytes.length === buffer.byteLength && buffer instanceof ArrayBuffer;
-    const transfer = isWhole ? [buffer] : [];
-    const part = await this.run(owner, signal, (runTask) =>
-      runTask('parse', { bytes, outline }, { transfer }),
-    );
+    const part = await this.run(owner, signal, (runTask) => runTask('parse', { bytes, outline }));
     if (part.kind === 'invalid') throw new JsonInputError(part.pointer, part.detail);
     if (part.kind === 'complex') throw tooManyValues();
     if (part.kind === 'costly') throw tooCostly();
@@ -153,7 +151,7 @@ export class JsonThreads {
     const timer = setTimeout(() => waiting.abort(overloaded()), WAIT_MS);
     const linked = linkedSignal(signal, waiting.signal);
     try {
-      return await this.pool.reserve(owner, linked.signal, (runTask) => {
+      return await this.pool.reserve(owner, linked.signal, TASKS, (runTask) => {
         clearTimeout(timer);
         return work(runTask);
       });

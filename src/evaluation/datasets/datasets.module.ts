@@ -1,11 +1,12 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { ComputationModule } from '#platform/concurrency';
 import { JsonBodiesModule } from '#platform/http';
 import { JsonThreadsModule } from '#platform/json-threads';
 import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
 import { TraceContentModule } from '../trace-content';
-import { DatasetSchemas, SchemaPool } from './datasets/dataset-schemas';
+import { DatasetSchemas } from './datasets/dataset-schemas';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
 import { DatasetService } from './datasets/dataset.service';
@@ -30,6 +31,7 @@ import { DatasetVersionService } from './versions/dataset-version.service';
 /** Datasets: their records, their versions, and the import and export of records. */
 @Module({
   imports: [
+    ComputationModule,
     JsonBodiesModule,
     JsonThreadsModule,
     ResourcesModule,
@@ -58,7 +60,6 @@ import { DatasetVersionService } from './versions/dataset-version.service';
     RecordService,
     RecordWordsRepository,
     RecordWriteRepository,
-    SchemaPool,
   ],
   exports: [
     DatasetContent,
