@@ -11,7 +11,6 @@ import {
   type Sql,
   sql,
   type SqlExecutor,
-  type TextSlice,
   type Tx,
   Where,
 } from '#platform/db';
@@ -71,8 +70,8 @@ const COLUMNS = new BulkColumns<LocatedSpan>([
   },
 ]);
 
-const lengthOf = (...texts: (TextSlice | null)[]): number =>
-  texts.reduce((sum, text) => sum + (text ? text.end - text.start : 0), 0);
+const lengthOf = (...texts: (Buffer | null)[]): number =>
+  texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
 
 /** Returns null for 0, because null takes no space. */
 const dropped = (count: number): number | null => count || null;
