@@ -169,7 +169,7 @@ describe('arrayParameter', () => {
       [null, null, '1999-12-31', null, Buffer.alloc(0)],
     ];
     const chunks: Buffer[] = [];
-    for await (const chunk of columns.copyChunks(rows)) chunks.push(chunk);
+    for await (const chunk of columns.copyChunks([rows])) chunks.push(chunk);
     expect(chunks.length).toBeGreaterThan(3);
     await client.query('CREATE TABLE copied (id text, at timestamptz, day date, place integer, bytes bytea)');
     const statement = client.query(from(`COPY copied (${columns.names}) FROM STDIN (FORMAT binary)`));

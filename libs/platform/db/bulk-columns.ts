@@ -44,15 +44,19 @@ export class BulkColumns<Row> {
   }
 
   /**
-   * Yields the rows in the format of `COPY … FROM STDIN (FORMAT binary)` into these columns, so that many or large rows need
-   * neither text nor parameters. The types must be exactly those of the columns.
+   * Yields batches of rows in the format of `COPY … FROM STDIN (FORMAT binary)` into these columns, so that many or large rows
+   * need neither text nor parameters. The types must be exactly those of the columns.
    */
-  async *copyChunks(rows: Iterable<Row> | AsyncIterable<Row>): AsyncGenerator<Buffer, void, undefined> {
+  async *copyChunks(
+    batches: Iterable<readonly Row[]> | AsyncIterable<readonly Row[]>,
+  ): AsyncGenerator<Buffer, void, undefined> {
     const copy = new CopyBuffer();
-    for await (const row of rows) {
-      copy.writeInt16(this.columns.length);
-      for (const column of this.columns) put(copy, column, row);
-      if (copy.isFull) yield copy.take();
+    for await (const rows of batches) {
+      for (const row of rows) {
+        copy.writeInt16(this.columns.length);
+        for (const column of this.columns) put(copy, column, row);
+        if (copy.isFull) yield copy.take();
+      }
     }
     copy.writeInt16(END);
     yield copy.take();

@@ -129,7 +129,7 @@ export class SpanRepository {
 
   /** Inserts the spans of traces that the same transaction has inserted. */
   async insertNew(tx: Tx, spans: readonly LocatedSpan[]): Promise<void> {
-    if (spans.length > 0) await tx.copyIn(COPY, COLUMNS.copyChunks(spans));
+    if (spans.length > 0) await tx.copyIn(COPY, COLUMNS.copyChunks([spans]));
   }
 
   /** Inserts missing spans of existing traces, whose rows are locked. @returns the inserted spans */

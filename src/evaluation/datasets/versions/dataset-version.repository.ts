@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { TimeSlice } from '#platform/concurrency';
+import { yieldToEventLoop } from '#platform/concurrency';
 import { BulkColumns, Database, raw, type Sql, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import type { CsvLayout, CsvMapping } from './csv/csv.columns';
@@ -209,13 +209,16 @@ async function* chunkRows(
   contentId: number,
   places: readonly ChunkPlace[],
   chunks: AsyncIterable<Buffer>,
-): AsyncGenerator<ChunkToStore, void, undefined> {
+): AsyncGenerator<ChunkToStore[], void, undefined> {
   let ordinal = 0;
   for await (const data of chunks) {
-    yield { workspaceId, contentId, ordinal, place: places[ordinal]!, data };
+    yield [{ workspaceId, contentId, ordinal, place: places[ordinal]!, data }];
     ordinal++;
   }
 }
+
+/** Number of case ids that are encoded without a pause. */
+const CASES_AT_ONCE = 1_000;
 
 interface CaseToStore {
   workspaceId: string;
@@ -235,10 +238,10 @@ async function* caseRows(
   { workspaceId }: Scope,
   contentId: number,
   caseIds: readonly string[],
-): AsyncGenerator<CaseToStore, void, undefined> {
-  const slice = new TimeSlice();
-  for (const [index, caseId] of caseIds.entries()) {
-    yield { workspaceId, contentId, caseId, rowNumber: index + 1 };
-    if (slice.isOver()) await slice.yield();
+): AsyncGenerator<CaseToStore[], void, undefined> {
+  for (let at = 0; at < caseIds.length; at += CASES_AT_ONCE) {
+    const batch = caseIds.slice(at, at + CASES_AT_ONCE);
+    yield batch.map((caseId, index) => ({ workspaceId, contentId, caseId, rowNumber: at + index + 1 }));
+    await yieldToEventLoop();
   }
 }
