@@ -61,8 +61,6 @@ export function problemsOf(traits: ProblemTraits): Map<number, ProblemCode[]> {
   add(body?.checksMedia, 'unsupported_media_type');
   add((body?.codings.length ?? 0) > 0, 'compressed_payload_too_large');
   add(body?.codings.includes('base64'), 'invalid_base64');
-  // written to a temporary file
-  add(body?.kind === 'file', 'storage_unavailable');
   const byStatus = new Map<number, ProblemCode[]>();
   for (const code of [...codes].sort()) {
     const { status } = CATALOGUE[code];

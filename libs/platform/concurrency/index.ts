@@ -29,10 +29,5 @@ export { backOffMs, pause, retry, type RetryPolicy } from './retry';
 export { SingleFlight } from './single-flight';
 export { ByteBudget, type ByteLease } from './byte-budget';
 export { TaskTimeout, ThreadStartError } from './pool-thread';
-export {
-  isExhausted,
-  type RunTask,
-  WorkerPool,
-  type WorkerPoolOptions,
-  type WorkerTaskOptions,
-} from './worker-pool';
+export { isExhausted, type RunTask, type TaskFile, WorkerPool } from './worker-pool';
+export { ComputationModule, ComputationPool } from './computation-pool';

@@ -6,17 +6,16 @@ import type { ThreadReply, ThreadTask } from './worker-thread';
 const THREAD_FILE = path.join(__dirname, 'worker-thread.js');
 
 export interface PoolThreadOptions {
-  /** The compiled file whose exported functions are the tasks. */
-  file: string;
   /** Milliseconds without a task after which the thread ends. */
   idleMs: number;
   resourceLimits?: ResourceLimits;
 }
 
-export interface TaskLimits {
+interface TaskOptions {
   /** Milliseconds that the task may take once the thread has loaded its file. */
   deadlineMs: number;
   signal: AbortSignal;
+  /** Buffers of the input to move. */
   transfer: readonly ArrayBufferLike[];
 }
 
@@ -38,6 +37,14 @@ export class ThreadStartError extends Error {
   }
 }
 
+/** The task that a thread runs. */
+interface CurrentTask {
+  /** Called when the thread has loaded the task's file. */
+  begin: () => void;
+  end: (reply: ThreadReply) => void;
+  fail: (error: Error) => void;
+}
+
 /**
  * A thread of a `WorkerPool`. It runs one task at a time.
  *
@@ -47,15 +54,13 @@ export class ThreadStartError extends Error {
 export class PoolThread {
   isDead = false;
   private readonly worker: Worker;
-  private readonly ready: Promise<void>;
   private readonly idleTimer: NodeJS.Timeout;
-  private current: { end: (reply: ThreadReply) => void; fail: (error: Error) => void } | undefined;
+  private current: CurrentTask | undefined;
 
   /** Starts the thread. Errors: `ThreadStartError` if the system has no memory or no thread left. */
-  constructor({ file, idleMs, resourceLimits }: PoolThreadOptions) {
+  constructor({ idleMs, resourceLimits }: PoolThreadOptions) {
     try {
       this.worker = new Worker(THREAD_FILE, {
-        workerData: { file },
         // threads get neither the secrets nor the hooks of this process
         env: {},
         execArgv: [],
@@ -64,27 +69,20 @@ export class PoolThread {
     } catch (error) {
       throw new ThreadStartError(error);
     }
-    let isReady = false;
-    this.ready = new Promise((resolve, reject) => {
-      this.worker.once('message', () => {
-        isReady = true;
-        this.worker.on('message', (reply: ThreadReply) => this.current?.end(reply));
-        resolve();
-      });
-      const die = (error: Error): void => {
-        this.isDead = true;
-        clearTimeout(this.idleTimer);
-        const failure = isReady ? error : new ThreadStartError(error);
-        reject(failure);
-        this.current?.fail(failure);
-      };
-      this.worker.once('error', (error) => {
+    const die = (error: Error): void => {
+      this.isDead = true;
+      clearTimeout(this.idleTimer);
+      this.current?.fail(error);
+    };
+    this.worker
+      .on('message', (reply: ThreadReply | null) =>
+        reply ? this.current?.end(reply) : this.current?.begin(),
+      )
+      .once('error', (error) => {
         if (!this.current) rootLogger.error({ err: error }, 'an idle worker thread failed');
         die(error);
-      });
-      this.worker.once('exit', (code) => die(new Error(`The worker thread exited with code ${code}.`)));
-    });
-    this.ready.catch(() => undefined);
+      })
+      .once('exit', (code) => die(new Error(`The worker thread exited with code ${code}.`)));
     this.idleTimer = setTimeout(() => {
       if (!this.current) void this.terminate();
     }, idleMs).unref();
@@ -96,24 +94,23 @@ export class PoolThread {
    * @throws the error of the task. Every other error means that the thread is dead: the signal's reason, `TaskTimeout`,
    *   `ThreadStartError`, or the error that ended the thread
    */
-  async run(task: ThreadTask, { deadlineMs, signal, transfer }: TaskLimits): Promise<unknown> {
+  async run(task: ThreadTask, { deadlineMs, signal, transfer }: TaskOptions): Promise<unknown> {
     this.worker.ref();
     let timer: NodeJS.Timeout | undefined;
     let abort: (() => void) | undefined;
     let reply: ThreadReply;
     try {
       reply = await new Promise<ThreadReply>((resolve, reject) => {
-        this.current = { end: resolve, fail: reject };
-        abort = () => reject(signal.reason as Error);
-        signal.addEventListener('abort', abort);
         // if this process was blocked, a result may be queued behind the timer: it takes precedence
         const expire = () => setImmediate(() => reject(new TaskTimeout(task.name, deadlineMs)));
-        const begin = (): void => {
-          if (this.isDead) return;
-          timer = setTimeout(expire, deadlineMs);
-          this.worker.postMessage(task, transfer as Transferable[]);
+        this.current = {
+          begin: () => (timer = setTimeout(expire, deadlineMs)),
+          end: resolve,
+          fail: (error) => reject(timer ? error : new ThreadStartError(error)),
         };
-        this.ready.then(begin).catch(reject);
+        abort = () => reject(signal.reason as Error);
+        signal.addEventListener('abort', abort);
+        this.worker.postMessage(task, transfer as Transferable[]);
       });
     } catch (error) {
       await this.terminate();

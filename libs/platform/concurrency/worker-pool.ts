@@ -4,27 +4,26 @@ import { FairLimiter, type Owner } from './fair-limiter';
 import { PoolThread, type PoolThreadOptions, TaskTimeout } from './pool-thread';
 
 export interface WorkerPoolOptions {
-  /** The compiled file whose exported functions are the tasks. Only the threads load it. */
-  file: string;
   /** Maximum number of threads. Each starts when it is first needed. */
   threads: number;
-  /** Threads that one organization may use at once. Default: all. */
-  share?: number;
+  /** Threads that one organization may use at once. */
+  share: number;
   /** Callers that may wait for a thread, over all organizations. */
   maxWaiting: number;
-  /** Milliseconds that a task may take once its thread has begun it. Only the signal bounds the start of the thread. */
-  deadlineMs: number;
   /** Milliseconds after which an idle thread ends; 10 seconds by default. */
   idleMs?: number;
   /** Limits of each thread. A thread that exceeds its heap ends, and its task fails. */
   resourceLimits?: ResourceLimits;
 }
 
-export interface WorkerTaskOptions {
-  /** Replaces the deadline of the pool, in milliseconds. */
-  deadlineMs?: number;
-  /** Buffers of the input to move instead of copying. The caller can no longer use them. */
-  transfer?: readonly ArrayBufferLike[];
+/** A file whose exported functions are tasks. Its parameter is the type of its exports. */
+export interface TaskFile<Tasks extends object> {
+  /** The compiled file. Only threads load it, when they get the first of its tasks. */
+  readonly path: string;
+  /** Milliseconds that a task may take once its thread has begun it. Only the signal bounds the start of the thread. */
+  readonly deadlineMs: number;
+  /** Absent. Carries the type of the tasks. */
+  readonly tasks?: Tasks;
 }
 
 /** The input and the result of a task, by the name of its exported function. */
@@ -35,11 +34,15 @@ type Result<Tasks, Name extends keyof Tasks> = Tasks[Name] extends (input: never
   ? Awaited<Value>
   : never;
 
-/** Runs a task in a thread and returns its result. */
+/**
+ * Runs a task in a thread and returns its result.
+ *
+ * @param transfer buffers of the input to move instead of copying. The caller can no longer use them
+ */
 export type RunTask<Tasks> = <Name extends keyof Tasks & string>(
   name: Name,
   input: Input<Tasks, Name>,
-  options?: WorkerTaskOptions,
+  transfer?: readonly ArrayBufferLike[],
 ) => Promise<Result<Tasks, Name>>;
 
 /** Whether a task was ended because of its deadline or the heap of its thread. */
@@ -50,29 +53,19 @@ export const isExhausted = (error: unknown): boolean =>
  * Runs CPU work in a bounded number of threads, so that the event loop stays free. Organizations take turns for the
  * threads, and so do the workspaces of an organization.
  *
- * A task is an exported function of a file, selected by its name. Its input and its result are structured clones; typed
- * arrays in the result are moved. Errors of a task keep only name, message and stack, so a task should return the outcomes
- * that a caller must tell apart.
+ * The input of a task and its result are structured clones; typed arrays in the result are moved. Errors of a task keep
+ * only name, message and stack, so a task should return the outcomes that a caller must tell apart.
  */
-export class WorkerPool<Tasks extends object> implements OnApplicationShutdown {
+export class WorkerPool implements OnApplicationShutdown {
   readonly threads: number;
-  private readonly deadlineMs: number;
   private readonly limiter: FairLimiter;
   private readonly threadOptions: PoolThreadOptions;
   private readonly busy = new Set<PoolThread>();
   private idle: PoolThread[] = [];
   private closed = false;
 
-  constructor({
-    threads,
-    share = threads,
-    maxWaiting,
-    deadlineMs,
-    idleMs = 10_000,
-    ...thread
-  }: WorkerPoolOptions) {
+  constructor({ threads, share, maxWaiting, idleMs = 10_000, ...thread }: WorkerPoolOptions) {
     this.threads = threads;
-    this.deadlineMs = deadlineMs;
     this.limiter = new FairLimiter({ concurrency: threads, share, maxWaiting });
     this.threadOptions = { ...thread, idleMs };
   }
@@ -88,28 +81,29 @@ export class WorkerPool<Tasks extends object> implements OnApplicationShutdown {
    * @throws the signal's reason when it is aborted; 503 `service_overloaded` if too many wait; `TaskTimeout` after the
    *   deadline; `ThreadStartError`; the error of the task; an Error when the pool is closed
    */
-  run<Name extends keyof Tasks & string>(
+  run<Tasks extends object, Name extends keyof Tasks & string>(
     owner: Owner,
     signal: AbortSignal,
+    file: TaskFile<Tasks>,
     name: Name,
     input: Input<Tasks, Name>,
-    options?: WorkerTaskOptions,
   ): Promise<Result<Tasks, Name>> {
-    return this.reserve(owner, signal, (runTask) => runTask(name, input, options));
+    return this.reserve(owner, signal, file, (runTask) => runTask(name, input));
   }
 
   /**
    * Reserves a thread as `run` does, for work that first has to load the input of its tasks. This also limits how many
    * inputs are in memory. Run the tasks one after the other.
    */
-  reserve<Value>(
+  reserve<Tasks extends object, Value>(
     owner: Owner,
     signal: AbortSignal,
+    file: TaskFile<Tasks>,
     work: (runTask: RunTask<Tasks>) => Promise<Value>,
   ): Promise<Value> {
-    return this.limiter.run(owner, signal, () =>
-      work((name, input, options) => this.runNow(signal, name, input, options)),
-    );
+    const runTask = (name: string, input: unknown, transfer: readonly ArrayBufferLike[] = []) =>
+      this.runNow(signal, file, { name, input, transfer });
+    return this.limiter.run(owner, signal, () => work(runTask as RunTask<Tasks>));
   }
 
   /** Terminates all threads. Running and waiting tasks fail. */
@@ -124,12 +118,11 @@ export class WorkerPool<Tasks extends object> implements OnApplicationShutdown {
     return this.close();
   }
 
-  private async runNow<Name extends keyof Tasks & string>(
+  private async runNow(
     signal: AbortSignal,
-    name: Name,
-    input: Input<Tasks, Name>,
-    { deadlineMs = this.deadlineMs, transfer = [] }: WorkerTaskOptions = {},
-  ): Promise<Result<Tasks, Name>> {
+    { path, deadlineMs }: TaskFile<object>,
+    { transfer, ...task }: { name: string; input: unknown; transfer: readonly ArrayBufferLike[] },
+  ): Promise<unknown> {
     if (this.closed) throw new Error(CLOSED);
     signal.throwIfAborted();
     this.idle = this.idle.filter(({ isDead }) => !isDead);
@@ -137,8 +130,7 @@ export class WorkerPool<Tasks extends object> implements OnApplicationShutdown {
     const thread = this.idle.pop() ?? new PoolThread(this.threadOptions);
     this.busy.add(thread);
     try {
-      const result = await thread.run({ name, input }, { deadlineMs, signal, transfer });
-      return result as Result<Tasks, Name>;
+      return await thread.run({ file: path, ...task }, { deadlineMs, signal, transfer });
     } catch (error) {
       throw this.closed && !signal.aborted ? new Error(CLOSED, { cause: error }) : error;
     } finally {

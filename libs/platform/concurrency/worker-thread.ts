@@ -1,23 +1,24 @@
-// The entry of every thread of a `WorkerPool`. It calls the tasks that the file in `workerData` exports.
+// The entry of every thread of a `WorkerPool`. It calls the tasks that files export.
 import os from 'node:os';
 import { pathToFileURL } from 'node:url';
-import { parentPort, type Transferable, workerData } from 'node:worker_threads';
+import { parentPort, type Transferable } from 'node:worker_threads';
 
 type Tasks = Record<string, (input: unknown) => unknown>;
 
 /** A message to the thread: a call of a task. */
 export interface ThreadTask {
+  /** The compiled file that exports the task. */
+  file: string;
   name: string;
   input: unknown;
 }
 
-/** The reply of the thread. Before its first reply, the thread sends an empty message when it has loaded the tasks. */
+/** The reply of the thread. Before it, the thread sends null when it has loaded the file and begins the task. */
 export type ThreadReply = { result: unknown } | { error: unknown };
 
 /** Gives a thread half the scheduling weight of the event loop, for machines with fewer cores than threads. */
 const NICENESS = 3;
 const port = parentPort!;
-const { file } = workerData as { file: string };
 
 try {
   // on Linux this sets the priority of the thread only; elsewhere it would set the priority of the process
@@ -29,12 +30,11 @@ try {
 // the output of tasks would mix with the logs of the process
 for (const stream of [process.stdout, process.stderr]) stream.write = () => true;
 
-void (import(pathToFileURL(file).href) as Promise<Tasks>).then((tasks) => {
-  port.on('message', (task: ThreadTask) => void perform(tasks, task));
-  port.postMessage(null);
-});
+port.on('message', (task: ThreadTask) => void perform(task));
 
-async function perform(tasks: Tasks, { name, input }: ThreadTask): Promise<void> {
+async function perform({ file, name, input }: ThreadTask): Promise<void> {
+  const tasks = (await import(pathToFileURL(file).href)) as Tasks;
+  port.postMessage(null);
   try {
     const task = tasks[name];
     if (!task) throw new Error(`${file} exports no task ${name}.`);

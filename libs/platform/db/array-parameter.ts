@@ -1,11 +1,10 @@
-import type { TextSlice } from './text-slab';
-
 /** Supported element types with their OIDs (pg_type.oid). */
 const OIDS = {
   bytea: 17,
   text: 25,
   json: 114,
   int8: 20,
+  int4: 23,
   float8: 701,
   date: 1082,
   timestamptz: 1184,
@@ -16,10 +15,11 @@ const OIDS = {
 export interface ArrayElements {
   bytea: Buffer;
   text: string;
-  /** JSON text. */
-  json: string | TextSlice;
+  /** JSON text. A Buffer contains it in UTF-8. */
+  json: string | Buffer;
   /** A string contains the 64 bits as 16 hexadecimal digits. */
   int8: number | bigint | string;
+  int4: number;
   float8: number;
   /** A day, such as `2026-11-20`. */
   date: string;
@@ -95,19 +95,16 @@ const TEXT: ElementWriter<string> = {
   put: (buffer, at, value) => buffer.write(value, at),
 };
 
-const JSON_TEXT: ElementWriter<string | TextSlice> = {
-  size: (value) => (typeof value === 'string' ? TEXT.size(value) : value.end - value.start),
-  bound: (value) => (typeof value === 'string' ? TEXT.bound(value) : value.end - value.start),
-  put: (buffer, at, value) =>
-    typeof value === 'string'
-      ? TEXT.put(buffer, at, value)
-      : value.buffer.copy(buffer, at, value.start, value.end),
-};
-
 const BYTES: ElementWriter<Buffer> = {
   size: (value) => value.length,
   bound: (value) => value.length,
   put: (buffer, at, value) => value.copy(buffer, at),
+};
+
+const JSON_TEXT: ElementWriter<string | Buffer> = {
+  size: (value) => (typeof value === 'string' ? TEXT : BYTES).size(value as never),
+  bound: (value) => (typeof value === 'string' ? TEXT : BYTES).bound(value as never),
+  put: (buffer, at, value) => (typeof value === 'string' ? TEXT : BYTES).put(buffer, at, value as never),
 };
 
 const fixed = <Value>(
@@ -156,6 +153,7 @@ const WRITERS: { [Type in ArrayType]: ElementWriter<ArrayElements[Type]> } = {
   text: TEXT,
   json: JSON_TEXT,
   int8: fixed(8, writeInt8),
+  int4: fixed(4, (buffer, at, value) => buffer.writeInt32BE(value, at)),
   float8: fixed(8, (buffer, at, value) => buffer.writeDoubleBE(value, at)),
   date: fixed(4, (buffer, at, value) => buffer.writeInt32BE(Date.parse(value) / DAY_MS - EPOCH_DAY, at)),
   timestamptz: fixed(8, writeTime),

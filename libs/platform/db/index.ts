@@ -1,7 +1,5 @@
-export { type ArrayElements, arrayParameter, type ArrayType } from './array-parameter';
 export { DELETE_BATCH, deleteInBatches, inChunks } from './batches';
 export { type BulkColumn, BulkColumns } from './bulk-columns';
-export { CopyRows } from './copy-rows';
 export { Database } from './database';
 export { DatabaseModule, dataSourceOptions } from './database.module';
 export type { EntityClass } from './entity-table';
@@ -13,7 +11,6 @@ export { microsecondsToTime, minuteOf, timeToMicroseconds } from './microseconds
 export { empty, join, prepared, raw, sql, type Sql } from './sql';
 export { StatisticsRepository } from './statistics.repository';
 export { Where } from './where';
-export { TextSlab, type TextSlice } from './text-slab';
 export { readWithin } from './timed-reads';
 export {
   OrgScopedRepository,

@@ -26,7 +26,7 @@ describe('the body of a request', () => {
         return String((await readBody(request, rules)).length);
       }
       let size = 0;
-      for await (const chunk of receiveBody(request, LIMIT, { stallMs })) size += chunk.length;
+      for await (const chunk of receiveBody(request, LIMIT, stallMs)) size += chunk.length;
       return String(size);
     } catch (error) {
       const { status, code } = error as Problem;

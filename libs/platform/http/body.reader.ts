@@ -10,9 +10,6 @@ const STALL_MS = 10_000;
 const STREAM_RATE = 64 * 1024;
 const STREAM_PERIOD_MS = 60_000;
 
-/** Decoded bytes that are buffered while a body arrives. */
-const BUFFERED_BYTES = 64 * 1024;
-
 /** How much of a rejected body is read and discarded, so that its sender can read the response first. */
 export const DISCARD_BYTES = 64 * 1024 * 1024;
 export const DISCARD_MS = 10_000;
@@ -31,97 +28,87 @@ export interface BodyRules {
 }
 
 /**
- * Reads a request's body into memory and decodes it. Throws the errors of `receiveBody` and `decode`, and 503 when the
- * lease cannot grow.
- *
- * While an encoded body arrives, only the first bytes of its output are buffered, and the rest is measured. So a small
- * request that never ends cannot hold a large output in memory, and a body that decodes to too much is rejected before it
- * has arrived completely. A larger output is decoded again from the complete body.
+ * Reads a request's body into memory and decodes it once it has arrived. Throws 413 `payload_too_large` when more than
+ * `limit` bytes arrive or are announced, 408 `request_timeout` when the client stalls or is too slow, 400 when the
+ * connection closes early, 503 when the lease cannot grow, and the errors of `decode`.
  */
 export async function readBody(request: ServiceRequest, rules: BodyRules): Promise<Buffer> {
-  const { limit, codings, lease, timeoutMs, stallMs = STALL_MS } = rules;
-  const announced = Number(request.headers['content-length'] ?? 0);
-  const isSmall = request.headers['content-length'] !== undefined && announced <= BLOCK_BYTES;
-  if (isSmall && codings.length === 0 && announced <= limit) {
-    lease.grow(announced);
-    return readSmall(request, timeoutMs, stallMs);
+  const { limit, codings, lease } = rules;
+  const body = await receiveAll(request, encodedLimit(limit, codings), rules);
+  if (codings.length === 0) return body.joined();
+  const decoded = new Blocks();
+  for await (const chunk of decode(body.all(), codings, limit)) {
+    lease.grow(chunk.length);
+    decoded.append(chunk);
   }
-  const body = codings.length === 0 && announced > BLOCK_BYTES ? new SizedBody(announced) : new Blocks();
-  async function* stored(): AsyncGenerator<Buffer, void, undefined> {
-    let reservedBytes = 0;
-    for await (const chunk of receiveBody(request, encodedLimit(limit, codings), { timeoutMs, stallMs })) {
-      const size = Math.max(announced, body.size + chunk.length);
-      lease.grow(size - reservedBytes);
-      reservedBytes = size;
-      body.append(chunk);
-      yield chunk;
-    }
-  }
-  let size = 0;
-  const output = new Blocks();
-  for await (const chunk of decode(stored(), codings, limit)) {
-    size += chunk.length;
-    if (codings.length > 0 && size <= BUFFERED_BYTES) output.append(chunk);
-  }
-  if (codings.length === 0) return joined(body.all());
-  lease.grow(size);
-  if (size <= BUFFERED_BYTES) return joined(output.all());
-  const decoded = Buffer.allocUnsafeSlow(size);
-  let at = 0;
-  for await (const chunk of decode(body.all(), codings, limit)) at += chunk.copy(decoded, at);
-  return decoded;
+  return decoded.joined();
 }
 
-/**
- * Reads a small body of known size. Uses events, because an async iterator would take longer than the rest of many requests.
- * Throws the errors of `receiveBody`.
- */
-function readSmall(request: ServiceRequest, timeoutMs: number, stallMs: number): Promise<Buffer> {
-  request.askForBody?.();
+/** Uses events, because an async iterator would take longer than the rest of many requests. */
+function receiveAll(
+  request: ServiceRequest,
+  limit: number,
+  { lease, timeoutMs, stallMs = STALL_MS }: BodyRules,
+): Promise<Blocks> {
   return new Promise((resolve, reject) => {
     const body = new Blocks();
-    const endsAt = performance.now() + timeoutMs;
-    let timer: NodeJS.Timeout | undefined;
-    const wait = (): void => {
-      clearTimeout(timer);
-      const leftMs = endsAt - performance.now();
-      const isLast = leftMs < stallMs;
-      const late = (): void => settle(() => reject(isLast ? tooSlow(timeoutMs) : stalled(stallMs)));
-      // must not keep the process alive: a client that got an early response may never send the rest
-      timer = setTimeout(late, isLast ? leftMs : stallMs).unref();
-    };
+    const announced = Number(request.headers['content-length'] ?? 0);
+    let reservedBytes = 0;
+    // must not keep the process alive: a client that got an early response may never send the rest
+    const late = setTimeout(() => fail(tooSlow(timeoutMs)), timeoutMs).unref();
+    const stall = setTimeout(() => fail(stalled(stallMs)), stallMs).unref();
     const receive = (chunk: Buffer): void => {
+      stall.refresh();
+      const size = body.size + chunk.length;
+      if (size > limit) return refuse(tooLarge(limit));
+      const bytes = Math.max(announced, size);
+      try {
+        lease.grow(bytes - reservedBytes);
+      } catch (error) {
+        return refuse(error as Problem);
+      }
+      reservedBytes = bytes;
       body.append(chunk);
-      wait();
     };
-    const end = (): void => settle(() => resolve(joined(body.all())));
-    const breakOff = (cause?: unknown): void => settle(() => reject(brokenOff(cause)));
-    const settle = (done: () => void): void => {
-      clearTimeout(timer);
+    const settle = (): void => {
+      clearTimeout(late);
+      clearTimeout(stall);
       request.off('data', receive).off('end', end).off('error', breakOff).off('close', breakOff);
-      done();
     };
+    const fail = (error: Problem): void => {
+      settle();
+      reject(error);
+    };
+    const refuse = (error: Problem): void => {
+      fail(error);
+      discard(request);
+    };
+    const breakOff = (cause?: unknown): void => fail(brokenOff(cause));
+    const end = (): void => {
+      settle();
+      resolve(body);
+    };
+    if (announced > limit) return refuse(tooLarge(limit));
     if (request.destroyed) return breakOff();
-    wait();
+    request.askForBody?.();
     request.on('data', receive).on('end', end).on('error', breakOff).on('close', breakOff);
   });
 }
 
 /**
- * Yields a request's body as it arrives. Does not read from the client while the caller works on a chunk. Throws 413
- * `payload_too_large` when more than `limit` bytes arrive or are announced, 408 `request_timeout` when the client stalls
- * or is too slow, and 400 when the connection closes early. Discards the rest of a body that is not read to its end.
+ * Yields a request's body as it arrives. Does not read from the client while the caller works on a chunk. Throws the
+ * errors of `readBody` for the size and the connection, and 408 for a client that stalls or sends less than `STREAM_RATE`.
+ * Discards the rest of a body that is not read to its end.
  *
- * @param options.timeoutMs time for the complete body. Without it, the body must arrive at `STREAM_RATE`.
- * @param options.stallMs milliseconds after which a client that sends nothing gets 408
+ * @param stallMs milliseconds after which a client that sends nothing gets 408
  */
 export async function* receiveBody(
   request: ServiceRequest,
   limit: number,
-  { timeoutMs, stallMs = STALL_MS }: { timeoutMs?: number; stallMs?: number } = {},
+  stallMs = STALL_MS,
 ): AsyncGenerator<Buffer, void, undefined> {
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
-  const arrival = new Arrival(timeoutMs, stallMs);
+  const pace = new Pace();
   let size = Number(request.headers['content-length'] ?? 0);
   let isOver = false;
   try {
@@ -129,7 +116,7 @@ export async function* receiveBody(
     size = 0;
     request.askForBody?.();
     for (;;) {
-      const next = await arrival.of(chunks);
+      const next = await pace.of(nextWithin(chunks, stallMs));
       isOver = next.done === true;
       if (next.done) return;
       size += next.value.length;
@@ -148,57 +135,44 @@ export async function* receiveBody(
   }
 }
 
-const tooLarge = (limit: number): Problem =>
-  new Problem('payload_too_large', `The body exceeds ${formatBytes(limit)}. Send a smaller one.`);
+async function nextWithin(chunks: AsyncIterator<Buffer>, stallMs: number): Promise<IteratorResult<Buffer>> {
+  let timer: NodeJS.Timeout | undefined;
+  const stall = new Promise<never>((_, reject) => {
+    // must not keep the process alive, see `receiveAll`
+    timer = setTimeout(() => reject(stalled(stallMs)), stallMs).unref();
+  });
+  try {
+    return await Promise.race([chunks.next(), stall]);
+  } catch (error) {
+    throw error instanceof Problem ? error : brokenOff(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
-/** Waits for the chunks of a body, for as long as the client is allowed to take. Does not count the service's own time. */
-class Arrival {
+/** Checks that a body arrives at `STREAM_RATE`. Does not count the service's own time. */
+class Pace {
   private waitedMs = 0;
   private bytes = 0;
 
-  constructor(
-    private readonly timeoutMs: number | undefined,
-    private readonly stallMs: number,
-  ) {}
-
-  async of(chunks: AsyncIterator<Buffer>): Promise<IteratorResult<Buffer>> {
+  /** Waits for the next chunk. Throws 408 if the chunks of a period were too small. */
+  async of(chunk: Promise<IteratorResult<Buffer>>): Promise<IteratorResult<Buffer>> {
     const startedAt = performance.now();
-    const next = await this.orTimeout(chunks.next());
+    const next = await chunk;
     this.waitedMs += performance.now() - startedAt;
-    if (!next.done) this.checkPace(next.value.length);
-    return next;
-  }
-
-  private async orTimeout(next: Promise<IteratorResult<Buffer>>): Promise<IteratorResult<Buffer>> {
-    const waitMs = Math.min(this.stallMs, (this.timeoutMs ?? Infinity) - this.waitedMs);
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<never>((_, reject) => {
-      // must not keep the process alive: a client that got an early response may never send the rest
-      timer = setTimeout(
-        () => reject(waitMs < this.stallMs ? tooSlow(this.timeoutMs!) : stalled(this.stallMs)),
-        waitMs,
-      ).unref();
-    });
-    try {
-      return await Promise.race([next, timeout]);
-    } catch (error) {
-      if (error instanceof Problem) throw error;
-      throw brokenOff(error);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  private checkPace(bytes: number): void {
-    this.bytes += bytes;
-    if (this.timeoutMs !== undefined || this.waitedMs < STREAM_PERIOD_MS) return;
+    this.bytes += next.done ? 0 : next.value.length;
+    if (next.done || this.waitedMs < STREAM_PERIOD_MS) return next;
     if (this.bytes < (STREAM_RATE * STREAM_PERIOD_MS) / 1000) {
       throw timedOut(`The body arrived at less than ${STREAM_RATE / 1024} KiB/s. Send it faster.`);
     }
     this.waitedMs = 0;
     this.bytes = 0;
+    return next;
   }
 }
+
+const tooLarge = (limit: number): Problem =>
+  new Problem('payload_too_large', `The body exceeds ${formatBytes(limit)}. Send a smaller one.`);
 
 const brokenOff = (cause: unknown): Problem =>
   problem.invalidRequest('The connection closed before the end of the body.', { cause });
@@ -251,30 +225,18 @@ export class Blocks {
     return this.blocks;
   }
 
+  /** Returns all bytes in one buffer. */
+  joined(): Buffer {
+    return concat(this.all());
+  }
+
   private join(): void {
     if (this.waiting === 0) return;
-    this.blocks.push(joined(this.chunks));
+    this.blocks.push(concat(this.chunks));
     this.chunks = [];
     this.waiting = 0;
   }
 }
 
-/** The bytes of a body of known size, which are copied only once. Memory that has not been written to is not resident. */
-class SizedBody {
-  size = 0;
-  private bytes: Buffer | undefined;
-
-  constructor(private readonly announced: number) {}
-
-  append(chunk: Buffer): void {
-    this.bytes ??= Buffer.allocUnsafeSlow(this.announced);
-    this.size += chunk.copy(this.bytes, this.size);
-  }
-
-  all(): readonly Buffer[] {
-    return this.bytes ? [this.bytes.subarray(0, this.size)] : [];
-  }
-}
-
-const joined = (chunks: readonly Buffer[]): Buffer =>
+const concat = (chunks: readonly Buffer[]): Buffer =>
   chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { type MultipartForm, type MultipartRules, readFormFiles, readMultipart } from './form';
-import { SpooledFile } from './spooled-file';
+import { type FormWithFile, type FormWithFileRules, readFormFiles, readFormWithFile } from './form';
 
-const RULES: MultipartRules = { file: 'file', fileBytes: 1000, fields: ['name', 'note'], fieldBytes: 20 };
+const RULES: FormWithFileRules = { file: 'file', fileBytes: 1000, fields: ['name', 'note'], fieldBytes: 20 };
 
 interface Part {
   name: string;
@@ -34,20 +35,18 @@ const bodyOf = (parts: Part[], end = '\r\n--b--\r\n'): Buffer =>
   ]);
 
 describe('a form with one file', () => {
-  const open: SpooledFile[] = [];
-  afterAll(() => Promise.all(open.map((one) => one.close())));
+  const discarded: Buffer[] = [];
 
-  async function readForm(
+  const readForm = (
     body: Buffer,
     contentType = 'multipart/form-data; boundary=b',
-    rules = RULES,
-  ): Promise<MultipartForm> {
-    const spooled = await SpooledFile.create();
-    open.push(spooled);
-    await spooled.append(body);
-    spooled.finish();
-    return readMultipart({ file: spooled, contentType }, rules);
-  }
+  ): Promise<FormWithFile<Buffer>> =>
+    readFormWithFile(
+      { bytes: Readable.from([body]), contentType },
+      RULES,
+      (content) => buffer(content),
+      (stored) => Promise.resolve(void discarded.push(stored)),
+    );
   const rejection = async (body: Buffer, contentType?: string) => {
     const error = await readForm(body, contentType).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: 'Problem' });
@@ -62,7 +61,7 @@ describe('a form with one file', () => {
     const fields = [field('name', 'Grüße'), field('other', 'x'.repeat(1000))];
     const form = await readForm(bodyOf(order(fields, file('a,b\r\n1,2\r\n'))));
     expect(form.fields).toEqual({ name: 'Grüße' });
-    expect((await form.file.read()).toString()).toBe('a,b\r\n1,2\r\n');
+    expect(form.stored.toString()).toBe('a,b\r\n1,2\r\n');
     expect(form).toMatchObject({ filename: 'data.csv', mediaType: 'text/csv' });
   });
 
@@ -80,14 +79,14 @@ describe('a form with one file', () => {
           const content = pieces.join('');
           fc.pre(!`\r\n${content}`.includes('\r\n--b') && Buffer.byteLength(content) <= RULES.fileBytes);
           const form = await readForm(bodyOf([field('name', 'n'), file(content)]));
-          expect((await form.file.read()).toString('hex')).toBe(Buffer.from(content).toString('hex'));
+          expect(form.stored.toString('hex')).toBe(Buffer.from(content).toString('hex'));
         },
       ),
     ));
 
   it('accepts files and fields up to their limits', async () => {
     const form = await readForm(bodyOf([field('name', 'x'.repeat(20)), file(randomBytes(1000))]));
-    expect([form.file.size, form.fields['name']!.length]).toEqual([1000, 20]);
+    expect([form.stored.length, form.fields['name']!.length]).toEqual([1000, 20]);
     expect(await rejection(bodyOf([file(randomBytes(1001))]))).toEqual([
       413,
       expect.stringMatching(/1000 bytes/),
@@ -120,7 +119,13 @@ describe('a form with one file', () => {
       expect(await rejection(long.body, type)).toEqual([400, expect.stringMatching(/boundary of 1 to 70/)]);
     }
     const longest = read('a'.repeat(70));
-    expect((await readForm(longest.body, longest.type)).file.size).toBe(1);
+    expect((await readForm(longest.body, longest.type)).stored.length).toBe(1);
+  });
+
+  it('discards its file if a later part is rejected', async () => {
+    discarded.length = 0;
+    await rejection(bodyOf([file('stored'), field('note', 'x'.repeat(21))]));
+    expect(discarded.map(String)).toEqual(['stored']);
   });
 
   const nothing = Buffer.alloc(0);
@@ -157,17 +162,12 @@ describe('a form with one file', () => {
 });
 
 describe('a form with files', () => {
-  const read = async (parts: Part[], filesMax = 3) => {
-    const spooled = await SpooledFile.create();
-    try {
-      await spooled.append(bodyOf(parts));
-      spooled.finish();
-      const request = { file: spooled, contentType: 'multipart/form-data; boundary=b' };
-      return await readFormFiles(request, { fields: ['name'], fieldBytes: 20, filesMax });
-    } finally {
-      await spooled.close();
-    }
-  };
+  const read = (parts: Part[], filesMax = 3) =>
+    readFormFiles(Readable.from([bodyOf(parts)]), 'multipart/form-data; boundary=b', {
+      fields: ['name'],
+      fieldBytes: 20,
+      filesMax,
+    });
   const at = (filename: string, content: string | Buffer): Part => ({ name: 'any', filename, content });
 
   it('returns them in order, with their complete names and contents', async () => {

@@ -2,9 +2,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import busboy, { type Busboy } from 'busboy';
 import { formatBytes, Problem, problem } from '#platform/problem';
-import type { SpooledRequest } from './body.decorator';
-import type { IncomingRequest } from './incoming-bytes';
-import type { SpooledFile } from './spooled-file';
+import type { IncomingRequest } from './incoming-request';
 
 export const MULTIPART_MEDIA = 'multipart/form-data';
 
@@ -29,44 +27,15 @@ interface PartInfo {
   mediaType: string;
 }
 
-export interface MultipartRules extends FieldRules {
+export interface FormWithFileRules extends FieldRules {
   /** Name of the one part that is a file. */
   file: string;
   /** Largest file, in bytes. */
   fileBytes: number;
 }
 
-export interface MultipartForm extends PartInfo {
-  /** The fields that were sent, as text. */
-  fields: Record<string, string>;
-  /** Closed with the request's own file. */
-  file: SpooledFile;
-}
-
-/**
- * Reads a form (RFC 7578) with one file from a spooled body, in bounded memory. Throws 400 for a malformed form, for a
- * file that is missing, duplicated or a plain field, and for a duplicated field; 413 for a file or field that is too large.
- */
-export async function readMultipart(request: SpooledRequest, rules: MultipartRules): Promise<MultipartForm> {
-  const { file: name, fileBytes } = rules;
-  const oneFile = oneFileIn(name);
-  let upload: Omit<MultipartForm, 'fields'> | undefined;
-  const take: TakeFile = async (part, content, info) => {
-    if (part !== name) throw malformed(oneFile);
-    const file = await request.file.createPart();
-    for await (const chunk of content) await file.append(chunk as Buffer);
-    if (file.size > fileBytes) throw tooLarge(fileBytes);
-    file.finish();
-    upload = { file, ...info };
-  };
-  const limits = { files: 1, fileSize: fileBytes + 1, parts: PARTS_MAX };
-  const bytes = request.file.chunks();
-  const fields = await new FormParser(bytes, request.contentType, rules, limits, take, oneFile, name).parse();
-  return { ...(upload ?? noFile(name)), fields };
-}
-
-/** A form whose file is read as it arrives. */
-export interface IncomingForm<Stored> extends PartInfo {
+/** A form with one file. */
+export interface FormWithFile<Stored> extends PartInfo {
   /** The fields that were sent, as text. */
   fields: Record<string, string>;
   /** The result of `store`. */
@@ -74,20 +43,22 @@ export interface IncomingForm<Stored> extends PartInfo {
 }
 
 /**
- * Reads a form (RFC 7578) with one file as it arrives. Fields may come before and after the file. Throws the errors of
- * `readMultipart` and `store`. If another part is rejected, calls `discard` with the result of `store`.
+ * Reads a form (RFC 7578) with one file as it arrives, in bounded memory. Fields may come before and after the file. Throws
+ * 400 for a malformed form, for a file that is missing, duplicated or a plain field, and for a duplicated field; 413 for a
+ * file or field that is too large; and the errors of `store`.
  *
  * @param store receives the content of the file, which throws 413 beyond `fileBytes`, and the error of a broken connection
+ * @param discard called with the result of `store` if another part is rejected
  */
-export async function readIncomingForm<Stored>(
-  { bytes, contentType }: IncomingRequest,
-  rules: MultipartRules,
+export async function readFormWithFile<Stored>(
+  { bytes, contentType }: Pick<IncomingRequest, 'bytes' | 'contentType'>,
+  rules: FormWithFileRules,
   store: (content: AsyncIterable<Buffer>) => Promise<Stored>,
-  discard: (stored: Stored) => Promise<void>,
-): Promise<IncomingForm<Stored>> {
+  discard?: (stored: Stored) => Promise<void>,
+): Promise<FormWithFile<Stored>> {
   const { file: name, fileBytes } = rules;
-  const oneFile = oneFileIn(name);
-  let upload: Omit<IncomingForm<Stored>, 'fields'> | undefined;
+  const oneFile = `must have exactly one file, in the part ${name}`;
+  let upload: Omit<FormWithFile<Stored>, 'fields'> | undefined;
   const take: TakeFile = async (part, content, info) => {
     if (part !== name) throw malformed(oneFile);
     upload = { stored: await store(limitSize(content, fileBytes)), ...info };
@@ -97,7 +68,7 @@ export async function readIncomingForm<Stored>(
     const fields = await new FormParser(bytes, contentType, rules, limits, take, oneFile, name).parse();
     return { ...(upload ?? noFile(name)), fields };
   } catch (error) {
-    if (upload) await discard(upload.stored);
+    if (upload) await discard?.(upload.stored);
     throw error;
   }
 }
@@ -110,8 +81,6 @@ async function* limitSize(content: Readable, limit: number): AsyncGenerator<Buff
     yield chunk as Buffer;
   }
 }
-
-const oneFileIn = (name: string): string => `must have exactly one file, in the part ${name}`;
 
 const tooLarge = (limit: number): Problem =>
   new Problem('payload_too_large', `The file exceeds ${formatBytes(limit)}. Send a smaller one.`);
@@ -139,9 +108,13 @@ export interface FormWithFiles {
 
 /**
  * Reads a form (RFC 7578) with several files, in parts of any names. Holds the files in memory, so the route's body limit
- * must be small. Throws the errors of `readMultipart`, and 400 for too many files.
+ * must be small. Throws the errors of `readFormWithFile`, and 400 for too many files.
  */
-export async function readFormFiles(request: SpooledRequest, rules: FormFilesRules): Promise<FormWithFiles> {
+export async function readFormFiles(
+  bytes: AsyncIterable<Buffer>,
+  contentType: string,
+  rules: FormFilesRules,
+): Promise<FormWithFiles> {
   const { filesMax } = rules;
   const files: FormFile[] = [];
   const take: TakeFile = async (_, content, info) => {
@@ -153,7 +126,7 @@ export async function readFormFiles(request: SpooledRequest, rules: FormFilesRul
   };
   const limits = { files: filesMax, parts: filesMax + PARTS_MAX };
   const tooMany = `can have at most ${filesMax} files`;
-  const parser = new FormParser(request.file.chunks(), request.contentType, rules, limits, take, tooMany);
+  const parser = new FormParser(bytes, contentType, rules, limits, take, tooMany);
   return { fields: await parser.parse(), files };
 }
 

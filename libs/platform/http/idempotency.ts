@@ -14,8 +14,7 @@ import {
   IdempotencyRepository,
   type StoredResponse,
 } from './idempotency.repository';
-import type { IncomingBytes } from './incoming-bytes';
-import { mediaTypeOf } from './content-headers';
+import type { IncomingRequest } from './incoming-request';
 import { etagOf, Reply, Versioned } from './reply';
 import { routeOf, type ServiceRequest } from './request-context';
 
@@ -207,17 +206,17 @@ function claimOf(request: ServiceRequest, key: string): IdempotencyClaim {
 /** The digest of a body that has not arrived yet. No stored response has it. */
 const NOT_ARRIVED = Buffer.alloc(32);
 
-/** Returns a digest of the body, the query, and the media type of a body that may have several. */
+/** Returns a digest of the body and the query. */
 function digestOf(request: ServiceRequest): Buffer {
-  const { bodyFile, bodySha256, incoming, rawBody } = request;
+  const { bodySha256, incoming, rawBody } = request;
   const query = queryOf(request);
   if (incoming) return NOT_ARRIVED;
-  if (bodyFile) return sha256(JSON.stringify([bodyFile.sha256, mediaTypeOf(request), query]));
   const bodyDigest = bodySha256 ?? sha256(rawBody ?? '');
   return query === '' ? bodyDigest : sha256(JSON.stringify([bodyDigest.toString('hex'), query]));
 }
 
-const digestOfStream = async (request: ServiceRequest, incoming: IncomingBytes): Promise<Buffer> =>
-  sha256(JSON.stringify([await incoming.sha256(), mediaTypeOf(request), queryOf(request)]));
+/** Returns a digest of the body, the query, and the media type of a body that may have several. */
+const digestOfStream = async (request: ServiceRequest, incoming: IncomingRequest): Promise<Buffer> =>
+  sha256(JSON.stringify([await incoming.sha256(), incoming.mediaType, queryOf(request)]));
 
 const queryOf = ({ url }: ServiceRequest): string => url.split('?', 2)[1] ?? '';

@@ -11,8 +11,6 @@ export {
   RequestBody,
   SCHEMAS_EXTENSION,
   SELECTION_MAX_BYTES,
-  SpooledBody,
-  type SpooledRequest,
 } from './body.decorator';
 export { decodeBase64 } from './body.decoder';
 export { Blocks, receiveBody } from './body.reader';
@@ -22,12 +20,12 @@ export { CachedDocument, DocumentsByUrl } from './cached-document';
 export { checkIfMatch, ETAG_HEADER, IfMatch, versionShowing } from './conditions';
 export { checkCharset, mediaTypeOf } from './content-headers';
 export { endingOf, LongRunning, RequestSignal, UnavailableWhenLate } from './deadline';
-export { type FormFile, MULTIPART_MEDIA, readFormFiles, readIncomingForm, readMultipart } from './form';
+export { type FormFile, MULTIPART_MEDIA, readFormFiles, readFormWithFile } from './form';
 export { type Endpoint, setOwnHeaders } from './endpoint';
 export { configureHttp, HttpModule, mountEndpoint } from './http.module';
 export { NOT_REPEATABLE_EXTENSION, NotRepeatable } from './idempotency';
 export { IdempotencyRepository } from './idempotency.repository';
-export type { IncomingRequest } from './incoming-bytes';
+export type { IncomingRequest } from './incoming-request';
 export { parseBody, parsePlain, readJson } from './json-body';
 export {
   AnyJson,

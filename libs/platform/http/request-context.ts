@@ -6,8 +6,7 @@ import { randomHex } from '#platform/ids';
 import type { AccessRule, OrgScope, Principal, Scope } from '#platform/scope';
 import { rootLogger } from '#platform/logging';
 import { tracing } from '#platform/tracing';
-import type { IncomingBytes } from './incoming-bytes';
-import type { SpooledFile } from './spooled-file';
+import type { IncomingRequest } from './incoming-request';
 
 /** Identifies a request in its response, its problem body and its log line. */
 export interface RequestContext {
@@ -27,7 +26,7 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
   scope?: Scope | OrgScope;
   /** Who may call the route. Set by the guards. */
   rule?: AccessRule;
-  /** The decoded bytes of a body of kind `bytes`. */
+  /** The decoded bytes of a buffered body that is not parsed. */
   rawBody?: Buffer;
   /** When a JSON body had arrived. */
   bodyReadAt?: number;
@@ -39,10 +38,8 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
   verified?: (owner: string) => void;
   /** Settles when the handler has ended, which may be later than the response. */
   handled?: Promise<void>;
-  /** A spooled body (`@RequestBody({ kind: 'file' })`). */
-  bodyFile?: SpooledFile;
-  /** A body that the handler reads (`@RequestBody({ kind: 'stream' })`). */
-  incoming?: IncomingBytes;
+  /** A body that the handler reads (`@RequestBody({ kind: 'streamed' })`). */
+  incoming?: IncomingRequest;
   /** Asks a client that sent `Expect: 100-continue` to send the body. Called by the reader of the body. */
   askForBody?: (() => void) | undefined;
   /** Aborts the `@RequestSignal()` of the handler. */

@@ -15,7 +15,7 @@ async function spooled(...chunks: Buffer[]): Promise<SpooledFile> {
 
 async function contentOf(file: SpooledFile): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of file.stream()) chunks.push(chunk as Buffer);
+  for await (const chunk of file.chunks()) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
@@ -45,15 +45,14 @@ describe('a spooled file', () => {
     const part = await file.createPart();
     await part.append(randomBytes(10));
     part.finish();
-    const reading = file.stream();
-    const first = await reading[Symbol.asyncIterator]().next();
-    expect(first.done).toBe(false);
+    const reading = file.chunks();
+    expect((await reading.next()).done).toBe(false);
     await file.close();
     await expect(contentOf(file)).rejects.toMatchObject({ code: 'storage_unavailable' });
     await expect(part.read()).rejects.toMatchObject({ code: 'storage_unavailable' });
     const late = await file.createPart();
     await expect(late.append(Buffer.from('x'))).rejects.toMatchObject({ code: 'storage_unavailable' });
-    reading.destroy();
+    await expect(reading.next()).rejects.toMatchObject({ code: 'storage_unavailable' });
   });
 
   it('reserves bytes in its budget, including those of its parts, and releases them once when it is closed', async () => {

@@ -2,7 +2,6 @@ import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { Readable } from 'node:stream';
 import { ByteBudget, type ByteLease } from '#platform/concurrency';
 import { Problem } from '#platform/problem';
 
@@ -82,11 +81,6 @@ export class SpooledFile {
     this.digest ??= this.hash.digest('hex');
   }
 
-  /** Streams the content from its beginning, any number of times. Fails when the file is closed meanwhile. */
-  stream(): Readable {
-    return Readable.from(this.chunks(), { objectMode: false, highWaterMark: READ_BYTES });
-  }
-
   /** Reads the complete content. Only for files known to be small. */
   async read(): Promise<Buffer> {
     const chunks: Buffer[] = [];
@@ -113,7 +107,8 @@ export class SpooledFile {
   }
 
   /**
-   * Yields the content in chunks of this many bytes.
+   * Yields the content from its beginning, any number of times, in chunks of this many bytes. Fails when the file is closed
+   * meanwhile.
    *
    * @param into buffer for every chunk in turn, so that reading leaves no garbage; a chunk is valid until the next one
    */

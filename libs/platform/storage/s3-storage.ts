@@ -1,33 +1,31 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import {
   AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
-  type CompletedPart,
-  CreateMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadBucketCommand,
   ListMultipartUploadsCommand,
   type MultipartUpload,
   NoSuchUpload,
-  PutObjectCommand,
   S3Client,
   type S3ClientConfig,
-  UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
 import { FairLimiter, withDeadline } from '#platform/concurrency';
 import { type ByteRange, ObjectStorage, READ_BYTES, storageUnavailable } from './object-storage';
 import type { S3Location } from './s3-location';
 
 /** Minimum size of a part of a multipart upload, in bytes. */
 const PART_BYTES_MIN = 5 * 1024 ** 2;
+/** Bytes of an upload that are copied at once. */
+const BLOCK_BYTES = 64 * 1024;
 /** Maximum number of parts of an upload. */
 const PARTS_MAX = 10_000;
 
-/** Concurrent writes. Each takes the memory of one part. */
-const WRITES = 32;
+/** Concurrent writes. Each takes the memory of two parts, because the SDK joins the chunks of a part. */
+const WRITES = 24;
 /** Concurrent writes of one organization. */
-const WRITES_SHARE = 8;
+const WRITES_SHARE = 6;
 const WAITING_WRITES_MAX = 256;
 /** Longest wait of a write for its turn, in milliseconds. */
 const WRITE_WAIT_MS = 30_000;
@@ -45,7 +43,7 @@ export interface S3StorageOptions {
   stallMs?: number;
 }
 
-/** The parameters that an upload, a part and an object have in common. */
+/** The parameters that an upload and an object have in common. */
 interface Target {
   Bucket: string;
   Key: string;
@@ -54,8 +52,8 @@ interface Target {
 /**
  * Stores objects in a bucket of S3 or a compatible service. The credentials come from the SDK's default chain.
  *
- * A write holds one part in memory and uploads parts one after the other. Small objects take one request. The service
- * checks each part by its checksum (CRC-32).
+ * A write uploads its parts one after the other. Small objects take one request. The service checks each part by its
+ * checksum (CRC-32), unless operators turn checksums off with `AWS_REQUEST_CHECKSUM_CALCULATION`.
  */
 export class S3Storage extends ObjectStorage {
   private readonly partBytes: number;
@@ -155,34 +153,23 @@ export class S3Storage extends ObjectStorage {
     return { Bucket: this.location.bucket, Key: this.location.prefix + key };
   }
 
-  /** Copies the chunks, because a source may use its buffer again. */
   private async upload(target: Target, bytes: AsyncIterable<Buffer>): Promise<void> {
-    const part = Buffer.allocUnsafeSlow(this.partBytes);
-    let filled = 0;
-    let upload: PartedUpload | undefined;
-    try {
-      for await (const chunk of bytes) {
-        for (let at = 0; at < chunk.length;) {
-          if (filled === part.length) {
-            upload ??= await translateErrors(() => PartedUpload.begin(this.writing, target));
-            await translateErrors(() => upload!.add(part));
-            filled = 0;
-          }
-          const copied = chunk.copy(part, filled, at);
-          at += copied;
-          filled += copied;
-        }
+    let sourceFailure: { error: unknown } | undefined;
+    const source = async function* (): AsyncGenerator<Buffer, void, undefined> {
+      try {
+        yield* bytes;
+      } catch (error) {
+        sourceFailure = { error };
+        throw error;
       }
-      const last = part.subarray(0, filled);
-      await translateErrors(async () => {
-        if (!upload) return this.writing.send(new PutObjectCommand({ ...target, Body: last }));
-        await upload.add(last);
-        return upload.complete();
-      });
+    };
+    const Body = Readable.from(blocksOf(source()), { highWaterMark: 1 });
+    const params = { ...target, Body };
+    try {
+      // aborts the upload if it fails; if that fails too, `delete` does
+      await new Upload({ client: this.writing, params, queueSize: 1, partSize: this.partBytes }).done();
     } catch (error) {
-      // If this fails too, `delete` aborts the upload.
-      if (upload) await this.abort(upload.target).catch(() => undefined);
-      throw error;
+      throw sourceFailure ? sourceFailure.error : storageUnavailable(error);
     }
   }
 
@@ -207,37 +194,22 @@ export class S3Storage extends ObjectStorage {
   }
 }
 
-/** A multipart upload. */
-class PartedUpload {
-  private readonly parts: CompletedPart[] = [];
-
-  private constructor(
-    private readonly client: S3Client,
-    readonly target: Target & { UploadId: string | undefined },
-  ) {}
-
-  static async begin(client: S3Client, target: Target): Promise<PartedUpload> {
-    // Operators can turn checksums off with AWS_REQUEST_CHECKSUM_CALCULATION, for services that reject them.
-    const hasChecksums = (await client.config.requestChecksumCalculation()) === 'WHEN_SUPPORTED';
-    const { UploadId } = await client.send(
-      new CreateMultipartUploadCommand({ ...target, ...(hasChecksums && { ChecksumAlgorithm: 'CRC32' }) }),
-    );
-    return new PartedUpload(client, { ...target, UploadId });
+/** Copies chunks into blocks, because a source may use its buffer again, or yield single bytes. */
+async function* blocksOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  let block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  let filled = 0;
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.length;) {
+      const copied = chunk.copy(block, filled, at);
+      at += copied;
+      filled += copied;
+      if (filled < block.length) continue;
+      yield block;
+      block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+      filled = 0;
+    }
   }
-
-  async add(body: Buffer): Promise<void> {
-    const PartNumber = this.parts.length + 1;
-    const { ETag, ChecksumCRC32 } = await this.client.send(
-      new UploadPartCommand({ ...this.target, PartNumber, Body: body }),
-    );
-    this.parts.push({ PartNumber, ETag, ...(ChecksumCRC32 !== undefined && { ChecksumCRC32 }) });
-  }
-
-  async complete(): Promise<void> {
-    await this.client.send(
-      new CompleteMultipartUploadCommand({ ...this.target, MultipartUpload: { Parts: this.parts } }),
-    );
-  }
+  yield block.subarray(0, filled);
 }
 
 function* slices(chunk: Buffer): Generator<Buffer, void, undefined> {

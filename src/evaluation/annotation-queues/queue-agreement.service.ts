@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { ScorerRepository, toMeasure } from '../scorers';
-import { AnalysisPool, type AnnotatorRating } from '../statistics';
+import { AnalysisThreads, type AnnotatorRating } from '../statistics';
 import { pinsOf } from './annotation-queue.entity';
 import { AnnotationQueueService } from './annotation-queue.service';
 import type { QueueAgreementDto, QueueScorerAgreementDto } from './queue-agreement.dto';
@@ -17,7 +17,7 @@ export class QueueAgreementService {
     private readonly queues: AnnotationQueueService,
     private readonly scores: QueueAgreementRepository,
     private readonly scorers: ScorerRepository,
-    private readonly pool: AnalysisPool,
+    private readonly threads: AnalysisThreads,
   ) {}
 
   /**
@@ -28,7 +28,7 @@ export class QueueAgreementService {
   async agreement(scope: Scope, queueId: string, signal: AbortSignal): Promise<QueueAgreementDto> {
     const queue = await this.queues.find(scope, queueId);
     const scorers = await this.scorers.findPinned(scope, pinsOf(queue));
-    return this.pool.reserve(scope, signal, async (runTask) => {
+    return this.threads.reserve(scope, signal, async (runTask) => {
       const most = Math.floor(SCORES_MAX / scorers.length);
       const measured: QueueScorerAgreementDto[] = [];
       let is_truncated = false;

@@ -1,9 +1,10 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { ComputationModule } from '#platform/concurrency';
 import { ResourcesModule } from '../../resources';
 import { TelemetryModule } from '../../telemetry';
 import { TraceContentModule } from '../trace-content';
-import { DatasetSchemas, SchemaPool } from './datasets/dataset-schemas';
+import { DatasetSchemas } from './datasets/dataset-schemas';
 import { DatasetEntity } from './datasets/dataset.entity';
 import { DatasetRepository } from './datasets/dataset.repository';
 import { DatasetService } from './datasets/dataset.service';
@@ -28,6 +29,7 @@ import { DatasetVersionService } from './versions/dataset-version.service';
 /** Datasets: their records, their versions, and the import and export of records. */
 @Module({
   imports: [
+    ComputationModule,
     ResourcesModule,
     TelemetryModule,
     TraceContentModule,
@@ -54,7 +56,6 @@ import { DatasetVersionService } from './versions/dataset-version.service';
     RecordService,
     RecordWordsRepository,
     RecordWriteRepository,
-    SchemaPool,
   ],
   exports: [
     DatasetContent,

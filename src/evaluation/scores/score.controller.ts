@@ -47,7 +47,7 @@ export class ScoreController {
   @Post('stats/query')
   @HttpCode(200)
   @RequireRole('viewer')
-  @RequestBody({ kind: 'json', optional: true, limit: SELECTION_MAX_BYTES })
+  @RequestBody({ optional: true, limit: SELECTION_MAX_BYTES })
   @ApiBody({ type: ScoreStatsQueryDto, required: false })
   @ApiOkResponse({ type: ScoreStatsDto })
   @UnavailableWhenLate('The scores could not be read in time. Narrow the query, or try again.')

@@ -7,7 +7,7 @@ export type {
   Measure,
   Ratings,
 } from './computation/agreement-measures';
-export { AnalysisPool } from './computation/analysis.pool';
+export { AnalysisThreads } from './computation/analysis.threads';
 export {
   type CaseResults,
   countCases,

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { AnalysisPool } from './computation/analysis.pool';
+import { ComputationModule } from '#platform/concurrency';
+import { AnalysisThreads } from './computation/analysis.threads';
 
-/** The threads that compute comparisons, gates and agreement. */
-@Module({ providers: [AnalysisPool], exports: [AnalysisPool] })
+@Module({ imports: [ComputationModule], providers: [AnalysisThreads], exports: [AnalysisThreads] })
 export class StatisticsModule {}

@@ -3,10 +3,9 @@ import type { OrgScope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import {
   type IncomingRequest,
-  mediaTypeOf,
   MULTIPART_MEDIA,
   parseBody,
-  readIncomingForm,
+  readFormWithFile,
   validateBody,
   type Versioned,
 } from '#platform/http';
@@ -87,10 +86,10 @@ export class FileUploadService {
     fields: NewFileFields,
   ): Promise<Upload> {
     if (!isForm) {
-      const mediaType = mediaTypeFrom(mediaTypeOf({ headers: { 'content-type': request.contentType } }));
+      const mediaType = mediaTypeFrom(request.mediaType);
       return { blob: await this.blobs.write(scope, request.bytes), mediaType, fields, filename: '' };
     }
-    const form = await readIncomingForm(
+    const form = await readFormWithFile(
       request,
       {
         file: 'file',
@@ -106,14 +105,13 @@ export class FileUploadService {
   }
 }
 
-const isFormOf = ({ contentType }: IncomingRequest): boolean =>
-  mediaTypeOf({ headers: { 'content-type': contentType } }) === MULTIPART_MEDIA;
+const isFormOf = ({ mediaType }: IncomingRequest): boolean => mediaType === MULTIPART_MEDIA;
 
 /** The Content-Type that curl and other clients send by default, whatever the bytes. */
 const CLIENT_DEFAULT_TYPE = 'application/x-www-form-urlencoded';
 
-const mediaTypeFrom = (type: string | undefined): string =>
-  type !== undefined && type !== CLIENT_DEFAULT_TYPE && MEDIA_TYPE.test(type) ? type : OCTET_STREAM;
+const mediaTypeFrom = (type: string): string =>
+  type !== CLIENT_DEFAULT_TYPE && MEDIA_TYPE.test(type) ? type : OCTET_STREAM;
 
 /** Validates the fields of a new file. Errors: 400, with pointers to fields. */
 function newFileOf({ workspace_id, name, metadata }: NewFileFields, filename: string): NewFileDto {

@@ -25,7 +25,7 @@ import { FileService } from './file.service';
 export const TakesFile = (fields: Record<string, object>, required: readonly string[]): MethodDecorator =>
   applyDecorators(
     RequestBody({
-      kind: 'stream',
+      kind: 'streamed',
       limit: ({ FILE_LIMIT_BYTES }, media) =>
         media === MULTIPART_MEDIA ? FILE_LIMIT_BYTES + FORM_BYTES : FILE_LIMIT_BYTES,
     }),

@@ -29,7 +29,6 @@ export class McpController {
   @UseGuards(OriginGuard)
   @RateLimited('proxy')
   @RequestBody({
-    kind: 'bytes',
     media: ['application/json'],
     codings: ['gzip'],
     limit: MESSAGE_MAX_BYTES,

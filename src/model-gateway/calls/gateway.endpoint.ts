@@ -42,7 +42,7 @@ const FORWARDED: Readonly<Record<CallFormat, readonly string[]>> = {
   messages: ['anthropic-version', 'anthropic-beta'],
 };
 
-const BODY = { kind: 'bytes', media: ['application/json'], codings: ['gzip'] } as const;
+const BODY = { media: ['application/json'], codings: ['gzip'] } as const;
 
 /**
  * Handles model calls. It is not a Nest controller, because routing, interceptors and their promises would cost more than the

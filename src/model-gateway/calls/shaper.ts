@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
-import { isExhausted, type Owner, WorkerPool } from '#platform/concurrency';
+import { isExhausted, type Owner, type TaskFile, WorkerPool } from '#platform/concurrency';
 import { Problem } from '#platform/problem';
 import type { AnswerFacts } from './answer-shapes';
 import type { Inspected, RequestFault, Shape } from './request-shapes';
@@ -15,19 +15,21 @@ const SHARE = 1;
 const WAITING_MAX = 256;
 /** Maximum time for one body, in milliseconds. */
 const DEADLINE_MS = 15_000;
+const TASKS: TaskFile<typeof tasks> = {
+  path: path.join(__dirname, 'shaping.thread.js'),
+  deadlineMs: DEADLINE_MS,
+};
 const HEAP_MIB = 1_024;
 const IDLE_MS = 2_000;
 
 /** The threads that read and write large requests and answers. */
 @Injectable()
-export class ShapingPool extends WorkerPool<typeof tasks> {
+export class ShapingPool extends WorkerPool {
   constructor() {
     super({
-      file: path.join(__dirname, 'shaping.thread.js'),
       threads: THREADS,
       share: SHARE,
       maxWaiting: WAITING_MAX,
-      deadlineMs: DEADLINE_MS,
       idleMs: IDLE_MS,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB, maxYoungGenerationSizeMb: 8 },
     });
@@ -45,7 +47,7 @@ export class Shaper {
   inspect(owner: Owner, signal: AbortSignal, bytes: Buffer): Promise<Inspected> {
     return bytes.length <= INLINE_MAX
       ? Promise.resolve(tasks.inspectBytes(bytes))
-      : withinLimits(TOO_LARGE, this.pool.run(owner, signal, 'inspectBytes', bytes));
+      : withinLimits(TOO_LARGE, this.pool.run(owner, signal, TASKS, 'inspectBytes', bytes));
   }
 
   async shape(
@@ -56,7 +58,7 @@ export class Shaper {
   ): Promise<{ bytes: Uint8Array } | { fault: RequestFault }> {
     return bytes.length <= INLINE_MAX
       ? tasks.shapeBytes({ bytes, shape })
-      : withinLimits(TOO_LARGE, this.pool.run(owner, signal, 'shapeBytes', { bytes, shape }));
+      : withinLimits(TOO_LARGE, this.pool.run(owner, signal, TASKS, 'shapeBytes', { bytes, shape }));
   }
 
   async answer(
@@ -66,7 +68,7 @@ export class Shaper {
   ): Promise<{ bytes: Uint8Array; facts: AnswerFacts } | { fault: string }> {
     return input.bytes.length + input.request.length <= INLINE_MAX
       ? tasks.shapeAnswerBytes(input)
-      : withinLimits(ANSWER_TOO_LARGE, this.pool.run(owner, signal, 'shapeAnswerBytes', input));
+      : withinLimits(ANSWER_TOO_LARGE, this.pool.run(owner, signal, TASKS, 'shapeAnswerBytes', input));
   }
 }
 

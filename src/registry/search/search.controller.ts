@@ -17,7 +17,7 @@ export class SearchController {
   @Post()
   @HttpCode(200)
   @RequireRoleSomewhere('viewer')
-  @RequestBody({ kind: 'json', limit: QUERY_MAX_BYTES })
+  @RequestBody({ limit: QUERY_MAX_BYTES })
   @ApiOkResponse({ type: SearchPageDto })
   search(
     @CurrentScope() scope: OrgScope,

@@ -1,10 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { arrayParameter, sql, type SqlExecutor, type Tx } from '#platform/db';
+import { BulkColumns, sql, type SqlExecutor, type Tx } from '#platform/db';
 import type { SkillFile } from '../format/skill-files';
 
 /** A file with its content. */
 export type FileWithContent = SkillFile & { content: Buffer };
+
+const BLOBS = new BulkColumns<FileWithContent>([
+  { name: 'sha256', type: 'text', value: ({ sha256 }) => sha256 },
+  { name: 'data', type: 'bytea', value: ({ content }) => content },
+]);
 
 /** Stores file contents, each once per organization. Contents are never deleted, because versions are not. */
 @Injectable()
@@ -19,14 +24,9 @@ export class SkillBlobRepository {
 
   /** @param files with distinct contents, sorted by digest so that concurrent inserts do not deadlock */
   async insertMany(tx: Tx, scope: OrgScope, files: readonly FileWithContent[]): Promise<void> {
-    const digests = files.map(({ sha256 }) => sha256);
-    const data = arrayParameter(
-      'bytea',
-      files.map(({ content }) => content),
-    );
     await tx.query(
       sql`INSERT INTO skill_blobs (org_id, sha256, data)
-        SELECT ${scope.orgId}, sha256, data FROM unnest(${digests}::text[], ${data}::bytea[]) AS input(sha256, data)
+        SELECT ${scope.orgId}, sha256, data FROM ${BLOBS.table(files, 'input')}
         ON CONFLICT DO NOTHING`,
     );
   }

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
-import { mediaTypeOf, type SpooledRequest, type Versioned } from '#platform/http';
+import type { IncomingRequest, Versioned } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
 import { narrowScope } from '../../resources';
-import { readUpload, ZIP_MEDIA } from '../upload/skill-upload';
+import { readUpload, type SpooledUpload, ZIP_MEDIA } from '../upload/skill-upload';
 import type { SkillUploadQueryDto } from './skill.dto';
 import { CreateSkillDto, type SkillDto } from './skill.dto';
 import { SkillService } from './skill.service';
@@ -27,18 +27,18 @@ export class SkillUploadService {
   /** Errors: those of `readUpload` and `SkillService.create`; 503 `service_overloaded` when too many uploads wait. */
   create(
     scope: OrgScope,
-    request: SpooledRequest,
+    request: IncomingRequest,
     query: SkillUploadQueryDto,
     signal: AbortSignal,
   ): Promise<Versioned<SkillDto>> {
-    return this.limit(scope, request, signal, async (media) => {
-      const upload = await readUpload(request, media, query, CreateSkillDto);
+    return this.limit(scope, request, signal, async (spooled) => {
+      const upload = await readUpload(spooled, query, CreateSkillDto);
       const { workspaceId, name = '' } = upload;
       if (workspaceId === undefined) {
         throw problem.invalidFields([{ pointer: '/workspace_id', detail: 'is required' }]);
       }
       const content = upload.contentFor(name);
-      return this.skills.create(scope, workspaceId, content, () => request.file.checkOpen());
+      return this.skills.create(scope, workspaceId, content, () => spooled.file.checkOpen());
     });
   }
 
@@ -46,31 +46,32 @@ export class SkillUploadService {
   addVersion(
     scope: OrgScope,
     id: string,
-    request: SpooledRequest,
+    request: IncomingRequest,
     query: SkillUploadQueryDto,
     signal: AbortSignal,
     ifMatch?: string,
   ): Promise<{ view: SkillVersionDetailDto; isNew: boolean }> {
-    return this.limit(scope, request, signal, async (media) => {
-      const upload = await readUpload(request, media, query, CreateSkillVersionDto);
-      return this.skills.addVersion(scope, id, upload, ifMatch, () => request.file.checkOpen());
+    return this.limit(scope, request, signal, async (spooled) => {
+      const upload = await readUpload(spooled, query, CreateSkillVersionDto);
+      return this.skills.addVersion(scope, id, upload, ifMatch, () => spooled.file.checkOpen());
     });
   }
 
-  private limit<Result>(
+  /** Receives an upload, and runs `work` with it when its turn comes. */
+  private async limit<Result>(
     scope: OrgScope,
-    { contentType }: SpooledRequest,
+    request: IncomingRequest,
     signal: AbortSignal,
-    work: (media: string) => Promise<Result>,
+    work: (upload: SpooledUpload) => Promise<Result>,
   ): Promise<Result> {
-    const media = mediaTypeOf({ headers: { 'content-type': contentType } }) ?? '';
+    const file = await request.spool();
     // The workspace is not known yet, because it is in the body.
     const owner = narrowScope(scope, '');
     return this.limiter.run(owner, signal, async () => {
       try {
-        return await work(media);
+        return await work({ request, file });
       } catch (error) {
-        throw media === ZIP_MEDIA && error instanceof Problem ? toQueryProblem(error) : error;
+        throw request.mediaType === ZIP_MEDIA && error instanceof Problem ? toQueryProblem(error) : error;
       }
     });
   }

@@ -5,11 +5,11 @@ import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/aut
 import {
   created,
   IfMatch,
+  IncomingBody,
+  type IncomingRequest,
   pathNumber,
   type Reply,
   RequestSignal,
-  SpooledBody,
-  type SpooledRequest,
   type Versioned,
   versioned,
 } from '#platform/http';
@@ -57,7 +57,7 @@ export class SkillVersionController {
   async create(
     @CurrentScope() scope: OrgScope,
     @Param('skill_id') id: string,
-    @SpooledBody() body: SpooledRequest,
+    @IncomingBody() body: IncomingRequest,
     @Query() query: SkillUploadQueryDto,
     @RequestSignal() signal: AbortSignal,
     @IfMatch() ifMatch?: string,

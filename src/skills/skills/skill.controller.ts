@@ -4,10 +4,10 @@ import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/aut
 import {
   created,
   IfMatch,
+  IncomingBody,
+  type IncomingRequest,
   type Reply,
   RequestSignal,
-  SpooledBody,
-  type SpooledRequest,
   type Versioned,
 } from '#platform/http';
 import type { Page } from '#platform/paging';
@@ -38,7 +38,7 @@ export class SkillController {
   @ApiCreatedResponse({ type: SkillDto })
   async create(
     @CurrentScope() scope: OrgScope,
-    @SpooledBody() body: SpooledRequest,
+    @IncomingBody() body: IncomingRequest,
     @Query() query: SkillUploadQueryDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {

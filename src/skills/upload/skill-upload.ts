@@ -3,11 +3,12 @@ import { ApiExtraModels, getSchemaPath } from '@nestjs/swagger';
 import {
   ApiBodies,
   type FormFile,
+  type IncomingRequest,
   MULTIPART_MEDIA,
   readFormFiles,
   readJson,
   RequestBody,
-  type SpooledRequest,
+  type SpooledFile,
 } from '#platform/http';
 import { problem, Throws } from '#platform/problem';
 import { contentOfDirectory, type SkillContent } from '../format/skill-content';
@@ -39,9 +40,9 @@ const FORM_FILES_MAX = 2 * FILES_MAX;
  */
 export const TakesSkill = (type: SpecType, required: readonly string[] = []): MethodDecorator =>
   applyDecorators(
-    Throws('invalid_base64'),
+    Throws('invalid_base64', 'storage_unavailable'),
     RequestBody({
-      kind: 'file',
+      kind: 'streamed',
       media: [JSON_MEDIA, MULTIPART_MEDIA, ZIP_MEDIA],
       limit: ({ BODY_LIMIT_BYTES }, media) => limitOf(BODY_LIMIT_BYTES, media),
     }),
@@ -87,29 +88,36 @@ export interface SkillUpload {
 /** The DTO of an upload as JSON. */
 type SpecType = new () => SkillSpecDto & { workspace_id?: string; name?: string | null };
 
+/** A received upload. */
+export interface SpooledUpload {
+  request: IncomingRequest;
+  /** The complete body. */
+  file: SpooledFile;
+}
+
 /**
  * Reads an upload into memory: the archive and its files, at most about 70 MiB. Errors: 400 for an invalid skill and for a
  * workspace in the wrong place; 413.
  */
 export async function readUpload(
-  request: SpooledRequest,
-  media: string,
+  upload: SpooledUpload,
   query: { workspace_id?: string | undefined },
   type: SpecType,
 ): Promise<SkillUpload> {
   const workspaceId = query.workspace_id;
-  if (media === ZIP_MEDIA) return uploadOf(workspaceId, await readZip(await request.file.read()));
+  const { mediaType } = upload.request;
+  if (mediaType === ZIP_MEDIA) return uploadOf(workspaceId, await readZip(await upload.file.read()));
   if (workspaceId !== undefined) {
     throw problem.invalidQuery(
       'workspace_id',
       'is only for application/zip. In other uploads, send it in the body.',
     );
   }
-  return media === MULTIPART_MEDIA ? readForm(request) : readSpec(request, type);
+  return mediaType === MULTIPART_MEDIA ? readForm(upload) : readSpec(upload, type);
 }
 
-async function readForm(request: SpooledRequest): Promise<SkillUpload> {
-  const { fields, files } = await readFormFiles(request, {
+async function readForm({ request, file }: SpooledUpload): Promise<SkillUpload> {
+  const { fields, files } = await readFormFiles(file.chunks(), request.contentType, {
     fields: ['workspace_id'],
     fieldBytes: FIELD_BYTES,
     filesMax: FORM_FILES_MAX,
@@ -153,7 +161,7 @@ function toBodyProblem(error: unknown): unknown {
   return problem.invalidRequest(detail.endsWith('.') ? detail : `${detail}.`, { cause });
 }
 
-async function readSpec({ file }: SpooledRequest, type: SpecType): Promise<SkillUpload> {
+async function readSpec({ file }: SpooledUpload, type: SpecType): Promise<SkillUpload> {
   const dto = readJson(await file.read(), type);
   return {
     workspaceId: dto.workspace_id,

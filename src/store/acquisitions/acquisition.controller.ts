@@ -72,7 +72,7 @@ export class AcquisitionController {
   @HttpCode(200)
   @RequireRoleSomewhere('editor')
   @Installs()
-  @RequestBody({ kind: 'json', optional: true })
+  @RequestBody({ optional: true })
   @ApiOkResponse({ type: UpgradedAcquisitionDto })
   upgrade(
     @CurrentScope() scope: OrgScope,

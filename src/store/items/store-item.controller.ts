@@ -86,7 +86,7 @@ export class StoreItemController {
   @Post(':store_item_id/review')
   @HttpCode(200)
   @PlatformOnly()
-  @RequestBody({ kind: 'json', optional: true })
+  @RequestBody({ optional: true })
   @ApiOkResponse({ type: StoreItemDto })
   review(
     @CurrentPrincipal() principal: Principal,

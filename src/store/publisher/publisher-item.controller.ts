@@ -137,7 +137,7 @@ export class PublisherItemController {
   @Throws('storage_unavailable')
   @RequireRoleSomewhere('publisher')
   @Publishes()
-  @RequestBody({ kind: 'json', optional: true })
+  @RequestBody({ optional: true })
   @ApiCreatedResponse({ type: PublisherItemDto, headers: ETAG_HEADER })
   async createRelease(
     @CurrentScope() scope: OrgScope,

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { OtlpDecodeError, type PackedRequest } from '#otlp';
 import type { Scope } from '#platform/auth';
-import { isExhausted, WorkerPool } from '#platform/concurrency';
+import { isExhausted, type TaskFile, WorkerPool } from '#platform/concurrency';
 import { problem } from '#platform/problem';
 import type * as tasks from './json-reader.thread';
 
@@ -13,18 +13,20 @@ const SHARE = 1;
 const WAITING_MAX = 1_000;
 /** Longer than the default time limit of any request, whose signal normally aborts a task earlier. */
 const DEADLINE_MS = 60_000;
+const TASKS: TaskFile<typeof tasks> = {
+  path: path.join(__dirname, 'json-reader.thread.js'),
+  deadlineMs: DEADLINE_MS,
+};
 const HEAP_MIB = 512;
 
 /** The worker threads that decode large exports in JSON, which cannot be parsed in slices. */
 @Injectable()
-export class JsonReaderPool extends WorkerPool<typeof tasks> {
+export class JsonReaderPool extends WorkerPool {
   constructor() {
     super({
-      file: path.join(__dirname, 'json-reader.thread.js'),
       threads: THREADS,
       share: SHARE,
       maxWaiting: WAITING_MAX,
-      deadlineMs: DEADLINE_MS,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
     });
   }
@@ -42,7 +44,7 @@ export class JsonReaderPool extends WorkerPool<typeof tasks> {
   ): Promise<PackedRequest> {
     let read: ReturnType<typeof tasks.readJson>;
     try {
-      read = await this.run(scope, signal, 'readJson', body);
+      read = await this.run(scope, signal, TASKS, 'readJson', body);
     } catch (error) {
       if (!isExhausted(error)) throw error;
       throw problem.unavailable('Reading this export took too much time or memory. Send smaller batches.', {

@@ -9,14 +9,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import { encodeExportResponse, type OtlpEncoding, type OtlpRejection, type OtlpSignal } from '#otlp';
-import {
-  checkCharset,
-  mediaTypeOf,
-  Reply,
-  RequestBody,
-  type BudgetRule,
-  type ServiceRequest,
-} from '#platform/http';
+import { mediaTypeOf, Reply, RequestBody, type BudgetRule, type ServiceRequest } from '#platform/http';
 import { RateLimited } from '#platform/rate-limit';
 
 export const PROTOBUF_MEDIA = 'application/x-protobuf';
@@ -59,7 +52,6 @@ export const AcceptsOtlp = (message: string, response: new () => object) =>
   applyDecorators(
     RateLimited('telemetry'),
     RequestBody({
-      kind: 'bytes',
       media: OTLP_MEDIA,
       codings: ['gzip'],
       limit: (environment) => environment.TELEMETRY_LIMIT_BYTES,
@@ -84,12 +76,10 @@ export const AcceptsOtlp = (message: string, response: new () => object) =>
     ),
   );
 
-/** Injects the body of a route with `AcceptsOtlp`. Errors: 415 for JSON in a charset other than UTF-8. */
+/** Injects the body of a route with `AcceptsOtlp`. */
 export const OtlpContent = createParamDecorator((_: unknown, context: ExecutionContext): OtlpBody => {
   const request = context.switchToHttp().getRequest<ServiceRequest>();
-  const encoding = otlpEncodingOf(request);
-  if (encoding === 'json') checkCharset(request.headers['content-type'] ?? '');
-  return { bytes: request.rawBody ?? Buffer.alloc(0), encoding };
+  return { bytes: request.rawBody ?? Buffer.alloc(0), encoding: otlpEncodingOf(request) };
 });
 
 /** Returns the response to a stored export, in the encoding of its request. */

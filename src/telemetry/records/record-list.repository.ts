@@ -1,14 +1,5 @@
 import type { Scope } from '#platform/auth';
-import {
-  arrayParameter,
-  followIndexes,
-  join,
-  raw,
-  type Sql,
-  sql,
-  type SqlExecutor,
-  Where,
-} from '#platform/db';
+import { BulkColumns, followIndexes, join, raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
 import { listPage, type RowPage, scanPage } from '#platform/paging';
 import { addTimes, attributeConditions } from '../list-conditions.sql';
 import type { RecordListQueryDto } from '../list-query.dto';
@@ -39,6 +30,13 @@ interface SizedRecord extends SizedRow {
   day: string;
   page_key: string;
 }
+
+const KEYS = new BulkColumns<SizedRecord & { workspace_id: string }>([
+  { name: 'workspace_id', type: 'text', value: ({ workspace_id }) => workspace_id },
+  { name: 'day', type: 'date', value: ({ day }) => day },
+  { name: 'time', type: 'timestamptz', value: ({ page_key }) => BigInt(page_key) },
+  { name: 'number', type: 'int8', value: ({ page_id }) => BigInt(page_id) },
+]);
 
 /** An upper bound of a record's size as JSON, in bytes: members of a fixed size, and content. */
 const RESPONSE_SIZE = `1000 + t.content_size + coalesce((SELECT o.size FROM span_sources o
@@ -113,14 +111,10 @@ export abstract class RecordListRepository<Row> {
     if (records.length === 0) return [];
     const { name, time, number, columns } = this.table;
     const [table, timeColumn, numberColumn] = [raw(name), raw(`t.${time}`), raw(`t.${number}`)];
-    const times = arrayParameter(
-      'timestamptz',
-      records.map(({ page_key }) => BigInt(page_key)),
-    );
+    const keys = records.map((record) => ({ ...record, workspace_id: scope.workspaceId }));
     const stored = await this.database.query<Row & { source_id: string; record_no: string }>(
       sql`SELECT ${raw(columns)}, t.source_id, ${numberColumn}::text AS record_no
-      FROM unnest(${records.map(() => scope.workspaceId)}::text[], ${records.map(({ day }) => day)}::date[],
-        ${times}::timestamptz[], ${records.map(({ page_id }) => page_id)}::int8[]) AS keys(workspace_id, day, time, number),
+      FROM ${KEYS.table(keys, 'keys')},
       LATERAL (SELECT * FROM ${table} t WHERE t.workspace_id = keys.workspace_id
         AND t.day = keys.day AND t.day = ANY(${[...new Set(records.map(({ day }) => day))]}::date[])
         AND ${timeColumn} = keys.time AND ${numberColumn} = keys.number OFFSET 0) t`,

@@ -1,7 +1,6 @@
 import type { OtlpEvent, OtlpLink, OtlpSpan } from '#otlp';
 import type { Scope } from '#platform/auth';
 import { TimeSlice } from '#platform/concurrency';
-import { TextSlab, type TextSlice } from '#platform/db';
 import { type EvaluationEvent, scoresInSpan } from '../evaluation-events/evaluation-event';
 import { NAME_MAX } from '../span-mapping/field.parser';
 import { AGENT_VERSION } from '../span-mapping/meaning.table';
@@ -48,7 +47,7 @@ export interface SpanRecord {
   /** The scores that the span reports. */
   scores: readonly EvaluationEvent[];
   /** The content as JSON texts; null if empty. Prepared in advance because building a statement cannot pause. */
-  content: { attributes: TextSlice; events: TextSlice | null; links: TextSlice | null };
+  content: { attributes: Buffer; events: Buffer | null; links: Buffer | null };
 }
 
 /** Size of the buffers that hold the content of an export, in bytes. Smaller exports use smaller buffers. */
@@ -229,3 +228,23 @@ const STEPS_OF_CALLS = new Set([
 /** Returns whether a span of this operation repeats the tokens and cost of the model calls below it. */
 export const repeatsUsage = (operation: string | null): boolean =>
   operation !== null && STEPS_OF_CALLS.has(operation.toLowerCase());
+
+/** Stores texts in UTF-8 outside of the JavaScript heap, where texts that wait for a statement cost no garbage collection. */
+class TextSlab {
+  private buffer = Buffer.alloc(0);
+  private length = 0;
+
+  /** @param chunkBytes size of a buffer, unless a text needs more */
+  constructor(private readonly chunkBytes: number) {}
+
+  add(text: string): Buffer {
+    const size = Buffer.byteLength(text);
+    if (this.length + size > this.buffer.length) {
+      this.buffer = Buffer.allocUnsafeSlow(Math.max(size, this.chunkBytes));
+      this.length = 0;
+    }
+    const start = this.length;
+    this.length += this.buffer.write(text, start);
+    return this.buffer.subarray(start, this.length);
+  }
+}

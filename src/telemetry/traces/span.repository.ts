@@ -11,7 +11,6 @@ import {
   type Sql,
   sql,
   type SqlExecutor,
-  type TextSlice,
   type Tx,
   Where,
 } from '#platform/db';
@@ -71,8 +70,8 @@ const COLUMNS = new BulkColumns<LocatedSpan>([
   },
 ]);
 
-const lengthOf = (...texts: (TextSlice | null)[]): number =>
-  texts.reduce((sum, text) => sum + (text ? text.end - text.start : 0), 0);
+const lengthOf = (...texts: (Buffer | null)[]): number =>
+  texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
 
 /** Returns null for 0, because null takes no space. */
 const dropped = (count: number): number | null => count || null;
@@ -130,7 +129,7 @@ export class SpanRepository {
 
   /** Inserts the spans of traces that the same transaction has inserted. */
   async insertNew(tx: Tx, spans: readonly LocatedSpan[]): Promise<void> {
-    if (spans.length > 0) await tx.copyIn(COPY, COLUMNS.copyChunks(spans));
+    if (spans.length > 0) await tx.copyIn(COPY, COLUMNS.copyChunks([spans]));
   }
 
   /** Inserts missing spans of existing traces, whose rows are locked. @returns the inserted spans */

@@ -1,6 +1,5 @@
 import type { Scope } from '#platform/auth';
 import {
-  arrayParameter,
   empty,
   followIndexes,
   join,
@@ -30,7 +29,7 @@ const columnsWhere = (fits: Sql): Sql => sql`${SUMMARY}, t.content_size,
   CASE WHEN ${fits} THEN t.input END AS input, CASE WHEN ${fits} THEN t.output END AS output`;
 
 /** Returns a table `t` of these traces. `OFFSET 0` makes PostgreSQL look up each, even in a workspace without statistics. */
-const withIds = ({ workspaceId }: Scope, ids: readonly string[] | Buffer): Sql =>
+const withIds = ({ workspaceId }: Scope, ids: readonly string[]): Sql =>
   sql`(SELECT DISTINCT unnest(${ids}::text[]) AS trace_id) ids CROSS JOIN LATERAL (
     SELECT * FROM traces WHERE workspace_id = ${workspaceId} AND trace_id = ids.trace_id OFFSET 0) t`;
 
@@ -87,9 +86,8 @@ export class TraceRepository {
   }
 
   async count(scope: Scope, traceIds: readonly string[]): Promise<number> {
-    const ids = arrayParameter('text', traceIds); // up to 100,000
     const [row] = await this.database.query<{ count: number }>(
-      prepared('trace.count', sql`SELECT count(*) AS count FROM ${withIds(scope, ids)}`),
+      prepared('trace.count', sql`SELECT count(*) AS count FROM ${withIds(scope, traceIds)}`),
     );
     return row?.count ?? 0;
   }

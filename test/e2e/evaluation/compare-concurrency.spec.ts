@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scope } from '#platform/auth';
+import { ComputationPool } from '#platform/concurrency';
 import type { Problem } from '#platform/problem';
 import { ownApp } from '#testing';
-import { AnalysisPool } from '../../../src/evaluation/statistics/computation/analysis.pool';
 import { ComparisonRepository } from '../../../src/evaluation/experiments/compare/comparison.repository';
 import { ScoreReader } from '../../../src/evaluation/experiments/compare/score-reader';
 import { compare, compared, completed, experimentOf, EXPERIMENTS, scored } from './comparison.fixture';
@@ -12,17 +12,19 @@ import { EvaluationWorkspace, outcome } from './evaluation.harness';
 
 const NEVER = new AbortController().signal;
 /** How many requests may wait. */
-const WAITING_MAX = 128;
+const WAITING_MAX = 256;
+/** Reservations that run no task. */
+const NO_TASKS = { path: '', deadlineMs: 0 };
 
 /** Comparisons of one workspace and abandoned requests must not block other comparisons. */
 describe('comparisons under load', () => {
   const app = ownApp({ env: { REQUEST_TIMEOUT_MS: '60000' } });
   let space: EvaluationWorkspace;
-  let pool: AnalysisPool;
+  let pool: ComputationPool;
 
   beforeAll(async () => {
     space = await EvaluationWorkspace.open(app);
-    pool = app.get(AnalysisPool);
+    pool = app.get(ComputationPool);
   });
 
   /** Occupies all threads on behalf of other organizations. Returns a function that releases them. */
@@ -33,7 +35,7 @@ describe('comparisons under load', () => {
     const reservations = Array.from({ length: pool.threads }, (_, n) => {
       let start = (): void => undefined;
       started.push(new Promise<void>((resolve) => (start = resolve)));
-      return pool.reserve({ orgId: `other ${n}`, workspaceId: 'theirs' }, NEVER, () => {
+      return pool.reserve({ orgId: `other ${n}`, workspaceId: 'theirs' }, NEVER, NO_TASKS, () => {
         start();
         return end;
       });
@@ -50,7 +52,7 @@ describe('comparisons under load', () => {
     const client = new AbortController();
     const waits = new Error('the request waits');
     const own = { orgId: space.organization.orgId, workspaceId: space.id } as Scope;
-    const waiting = pool.reserve(own, client.signal, () => Promise.resolve());
+    const waiting = pool.reserve(own, client.signal, NO_TASKS, () => Promise.resolve());
     client.abort(waits);
     const reason = await waiting.then(
       () => waits,

@@ -1,13 +1,14 @@
 import type { Scope } from '#platform/auth';
+import { ComputationPool } from '#platform/concurrency';
 import { RawJson } from '#platform/json';
-import { DatasetSchemas, type RecordSchemas, SchemaPool } from './dataset-schemas';
+import { DatasetSchemas, type RecordSchemas } from './dataset-schemas';
 
 const SCOPE = { orgId: 'a', workspaceId: 'a' } as Scope;
 const NEVER = new AbortController().signal;
 const text = (schema: object): RawJson => new RawJson(JSON.stringify(schema));
 
 describe('DatasetSchemas', () => {
-  const pool = new SchemaPool();
+  const pool = new ComputationPool();
   const schemas = new DatasetSchemas(pool);
   afterEach(() => jest.restoreAllMocks());
   afterAll(() => pool.close());
@@ -25,7 +26,7 @@ describe('DatasetSchemas', () => {
       ['/expected'],
       ['/input'],
     ]);
-    expect(run.mock.calls.map(([, , , input]) => input)).toEqual([
+    expect(run.mock.calls.map(([, , , , input]) => input)).toEqual([
       {
         schemas: ['{"type":"string"}', '{"type":"number"}'],
         values: [

@@ -2,21 +2,20 @@ import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { isExhausted, WorkerPool } from '#platform/concurrency';
+import { ComputationPool, isExhausted, type TaskFile } from '#platform/concurrency';
 import { type RawJson, sameJson, toRawJson } from '#platform/json';
 import type { SchemaViolation } from '#platform/json-schema';
 import { type FieldError, problem } from '#platform/problem';
 import type { DatasetEntity } from './dataset.entity';
 import type * as tasks from './dataset-schemas.thread';
 
-/** Threads that one organization can use at once. The pool has one more for other organizations. */
-const THREADS = 2;
-const WAITING_MAX = 256;
-/** Longest time for one schema, or for the values of one request, in milliseconds. */
-const DEADLINE_MS = 5_000;
+/** The deadline is the longest time for one schema, or for the values of one request. */
+const TASKS: TaskFile<typeof tasks> = {
+  path: path.join(__dirname, 'dataset-schemas.thread.js'),
+  deadlineMs: 5_000,
+};
 /** Longest time for finding the values that exceed the deadline, in milliseconds. */
 const SEARCH_MS = 10_000;
-const HEAP_MIB = 1_024;
 /** Attempts at a write while its dataset keeps changing. */
 const ATTEMPTS = 8;
 
@@ -43,31 +42,19 @@ interface SchemaValue {
 const MEMBERS = ['input', 'expected'] as const;
 const TOO_SLOW = 'takes too long to validate against this schema';
 
-/** Worker threads that compile and apply users' schemas. A hostile schema can only end its own thread. */
-@Injectable()
-export class SchemaPool extends WorkerPool<typeof tasks> {
-  constructor() {
-    super({
-      file: path.join(__dirname, 'dataset-schemas.thread.js'),
-      threads: THREADS + 1,
-      share: THREADS,
-      maxWaiting: WAITING_MAX,
-      deadlineMs: DEADLINE_MS,
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
-    });
-  }
-}
-
-/** Checks the schemas of datasets, and records against these schemas, in worker threads. */
+/**
+ * Checks the schemas of datasets, and records against these schemas, in worker threads. A hostile schema can only end its own
+ * thread.
+ */
 @Injectable()
 export class DatasetSchemas {
-  constructor(private readonly pool: SchemaPool) {}
+  constructor(private readonly pool: ComputationPool) {}
 
   /** Throws 400 unless a schema is a usable JSON Schema (2020-12). */
   async check(scope: Scope, schema: RawJson, pointer: string, signal: AbortSignal): Promise<void> {
     let fault: SchemaViolation | null;
     try {
-      fault = await this.pool.run(scope, signal, 'faultOfSchema', schema.text);
+      fault = await this.pool.run(scope, signal, TASKS, 'faultOfSchema', schema.text);
     } catch (error) {
       if (!isExhausted(error)) throw error;
       fault = { pointer: '', detail: 'takes too long to compile' };
@@ -147,7 +134,7 @@ export class DatasetSchemas {
       values: values.map(({ schema, value }) => ({ schema: schemas.indexOf(schema), value })),
     };
     try {
-      return await this.pool.run(scope, signal, 'violationsOf', input);
+      return await this.pool.run(scope, signal, TASKS, 'violationsOf', input);
     } catch (error) {
       if (isExhausted(error)) return null;
       throw error;

@@ -52,7 +52,7 @@ export class DatasetController {
   @Post('search')
   @HttpCode(200)
   @RequireRole('viewer')
-  @RequestBody({ kind: 'json', limit: SELECTION_MAX_BYTES })
+  @RequestBody({ limit: SELECTION_MAX_BYTES })
   @ApiOkResponse({ type: DatasetPageDto })
   search(@CurrentScope() scope: Scope, @Body() dto: DatasetSearchDto): Promise<Page<DatasetDto>> {
     return this.datasets.search(scope, dto);

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import {
-  arrayParameter,
   Database,
   join,
   raw,
@@ -230,7 +229,7 @@ export class RecordRepository extends WorkspaceScopedRepository<RecordEntity> {
 /** Conditions on a record `r` and one of its versions `v`. */
 const conditionsOf = ({ recordIds, tags, label, category }: CaseFilter): Sql[] =>
   [
-    recordIds && sql`r.dataset_record_id = ANY (${arrayParameter('text', recordIds)}::text[])`,
+    recordIds && sql`r.dataset_record_id = ANY (${recordIds}::text[])`,
     tags && sql`v.tags @> ${tags}::text[]`,
     label === undefined ? undefined : sql`v.label = ${label}`,
     category === undefined ? undefined : sql`v.category = ${category}`,
@@ -243,6 +242,6 @@ const conditionsOf = ({ recordIds, tags, label, category }: CaseFilter): Sql[] =
 const lookUp = (columns: Sql, { workspaceId }: Scope, datasetId: string, ids: readonly string[]): Sql =>
   sql`SELECT ${columns} FROM (
       SELECT ${workspaceId}::text AS workspace_id, ${datasetId}::text AS dataset_id, external_id
-      FROM (SELECT DISTINCT unnest(${arrayParameter('text', ids)}::text[]) AS external_id) ids OFFSET 0) keys
+      FROM (SELECT DISTINCT unnest(${ids}::text[]) AS external_id) ids OFFSET 0) keys
     JOIN records USING (workspace_id, dataset_id, external_id)
     WHERE archived_at IS NULL`;

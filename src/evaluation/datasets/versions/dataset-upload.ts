@@ -1,10 +1,10 @@
 import type { Scope } from '#platform/auth';
 import {
+  type IncomingRequest,
   MULTIPART_MEDIA,
-  readMultipart,
-  type SpooledFile,
-  type SpooledRequest,
+  readFormWithFile,
   readJson,
+  type SpooledFile,
   validateBody,
 } from '#platform/http';
 import { JsonInputError, parseJson } from '#platform/json';
@@ -43,17 +43,22 @@ export interface CsvUpload {
   optionsProblem: (pointer: string, detail: string) => Problem;
 }
 
-/**
- * Reads the parts of an upload. Errors: 400 for malformed or misplaced options, and for another workspace than the
- * header's; 413.
- */
-export async function readUpload(
-  scope: Scope,
-  request: SpooledRequest,
-  media: string,
+/** The parts of an upload, of which the options are not read yet. */
+export interface ReceivedUpload {
+  request: IncomingRequest;
+  /** The CSV file, or the complete body if it is JSON. */
+  file: SpooledFile;
+  /** The options in the query or in the form. Empty for JSON. */
+  options: Record<string, string | undefined>;
+}
+
+/** Receives an upload. Errors: 400 for options in the query of a form or of JSON, and for a malformed form; 413. */
+export async function receiveUpload(
+  request: IncomingRequest,
   query: CsvTextOptionsDto,
-): Promise<CsvUpload> {
-  if (media === CSV_MEDIA) return readText(scope, request, query);
+): Promise<ReceivedUpload> {
+  const options = { ...query };
+  if (request.mediaType === CSV_MEDIA) return { request, file: await request.spool(), options };
   const misplaced = Object.entries(query).find(([, value]) => value !== undefined);
   if (misplaced) {
     throw problem.invalidQuery(
@@ -61,11 +66,26 @@ export async function readUpload(
       'applies only to text/csv. In a form or in JSON, send it as a member of the body',
     );
   }
-  return media === MULTIPART_MEDIA ? readForm(scope, request) : readDto(scope, request);
+  if (request.mediaType !== MULTIPART_MEDIA) return { request, file: await request.spool(), options };
+  const rules = {
+    file: 'file',
+    fileBytes: CSV_MAX_BYTES,
+    fields: ['workspace_id', 'case_id_column', 'mapping'],
+    fieldBytes: FORM_FIELD_BYTES,
+  };
+  const form = await readFormWithFile(request, rules, (content) => request.spool(content));
+  return { request, file: form.stored, options: form.fields };
 }
 
-function readText(scope: Scope, { file }: SpooledRequest, query: CsvTextOptionsDto): CsvUpload {
-  const { workspace_id, case_id_column, mapping } = query;
+/** Reads the parts of an upload. Errors: 400 for malformed options, and for another workspace than the header's; 413. */
+export async function readUpload(scope: Scope, upload: ReceivedUpload): Promise<CsvUpload> {
+  const { mediaType } = upload.request;
+  if (mediaType === CSV_MEDIA) return readText(scope, upload);
+  return mediaType === MULTIPART_MEDIA ? readForm(scope, upload) : readDto(scope, upload);
+}
+
+function readText(scope: Scope, { file, options }: ReceivedUpload): CsvUpload {
+  const { workspace_id, case_id_column, mapping } = options;
   if (workspace_id !== undefined && workspace_id !== scope.workspaceId) {
     throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
   }
@@ -82,14 +102,8 @@ function readText(scope: Scope, { file }: SpooledRequest, query: CsvTextOptionsD
   };
 }
 
-async function readForm(scope: Scope, request: SpooledRequest): Promise<CsvUpload> {
-  const { file, fields } = await readMultipart(request, {
-    file: 'file',
-    fileBytes: CSV_MAX_BYTES,
-    fields: ['workspace_id', 'case_id_column', 'mapping'],
-    fieldBytes: FORM_FIELD_BYTES,
-  });
-  const { workspace_id, case_id_column, mapping } = validateBody(CsvTextOptionsDto, fields);
+function readForm(scope: Scope, { file, options }: ReceivedUpload): CsvUpload {
+  const { workspace_id, case_id_column, mapping } = validateBody(CsvTextOptionsDto, options);
   if (workspace_id !== undefined) checkWorkspaceOfCreate(scope, workspace_id);
   return {
     file,
@@ -99,18 +113,15 @@ async function readForm(scope: Scope, request: SpooledRequest): Promise<CsvUploa
   };
 }
 
-async function readDto(scope: Scope, { file: body }: SpooledRequest): Promise<CsvUpload> {
+async function readDto(scope: Scope, { request, file: body }: ReceivedUpload): Promise<CsvUpload> {
   const dto = readJson(await body.read(), CreateDatasetVersionDto);
   checkWorkspaceOfCreate(scope, dto.workspace_id);
   const content = Buffer.from(dto.content);
   if (content.length > CSV_MAX_BYTES) {
     throw new Problem('payload_too_large', `content can have at most ${formatBytes(CSV_MAX_BYTES)}.`);
   }
-  const file = await body.createPart();
-  await file.append(content);
-  file.finish();
   return {
-    file,
+    file: await request.spool([content]),
     options: optionsOf(dto),
     fileProblem: (detail) => memberProblem('/content', detail),
     optionsProblem: memberProblem,

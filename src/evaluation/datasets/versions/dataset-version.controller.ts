@@ -5,16 +5,17 @@ import {
   ApiBodies,
   created,
   ETAG_HEADER,
+  IncomingBody,
+  type IncomingRequest,
   MULTIPART_MEDIA,
   pathNumber,
   Reply,
   RequestBody,
   RequestSignal,
-  SpooledBody,
-  type SpooledRequest,
   versioned,
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
+import { Throws } from '#platform/problem';
 import { DatasetReadingService } from './dataset-reading.service';
 import { CSV_MEDIA, JSON_MEDIA, uploadLimit } from './dataset-upload';
 import {
@@ -46,9 +47,10 @@ export class DatasetVersionController {
    * @remarks A mapping assigns columns to the parts of a case. Columns that it does not name become `metadata`, or form `input` if it names none for `input`. The column of the case ids is in no part unless the mapping names it, and never in `input`. Without a mapping, columns are recognized by their names, ignoring case and surrounding blanks: `input` is the input, `expected`, `expected_output` or `ground_truth` (the first that exists) is the expected value, `tags` holds tags, and `metadata` holds a JSON object. All other columns become members of `metadata`, or form `input` if there is no column `input`. An empty mapping, `{}`, recognizes no names.
    */
   @Post()
+  @Throws('storage_unavailable')
   @RequireRole('editor')
   @RequestBody({
-    kind: 'file',
+    kind: 'streamed',
     media: [CSV_MEDIA, MULTIPART_MEDIA, JSON_MEDIA],
     limit: ({ BODY_LIMIT_BYTES }, media) => uploadLimit(BODY_LIMIT_BYTES, media),
   })
@@ -76,7 +78,7 @@ export class DatasetVersionController {
   async create(
     @CurrentScope() scope: Scope,
     @Param('dataset_id') datasetId: string,
-    @SpooledBody() body: SpooledRequest,
+    @IncomingBody() body: IncomingRequest,
     @Query() query: CsvTextOptionsDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {

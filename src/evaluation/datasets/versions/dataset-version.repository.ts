@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { yieldToEventLoop } from '#platform/concurrency';
-import { CopyRows, Database, raw, type Sql, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { BulkColumns, Database, raw, type Sql, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { type ListQueryDto, listPage, type RowPage } from '#platform/paging';
 import type { CsvLayout, CsvMapping } from './csv/csv.columns';
 import type { ChunkPlace } from './csv/csv.reader';
@@ -147,17 +147,16 @@ export class DatasetVersionRepository {
     data: AsyncIterable<Buffer>,
   ): Promise<void> {
     await tx.copyIn(
-      `COPY dataset_chunks (workspace_id, content_id, ordinal, rows_before, row_offset, data)
-       FROM STDIN (FORMAT binary)`,
-      chunkRows(scope, contentId, chunks, data),
+      `COPY dataset_chunks (${CHUNKS.names}) FROM STDIN (FORMAT binary)`,
+      CHUNKS.copyChunks(chunkRows(scope, contentId, chunks, data)),
     );
   }
 
   /** Writes the ids of a file's cases, in the order of its rows. */
   async insertCases(tx: Tx, scope: Scope, contentId: number, caseIds: readonly string[]): Promise<void> {
     await tx.copyIn(
-      'COPY dataset_cases (workspace_id, content_id, case_id, row_number) FROM STDIN (FORMAT binary)',
-      caseRows(scope, contentId, caseIds),
+      `COPY dataset_cases (${CASES.names}) FROM STDIN (FORMAT binary)`,
+      CASES.copyChunks(caseRows(scope, contentId, caseIds)),
     );
   }
 
@@ -188,39 +187,61 @@ export class DatasetVersionRepository {
   }
 }
 
+interface ChunkToStore {
+  workspaceId: string;
+  contentId: number;
+  ordinal: number;
+  place: ChunkPlace;
+  data: Buffer;
+}
+
+const CHUNKS = new BulkColumns<ChunkToStore>([
+  { name: 'workspace_id', type: 'text', value: ({ workspaceId }) => workspaceId },
+  { name: 'content_id', type: 'int8', value: ({ contentId }) => contentId },
+  { name: 'ordinal', type: 'int4', value: ({ ordinal }) => ordinal },
+  { name: 'rows_before', type: 'int4', value: ({ place }) => place.rowsBefore },
+  { name: 'row_offset', type: 'int4', value: ({ place }) => place.rowOffset },
+  { name: 'data', type: 'bytea', value: ({ data }) => data },
+]);
+
 async function* chunkRows(
   { workspaceId }: Scope,
   contentId: number,
-  chunks: readonly ChunkPlace[],
-  data: AsyncIterable<Buffer>,
-): AsyncGenerator<Buffer, void, undefined> {
-  const rows = new CopyRows();
+  places: readonly ChunkPlace[],
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<ChunkToStore[], void, undefined> {
   let ordinal = 0;
-  for await (const bytes of data) {
-    const { rowsBefore, rowOffset } = chunks[ordinal]!;
-    rows.row(6).text(workspaceId).int8(contentId).int4(ordinal).int4(rowsBefore).int4(rowOffset).bytea(bytes);
-    yield rows.take();
+  for await (const data of chunks) {
+    yield [{ workspaceId, contentId, ordinal, place: places[ordinal]!, data }];
     ordinal++;
   }
-  yield rows.end();
 }
+
+/** Number of case ids that are encoded without a pause. */
+const CASES_AT_ONCE = 1_000;
+
+interface CaseToStore {
+  workspaceId: string;
+  contentId: number;
+  caseId: string;
+  rowNumber: number;
+}
+
+const CASES = new BulkColumns<CaseToStore>([
+  { name: 'workspace_id', type: 'text', value: ({ workspaceId }) => workspaceId },
+  { name: 'content_id', type: 'int8', value: ({ contentId }) => contentId },
+  { name: 'case_id', type: 'text', value: ({ caseId }) => caseId },
+  { name: 'row_number', type: 'int4', value: ({ rowNumber }) => rowNumber },
+]);
 
 async function* caseRows(
   { workspaceId }: Scope,
   contentId: number,
   caseIds: readonly string[],
-): AsyncGenerator<Buffer, void, undefined> {
-  const rows = new CopyRows();
-  for (const [index, caseId] of caseIds.entries()) {
-    rows
-      .row(4)
-      .text(workspaceId)
-      .int8(contentId)
-      .text(caseId)
-      .int4(index + 1);
-    if (!rows.isFull) continue;
-    yield rows.take();
+): AsyncGenerator<CaseToStore[], void, undefined> {
+  for (let at = 0; at < caseIds.length; at += CASES_AT_ONCE) {
+    const batch = caseIds.slice(at, at + CASES_AT_ONCE);
+    yield batch.map((caseId, index) => ({ workspaceId, contentId, caseId, rowNumber: at + index + 1 }));
     await yieldToEventLoop();
   }
-  yield rows.end();
 }

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { Database, type Tx } from '#platform/db';
-import { mediaTypeOf, type SpooledFile, type SpooledRequest } from '#platform/http';
+import type { IncomingRequest, SpooledFile } from '#platform/http';
 import { newId } from '#platform/ids';
 import type { ListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
@@ -13,7 +13,7 @@ import { FairLimiter } from '#platform/concurrency';
 import { type CsvLayout, type CsvOptions, LayoutFault } from './csv/csv.columns';
 import { CsvFault } from './csv/csv.scanner';
 import { CHUNK_BYTES, type CsvContent, readCsv } from './csv/csv.reader';
-import { type CsvUpload, readUpload } from './dataset-upload';
+import { type CsvUpload, readUpload, receiveUpload } from './dataset-upload';
 import { type CsvTextOptionsDto, type DatasetVersionDto, toDatasetVersionDto } from './dataset-version.dto';
 import {
   DatasetVersionRepository,
@@ -53,18 +53,18 @@ export class DatasetVersionService {
   /**
    * Creates a version from a CSV file, or returns the existing version of the same file. Errors: 400 with the line for a
    * malformed file, 404 for an unknown dataset, 409 if it is archived, 503 `service_overloaded` when too many uploads wait,
-   * and those of `readUpload`.
+   * and those of `receiveUpload` and `readUpload`.
    */
-  upload(
+  async upload(
     scope: Scope,
     datasetId: string,
-    request: SpooledRequest,
+    request: IncomingRequest,
     query: CsvTextOptionsDto,
     signal: AbortSignal,
   ): Promise<UploadedVersion> {
+    const received = await receiveUpload(request, query);
     return this.limiter.run(scope, signal, async () => {
-      const media = mediaTypeOf({ headers: { 'content-type': request.contentType } }) ?? '';
-      const upload = await readUpload(scope, request, media, query);
+      const upload = await readUpload(scope, received);
       const content = await readContent(upload, this.environment.BODY_LIMIT_BYTES);
       checkLive((await this.datasets.get(scope, datasetId)).view, 'dataset');
       const identity = identityOf(datasetId, upload.file, content);

@@ -1,16 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import {
-  arrayParameter,
-  Database,
-  empty,
-  followIndexes,
-  prepared,
-  raw,
-  type Sql,
-  sql,
-  type Tx,
-} from '#platform/db';
+import { Database, empty, followIndexes, prepared, raw, type Sql, sql, type Tx } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import {
   type ExperimentScores,
@@ -152,13 +142,8 @@ const chosenScores = (
       ${isOnly ? empty : order} OFFSET 0) chosen`;
 };
 
-const selectionOf = (scorers: readonly ChosenScorer[]): Sql => {
-  const names = arrayParameter(
-    'text',
-    scorers.map(({ scorer }) => scorer),
-  );
-  return sql`unnest(${names}::text[], ${scorers.map(({ version }) => version)}::integer[]) AS selection(scorer, version)`;
-};
+const selectionOf = (scorers: readonly ChosenScorer[]): Sql =>
+  sql`unnest(${scorers.map(({ scorer }) => scorer)}::text[], ${scorers.map(({ version }) => version)}::integer[]) AS selection(scorer, version)`;
 
 /** Reads experiments, their results and the current scores for comparisons. */
 @Injectable()
@@ -312,7 +297,6 @@ export class ComparisonRepository {
     allowMismatch: boolean,
   ): Promise<ComparedRow[]> {
     if (resultIds.length === 0) return [];
-    const input = arrayParameter('text', withInput);
     const people = peopleOfResults(
       workspaceId,
       raw('(SELECT results.result_id, results.trace_id, results.session_id)'),
@@ -320,8 +304,8 @@ export class ComparisonRepository {
     const scoresOfPeople = sql`UNION ALL SELECT scorer_name, scorer_version, source, score, score_id, is_current FROM (${people}) people`;
     return this.database.query<ComparedRow>(
       sql`SELECT result_id, case_id, output, error, trace_id, session_id, duration_ms, trial_index,
-            CASE WHEN result_id = ANY (${input}::text[]) THEN input END AS input,
-            CASE WHEN result_id = ANY (${input}::text[]) THEN expected END AS expected,
+            CASE WHEN result_id = ANY (${withInput}::text[]) THEN input END AS input,
+            CASE WHEN result_id = ANY (${withInput}::text[]) THEN expected END AS expected,
             (SELECT coalesce(json_object_agg(scorer_name, score), '{}') FROM (
               SELECT DISTINCT ON (scorer_name) scorer_name, score FROM (
                 SELECT scorer_name, coalesce(scorer_version, 0) AS scorer_version, source, score, score_id, is_current
@@ -335,7 +319,7 @@ export class ComparisonRepository {
                        CASE WHEN selection.scorer IS NOT NULL THEN scorer_version END DESC, ${COUNTS_FIRST}) one) AS scores
           FROM results
           WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}
-            AND result_id = ANY (${arrayParameter('text', resultIds)}::text[])`,
+            AND result_id = ANY (${resultIds}::text[])`,
     );
   }
 

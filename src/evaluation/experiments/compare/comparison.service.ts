@@ -4,7 +4,7 @@ import type { Scope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
 import { PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { AnalysisPool } from '../../statistics';
+import { AnalysisThreads } from '../../statistics';
 import { planPage } from './case-page';
 import {
   type ComparedCaseDto,
@@ -85,7 +85,7 @@ export class ComparisonService {
   constructor(
     private readonly reader: ScoreReader,
     private readonly comparisons: ComparisonRepository,
-    private readonly pool: AnalysisPool,
+    private readonly threads: AnalysisThreads,
   ) {}
 
   /**
@@ -146,7 +146,7 @@ export class ComparisonService {
     const key = JSON.stringify([scope.workspaceId, ids, digests, choice]);
     const cached = isFinalized ? this.cache.get(key) : undefined;
     if (cached && (cached.cases.statistics || !withStatistics)) return cached;
-    const comparison = await this.pool.reserve(scope, signal, async (runTask) => {
+    const comparison = await this.threads.reserve(scope, signal, async (runTask) => {
       const { scorers, scorerCount, ...read } = await this.reader.read(
         scope,
         pair,
@@ -169,7 +169,7 @@ export class ComparisonService {
         nulls.buffer,
         judges.buffer,
       ]);
-      const cases = await runTask('compareExperiments', input, { transfer });
+      const cases = await runTask('compareExperiments', input, transfer);
       return { cases, sides: { candidate: candidateSide, baseline: baselineSide }, scorers, scorerCount };
     });
     // a comparison without statistics must not replace one with statistics

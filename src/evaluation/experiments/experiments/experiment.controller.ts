@@ -62,7 +62,7 @@ export class ExperimentController {
   @Post('search')
   @HttpCode(200)
   @RequireRole('viewer')
-  @RequestBody({ kind: 'json', limit: SELECTION_MAX_BYTES })
+  @RequestBody({ limit: SELECTION_MAX_BYTES })
   @ApiOkResponse({ type: ExperimentPageDto })
   search(@CurrentScope() scope: Scope, @Body() dto: ExperimentSearchDto): Promise<Page<ExperimentDto>> {
     return this.experiments.search(scope, dto);

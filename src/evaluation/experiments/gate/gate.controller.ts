@@ -20,7 +20,7 @@ export class GateController {
   @Post('gate')
   @HttpCode(200)
   @RequireRole('viewer')
-  @RequestBody({ kind: 'json', limit: SELECTION_MAX_BYTES })
+  @RequestBody({ limit: SELECTION_MAX_BYTES })
   @ApiResponse({
     status: 200,
     description:

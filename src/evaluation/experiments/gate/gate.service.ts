@@ -12,7 +12,7 @@ import {
   ScoreReader,
   type SelectedScorer,
 } from '../compare/score-reader';
-import { isSameJudgeOf, AnalysisPool } from '../../statistics';
+import { isSameJudgeOf, AnalysisThreads } from '../../statistics';
 import type { ScoreTotals } from '../../statistics';
 import type { GateMeasures } from '../../statistics';
 import { checksOf, isSet, type MeasuredScorer, needsBaseline } from './gate-checks';
@@ -30,7 +30,7 @@ interface Measured {
 export class GateService {
   constructor(
     private readonly reader: ScoreReader,
-    private readonly pool: AnalysisPool,
+    private readonly threads: AnalysisThreads,
   ) {}
 
   /**
@@ -108,7 +108,7 @@ export class GateService {
     });
     const baseline = needed.some((one) => one.difference) ? pair.baseline : null;
     const withoutBaseline = new Set(needed.flatMap((one) => (one.difference ? [] : one.scorer)));
-    return this.pool.reserve(scope, signal, async (runTask) => {
+    return this.threads.reserve(scope, signal, async (runTask) => {
       const read = await this.reader.read(
         scope,
         { candidate: pair.candidate, baseline },

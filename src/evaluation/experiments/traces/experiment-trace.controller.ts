@@ -68,7 +68,7 @@ export class ExperimentTraceController {
   @Post('stats/query')
   @HttpCode(200)
   @RequireRole('viewer')
-  @RequestBody({ kind: 'json', optional: true, limit: SELECTION_MAX_BYTES })
+  @RequestBody({ optional: true, limit: SELECTION_MAX_BYTES })
   @ApiBody({ type: TraceStatsQueryDto, required: false })
   @ApiOkResponse({ type: TraceStatsDto })
   queryStats(

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { arrayParameter, Database, empty, prepared, raw, type Sql, sql } from '#platform/db';
+import { Database, empty, prepared, raw, type Sql, sql } from '#platform/db';
 
 /** Maximum number of units measured. */
 export const UNITS_MAX = 10_000;
@@ -230,7 +230,7 @@ const onUnits = (units: readonly Unit[], select: (from: Sql) => Sql): Sql => {
 
 const idsOf = (units: readonly Unit[], kind: Unit['unit_kind']): Sql => {
   const ids = units.filter((unit) => unit.unit_kind === kind).map((unit) => unit.unit_id);
-  return sql`unnest(${arrayParameter('text', ids)}::text[]) AS unit(id)`;
+  return sql`unnest(${ids}::text[]) AS unit(id)`;
 };
 
 /** Selects the most common value of a column of `annotation` per unit; in a tie, the newest. */

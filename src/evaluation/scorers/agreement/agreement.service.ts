@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { problem } from '#platform/problem';
 import type { ScorerEntity } from '../scorer.entity';
 import { ScorerRepository } from '../scorer.repository';
-import { AnalysisPool } from '../../statistics';
+import { AnalysisThreads } from '../../statistics';
 import type { Ratings } from '../../statistics';
 import { type AgreementDto, type AgreementQueryDto, toMeasures, toScorer } from './agreement.dto';
 import {
@@ -28,7 +28,7 @@ export class AgreementService {
   constructor(
     private readonly scorers: ScorerRepository,
     private readonly ratings: AgreementRepository,
-    private readonly pool: AnalysisPool,
+    private readonly threads: AnalysisThreads,
   ) {}
 
   /**
@@ -58,7 +58,7 @@ export class AgreementService {
       sideOf(scorer, query.scorer_version ?? null),
       sideOf(reference, query.reference_scorer_version ?? null),
     ] as const;
-    return this.pool.reserve(scope, signal, async (runTask) => {
+    return this.threads.reserve(scope, signal, async (runTask) => {
       const { pairs, isTruncated } = await this.pairs(scope, sides, experimentId);
       const choiceScores = await this.choiceScores(scope, [scorer, reference], pairs);
       const [own, other] = [columnsOf(pairs, 0), columnsOf(pairs, 1)];

@@ -26,7 +26,6 @@ export class ScoreBatchController {
   @HttpCode(202)
   @RequireRole('evaluator')
   @RequestBody({
-    kind: 'json',
     limit: ({ SCORING_LIMIT_BYTES }) => SCORING_LIMIT_BYTES,
     codings: ['gzip', 'base64'],
   })

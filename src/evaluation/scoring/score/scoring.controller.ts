@@ -24,7 +24,6 @@ export class ScoringController {
     ({ TEST_SCORING_TIMEOUT_MS }) => TEST_SCORING_TIMEOUT_MS,
   )
   @RequestBody({
-    kind: 'json',
     limit: ({ SCORING_LIMIT_BYTES }) => SCORING_LIMIT_BYTES,
     codings: ['gzip', 'base64'],
   })

@@ -1,15 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import {
-  arrayParameter,
-  Database,
-  prepared,
-  raw,
-  sql,
-  type Sql,
-  type SqlExecutor,
-  type Tx,
-} from '#platform/db';
+import { Database, prepared, raw, sql, type Sql, type SqlExecutor, type Tx } from '#platform/db';
 import { type RawJson, toJsonText } from '#platform/json';
 import { type ScannedRange, type ScoringTarget, targetIdOf, type VersionAtGrain } from './target.entity';
 
@@ -60,7 +51,6 @@ export class TargetRepository {
     on: SqlExecutor = this.database,
   ): Promise<ReadonlyMap<string, boolean>> {
     const { workspaceId } = scope;
-    const ids = arrayParameter('text', targetIds);
     const rows = await on.query<{ target_id: string; is_taken: boolean }>(
       sql`WITH newest_judged AS (
             SELECT judge_digest FROM scores
@@ -72,7 +62,7 @@ export class TargetRepository {
             SELECT o.target_id, o.error IS NULL AND NOT EXISTS (
                 SELECT FROM scores s WHERE s.workspace_id = ${workspaceId} AND s.score_id = o.score_id
                   AND (s.superseded_at IS NOT NULL OR s.judge_digest <> (SELECT judge_digest FROM newest_judged)) OFFSET 0) AS is_taken
-            FROM unnest(${ids}::text[]) AS ids(id) CROSS JOIN LATERAL (
+            FROM unnest(${targetIds}::text[]) AS ids(id) CROSS JOIN LATERAL (
               SELECT target_id, error, score_id FROM target_outcomes
               WHERE workspace_id = (SELECT ${workspaceId}) AND scorer_id = (SELECT ${scorer_id})
                 AND scorer_version = ${scorer_version} AND grain = ${grain} AND target_id = ids.id OFFSET 0
@@ -80,7 +70,7 @@ export class TargetRepository {
             UNION ALL
             SELECT t.target_id, true FROM score_runs r CROSS JOIN LATERAL (
               SELECT target_id, ordinal FROM score_targets
-              WHERE score_run_id = r.score_run_id AND target_id = ANY(${ids}::text[]) OFFSET 0
+              WHERE score_run_id = r.score_run_id AND target_id = ANY(${targetIds}::text[]) OFFSET 0
             ) t
             WHERE r.workspace_id = ${workspaceId} AND r.scorer_id = ${scorer_id}
               AND r.scorer_version = ${scorer_version} AND r.grain = ${grain}
@@ -88,7 +78,7 @@ export class TargetRepository {
               AND NOT EXISTS (
                 SELECT 1 FROM target_outcomes o WHERE o.score_run_id = r.score_run_id AND o.ordinal = t.ordinal)
             UNION ALL
-            SELECT w.target_id, true FROM unnest(${ids}::text[]) AS ids(id) CROSS JOIN LATERAL (
+            SELECT w.target_id, true FROM unnest(${targetIds}::text[]) AS ids(id) CROSS JOIN LATERAL (
               SELECT t.target_id FROM score_batch_targets t JOIN score_batches b USING (score_batch_id)
               WHERE t.target_id = ids.id AND b.workspace_id = ${workspaceId} AND b.scorer_id = ${scorer_id}
                 AND b.scorer_version = ${scorer_version} AND b.grain = ${grain}

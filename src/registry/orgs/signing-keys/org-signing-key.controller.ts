@@ -19,7 +19,7 @@ export class SigningKeyController {
   /** Create a signing key, which the organization uses from then on */
   @Post()
   @RequireRoleEverywhere('admin')
-  @RequestBody({ kind: 'json', optional: true })
+  @RequestBody({ optional: true })
   @ApiBody({ type: CreateSigningKeyDto, required: false })
   @ApiCreatedResponse({ type: SigningKeyDto })
   async create(@CurrentScope() scope: OrgScope, @Body() dto: CreateSigningKeyDto): Promise<Reply> {

@@ -15,7 +15,7 @@ export class TraceStatsController {
   @Post('query')
   @HttpCode(200)
   @RequireRole('viewer')
-  @RequestBody({ kind: 'json', optional: true, limit: SELECTION_MAX_BYTES })
+  @RequestBody({ optional: true, limit: SELECTION_MAX_BYTES })
   @ApiBody({ type: TelemetryTraceStatsQueryDto, required: false })
   @ApiOkResponse({ type: TelemetryTraceStatsDto })
   query(

@@ -1,7 +1,8 @@
+import { buffer } from 'node:stream/consumers';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
-import { checkValues, mediaTypeOf, readJson, type SpooledFile, type SpooledRequest } from '#platform/http';
+import { checkValues, type IncomingRequest, readJson, type SpooledFile } from '#platform/http';
 import { problem } from '#platform/problem';
 import { DatasetContent } from '../../versions/dataset-reading.service';
 import { CSV_MEDIA, JSON_MEDIA } from '../../versions/dataset-upload';
@@ -46,19 +47,20 @@ export class ImportSources {
   async requestOf(
     scope: Scope,
     datasetId: string,
-    body: SpooledRequest,
+    body: IncomingRequest,
     query: RecordImportQueryDto,
   ): Promise<ImportRequest> {
-    const media = mediaTypeOf({ headers: { 'content-type': body.contentType } });
-    if (media === JSON_MEDIA) return this.readVersionImport(scope, datasetId, body.file, query);
+    const isCsv = body.mediaType === CSV_MEDIA;
+    if (body.mediaType === JSON_MEDIA) return this.readVersionImport(scope, datasetId, body, query);
     if (query.workspace_id !== undefined && query.workspace_id !== scope.workspaceId) {
       throw problem.invalidQuery('workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
     }
     const { cells } = query;
-    if (cells !== undefined && media !== CSV_MEDIA) {
+    if (cells !== undefined && !isCsv) {
       throw problem.invalidQuery('cells', 'applies only to text/csv');
     }
-    const source = media === CSV_MEDIA ? this.csv(body.file, cells ?? 'auto') : this.jsonLines(body.file);
+    const file = await body.spool();
+    const source = isCsv ? this.csv(file, cells ?? 'auto') : this.jsonLines(file);
     return {
       onConflict: query.on_conflict ?? 'error',
       open: () => Promise.resolve(source),
@@ -85,13 +87,13 @@ export class ImportSources {
   private async readVersionImport(
     scope: Scope,
     datasetId: string,
-    body: SpooledFile,
+    body: IncomingRequest,
     query: RecordImportQueryDto,
   ): Promise<ImportRequest> {
     const [misplaced] = Object.entries(query).find(([, value]) => value !== undefined) ?? [];
     if (misplaced !== undefined)
       throw problem.invalidQuery(misplaced, 'must be a member of the body when the body is JSON');
-    const dto = readJson(await body.read(), ImportVersionDto);
+    const dto = readJson(await buffer(body.bytes), ImportVersionDto);
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     return {
       onConflict: dto.on_conflict ?? 'error',
@@ -109,11 +111,9 @@ export class ImportSources {
     scope: Scope,
     version: DatasetVersionRow,
     cells: Cells,
-    body: SpooledFile,
+    body: IncomingRequest,
   ): Promise<ImportSource> {
-    const copy = await body.createPart();
-    for await (const bytes of this.content.bytes(scope, version)) await copy.append(bytes);
-    copy.finish();
+    const copy = await body.spool(this.content.bytes(scope, version));
     const readerOf = (columns: string[]) =>
       cells === 'json' ? exportedRows(columns) : caseRows(layoutOfVersion(version), cells);
     return new CsvSource(copy, version.size_bytes, readerOf, true);

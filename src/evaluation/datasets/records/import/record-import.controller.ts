@@ -3,12 +3,13 @@ import { ApiExtraModels, ApiOkResponse, ApiTags, getSchemaPath } from '@nestjs/s
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import {
   ApiBodies,
+  IncomingBody,
+  type IncomingRequest,
   LongRunning,
   RequestBody,
   RequestSignal,
-  SpooledBody,
-  type SpooledRequest,
 } from '#platform/http';
+import { Throws } from '#platform/problem';
 import { RecordImportService } from './record-import.service';
 import { EXPORT_MEDIA } from '../transfer-formats';
 import {
@@ -37,10 +38,11 @@ export class RecordImportController {
   /** Import records, all or none */
   @Post('import')
   @HttpCode(200)
+  @Throws('storage_unavailable')
   @RequireRole('editor')
   @LongRunning(() => true, ({ IMPORT_TIMEOUT_MS }) => IMPORT_TIMEOUT_MS)
   @RequestBody({
-    kind: 'file',
+    kind: 'streamed',
     media: [...IMPORT_MEDIA, JSON_MEDIA],
     limit: (_, media) => (media === JSON_MEDIA ? JSON_MAX_BYTES : IMPORT_MAX_BYTES),
   })
@@ -58,7 +60,7 @@ export class RecordImportController {
   import(
     @CurrentScope() scope: Scope,
     @Param('dataset_id') datasetId: string,
-    @SpooledBody() body: SpooledRequest,
+    @IncomingBody() body: IncomingRequest,
     @Query() query: RecordImportQueryDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<RecordImportDto> {

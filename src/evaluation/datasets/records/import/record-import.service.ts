@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, inChunks, type Tx } from '#platform/db';
-import type { SpooledRequest } from '#platform/http';
+import type { IncomingRequest } from '#platform/http';
 import { problem } from '#platform/problem';
 import { FairLimiter } from '#platform/concurrency';
 import { DatasetSchemas, NO_SCHEMAS, type SchemaMembers } from '../../datasets/dataset-schemas';
@@ -51,7 +51,7 @@ export class RecordImportService {
   async import(
     scope: Scope,
     datasetId: string,
-    body: SpooledRequest,
+    body: IncomingRequest,
     query: RecordImportQueryDto,
     signal: AbortSignal,
   ): Promise<RecordImportDto> {

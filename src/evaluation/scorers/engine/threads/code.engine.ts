@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { type Owner, TaskTimeout, ThreadStartError, WorkerPool } from '#platform/concurrency';
+import { type Owner, type TaskFile, TaskTimeout, ThreadStartError, WorkerPool } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { isJsonObject } from '#platform/json';
 import { describeFaults, faultsOfCode, type ScriptDefinition } from '../../definitions/definition.forms';
@@ -24,6 +24,11 @@ const GRACE_MS = 1_000;
 /** Time after which an idle thread ends, in ms. Starting a thread takes about 0.2 s. */
 const IDLE_MS = 300_000;
 
+const TASKS: TaskFile<typeof tasks> = {
+  path: path.join(__dirname, 'code.thread.js'),
+  deadlineMs: CHECKS_TIMEOUT_MS + GRACE_MS,
+};
+
 /**
  * Runs and validates scorers of kind `code`, both scripts and checks, in a few threads. Owners take turns.
  *
@@ -40,17 +45,15 @@ const IDLE_MS = 300_000;
  */
 @Injectable()
 export class CodeEngine implements OnApplicationShutdown {
-  private readonly pool: WorkerPool<typeof tasks>;
+  private readonly pool: WorkerPool;
   private compiled: Promise<WebAssembly.Module> | undefined;
 
   constructor(environment: Environment) {
-    this.pool = new WorkerPool<typeof tasks>({
-      file: path.join(__dirname, 'code.thread.js'),
+    this.pool = new WorkerPool({
       // One extra thread for other organizations, while the scorers of one are slow.
       threads: environment.SCORER_THREADS + 1,
       share: environment.SCORER_THREADS,
       maxWaiting: Infinity,
-      deadlineMs: CHECKS_TIMEOUT_MS + GRACE_MS,
       idleMs: IDLE_MS,
       resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MB, stackSizeMb: STACK_MB },
     });
@@ -74,14 +77,14 @@ export class CodeEngine implements OnApplicationShutdown {
       const text = encodeDefinition(definition);
       if (text === undefined) return { error: describeFaults([TOO_LARGE]) };
       const task = { definition: text, subject: encoded };
-      const end = await this.endOf(signal, this.pool.run(owner, signal, 'scoreByChecks', task));
+      const end = await this.endOf(signal, this.pool.run(owner, signal, TASKS, 'scoreByChecks', task));
       return 'result' in end ? end.result : { error: CHECKS_ENDED[end.ended] };
     }
     const faults = faultsOfCode(definition);
     if (faults.length > 0) return { error: describeFaults(faults) };
     const task = { ...(await this.scriptTask(definition as ScriptDefinition)), members: encoded.members };
-    const deadlineMs = task.timeoutMs + GRACE_MS;
-    const end = await this.endOf(signal, this.pool.run(owner, signal, 'scoreByScript', task, { deadlineMs }));
+    const file = { ...TASKS, deadlineMs: task.timeoutMs + GRACE_MS };
+    const end = await this.endOf(signal, this.pool.run(owner, signal, file, 'scoreByScript', task));
     return 'result' in end ? end.result : { error: describeStop(end.ended, task) };
   }
 
@@ -94,17 +97,14 @@ export class CodeEngine implements OnApplicationShutdown {
   async validate(definition: unknown, signal: AbortSignal, owner: Owner): Promise<FormFault[]> {
     const text = encodeDefinition(definition);
     if (text === undefined) return [TOO_LARGE];
-    const end = await this.endOf(signal, this.pool.run(owner, signal, 'faultsOfDefinition', text));
+    const end = await this.endOf(signal, this.pool.run(owner, signal, TASKS, 'faultsOfDefinition', text));
     if ('ended' in end) return [TOO_SLOW];
     if (end.result.length > 0 || !isJsonObject(definition) || typeof definition.source !== 'string') {
       return end.result;
     }
     const task = await this.scriptTask({ source: definition.source });
-    const deadlineMs = task.timeoutMs + GRACE_MS;
-    const checked = await this.endOf(
-      signal,
-      this.pool.run(owner, signal, 'faultOfScript', task, { deadlineMs }),
-    );
+    const file = { ...TASKS, deadlineMs: task.timeoutMs + GRACE_MS };
+    const checked = await this.endOf(signal, this.pool.run(owner, signal, file, 'faultOfScript', task));
     const detail = 'result' in checked ? checked.result : describeStop(checked.ended, task);
     return detail === null ? [] : [{ pointer: '/source', detail }];
   }

@@ -1,14 +1,15 @@
-import { TaskTimeout } from '#platform/concurrency';
-import { AnalysisPool } from './analysis.pool';
+import { ComputationPool, TaskTimeout } from '#platform/concurrency';
+import { AnalysisThreads } from './analysis.threads';
 
 const NEVER = new AbortController().signal;
 const A = { orgId: 'a', workspaceId: 'a' };
 
-describe('AnalysisPool', () => {
-  const pool = new AnalysisPool();
+describe('AnalysisThreads', () => {
+  const pool = new ComputationPool();
   afterAll(() => pool.close());
 
-  const outcomeOf = (error: Error) => pool.reserve(A, NEVER, () => Promise.reject(error));
+  const outcomeOf = (error: Error) =>
+    new AnalysisThreads(pool).reserve(A, NEVER, () => Promise.reject(error));
 
   it.each([
     ['time', new TaskTimeout('compareExperiments', 120_000)],

@@ -1,0 +1,24 @@
+import { availableParallelism } from 'node:os';
+import { Injectable, Module } from '@nestjs/common';
+import { WorkerPool } from './worker-pool';
+
+/** Maximum number of threads that one organization uses. One more thread exists for the others. */
+const THREADS = Math.min(4, Math.max(2, availableParallelism() - 1));
+const WAITING_MAX = 256;
+const HEAP_MIB = 1_024;
+
+/** The worker threads of a process for everything but sandboxes: statistics, and users' JSON Schemas. */
+@Injectable()
+export class ComputationPool extends WorkerPool {
+  constructor() {
+    super({
+      threads: THREADS + 1,
+      share: THREADS,
+      maxWaiting: WAITING_MAX,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
+    });
+  }
+}
+
+@Module({ providers: [ComputationPool], exports: [ComputationPool] })
+export class ComputationModule {}
