@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { type Member, PrincipalReader, WORKSPACE_HEADER, WorkspaceScopes } from '#platform/auth';
+import { type Access, Admission, type Member } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { type Endpoint, receiveBody, type ServiceRequest, targetOf } from '#platform/http';
 import { randomHex } from '#platform/ids';
 import { OutboundHttp } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
-import { ClientAddresses, rateLimitKeyOf, RateLimits } from '#platform/rate-limit';
+import { ClientAddresses } from '#platform/rate-limit';
 import { type Role, rolesIn } from '#platform/scope';
 import { tracing } from '#platform/tracing';
 import { ApiDirectory, type ApiTarget } from '../registry';
@@ -26,19 +26,18 @@ export const PROXY_ROUTE = `${PROXY_PREFIX}{api_id}/{path}`;
 export const FORWARDED_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
 /** The roles that may use the proxy. */
-export const PROXY_ROLES: readonly Role[] = ['editor', 'runtime'];
+export const PROXY_ROLES: readonly [Role, Role] = ['editor', 'runtime'];
+
+const ACCESS: Access = { rule: { kind: 'roles_somewhere', anyOf: PROXY_ROLES }, rateClass: 'proxy' };
 
 /**
  * Forwards requests to registered APIs. It is not a Nest controller, because the bytes pass through unparsed in both directions,
- * and interceptors would cost more than the forwarding. It authenticates and limits callers with the same parts as the guards,
- * in the same order.
+ * and interceptors would cost more than the forwarding.
  */
 @Injectable()
 export class ApiProxyEndpoint implements Endpoint {
   constructor(
-    private readonly principals: PrincipalReader,
-    private readonly rates: RateLimits,
-    private readonly workspaces: WorkspaceScopes,
+    private readonly admission: Admission,
     private readonly apis: ApiDirectory,
     private readonly limits: ApiLimits,
     private readonly credentials: Credentials,
@@ -57,9 +56,8 @@ export class ApiProxyEndpoint implements Endpoint {
     try {
       const { method, headers } = request;
       if (!(FORWARDED_METHODS as readonly string[]).includes(method)) throw unsupportedMethod();
-      const principal = this.principals.getCached(request) ?? (await this.principals.read(request));
-      if (!this.rates.isOff('proxy')) await this.countRequest(principal, response);
-      if (headers[WORKSPACE] !== undefined) await this.workspaces.checkHeader(principal, headers);
+      await this.admission.admit(request, response, ACCESS);
+      const principal = request.user as Member;
       checkUpgrade(request);
       if (isLoop(headers.via)) throw loopDetected();
       const target = splitTarget(targetOf(request));
@@ -85,11 +83,6 @@ export class ApiProxyEndpoint implements Endpoint {
   problemHeaders(error: unknown): Readonly<Record<string, string>> {
     const isDenied = error instanceof Problem && error.status < 500;
     return { 'Proxy-Status': proxyError(isDenied ? 'http_request_denied' : 'proxy_internal_response') };
-  }
-
-  private async countRequest(principal: Member, response: ServerResponse): Promise<void> {
-    const limited = await this.rates.check('proxy', rateLimitKeyOf(principal), response);
-    if (limited) throw limited;
   }
 
   private requestOf(request: ServiceRequest, api: ApiTarget, target: Target): UpstreamRequest {
@@ -120,8 +113,6 @@ export class ApiProxyEndpoint implements Endpoint {
     };
   }
 }
-
-const WORKSPACE = WORKSPACE_HEADER.toLowerCase();
 
 /** Returns the API if the caller may use it. Errors: 404, 403. */
 function requireAccess(api: ApiTarget | null, principal: Member, apiId: string): ApiTarget {

@@ -58,7 +58,7 @@ describe('the signal of a request', () => {
       controllers: [WaitingController],
       providers: [
         { provide: Environment, useValue: { REQUEST_TIMEOUT_MS: timeoutMs } },
-        { provide: UnauthorizedLimit, useValue: { check: () => Promise.resolve(undefined) } },
+        { provide: UnauthorizedLimit, useValue: { count: () => Promise.resolve() } },
         Deadline,
         { provide: APP_INTERCEPTOR, useClass: WithDeadline },
         { provide: APP_FILTER, useClass: ProblemFilter },

@@ -65,6 +65,8 @@ export { created, etagOf, Reply, streamed, Versioned, versioned } from './reply'
 export { RequestBytes } from './request-bytes';
 export {
   incomingTrace,
+  isHealthCheck,
+  isReading,
   onEnd,
   pathOf,
   requestContext,

@@ -28,6 +28,7 @@ const STOPPING_LINGER_MS = 1_000;
 export class ServiceAdapter extends ExpressAdapter {
   private closed: Promise<void> | undefined;
   private readonly connections = new Map<Duplex, Connection>();
+  private start: Parameters<ServiceAdapter['startWith']>[0] = (_request, _response, run) => run();
   private readonly mounted = new Map<string, http.RequestListener>();
 
   /** @param stallMs time after which a client that reads nothing of a response is disconnected, in milliseconds */
@@ -49,6 +50,13 @@ export class ServiceAdapter extends ExpressAdapter {
    */
   mount(path: string, listener: http.RequestListener): void {
     this.mounted.set(path, listener);
+  }
+
+  /** Sets the function that starts each request when it is its caller's turn. */
+  startWith(
+    start: (request: http.IncomingMessage, response: http.ServerResponse, run: () => void) => void,
+  ): void {
+    this.start = start;
   }
 
   /** @param args the address, and the function that Nest waits for */
@@ -77,7 +85,7 @@ export class ServiceAdapter extends ExpressAdapter {
       const connection = new Connection(socket, (request, response) => {
         const fault = faultOf(request);
         if (fault) writeProblem(response, fault);
-        else (this.mountedAt(request) ?? express)(request, response);
+        else this.start(request, response, () => (this.mountedAt(request) ?? express)(request, response));
       });
       this.connections.set(socket, connection);
       socket.once('close', () => this.connections.delete(socket));
