@@ -11,11 +11,11 @@ import { type Role, rolesIn } from '#platform/scope';
 import { tracing } from '#platform/tracing';
 import { ApiDirectory, type ApiTarget } from '../registry';
 import { ApiLimits } from './api-limits';
-import { Credentials } from './credentials';
 import { type Hop, isLoop, requestHeaders } from './proxy-headers';
 import { pathFault } from './proxy-path';
 import { exchange, type UpstreamRequest } from './upstream-exchange';
 import { proxyError } from './upstream-failure';
+import { Upstreams, withParameter } from './upstreams';
 
 /** The prefix of forwarded requests. The id of an API and the path to forward follow it. */
 export const PROXY_PREFIX = '/api/v1/apis/';
@@ -27,6 +27,8 @@ export const FORWARDED_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE
 
 /** The roles that may use the proxy. */
 export const PROXY_ROLES: readonly [Role, Role] = ['editor', 'runtime'];
+
+const ROUTE = { path: PROXY_ROUTE };
 
 const ACCESS: Access = { rule: { kind: 'roles_somewhere', anyOf: PROXY_ROLES }, rateClass: 'proxy' };
 
@@ -40,7 +42,7 @@ export class ApiProxyEndpoint implements Endpoint {
     private readonly admission: Admission,
     private readonly apis: ApiDirectory,
     private readonly limits: ApiLimits,
-    private readonly credentials: Credentials,
+    private readonly upstreams: Upstreams,
     private readonly outbound: OutboundHttp,
     private readonly addresses: ClientAddresses,
     private readonly environment: Environment,
@@ -51,7 +53,7 @@ export class ApiProxyEndpoint implements Endpoint {
    * each promise costs about as much as one of the checks.
    */
   async handle(request: ServiceRequest, response: ServerResponse): Promise<void> {
-    request.route = { path: PROXY_ROUTE };
+    request.route = ROUTE;
     let leave: (() => void) | undefined;
     try {
       const { method, headers } = request;
@@ -86,17 +88,15 @@ export class ApiProxyEndpoint implements Endpoint {
   }
 
   private requestOf(request: ServiceRequest, api: ApiTarget, target: Target): UpstreamRequest {
-    const { base } = api;
-    this.outbound.checkUrl(base);
-    const { ownHeaders, query } = this.credentials.applyTo(api, target.query);
+    const { origin, basePath, headers: own, parameter } = this.upstreams.of(api);
+    const query = parameter ? withParameter(target.query, parameter) : target.query;
     const { method, headers } = request;
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-    const basePath = base.pathname === '/' ? '' : base.pathname;
     return {
-      origin: base.origin,
+      origin,
       path: `${basePath}${target.separator}${target.path}${query}` || '/',
       method,
-      headers: requestHeaders(request, ownHeaders, this.hopOf(request)),
+      headers: requestHeaders(request, own, this.hopOf(request)),
       body: hasBody ? receiveBody(request, Infinity) : null,
       timeoutMs: api.timeout_ms,
     };

@@ -1,5 +1,5 @@
 import type { RequestListener, ServerResponse } from 'node:http';
-import { beginRequest, type ServiceRequest } from './request-context';
+import type { ServiceRequest } from './request-context';
 import type { ProblemFilter, ProblemWriter } from './problem.filter';
 
 /** Calls the next step of a request, or responds. */
@@ -23,8 +23,7 @@ export function setOwnHeaders(response: ServerResponse): void {
 
 /** Returns a listener that runs the steps of every request, and then the endpoint. */
 export function listenerOf(
-  measure: RequestStep,
-  allowOrigins: RequestStep,
+  [begin, allowOrigins]: readonly [RequestStep, RequestStep],
   endpoint: Endpoint,
   filter: ProblemFilter,
 ): RequestListener {
@@ -39,12 +38,10 @@ export function listenerOf(
       }
       filter.respond(error, request, response, endpoint.problemWriter?.(request));
     };
-    beginRequest(request, response, () =>
-      measure(request, response, () =>
-        allowOrigins(request, response, () => {
-          request.handled = endpoint.handle(request, response).catch(fail);
-        }),
-      ),
+    begin(request, response, () =>
+      allowOrigins(request, response, () => {
+        request.handled = endpoint.handle(request, response).catch(fail);
+      }),
     );
   };
 }

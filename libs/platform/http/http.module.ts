@@ -17,7 +17,7 @@ import { ProblemFilter } from './problem.filter';
 import { RequestBytes } from './request-bytes';
 import { RequestInterceptor } from './request.interceptor';
 import { ResponseWriter } from './response.writer';
-import { requestContext } from './request-context';
+import { beginRequest } from './request-context';
 import { ServiceAdapter } from './service-adapter';
 import { ServiceValidationPipe } from './validation.pipe';
 
@@ -82,13 +82,11 @@ const EXPOSED = [
 /** Seconds for which browsers may cache the response to a preflight. */
 const PREFLIGHT_SECONDS = 600;
 
-/** Returns the step that measures a request. */
-function measureStep(app: NestExpressApplication): RequestStep {
+/** Returns the first step of every request: its ids, its log line and its metrics. */
+function beginStep(app: NestExpressApplication): RequestStep {
   const metrics = app.get(HttpMetrics, { strict: false });
-  return (request, response, next) => {
-    response.once('close', () => metrics.count(request, response));
-    next();
-  };
+  return (request, response, next) =>
+    beginRequest(request, response, () => metrics.count(request, response), next);
 }
 
 /** Returns the step that lets pages of `CORS_ORIGINS` call the service, and responds to their preflights. */
@@ -113,7 +111,7 @@ function corsStep(app: NestExpressApplication): RequestStep {
 export function mountEndpoint(app: NestExpressApplication, path: string, endpoint: Endpoint): void {
   const adapter = app.getHttpAdapter() as unknown as ServiceAdapter;
   const filter = app.get(ProblemFilter, { strict: false });
-  adapter.mount(path, listenerOf(measureStep(app), corsStep(app), endpoint, filter));
+  adapter.mount(path, listenerOf([beginStep(app), corsStep(app)], endpoint, filter));
 }
 
 /** Applies the settings of Express and the middleware before all routes. Create the application with `bodyParser: false`. */
@@ -121,9 +119,10 @@ export function configureHttp(app: NestExpressApplication): void {
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('query parser', 'simple');
-  const setHeaders: RequestStep = (_request, response, next) => {
+  const setHeaders: RequestStep = (request, response, next) => {
+    response.setHeader('X-Request-Id', request.context.requestId);
     setOwnHeaders(response);
     next();
   };
-  app.use(requestContext, measureStep(app), setHeaders, corsStep(app));
+  app.use(beginStep(app), setHeaders, corsStep(app));
 }

@@ -69,7 +69,6 @@ export {
   isReading,
   onEnd,
   pathOf,
-  requestContext,
   type ServiceRequest,
   targetOf,
 } from './request-context';

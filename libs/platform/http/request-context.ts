@@ -52,23 +52,27 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const TRACEPARENT =
   /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?=-|$)/;
 
-/** Sets the ids of the request, and logs one line when its response is closed. Must be the first middleware. */
-export function requestContext(incoming: IncomingMessage, response: ServerResponse, next: () => void): void {
-  beginRequest(incoming as ServiceRequest, response, () => {
-    response.setHeader('X-Request-Id', (incoming as ServiceRequest).context.requestId);
-    next();
-  });
-}
-
-/** Like `requestContext`, but leaves it to `next` to send the id of the request. */
-export function beginRequest(request: ServiceRequest, response: ServerResponse, next: () => void): void {
+/**
+ * Sets the ids of a request, and logs one line when its response is closed. The first step of every request.
+ *
+ * @param onClose called when the response is closed
+ */
+export function beginRequest(
+  request: ServiceRequest,
+  response: ServerResponse,
+  onClose: () => void,
+  next: () => void,
+): void {
   const header = request.headers['x-request-id'];
   request.context = {
     requestId: typeof header === 'string' && REQUEST_ID.test(header) ? header : randomUUID(),
     traceId: tracing().traceId() ?? incomingTrace(request)?.traceId ?? randomHex(16),
     startedAt: request.receivedAt ?? performance.now(),
   };
-  response.once('close', () => logRequest(request, response));
+  response.once('close', () => {
+    logRequest(request, response);
+    onClose();
+  });
   runRequest(next);
 }
 

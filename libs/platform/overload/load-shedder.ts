@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ByteBudget, type ByteLease, FairLimiter, FairQueue, type OwnerPath } from '#platform/concurrency';
+import { FairLimiter, FairQueue, type OwnerPath } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { endingOf, onEnd, type ServiceRequest } from '#platform/http';
 import { type Counter, type Gauge, Metrics } from '#platform/metrics';
@@ -34,8 +34,9 @@ type UnknownCaller = 'anonymous' | 'unverified';
  */
 @Injectable()
 export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
-  /** Counts requests instead of bytes. */
-  private readonly inFlight: ByteBudget;
+  private readonly requestsInFlight: Gauge<never>;
+  private readonly inFlightByOwner = new Map<string, number>();
+  private inFlight = 0;
   /** For requests whose organization is not known yet. */
   private readonly unknown: Readonly<Record<UnknownCaller, FairLimiter>>;
   private readonly waiting = new FairQueue<() => void>();
@@ -51,13 +52,11 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
     private readonly environment: Environment,
     metrics: Metrics,
   ) {
-    const total = environment.MAX_REQUESTS_IN_FLIGHT;
-    const half = Math.ceil(total / 2);
-    const gauge: Gauge<never> = metrics.gauge('http_requests_in_flight', 'Requests in flight.', []);
+    const half = this.share;
+    this.requestsInFlight = metrics.gauge('http_requests_in_flight', 'Requests in flight.', []);
     this.shed = metrics.counter('http_requests_shed_total', 'Requests rejected because of overload.', [
       'reason',
     ]);
-    this.inFlight = new ByteBudget({ total, share: half, onChange: (used) => gauge.set({}, used) });
     const limiter = (): FairLimiter =>
       new FairLimiter({
         concurrency: half,
@@ -123,23 +122,43 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
     response: ServerResponse,
     onLeave?: () => void,
   ): (owner: string) => void {
-    const acquired = this.inFlight.tryAcquire(owner, 1);
-    if (!acquired) throw this.refusal('in_flight');
-    let lease: ByteLease = acquired;
+    if (this.isFull(owner)) throw this.refusal('in_flight');
+    let countedFor = owner;
+    this.count(owner, 1);
     onEnd(request, response, () => {
-      lease.release();
+      this.count(countedFor, -1);
       onLeave?.();
     });
-    if (this.isLate && this.inFlight.usedBy(owner) > ALWAYS_ADMITTED) throw this.refusal('event_loop');
+    if (this.isLate && this.inFlightOf(owner) > ALWAYS_ADMITTED) throw this.refusal('event_loop');
     return (newOwner) => {
-      // a closed response has already released its lease
-      const isOver = response.closed || response.destroyed;
-      const own = isOver ? undefined : this.inFlight.tryAcquire(newOwner, 1);
-      if (!own) return;
-      lease.release();
-      lease = own;
+      // a closed response no longer counts
+      if (response.closed || response.destroyed || this.isFull(newOwner)) return;
+      this.count(countedFor, -1);
+      this.count(newOwner, 1);
+      countedFor = newOwner;
       onLeave?.();
     };
+  }
+
+  /** Half of all requests in flight. */
+  private get share(): number {
+    return Math.ceil(this.environment.MAX_REQUESTS_IN_FLIGHT / 2);
+  }
+
+  private isFull(owner: string): boolean {
+    return this.inFlight >= this.environment.MAX_REQUESTS_IN_FLIGHT || this.inFlightOf(owner) >= this.share;
+  }
+
+  private inFlightOf(owner: string): number {
+    return this.inFlightByOwner.get(owner) ?? 0;
+  }
+
+  private count(owner: string, change: 1 | -1): void {
+    const own = this.inFlightOf(owner) + change;
+    if (own > 0) this.inFlightByOwner.set(owner, own);
+    else this.inFlightByOwner.delete(owner);
+    this.inFlight += change;
+    this.requestsInFlight.set({}, this.inFlight);
   }
 
   /**
