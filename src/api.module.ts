@@ -6,8 +6,7 @@ import { HealthModule } from '#platform/health';
 import { HttpModule } from '#platform/http';
 import { JobsModule } from '#platform/jobs';
 import { MetricsServerModule } from '#platform/metrics';
-import { OverloadModule } from '#platform/overload';
-import { RateLimitGuard, RateLimitModule } from '#platform/rate-limit';
+import { RateLimitModule } from '#platform/rate-limit';
 import { AgentsHttpModule } from './agents';
 import { ApiProxyHttpModule } from './api-proxy';
 import { EvaluationHttpModule } from './evaluation';
@@ -61,11 +60,10 @@ export class ApiModule {
         DatabaseModule.forRoot(),
         JobsModule.forRoot(),
         RateLimitModule.forRoot(!isOnlyProcess),
-        AuthModule.withAccounts(RegistryModule, [RateLimitGuard]),
+        AuthModule.withAccounts(RegistryModule),
         HttpModule,
         HealthModule,
         MetricsServerModule,
-        OverloadModule,
         OpenApiModule,
         ...API_AREAS,
         ...areas,

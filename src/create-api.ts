@@ -1,12 +1,10 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { checkIssuers } from '#platform/auth';
+import { Admission, checkIssuers } from '#platform/auth';
 import type { Environment } from '#platform/config';
 import { configureHttp, mountEndpoint, ServiceAdapter } from '#platform/http';
 import { JsonLogger } from '#platform/logging';
-import { LoadShedder } from '#platform/overload';
 import { StartError } from '#platform/process';
-import { limitDocuments } from '#platform/rate-limit';
 import { checkSecretsKey } from '#platform/secrets';
 import { ApiModule, type ApiOptions } from './api.module';
 import { ApiProxyEndpoint, PROXY_PATHS, PROXY_PREFIX } from './api-proxy';
@@ -21,20 +19,18 @@ export async function createApi(
   // an invalid configuration stops the start before any connection is opened
   await checkIssuers(environment);
   checkSecretsKey(environment);
+  const adapter = new ServiceAdapter(environment.ANSWER_STALL_MS);
   const app = await NestFactory.create<NestExpressApplication>(
     ApiModule.forRoot(environment, options),
-    new ServiceAdapter(environment.ANSWER_STALL_MS),
+    adapter,
     { bodyParser: false, abortOnError: false, bufferLogs: true, logger: new JsonLogger() },
   );
-  const shedder = app.get(LoadShedder);
-  const steps = { before: shedder.queue.bind(shedder), after: shedder.admit.bind(shedder) };
-  app.use(steps.before);
+  const admission = app.get(Admission);
+  adapter.startWith((request, response, run) => admission.queue(request, response, run));
   configureHttp(app);
-  app.use(steps.after);
-  mountEndpoint(app, PROXY_PREFIX, steps, app.get(ApiProxyEndpoint));
-  for (const path of CALL_PATHS.keys()) mountEndpoint(app, path, steps, app.get(GatewayEndpoint));
-  limitDocuments(app);
-  serveDocs(app);
+  mountEndpoint(app, PROXY_PREFIX, app.get(ApiProxyEndpoint));
+  for (const path of CALL_PATHS.keys()) mountEndpoint(app, path, app.get(GatewayEndpoint));
+  serveDocs(app, admission);
   app
     .get(OpenApiSource)
     .provide(() => buildDocument(app, environment.PUBLIC_URL, { ...PROXY_PATHS, ...CALL_OPERATIONS }));

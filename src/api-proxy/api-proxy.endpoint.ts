@@ -1,21 +1,21 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { type Member, PrincipalReader, WORKSPACE_HEADER, WorkspaceScopes } from '#platform/auth';
+import { type Access, Admission, type Member } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { type Endpoint, receiveBody, type ServiceRequest, targetOf } from '#platform/http';
 import { randomHex } from '#platform/ids';
 import { OutboundHttp } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
-import { ClientAddresses, rateLimitKeyOf, RateLimits } from '#platform/rate-limit';
+import { ClientAddresses } from '#platform/rate-limit';
 import { type Role, rolesIn } from '#platform/scope';
 import { tracing } from '#platform/tracing';
 import { ApiDirectory, type ApiTarget } from '../registry';
 import { ApiLimits } from './api-limits';
-import { Credentials } from './credentials';
 import { type Hop, isLoop, requestHeaders } from './proxy-headers';
 import { pathFault } from './proxy-path';
 import { exchange, type UpstreamRequest } from './upstream-exchange';
 import { proxyError } from './upstream-failure';
+import { Upstreams, withParameter } from './upstreams';
 
 /** The prefix of forwarded requests. The id of an API and the path to forward follow it. */
 export const PROXY_PREFIX = '/api/v1/apis/';
@@ -26,22 +26,23 @@ export const PROXY_ROUTE = `${PROXY_PREFIX}{api_id}/{path}`;
 export const FORWARDED_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
 /** The roles that may use the proxy. */
-export const PROXY_ROLES: readonly Role[] = ['editor', 'runtime'];
+export const PROXY_ROLES: readonly [Role, Role] = ['editor', 'runtime'];
+
+const ROUTE = { path: PROXY_ROUTE };
+
+const ACCESS: Access = { rule: { kind: 'roles_somewhere', anyOf: PROXY_ROLES }, rateClass: 'proxy' };
 
 /**
  * Forwards requests to registered APIs. It is not a Nest controller, because the bytes pass through unparsed in both directions,
- * and interceptors would cost more than the forwarding. It authenticates and limits callers with the same parts as the guards,
- * in the same order.
+ * and interceptors would cost more than the forwarding.
  */
 @Injectable()
 export class ApiProxyEndpoint implements Endpoint {
   constructor(
-    private readonly principals: PrincipalReader,
-    private readonly rates: RateLimits,
-    private readonly workspaces: WorkspaceScopes,
+    private readonly admission: Admission,
     private readonly apis: ApiDirectory,
     private readonly limits: ApiLimits,
-    private readonly credentials: Credentials,
+    private readonly upstreams: Upstreams,
     private readonly outbound: OutboundHttp,
     private readonly addresses: ClientAddresses,
     private readonly environment: Environment,
@@ -52,14 +53,13 @@ export class ApiProxyEndpoint implements Endpoint {
    * each promise costs about as much as one of the checks.
    */
   async handle(request: ServiceRequest, response: ServerResponse): Promise<void> {
-    request.route = { path: PROXY_ROUTE };
+    request.route = ROUTE;
     let leave: (() => void) | undefined;
     try {
       const { method, headers } = request;
       if (!(FORWARDED_METHODS as readonly string[]).includes(method)) throw unsupportedMethod();
-      const principal = this.principals.getCached(request) ?? (await this.principals.read(request));
-      if (!this.rates.isOff('proxy')) await this.countRequest(principal, response);
-      if (headers[WORKSPACE] !== undefined) await this.workspaces.checkHeader(principal, headers);
+      await this.admission.admit(request, response, ACCESS);
+      const principal = request.user as Member;
       checkUpgrade(request);
       if (isLoop(headers.via)) throw loopDetected();
       const target = splitTarget(targetOf(request));
@@ -87,23 +87,16 @@ export class ApiProxyEndpoint implements Endpoint {
     return { 'Proxy-Status': proxyError(isDenied ? 'http_request_denied' : 'proxy_internal_response') };
   }
 
-  private async countRequest(principal: Member, response: ServerResponse): Promise<void> {
-    const limited = await this.rates.check('proxy', rateLimitKeyOf(principal), response);
-    if (limited) throw limited;
-  }
-
   private requestOf(request: ServiceRequest, api: ApiTarget, target: Target): UpstreamRequest {
-    const { base } = api;
-    this.outbound.checkUrl(base);
-    const { ownHeaders, query } = this.credentials.applyTo(api, target.query);
+    const { origin, basePath, headers: own, parameter } = this.upstreams.of(api);
+    const query = parameter ? withParameter(target.query, parameter) : target.query;
     const { method, headers } = request;
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-    const basePath = base.pathname === '/' ? '' : base.pathname;
     return {
-      origin: base.origin,
+      origin,
       path: `${basePath}${target.separator}${target.path}${query}` || '/',
       method,
-      headers: requestHeaders(request, ownHeaders, this.hopOf(request)),
+      headers: requestHeaders(request, own, this.hopOf(request)),
       body: hasBody ? receiveBody(request, Infinity) : null,
       timeoutMs: api.timeout_ms,
     };
@@ -120,8 +113,6 @@ export class ApiProxyEndpoint implements Endpoint {
     };
   }
 }
-
-const WORKSPACE = WORKSPACE_HEADER.toLowerCase();
 
 /** Returns the API if the caller may use it. Errors: 404, 403. */
 function requireAccess(api: ApiTarget | null, principal: Member, apiId: string): ApiTarget {

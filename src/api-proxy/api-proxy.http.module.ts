@@ -3,11 +3,11 @@ import { OutboundModule } from '#platform/outbound';
 import { ApisModule } from '../registry';
 import { ApiLimits } from './api-limits';
 import { ApiProxyEndpoint } from './api-proxy.endpoint';
-import { Credentials } from './credentials';
+import { Upstreams } from './upstreams';
 
 /** The API proxy, below /api/v1/apis. */
 @Module({
   imports: [OutboundModule, ApisModule],
-  providers: [ApiLimits, ApiProxyEndpoint, Credentials],
+  providers: [ApiLimits, ApiProxyEndpoint, Upstreams],
 })
 export class ApiProxyHttpModule {}

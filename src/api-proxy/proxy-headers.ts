@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /** Alternating names and values, as Node provides them. */
-export type RawHeaders = readonly string[];
+type RawHeaders = readonly string[];
 
 /** Headers that apply to one connection (RFC 9110, section 7.6.1) or frame its messages. */
 const HOP_BY_HOP = [
@@ -102,50 +102,50 @@ export function requestHeaders(
 }
 
 /**
- * Returns the end-to-end headers of an upstream's response as sent, plus this hop's `Via` and `Proxy-Status`.
+ * Returns the end-to-end headers of an upstream's response as sent, plus this hop's `Via` and `Proxy-Status`, and the id of
+ * the request unless the upstream sent one. Decodes latin1, because the encoding is unknown and latin1 keeps every byte.
  *
- * @param canHaveTrailers keeps `Trailer`, which Node refuses to send where no trailers can follow
+ * @param takesTrailers whether the client can receive trailers after a body without a length. Node refuses to send
+ *   `Trailer` elsewhere.
  */
-export function responseHeaders(raw: RawHeaders, status: number, canHaveTrailers: boolean): string[] {
-  const hopOnly = connectionOptions(valueOf(raw, 'connection'));
+export function responseHeaders(
+  raw: readonly Buffer[],
+  status: number,
+  requestId: string,
+  takesTrailers: boolean,
+): string[] {
+  const texts = textsOf(raw);
+  const names = texts.map((text, at) => (at % 2 === 0 ? text.toLowerCase() : ''));
+  const hopOnly = names.includes('connection') ? connectionOptions(valueOf(texts, 'connection')) : NO_NAMES;
+  const dropsTrailer = !takesTrailers || names.includes('content-length');
   const headers: string[] = [];
   let earlierStatus = '';
-  for (let at = 0; at < raw.length; at += 2) {
-    const name = raw[at]!.toLowerCase();
-    if (name === 'proxy-status') earlierStatus += `${raw[at + 1]!}, `;
-    if (name === 'trailer' && !canHaveTrailers) continue;
-    if (!DROPPED_RESPONSE.has(name) && !hopOnly.has(name)) headers.push(raw[at]!, raw[at + 1]!);
+  for (let at = 0; at < texts.length; at += 2) {
+    const name = names[at]!;
+    if (name === 'proxy-status') earlierStatus += `${texts[at + 1]!}, `;
+    if (DROPPED_RESPONSE.has(name) || hopOnly.has(name) || (dropsTrailer && name === 'trailer')) continue;
+    headers.push(texts[at]!, texts[at + 1]!);
   }
-  headers.push(
-    'Via',
-    `1.1 ${PROXY_NAME}`,
-    'Proxy-Status',
-    `${earlierStatus}${PROXY_NAME}; received-status=${status}`,
-  );
+  headers.push('Via', `1.1 ${PROXY_NAME}`);
+  headers.push('Proxy-Status', `${earlierStatus}${PROXY_NAME}; received-status=${status}`);
+  if (!names.includes('x-request-id')) headers.push('X-Request-Id', requestId);
   return headers;
 }
 
 /** Returns the trailers of an upstream's response that may be forwarded. */
-export const trailersOf = (raw: RawHeaders): [string, string][] => {
-  const trailers = filtered(raw, (name) => !NOT_IN_TRAILERS.has(name));
-  return trailers.flatMap((name, at) =>
-    at % 2 === 0 ? [[name, trailers[at + 1]!] as [string, string]] : [],
+export function trailersOf(raw: readonly (Buffer | string)[]): [string, string][] {
+  const texts = textsOf(raw);
+  return texts.flatMap((name, at): [string, string][] =>
+    at % 2 === 0 && !NOT_IN_TRAILERS.has(name.toLowerCase()) ? [[name, texts[at + 1]!]] : [],
   );
-};
-
-/** Returns the values of a header, joined with commas, or undefined. */
-export function valueOf(raw: RawHeaders, name: string): string | undefined {
-  const values = raw.filter((_, at) => at % 2 === 1 && raw[at - 1]!.toLowerCase() === name);
-  return values.length > 0 ? values.join(', ') : undefined;
 }
 
-function filtered(raw: RawHeaders, isKept: (name: string) => boolean): string[] {
-  const headers: string[] = [];
-  for (let at = 0; at < raw.length; at += 2) {
-    if (isKept(raw[at]!.toLowerCase())) headers.push(raw[at]!, raw[at + 1]!);
-  }
-  return headers;
-}
+const textsOf = (raw: readonly (Buffer | string)[]): string[] =>
+  raw.map((part) => (typeof part === 'string' ? part : part.toString('latin1')));
+
+/** Returns the values of a header, joined with commas. */
+const valueOf = (raw: RawHeaders, name: string): string =>
+  raw.filter((_, at) => at % 2 === 1 && raw[at - 1]!.toLowerCase() === name).join(', ');
 
 /** Returns the header names in `Connection`, which apply to this hop only. */
 function connectionOptions(value: string | undefined): ReadonlySet<string> {

@@ -4,6 +4,9 @@ export type PathFault = 'escape' | 'encoded_slash';
 /** A path must stop changing after this many decodings. */
 const DECODINGS_MAX = 3;
 
+/** A path without any character of an escape. */
+const PLAIN = /^(?!\/)[\w/~!$&'()*+,:=@-]*$/;
+
 /**
  * Returns why the path after the id of an API could leave its base path, or null.
  *
@@ -15,6 +18,7 @@ const DECODINGS_MAX = 3;
  * @param path the bytes as sent, as latin1, without the query
  */
 export function pathFault(path: string): PathFault | null {
+  if (PLAIN.test(path)) return null;
   let hasEncodedSlash = false;
   let form = path;
   for (let decodings = 0; ; decodings++) {

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Express, RequestHandler } from 'express';
-import { CachedDocument } from '#platform/http';
+import { type Admission, PUBLIC } from '#platform/auth';
+import { CachedDocument, type ServiceRequest } from '#platform/http';
 
 const SCRIPT = 'text/javascript; charset=utf-8';
 
@@ -42,8 +43,9 @@ const ASSETS = {
 } as const;
 
 /** Serves the OpenAPI document as a page at /docs, using Swagger UI. All files come from this service. */
-export function serveDocs(app: NestExpressApplication): void {
+export function serveDocs(app: NestExpressApplication, admission: Admission): void {
   const routes = app.getHttpAdapter().getInstance() as Express;
+  const serve = (load: () => Promise<CachedDocument>) => handlerOf(admission, load);
   const folder = path.dirname(require.resolve('swagger-ui-dist/package.json'));
   routes.get(
     '/docs',
@@ -67,9 +69,10 @@ export function serveDocs(app: NestExpressApplication): void {
 }
 
 /** Returns a handler that loads a document on its first request, and again if that fails. */
-function serve(load: () => Promise<CachedDocument>): RequestHandler {
+function handlerOf(admission: Admission, load: () => Promise<CachedDocument>): RequestHandler {
   let loading: Promise<CachedDocument> | undefined;
   return async (request, response) => {
+    await admission.admit(request as unknown as ServiceRequest, response, PUBLIC);
     loading ??= load().catch((error: unknown) => {
       loading = undefined;
       throw error;

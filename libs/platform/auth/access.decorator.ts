@@ -1,7 +1,7 @@
-import { applyDecorators, type ExecutionContext, SetMetadata } from '@nestjs/common';
-import type { Reflector } from '@nestjs/core';
+import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata } from '@nestjs/common';
 import { ApiBearerAuth, ApiExtension, ApiHeader } from '@nestjs/swagger';
-import type { AccessRule, Role } from '#platform/scope';
+import type { ServiceRequest } from '#platform/http';
+import type { AccessRule, Principal, Role, Scope } from '#platform/scope';
 
 export const ACCESS_RULE = 'access:rule';
 export const WORKSPACE_REQUIRED = 'access:workspace';
@@ -64,15 +64,18 @@ export const RequireWorkspace = () =>
     }),
   );
 
-/** Returns the rule of a route: its own, else its controller's. */
-export const accessRuleOf = (reflector: Reflector, context: ExecutionContext): AccessRule | undefined =>
-  reflector.getAllAndOverride<AccessRule | undefined>(ACCESS_RULE, [
-    context.getHandler(),
-    context.getClass(),
-  ]);
+/** Injects the scope of the request: its organization, and its workspace if the route requires one. */
+export const CurrentScope = createParamDecorator((_: unknown, context: ExecutionContext): Scope => {
+  return context.switchToHttp().getRequest<ServiceRequest>().scope as Scope;
+});
 
-export const requiresWorkspace = (reflector: Reflector, context: ExecutionContext): boolean =>
-  reflector.getAllAndOverride<boolean | undefined>(WORKSPACE_REQUIRED, [
-    context.getHandler(),
-    context.getClass(),
-  ]) === true;
+/** Injects the verified caller. */
+export const CurrentPrincipal = createParamDecorator((_: unknown, context: ExecutionContext): Principal => {
+  return context.switchToHttp().getRequest<ServiceRequest>().user as Principal;
+});
+
+/** Injects the `X-Request-Id` of the request. */
+export const CurrentRequestId = createParamDecorator(
+  (_: unknown, context: ExecutionContext): string =>
+    context.switchToHttp().getRequest<ServiceRequest>().context.requestId,
+);

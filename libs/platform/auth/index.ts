@@ -2,6 +2,9 @@ export {
   ACCESS_EXTENSION,
   ACCESS_RULE,
   AnyPrincipal,
+  CurrentPrincipal,
+  CurrentRequestId,
+  CurrentScope,
   PlatformOnly,
   Public,
   RequireRole,
@@ -22,11 +25,9 @@ export {
   type TokenSubject,
   type WorkspaceState,
 } from './account-directory';
+export { type Access, Admission, PUBLIC } from './admission';
 export { AccountChangesModule, AuthModule } from './auth.module';
 export { API_KEY_PREFIX, Authenticator } from './authenticator';
-export { bearerToken } from './bearer-token';
-export { PrincipalReader } from './principal-reader';
-export { CurrentPrincipal, CurrentRequestId, CurrentScope } from './current.decorator';
 export {
   type AccessRule,
   type Credential,

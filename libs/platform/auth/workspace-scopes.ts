@@ -34,18 +34,6 @@ export class WorkspaceScopes {
     );
   }
 
-  /** Checks that a principal can access the workspace of an optional header. Errors: 400 for several workspaces, 403. */
-  async checkHeader(principal: Member, headers: IncomingHttpHeaders): Promise<void> {
-    const workspaceId = workspaceInHeader(headers);
-    if (workspaceId !== undefined) await this.checkAccess(principal, workspaceId);
-  }
-
-  /** Checks that a principal can access a workspace that a header names. Errors: 403. */
-  async checkAccess(principal: Member, workspaceId: string): Promise<void> {
-    const hasAccess = rolesIn(principal, workspaceId).size > 0;
-    if (!hasAccess || !(await this.find(principal.orgId, workspaceId))) throw workspaceDenied();
-  }
-
   /** Returns the scope of a principal within a workspace; null if it does not exist or the principal has no role in it. */
   async enter(
     principal: Member,
@@ -73,7 +61,3 @@ export function workspaceInHeader(headers: IncomingHttpHeaders): string | undefi
     throw problem.invalidHeader(WORKSPACE_HEADER, 'must name exactly one workspace');
   return workspaceId;
 }
-
-/** Returns the 403 for a header that names a workspace that the caller cannot access. */
-export const workspaceDenied = () =>
-  problem.accessDenied(`You do not have access to the workspace in ${WORKSPACE_HEADER}.`);

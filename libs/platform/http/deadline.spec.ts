@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { EventEmitter, once } from 'node:events';
 import net from 'node:net';
 import {
@@ -15,7 +16,7 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import { Environment } from '#platform/config';
 import { setLogLevel } from '#platform/logging';
 import type { Problem } from '#platform/problem';
-import { requestContext, type ServiceRequest } from './request-context';
+import { beginRequest, type ServiceRequest } from './request-context';
 import { Deadline, RequestSignal } from './deadline';
 import { ProblemFilter, UnauthorizedLimit } from './problem.filter';
 
@@ -58,14 +59,16 @@ describe('the signal of a request', () => {
       controllers: [WaitingController],
       providers: [
         { provide: Environment, useValue: { REQUEST_TIMEOUT_MS: timeoutMs } },
-        { provide: UnauthorizedLimit, useValue: { check: () => Promise.resolve(undefined) } },
+        { provide: UnauthorizedLimit, useValue: { count: () => Promise.resolve() } },
         Deadline,
         { provide: APP_INTERCEPTOR, useClass: WithDeadline },
         { provide: APP_FILTER, useClass: ProblemFilter },
       ],
     }).compile();
     app = module.createNestApplication({ logger: false });
-    app.use(requestContext);
+    app.use((request: ServiceRequest, response: ServerResponse, next: () => void) =>
+      beginRequest(request, response, () => undefined, next),
+    );
     await app.listen(0, '127.0.0.1');
     return `http://127.0.0.1:${(app.getHttpServer().address() as net.AddressInfo).port}`;
   }

@@ -1,22 +1,15 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Problem } from '#platform/problem';
-import type { ProblemFilter, ProblemWriter } from './problem.filter';
+import type { RequestListener, ServerResponse } from 'node:http';
 import type { ServiceRequest } from './request-context';
+import type { ProblemFilter, ProblemWriter } from './problem.filter';
 
-/** A step before the handler of a request. It continues, or ends the request with a problem. */
-export type RequestStep = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  next: (fault?: Problem) => void,
-) => void;
+/** Calls the next step of a request, or responds. */
+export type RequestStep = (request: ServiceRequest, response: ServerResponse, next: () => void) => void;
 
-/** Serves the requests below a path without the routes and the interceptors of Nest. */
+/** Serves the requests below a path without the routes, the guards and the interceptor of Nest. */
 export interface Endpoint {
-  /** Changes a request before any step reads it. */
-  prepare?(request: ServiceRequest): void;
-  /** Responds to a request, and sets all headers of the response. Its errors become problems. */
+  /** Admits a request, responds to it, and sets all headers of the response. Its errors become problems. */
   handle(request: ServiceRequest, response: ServerResponse): Promise<void>;
-  /** Returns further headers for the problem of an error of a step or of `handle`. The problem's own headers take precedence. */
+  /** Returns further headers for the problem of an error of `handle`. The problem's own headers take precedence. */
   problemHeaders?(error: unknown): Readonly<Record<string, string>>;
   /** Returns the writer for the problems of a request. Default: the writer of the service. */
   problemWriter?(request: ServiceRequest): ProblemWriter;
@@ -28,9 +21,9 @@ export function setOwnHeaders(response: ServerResponse): void {
   response.setHeader('Cache-Control', 'private, no-cache');
 }
 
-/** Returns a listener that runs the steps in order, and then the endpoint. */
+/** Returns a listener that runs the steps of every request, and then the endpoint. */
 export function listenerOf(
-  steps: readonly RequestStep[],
+  [begin, allowOrigins]: readonly [RequestStep, RequestStep],
   endpoint: Endpoint,
   filter: ProblemFilter,
 ): RequestListener {
@@ -45,12 +38,10 @@ export function listenerOf(
       }
       filter.respond(error, request, response, endpoint.problemWriter?.(request));
     };
-    const run = (index: number): void => {
-      const step = steps[index];
-      if (step) step(request, response, (fault) => (fault ? fail(fault) : run(index + 1)));
-      else request.handled = endpoint.handle(request, response).catch(fail);
-    };
-    endpoint.prepare?.(request);
-    run(0);
+    begin(request, response, () =>
+      allowOrigins(request, response, () => {
+        request.handled = endpoint.handle(request, response).catch(fail);
+      }),
+    );
   };
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { type Counter, type Histogram, Metrics } from '#platform/metrics';
 import { routeOf, type ServiceRequest } from './request-context';
@@ -35,11 +35,11 @@ export class HttpMetrics {
   }
 
   /** Counts a finished request. It is `aborted` if the client disconnected before the response. */
-  count(request: IncomingMessage, response: ServerResponse): void {
-    const { context, method } = request as ServiceRequest;
-    const route = routeOf(request as ServiceRequest) ?? NO_ROUTE;
+  count(request: ServiceRequest, response: ServerResponse): void {
+    const { context, method } = request;
+    const route = routeOf(request) ?? NO_ROUTE;
     const status = response.writableFinished ? `${Math.floor(response.statusCode / 100)}xx` : 'aborted';
-    const { requests, duration } = this.seriesOf(method ?? '', route, status);
+    const { requests, duration } = this.seriesOf(method, route, status);
     requests.inc();
     duration.observe((performance.now() - context.startedAt) / 1000);
   }

@@ -16,7 +16,7 @@ import { ProblemFilter } from './problem.filter';
 import { RequestBytes } from './request-bytes';
 import { RequestInterceptor } from './request.interceptor';
 import { ResponseWriter } from './response.writer';
-import { beginRequest, requestContext, type ServiceRequest } from './request-context';
+import { beginRequest } from './request-context';
 import { ServiceAdapter } from './service-adapter';
 import { ServiceValidationPipe } from './validation.pipe';
 
@@ -81,56 +81,36 @@ const EXPOSED = [
 /** Seconds for which browsers may cache the response to a preflight. */
 const PREFLIGHT_SECONDS = 600;
 
-/** Sets the headers of every response. */
-const setHeaders: RequestStep = (_request, response, next) => {
-  setOwnHeaders(response);
-  next();
-};
-
-/** Returns the step that measures a request. */
-function measureStep(app: NestExpressApplication): RequestStep {
+/** Returns the first step of every request: its ids, its log line and its metrics. */
+function beginStep(app: NestExpressApplication): RequestStep {
   const metrics = app.get(HttpMetrics, { strict: false });
+  return (request, response, next) =>
+    beginRequest(request, response, () => metrics.count(request, response), next);
+}
+
+/** Returns the step that lets pages of `CORS_ORIGINS` call the service, and responds to their preflights. */
+function corsStep(app: NestExpressApplication): RequestStep {
+  const { CORS_ORIGINS } = app.get(Environment, { strict: false });
+  if (CORS_ORIGINS.length === 0) return (_request, _response, next) => next();
+  const allow = cors({ origin: [...CORS_ORIGINS], exposedHeaders: EXPOSED, maxAge: PREFLIGHT_SECONDS });
   return (request, response, next) => {
-    response.once('close', () => metrics.count(request, response));
-    next();
+    const { headers, method } = request;
+    if (method !== 'OPTIONS') return allow(request as never, response, () => next());
+    // the package treats every OPTIONS request as a preflight and responds to it
+    const isPreflight = headers['access-control-request-method'] !== undefined;
+    if (isPreflight) {
+      response.setHeader('X-Request-Id', request.context.requestId);
+      setOwnHeaders(response);
+    }
+    allow((isPreflight ? request : { method: 'GET', headers }) as never, response, () => next());
   };
 }
 
-function corsSteps({ CORS_ORIGINS }: Environment): RequestStep[] {
-  if (CORS_ORIGINS.length === 0) return [];
-  const allow = cors({ origin: [...CORS_ORIGINS], exposedHeaders: EXPOSED, maxAge: PREFLIGHT_SECONDS });
-  return [
-    (request, response, next) => {
-      const { headers, method } = request;
-      if (method !== 'OPTIONS') return allow(request as never, response, () => next());
-      // the package treats every OPTIONS request as a preflight and responds to it
-      const isPreflight = headers['access-control-request-method'] !== undefined;
-      if (isPreflight) {
-        response.setHeader('X-Request-Id', (request as ServiceRequest).context.requestId);
-        setOwnHeaders(response);
-      }
-      allow((isPreflight ? request : { method: 'GET', headers }) as never, response, () => next());
-    },
-  ];
-}
-
-/** The steps of an endpoint, in addition to the steps of every request. */
-export interface EndpointSteps {
-  before: RequestStep;
-  after: RequestStep;
-}
-
 /** Serves all requests below a path with an endpoint, after the steps of every request. The only step that sets headers is CORS. */
-export function mountEndpoint(
-  app: NestExpressApplication,
-  prefix: string,
-  { before, after }: EndpointSteps,
-  endpoint: Endpoint,
-): void {
+export function mountEndpoint(app: NestExpressApplication, path: string, endpoint: Endpoint): void {
   const adapter = app.getHttpAdapter() as unknown as ServiceAdapter;
-  const cors = corsSteps(app.get(Environment, { strict: false }));
-  const steps = [before, beginRequest as RequestStep, measureStep(app), ...cors, after];
-  adapter.mount(prefix, listenerOf(steps, endpoint, app.get(ProblemFilter, { strict: false })));
+  const filter = app.get(ProblemFilter, { strict: false });
+  adapter.mount(path, listenerOf([beginStep(app), corsStep(app)], endpoint, filter));
 }
 
 /** Applies the settings of Express and the middleware before all routes. Create the application with `bodyParser: false`. */
@@ -138,10 +118,10 @@ export function configureHttp(app: NestExpressApplication): void {
   app.disable('x-powered-by');
   app.set('etag', false);
   app.set('query parser', 'simple');
-  app.use(
-    requestContext,
-    measureStep(app),
-    setHeaders,
-    ...corsSteps(app.get(Environment, { strict: false })),
-  );
+  const setHeaders: RequestStep = (request, response, next) => {
+    response.setHeader('X-Request-Id', request.context.requestId);
+    setOwnHeaders(response);
+    next();
+  };
+  app.use(beginStep(app), setHeaders, corsStep(app));
 }

@@ -61,9 +61,10 @@ export { created, etagOf, Reply, streamed, Versioned, versioned } from './reply'
 export { RequestBytes } from './request-bytes';
 export {
   incomingTrace,
+  isHealthCheck,
+  isReading,
   onEnd,
   pathOf,
-  requestContext,
   type ServiceRequest,
   targetOf,
 } from './request-context';

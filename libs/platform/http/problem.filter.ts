@@ -18,8 +18,8 @@ export const RESOURCE_METADATA = 'resourceMetadata';
 /** Limits how many 401s a client gets. `#platform/rate-limit` provides it. */
 @Injectable()
 export abstract class UnauthorizedLimit {
-  /** Counts a request that ends in 401. Returns the 429 that replaces it beyond the limit. */
-  abstract check(request: IncomingMessage, response: ServerResponse): Promise<Problem | undefined>;
+  /** Counts a request that ends in 401. Throws the 429 that replaces it beyond the limit. */
+  abstract count(request: IncomingMessage, response: ServerResponse): Promise<void>;
 }
 
 /**
@@ -51,10 +51,13 @@ export class ProblemFilter implements ExceptionFilter {
   /** Responds to a request with the problem of an error. */
   respond(error: unknown, request: ServiceRequest, response: ServerResponse, writer?: ProblemWriter): void {
     const failure = this.problemOf(error, request);
-    const send = (limited?: Problem): void => this.send(limited ?? failure, request, response, writer);
+    const send = (outcome = failure): void => this.send(outcome, request, response, writer);
+    if (failure.status !== 401) return send();
     // every 401 passes here; a 401 that cannot be counted is sent all the same
-    if (failure.status !== 401) send();
-    else void this.unauthorized.check(request, response).then(send, () => send());
+    void this.unauthorized.count(request, response).then(
+      () => send(),
+      (limited: unknown) => send(limited instanceof Problem ? limited : failure),
+    );
   }
 
   private send(

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request } from 'express';
 import { type ByteLease, runRequest } from '#platform/concurrency';
 import { randomHex } from '#platform/ids';
-import type { AccessRule, OrgScope, Principal, Scope } from '#platform/scope';
+import { type AccessRule, isRead, type OrgScope, type Principal, type Scope } from '#platform/scope';
 import { rootLogger } from '#platform/logging';
 import { tracing } from '#platform/tracing';
 import type { IncomingRequest } from './incoming-request';
@@ -34,8 +34,6 @@ export interface ServiceRequest extends Omit<Request, 'user'> {
   bodySha256?: Buffer;
   /** Memory held by the body, and then by the response until the client has read it. */
   lease?: ByteLease;
-  /** Called when the credential is verified, with the organization or other owner of the request. */
-  verified?: (owner: string) => void;
   /** Settles when the handler has ended, which may be later than the response. */
   handled?: Promise<void>;
   /** A body that the handler reads (`@RequestBody({ kind: 'streamed' })`). */
@@ -51,26 +49,27 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const TRACEPARENT =
   /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}(?=-|$)/;
 
-/** Health checks come every few seconds and would bury the other log lines. */
-const QUIET = /^\/health\//;
-
-/** Sets the ids of the request, and logs one line when its response is closed. Must be the first middleware. */
-export function requestContext(incoming: IncomingMessage, response: ServerResponse, next: () => void): void {
-  beginRequest(incoming as ServiceRequest, response, () => {
-    response.setHeader('X-Request-Id', (incoming as ServiceRequest).context.requestId);
-    next();
-  });
-}
-
-/** Like `requestContext`, but leaves it to `next` to send the id of the request. */
-export function beginRequest(request: ServiceRequest, response: ServerResponse, next: () => void): void {
+/**
+ * Sets the ids of a request, and logs one line when its response is closed. The first step of every request.
+ *
+ * @param onClose called when the response is closed
+ */
+export function beginRequest(
+  request: ServiceRequest,
+  response: ServerResponse,
+  onClose: () => void,
+  next: () => void,
+): void {
   const header = request.headers['x-request-id'];
   request.context = {
     requestId: typeof header === 'string' && REQUEST_ID.test(header) ? header : randomUUID(),
     traceId: tracing().traceId() ?? incomingTrace(request)?.traceId ?? randomHex(16),
     startedAt: request.receivedAt ?? performance.now(),
   };
-  response.once('close', () => logRequest(request, response));
+  response.once('close', () => {
+    logRequest(request, response);
+    onClose();
+  });
   runRequest(next);
 }
 
@@ -96,6 +95,13 @@ export function pathOf(request: IncomingMessage): string {
   return end < 0 ? target : target.slice(0, end);
 }
 
+/** Returns whether a request is a probe of an orchestrator, which is never limited, shed or logged. */
+export const isHealthCheck = (request: IncomingMessage): boolean => pathOf(request).startsWith('/health/');
+
+/** Returns whether a request only reads, whatever its method. */
+export const isReading = ({ method, rule }: ServiceRequest): boolean =>
+  method === 'GET' || method === 'HEAD' || isRead(rule);
+
 /** Calls `release` when the response is closed and the handler has ended. Timeouts and disconnects do not end the handler. */
 export function onEnd(request: ServiceRequest, response: ServerResponse, release: () => void): void {
   const end = (): void => void (request.handled ? request.handled.finally(release) : release());
@@ -108,7 +114,8 @@ export const routeOf = ({ route }: ServiceRequest): string | undefined =>
   (route as { path?: string } | undefined)?.path;
 
 function logRequest(request: ServiceRequest, response: ServerResponse): void {
-  if (QUIET.test(pathOf(request)) || !rootLogger.isLevelEnabled('info')) return;
+  // health checks come every few seconds and would bury the other log lines
+  if (isHealthCheck(request) || !rootLogger.isLevelEnabled('info')) return;
   const { requestId, traceId, startedAt, workspaceId } = request.context;
   rootLogger.info(
     {

@@ -5,12 +5,11 @@ import { Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import { type ByteLease, setCurrentCheck } from '#platform/concurrency';
 import { toJsonText } from '#platform/json';
-import { isRead } from '#platform/scope';
 import { BodyBudgets, MEMORY_BUDGET, unreadResponses } from './body-budgets';
 import { CachedDocument } from './cached-document';
 import { namesETag } from './conditions';
 import { etagOf, Reply, Versioned } from './reply';
-import type { ServiceRequest } from './request-context';
+import { isReading, type ServiceRequest } from './request-context';
 import { StreamedBody } from './streamed-body';
 
 const compress = promisify(gzip);
@@ -36,7 +35,7 @@ export class ResponseWriter {
     if (!request.user) return;
     const check = this.checkOf(request.user.orgId ?? '');
     check();
-    if (isOnlyRead(request)) setCurrentCheck(check);
+    if (isReading(request)) setCurrentCheck(check);
   }
 
   /**
@@ -114,7 +113,7 @@ export class ResponseWriter {
       response.setHeader('Content-Length', body.length);
       return body;
     }
-    if (isOnlyRead(request)) throw unreadResponses();
+    if (isReading(request)) throw unreadResponses();
     // the work is done, so a problem would be wrong
     response.destroy();
     return undefined;
@@ -136,9 +135,6 @@ const isCompressible = (response: Response, { length }: Buffer): boolean =>
   response.statusCode !== 206 &&
   !response.hasHeader('Content-Encoding') &&
   TEXT.test(String(response.getHeader('Content-Type')));
-
-const isOnlyRead = ({ method, rule }: ServiceRequest): boolean =>
-  method === 'GET' || method === 'HEAD' || isRead(rule);
 
 /** Removes the headers that describe the missing content (RFC 9110, section 15.4.5). */
 function notModified(response: Response): undefined {

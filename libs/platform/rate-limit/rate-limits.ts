@@ -1,12 +1,24 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, SetMetadata } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { type RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible';
 import { Environment } from '#platform/config';
 import { type Counter, Metrics } from '#platform/metrics';
-import { type Problem, problem } from '#platform/problem';
+import { problem } from '#platform/problem';
+import type { Principal } from '#platform/scope';
 import { LimiterStore, MemoryStore, WINDOW_SECONDS } from './limiter-stores';
-import type { RateLimitClass } from './rate-limit.class';
+
+/** The classes of requests that are counted for each organization and principal. */
+export type RateLimitClass = 'reads' | 'writes' | 'telemetry' | 'proxy' | 'store_listing';
+
+/** Key of the metadata of `RateLimited`. */
+export const RATE_LIMIT_CLASS = 'rate-limit:class';
+
+/**
+ * Counts the requests of a route, or of all routes of a controller, in this class. Other routes that require a caller
+ * count as `reads` or `writes`.
+ */
+export const RateLimited = (name: RateLimitClass) => SetMetadata(RATE_LIMIT_CLASS, name);
 
 /** The names of the rate limits: the classes by principal, and two limits by address. */
 export type RateLimitName = RateLimitClass | 'unauthorized' | 'documents';
@@ -94,27 +106,27 @@ export class RateLimits {
 
   /**
    * Counts a request, and sets the headers `RateLimit-Policy` and `RateLimit` of its response
-   * (draft-ietf-httpapi-ratelimit-headers). Does nothing if the limit is off.
+   * (draft-ietf-httpapi-ratelimit-headers). Does nothing if the limit is off. Throws 429 beyond the limit.
    *
-   * @param key identifies whose requests are counted
+   * @param caller whose requests are counted: a principal, or the address of a client
    * @param requests the number of requests that this one counts as
-   * @returns the 429 `rate_limited` for a request beyond the limit
    */
-  async check(
+  async count(
     name: RateLimitName,
-    key: string,
+    caller: Principal | string,
     response: ServerResponse,
     requests = 1,
-  ): Promise<Problem | undefined> {
+  ): Promise<void> {
     const limit = this.limits.get(name);
-    if (!limit) return undefined;
+    if (!limit) return;
+    const key = typeof caller === 'string' ? caller : `${caller.orgId ?? 'platform'}:${caller.id}`;
     const { isOverLimit, remaining, seconds } = await consume(limit.limiter, key, requests);
     response.setHeader('RateLimit-Policy', `"${name}";q=${limit.perMinute};w=${WINDOW_SECONDS}`);
     response.setHeader('RateLimit', `"${name}";r=${remaining};t=${seconds}`);
-    if (!isOverLimit) return undefined;
+    if (!isOverLimit) return;
     this.rejections.inc({ class: name });
     const { perMinute, counted, hint = '' } = limit;
-    return problem.rateLimited(
+    throw problem.rateLimited(
       `You can send ${perMinute} ${counted} per minute. Try again in ${seconds} s.${hint}`,
       seconds,
     );

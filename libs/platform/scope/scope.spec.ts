@@ -1,7 +1,7 @@
 import { expandRoles, reduceRoles, type Role, ROLES, scopeOf, workspaceScope } from '#platform/scope';
 import type { Account } from '../auth/account-directory';
 import type { Principal } from './principal';
-import { buildPrincipal, type Grant, isBound, NO_GRANT } from '../auth/principal-builder';
+import { buildPrincipal, type Grant, isBound, NO_GRANT } from '../auth/authenticator';
 
 const account = (changes: Partial<Account> = {}): Account => ({
   type: 'user',

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { setImmediate as afterIo, setTimeout as delay } from 'node:timers/promises';
 import {
   type AuthInfo,
@@ -10,7 +9,7 @@ import { FairLimiter, WaitTimeout } from '#platform/concurrency';
 import { parsePlain, Reply, type ServiceRequest } from '#platform/http';
 import { countValues } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
-import { rateLimitKeyOf, type RateLimits } from '#platform/rate-limit';
+import type { RateLimits } from '#platform/rate-limit';
 import type { Caller } from '../sessions/caller';
 import { batchFault, runSequentially } from './batch';
 import type { McpServerFactory } from './mcp-server.factory';
@@ -76,7 +75,9 @@ export class McpTransport {
     if (Array.isArray(parsedBody)) {
       const fault = batchFault(parsedBody, headers['mcp-protocol-version']);
       if (fault !== null) return refusal(-32600, `Invalid request: ${fault}`);
-      await this.countBatch(caller, parsedBody.length, res!);
+      // the request itself is already counted
+      const further = parsedBody.length - 1;
+      if (further > 0) await this.limits.count('proxy', caller.principal, res!, further);
     }
     if (values > VALUES_AT_ONCE) await this.waitForTurn(caller);
     const request = new Request(ENDPOINT, {
@@ -92,14 +93,6 @@ export class McpTransport {
 
   async close(): Promise<void> {
     await this.current.close();
-  }
-
-  /** Counts each message of a batch as a request. The first one is already counted. */
-  private async countBatch({ principal }: Caller, length: number, response: ServerResponse): Promise<void> {
-    if (length === 1) return;
-    const key = rateLimitKeyOf(principal);
-    const refused = await this.limits.check('proxy', key, response, length - 1);
-    if (refused) throw refused;
   }
 
   /** Waits until a large message may be validated. The next message waits for this validation and a pause. */

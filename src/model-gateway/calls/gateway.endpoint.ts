@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { type Member, PrincipalReader, type Role, WORKSPACE_HEADER, WorkspaceScopes } from '#platform/auth';
+import { type Access, Admission, type Member } from '#platform/auth';
 import {
   BodyBudgets,
   checkCharset,
@@ -19,9 +19,7 @@ import {
   unknownParameters,
   unreadResponses,
 } from '#platform/http';
-import { Problem, problem } from '#platform/problem';
-import { rateLimitKeyOf, RateLimits } from '#platform/rate-limit';
-import { workspacesWith } from '#platform/scope';
+import { Problem } from '#platform/problem';
 import { CALL_FORMATS, type CallFormat, WIRE_PATHS } from './call-format';
 import { gatewayProblemWriter } from './gateway-problems.middleware';
 import { CALLING_ROLES, GatewayService } from './gateway.service';
@@ -42,27 +40,22 @@ const FORWARDED: Readonly<Record<CallFormat, readonly string[]>> = {
   messages: ['anthropic-version', 'anthropic-beta'],
 };
 
+const ACCESS: Access = { rule: { kind: 'roles_somewhere', anyOf: CALLING_ROLES }, rateClass: 'proxy' };
+
 const BODY = { media: ['application/json'], codings: ['gzip'] } as const;
 
 /**
  * Handles model calls. It is not a Nest controller, because routing, interceptors and their promises would cost more than the
- * call itself. It authenticates and limits callers with the same components as the guards, in the same order.
+ * call itself.
  */
 @Injectable()
 export class GatewayEndpoint implements Endpoint {
   constructor(
-    private readonly principals: PrincipalReader,
-    private readonly rates: RateLimits,
-    private readonly workspaces: WorkspaceScopes,
+    private readonly admission: Admission,
     private readonly bytes: RequestBytes,
     private readonly budgets: BodyBudgets,
     private readonly gateway: GatewayService,
   ) {}
-
-  /** Accepts the credential in the header that Anthropic's clients use. */
-  prepare(request: ServiceRequest): void {
-    if (formatOf(request) === 'messages') acceptApiKey(request);
-  }
 
   /** Handles a request at one of `CALL_PATHS`. Throws a `Problem` if no response was sent. */
   async handle(request: ServiceRequest, response: ServerResponse): Promise<void> {
@@ -70,10 +63,9 @@ export class GatewayEndpoint implements Endpoint {
     request.route = { path: `/model/v1${WIRE_PATHS[format]}` };
     if (request.method !== 'POST') throw methodNotAllowed();
     const { headers } = request;
-    const principal = this.principals.getCached(request) ?? (await this.principals.read(request));
-    if (!this.rates.isOff('proxy')) await this.countRequest(principal, response);
-    if (headers[WORKSPACE] !== undefined) await this.workspaces.checkHeader(principal, headers);
-    if (!CALLING_ROLES.some((role) => hasSomewhere(principal, role))) throw missingRole();
+    if (format === 'messages') acceptApiKey(request);
+    await this.admission.admit(request, response, ACCESS);
+    const principal = request.user as Member;
     // Anthropic's client sends `beta=true`, which has no effect here
     checkQuery(request, format === 'messages' ? ['beta'] : []);
     checkCharset(headers['content-type'] ?? '');
@@ -120,21 +112,10 @@ export class GatewayEndpoint implements Endpoint {
     response.setHeader('Content-Length', bytes.length);
     await sendBytes(response, bytes);
   }
-
-  private async countRequest(principal: Member, response: ServerResponse): Promise<void> {
-    const limited = await this.rates.check('proxy', rateLimitKeyOf(principal), response);
-    if (limited) throw limited;
-  }
 }
 
 /** Returns the format of a request at one of `CALL_PATHS`, which may end with a slash. */
 const formatOf = (request: ServiceRequest): CallFormat => CALL_PATHS.get(pathOf(request).replace(/\/$/, ''))!;
-
-const hasSomewhere = (principal: Member, role: Role): boolean => workspacesWith(principal, role)?.size !== 0;
-
-const missingRole = (): Problem => problem.accessDenied(`Requires the role ${CALLING_ROLES.join(' or ')}.`);
-
-const WORKSPACE = WORKSPACE_HEADER.toLowerCase();
 
 const forwardedHeaders = (headers: ServiceRequest['headers'], format: CallFormat): Record<string, string> =>
   Object.fromEntries(

@@ -1,5 +1,5 @@
 import { createTestApp, createTestDatabase, newOrganization, TcpProxy, type TestApp, until } from '#testing';
-import { ACCOUNTS_CHANNEL } from '../../../libs/platform/auth/account-change.repository';
+import { ACCOUNTS_CHANNEL } from '../../../libs/platform/auth/account-changes';
 import { AccountCache } from '../../../libs/platform/auth/account-cache';
 import { ME } from './authentication.harness';
 
