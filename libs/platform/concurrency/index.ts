@@ -1,5 +1,5 @@
 export { Coalescer, SMALL_WRITES } from './coalescer';
-export { BriefCache } from './brief-cache';
+export { LoadingCache } from './loading-cache';
 export {
   checkCurrentWork,
   currentOwner,
