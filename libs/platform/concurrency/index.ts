@@ -1,4 +1,4 @@
-export { Coalescer, SMALL_WRITES } from './coalescer';
+export { Batcher, type BatchRules, SMALL_WRITES } from './batcher';
 export { LoadingCache } from './loading-cache';
 export {
   checkCurrentWork,
@@ -22,7 +22,6 @@ export {
   WaitTimeout,
 } from './fair-limiter';
 export { FairQueue, type OwnerPath } from './fair-queue';
-export { GroupCommit, type GroupRules } from './group-commit';
 export { type LinkedSignal, linkedSignal } from './linked-signal';
 export { inSlices, TimeSlice, yieldToEventLoop } from './time-slice';
 export { backOffMs, pause, retry, type RetryPolicy } from './retry';

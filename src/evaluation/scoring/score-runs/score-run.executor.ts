@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
 import {
   FairLimiter,
-  GroupCommit,
+  Batcher,
   linkedSignal,
   retry,
   type RetryPolicy,
@@ -197,26 +197,26 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
   private resultsOf(
     run: ClaimedRun,
     { scorer, targets }: ScoringJob,
-  ): GroupCommit<ScoredTarget, ScoredTarget, boolean> {
+  ): Batcher<ScoredTarget, boolean> {
     let left = targets.length;
-    return new GroupCommit({
-      limiter: new FairLimiter({ concurrency: 1 }),
-      owner: run.org_id,
-      prepare: (scored) => scored,
-      maxWeight: STORED_TOGETHER_MAX,
-      weightOf: () => 1,
-      ...(scorer.scorer_kind === 'code' && {
-        filling: {
-          maxMs: STORED_WITHIN_MS,
-          isFull: (waiting) => waiting >= Math.min(STORED_TOGETHER_MAX, left),
-        },
-      }),
-      write: async (scored) => {
+    return new Batcher({
+      shared: {
+        limiter: new FairLimiter({ concurrency: 1 }),
+        owner: run.org_id,
+        ...(scorer.scorer_kind === 'code' && {
+          filling: {
+            maxMs: STORED_WITHIN_MS,
+            isFull: (waiting) => waiting >= Math.min(STORED_TOGETHER_MAX, left),
+          },
+        }),
+      },
+      max: STORED_TOGETHER_MAX,
+      run: async (scored) => {
         const stored = await this.executions.store(run, scored);
         left -= scored.length;
         return stored;
       },
-      isOutage,
+      isOfOneItem: (error) => !isOutage(error),
     });
   }
 
