@@ -28,7 +28,7 @@ import { countScanned, type PagePart, scan, scanEnd, SCANNED_MAX } from './scan'
  * a page must see the same rows, so `on` must be a transaction with one snapshot.
  *
  * @param list one list, or consecutive ranges of a list that is sorted by a value that some rows do not have. Each range has
- *   its own sort key
+ *   its own sort key and a `scan`, because an offset may skip a whole range
  */
 export async function listPage<Row>(
   on: SqlExecutor,

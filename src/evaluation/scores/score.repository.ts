@@ -395,7 +395,7 @@ export class ScoreRepository {
     const conditions = isByScore ? others : [...others, ...bounds, ...notSuperseded];
     const spec = {
       columns: COLUMNS,
-      from: 'scores t',
+      from: sql`scores t`,
       where,
       id: 't.score_id',
       sorts: { ...BY_CREATION, score: { expression: 't.score', type: 'float8' as const } },
