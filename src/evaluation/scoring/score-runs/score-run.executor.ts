@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
-import {
-  FairLimiter,
-  Batcher,
-  linkedSignal,
-  retry,
-  type RetryPolicy,
-  runAs,
-} from '#platform/concurrency';
+import { FairLimiter, Batcher, linkedSignal, retry, type RetryPolicy, runAs } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Database } from '#platform/db';
 import { newId } from '#platform/ids';
@@ -194,10 +187,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
    * Groups results, so that targets that finish while others are being stored share one transaction. Results of code, which
    * is fast, also wait for a group to fill. Answers of judges do not, because they cost money.
    */
-  private resultsOf(
-    run: ClaimedRun,
-    { scorer, targets }: ScoringJob,
-  ): Batcher<ScoredTarget, boolean> {
+  private resultsOf(run: ClaimedRun, { scorer, targets }: ScoringJob): Batcher<ScoredTarget, boolean> {
     let left = targets.length;
     return new Batcher({
       shared: {
