@@ -65,9 +65,8 @@ export {
   type UnpackedFile,
 } from './packages/packager';
 export { slugOf } from './packages/slug';
-export { DECLARED_KINDS, type DeclaredKind } from './reconcile/declared-kind';
 export { faultsInSpec } from './reconcile/spec-faults';
-export { ReconcilePlan } from './reconcile/reconcile-plan';
+export { DECLARED_KINDS, type DeclaredKind, ReconcilePlan } from './reconcile/reconcile-plan';
 export { type Matched, OwnedReconcileStep, type ReconcileDraft } from './reconcile/owned-reconcile.step';
 export {
   type Declared,

@@ -16,7 +16,7 @@ const principal = (orgId = 'org_1', expiresInMs = 3_600_000): Principal => ({
 });
 
 describe('AccountCache', () => {
-  beforeEach(() => jest.useFakeTimers({ now: 1_800_000_000_000, doNotFake: ['performance'] }));
+  beforeEach(() => jest.useFakeTimers({ now: 1_800_000_000_000 }));
   afterEach(() => jest.useRealTimers());
 
   /** Counts how often a token had to be verified. */

@@ -1,5 +1,5 @@
-export { Coalescer, SMALL_WRITES } from './coalescer';
-export { BriefCache } from './brief-cache';
+export { Batcher, type BatchRules, SMALL_WRITES } from './batcher';
+export { LoadingCache } from './loading-cache';
 export {
   checkCurrentWork,
   currentOwner,
@@ -22,7 +22,6 @@ export {
   WaitTimeout,
 } from './fair-limiter';
 export { FairQueue, type OwnerPath } from './fair-queue';
-export { GroupCommit, type GroupRules } from './group-commit';
 export { type LinkedSignal, linkedSignal } from './linked-signal';
 export { inSlices, TimeSlice, yieldToEventLoop } from './time-slice';
 export { backOffMs, pause, retry, type RetryPolicy } from './retry';

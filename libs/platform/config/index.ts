@@ -1,3 +1,3 @@
 export { ConfigModule } from './config.module';
 export { Environment, ENVIRONMENT_VARIABLES, readEnvironment } from './environment';
-export type { IpRange } from './environment.decorators';
+export type { IpRange } from './variable';

@@ -1,5 +1,5 @@
 import type { ObjectLiteral } from 'typeorm';
-import { Coalescer, currentOwner } from '#platform/concurrency';
+import { Batcher, currentOwner } from '#platform/concurrency';
 import type { OrgScope, Scope } from '#platform/scope';
 import type { Database } from './database';
 import { type EntityClass, EntityTable } from './entity-table';
@@ -37,7 +37,7 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
   /** Lazy, because an entity may be declared after its repository. */
   private built: { table: EntityTable<Row>; read: string; readSmall: string; exists: string } | undefined;
 
-  private readonly reads = new Coalescer<TenantKey, Row | null>({
+  private readonly reads = new Batcher<TenantKey, Row | null>({
     run: (keys) => this.readBatch(keys),
     max: MAX_ROWS,
   });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
-import { LRUCache } from 'lru-cache';
+import { LoadingCache } from '#platform/concurrency';
 import { checkIfMatch, namesETag } from './conditions';
 import { StreamedBody } from './streamed-body';
 
@@ -87,17 +87,15 @@ const CACHED = { 'Cache-Control': 'public, max-age=300' };
 
 /** Documents that contain the URL of the service: one for each URL at which clients reach it. */
 export class DocumentsByUrl {
-  private readonly documents = new LRUCache<string, Promise<CachedDocument>>({ max: URLS_MAX });
+  private readonly documents = new LoadingCache<CachedDocument>({ max: URLS_MAX, lifetimeMs: Infinity });
 
   constructor(private readonly contentOf: (url: string) => object) {}
 
   get(url: string): Promise<CachedDocument> {
-    let document = this.documents.get(url);
-    if (!document) {
-      document = CachedDocument.of(JSON.stringify(this.contentOf(url)), JSON_TYPE, CACHED);
-      this.documents.set(url, document);
-    }
-    return document;
+    const { contentOf } = this;
+    return this.documents.find(url, () =>
+      CachedDocument.of(JSON.stringify(contentOf(url)), JSON_TYPE, CACHED),
+    );
   }
 }
 

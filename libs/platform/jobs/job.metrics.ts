@@ -5,7 +5,7 @@ import { DeclaredJobs } from './declared-jobs';
 import type { JobKind } from './job-kind';
 import { JobOutboxRepository } from './job-outbox.repository';
 import { usesRedis } from './queue-connection';
-import { COUNTED_MAX, JOB_STATES, QueueDepths } from './queue-depth';
+import { COUNTED_MAX, JOB_STATES, QueueDepthRepository } from './queue-depth.repository';
 
 /** Outcome of one attempt at a job. A failed job may be retried. */
 export const JOB_OUTCOMES = ['completed', 'failed', 'handed_back'] as const;
@@ -24,7 +24,7 @@ export class JobMetrics implements OnModuleInit {
     private readonly environment: Environment,
     private readonly metrics: Metrics,
     private readonly declared: DeclaredJobs,
-    private readonly depths: QueueDepths,
+    private readonly depths: QueueDepthRepository,
     private readonly outbox: JobOutboxRepository,
   ) {
     this.handledCount = metrics.counter('jobs_handled_total', 'Jobs that this process handled, by outcome.', [

@@ -12,10 +12,8 @@ import { JobOutbox } from './job-outbox';
 import { JobOutboxRepository } from './job-outbox.repository';
 import { JobQueue } from './job-queue';
 import { PostgresJobRepository } from './postgres-job.repository';
-import { PostgresQueueDepthRepository } from './postgres-queue-depth.repository';
 import { queueConnection, usesRedis } from './queue-connection';
-import { QueueDepths } from './queue-depth';
-import { RedisQueueDepths } from './redis-queue-depth';
+import { QueueDepthRepository } from './queue-depth.repository';
 
 /** Enqueues jobs, in every process: with BullMQ on PostgreSQL, or on Redis if `REDIS_URL` is set. */
 @Module({})
@@ -39,18 +37,8 @@ export class JobsModule {
         JobOutboxRepository,
         JobOutbox,
         PostgresJobRepository,
-        PostgresQueueDepthRepository,
-        RedisQueueDepths,
+        QueueDepthRepository,
         JobMetrics,
-        {
-          provide: QueueDepths,
-          inject: [Environment, RedisQueueDepths, PostgresQueueDepthRepository],
-          useFactory: (
-            environment: Environment,
-            redis: RedisQueueDepths,
-            postgres: PostgresQueueDepthRepository,
-          ) => (usesRedis(environment) ? redis : postgres),
-        },
         {
           provide: JobQueue,
           inject: [Environment, JobOutbox, PostgresJobRepository],

@@ -1,5 +1,11 @@
 import { problem } from '#platform/problem';
-import { type ListQueryDto, TOTAL_MAX } from './page.dto';
+import { type ListQueryDto, PAGE_SIZE_DEFAULT, TOTAL_MAX } from './page.dto';
+
+/** A page of rows. */
+export interface RowPage<Row> {
+  rows: Row[];
+  page: { limit: number; offset: number; total: number | null; next_cursor: string | null };
+}
 
 /** The end of a page: its sort, and the key and id of its last row. Opaque to clients. */
 export interface CursorPosition {
@@ -26,17 +32,29 @@ export function decodeCursor(cursor: string): CursorPosition {
   return position;
 }
 
-/** Adds the total of a list to a cursor, so that only the first page counts. */
-export const withTotal = (cursor: string, total: number | null): string => `${cursor}.${total ?? ''}`;
-
 /**
- * Returns the total of a list for one of its pages: the total in the page's cursor or, on the last page of a list without a
- * cursor, the number of rows. Counts only if neither is known.
+ * Returns a page of a list that continues after a cursor, if any. The total is in the cursor of the page, or on the last page
+ * of a list without a cursor the number of rows. Counts only if neither is known. The next cursor carries the total, so that
+ * only the first page counts.
  *
  * @param count returns null for more than TOTAL_MAX
  */
-export async function totalOf(
-  { cursor, offset = 0 }: Pick<ListQueryDto, 'cursor' | 'offset'>,
+export async function pageOf<Row>(
+  { cursor, limit = PAGE_SIZE_DEFAULT, offset = 0 }: Pick<ListQueryDto, 'cursor' | 'limit' | 'offset'>,
+  rows: Row[],
+  next: string | null,
+  count: () => Promise<number | null>,
+): Promise<RowPage<Row>> {
+  const isLast = limit > 0 && next === null;
+  const total = await totalOf({ cursor, offset }, { rows: rows.length, isLast }, count);
+  return { rows, page: { limit, offset, total, next_cursor: next && withTotal(next, total) } };
+}
+
+/** Adds the total of a list to a cursor. */
+export const withTotal = (cursor: string, total: number | null): string => `${cursor}.${total ?? ''}`;
+
+async function totalOf(
+  { cursor, offset }: { cursor: string | undefined; offset: number },
   page: { rows: number; isLast: boolean },
   count: () => Promise<number | null>,
 ): Promise<number | null> {

@@ -1,6 +1,16 @@
 export { addCreated, CreatedListQueryDto } from './created.dto';
-export { decodeCursor, encodeCursor, totalOf, withTotal } from './cursor';
-export { listPage, type ListSpec, type RowPage } from './list-page';
+export { decodeCursor, encodeCursor, pageOf, type RowPage, withTotal } from './cursor';
+export { listPage } from './list-page';
+export {
+  BY_CHANGE,
+  BY_CREATION,
+  BY_FREQUENT_CHANGE,
+  BY_NAME,
+  type ListSpec,
+  type RowPlace,
+  type ScanRules,
+  type SortKey,
+} from './list-spec';
 export {
   ChangingListQueryDto,
   ListQueryDto,
@@ -20,5 +30,4 @@ export {
   TOTAL_MAX,
 } from './page.dto';
 export { searchAsList } from './search-as-list';
-export { scanEnd, scanPage, scanRanges, type ScanSpec } from './scan-page';
-export { BY_CHANGE, BY_CREATION, BY_FREQUENT_CHANGE, BY_NAME, type SortKey } from './sorts';
+export { scanEnd } from './scan';

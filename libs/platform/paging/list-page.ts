@@ -1,171 +1,190 @@
-import {
-  empty,
-  indexOrdered,
-  prepared,
-  raw,
-  type Sql,
-  sql,
-  type SqlExecutor,
-  type Statement,
-  type Where,
-} from '#platform/db';
-import { totalOf, withTotal } from './cursor';
-import { type ListQueryDto, PAGE_BYTES, TOTAL_MAX } from './page.dto';
+import { empty, indexOrdered, raw, sql, type SqlExecutor, type Where } from '#platform/db';
+import { decodeCursor, encodeCursor, pageOf, type RowPage } from './cursor';
+import type { ListSpec } from './list-spec';
+import { type ListQueryDto, TOTAL_MAX } from './page.dto';
 import {
   cursorAfter,
   isAfter,
+  named,
   orderBy,
   orderOf,
   type PageOrder,
+  type Placed,
   placeColumns,
-  type RowPlace,
   toSql,
+  withinBytes,
 } from './page-order';
-import { BY_CREATION, type SortKey } from './sorts';
-
-export interface ListSpec<Row = never> {
-  /** The expressions after SELECT. */
-  columns: string | Sql;
-  /** The tables after FROM. */
-  from: string | Sql;
-  where: Where;
-  /** The expression of the row's own id: unique, and ascending with creation. */
-  id: string;
-  /** Defaults to `text`. */
-  idType?: 'text' | 'int8';
-  /** The sorts that the list's query allows, see `SortedBy`. Defaults to `BY_CREATION`. */
-  sorts?: Record<string, SortKey>;
-  /** Defaults to `-created_at`. */
-  defaultSort?: string;
-  /** Excludes archived rows unless the query includes them. Absent: rows are never archived. */
-  archivedAt?: string;
-  /**
-   * The expression of a row's size in bytes, for rows that may be large: a page ends early, with a cursor, once it has
-   * `PAGE_BYTES`. Absent: rows are small.
-   */
-  bytes?: string | Sql;
-  /** Counts the rows. Default: by `from` and `where`. Returns null for more than TOTAL_MAX. */
-  count?: () => Promise<number | null>;
-  /**
-   * Filters rows by a part of the condition that is outside the database. Keeps their order. Requires `count`.
-   */
-  keep?: (rows: Row[]) => Promise<Row[]>;
-  /**
-   * Prepares the statements under this name. Only for a hot list whose plan does not depend on the values. `columns`, `from`
-   * and the text of `where` must always be the same, and rows must never be archived.
-   */
-  name?: string;
-}
-
-export interface RowPage<Row> {
-  rows: Row[];
-  page: { limit: number; offset: number; total: number | null; next_cursor: string | null };
-}
-
-type Keyed<Row> = Row &
-  RowPlace & {
-    /** Whether another selected row follows. Only set for rows with `bytes`, whose page may end before its limit. */
-    page_has_more?: boolean;
-  };
+import { countScanned, type PagePart, scan, scanEnd, SCANNED_MAX } from './scan';
 
 /**
  * Reads one page of a list by keyset: the rows after the cursor, in the order of the query. Then counts the list, unless the
  * page is the complete list or its cursor contains the total. Throws 400 `invalid_query` for the cursor of another list, and
  * for a cursor together with an offset.
+ *
+ * If no index serves some of the conditions (`scan`, `keep`), the number of rows that are read at once is limited, even if
+ * few of them belong to the list. A page that has found a row may then end early. A page that has found no row continues
+ * until `scanEnd`. The cursor continues after the last row that was read. The total is null if counting would read too many
+ * rows. If a page finds fewer rows than the offset skips, it is empty, and its cursor skips the rest. The statements of such
+ * a page must see the same rows, so `on` must be a transaction with one snapshot.
+ *
+ * @param list one list, or consecutive ranges of a list that is sorted by a value that some rows do not have. Each range has
+ *   its own sort key and a `scan`, because an offset may skip a whole range
  */
 export async function listPage<Row>(
   on: SqlExecutor,
-  spec: ListSpec<Row>,
+  list: ListSpec<Row> | readonly ListSpec<Row>[],
   query: ListQueryDto,
 ): Promise<RowPage<Row>> {
-  const order = orderOf(query, spec.sorts ?? BY_CREATION, spec.defaultSort ?? '-created_at');
-  const { limit, offset } = order;
-  const where = spec.where.copy();
-  if (spec.archivedAt && query.include_archived !== true) where.add(raw(`${spec.archivedAt} IS NULL`));
+  const ranges = 'columns' in list ? [list] : list;
+  const first = ranges[0]!;
+  const { sort, limit, offset } = orderOf(query, first);
+  const until = scanEnd(on);
+  const start = startOf(query.cursor, sort, ranges, offset);
+  const rows: Row[] = [];
+  let { toSkip } = start;
+  let next: string | null = null;
+  for (let index = start.range; limit > 0 && next === null && index < ranges.length; index++) {
+    if (rows.length === limit) {
+      next = encodeCursor({ sort: placeOf(sort, index, toSkip), key: null, id: RANGE_START });
+      break;
+    }
+    const range = ranges[index]!;
+    const order = {
+      ...orderOf({ sort: query.sort }, range),
+      limit: limit - rows.length,
+      offset: toSkip,
+      cursor: index === start.range ? start.cursor : undefined,
+    };
+    const spec = { ...range, where: conditionsOf(range, query) };
+    const part = await (range.keep ? readKept : readPart)<Row>(on, spec, order, until);
+    rows.push(...part.rows);
+    toSkip -= part.skipped;
+    if (part.end) next = cursorAfter(part.end, { ...order, sort: placeOf(sort, index, toSkip) });
+  }
+  return pageOf(query, rows, next, first.count ?? (() => countOf(on, first, query)));
+}
 
-  const read = spec.keep ? readFiltered<Row> : readRows<Row>;
-  const rows = limit === 0 ? [] : await read(on, spec, where, order);
-  const items = rows.slice(0, limit);
-  const last = items.at(-1);
-  const more = limit === 0 || rows.length > limit || last?.page_has_more === true;
-  const count = spec.count ?? (() => countRows(on, spec, where));
-  const total = await totalOf(query, { rows: items.length, isLast: !more }, count);
+function conditionsOf({ where, archivedAt }: ListSpec, query: ListQueryDto): Where {
+  if (!archivedAt || query.include_archived === true) return where;
+  return where.copy().add(raw(`${archivedAt} IS NULL`));
+}
+
+/** Where a page starts: a range, the cursor within it, and the number of rows to skip. */
+interface PageStart {
+  range: number;
+  cursor: string | undefined;
+  toSkip: number;
+}
+
+/** The id in the cursor of a page that starts at the beginning of a range. */
+const RANGE_START = '';
+
+/**
+ * The sort of a cursor, followed by its range unless that is the first one, and by the number of rows of the offset that
+ * remain to be skipped. Other lists reject it.
+ */
+const PLACE = /^(.+?)(?:\/([1-9]))?(?:\+([1-9]\d{0,9}))?$/;
+
+const placeOf = (sort: string, range: number, toSkip: number): string =>
+  `${sort}${range > 0 ? `/${range}` : ''}${toSkip > 0 ? `+${toSkip}` : ''}`;
+
+/** Restores the place of a page from its cursor. */
+function startOf(
+  cursor: string | undefined,
+  sort: string,
+  ranges: readonly ListSpec<never>[],
+  offset: number,
+): PageStart {
+  const isScan = ranges.length > 1 || ranges[0]!.scan || ranges[0]!.keep;
+  if (cursor === undefined || !isScan) return { range: 0, cursor, toSkip: offset };
+  const position = decodeCursor(cursor);
+  const [, ownSort, range = '0', toSkip = '0'] = PLACE.exec(position.sort) ?? [];
+  if (ownSort !== sort || Number(range) >= ranges.length) return { range: 0, cursor, toSkip: 0 };
+  const isStart = Number(range) > 0 && position.id === RANGE_START;
   return {
-    rows: items,
-    page: {
-      limit,
-      offset,
-      total,
-      next_cursor: last && more ? withTotal(cursorAfter(last, order), total) : null,
-    },
+    range: Number(range),
+    cursor: isStart ? undefined : encodeCursor({ ...position, sort }),
+    toSkip: Number(toSkip),
   };
 }
 
-/** Batch sizes for reading rows that are then filtered. Each batch is twice the previous one. */
+/** Batch sizes for reading rows that `keep` then filters. Each batch is twice the previous one. */
 const FIRST_BATCH = 100;
 const BATCH_MAX = 3_200;
 
-/** Reads rows and filters them by `keep`, until the page is full. */
-async function readFiltered<Row>(
+/**
+ * Reads batches of rows and filters them by `keep`, until the page is full, or it has read SCANNED_MAX rows and found one, or
+ * until a time.
+ */
+async function readKept<Row>(
   on: SqlExecutor,
   spec: ListSpec<Row>,
-  where: Where,
   order: PageOrder,
-): Promise<Keyed<Row>[]> {
-  const page: Keyed<Row>[] = [];
-  let { offset, cursor } = order;
-  for (let limit = Math.max(order.limit, FIRST_BATCH); ; limit = Math.min(limit * 2, BATCH_MAX)) {
-    const rows = await readRows<Row>(on, spec, where, { ...order, limit, offset: 0, cursor });
-    const matches = spec.keep ? ((await spec.keep(rows)) as Keyed<Row>[]) : rows;
-    page.push(...matches.slice(offset));
-    offset = Math.max(0, offset - matches.length);
-    const last = rows.length > limit ? rows.at(-1) : undefined;
-    if (!last || page.length > order.limit) return page.slice(0, order.limit + 1);
-    cursor = cursorAfter(last, order);
+  until: number,
+): Promise<PagePart<Row>> {
+  const rows: Placed<Row>[] = [];
+  let { cursor, offset: toSkip } = order;
+  let limit = Math.max(order.limit, FIRST_BATCH);
+  for (let read = 0; ; limit = Math.min(limit * 2, BATCH_MAX)) {
+    const part = await readPart<Row>(on, spec, { ...order, limit, offset: 0, cursor }, until);
+    for (const row of await spec.keep!(part.rows)) {
+      if (toSkip > 0) toSkip -= 1;
+      else if (rows.length < order.limit) rows.push(row);
+      else return { rows, skipped: order.offset, end: rows.at(-1) };
+    }
+    read += limit;
+    const skipped = order.offset - toSkip;
+    const isDone = (read >= SCANNED_MAX && rows.length > 0) || performance.now() > until;
+    if (!part.end || isDone) return { rows, skipped, end: part.end };
+    cursor = cursorAfter(part.end, order);
   }
 }
 
-async function readRows<Row>(
+const readPart = <Row>(
   on: SqlExecutor,
   spec: ListSpec<Row>,
-  filter: Where,
   order: PageOrder,
-): Promise<Keyed<Row>[]> {
-  const { key, cursor, offset } = order;
-  const where = filter.copy();
-  if (cursor !== undefined) where.add(isAfter(spec, order, cursor));
+  until: number,
+): Promise<PagePart<Row>> =>
+  spec.scan ? scan(on, spec, spec.scan, order, until) : readIndexed(on, spec, order);
+
+/** Reads rows whose conditions an index serves. */
+async function readIndexed<Row>(
+  on: SqlExecutor,
+  spec: ListSpec<Row>,
+  order: PageOrder,
+): Promise<PagePart<Row>> {
+  const { key, cursor, offset, limit } = order;
+  const where = cursor === undefined ? spec.where : spec.where.copy().add(isAfter(spec, order, cursor));
   const sized = spec.bytes === undefined ? empty : sql`, ${toSql(spec.bytes)} AS page_bytes`;
   const sorted = spec.bytes !== undefined && key.type ? `, ${key.expression} AS page_sort` : '';
   const keys = [key.minute, key.type && key.expression, spec.id];
   const sort = orderBy(order, ...keys.flatMap((one) => one ?? []));
   const skip = cursor === undefined && offset > 0 ? sql` OFFSET ${offset}` : empty;
-  const rows = sql`SELECT ${toSql(spec.columns)}, ${placeColumns(order, spec)}${sized}${raw(sorted)}
-    FROM ${toSql(spec.from)} WHERE ${where.sql} ${sort} LIMIT ${order.limit + 1}${skip}`;
+  const statement = sql`SELECT ${toSql(spec.columns)}, ${placeColumns(order, spec)}${sized}${raw(sorted)}
+    FROM ${toSql(spec.from)} WHERE ${where.sql} ${sort} LIMIT ${limit + 1}${skip}`;
   const variant = `${order.sort}${cursor === undefined ? '' : '.after'}${skip === empty ? '' : '.offset'}`;
-  const isInOrder = spec.name === undefined && filter.isInOrder(key.type === undefined);
-  const planned = (statement: Sql) => (isInOrder ? indexOrdered(statement) : named(spec, variant, statement));
-  if (spec.bytes === undefined) return on.query<Keyed<Row>>(planned(rows));
+  const isInOrder = spec.name === undefined && spec.where.isInOrder(key.type === undefined);
   const id = spec.idType === 'int8' ? 'page_id::int8' : 'page_id';
   const page = key.type ? orderBy(order, 'page_sort', id) : orderBy(order, id);
-  return on.query<Keyed<Row>>(planned(withinBytes(rows, page)));
+  const limited = spec.bytes === undefined ? statement : withinBytes(statement, page);
+  const found = await on.query<Placed<Row>>(
+    isInOrder ? indexOrdered(limited) : named(spec, variant, limited),
+  );
+  const rows = found.slice(0, limit);
+  const last = rows.at(-1);
+  const hasMore = found.length > limit || last?.page_has_more === true;
+  return { rows, skipped: offset, end: hasMore ? last : undefined };
 }
 
-/** Prepares a statement if the list has a name. */
-export const named = ({ name }: { name?: string }, variant: string, statement: Sql): Statement =>
-  name === undefined ? statement : prepared(`${name}.${variant}`, statement);
-
-/**
- * Selects the rows of a page that start within its byte limit, and at least the first. PostgreSQL stores large values apart
- * from their rows, and does not read the values of omitted rows.
- */
-export const withinBytes = (rows: Sql, sort: Sql): Sql =>
-  sql`SELECT * FROM (
-    SELECT *, sum(page_bytes) OVER page - page_bytes AS page_bytes_before,
-      lead(true, 1, false) OVER page AS page_has_more
-    FROM (${rows}) page_rows WINDOW page AS (${sort} ROWS UNBOUNDED PRECEDING)
-  ) within WHERE page_bytes_before < ${PAGE_BYTES} ${sort}`;
-
-async function countRows<Row>(on: SqlExecutor, spec: ListSpec<Row>, where: Where): Promise<number | null> {
+async function countOf<Row>(
+  on: SqlExecutor,
+  spec: ListSpec<Row>,
+  query: ListQueryDto,
+): Promise<number | null> {
+  if (spec.keep) return null;
+  const where = conditionsOf(spec, query);
+  if (spec.scan) return countScanned(on, { ...spec, where }, spec.scan, orderOf({ sort: query.sort }, spec));
   const most = raw(String(TOTAL_MAX + 1));
   const statement = sql`SELECT count(*) AS total
     FROM (SELECT 1 FROM ${toSql(spec.from)} WHERE ${where.sql} LIMIT ${most}) counted`;

@@ -1,8 +1,17 @@
-import { join, microsecondsToTime, minuteOf, raw, type Sql, sql } from '#platform/db';
+import {
+  join,
+  microsecondsToTime,
+  minuteOf,
+  prepared,
+  raw,
+  type Sql,
+  sql,
+  type Statement,
+} from '#platform/db';
 import { problem } from '#platform/problem';
 import { decodeCursor, encodeCursor } from './cursor';
-import { type ListQueryDto, PAGE_SIZE_DEFAULT } from './page.dto';
-import type { SortKey } from './sorts';
+import { BY_CREATION, type ListSpec, type RowPlace, type SortKey } from './list-spec';
+import { type ListQueryDto, PAGE_BYTES, PAGE_SIZE_DEFAULT } from './page.dto';
 
 /** The order of a page, and where it starts. */
 export interface PageOrder {
@@ -14,28 +23,27 @@ export interface PageOrder {
   cursor: string | undefined;
 }
 
-/** Position of a row in its list: the columns of `placeColumns`. */
-export interface RowPlace {
-  page_key: string | null;
-  page_id: string;
-}
-
 /** Identifies the rows of a list. */
-export interface RowId {
-  /** The expression of the row's own id. */
-  id: string;
-  /** Defaults to `text`. */
-  idType?: 'text' | 'int8';
-}
+type RowId = Pick<ListSpec, 'id' | 'idType'>;
+
+/** A row of a page. */
+export type Placed<Row> = Row &
+  RowPlace & {
+    /** Whether another selected row follows. Only set for rows with `bytes`, whose page may end before its limit. */
+    page_has_more?: boolean;
+  };
 
 /** Reads the order of a query. Throws 400 `invalid_query` for a cursor together with an offset. */
-export function orderOf(query: ListQueryDto, sorts: Record<string, SortKey>, defaultSort: string): PageOrder {
+export function orderOf(
+  query: ListQueryDto,
+  { sorts = BY_CREATION, defaultSort = '-created_at' }: Pick<ListSpec, 'sorts' | 'defaultSort'>,
+): PageOrder {
   if (query.cursor !== undefined && query.offset !== undefined) {
     throw problem.invalidQuery('cursor', 'cannot be combined with offset');
   }
   const sort = query.sort ?? defaultSort;
   const descending = sort.startsWith('-');
-  const key = sorts[sort.slice(descending ? 1 : 0)];
+  const key = (sorts as Record<string, SortKey>)[sort.slice(descending ? 1 : 0)];
   if (!key) throw new Error(`The list's query allows the sort ${sort}, but the list has no such sort.`);
   const limit = query.limit ?? PAGE_SIZE_DEFAULT;
   return { sort, key, descending, limit, offset: query.offset ?? 0, cursor: query.cursor };
@@ -101,3 +109,18 @@ const KEYS = {
     read: (key: string) => sql`${Number(key)}::float8`,
   },
 };
+
+/** Prepares a statement if the list has a name. */
+export const named = ({ name }: Pick<ListSpec, 'name'>, variant: string, statement: Sql): Statement =>
+  name === undefined ? statement : prepared(`${name}.${variant}`, statement);
+
+/**
+ * Selects the rows of a page that start within its byte limit, and at least the first. PostgreSQL stores large values apart
+ * from their rows, and does not read the values of omitted rows.
+ */
+export const withinBytes = (rows: Sql, sort: Sql): Sql =>
+  sql`SELECT * FROM (
+    SELECT *, sum(page_bytes) OVER page - page_bytes AS page_bytes_before,
+      lead(true, 1, false) OVER page AS page_has_more
+    FROM (${rows}) page_rows WINDOW page AS (${sort} ROWS UNBOUNDED PRECEDING)
+  ) within WHERE page_bytes_before < ${PAGE_BYTES} ${sort}`;

@@ -3,7 +3,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsOptional, IsString, MaxLength } from 'class-validator';
 import { IsOneOf, IsWholeNumber } from '#platform/http';
-import { BY_CHANGE, BY_NAME } from './sorts';
+import { BY_CHANGE, BY_NAME } from './list-spec';
 
 export const PAGE_SIZE_DEFAULT = 50;
 export const PAGE_SIZE_MAX = 500;

@@ -50,7 +50,7 @@ describe('SecretBox', () => {
   });
 
   it('requires SECRETS_KEY, with an error that names it', () => {
-    expect(() => new SecretKeys({})).toThrow(/^SECRETS_KEY is required/);
+    expect(() => new SecretKeys({ SECRETS_KEY: undefined })).toThrow(/^SECRETS_KEY is required/);
     expect(() => new SecretKeys({ SECRETS_KEY: 'AAAA' })).toThrow(/^SECRETS_KEY: must be 32 bytes/);
   });
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Coalescer, SMALL_WRITES } from '#platform/concurrency';
+import { Batcher, SMALL_WRITES } from '#platform/concurrency';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { isDataError, problem } from '#platform/problem';
@@ -31,7 +31,7 @@ interface NewMessage {
 @Injectable()
 export class MessageService {
   /** Combines small messages to one session, because separate writes would queue for the lock of the session's row. */
-  private readonly smallWrites = new Coalescer<NewMessage, SessionMessageEntity | null>({
+  private readonly smallWrites = new Batcher<NewMessage, SessionMessageEntity | null>({
     run: (messages) => this.append(messages),
     max: SMALL_WRITES.max,
     isSequential: true,

@@ -17,7 +17,7 @@ import {
 import { firstMillisecond } from '#platform/http';
 import { firstIdAt } from '#platform/ids';
 import { toRawJson } from '#platform/json';
-import { BY_CREATION, type RowPage, scanPage } from '#platform/paging';
+import { BY_CREATION, type RowPage, listPage } from '#platform/paging';
 import type { ScoreFiltersDto, ScoreListQueryDto } from './score.dto';
 import type { ScoreRow } from './score.entity';
 
@@ -376,7 +376,7 @@ export class ScoreRepository {
 
   /**
    * Returns a page of scores. An index serves the most selective filter. The other filters are checked on a bounded number
-   * of scores, see `scanPage`.
+   * of scores, see `listPage`.
    */
   list(scope: Scope, query: ScoreListQueryDto): Promise<RowPage<ScoreRow>> {
     const isByScore = query.sort === 'score' || query.sort === '-score';
@@ -395,18 +395,18 @@ export class ScoreRepository {
     const conditions = isByScore ? others : [...others, ...bounds, ...notSuperseded];
     const spec = {
       columns: COLUMNS,
-      table: 'scores',
+      from: sql`scores t`,
       where,
       id: 't.score_id',
       sorts: { ...BY_CREATION, score: { expression: 't.score', type: 'float8' as const } },
       defaultSort: '-created_at',
       bytes: 't.bytes',
-      ...(conditions.length > 0 && { condition: join(conditions, ' AND ') }),
+      scan: conditions.length > 0 ? { condition: join(conditions, ' AND ') } : {},
     };
     const deadline = performance.now() + this.environment.REQUEST_TIMEOUT_MS;
     return readWithin(this.database, deadline, async (on) => {
       await followIndexes(on);
-      return scanPage<ScoreRow>(on, spec, query);
+      return listPage<ScoreRow>(on, spec, query);
     });
   }
 }

@@ -113,8 +113,8 @@ describe('OAuthTokens', () => {
     return error as ServerFailure;
   };
   const pass = (ms: number): void => {
-    const now = Date.now() + ms;
-    jest.spyOn(Date, 'now').mockImplementation(() => now);
+    const now = performance.now() + ms;
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
   };
 
   it('sends form-encoded client credentials with HTTP Basic, for the resource without its query', async () => {

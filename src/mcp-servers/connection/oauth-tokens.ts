@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
-import { SingleFlight } from '#platform/concurrency';
+import { LoadingCache } from '#platform/concurrency';
 import { type OutboundFailure, outboundFailure, readCapped } from '#platform/outbound';
 import { SealedSecretError, SecretBox } from '#platform/secrets';
 import { secretUse, type ServerEntity, withoutQuery } from '../servers/server.entity';
@@ -18,19 +17,13 @@ export type OAuthTarget = Pick<
 const RESPONSE_MAX = 64 * 1024;
 /** The maximum length of a token, in characters. Servers reject longer headers. */
 const TOKEN_MAX = 16 * 1024;
-/** The maximum size of the cache in each process, in characters. */
-const CACHE_MAX = 16 * 1024 * 1024;
+/** The maximum number of cached tokens in each process. */
+const CACHE_MAX = 2_000;
 /** The lifetime of a token without `expires_in`, and the maximum lifetime of any token, in milliseconds. */
 const DEFAULT_LIFETIME_MS = 5 * 60_000;
 const MAX_LIFETIME_MS = 24 * 3_600_000;
 /** How long before its expiry a token is renewed, in milliseconds. At most half of its lifetime. */
 const RENEWAL_MS = 30_000;
-
-interface CachedToken {
-  token: string;
-  /** In ms since 1970. */
-  usableUntil: number;
-}
 
 /**
  * Requests access tokens for servers with OAuth 2 client credentials (RFC 6749, section 4.4), and caches them in memory.
@@ -38,11 +31,10 @@ interface CachedToken {
  */
 @Injectable()
 export class OAuthTokens {
-  private readonly cache = new LRUCache<string, CachedToken>({
-    maxSize: CACHE_MAX,
-    sizeCalculation: ({ token }) => token.length + 256,
+  private readonly tokens = new LoadingCache<Token>({
+    max: CACHE_MAX,
+    lifetimeMs: ({ lifetimeMs }) => lifetimeMs - Math.min(RENEWAL_MS, lifetimeMs / 2),
   });
-  private readonly flights = new SingleFlight<string>();
 
   constructor(private readonly box: SecretBox) {}
 
@@ -57,14 +49,13 @@ export class OAuthTokens {
   async token(server: OAuthTarget, http: typeof fetch, signal: AbortSignal): Promise<string> {
     const key = keyOf(server);
     for (;;) {
-      const cached = this.cache.get(key);
-      if (cached && cached.usableUntil > Date.now()) return cached.token;
       let isOwnRequest = false;
+      const request = (flight: AbortSignal): Promise<Token> => {
+        isOwnRequest = true;
+        return requestToken(server, this.secretOf(server), http, flight);
+      };
       try {
-        return await this.flights.run(key, signal, (flight) => {
-          isOwnRequest = true;
-          return this.request(server, key, http, flight);
-        });
+        return (await this.tokens.find(key, request, signal)).token;
       } catch (error) {
         signal.throwIfAborted();
         // The request may have ended at the deadline of another caller. This caller has time left.
@@ -81,19 +72,7 @@ export class OAuthTokens {
    */
   forget(server: OAuthTarget, rejected?: string): void {
     const key = keyOf(server);
-    if (rejected === undefined || this.cache.peek(key)?.token === rejected) this.cache.delete(key);
-  }
-
-  private async request(
-    server: OAuthTarget,
-    key: string,
-    http: typeof fetch,
-    signal: AbortSignal,
-  ): Promise<string> {
-    const { token, lifetimeMs } = await requestToken(server, this.secretOf(server), http, signal);
-    const early = Math.min(RENEWAL_MS, lifetimeMs / 2);
-    this.cache.set(key, { token, usableUntil: Date.now() + lifetimeMs - early });
-    return token;
+    if (rejected === undefined || this.tokens.getCached(key)?.token === rejected) this.tokens.invalidate(key);
   }
 
   private secretOf({ server_id, auth_secret }: OAuthTarget): string {

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { BriefCache } from '#platform/concurrency';
+import { LoadingCache } from '#platform/concurrency';
 import { BudgetRepository } from './budget.repository';
 
 /** Looks up the monthly budgets of workspaces. Caches each budget, or its absence, for at most 1 s. */
 @Injectable()
 export class BudgetDirectory {
-  private readonly cache = new BriefCache<number | null>();
+  private readonly cache = new LoadingCache<number | null>();
 
   constructor(private readonly budgets: BudgetRepository) {}
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { BriefCache } from '#platform/concurrency';
+import { LoadingCache } from '#platform/concurrency';
 import { KeyLimitsRepository, type KeyLimitsRow } from './key-limits.repository';
 
 /** The limits of a gateway key. All callers share the object, so it must not be modified. */
@@ -11,7 +11,7 @@ export type KeyLimits = Readonly<Omit<KeyLimitsRow, 'model_ids'>> & {
 /** Looks up the limits of service accounts that are gateway keys. Caches them, or their absence, for at most 1 s. */
 @Injectable()
 export class KeyDirectory {
-  private readonly cache = new BriefCache<KeyLimits | null>();
+  private readonly cache = new LoadingCache<KeyLimits | null>();
 
   constructor(private readonly keys: KeyLimitsRepository) {}
 

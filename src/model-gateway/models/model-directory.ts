@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { BriefCache } from '#platform/concurrency';
+import { LoadingCache } from '#platform/concurrency';
 import { SecretBox } from '#platform/secrets';
 import { ProviderChanges } from '../providers/provider-changes';
 import { providerSecretUse } from '../providers/provider.entity';
@@ -25,9 +25,9 @@ export type CalledModel = Readonly<Omit<ModelEntity, 'targets'>> & {
 /** Looks up models for calls. Caches existing models for at most 1 s. */
 @Injectable()
 export class ModelDirectory {
-  private readonly cache = new BriefCache<readonly CalledModel[]>((models) => models.length > 0);
+  private readonly cache = new LoadingCache<readonly CalledModel[]>({ lifetimeMs });
   /** For internal calls, which have no organization. */
-  private readonly internalCache = new BriefCache<readonly CalledModel[]>((models) => models.length > 0);
+  private readonly internalCache = new LoadingCache<readonly CalledModel[]>({ lifetimeMs });
 
   /** Decrypted keys, kept as long as their providers are cached. */
   private readonly apiKeys = new WeakMap<CalledProvider, string>();
@@ -70,8 +70,8 @@ export class ModelDirectory {
 
   /** Removes the models of an organization from the cache, because a model or a provider has changed. */
   invalidate(orgId: string): void {
-    this.cache.invalidateAll(keyOf(orgId, ''));
-    this.internalCache.invalidateAll('');
+    this.cache.invalidateAll((key) => key.startsWith(keyOf(orgId, '')));
+    this.internalCache.invalidateAll();
   }
 
   /**
@@ -89,6 +89,8 @@ export class ModelDirectory {
     return decrypted;
   }
 }
+
+const lifetimeMs = (models: readonly CalledModel[]): number => (models.length > 0 ? 1_000 : 0);
 
 const keyOf = (orgId: string, nameOrId: string): string => `${orgId} ${nameOrId}`;
 

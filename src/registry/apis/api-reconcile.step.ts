@@ -73,17 +73,17 @@ export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi,
     drafts: readonly ReconcileDraft<ApiEntity, DeclaredApi>[],
   ): Promise<void> {
     const changed = drafts.filter(({ before }) => before).map(({ row }) => row.api_id);
-    this.invalidateAfter(tx, changed);
+    this.invalidateAfter(tx, scope, changed);
     return super.write(tx, scope, drafts);
   }
 
   protected override archive(tx: Tx, scope: Scope, ids: readonly string[], at: Date): Promise<void> {
-    this.invalidateAfter(tx, ids);
+    this.invalidateAfter(tx, scope, ids);
     return super.archive(tx, scope, ids, at);
   }
 
-  private invalidateAfter(tx: Tx, ids: readonly string[]): void {
-    tx.afterCommit(() => ids.forEach((id) => this.directory.invalidate(id)));
+  private invalidateAfter(tx: Tx, scope: Scope, ids: readonly string[]): void {
+    tx.afterCommit(() => ids.forEach((id) => this.directory.invalidate(scope.orgId, id)));
   }
 }
 

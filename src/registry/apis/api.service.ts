@@ -132,7 +132,7 @@ export class ApiService extends OwnedService<ApiEntity, ApiDto, ApiVersionRow, A
     patch: Partial<ApiEntity>,
     action: AuditAction,
   ): Promise<ApiEntity> {
-    tx.afterCommit(() => this.directory.invalidate(row.api_id));
+    tx.afterCommit(() => this.directory.invalidate(row.org_id, row.api_id));
     return super.write(tx, scope, row, patch, action);
   }
 

@@ -7,6 +7,7 @@ import {
   importJWK,
   type JWK,
 } from 'jose';
+import { LoadingCache } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Database } from '#platform/db';
 import { rootLogger } from '#platform/logging';
@@ -36,7 +37,7 @@ export interface SigningKey {
  */
 @Injectable()
 export class SigningKeyService {
-  private cached: { key: Promise<SigningKey>; until: number } | null = null;
+  private readonly cache = new LoadingCache<SigningKey>({ lifetimeMs: CACHED_MS });
 
   constructor(
     private readonly environment: Environment,
@@ -47,17 +48,7 @@ export class SigningKeyService {
 
   /** Returns the key that currently signs. */
   current(): Promise<SigningKey> {
-    const now = performance.now();
-    if (!this.cached || this.cached.until <= now) {
-      const key = this.read();
-      const cached = { key, until: now + CACHED_MS };
-      this.cached = cached;
-      // The next caller retries.
-      key.catch(() => {
-        if (this.cached === cached) this.cached = null;
-      });
-    }
-    return this.cached.key;
+    return this.cache.find('current', () => this.read());
   }
 
   /** Returns the public keys of all valid tokens and of the next key, newest first. */

@@ -11,8 +11,7 @@ import type { ComparedRow, OwnedRepository } from '../owned/owned.repository';
 import type { ResourceKind } from '../resource-kind';
 import type { ResourceKit } from '../resource.service';
 import { pick } from '../view.dto';
-import type { DeclaredKind } from './declared-kind';
-import type { ReconcilePlan } from './reconcile-plan';
+import type { DeclaredKind, ReconcilePlan } from './reconcile-plan';
 import {
   type Declared,
   type DeclarationFault,

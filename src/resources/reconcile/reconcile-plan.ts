@@ -1,6 +1,9 @@
 import { toJsonText } from '#platform/json';
 import type { AuditChange } from '../audit-log/audit-entry.entity';
-import type { DeclaredKind } from './declared-kind';
+
+/** The kinds of resources that an app can declare, in the order of a reconcile: later kinds refer to earlier ones. */
+export const DECLARED_KINDS = ['file', 'api', 'mcp_server', 'skill', 'agent'] as const;
+export type DeclaredKind = (typeof DECLARED_KINDS)[number];
 
 /** A resource that a reconcile would change. */
 export interface PlannedResource {

@@ -5,8 +5,7 @@ import type { FieldError } from '#platform/problem';
 import type { AnyOf } from '../access/any-of';
 import type { OwningApp } from '../owned/owned.columns';
 import type { OwnedRows } from '../owned/owned.repository';
-import { DECLARED_KINDS, type DeclaredKind } from './declared-kind';
-import type { ReconcilePlan } from './reconcile-plan';
+import { DECLARED_KINDS, type DeclaredKind, type ReconcilePlan } from './reconcile-plan';
 
 /** A resource that an app declares. */
 export interface Declared {

@@ -18,7 +18,6 @@ import {
   PAGE_SIZE_DEFAULT,
   type OrderedListQueryDto,
   type RowPage,
-  scanPage,
   TOTAL_MAX,
 } from '#platform/paging';
 import { ALL, EVERYBODY, facetOf } from './listing.repository';
@@ -65,7 +64,7 @@ export class CatalogueRepository {
 
   /**
    * Returns a page of the catalogue, newest first. Items are looked up by audience and one facet, in the order of the
-   * list. Further conditions are checked on a limited number of items. See `scanPage`.
+   * list. Further conditions are checked on a limited number of items. See `listPage`.
    */
   listPage(scope: OrgScope, query: StoreItemListQueryDto): Promise<RowPage<StoreItemEntity>> {
     const { q, category, topic } = query;
@@ -82,15 +81,15 @@ export class CatalogueRepository {
       condition.addIf(topic, (value) => sql`${value} = ANY (topics)`);
       const spec = {
         columns: 't.*',
-        table: sql`(SELECT listed.store_item_id AS listed_id, item.* FROM ${withItems(listedTo(scope, facet, orderOfPage(query)))})`,
+        from: sql`(SELECT listed.store_item_id AS listed_id, item.* FROM ${withItems(listedTo(scope, facet, orderOfPage(query)))}) t`,
         where: Where.acrossTenants(),
-        condition: condition.sql,
+        scan: { condition: condition.sql },
         id: 'listed_id',
         sorts: { created_at: { expression: 'listed_id', type: 'text' as const } },
         defaultSort: NEWEST_FIRST,
       };
       const deadline = performance.now() + this.environment.REQUEST_TIMEOUT_MS;
-      return readWithin(this.database, deadline, (on) => scanPage<StoreItemEntity>(on, spec, query));
+      return readWithin(this.database, deadline, (on) => listPage<StoreItemEntity>(on, spec, query));
     }
     const { limit = PAGE_SIZE_DEFAULT, offset = 0 } = query;
     return listPage<StoreItemEntity>(

@@ -9,7 +9,7 @@ import {
   type RequestDecoder,
 } from '#otlp';
 import type { Scope } from '#platform/auth';
-import { FairLimiter, GroupCommit, inSlices } from '#platform/concurrency';
+import { FairLimiter, Batcher, inSlices } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { isLockTimeout, Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
@@ -112,22 +112,21 @@ export class ExportResources {
 
 /** Queues the exports of one signal. Stores small exports in groups, and large ones alone. */
 export class ExportQueue<Request extends DecodedRequest, Ready> {
-  private readonly groups: GroupCommit<ReceivedExport, DecodedExport<Ready>, OtlpRejection>;
+  private readonly groups: Batcher<ReceivedExport, OtlpRejection, DecodedExport<Ready>>;
 
   constructor(
     private readonly resources: ExportResources,
     private readonly rules: ExportRules<Request, Ready>,
   ) {
-    this.groups = new GroupCommit({
-      limiter: resources.limiter,
-      owner: GROUPS,
+    this.groups = new Batcher({
+      shared: { limiter: resources.limiter, owner: GROUPS },
       // decoded as late as possible, because an undecoded export takes a fifth of the memory
       prepare: (sent) => this.decode(sent),
-      maxWeight: GROUP_BYTES,
+      max: GROUP_BYTES,
       weightOf: ({ weight }) => weight,
-      write: (exports) => this.write(exports),
+      run: (exports) => this.write(exports),
       // a lock timeout may concern only one export, and the others can be stored
-      isOutage: (error) => error instanceof Problem && error.status === 503 && !isLockTimeout(error),
+      isOfOneItem: (error) => !(error instanceof Problem && error.status === 503) || isLockTimeout(error),
     });
   }
 

@@ -1,6 +1,15 @@
 import type { Scope } from '#platform/auth';
-import { BulkColumns, followIndexes, join, raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
-import { listPage, type RowPage, scanPage } from '#platform/paging';
+import {
+  BulkColumns,
+  followIndexes,
+  join,
+  raw,
+  type Sql,
+  sql,
+  type SqlExecutor,
+  Where,
+} from '#platform/db';
+import { listPage, type RowPage } from '#platform/paging';
 import { addTimes, attributeConditions } from '../list-conditions.sql';
 import type { RecordListQueryDto } from '../list-query.dto';
 import { cutPage, type SizedRow } from '../page-budget';
@@ -55,7 +64,7 @@ export abstract class RecordListRepository<Row> {
   /**
    * Reads a page of the selected records. Ends the page early, after at least one record, if it exceeds PAGE_BYTES. Reads the
    * sizes first, and then only the content of the records on the page. Checks conditions that no index serves on a bounded
-   * number of records, see `scanPage`.
+   * number of records, see `listPage`.
    */
   protected async listBy(
     scope: Scope,
@@ -83,6 +92,7 @@ export abstract class RecordListRepository<Row> {
     const isUnfiltered = query.since === undefined && query.until === undefined && !indexed;
     const lookups = [...content, ...attributeConditions('t', query.attribute)];
     const spec = {
+      from: `${name} t`,
       columns: `t.day::text AS day, ${RESPONSE_SIZE} AS response_size`,
       where,
       id: `t.${number}`,
@@ -91,16 +101,13 @@ export abstract class RecordListRepository<Row> {
       defaultSort: this.defaultSort,
     };
     if (columns.length + lookups.length === 0) {
-      const from = `${name} t`;
-      return listPage(this.database, { ...spec, from, ...(isUnfiltered && { name: `${name}.list` }) }, query);
+      return listPage(this.database, { ...spec, ...(isUnfiltered && { name: `${name}.list` }) }, query);
     }
     const scan = {
-      ...spec,
-      table: name,
       ...(columns.length > 0 && { condition: join(columns, ' AND ') }),
       ...(lookups.length > 0 && { lookup: join(lookups, ' AND '), cost: LOOKUP_COST }),
     };
-    return scanPage(this.database, scan, query);
+    return listPage(this.database, { ...spec, scan }, query);
   }
 
   /**

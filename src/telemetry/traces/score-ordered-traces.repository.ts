@@ -3,12 +3,13 @@ import { join, type Sql, sql, type SqlExecutor } from '#platform/db';
 import {
   decodeCursor,
   encodeCursor,
-  totalOf,
-  withTotal,
+  type ListSpec,
   PAGE_SIZE_DEFAULT,
+  pageOf,
   type RowPage,
+  type RowPlace,
   scanEnd,
-  type ScanSpec,
+  type ScanRules,
 } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { SUMMARY } from './trace-columns.sql';
@@ -48,7 +49,7 @@ export class ScoreOrderedTraces {
     private readonly scope: Scope,
     private readonly query: TraceListQueryDto,
     private readonly by: ScoreSort,
-    private readonly keep: ScanSpec['keep'],
+    private readonly keep: ListSpec['keep'],
   ) {
     this.descending = query.sort?.startsWith('-') === true;
     this.sort = `${this.descending ? '-' : ''}${by.key}`;
@@ -66,13 +67,8 @@ export class ScoreOrderedTraces {
     const { limit = PAGE_SIZE_DEFAULT, offset = 0, cursor } = this.query;
     const rows: TraceSummary[] = [];
     const start = this.startOf(cursor, offset);
-    const next_cursor = limit > 0 ? await this.addScored(rows, start, limit, traceIds) : null;
-    const isLast = limit > 0 && next_cursor === null && offset === 0;
-    const all = await totalOf(this.query, { rows: rows.length, isLast }, total);
-    return {
-      rows,
-      page: { limit, offset, total: all, next_cursor: next_cursor && withTotal(next_cursor, all) },
-    };
+    const next = limit > 0 ? await this.addScored(rows, start, limit, traceIds) : null;
+    return pageOf(this.query, rows, next, total);
   }
 
   /** @returns the cursor of the next page, or null after the last trace with a score */
@@ -108,15 +104,15 @@ export class ScoreOrderedTraces {
 
   private async read(
     traceIds: readonly string[],
-    { condition, lookup }: Pick<ScanSpec, 'condition' | 'lookup'>,
+    { condition, lookup }: ScanRules,
   ): Promise<Map<string, TraceSummary>> {
     const checks = [condition, lookup].filter((one): one is Sql => one !== undefined);
     const where = checks.length > 0 ? sql`WHERE ${join(checks, ' AND ')}` : sql``;
-    const traces = await this.database.query<TraceSummary & { page_key: null; page_id: string }>(
-      sql`SELECT ${SUMMARY}, t.trace_id AS page_id FROM ${tracesOf(this.scope, traceIds)} t ${where}`,
+    const traces = await this.database.query<TraceSummary & RowPlace>(
+      sql`SELECT ${SUMMARY}, NULL AS page_key, t.trace_id AS page_id FROM ${tracesOf(this.scope, traceIds)} t ${where}`,
     );
     const matching = this.keep ? await this.keep(traces) : traces;
-    return new Map(matching.map((trace) => [trace.page_id, trace as unknown as TraceSummary]));
+    return new Map(matching.map((trace) => [trace.page_id, trace]));
   }
 
   private cursorAfter({ score, score_id }: ScorePosition, toSkip: number): string {

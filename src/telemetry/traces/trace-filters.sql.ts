@@ -1,6 +1,7 @@
 import type { Scope } from '#platform/auth';
 import { join, microsecondsToTime, raw, type Sql, sql, type Where } from '#platform/db';
 import { firstMicrosecond } from '#platform/http';
+import type { ScanRules } from '#platform/paging';
 import { attributeConditions, containing, mentionsInJson } from '../list-conditions.sql';
 import { MODELS_MAX } from './trace-aggregate';
 import type { TraceListQueryDto } from './trace-query.dto';
@@ -61,8 +62,8 @@ const lookupCost = (filters: TraceFilters): Sql =>
     `(${lookupsOf(filters).length} * t.span_count::int8${filters.q === undefined ? '' : ' + t.content_size / 1024'})`,
   );
 
-/** Returns the parts of a scan that check filters, see `ScanSpec`. */
-export function checksOf(filters: TraceFilters, further: readonly Sql[] = []) {
+/** Returns the rules of a scan that check filters. */
+export function checksOf(filters: TraceFilters, further: readonly Sql[] = []): ScanRules {
   const [conditions, lookups] = [[...further, ...conditionsOf(filters)], lookupsOf(filters)];
   return {
     ...(conditions.length > 0 && { condition: join(conditions, ' AND ') }),

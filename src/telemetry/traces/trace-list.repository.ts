@@ -1,6 +1,6 @@
 import type { Scope } from '#platform/auth';
 import { followIndexes, prepared, raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
-import { listPage, type RowPage, scanPage, scanRanges, type ScanSpec, type SortKey } from '#platform/paging';
+import { listPage, type ListSpec, type RowPage, type RowPlace, type SortKey } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { addTimes } from '../list-conditions.sql';
 import { SORT_MEASURES, SUMMARY } from './trace-columns.sql';
@@ -35,7 +35,7 @@ interface ListRequest {
   scope: Scope;
   query: TraceListQueryDto;
   /** Checks the conditions on scores. Absent without such conditions. */
-  keep?: ScanSpec['keep'];
+  keep?: ListSpec['keep'];
   /** A table of at most RARE_MAX traces that include all traces of the list. Absent: the table of all traces. */
   superset?: Sql;
 }
@@ -49,7 +49,7 @@ export class TraceListRepository {
 
   /**
    * Reads a page of the traces that meet all filters. An index serves the sort, or the times and one filter. The remaining
-   * filters are checked on a bounded number of traces, see `scanPage`.
+   * filters are checked on a bounded number of traces, see `listPage`.
    *
    * Errors: 400 for a malformed `score` and for `score_source` without a score; 422 for an unknown operator in `score` and for an
    * unknown sort.
@@ -94,11 +94,12 @@ export class TraceListRepository {
   private async listByStart({ scope, query, superset, keep }: ListRequest): Promise<RowPage<TraceSummary>> {
     const where = addTimes(Where.estimatedByAverage(scope.key), 'started_at', query);
     const spec = { ...LIST, where, ...(keep && { keep }) };
-    if (superset) return scanPage(this.database, { ...spec, ...checksOf(query), table: superset }, query);
+    if (superset)
+      return listPage(this.database, { ...spec, from: sql`${superset} t`, scan: checksOf(query) }, query);
     const others = useIndex(where, query);
     const checks = checksOf(others);
     if (Object.keys(checks).length > 0 || keep) {
-      return scanPage(this.database, { ...spec, ...checks, table: 'traces' }, query);
+      return listPage(this.database, { ...spec, from: 'traces t', scan: checks }, query);
     }
     const isUnfiltered = others === query && query.since === undefined && query.until === undefined;
     return listPage(
@@ -122,9 +123,9 @@ export class TraceListRepository {
     const others = superset ? query : useIndex(narrow, query);
     const isSmall = superset !== undefined || (await this.isAtMost(narrow, SORTED_MAX));
     const descending = query.sort?.startsWith('-') === true;
-    const range = (isKnown: boolean): ScanSpec => {
+    const range = (isKnown: boolean): ListSpec => {
       const condition = raw(isNullable ? `(${expression}) IS ${isKnown ? 'NOT NULL' : 'NULL'}` : 'true');
-      const order = { ...LIST, ...(keep && { keep }), defaultSort: by };
+      const order = { ...LIST, ...(keep && { keep }), defaultSort: by, count: () => this.count(request) };
       const key = (one: string): Record<string, SortKey> => ({
         [by]: isKnown ? { expression: one, type: 'float8' } : { expression: '' },
       });
@@ -132,19 +133,19 @@ export class TraceListRepository {
         const where = Where.estimatedByAverage(scope.key).add(condition);
         return {
           ...order,
-          ...checksOf(query, timesOf(query)),
-          table: 'traces',
+          from: 'traces t',
+          scan: checksOf(query, timesOf(query)),
           where,
           sorts: key(expression),
         };
       }
       const source = sql`${superset ?? raw('traces')} t WHERE ${narrow.sql} AND ${condition}`;
-      const table = sortedByMeasure(source, expression, isKnown, descending);
+      const from = sql`${sortedByMeasure(source, expression, isKnown, descending)} t`;
       const where = Where.acrossTenants(); // the table contains only this tenant's rows
-      return { ...order, ...checksOf(others), table, where, id: 'sort_id', sorts: key('sort_measure') };
+      return { ...order, from, scan: checksOf(others), where, id: 'sort_id', sorts: key('sort_measure') };
     };
     const ranges = isNullable ? [range(true), range(false)] : [range(true)];
-    return scanRanges(this.database, ranges, query, () => this.count(request));
+    return listPage<TraceSummary>(this.database, ranges, query);
   }
 
   /** Counts the list in the order of starts, where the index that serves its filters counts fastest. */
@@ -152,8 +153,8 @@ export class TraceListRepository {
     return (await this.listByStart({ ...request, query: { ...request.query, ...COUNT_ONLY } })).page.total;
   }
 
-  private scoreFilter(scope: Scope, conditions: readonly ScoreCondition[]): ScanSpec['keep'] {
-    return async (rows) => {
+  private scoreFilter(scope: Scope, conditions: readonly ScoreCondition[]) {
+    return async <Row extends RowPlace>(rows: readonly Row[]): Promise<Row[]> => {
       const ids = rows.map(({ page_id }) => page_id);
       const matching = await this.scores.filterMatching(this.database, scope, ids, conditions);
       return rows.filter(({ page_id }) => matching.has(page_id));

@@ -7,7 +7,7 @@ import { readEnvironment } from '#platform/config';
 import { setLogLevel } from '#platform/logging';
 import { Metrics } from '#platform/metrics';
 import { createTestApp, newOrganization, sharedApp, TcpProxy, type TestApp } from '#testing';
-import { PostgresQueueDepthRepository } from '../../../libs/platform/jobs/postgres-queue-depth.repository';
+import { QueueDepthRepository } from '../../../libs/platform/jobs/queue-depth.repository';
 import { MetricsServer } from '../../../libs/platform/metrics/metrics.server';
 import { ScoreRunRepository } from '../../../src/evaluation/scoring/score-runs/score-run.repository';
 import { scrape, seriesOf } from '../../worker/metrics.fixture';
@@ -176,7 +176,7 @@ describe('GET /metrics', () => {
   it('reads the metrics of the database by index', async () => {
     const spy = jest.spyOn(app.database, 'query');
     await app.get(ScoreRunRepository).countOpen();
-    await app.get(PostgresQueueDepthRepository).read([{ name: 'score-run', subject: 'score_run_id' }]);
+    await app.get(QueueDepthRepository).read([{ name: 'score-run', subject: 'score_run_id' }]);
     const statements = spy.mock.calls as unknown as [{ text: string; values: unknown[] }][];
     spy.mockRestore();
     const indexes = await app.database.transaction(async (tx) => {

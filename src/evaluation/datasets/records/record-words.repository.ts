@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { BriefCache, runAs } from '#platform/concurrency';
+import { LoadingCache, runAs } from '#platform/concurrency';
 import { Database, raw, sql } from '#platform/db';
 
 /** Maximum backlog of records without words, in records and in bytes. A search computes missing words itself. */
@@ -22,7 +22,7 @@ export const RECORD_WORDS = raw('record_words(metadata, expected, input)');
  */
 @Injectable()
 export class RecordWordsRepository {
-  private readonly backlog = new BriefCache<boolean>();
+  private readonly backlog = new LoadingCache<boolean>();
 
   constructor(private readonly database: Database) {}
 

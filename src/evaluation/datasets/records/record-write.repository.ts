@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Coalescer, SMALL_WRITES } from '#platform/concurrency';
+import { Batcher, SMALL_WRITES } from '#platform/concurrency';
 import {
   type BulkColumn,
   BulkColumns,
@@ -72,7 +72,7 @@ const ROW = new BulkColumns<NewVersion>([
 @Injectable()
 export class RecordWriteRepository {
   /** Coalesces records for one dataset. Each write locks the dataset's row until it commits, so single writes would queue. */
-  private readonly small = new Coalescer<SingleRecord, RecordEntity | null>({
+  private readonly small = new Batcher<SingleRecord, RecordEntity | null>({
     run: (records) => this.appendAll(records),
     max: SMALL_WRITES.max,
     isSequential: true,

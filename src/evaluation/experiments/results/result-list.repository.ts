@@ -15,15 +15,7 @@ import {
   type SqlExecutor,
   Where,
 } from '#platform/db';
-import {
-  BY_CHANGE,
-  BY_CREATION,
-  listPage,
-  type RowPage,
-  scanPage,
-  scanRanges,
-  type ScanSpec,
-} from '#platform/paging';
+import { BY_CHANGE, BY_CREATION, listPage, type RowPage, type ListSpec } from '#platform/paging';
 import { readScoreFilters, readScoreSort, type ScoreBounds, type ScoreSort } from '../../../telemetry';
 import { bytesOfScores, withCurrentScores, hasScore, mayHavePeople, sortedScores } from '../../scores';
 import type { Result, ResultRow } from './result.entity';
@@ -68,7 +60,7 @@ export class ResultListRepository {
 
   /**
    * Returns a page of results with their current scores. Conditions without an index are checked on a bounded number of
-   * results, see `scanPage`. Errors: 400 for malformed `score` filters, 422 for an unknown operator or sort.
+   * results, see `listPage`. Errors: 400 for malformed `score` filters, 422 for an unknown operator or sort.
    */
   async list(scope: Scope, experimentId: string, query: ResultListQueryDto): Promise<RowPage<Result>> {
     const { rows, page } = await this.listRows(scope, experimentId, query);
@@ -96,8 +88,8 @@ export class ResultListRepository {
     const deadline = performance.now() + this.environment.REQUEST_TIMEOUT_MS;
     return readWithin(this.database, deadline, async (on) => {
       if (conditions.unique.length + conditions.indexed.length === 0) await followIndexes(on);
-      if (isPlain) return scanPage<ResultRow>(on, scan, query);
-      const total = () => (isScanned ? totalOf(scanPage(on, scan, { limit: 0 })) : (counted ?? countAll()));
+      if (isPlain) return listPage<ResultRow>(on, scan, query);
+      const total = () => (isScanned ? totalOf(listPage(on, scan, { limit: 0 })) : (counted ?? countAll()));
       return sort.by === 'score'
         ? this.listByScore(on, scope, experimentId, {
             conditions,
@@ -202,16 +194,17 @@ export class ResultListRepository {
     const scored = {
       ...(isPlain && { name: 'result.by-score' }),
       ...scanOf(scope, { ...others, scanned: [...others.unique, ...others.indexed, ...others.scanned] }),
-      table: sql`(
+      from: sql`(
         SELECT r.*, s.score AS sort_score, s.result_id AS sort_id
         FROM (${sorted}) s CROSS JOIN LATERAL (
           SELECT * FROM results r
           WHERE r.result_id = s.result_id AND (r.workspace_id = ${workspaceId} AND r.experiment_id = ${experimentId}) IS TRUE
-          LIMIT 1) r)`,
+          LIMIT 1) r) t`,
       where: Where.acrossTenants(), // The subquery restricts the tenant.
       id: 'sort_id',
       sorts: { [name]: { expression: 'sort_score', type: 'float8' as const } },
       defaultSort: name,
+      count: total,
     };
     const isUnscored = sql`NOT ${hasScore(workspaceId, 't', { scorer: sort.scorer, bounds: empty })}`;
     const unscored = {
@@ -222,7 +215,7 @@ export class ResultListRepository {
     };
     // A result without the score never meets a condition on it.
     const ranges = own.length > 0 ? [scored] : [scored, unscored];
-    return scanRanges<ResultRow>(on, ranges, { ...query, sort: withDirection(query, name) }, total);
+    return listPage<ResultRow>(on, ranges, { ...query, sort: withDirection(query, name) });
   }
 
   /** Reads the results with a duration in the order of an index over durations, and then those without. */
@@ -239,6 +232,7 @@ export class ResultListRepository {
       where: whereOf(scope, experimentId, { unique: [], indexed: [sql`duration_ms IS NOT NULL`] }),
       sorts: { duration_ms: { expression: 'duration_ms', type: 'float8' as const } },
       defaultSort: 'duration_ms',
+      count: total,
     };
     const untimed = {
       ...scan,
@@ -246,7 +240,7 @@ export class ResultListRepository {
       sorts: { duration_ms: BY_CREATION.created_at },
       defaultSort: 'duration_ms',
     };
-    return scanRanges<ResultRow>(on, [timed, untimed], query, total);
+    return listPage<ResultRow>(on, [timed, untimed], query);
   }
 }
 
@@ -311,14 +305,16 @@ const boundsOf = (filters: readonly ScoreBounds[]): Sql =>
 const lookupsOf = (workspaceId: string, filters: readonly ScoreBounds[]): Sql[] =>
   filters.map((filter) => hasScore(workspaceId, 't', { scorer: filter.scorer, bounds: boundsOf([filter]) }));
 
-/** Returns the parts of a scan that check the conditions without an index. */
+/** Returns the parts of a list that check the conditions without an index. */
 function scanOf({ workspaceId }: Scope, { scanned, scores }: Conditions, further: Sql[] = []) {
   const lookups = [...lookupsOf(workspaceId, scores), ...further];
   return {
     ...columnsOf(workspaceId),
-    table: 'results',
+    from: 'results t',
     id: 'result_id',
-    ...(scanned.length > 0 && { condition: join(scanned, ' AND ') }),
-    ...(lookups.length > 0 && { lookup: join(lookups, ' AND '), cost: raw(String(lookups.length)) }),
-  } satisfies Partial<ScanSpec>;
+    scan: {
+      ...(scanned.length > 0 && { condition: join(scanned, ' AND ') }),
+      ...(lookups.length > 0 && { lookup: join(lookups, ' AND '), cost: raw(String(lookups.length)) }),
+    },
+  } satisfies Partial<ListSpec>;
 }

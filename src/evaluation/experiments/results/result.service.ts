@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Coalescer, SMALL_WRITES } from '#platform/concurrency';
+import { Batcher, SMALL_WRITES } from '#platform/concurrency';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import {
   checkIfMatch,
@@ -93,7 +93,7 @@ const lengthOf = ({ input, expected, output, error, metadata, scores }: CreateRe
 @Injectable()
 export class ResultService {
   /** Coalesces results of one experiment, because a commit costs more than a result. */
-  private readonly small = new Coalescer<SingleResult, CreatedResult>({
+  private readonly small = new Batcher<SingleResult, CreatedResult>({
     run: (results) => this.createTogether(results),
     max: SMALL_WRITES.max,
     isSequential: true,

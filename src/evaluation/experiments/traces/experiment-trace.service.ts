@@ -27,7 +27,7 @@ export class ExperimentTraceService {
     const store = this.store.withSignal(signal);
     const traces = new Map<string, TraceSummary>();
     const { rows, page } = await this.references.list(scope, experimentId, query, {
-      keep: async (references) => {
+      keep: async <Reference extends TraceReference>(references: readonly Reference[]) => {
         const ids = references.map((reference) => reference.trace_id);
         for (const trace of await store.summarizeTraces(scope, ids)) traces.set(trace.trace_id, trace);
         return references.filter((reference) => traces.has(reference.trace_id));

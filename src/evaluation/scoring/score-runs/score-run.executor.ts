@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expandRoles, type Scope, workspaceScope } from '#platform/auth';
-import {
-  FairLimiter,
-  GroupCommit,
-  linkedSignal,
-  retry,
-  type RetryPolicy,
-  runAs,
-} from '#platform/concurrency';
+import { FairLimiter, Batcher, linkedSignal, retry, type RetryPolicy, runAs } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Database } from '#platform/db';
 import { newId } from '#platform/ids';
@@ -194,29 +187,26 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
    * Groups results, so that targets that finish while others are being stored share one transaction. Results of code, which
    * is fast, also wait for a group to fill. Answers of judges do not, because they cost money.
    */
-  private resultsOf(
-    run: ClaimedRun,
-    { scorer, targets }: ScoringJob,
-  ): GroupCommit<ScoredTarget, ScoredTarget, boolean> {
+  private resultsOf(run: ClaimedRun, { scorer, targets }: ScoringJob): Batcher<ScoredTarget, boolean> {
     let left = targets.length;
-    return new GroupCommit({
-      limiter: new FairLimiter({ concurrency: 1 }),
-      owner: run.org_id,
-      prepare: (scored) => scored,
-      maxWeight: STORED_TOGETHER_MAX,
-      weightOf: () => 1,
-      ...(scorer.scorer_kind === 'code' && {
-        filling: {
-          maxMs: STORED_WITHIN_MS,
-          isFull: (waiting) => waiting >= Math.min(STORED_TOGETHER_MAX, left),
-        },
-      }),
-      write: async (scored) => {
+    return new Batcher({
+      shared: {
+        limiter: new FairLimiter({ concurrency: 1 }),
+        owner: run.org_id,
+        ...(scorer.scorer_kind === 'code' && {
+          filling: {
+            maxMs: STORED_WITHIN_MS,
+            isFull: (waiting) => waiting >= Math.min(STORED_TOGETHER_MAX, left),
+          },
+        }),
+      },
+      max: STORED_TOGETHER_MAX,
+      run: async (scored) => {
         const stored = await this.executions.store(run, scored);
         left -= scored.length;
         return stored;
       },
-      isOutage,
+      isOfOneItem: (error) => !isOutage(error),
     });
   }
 

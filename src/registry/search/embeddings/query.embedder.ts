@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import type { Scope } from '#platform/auth';
-import { FairLimiter, SingleFlight } from '#platform/concurrency';
+import { FairLimiter, LoadingCache } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { rootLogger } from '#platform/logging';
 import { problem } from '#platform/problem';
@@ -25,8 +24,10 @@ const WAITING_MAX = 200;
 @Injectable()
 export class QueryEmbedder {
   readonly identity: string;
-  private readonly cache = new LRUCache<string, Float64Array>({ max: CACHED });
-  private readonly requests = new SingleFlight<Float64Array | null>();
+  private readonly vectors = new LoadingCache<Float64Array | null>({
+    max: CACHED,
+    lifetimeMs: (vector) => (vector ? Infinity : 0),
+  });
   private readonly limiter = new FairLimiter({
     share: CONCURRENCY,
     maxWaiting: WAITING_MAX,
@@ -67,16 +68,12 @@ export class QueryEmbedder {
     if (query.trim() === '') return null;
     // The key contains the organization, so that response times reveal nothing about searches of other organizations.
     const key = JSON.stringify([owner.orgId, query]);
-    const cached = this.cache.get(key);
-    if (cached) return cached;
     const timeout = AbortSignal.timeout(Math.ceil(withinMs));
     try {
-      return await this.requests.run(key, AbortSignal.any([signal, timeout]), (abort) =>
-        this.limiter.run(owner, abort, async () => {
-          const vector = await this.embedRemotely(query);
-          if (vector) this.cache.set(key, vector);
-          return vector;
-        }),
+      return await this.vectors.find(
+        key,
+        (abort) => this.limiter.run(owner, abort, () => this.embedRemotely(query)),
+        AbortSignal.any([signal, timeout]),
       );
     } catch (error) {
       throw error === timeout.reason ? unavailable('The query was not embedded in time.') : error;

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { FairLimiter } from './fair-limiter';
-import { GroupCommit } from './group-commit';
+import { Batcher } from './batcher';
 
 const NEVER = new AbortController().signal;
 const OUTAGE = new Error('the store is unavailable');
@@ -20,17 +20,16 @@ function store(limiter = limitTo(1), maxWeight = 100) {
   const groups: string[][] = [];
   const waiting: (() => void)[] = [];
   let isDown = false;
-  const commits = new GroupCommit<string, string, string>({
-    owner: 'groups',
-    limiter,
+  const commits = new Batcher<string, string>({
+    shared: { owner: 'groups', limiter },
     prepare: (text) => {
       if (text.includes('invalid')) throw new Error(`${text} cannot be read`);
       return text.toUpperCase();
     },
-    maxWeight,
+    max: maxWeight,
     weightOf: (text) => text.length,
-    isOutage: (error) => error === OUTAGE,
-    write: async (items) => {
+    isOfOneItem: (error) => error !== OUTAGE,
+    run: async (items) => {
       groups.push([...items]);
       await new Promise<void>((resolve) => waiting.push(resolve));
       if (isDown) throw OUTAGE;
@@ -56,7 +55,7 @@ function store(limiter = limitTo(1), maxWeight = 100) {
   return { groups, waiting, add, occupy, proceed, goDown: () => (isDown = true) };
 }
 
-describe('GroupCommit', () => {
+describe('a Batcher whose owners share batches', () => {
   it('writes items that arrive during a write as one group', async () => {
     const { groups, add, proceed } = store();
     const first = add('a');
@@ -94,15 +93,15 @@ describe('GroupCommit', () => {
   it('waits for more items until a group is full, or has waited for its time', async () => {
     const groups: string[][] = [];
     const commits = (maxMs: number) =>
-      new GroupCommit<string, string, string>({
-        owner: 'groups',
-        limiter: limitTo(1),
-        prepare: (text) => text,
-        maxWeight: 100,
-        weightOf: () => 1,
-        filling: { maxMs, isFull: (waiting) => waiting >= 3 },
-        isOutage: () => false,
-        write: (items) => {
+      new Batcher<string, string>({
+        shared: {
+          owner: 'groups',
+          limiter: limitTo(1),
+          filling: { maxMs, isFull: (waiting) => waiting >= 3 },
+        },
+        max: 100,
+        isOfOneItem: () => true,
+        run: (items) => {
           groups.push([...items]);
           return Promise.resolve([...items]);
         },
@@ -122,14 +121,13 @@ describe('GroupCommit', () => {
   it('does not prepare items that do not fit the group', async () => {
     const prepared: string[] = [];
     const writing: (() => void)[] = [];
-    const commits = new GroupCommit<string, string, void>({
-      owner: 'groups',
-      limiter: limitTo(1),
+    const commits = new Batcher<string, void>({
+      shared: { owner: 'groups', limiter: limitTo(1) },
       prepare: (text) => (prepared.push(text), text),
-      maxWeight: 2,
+      max: 2,
       weightOf: () => 1,
-      isOutage: () => false,
-      write: (items) => new Promise((resolve) => writing.push(() => resolve(items.map(() => undefined)))),
+      isOfOneItem: () => true,
+      run: (items) => new Promise((resolve) => writing.push(() => resolve(items.map(() => undefined)))),
     });
     const answers = Promise.all(['1', 'a', 'b', 'c'].map((text) => commits.add(['o'], text, NEVER)));
     await settle();
@@ -165,14 +163,13 @@ describe('GroupCommit', () => {
       next = setImmediate(count);
     };
     let next = setImmediate(count);
-    const commits = new GroupCommit<string, string, string>({
-      owner: 'groups',
-      limiter: limitTo(1),
+    const commits = new Batcher<string, string>({
+      shared: { owner: 'groups', limiter: limitTo(1) },
       prepare: (text) => (seen.push(turns), text),
-      maxWeight: 100,
+      max: 100,
       weightOf: () => 1,
-      isOutage: () => false,
-      write: (items) => Promise.resolve([...items]),
+      isOfOneItem: () => true,
+      run: (items) => Promise.resolve([...items]),
     });
     await Promise.all(['a', 'b', 'c'].map((text) => commits.add(['o'], text, NEVER)));
     clearImmediate(next);
@@ -262,5 +259,130 @@ describe('GroupCommit', () => {
     await one.proceed();
     expect(await answers).toHaveLength(4);
     expect(one.groups).toEqual([['1'], ['2']]);
+  });
+});
+
+class BadItem extends Error {}
+
+describe('a Batcher with a batch for each owner', () => {
+  let runs: (readonly string[])[];
+  /** Ends the started batches. */
+  let finish: (() => void)[];
+
+  const upper = (items: readonly string[]): Promise<string[]> => {
+    runs.push(items);
+    if (items.includes('bad')) return Promise.reject(new BadItem());
+    if (items.includes('down')) return Promise.reject(new Error('the database is down'));
+    return new Promise((resolve) => finish.push(() => resolve(items.map((item) => item.toUpperCase()))));
+  };
+  const isOfOneItem = (error: unknown): boolean => error instanceof BadItem;
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  const finishAll = (): void => {
+    for (const end of finish.splice(0)) end();
+  };
+
+  beforeEach(() => {
+    runs = [];
+    finish = [];
+  });
+
+  it('runs the items of one turn of the event loop together, by key', async () => {
+    const batcher = new Batcher({ run: upper, max: 10 });
+    const results = Promise.all([
+      batcher.add(['a', 'b'], 'x'),
+      batcher.add(['a\nb'], 'y'),
+      batcher.add(['a', 'b'], 'z'),
+    ]);
+    await turn();
+    expect(runs).toEqual([['x', 'z'], ['y']]);
+    finishAll();
+    expect(await results).toEqual(['X', 'Y', 'Z']);
+  });
+
+  it('runs the items of the next turn immediately, while earlier ones are still running', async () => {
+    const batcher = new Batcher({ run: upper, max: 10 });
+    const results = [batcher.add(['a'], 'x')];
+    await turn();
+    results.push(batcher.add(['a'], 'y'));
+    await turn();
+    expect(runs).toEqual([['x'], ['y']]);
+    finishAll();
+    expect(await Promise.all(results)).toEqual(['X', 'Y']);
+  });
+
+  it('collects items until the previous batch has ended, if it is sequential', async () => {
+    const batcher = new Batcher({ run: upper, max: 2, isSequential: true });
+    const first = batcher.add(['a'], 'x');
+    await turn();
+    const others = Promise.all(['y', 'z', 'w'].map((item) => batcher.add(['a'], item)));
+    const elsewhere = batcher.add(['b'], 'v');
+    await turn();
+    expect(runs).toEqual([['x'], ['v']]);
+    finishAll();
+    await Promise.all([first, elsewhere]);
+    await turn();
+    expect(runs.slice(2)).toEqual([['y', 'z']]);
+    finishAll();
+    await turn();
+    finishAll();
+    expect(await others).toEqual(['Y', 'Z', 'W']);
+    expect(runs.slice(3)).toEqual([['w']]);
+  });
+
+  it('waits for delayed results before it starts the next batch', async () => {
+    let end = (): void => undefined;
+    const later = new Promise<string>((resolve) => (end = () => resolve('LATER')));
+    const run = jest.fn((items: readonly string[]) => Promise.resolve(items.map(() => later)));
+    const batcher = new Batcher({ run, max: 10, isSequential: true });
+    const first = batcher.add(['a'], 'x');
+    await turn();
+    void batcher.add(['a'], 'y');
+    await turn();
+    expect(run).toHaveBeenCalledTimes(1);
+    end();
+    expect(await first).toBe('LATER');
+    await turn();
+    expect(run).toHaveBeenCalledTimes(2);
+  });
+
+  it('splits a batch after an error that one item may have caused', async () => {
+    const batcher = new Batcher({ run: upper, max: 10, isSequential: true, isOfOneItem });
+    const results = Promise.allSettled(['x', 'bad', 'y'].map((item) => batcher.add(['a'], item)));
+    await turn();
+    await turn();
+    expect(runs).toEqual([['x', 'bad', 'y'], ['x', 'bad'], ['x']]);
+    finishAll();
+    await turn();
+    finishAll();
+    expect((await results).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(runs.slice(3)).toEqual([['bad'], ['y']]);
+  });
+
+  it('runs nothing again after any other error, because the batch may have taken effect', async () => {
+    const batcher = new Batcher({ run: upper, max: 10, isSequential: true, isOfOneItem });
+    const failed = await Promise.allSettled(['x', 'down'].map((item) => batcher.add(['a'], item)));
+    expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(runs).toHaveLength(1);
+    const next = batcher.add(['a'], 'y');
+    await turn();
+    finishAll();
+    expect(await next).toBe('Y');
+  });
+
+  it('skips items whose request has ended before their batch starts', async () => {
+    const batcher = new Batcher({ run: upper, max: 10, isSequential: true });
+    const first = batcher.add(['a'], 'x');
+    await turn();
+    const client = new AbortController();
+    const left = batcher.add(['a'], 'y', client.signal);
+    const other = batcher.add(['a'], 'z');
+    client.abort(new Error('too late'));
+    finishAll();
+    await first;
+    await expect(left).rejects.toThrow('too late');
+    await turn();
+    finishAll();
+    expect(await other).toBe('Z');
+    expect(runs).toEqual([['x'], ['z']]);
   });
 });

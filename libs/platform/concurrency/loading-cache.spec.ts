@@ -1,6 +1,6 @@
-import { BriefCache } from './brief-cache';
+import { LoadingCache } from './loading-cache';
 
-describe('BriefCache', () => {
+describe('LoadingCache', () => {
   /** A source that counts its reads, which end when the test provides a value. */
   class Source {
     reads = 0;
@@ -17,7 +17,7 @@ describe('BriefCache', () => {
   }
 
   it('reads once for concurrent callers, and keeps the value, including null', async () => {
-    const [cache, source] = [new BriefCache<number | null>(), new Source()];
+    const [cache, source] = [new LoadingCache<number | null>(), new Source()];
     const values = [cache.find('a', source.read), cache.find('a', source.read)];
     expect(cache.getCached('a')).toBeUndefined();
     source.provide(null);
@@ -25,15 +25,18 @@ describe('BriefCache', () => {
     expect([cache.getCached('a'), await cache.find('a', source.read), source.reads]).toEqual([null, null, 1]);
   });
 
-  it('keeps only values that `isCacheable` accepts', async () => {
-    const [cache, source] = [new BriefCache<number | null>((value) => value !== null), new Source()];
+  it('does not keep a value whose lifetime is 0', async () => {
+    const [cache, source] = [
+      new LoadingCache<number | null>({ lifetimeMs: (value) => value ?? 0 }),
+      new Source(),
+    ];
     const values = cache.find('a', source.read);
     source.provide(null);
     expect([await values, cache.getCached('a')]).toEqual([null, undefined]);
   });
 
   it('does not keep what was read before an invalidation, and reads again', async () => {
-    const [cache, before, after] = [new BriefCache<number | null>(), new Source(), new Source()];
+    const [cache, before, after] = [new LoadingCache<number | null>(), new Source(), new Source()];
     const early = cache.find('a', before.read);
     cache.invalidate('a');
     const late = cache.find('a', after.read);
@@ -43,17 +46,17 @@ describe('BriefCache', () => {
     expect([await early, cache.getCached('a')]).toEqual([1, 2]);
   });
 
-  it('drops only the entries with a prefix', async () => {
-    const [cache, source] = [new BriefCache<number | null>(), new Source()];
+  it('drops only the entries to which a rule applies', async () => {
+    const [cache, source] = [new LoadingCache<number | null>(), new Source()];
     const values = ['a 1', 'a 2', 'b 1'].map((key) => cache.find(key, source.read));
     source.provide(1);
     await Promise.all(values);
-    cache.invalidateAll('a ');
+    cache.invalidateAll((key) => key.startsWith('a '));
     expect(['a 1', 'a 2', 'b 1'].map((key) => cache.getCached(key))).toEqual([undefined, undefined, 1]);
   });
 
   it('does not keep a failure', async () => {
-    const cache = new BriefCache<number>();
+    const cache = new LoadingCache<number>();
     await expect(cache.find('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await cache.find('a', () => Promise.resolve(2))).toBe(2);
   });
