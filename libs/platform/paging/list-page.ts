@@ -143,12 +143,16 @@ async function readRows<Row>(
     FROM ${toSql(spec.from)} WHERE ${where.sql} ${sort} LIMIT ${order.limit + 1}${skip}`;
   const variant = `${order.sort}${cursor === undefined ? '' : '.after'}${skip === empty ? '' : '.offset'}`;
   const isInOrder = spec.name === undefined && filter.isInOrder(key.type === undefined);
-  const planned = (statement: Sql) => (isInOrder ? indexOrdered(statement) : named(spec, variant, statement));
+  const planned = (statement: Sql) =>
+    isInOrder ? indexOrdered(statement, !hasWildcard(spec)) : named(spec, variant, statement);
   if (spec.bytes === undefined) return on.query<Keyed<Row>>(planned(rows));
   const id = spec.idType === 'int8' ? 'page_id::int8' : 'page_id';
   const page = key.type ? orderBy(order, 'page_sort', id) : orderBy(order, id);
   return on.query<Keyed<Row>>(planned(withinBytes(rows, page)));
 }
+
+/** Tells whether a list has all columns of its table. Preparing it would fail once a migration has added a column. */
+const hasWildcard = ({ columns }: { columns: string | Sql }): boolean => toSql(columns).sql.endsWith('*');
 
 /** Prepares a statement if the list has a name. */
 export const named = ({ name }: { name?: string }, variant: string, statement: Sql): Statement =>
@@ -170,7 +174,7 @@ async function countRows<Row>(on: SqlExecutor, spec: ListSpec<Row>, where: Where
   const statement = sql`SELECT count(*) AS total
     FROM (SELECT 1 FROM ${toSql(spec.from)} WHERE ${where.sql} LIMIT ${most}) counted`;
   // Counts a single filter in its index. The planner chooses for everything else.
-  const counting = where.isOfOneFilter ? indexOrdered(statement) : named(spec, 'count', statement);
+  const counting = where.isOfOneFilter ? indexOrdered(statement, true) : named(spec, 'count', statement);
   const [row] = await on.query<{ total: number }>(counting);
   return row && row.total <= TOTAL_MAX ? row.total : null;
 }
