@@ -1,18 +1,20 @@
 import { Deserializer, Serializer } from 'node:v8';
 import { DEFAULT_LIMITS, type OtlpLimits } from './element.counter';
-import { JsonLogReader } from './json-log.reader';
+import { JsonRecordReader } from './json-envelope.reader';
+import { LOG_NAMES, readLogRecord } from './json-log.reader';
 import { JsonMetricReader } from './json-metric.reader';
-import { JsonTraceReader } from './json-trace.reader';
-import { type DecodedLogsRequest, LOG_RECORDS, type OtlpLogRecord } from './log-record';
+import { readSpan, TRACE_NAMES } from './json-trace.reader';
+import { type DecodedLogsRequest, LOG_RECORDS, newLogRecord, type OtlpLogRecord } from './log-record';
 import { DATA_POINTS } from './metric.draft';
 import type { DecodedMetricsRequest, OtlpDataPoint } from './metric.types';
 import type { DecodedTraceRequest, OtlpEncoding, OtlpRejection, OtlpSpan } from './otlp.types';
-import { ProtobufLogReader } from './protobuf-log.reader';
+import { ProtobufRecordReader } from './protobuf-envelope.reader';
+import { LOG_RECORD } from './protobuf-log.reader';
 import { ProtobufMetricReader } from './protobuf-metric.reader';
-import { ProtobufTraceReader } from './protobuf-trace.reader';
+import { SPAN } from './protobuf-trace.reader';
 import { RecordCollector, type RecordKind } from './record.collector';
 import type { OtlpSignal } from './response.encoder';
-import { SPANS } from './span.draft';
+import { newSpan, SPANS } from './span.draft';
 
 /** The members that requests of all signals have in addition to their records. */
 interface RequestSummary {
@@ -29,8 +31,8 @@ export interface PackedRequest extends RequestSummary {
 
 interface Rules<Item, Request> {
   kind: RecordKind<Item>;
-  Json: new (bytes: Buffer, collector: RecordCollector<Item>) => { read(): void };
-  Protobuf: new (bytes: Buffer, collector: RecordCollector<Item>) => { read(): Generator<void, void> };
+  json: (bytes: Buffer, collector: RecordCollector<Item>) => { read(): void };
+  protobuf: (bytes: Buffer, collector: RecordCollector<Item>) => { read(): Generator<void, void> };
   toRequest: (items: Item[], summary: RequestSummary) => Request;
 }
 
@@ -56,17 +58,17 @@ export class RequestDecoder<Item extends object, Request> {
 
   /** Decodes a body with pauses for other work, at least after each record. JSON is decoded without pauses. */
   *steps(bytes: Buffer, encoding: OtlpEncoding, limits: OtlpLimits): Generator<void, Request> {
-    const { kind, Json, Protobuf, toRequest } = this.rules;
+    const { kind, json, protobuf, toRequest } = this.rules;
     const collector = new RecordCollector(kind, limits);
-    if (encoding === 'json') new Json(bytes, collector).read();
-    else yield* new Protobuf(bytes, collector).read();
+    if (encoding === 'json') json(bytes, collector).read();
+    else yield* protobuf(bytes, collector).read();
     return toRequest(collector.items, summaryOf(collector));
   }
 
   /** Decodes JSON in a worker thread. The thread that waits for it calls {@link unpack}. */
   pack(bytes: Buffer, limits: OtlpLimits): PackedRequest {
     const collector = new RecordCollector(this.rules.kind, limits);
-    new this.rules.Json(bytes, collector).read();
+    this.rules.json(bytes, collector).read();
     const serializer = new Serializer();
     serializer.writeHeader();
     for (const item of collector.items) serializer.writeValue(item);
@@ -107,8 +109,8 @@ function finish<Result>(steps: Generator<void, Result>): Result {
 /** Requests to `POST /v1/traces` (ExportTraceServiceRequest). */
 const traces = new RequestDecoder<OtlpSpan, DecodedTraceRequest>({
   kind: SPANS,
-  Json: JsonTraceReader,
-  Protobuf: ProtobufTraceReader,
+  json: (bytes, spans) => new JsonRecordReader(bytes, TRACE_NAMES, spans, readSpan),
+  protobuf: (bytes, spans) => new ProtobufRecordReader(bytes, TRACE_NAMES.request, spans, newSpan, SPAN),
   toRequest: (spans, summary) => ({ spans, ...summary }),
 });
 
@@ -118,8 +120,9 @@ const traces = new RequestDecoder<OtlpSpan, DecodedTraceRequest>({
  */
 const logs = new RequestDecoder<OtlpLogRecord, DecodedLogsRequest>({
   kind: LOG_RECORDS,
-  Json: JsonLogReader,
-  Protobuf: ProtobufLogReader,
+  json: (bytes, records) => new JsonRecordReader(bytes, LOG_NAMES, records, readLogRecord),
+  protobuf: (bytes, records) =>
+    new ProtobufRecordReader(bytes, LOG_NAMES.request, records, newLogRecord, LOG_RECORD),
   toRequest: (logRecords, summary) => ({ logRecords, ...summary }),
 });
 
@@ -132,8 +135,8 @@ const logs = new RequestDecoder<OtlpLogRecord, DecodedLogsRequest>({
  */
 const metrics = new RequestDecoder<OtlpDataPoint, DecodedMetricsRequest>({
   kind: DATA_POINTS,
-  Json: JsonMetricReader,
-  Protobuf: ProtobufMetricReader,
+  json: (bytes, points) => new JsonMetricReader(bytes, points),
+  protobuf: (bytes, points) => new ProtobufMetricReader(bytes, points),
   toRequest: (dataPoints, summary) => ({ dataPoints, ...summary }),
 });
 

@@ -3,17 +3,26 @@ import { parseExactly } from './exact-json';
 import { type JsonObject, JsonValueReader } from './json-value.reader';
 import { OtlpDecodeError } from './otlp.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
+import type { RecordCollector } from './record.collector';
 
 /** The name of a member in JSON, and its original name in protobuf. */
 type MemberName = readonly [name: string, original: string];
 
 /** The name of a request and its lists. */
 export interface EnvelopeNames {
-  message: string;
+  request: string;
   resources: MemberName;
   scopes: MemberName;
   items: MemberName;
 }
+
+/** Reads one record: a span, a log record or a metric. Leaves a fault for the caller. */
+type RecordReader<Item> = (
+  values: JsonValueReader,
+  sent: unknown,
+  resource: OtlpResource,
+  scope: OtlpScope,
+) => Item;
 
 /**
  * Reads an export request in JSON. Handles everything that the requests for traces, logs and metrics share: all but the
@@ -37,32 +46,27 @@ export abstract class JsonEnvelopeReader {
    * @throws OtlpDecodeError if the body as a whole is unreadable
    */
   read(): void {
-    const { values, names } = this;
+    const { values, names, counter } = this;
     const request = this.requireValid(values.element(parse(this.bytes), 'the request'));
-    for (const item of this.list(request, names.resources)) {
-      this.resourceItems(this.requireValid(values.element(item, names.resources[0])));
+    for (const one of this.list(request, names.resources)) {
+      const resourceGroup = this.requireValid(values.element(one, names.resources[0]));
+      counter.countRecord();
+      const resource = this.requireValid(this.resource(resourceGroup));
+      for (const other of this.list(resourceGroup, names.scopes)) {
+        const scopeGroup = this.requireValid(values.element(other, names.scopes[0]));
+        counter.countRecord();
+        const scope = this.requireValid(this.scope(scopeGroup));
+        for (const item of this.list(scopeGroup, names.items)) {
+          counter.countRecord();
+          counter.startRecord();
+          this.item(item, resource, scope);
+        }
+      }
     }
   }
 
-  /** Reads one record: a span, a log record or a metric. */
-  protected abstract item(item: unknown, resource: OtlpResource, scope: OtlpScope): void;
-
-  private resourceItems(source: JsonObject): void {
-    const { values, names } = this;
-    this.counter.countRecord();
-    const resource = this.requireValid(this.resource(source));
-    for (const item of this.list(source, names.scopes)) {
-      this.scopeItems(this.requireValid(values.element(item, names.scopes[0])), resource);
-    }
-  }
-
-  private scopeItems(source: JsonObject, resource: OtlpResource): void {
-    this.counter.countRecord();
-    const scope = this.requireValid(this.scope(source));
-    for (const item of this.list(source, this.names.items)) {
-      this.item(item, resource, scope);
-    }
-  }
+  /** Reads and collects one record: a span, a log record or a metric. */
+  protected abstract item(sent: unknown, resource: OtlpResource, scope: OtlpScope): void;
 
   private list(source: JsonObject, [name, original]: MemberName): readonly unknown[] {
     return this.requireValid(this.values.list(source[name] ?? source[original], name));
@@ -71,7 +75,7 @@ export abstract class JsonEnvelopeReader {
   /** Returns a part that records share. Throws if it has a fault, because the whole request is then invalid. */
   private requireValid<T>(part: T): T {
     const fault = this.values.takeFault();
-    if (fault !== undefined) throw new OtlpDecodeError(`The body is not an ${this.names.message}: ${fault}.`);
+    if (fault !== undefined) throw new OtlpDecodeError(`The body is not an ${this.names.request}: ${fault}.`);
     return part;
   }
 
@@ -95,6 +99,23 @@ export abstract class JsonEnvelopeReader {
       ...values.attributesOf(scope),
       schemaUrl: values.text(source.schemaUrl ?? source.schema_url, 'schemaUrl'),
     };
+  }
+}
+
+/** Reads a request whose records are collected as they are. */
+export class JsonRecordReader<Item> extends JsonEnvelopeReader {
+  constructor(
+    bytes: Buffer,
+    names: EnvelopeNames,
+    private readonly records: RecordCollector<Item>,
+    private readonly readRecord: RecordReader<Item>,
+  ) {
+    super(bytes, names, records);
+  }
+
+  protected override item(sent: unknown, resource: OtlpResource, scope: OtlpScope): void {
+    const record = this.readRecord(this.values, sent, resource, scope);
+    this.records.collect(record, this.values.takeFault());
   }
 }
 

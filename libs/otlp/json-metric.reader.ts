@@ -7,7 +7,7 @@ import type { OtlpResource, OtlpScope } from './otlp.types';
 import type { RecordCollector } from './record.collector';
 
 const NAMES: EnvelopeNames = {
-  message: 'ExportMetricsServiceRequest',
+  request: 'ExportMetricsServiceRequest',
   resources: ['resourceMetrics', 'resource_metrics'],
   scopes: ['scopeMetrics', 'scope_metrics'],
   items: ['metrics', 'metrics'],
@@ -22,13 +22,11 @@ export class JsonMetricReader extends JsonEnvelopeReader {
     private readonly points: RecordCollector<OtlpDataPoint>,
   ) {
     super(bytes, NAMES, points);
-    this.pointReader = new JsonPointReader(this.values, points);
+    this.pointReader = new JsonPointReader(this.values);
   }
 
   protected override item(item: unknown, resource: OtlpResource, scope: OtlpScope): void {
     const { values, points } = this;
-    points.countRecord();
-    points.startRecord();
     const metric = newMetric(resource, scope);
     const sent = this.metric(values.element(item, 'a metric'), metric);
     const fault = values.takeFault() ?? faultOfMetric(metric);

@@ -1,6 +1,5 @@
-import type { ElementCounter } from './element.counter';
 import { INT64, type JsonObject, type JsonValueReader, UINT64 } from './json-value.reader';
-import { finishExemplar, type MetricDraft, newDataPoint } from './metric.draft';
+import { type MetricDraft, newDataPoint } from './metric.draft';
 import type {
   OtlpBuckets,
   OtlpDataPoint,
@@ -10,20 +9,17 @@ import type {
   OtlpNumber,
   OtlpSummary,
 } from './metric.types';
-import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
+import { normalizeIds, SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
 
 /** Reads the data points of metrics.proto. */
 export class JsonPointReader {
-  constructor(
-    private readonly values: JsonValueReader,
-    private readonly counter: ElementCounter,
-  ) {}
+  constructor(private readonly values: JsonValueReader) {}
 
   /** Reads one data point of a metric, whose type is known. */
   point(item: unknown, metric: MetricDraft): OtlpDataPoint {
     const { values } = this;
-    this.counter.countRecord();
-    this.counter.startRecord();
+    this.values.counter.countRecord();
+    this.values.counter.startRecord();
     const source = values.element(item, 'a data point');
     const point = newDataPoint(metric, this.value(source, metric));
     const startTime = source.startTimeUnixNano ?? source.start_time_unix_nano;
@@ -101,7 +97,7 @@ export class JsonPointReader {
     const { values } = this;
     const counts = values.list(source.bucketCounts ?? source.bucket_counts, 'bucketCounts');
     return counts.map((count) => {
-      this.counter.countBucket();
+      this.values.counter.countBucket();
       return values.integer(this.requireNumber(count), UINT64, 'a bucket count');
     });
   }
@@ -113,7 +109,7 @@ export class JsonPointReader {
       count: values.integer(source.count, UINT64, 'count'),
       sum: values.double(source.sum, 'sum'),
       quantiles: quantiles.map((item) => {
-        this.counter.countRecord();
+        this.values.counter.countRecord();
         const quantile = values.element(item, 'a quantile');
         return {
           quantile: values.double(quantile.quantile, 'quantile'),
@@ -125,9 +121,9 @@ export class JsonPointReader {
 
   private exemplar(item: unknown): OtlpExemplar {
     const { values } = this;
-    this.counter.countRecord();
+    this.values.counter.countRecord();
     const exemplar = values.element(item, 'an exemplar');
-    return finishExemplar({
+    return normalizeIds({
       timeUnixNano: values.uint64(exemplar.timeUnixNano ?? exemplar.time_unix_nano, 'timeUnixNano'),
       value: this.number(exemplar),
       traceId: values.id(exemplar.traceId ?? exemplar.trace_id, TRACE_ID_BYTES, 'traceId'),

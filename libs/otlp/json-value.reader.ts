@@ -43,7 +43,7 @@ export class JsonValueReader {
   /** @param bytes the document, to check whether its strings need cleaning */
   constructor(
     bytes: Buffer,
-    private readonly counter: ElementCounter,
+    readonly counter: ElementCounter,
   ) {
     const suspect = UNSTORABLE_ESCAPES.some((escape) => bytes.includes(escape));
     this.clean = suspect ? storableText : (text) => text;

@@ -1,6 +1,6 @@
 import type { OtlpAttributes, OtlpRejection, OtlpResource, OtlpScope, OtlpValue } from './otlp.types';
 import type { RecordKind } from './record.collector';
-import { normalizeId } from './stored-value';
+import { normalizeIds } from './stored-value';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
@@ -46,12 +46,15 @@ export interface DecodedLogsRequest {
   recordCount: number;
 }
 
-/** The records of a logs request. */
+/**
+ * The records of a logs request. Invalid ids do not make a record invalid: by logs.proto, such a record belongs to no trace or
+ * span.
+ */
 export const LOG_RECORDS: RecordKind<OtlpLogRecord> = {
   one: 'log record',
   many: 'log records',
   countedParts: 'resources, scopes and log records',
-  finish: finishLogRecord,
+  finish: (record) => void normalizeIds(record),
 };
 
 /** Creates a log record with the defaults of protobuf, for a reader to fill. */
@@ -71,13 +74,4 @@ export function newLogRecord(resource: OtlpResource, scope: OtlpScope): OtlpLogR
     resource,
     scope,
   };
-}
-
-/**
- * Normalizes the ids of a filled record. Invalid ids do not make the record invalid: by logs.proto, such a record belongs to no
- * trace or span.
- */
-function finishLogRecord(record: OtlpLogRecord): undefined {
-  record.traceId = normalizeId(record.traceId);
-  record.spanId = normalizeId(record.spanId);
 }

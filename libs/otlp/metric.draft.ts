@@ -1,6 +1,5 @@
 import { METRIC_TYPES, type OtlpDataPoint, type OtlpExemplar, type OtlpMetric } from './metric.types';
 import type { OtlpExponentialHistogram, OtlpHistogram, OtlpMetricType, OtlpSummary } from './metric.types';
-import { normalizeId } from './stored-value';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import type { RecordKind } from './record.collector';
 
@@ -88,7 +87,7 @@ export const newExponentialHistogram = (): OtlpExponentialHistogram => ({
 
 export const newSummary = (): OtlpSummary => ({ count: 0, sum: 0, quantiles: [] });
 
-/** Creates an exemplar with the defaults of protobuf. A reader fills it and then calls {@link finishExemplar}. */
+/** Creates an exemplar with the defaults of protobuf. A reader fills it and then normalizes its ids. */
 export const newExemplar = (): OtlpExemplar => ({
   timeUnixNano: 0n,
   value: null,
@@ -96,13 +95,6 @@ export const newExemplar = (): OtlpExemplar => ({
   spanId: '',
   attributes: {},
 });
-
-/** Normalizes the ids of a filled exemplar, which may belong to no span. */
-export function finishExemplar(exemplar: OtlpExemplar): OtlpExemplar {
-  exemplar.traceId = normalizeId(exemplar.traceId);
-  exemplar.spanId = normalizeId(exemplar.spanId);
-  return exemplar;
-}
 
 /** Returns why all data points of a metric are invalid; undefined if they are not. */
 export function faultOfMetric(metric: MetricDraft): string | undefined {

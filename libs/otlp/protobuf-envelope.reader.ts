@@ -1,7 +1,8 @@
 import type { ElementCounter } from './element.counter';
 import { OtlpDecodeError } from './otlp.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
-import { fieldsOf, ProtobufValueReader } from './protobuf-value.reader';
+import { fieldsOf, type MessageFields, ProtobufValueReader } from './protobuf-value.reader';
+import type { RecordCollector } from './record.collector';
 
 /**
  * Reads an export request in protobuf in one pass, without building the messages first. Handles everything that the requests
@@ -12,10 +13,10 @@ import { fieldsOf, ProtobufValueReader } from './protobuf-value.reader';
 export abstract class ProtobufEnvelopeReader {
   protected readonly values: ProtobufValueReader;
 
-  /** @param message name of the request, for the errors */
+  /** @param request its name, for the errors */
   constructor(
     bytes: Buffer,
-    private readonly message: string,
+    private readonly request: string,
     private readonly counter: ElementCounter,
   ) {
     this.values = new ProtobufValueReader(bytes, counter);
@@ -28,11 +29,11 @@ export abstract class ProtobufEnvelopeReader {
    */
   *read(): Generator<void, void> {
     try {
-      yield* this.request();
+      yield* this.resources();
     } catch (error) {
       // The reader of protobufjs throws RangeError and plain Error. All other errors are bugs.
       if (error instanceof RangeError || (error instanceof Error && error.constructor === Error)) {
-        const detail = `The body is not a complete protobuf ${this.message} (read up to byte ${this.values.reader.pos}).`;
+        const detail = `The body is not a complete protobuf ${this.request} (read up to byte ${this.values.reader.pos}).`;
         throw new OtlpDecodeError(detail, { cause: error });
       }
       throw error;
@@ -42,7 +43,7 @@ export abstract class ProtobufEnvelopeReader {
   /** Reads one record: a span, a log record or a metric. Returns the steps of reading if they may take long. */
   protected abstract item(resource: OtlpResource, scope: OtlpScope): Generator<void, void> | void;
 
-  private *request(): Generator<void, void> {
+  private *resources(): Generator<void, void> {
     const { reader } = this.values;
     while (reader.pos < reader.len) {
       const tag = reader.tag();
@@ -96,6 +97,8 @@ export abstract class ProtobufEnvelopeReader {
           break;
         case 18: {
           // spans, log_records, metrics = 2
+          this.counter.countRecord();
+          this.counter.startRecord();
           const steps = this.item(resource, scope);
           if (steps) yield* steps;
           break;
@@ -109,6 +112,23 @@ export abstract class ProtobufEnvelopeReader {
       if (this.counter.isPauseDue()) yield;
     }
     values.leave(outerEnd);
+  }
+}
+
+/** Reads a request whose records are collected as they are. */
+export class ProtobufRecordReader<Item extends object> extends ProtobufEnvelopeReader {
+  constructor(
+    bytes: Buffer,
+    request: string,
+    private readonly records: RecordCollector<Item>,
+    private readonly create: (resource: OtlpResource, scope: OtlpScope) => Item,
+    private readonly fields: MessageFields<Item>,
+  ) {
+    super(bytes, request, records);
+  }
+
+  protected override item(resource: OtlpResource, scope: OtlpScope): void {
+    this.records.collect(this.values.message(this.create(resource, scope), this.fields));
   }
 }
 

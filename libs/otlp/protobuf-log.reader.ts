@@ -1,27 +1,9 @@
-import { newLogRecord, type OtlpLogRecord, SEVERITIES } from './log-record';
+import { type OtlpLogRecord, SEVERITIES } from './log-record';
 import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
-import type { OtlpResource, OtlpScope } from './otlp.types';
-import { ProtobufEnvelopeReader } from './protobuf-envelope.reader';
 import { fieldsOf } from './protobuf-value.reader';
-import type { RecordCollector } from './record.collector';
 
-/** Reads an ExportLogsServiceRequest in protobuf: the records of logs.proto of opentelemetry-proto. */
-export class ProtobufLogReader extends ProtobufEnvelopeReader {
-  constructor(
-    bytes: Buffer,
-    private readonly records: RecordCollector<OtlpLogRecord>,
-  ) {
-    super(bytes, 'ExportLogsServiceRequest', records);
-  }
-
-  protected override item(resource: OtlpResource, scope: OtlpScope): void {
-    this.records.countRecord();
-    this.records.startRecord();
-    this.records.collect(this.values.message(newLogRecord(resource, scope), LOG_RECORD));
-  }
-}
-
-const LOG_RECORD = fieldsOf<OtlpLogRecord>(
+/** The fields of a log record (logs.proto). */
+export const LOG_RECORD = fieldsOf<OtlpLogRecord>(
   {
     9: (record, values) => (record.timeUnixNano = values.fixed64()),
     16: (record, values) => (record.severityNumber = knownSeverity(values.reader.int32())),

@@ -15,8 +15,6 @@ export class ProtobufMetricReader extends ProtobufEnvelopeReader {
   }
 
   protected override *item(resource: OtlpResource, scope: OtlpScope): Generator<void, void> {
-    this.points.countRecord();
-    this.points.startRecord();
     const metric = newMetric(resource, scope);
     const read = yield* this.metric(metric);
     // checked after the points, because the name may follow them

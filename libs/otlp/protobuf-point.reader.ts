@@ -1,5 +1,4 @@
 import {
-  finishExemplar,
   type MetricDraft,
   newDataPoint,
   newExemplar,
@@ -17,7 +16,7 @@ import type {
   OtlpNumber,
   OtlpSummary,
 } from './metric.types';
-import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
+import { normalizeIds, SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
 import { fieldsOf, type ProtobufValueReader } from './protobuf-value.reader';
 
 /** Reads one data point of a metric of this type (metrics.proto). Repeated numbers may be packed or not. */
@@ -49,7 +48,7 @@ const flags = (point: OtlpDataPoint, values: ProtobufValueReader) => (point.flag
 
 function exemplar(point: OtlpDataPoint, values: ProtobufValueReader): void {
   values.counter.countRecord();
-  point.exemplars.push(finishExemplar(values.message(newExemplar(), EXEMPLAR)));
+  point.exemplars.push(normalizeIds(values.message(newExemplar(), EXEMPLAR)));
 }
 
 const NUMBER = fieldsOf<OtlpDataPoint>(

@@ -1,36 +1,17 @@
-import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
+import { normalizeIds, SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
 import {
   type OtlpEvent,
   type OtlpLink,
-  type OtlpResource,
-  type OtlpScope,
   type OtlpSpan,
   type OtlpStatus,
   SPAN_KINDS,
   STATUS_CODES,
 } from './otlp.types';
-import { ProtobufEnvelopeReader } from './protobuf-envelope.reader';
 import { fieldsOf, type ProtobufValueReader } from './protobuf-value.reader';
-import type { RecordCollector } from './record.collector';
-import { finishLink, newLink, newSpan } from './span.draft';
+import { newLink } from './span.draft';
 
-/** Reads an ExportTraceServiceRequest in protobuf: the records of trace.proto of opentelemetry-proto. */
-export class ProtobufTraceReader extends ProtobufEnvelopeReader {
-  constructor(
-    bytes: Buffer,
-    private readonly spans: RecordCollector<OtlpSpan>,
-  ) {
-    super(bytes, 'ExportTraceServiceRequest', spans);
-  }
-
-  protected override item(resource: OtlpResource, scope: OtlpScope): void {
-    this.spans.countRecord();
-    this.spans.startRecord();
-    this.spans.collect(this.values.message(newSpan(resource, scope), SPAN));
-  }
-}
-
-const SPAN = fieldsOf<OtlpSpan>(
+/** The fields of a span (trace.proto). */
+export const SPAN = fieldsOf<OtlpSpan>(
   {
     10: (span, values) => (span.traceId = values.id(TRACE_ID_BYTES)),
     18: (span, values) => (span.spanId = values.id(SPAN_ID_BYTES)),
@@ -67,7 +48,7 @@ function readLink(span: OtlpSpan, values: ProtobufValueReader): void {
     return values.skip(106);
   }
   values.counter.countRecord();
-  span.links.push(finishLink(values.message(newLink(), LINK)));
+  span.links.push(normalizeIds(values.message(newLink(), LINK)));
 }
 
 const EVENT = fieldsOf<OtlpEvent>(

@@ -41,7 +41,7 @@ export function newSpan(resource: OtlpResource, scope: OtlpScope): OtlpSpan {
   };
 }
 
-/** Creates a link with the defaults of protobuf. A reader fills it and then calls {@link finishLink}. */
+/** Creates a link with the defaults of protobuf. A reader fills it and then normalizes its ids: SDKs record links with an empty context. */
 export function newLink(): OtlpLink {
   return { traceId: '', spanId: '', traceState: '', flags: 0, attributes: {}, droppedAttributesCount: 0 };
 }
@@ -57,11 +57,4 @@ function finishSpan(span: OtlpSpan): string | undefined {
   if (span.parentSpanId === MALFORMED_ID) return SpanFault.parentSpanId;
   span.parentSpanId = normalizeId(span.parentSpanId);
   return undefined;
-}
-
-/** Normalizes the ids of a filled link, which may point nowhere: SDKs record links with an empty context. */
-export function finishLink(link: OtlpLink): OtlpLink {
-  link.traceId = normalizeId(link.traceId);
-  link.spanId = normalizeId(link.spanId);
-  return link;
 }

@@ -63,3 +63,10 @@ const NO_SPAN_ID = '00'.repeat(SPAN_ID_BYTES);
 export function normalizeId(id: string | null): string | null {
   return id === '' || id === MALFORMED_ID || id === NO_TRACE_ID || id === NO_SPAN_ID ? null : id;
 }
+
+/** Normalizes the ids of an object that may belong to no trace or span. Returns the object. */
+export function normalizeIds<T extends { traceId: string | null; spanId: string | null }>(object: T): T {
+  object.traceId = normalizeId(object.traceId);
+  object.spanId = normalizeId(object.spanId);
+  return object;
+}

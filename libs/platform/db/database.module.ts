@@ -1,27 +1,13 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import pg, { types } from 'pg';
+import pg from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import { Environment } from '#platform/config';
-import { RawJson } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import { Database } from './database';
 import { FairPool } from './fair-pool';
+import { parserOf } from './type-parsers';
 import { WatchedClient } from './watched-client';
-
-/** OIDs of types that are not parsed by the driver's own parsers. */
-const INT8 = 20;
-const JSON_TEXT = 114;
-
-type Parser = (text: string) => unknown;
-
-const parserOf = (oid: number, format?: string): Parser => {
-  // `json` columns hold clients' values, which are returned verbatim; `jsonb` columns hold the service's own
-  if (oid === JSON_TEXT && format !== 'binary') return (text) => RawJson.fromStored(text);
-  // counts and sizes, all below 2^53
-  if (oid === INT8 && format !== 'binary') return Number;
-  return types.getTypeParser(oid, format as 'text') as Parser;
-};
 
 /**
  * Planner settings of every connection. Each statement has an index to use, but the planner would prefer to scan a table

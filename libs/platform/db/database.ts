@@ -4,7 +4,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { Client, Pool, PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { SqlExecutor, Statement, Tx } from './executor';
-import { IndexOrderedQuery } from './index-order';
+import { IndexOrderedQuery, StatementNames } from './index-order';
 import { retry, runTransaction } from '#platform/concurrency';
 
 /** SQLSTATEs of a collision: serialization failure and deadlock. */
@@ -36,6 +36,8 @@ class EndOfRehearsal extends Error {}
 /** Runs statements on the pool, and transactions. All access to PostgreSQL goes through it. */
 @Injectable()
 export class Database implements SqlExecutor {
+  private readonly names = new StatementNames();
+
   constructor(readonly dataSource: DataSource) {}
 
   /** Runs one statement on any connection of the pool, in its own implicit transaction. */
@@ -44,7 +46,11 @@ export class Database implements SqlExecutor {
       return run<Row>(this.pool, statement, values);
     }
     // the type declarations are wrong for a pool: they declare that it returns the query itself, as a client does
-    const result = this.pool.query(new IndexOrderedQuery(statement)) as unknown as Promise<{ rows: Row[] }>;
+    const query = new IndexOrderedQuery(
+      statement,
+      statement.isPrepared ? this.names.of(statement.text) : undefined,
+    );
+    const result = this.pool.query(query) as unknown as Promise<{ rows: Row[] }>;
     return (await result).rows;
   }
 

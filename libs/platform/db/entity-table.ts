@@ -35,6 +35,10 @@ export class EntityTable<Row extends ObjectLiteral> {
     );
   }
 
+  has(column: string): boolean {
+    return this.parameters.has(column);
+  }
+
   /** Returns a statement that inserts a row. Columns that are undefined get their default. */
   insertion(row: Row): PreparedStatement {
     const assigned = [...this.parameters].filter(([column]) => row[column] !== undefined);

@@ -16,6 +16,8 @@ export interface IndexOrderedStatement {
   text: string;
   values?: readonly unknown[];
   isIndexOrdered: true;
+  /** Whether a connection prepares the statement when it first runs it. */
+  isPrepared: boolean;
 }
 
 /** A statement: a template with its values, a statement prepared by name or in index order, or plain text. */

@@ -99,15 +99,15 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
     await tx.query(sql`UPDATE ${raw(table.name)} SET ${assignments} WHERE ${this.keyOf(scope, id)}`);
   }
 
-  /** The parts of a `ListSpec` that the table decides: all columns of the rows that are not archived. */
+  /** The parts of a `ListSpec` that the table decides: the columns of the entity, of rows that are not archived. */
   protected get listed() {
-    const { name: from } = this.statements.table;
+    const { table } = this.statements;
     const { bytes } = this.options;
     return {
-      columns: '*',
-      from,
+      columns: table.columns,
+      from: table.name,
       id: this.idColumn as string,
-      archivedAt: 'archived_at',
+      ...(table.has('archived_at') && { archivedAt: 'archived_at' }),
       ...(bytes && { bytes }),
     };
   }

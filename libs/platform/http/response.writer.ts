@@ -78,12 +78,13 @@ export class ResponseWriter {
     }
     if (Buffer.isBuffer(body)) return this.encode(request, response, body);
     const text = toJsonText(body);
+    const bytes = Buffer.from(text);
     if (canHaveETag && !response.hasHeader('ETag') && text.length <= HASHED_MAX) {
-      response.setHeader('ETag', digestOf(text));
+      response.setHeader('ETag', digestOf(bytes));
     }
     if (isKnown()) return notModified(response);
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
-    return this.encode(request, response, Buffer.from(text));
+    return this.encode(request, response, bytes);
   }
 
   /** Returns the bytes to send, compressed if the client accepts it and it helps. */
@@ -142,4 +143,4 @@ function notModified(response: Response): undefined {
   for (const name of ['Content-Type', 'Content-Length', 'Content-Disposition']) response.removeHeader(name);
 }
 
-const digestOf = (text: string): string => `"${createHash('sha1').update(text).digest('base64url')}"`;
+const digestOf = (bytes: Buffer): string => `"${createHash('sha1').update(bytes).digest('base64url')}"`;

@@ -38,6 +38,24 @@ const FREE_FORM = ['isJson', 'isJsonObject'];
 
 const shapes = new Map<Constructor, Shape>();
 
+keepDeclarations();
+
+/**
+ * Makes class-validator find the declarations of a class once. It would search those of all classes for each object, which
+ * takes a tenth of the time for a list.
+ */
+function keepDeclarations(): void {
+  const storage = getMetadataStorage();
+  const search = storage.getTargetValidationMetadatas.bind(storage);
+  const found = new Map<unknown, ReturnType<typeof search>>();
+  storage.getTargetValidationMetadatas = (type, schema, always, strictGroups, groups) => {
+    if (schema || always || strictGroups || groups) return search(type, schema, always, strictGroups, groups);
+    let declarations = found.get(type);
+    if (!declarations) found.set(type, (declarations = search(type, schema, always, strictGroups)));
+    return declarations;
+  };
+}
+
 /** Returns the declarations of a DTO's decorators. */
 export function shapeOf(type: Constructor): Shape {
   let shape = shapes.get(type);

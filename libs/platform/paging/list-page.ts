@@ -1,4 +1,4 @@
-import { empty, indexOrdered, raw, sql, type SqlExecutor, type Where } from '#platform/db';
+import { empty, indexOrdered, raw, type Sql, sql, type SqlExecutor, type Where } from '#platform/db';
 import { decodeCursor, encodeCursor, pageOf, type RowPage } from './cursor';
 import type { ListSpec } from './list-spec';
 import { type ListQueryDto, TOTAL_MAX } from './page.dto';
@@ -169,13 +169,16 @@ async function readIndexed<Row>(
   const page = key.type ? orderBy(order, 'page_sort', id) : orderBy(order, id);
   const limited = spec.bytes === undefined ? statement : withinBytes(statement, page);
   const found = await on.query<Placed<Row>>(
-    isInOrder ? indexOrdered(limited) : named(spec, variant, limited),
+    isInOrder ? indexOrdered(limited, !hasWildcard(spec)) : named(spec, variant, limited),
   );
   const rows = found.slice(0, limit);
   const last = rows.at(-1);
   const hasMore = found.length > limit || last?.page_has_more === true;
   return { rows, skipped: offset, end: hasMore ? last : undefined };
 }
+
+/** Tells whether a list has all columns of its table. Preparing it would fail once a migration has added a column. */
+const hasWildcard = ({ columns }: { columns: string | Sql }): boolean => toSql(columns).sql.endsWith('*');
 
 async function countOf<Row>(
   on: SqlExecutor,
@@ -189,7 +192,7 @@ async function countOf<Row>(
   const statement = sql`SELECT count(*) AS total
     FROM (SELECT 1 FROM ${toSql(spec.from)} WHERE ${where.sql} LIMIT ${most}) counted`;
   // Counts a single filter in its index. The planner chooses for everything else.
-  const counting = where.isOfOneFilter ? indexOrdered(statement) : named(spec, 'count', statement);
+  const counting = where.isOfOneFilter ? indexOrdered(statement, true) : named(spec, 'count', statement);
   const [row] = await on.query<{ total: number }>(counting);
   return row && row.total <= TOTAL_MAX ? row.total : null;
 }

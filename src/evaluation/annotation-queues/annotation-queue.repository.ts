@@ -35,15 +35,7 @@ export class AnnotationQueueRepository extends WorkspaceScopedRepository<Annotat
       .addSearch(query.q);
     return listPage<AnnotationQueueEntity>(
       this.database,
-      {
-        columns: '*',
-        from: 'annotation_queues',
-        where,
-        id: 'queue_id',
-        sorts: BY_NAME,
-        archivedAt: 'archived_at',
-        bytes: 'bytes',
-      },
+      { ...this.listed, where, sorts: BY_NAME, bytes: 'bytes' },
       query,
     );
   }

@@ -31,11 +31,7 @@ export class ModelRepository extends OrgScopedRepository<ModelEntity> {
       .addIndexed(query.strategy, (strategy) => sql`strategy = ${strategy}`)
       .addIf(query.provider_id, (provider_id) => sql`targets @> ${JSON.stringify([{ provider_id }])}::jsonb`)
       .addSearch(query.q);
-    return listPage<ModelEntity>(
-      this.database,
-      { columns: '*', from: 'models', where, id: 'model_id', sorts: SORTS, archivedAt: 'archived_at' },
-      query,
-    );
+    return listPage<ModelEntity>(this.database, { ...this.listed, where, sorts: SORTS }, query);
   }
 
   /** Returns at most two live models with a name that the caller may read. @param ids the models that the caller may see */

@@ -17,17 +17,6 @@ export class ProviderRepository extends OrgScopedRepository<ProviderEntity> {
       .addIndexedInParts(query.name, (name) => sql`name COLLATE "C" = ${name}`)
       .addIndexed(query.kind, (kind) => sql`kind = ${kind}`)
       .addSearch(query.q);
-    return listPage<ProviderEntity>(
-      this.database,
-      {
-        columns: '*',
-        from: 'model_providers',
-        where,
-        id: 'provider_id',
-        sorts: BY_NAME,
-        archivedAt: 'archived_at',
-      },
-      query,
-    );
+    return listPage<ProviderEntity>(this.database, { ...this.listed, where, sorts: BY_NAME }, query);
   }
 }

@@ -15,10 +15,6 @@ export class ApiKeyRepository extends OrgScopedRepository<ApiKeyEntity> {
     const where = new Where(scope.orgKey)
       .add(sql`service_account_id = ${serviceAccountId}`)
       .addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`);
-    return listPage<ApiKeyEntity>(
-      this.database,
-      { columns: '*', from: 'api_keys', where, id: 'key_id', sorts: BY_NAME },
-      query,
-    );
+    return listPage<ApiKeyEntity>(this.database, { ...this.listed, where, sorts: BY_NAME }, query);
   }
 }

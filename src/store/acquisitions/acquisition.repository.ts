@@ -44,11 +44,7 @@ export class AcquisitionRepository extends OrgScopedRepository<AcquisitionEntity
       query.store_item_id,
       (id) => sql`store_item_id = ${id}`,
     );
-    return listPage<AcquisitionEntity>(
-      this.database,
-      { columns: '*', from: 'store_acquisitions', where, id: 'acquisition_id', bytes: 'bytes' },
-      query,
-    );
+    return listPage<AcquisitionEntity>(this.database, { ...this.listed, where, bytes: 'bytes' }, query);
   }
 
   /** Returns the newest release of each item that admits the caller's organization, by item. */

@@ -43,4 +43,26 @@ describe('statements in index order', () => {
     expect((await Promise.all(results)).map(([row]) => row!.n)).toEqual(results.map((_, n) => n));
     expect(await settingOf()).toBe('on');
   });
+
+  it('are planned with their settings when they are prepared, and once a connection has failed to prepare them', async () => {
+    const database = app.database;
+    const read = (n: number) =>
+      database.query(
+        indexOrdered(sql`SELECT n, current_setting('enable_sort') AS sort FROM later WHERE n >= ${n}`, true),
+      );
+    for (let attempt = 0; attempt < 3; attempt++)
+      await expect(read(1)).rejects.toMatchObject({ code: '42P01' });
+    await database.query(`CREATE TABLE later AS SELECT generate_series(1, 2) AS n`);
+    for (let n = 1; n < 12; n++) {
+      expect(await Promise.all([read(1), read(2)])).toEqual([
+        [1, 2].map((one) => ({ n: one, sort: 'off' })),
+        [{ n: 2, sort: 'off' }],
+      ]);
+    }
+    const [prepared] = await database.query<{ count: number }>(
+      sql`SELECT count(*) AS count FROM pg_prepared_statements WHERE statement LIKE 'SELECT n, current_setting%'`,
+    );
+    expect(prepared!.count).toBe(1);
+    expect(await settingOf()).toBe('on');
+  });
 });

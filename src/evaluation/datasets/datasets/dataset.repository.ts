@@ -67,15 +67,7 @@ export class DatasetRepository extends WorkspaceScopedRepository<DatasetEntity> 
     addCreated(where, { prefix: 'ds', id: 'dataset_id' }, query);
     return listPage<DatasetEntity>(
       this.database,
-      {
-        columns: '*',
-        from: 'datasets',
-        where,
-        id: 'dataset_id',
-        sorts: { ...BY_NAME, ...BY_FREQUENT_CHANGE },
-        archivedAt: 'archived_at',
-        bytes: 'bytes',
-      },
+      { ...this.listed, where, sorts: { ...BY_NAME, ...BY_FREQUENT_CHANGE } },
       query,
     );
   }

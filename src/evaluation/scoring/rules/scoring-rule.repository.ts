@@ -56,12 +56,9 @@ export class ScoringRuleRepository extends WorkspaceScopedRepository<ScoringRule
     return listPage<ScoringRuleEntity>(
       this.database,
       {
-        columns: '*',
-        from: 'scoring_rules',
+        ...this.listed,
         where: new Where(scope.key).add(sql`scorer_id = ${scorerId}`),
-        id: 'rule_id',
         sorts: BY_CHANGE,
-        archivedAt: 'archived_at',
         bytes: 'bytes',
       },
       query,

@@ -20,11 +20,7 @@ export class OrgSigningKeyRepository extends OrgScopedRepository<OrgSigningKeyEn
 
   list(scope: OrgScope, query: SigningKeyListQueryDto): Promise<RowPage<OrgSigningKeyEntity>> {
     const where = new Where(scope.orgKey).addIndexed(query.name, (name) => sql`name COLLATE "C" = ${name}`);
-    return listPage<OrgSigningKeyEntity>(
-      this.database,
-      { columns: '*', from: 'org_signing_keys', where, id: 'kid' },
-      query,
-    );
+    return listPage<OrgSigningKeyEntity>(this.database, { ...this.listed, where }, query);
   }
 
   /** Returns the key that signs, or null. */
