@@ -4,7 +4,6 @@ import { AccountChangesModule } from '#platform/auth';
 import { SecretsModule } from '#platform/secrets';
 import { RegistryModule } from '../registry';
 import { ResourcesModule } from '../resources';
-import { BudgetDirectory } from './budgets/budget-directory';
 import { BudgetRepository } from './budgets/budget.repository';
 import { BudgetService } from './budgets/budget.service';
 import { SpendRepository } from './budgets/spend.repository';
@@ -13,7 +12,6 @@ import { GatewayKeyEntity } from './keys/gateway-key.entity';
 import { GatewayKeyRepository } from './keys/gateway-key.repository';
 import { GatewayKeyService } from './keys/gateway-key.service';
 import { KeyAccounts } from './keys/key-accounts';
-import { KeyDirectory } from './keys/key-directory';
 import { KeyLimitsRepository } from './keys/key-limits.repository';
 import { CalledModelRepository } from './models/called-model.repository';
 import { ModelDirectory } from './models/model-directory';
@@ -27,9 +25,8 @@ import { ProviderService } from './providers/provider.service';
 import { UsageRepository } from './usage/usage.repository';
 import { UsageService } from './usage/usage.service';
 
-const DIRECTORIES = [ModelDirectory, KeyDirectory, BudgetDirectory];
-
 const SERVICES = [
+  ModelDirectory,
   ProviderService,
   ProviderChanges,
   ModelService,
@@ -51,6 +48,9 @@ const REPOSITORIES = [
   UsageRepository,
 ];
 
+/** The repositories that calls use. */
+const CALLED = [BudgetRepository, KeyLimitsRepository, SpendRepository, UsageRepository];
+
 /** Providers, models, keys, budgets and usage of the model gateway, without routes, for the API and the worker. */
 @Module({
   imports: [
@@ -60,7 +60,7 @@ const REPOSITORIES = [
     RegistryModule,
     ResourcesModule,
   ],
-  providers: [...DIRECTORIES, ...SERVICES, ...REPOSITORIES],
-  exports: [...DIRECTORIES, ...SERVICES],
+  providers: [...SERVICES, ...REPOSITORIES],
+  exports: [...SERVICES, ...CALLED],
 })
 export class ModelGatewayModule {}

@@ -1,7 +1,6 @@
 import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
 import { HttpModule } from '#platform/http';
 import { ModelGatewayModule } from '../model-gateway.module';
-import { CallLimits } from './call-limits';
 import { CallsModule } from './calls.module';
 import { gatewayProblems } from './gateway-problems.middleware';
 import { GatewayEndpoint } from './gateway.endpoint';
@@ -10,7 +9,7 @@ import { GatewayService } from './gateway.service';
 /** The endpoint that calls models, and the format of problems for all paths below `/model/v1`. */
 @Module({
   imports: [CallsModule, HttpModule, ModelGatewayModule],
-  providers: [CallLimits, GatewayEndpoint, GatewayService],
+  providers: [GatewayEndpoint, GatewayService],
 })
 export class CallsHttpModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {

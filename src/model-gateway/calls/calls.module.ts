@@ -2,17 +2,17 @@ import { Module } from '@nestjs/common';
 import { OutboundModule } from '#platform/outbound';
 import { TelemetryModule } from '../../telemetry';
 import { ModelGatewayModule } from '../model-gateway.module';
-import { Budgets } from '../spending/budgets';
-import { SpentCache } from '../spending/spent.cache';
-import { UsageWriteRepository } from '../spending/usage-write.repository';
-import { UsageWriter } from '../spending/usage.writer';
-import { AnswerCache } from './answer-cache';
+import { SpentCache } from '../budgets/spent.cache';
+import { UsageWriter } from '../usage/usage.writer';
 import { AnswerCacheRepository } from './answer-cache.repository';
+import { CallBudgets } from './call-budgets';
 import { CallRecorder } from './call-recorder';
+import { InstalledModels } from './installed-models';
 import { InternalCalls } from './internal-calls';
+import { LearnedLimits } from './learned-limit';
+import { LearnedLimitRepository } from './learned-limit.repository';
 import { ModelCaller } from './model-caller';
 import { ProviderClient } from './provider-client';
-import { Shaper, ShapingPool } from './shaper';
 import { SpanWriter } from './span.writer';
 import { TargetCaller } from './target-caller';
 
@@ -20,21 +20,27 @@ import { TargetCaller } from './target-caller';
 @Module({
   imports: [ModelGatewayModule, OutboundModule, TelemetryModule],
   providers: [
-    AnswerCache,
     AnswerCacheRepository,
-    Budgets,
+    CallBudgets,
     CallRecorder,
+    InstalledModels,
     InternalCalls,
+    LearnedLimitRepository,
+    LearnedLimits,
     ModelCaller,
     ProviderClient,
-    Shaper,
-    ShapingPool,
     SpanWriter,
     SpentCache,
     TargetCaller,
-    UsageWriteRepository,
     UsageWriter,
   ],
-  exports: [AnswerCacheRepository, Budgets, InternalCalls, ModelCaller, Shaper],
+  exports: [
+    AnswerCacheRepository,
+    CallBudgets,
+    InstalledModels,
+    InternalCalls,
+    LearnedLimitRepository,
+    ModelCaller,
+  ],
 })
 export class CallsModule {}

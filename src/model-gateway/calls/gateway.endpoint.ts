@@ -22,7 +22,7 @@ import {
 import { Problem, problem } from '#platform/problem';
 import { rateLimitKeyOf, RateLimits } from '#platform/rate-limit';
 import { workspacesWith } from '#platform/scope';
-import { CALL_FORMATS, type CallFormat, WIRE_PATHS } from './call-format';
+import { CALL_FORMATS, type CallFormat, WIRE_PATHS } from './call.types';
 import { gatewayProblemWriter } from './gateway-problems.middleware';
 import { CALLING_ROLES, GatewayService } from './gateway.service';
 

@@ -1,16 +1,16 @@
 import type { ModelPrices } from '../../telemetry';
-import type { BudgetDirectory } from '../budgets/budget-directory';
+import type { BudgetRepository } from '../budgets/budget.repository';
+import { firstDayOf, type SpendRepository, type SpendRow } from '../budgets/spend.repository';
+import { SpentCache } from '../budgets/spent.cache';
 import type { CalledModel } from '../models/model-directory';
-import { Budgets, type Spending } from './budgets';
-import { monthOf, SpentCache } from './spent.cache';
-import type { SpendRow, UsageWriteRepository } from './usage-write.repository';
+import { CallBudgets, type Spending } from './call-budgets';
 
-const month = monthOf(new Date());
+const month = firstDayOf(new Date());
 const row = (subject: string, spent_usd: number): SpendRow => ({ subject, month, spent_usd });
 
 /** Returns a cache that reads the rows of a test. */
 function cacheOn(read: (subjects: readonly string[]) => Promise<SpendRow[]>): SpentCache {
-  return new SpentCache({ spent: read } as unknown as UsageWriteRepository);
+  return new SpentCache({ spent: read } as unknown as SpendRepository);
 }
 
 describe('the spending of a subject', () => {
@@ -71,10 +71,10 @@ describe('a budget', () => {
     targets: [{ upstream_model: 'u', price }],
   } as unknown as CalledModel;
   const spending = (maxTokens: number): Spending => ({ model, requestBytes: 4, maxTokens, limits: null });
-  const newBudgets = (): { budgets: Budgets; spent: SpentCache } => {
+  const newBudgets = (): { budgets: CallBudgets; spent: SpentCache } => {
     const spent = cacheOn(() => Promise.resolve([]));
-    const directory = { getCached: () => null } as unknown as BudgetDirectory;
-    return { budgets: new Budgets(directory, spent, { table: {} } as ModelPrices), spent };
+    const workspaces = { amountOf: () => null } as unknown as BudgetRepository;
+    return { budgets: new CallBudgets(workspaces, spent, { table: {} } as ModelPrices), spent };
   };
 
   it('takes the reservations of concurrent calls into account', async () => {

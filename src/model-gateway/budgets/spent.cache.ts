@@ -1,14 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { UsageWriteRepository } from './usage-write.repository';
-import type { SpendRow } from './usage-write.repository';
+import { firstDayOf, SpendRepository, type SpendRow } from './spend.repository';
 
 /** How long this process may miss the spending of other processes. */
 const LIFETIME_MS = 1_000;
 const SUBJECTS_MAX = 10_000;
-
-/** Returns the month of a time as the database stores it: its first day. */
-export const monthOf = (at: Date): string => `${at.toISOString().slice(0, 7)}-01`;
 
 /** Caches the spending of subjects with a budget this month, and reserves the cost of their calls in flight. */
 @Injectable()
@@ -16,11 +12,11 @@ export class SpentCache {
   private readonly spent = new LRUCache<string, number>({ max: SUBJECTS_MAX, ttl: LIFETIME_MS });
   private readonly reserved = new Map<string, Reserved>();
 
-  constructor(private readonly repository: UsageWriteRepository) {}
+  constructor(private readonly repository: SpendRepository) {}
 
   /** Returns the US dollars that each subject has spent this month (UTC). */
   async of(subjects: readonly string[]): Promise<Map<string, number>> {
-    const month = monthOf(new Date());
+    const month = firstDayOf(new Date());
     const spent = new Map(subjects.map((subject) => [subject, this.spent.get(key(subject, month))]));
     const unknown = subjects.filter((subject) => spent.get(subject) === undefined);
     if (unknown.length > 0) {

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+import { problem } from '#platform/problem';
 import { toMessagesRequest } from '../formats/chat-to-messages';
 import { isObject, type JsonObject, nameOf, numberOf, objectOf } from '../formats/json-shape';
 import { toChatRequest } from '../formats/messages-to-chat';
@@ -5,66 +7,42 @@ import { responsesToChatRequest } from '../formats/responses-to-chat';
 import { UntranslatableError } from '../formats/untranslatable.error';
 import { tokensOf } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
-import { type CallFormat, wireFormatOf } from './call-format';
+import { CallFailure } from './call-failure';
+import { type CallFormat, type RequestFacts, wireFormatOf } from './call.types';
 import { splice } from './json-splice';
-
-/** A fault in a request, with its JSON Pointer. */
-export interface RequestFault {
-  pointer: string;
-  detail: string;
-}
-
-/** The facts that the gateway needs from a request. */
-export interface RequestFacts {
-  /** The name or id that the client sent. */
-  model: string;
-  isStream: boolean;
-  /** Whether the client of a chat completion requested a last chunk with the usage. */
-  includesUsage: boolean;
-  /** Maximum tokens of the answer, if the client limits them. */
-  maxTokens: number | null;
-  temperature: number | null;
-}
-
-export type Inspected = { facts: RequestFacts } | { fault: RequestFault };
-
-/** Returns the facts of a request, or its fault. Never throws. */
-export function inspect(text: string): Inspected {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return { fault: { pointer: '', detail: 'The body is not valid JSON.' } };
-  }
-  if (!isObject(body)) return { fault: { pointer: '', detail: 'The body must be a JSON object.' } };
-  const { model, stream } = body;
-  if (nameOf(model) === undefined || (model as string).length > MODEL_MAX) {
-    return {
-      fault: {
-        pointer: '/model',
-        detail: `must be the name or the id of a model, of 1 to ${MODEL_MAX} characters`,
-      },
-    };
-  }
-  if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
-    return { fault: { pointer: '/stream', detail: 'must be true or false' } };
-  }
-  const limit = body.max_completion_tokens ?? body.max_output_tokens ?? body.max_tokens;
-  return {
-    facts: {
-      model: model as string,
-      isStream: stream === true,
-      includesUsage: objectOf(body.stream_options).include_usage === true,
-      maxTokens: tokensOf(limit),
-      temperature: numberOf(body.temperature) ?? null,
-    },
-  };
-}
 
 const MODEL_MAX = 255;
 
-/** The target form of a request for a provider. */
-export interface Shape {
+/** Reads the facts of a request. Errors: 400. */
+export function inspect(bytes: Buffer): RequestFacts {
+  if (!isUtf8(bytes)) throw invalid('', 'The body is not valid UTF-8.');
+  let body: unknown;
+  try {
+    body = JSON.parse(bytes.toString());
+  } catch {
+    throw invalid('', 'The body is not valid JSON.');
+  }
+  if (!isObject(body)) throw invalid('', 'The body must be a JSON object.');
+  const { model, stream } = body;
+  if (nameOf(model) === undefined || (model as string).length > MODEL_MAX) {
+    throw invalid('/model', `must be the name or the id of a model, of 1 to ${MODEL_MAX} characters`);
+  }
+  if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
+    throw invalid('/stream', 'must be true or false');
+  }
+  return {
+    model: model as string,
+    isStream: stream === true,
+    includesUsage: objectOf(body.stream_options).include_usage === true,
+    maxTokens: tokensOf(body.max_completion_tokens ?? body.max_output_tokens ?? body.max_tokens),
+    temperature: numberOf(body.temperature) ?? null,
+  };
+}
+
+const invalid = (pointer: string, detail: string) => problem.invalidFields([{ pointer, detail }]);
+
+/** The form in which a provider takes a request. */
+export interface RequestForm {
   format: CallFormat;
   kind: ProviderKind;
   /** The name of the model at the provider. */
@@ -72,24 +50,22 @@ export interface Shape {
   isStream: boolean;
 }
 
-export type Shaped = { text: string } | { fault: RequestFault };
-
-/** Returns a request in the form for a kind of provider, or the reason why it cannot be translated. */
-export function shape(text: string, { format, kind, model, isStream }: Shape): Shaped {
+/** Returns a request in the form for a provider. Throws `CallFailure` if it cannot be translated. */
+export function translateRequest(body: Buffer, { format, kind, model, isStream }: RequestForm): string {
+  const text = body.toString();
   try {
     if (wireFormatOf(kind, format) === format) {
       // providers report the usage of a stream only on request
       const usage: Record<string, string> =
         format === 'chat' && isStream ? { stream_options: streamOptions(text) } : {};
-      return { text: splice(text, { model: JSON.stringify(model), ...usage }) };
+      return splice(text, { model: JSON.stringify(model), ...usage });
     }
     const request = TRANSLATIONS[`${kind} ${format}`]!(JSON.parse(text) as JsonObject);
-    return { text: JSON.stringify({ ...request, model }) };
+    return JSON.stringify({ ...request, model });
   } catch (error) {
-    if (error instanceof RangeError)
-      return { fault: { pointer: '', detail: 'The body is nested too deeply.' } };
+    if (error instanceof RangeError) throw untranslatable('', 'The body is nested too deeply.');
     if (!(error instanceof UntranslatableError)) throw error;
-    return { fault: { pointer: error.pointer, detail: error.message } };
+    throw untranslatable(error.pointer, error.message);
   }
 }
 
@@ -98,6 +74,12 @@ const TRANSLATIONS: Readonly<Record<string, (request: JsonObject) => JsonObject>
   'anthropic chat': toMessagesRequest,
   'anthropic responses': (request) => toMessagesRequest(responsesToChatRequest(request)),
 };
+
+const untranslatable = (pointer: string, detail: string): CallFailure =>
+  new CallFailure('refused', 'cannot express the request', invalid(pointer, detail), {
+    status: 400,
+    reported: { message: detail, parameter: pointer, code: '' },
+  });
 
 function streamOptions(text: string): string {
   const { stream_options } = JSON.parse(text) as JsonObject;

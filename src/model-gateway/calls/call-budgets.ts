@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Problem, problem } from '#platform/problem';
 import { ModelPrices } from '../../telemetry';
-import { BudgetDirectory } from '../budgets/budget-directory';
-import type { KeyLimits } from '../keys/key-directory';
+import { BudgetRepository } from '../budgets/budget.repository';
+import { SpentCache } from '../budgets/spent.cache';
+import { NO_USAGE } from '../formats/usage';
+import type { KeyLimits } from '../keys/key-limits.repository';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
-import { NO_RETRY } from './no-retry';
-import { costOfCall } from './prices';
-import { SpentCache } from './spent.cache';
+import { costOfCall } from '../usage/prices';
+import { NO_RETRY } from './call-failure';
 
 /** Approximate bytes per token, for estimates before a call. */
 const BYTES_PER_TOKEN = 4;
@@ -43,9 +44,9 @@ const noop = (): void => undefined;
 
 /** Keeps calls within the budgets of their model, their workspace and their key. */
 @Injectable()
-export class Budgets {
+export class CallBudgets {
   constructor(
-    private readonly directory: BudgetDirectory,
+    private readonly budgets: BudgetRepository,
     private readonly spent: SpentCache,
     private readonly prices: ModelPrices,
   ) {}
@@ -75,7 +76,7 @@ export class Budgets {
 
   /** Returns the cost of a model's tokens in US dollars, at the price of its first target with a known price, or null. */
   costOf(model: CalledModel, inputTokens: number | null, outputTokens: number | null): number | null {
-    const usage = { inputTokens, outputTokens, cachedInputTokens: null, cacheWriteTokens: null };
+    const usage = { ...NO_USAGE, inputTokens, outputTokens };
     for (const target of model.targets) {
       const cost = costOfCall(target, usage, this.prices);
       if (cost !== null) return cost;
@@ -85,8 +86,8 @@ export class Budgets {
 
   private async budgetsOf({ model, limits }: Spending): Promise<Budget[]> {
     const { workspace_id } = model;
-    const cached = this.directory.getCached(workspace_id);
-    const workspaceBudget = cached === undefined ? await this.directory.find(workspace_id) : cached;
+    const amount = this.budgets.amountOf(workspace_id);
+    const workspaceBudget = amount instanceof Promise ? await amount : amount;
     const all: [subject: string | null, usd: number | null, noun: string][] = [
       [model.model_id, model.monthly_budget_usd, `the model ${model.name}`],
       [workspace_id, workspaceBudget, 'the workspace'],
@@ -99,10 +100,9 @@ export class Budgets {
 
   private likelyCost(target: CalledTarget, { maxTokens, requestBytes }: Spending): number | null {
     const usage = {
+      ...NO_USAGE,
       inputTokens: Math.ceil(requestBytes / BYTES_PER_TOKEN),
       outputTokens: maxTokens ?? LIKELY_OUTPUT_TOKENS,
-      cachedInputTokens: null,
-      cacheWriteTokens: null,
     };
     return costOfCall(target, usage, this.prices);
   }
