@@ -1,7 +1,7 @@
 export { BudgetRepository } from './budgets/budget.repository';
 export { KeyLimitsRepository } from './keys/key-limits.repository';
 export { CallFailure, type ReportedError } from './calls/call-failure';
-export { GatewayEmbeddingsModule } from './calls/embeddings.module';
+export { GatewayEmbeddingsModule } from './model-gateway.embeddings.module';
 export { CALL_OPERATIONS } from './calls/calls.openapi';
 export { CALL_PATHS, GatewayEndpoint } from './calls/gateway.endpoint';
 export { type InstalledModel, InstalledModels } from './calls/installed-models';
@@ -13,7 +13,6 @@ export {
   type RetriedWork,
 } from './calls/internal-calls';
 export { LearnedLimits } from './calls/learned-limit';
-export { CallsModule } from './calls/calls.module';
 export { ModelGatewayWorkerModule } from './model-gateway.worker.module';
 export { ModelGatewayHttpModule } from './model-gateway.http.module';
 export { ModelGatewayModule } from './model-gateway.module';

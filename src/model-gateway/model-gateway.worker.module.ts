@@ -1,9 +1,9 @@
 import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 import { AnswerCacheRepository } from './calls/answer-cache.repository';
-import { CallsModule } from './calls/calls.module';
-import { GatewayEmbeddingsModule } from './calls/embeddings.module';
 import { LearnedLimitRepository } from './calls/learned-limit.repository';
+import { GatewayEmbeddingsModule } from './model-gateway.embeddings.module';
+import { ModelGatewayModule } from './model-gateway.module';
 
 const EXPIRY_MS = 60_000;
 const OLD_LIMITS_MS = 10 * 60_000;
@@ -11,7 +11,7 @@ const OLD_LIMITS_MS = 10 * 60_000;
 const DELETED_AT_ONCE = 1_000;
 
 /** The gateway's part of the worker: deletes expired cached answers and old rate limits. */
-@Module({ imports: [CallsModule, GatewayEmbeddingsModule, JobsWorkerModule] })
+@Module({ imports: [GatewayEmbeddingsModule, JobsWorkerModule, ModelGatewayModule] })
 export class ModelGatewayWorkerModule implements OnApplicationBootstrap {
   constructor(
     private readonly tasks: PeriodicTasks,

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { MetricsModule } from '#platform/metrics';
 import { SecretsModule } from '#platform/secrets';
-import { CallsModule } from '../../model-gateway';
+import { ModelGatewayModule } from '../../model-gateway';
 import { TelemetryModule } from '../../telemetry';
 import { JudgeBackends } from './judge-backends';
 import { JudgeCaller, JudgeMetrics } from './judge-caller';
@@ -10,7 +10,7 @@ import { JudgeService } from './judge.service';
 
 /** Judges: builds requests to them, and caches their answers. */
 @Module({
-  imports: [CallsModule, MetricsModule, SecretsModule, TelemetryModule],
+  imports: [MetricsModule, ModelGatewayModule, SecretsModule, TelemetryModule],
   providers: [JudgeBackends, JudgeCaller, JudgeMetrics, JudgeRepository, JudgeService],
   exports: [JudgeBackends, JudgeRepository, JudgeService],
 })

@@ -1,6 +1,5 @@
 import { callsOf, contentTextOf, firstChoiceOf } from '../formats/chat-outcome';
 import { toMessagesAnswer } from '../formats/chat-to-messages-answer';
-import { toResponsesAnswer } from '../formats/chat-to-responses';
 import {
   type JsonObject,
   jsonText,
@@ -11,6 +10,7 @@ import {
   textOf,
 } from '../formats/json-shape';
 import { toChatAnswer } from '../formats/messages-to-chat-answer';
+import { toResponsesAnswer } from '../formats/response-object';
 import {
   type Usage,
   usageOfChat,

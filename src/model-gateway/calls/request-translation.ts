@@ -4,7 +4,7 @@ import { toMessagesRequest } from '../formats/chat-to-messages';
 import { isObject, type JsonObject, nameOf, numberOf, objectOf } from '../formats/json-shape';
 import { toChatRequest } from '../formats/messages-to-chat';
 import { responsesToChatRequest } from '../formats/responses-to-chat';
-import { UntranslatableError } from '../formats/untranslatable.error';
+import { UntranslatableError } from '../formats/request-members';
 import { tokensOf } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
 import { CallFailure } from './call-failure';

@@ -1,5 +1,4 @@
-import { MessageEvents } from '../formats/chat-to-messages-answer';
-import { ResponseEvents } from '../formats/chat-to-responses';
+import { ChatChunks } from '../formats/chat-chunks';
 import {
   isObject,
   type JsonObject,
@@ -9,7 +8,8 @@ import {
   parsedObject,
   textOf,
 } from '../formats/json-shape';
-import { ChatChunks } from '../formats/messages-to-chat-answer';
+import { MessageEvents } from '../formats/message-events';
+import { ResponseEvents } from '../formats/response-events';
 import { formatSse, type SseEvent } from '../formats/sse';
 import { failureOf, StreamFailure, throwIfError } from '../formats/stream-failure';
 import { NO_USAGE, type Usage, usageOfChat, usageOfMessages, usageOfResponses } from '../formats/usage';

@@ -500,7 +500,7 @@ describe('a request', () => {
   it('is translated if it has 4 MiB of messages, and the process stays responsive', async () => {
     const name = await model({ kind: 'anthropic' });
     provider.answer = (_call, response) => json(response, message([{ type: 'text', text: 'Hi' }]));
-    const many = Array.from({ length: 40_000 }, (_, at) => ({
+    const many = Array.from({ length: 43_500 }, (_, at) => ({
       role: at % 2 === 0 ? 'user' : 'assistant',
       content: `message ${at} ${'x'.repeat(50)}`,
     }));

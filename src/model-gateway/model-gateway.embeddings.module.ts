@@ -1,10 +1,10 @@
 import { Global, Injectable, Module } from '@nestjs/common';
 import { Environment } from '#platform/config';
-import { EmbeddingFailure, EmbeddingsModel } from '../../registry';
-import { CallFailure } from './call-failure';
-import { CallsModule } from './calls.module';
-import { InstalledModels } from './installed-models';
-import { GATEWAY_PREFIX, InternalCalls } from './internal-calls';
+import { EmbeddingFailure, EmbeddingsModel } from '../registry';
+import { CallFailure } from './calls/call-failure';
+import { InstalledModels } from './calls/installed-models';
+import { GATEWAY_PREFIX, InternalCalls } from './calls/internal-calls';
+import { ModelGatewayModule } from './model-gateway.module';
 
 /** The principal for which the usage of the search index is recorded. */
 const PRINCIPAL = 'search';
@@ -48,7 +48,7 @@ class EmbeddingCalls extends EmbeddingsModel {
 /** Provides the models that embed texts to the search, which is on a lower floor. */
 @Global()
 @Module({
-  imports: [CallsModule],
+  imports: [ModelGatewayModule],
   providers: [{ provide: EmbeddingsModel, useClass: EmbeddingCalls }],
   exports: [EmbeddingsModel],
 })
