@@ -9,7 +9,6 @@ import { TelemetryModule } from '../telemetry';
 import { BudgetRepository } from './budgets/budget.repository';
 import { BudgetService } from './budgets/budget.service';
 import { SpendRepository } from './budgets/spend.repository';
-import { SpentCache } from './budgets/spent.cache';
 import { AnswerCacheRepository } from './calls/answer-cache.repository';
 import { CallBudgets } from './calls/call-budgets';
 import { CallRecorder } from './calls/call-recorder';
@@ -71,7 +70,6 @@ const CALLS = [
   ModelDirectory,
   ProviderClient,
   SpanWriter,
-  SpentCache,
   TargetCaller,
   UsageWriter,
 ];

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { Problem, problem } from '#platform/problem';
-import { ModelPrices } from '../../telemetry';
+import { costOf, ModelPrices, type PriceTable } from '../../telemetry';
 import { BudgetRepository } from '../budgets/budget.repository';
-import { SpentCache } from '../budgets/spent.cache';
-import { NO_USAGE } from '../formats/usage';
+import { SpendRepository } from '../budgets/spend.repository';
+import { NO_USAGE, type Usage } from '../formats/usage';
 import type { KeyLimits } from '../keys/key-limits.repository';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
-import { costOfCall } from '../usage/prices';
 import { NO_RETRY } from './call-failure';
 
 /** Approximate bytes per token, for estimates before a call. */
@@ -47,7 +46,7 @@ const noop = (): void => undefined;
 export class CallBudgets {
   constructor(
     private readonly budgets: BudgetRepository,
-    private readonly spent: SpentCache,
+    private readonly spending: SpendRepository,
     private readonly prices: ModelPrices,
   ) {}
 
@@ -64,14 +63,14 @@ export class CallBudgets {
     const priced = model.targets.filter((target) => this.likelyCost(target, spending) !== null);
     if (priced.length === 0) throw unpriced(model.targets, budgets[0]!);
     const subjects = budgets.map(({ subject }) => subject);
-    const spent = await this.spent.of(subjects);
+    const spent = await this.spending.spentBy(subjects);
     // there is no await from here on, so that concurrent calls see each other's reservations
     const exhausted = budgets.find(
-      ({ subject, usd }) => (spent.get(subject) ?? 0) + this.spent.reservedBy(subject) >= usd,
+      ({ subject, usd }) => (spent.get(subject) ?? 0) + this.spending.reservedBy(subject) >= usd,
     );
     if (exhausted) throw exhaustedProblem(exhausted);
     const cost = Math.max(...priced.map((target) => this.likelyCost(target, spending) ?? 0));
-    return { model: { ...model, targets: priced }, release: this.spent.reserve(subjects, cost) };
+    return { model: { ...model, targets: priced }, release: this.spending.reserve(subjects, cost) };
   }
 
   /** Returns the cost of a model's tokens in US dollars, at the price of its first target with a known price, or null. */
@@ -122,4 +121,23 @@ function unpriced(targets: readonly CalledTarget[], { noun }: Budget): Problem {
     `The call cannot be counted against the monthly budget of ${noun}, because no price is known for ${names}. Set \`price\` in the model's targets.`,
     { headers: NO_RETRY },
   );
+}
+
+type PricedTarget = Pick<CalledTarget, 'upstream_model' | 'price' | 'provider'>;
+
+/** The price tables of targets with their own price. Each table is created once, because lookups are cached per table. */
+const tables = new WeakMap<object, PriceTable>();
+
+/** Returns the cost of a target's tokens in US dollars, or null if the price or the tokens are unknown. */
+export function costOfCall(target: PricedTarget, usage: Usage, prices: ModelPrices): number | null {
+  const { upstream_model: model, provider } = target;
+  const own = tableOf(target);
+  return own ? costOf(model, usage, own) : prices.costOf({ ...usage, model, apiUrl: provider.base.href });
+}
+
+function tableOf({ upstream_model, price }: PricedTarget): PriceTable | undefined {
+  if (price === null) return undefined;
+  let table = tables.get(price);
+  if (!table) tables.set(price, (table = { [upstream_model]: price }));
+  return table;
 }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ModelPrices } from '../../telemetry';
 import type { Usage } from '../formats/usage';
-import { costOfCall } from '../usage/prices';
 import { UsageWriter } from '../usage/usage.writer';
+import { costOfCall } from './call-budgets';
 import type { Call, CallOutcome, Recorded } from './call.types';
 import { type EndedCall, spanOf, SpanWriter } from './span.writer';
 

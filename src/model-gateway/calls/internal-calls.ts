@@ -221,7 +221,7 @@ function outcomeOf(result: InternalAnswer | CallFailure | undefined): RequestOut
   }
 }
 
-/** Parses JSON. Returns undefined for a text that is none. */
+/** Parses JSON. Returns undefined for any other text. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,5 +1,5 @@
-import type { SpendRepository } from '../budgets/spend.repository';
-import { SpentCache } from '../budgets/spent.cache';
+import type { Database } from '#platform/db';
+import { SpendRepository } from '../budgets/spend.repository';
 import type { UsageRepository, UsageRow } from './usage.repository';
 import { type UsedCall, UsageWriter } from './usage.writer';
 
@@ -29,7 +29,7 @@ describe('usage', () => {
 
   beforeEach(() => {
     added.length = 0;
-    writer = new UsageWriter(repository, new SpentCache({} as SpendRepository));
+    writer = new UsageWriter(repository, new SpendRepository({} as Database));
   });
 
   it('becomes one row for calls that end together', async () => {

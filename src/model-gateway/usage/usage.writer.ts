@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { retry } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
-import type { SpendRow } from '../budgets/spend.repository';
-import { SpentCache } from '../budgets/spent.cache';
+import { SpendRepository, type SpendRow } from '../budgets/spend.repository';
 import type { Usage } from '../formats/usage';
 import { USAGE_COUNTS, UsageRepository, type UsageRow } from './usage.repository';
 
@@ -46,7 +45,7 @@ export class UsageWriter {
 
   constructor(
     private readonly repository: UsageRepository,
-    private readonly spent: SpentCache,
+    private readonly spent: SpendRepository,
   ) {}
 
   /**

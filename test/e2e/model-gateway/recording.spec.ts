@@ -6,7 +6,7 @@ import { RateLimits } from '#platform/rate-limit';
 import { AnswerCacheRepository } from '../../../src/model-gateway/calls/answer-cache.repository';
 import { InternalCalls } from '../../../src/model-gateway/calls/internal-calls';
 import { ProviderClient } from '../../../src/model-gateway/calls/provider-client';
-import { SpentCache } from '../../../src/model-gateway/budgets/spent.cache';
+import { SpendRepository } from '../../../src/model-gateway/budgets/spend.repository';
 import { begin, chat, contentChunk, FakeProvider, json, message, modelOf, send } from './provider.fixture';
 
 const COMPLETIONS = '/model/v1/chat/completions';
@@ -44,7 +44,7 @@ describe('a call', () => {
     (await of.get(`/model/v1/usage?workspace_id=${org.workspaceId}`)).body.total;
   const reservedOf = async (name: string): Promise<number> => {
     const { body } = await admin.get(`/model/v1/models/${name}`);
-    return app.get(SpentCache).reservedBy(body.model_id as string);
+    return app.get(SpendRepository).reservedBy(body.model_id as string);
   };
 
   /** Starts a stream, and waits for its response headers. */
