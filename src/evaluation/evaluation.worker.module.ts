@@ -48,7 +48,6 @@ export class EvaluationWorkerModule implements OnApplicationBootstrap {
     this.tasks.every('lost scoring runs', LOST_RUNS_MS, () => this.runs.requeueLostRuns());
     this.tasks.every('abandoned scoring batches', CLEAN_UP_MS, () => this.batches.deleteAbandoned());
     this.tasks.every('old judge answers', CLEAN_UP_MS, () => this.judges.deleteOldAnswers());
-    this.tasks.every('old judge limits', CLEAN_UP_MS, () => this.judgeRepository.deleteOldLimits());
     this.tasks.every('old judge features', CLEAN_UP_MS, () => this.judgeRepository.deleteOldFeatures());
   }
 }

@@ -1,16 +1,19 @@
-export { BudgetDirectory } from './budgets/budget-directory';
-export { KeyDirectory, type KeyLimits } from './keys/key-directory';
-export { GatewayEmbeddingsModule } from './calls/embeddings.module';
+export { BudgetRepository } from './budgets/budget.repository';
+export { KeyLimitsRepository } from './keys/key-limits.repository';
+export { CallFailure, type ReportedError } from './calls/call-failure';
+export { GatewayEmbeddingsModule } from './model-gateway.embeddings.module';
 export { CALL_OPERATIONS } from './calls/calls.openapi';
 export { CALL_PATHS, GatewayEndpoint } from './calls/gateway.endpoint';
-export { GATEWAY_PREFIX, InternalCalls } from './calls/internal-calls';
-export { CallsModule } from './calls/calls.module';
+export { type InstalledModel, InstalledModels } from './calls/installed-models';
+export {
+  GATEWAY_PREFIX,
+  type InternalAnswer,
+  InternalCalls,
+  type RequestObserver,
+  type RetriedWork,
+} from './calls/internal-calls';
+export { LearnedLimits } from './calls/learned-limit';
 export { ModelGatewayWorkerModule } from './model-gateway.worker.module';
 export { ModelGatewayHttpModule } from './model-gateway.http.module';
 export { ModelGatewayModule } from './model-gateway.module';
-export {
-  type CalledModel,
-  type CalledProvider,
-  type CalledTarget,
-  ModelDirectory,
-} from './models/model-directory';
+export { type CalledModel, type CalledProvider, ModelDirectory } from './models/model-directory';

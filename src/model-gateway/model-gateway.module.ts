@@ -1,19 +1,30 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountChangesModule } from '#platform/auth';
+import { OutboundModule } from '#platform/outbound';
 import { SecretsModule } from '#platform/secrets';
 import { RegistryModule } from '../registry';
 import { ResourcesModule } from '../resources';
-import { BudgetDirectory } from './budgets/budget-directory';
+import { TelemetryModule } from '../telemetry';
 import { BudgetRepository } from './budgets/budget.repository';
 import { BudgetService } from './budgets/budget.service';
 import { SpendRepository } from './budgets/spend.repository';
+import { AnswerCacheRepository } from './calls/answer-cache.repository';
+import { CallBudgets } from './calls/call-budgets';
+import { CallRecorder } from './calls/call-recorder';
+import { InstalledModels } from './calls/installed-models';
+import { InternalCalls } from './calls/internal-calls';
+import { LearnedLimits } from './calls/learned-limit';
+import { LearnedLimitRepository } from './calls/learned-limit.repository';
+import { ModelCaller } from './calls/model-caller';
+import { ProviderClient } from './calls/provider-client';
+import { SpanWriter } from './calls/span.writer';
+import { TargetCaller } from './calls/target-caller';
 import { CurrentKeyService } from './keys/current-key.service';
 import { GatewayKeyEntity } from './keys/gateway-key.entity';
 import { GatewayKeyRepository } from './keys/gateway-key.repository';
 import { GatewayKeyService } from './keys/gateway-key.service';
 import { KeyAccounts } from './keys/key-accounts';
-import { KeyDirectory } from './keys/key-directory';
 import { KeyLimitsRepository } from './keys/key-limits.repository';
 import { CalledModelRepository } from './models/called-model.repository';
 import { ModelDirectory } from './models/model-directory';
@@ -26,41 +37,55 @@ import { ProviderRepository } from './providers/provider.repository';
 import { ProviderService } from './providers/provider.service';
 import { UsageRepository } from './usage/usage.repository';
 import { UsageService } from './usage/usage.service';
+import { UsageWriter } from './usage/usage.writer';
 
-const DIRECTORIES = [ModelDirectory, KeyDirectory, BudgetDirectory];
-
-const SERVICES = [
+const RESOURCES = [
   ProviderService,
+  ProviderRepository,
   ProviderChanges,
   ModelService,
+  ModelRepository,
   GatewayKeyService,
+  GatewayKeyRepository,
   CurrentKeyService,
   KeyAccounts,
   BudgetService,
-  UsageService,
-];
-
-const REPOSITORIES = [
-  ProviderRepository,
-  ModelRepository,
-  CalledModelRepository,
-  GatewayKeyRepository,
-  KeyLimitsRepository,
-  BudgetRepository,
   SpendRepository,
+  UsageService,
   UsageRepository,
 ];
 
-/** Providers, models, keys, budgets and usage of the model gateway, without routes, for the API and the worker. */
+const CALLS = [
+  AnswerCacheRepository,
+  BudgetRepository,
+  CallBudgets,
+  CalledModelRepository,
+  CallRecorder,
+  InstalledModels,
+  InternalCalls,
+  KeyLimitsRepository,
+  LearnedLimitRepository,
+  LearnedLimits,
+  ModelCaller,
+  ModelDirectory,
+  ProviderClient,
+  SpanWriter,
+  TargetCaller,
+  UsageWriter,
+];
+
+/** The model gateway without routes, for the API and the worker. */
 @Module({
   imports: [
     TypeOrmModule.forFeature([ProviderEntity, ModelEntity, GatewayKeyEntity]),
     AccountChangesModule,
-    SecretsModule,
+    OutboundModule,
     RegistryModule,
     ResourcesModule,
+    SecretsModule,
+    TelemetryModule,
   ],
-  providers: [...DIRECTORIES, ...SERVICES, ...REPOSITORIES],
-  exports: [...DIRECTORIES, ...SERVICES],
+  providers: [...RESOURCES, ...CALLS],
+  exports: [...RESOURCES, ...CALLS],
 })
 export class ModelGatewayModule {}

@@ -4,7 +4,7 @@ export { WorkspaceRepository } from './workspaces/workspace.repository';
 export { ApiDirectory, type ApiTarget } from './apis/api-directory';
 export { ApisModule } from './apis/apis.module';
 export { bootstrap } from './bootstrap';
-export { EmbeddingsGateway } from './search/embeddings/embeddings-gateway';
+export { EmbeddingFailure, EmbeddingsModel } from './search/embeddings/remote.embedder';
 export { RegistryHttpModule } from './registry.http.module';
 export { RegistryModule } from './registry.module';
 export { RegistryWorkerModule } from './registry.worker.module';

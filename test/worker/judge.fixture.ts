@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type JudgedApp, type JudgeReply, sharedJudge, type TestApp, type TestJudgeRequest } from '#testing';
-import { JudgeLimits } from '../../src/evaluation/judges/judge-limit';
+import { LearnedLimits } from '../../src/model-gateway';
 import { ScoringFixture } from '../e2e/evaluation/scoring.fixture';
 
 export const CHOICES = {
@@ -125,7 +125,7 @@ export async function resetJudge({ app, worker, judge }: JudgedApp): Promise<voi
   judge.reset();
   await app.database.query('DELETE FROM judge_features');
   await app.database.query('DELETE FROM judge_limits');
-  for (const one of [app, worker]) (one.get(JudgeLimits) as unknown as Limits).limits.clear();
+  for (const one of [app, worker]) (one.get(LearnedLimits) as unknown as Limits).limits.clear();
 }
 
 /** Resets the shared judge for each test of a suite, and lets it answer "good". */

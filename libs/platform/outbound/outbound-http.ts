@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import type { Dispatcher, RequestInit as UndiciInit } from 'undici';
+import type { Agent, Dispatcher, RequestInit as UndiciInit } from 'undici';
 import type { IpRange } from '#platform/config';
 import { AddressPolicy } from './address-policy';
 import { checkedConnector } from './checked-connector';
@@ -14,6 +14,8 @@ import { undici } from './undici';
 
 const HEADERS_MAX = 16 * 1024;
 const KEEP_ALIVE_MAX_MS = 30_000;
+/** Maximum time to connect to an address that the operator configured. */
+const CONNECT_MS = 10_000;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /** The limits of one outbound operation, which may take several requests. */
@@ -33,6 +35,7 @@ export interface OutboundLimits {
 @Injectable()
 export class OutboundHttp implements OnApplicationShutdown {
   private agent: Dispatcher | undefined;
+  private trustedAgent: Dispatcher | undefined;
 
   /**
    * @param allowed ranges that may be called although they are not public (`OUTBOUND_ALLOW`)
@@ -48,7 +51,14 @@ export class OutboundHttp implements OnApplicationShutdown {
    * bodies, and follows no redirects. Call `checkUrl` first.
    */
   get dispatcher(): Dispatcher {
-    return (this.agent ??= this.newAgent());
+    return (this.agent ??= this.newAgent({
+      connect: checkedConnector(new AddressPolicy(this.allowed), this.resolve),
+    }));
+  }
+
+  /** The same for addresses that the operator configured, which are not checked. */
+  get trusted(): Dispatcher {
+    return (this.trustedAgent ??= this.newAgent({ connect: { timeout: CONNECT_MS } }));
   }
 
   /** Throws `BlockedAddressError` for a URL that is not `http` or `https`, or that contains a user or a password. */
@@ -86,12 +96,12 @@ export class OutboundHttp implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.agent?.destroy();
+    await Promise.all([this.agent?.destroy(), this.trustedAgent?.destroy()]);
   }
 
-  private newAgent(): Dispatcher {
+  private newAgent(options: Agent.Options): Dispatcher {
     return new (undici().Agent)({
-      connect: checkedConnector(new AddressPolicy(this.allowed), this.resolve),
+      ...options,
       maxHeaderSize: HEADERS_MAX,
       keepAliveMaxTimeout: KEEP_ALIVE_MAX_MS,
       // The deadline of the operation applies.

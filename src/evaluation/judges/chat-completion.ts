@@ -1,7 +1,7 @@
 import { isJsonObject } from '#platform/json';
+import type { ReportedError } from '../../model-gateway';
 import type { Output } from '../scorers';
 import { answerSchema } from './judge-answer';
-import type { Refusal } from './judge-endpoint';
 import type { ChatFeatures } from './judge.repository';
 
 /** One message of a chat completion. */
@@ -78,7 +78,7 @@ const FEATURES = [
  */
 export function withoutRefusedFeature(
   features: ChatFeatures,
-  { message, parameter, code }: Refusal,
+  { message, parameter, code }: ReportedError,
   isTemperatureRequired: boolean,
 ): { features: ChatFeatures; isServerWide: boolean } | undefined {
   const subject = parameter || message;

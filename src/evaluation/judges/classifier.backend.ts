@@ -8,7 +8,7 @@ import {
   PromptError,
   sha256Of,
 } from './judge-backend';
-import type { JudgeEndpoint } from './judge-endpoint';
+import type { JudgeCaller, JudgeTarget } from './judge-caller';
 import { BYTES_PER_TOKEN, judgePrompt } from './judge-prompt';
 
 type Choices = Extract<Output, { type: 'choice' }>['choices'];
@@ -27,7 +27,8 @@ const SUM_TOLERANCE = 1e-3;
  */
 export class ClassifierBackend implements JudgeBackend {
   constructor(
-    private readonly endpoint: JudgeEndpoint,
+    private readonly caller: JudgeCaller,
+    private readonly target: JudgeTarget,
     private readonly contextTokens: number,
   ) {}
 
@@ -46,17 +47,16 @@ export class ClassifierBackend implements JudgeBackend {
     return Promise.resolve({
       body,
       sha256,
-      questionSha256: sha256Of(`${this.endpoint.baseUrl}\n${body}`),
+      questionSha256: sha256Of(`${this.target.baseUrl}\n${body}`),
       samples: 1,
       ask: async (call) => {
         call.charge(0);
-        const reply = await this.endpoint.post(model ?? '', body, call);
-        if ('refusal' in reply) throw new JudgeFailure(reply.error);
+        const { value, provider } = await this.caller.ask(this.target, model ?? '', body, call);
         const named = model == null ? {} : { model };
         return {
-          ...judged(reply.value, choices),
+          ...judged(value, choices),
           ...named,
-          server: reply.server,
+          server: { provider_kind: 'classifier', base_url: provider.base.href },
           costUsd: 0,
           requestSha256: sha256,
         };

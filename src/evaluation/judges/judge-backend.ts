@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Owner } from '#platform/concurrency';
+import type { ReportedError, RetriedWork } from '../../model-gateway';
 import type { Answer, JudgeDefinition, ScoringSubject } from '../scorers';
 
 /** No request can be built for a target. The message addresses the scorer's author and becomes the result's `error`. */
@@ -7,10 +7,14 @@ export class PromptError extends Error {}
 
 /** A judge gave no usable answer. The message becomes the result's `error`. */
 export class JudgeFailure extends Error {
-  /** @param requestSha256 SHA-256 of the request if the judge answered it */
+  /**
+   * @param requestSha256 SHA-256 of the request if the judge answered it
+   * @param refusal the error that the judge reported, if the request is at fault
+   */
   constructor(
     message: string,
     readonly requestSha256?: string,
+    readonly refusal?: ReportedError,
   ) {
     super(message);
   }
@@ -39,19 +43,7 @@ export interface Judgement extends Answer {
 }
 
 /** The context of the requests for one target: deadline, budget, and the worker's slot. */
-export interface JudgeCall {
-  /** Owners take turns at a judge with a rate limit. */
-  readonly owner: Owner;
-  /** Aborted at the target's deadline, and when its score is no longer needed. */
-  readonly signal: AbortSignal;
-  /** Returns the time until the target's deadline, in ms. */
-  remainingMs(): number;
-  /** Lends the worker's slot to other targets during `waiting`. The signal ends the wait. */
-  lendSlot<Result>(waiting: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
-  /** Lends the slot like `lendSlot`, and stops the clock of the target's deadline, because the target only queues. */
-  queue<Result>(waiting: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
-  /** Whether a request for the target has been sent. Its further requests then go before those of new targets. */
-  hasStarted: boolean;
+export interface JudgeCall extends RetriedWork {
   /** Charges a cost in US dollars. Called as soon as the cost is known. */
   charge(costUsd: number): void;
   /** Throws `JudgeFailure` if the budget is spent. */

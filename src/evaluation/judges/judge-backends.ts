@@ -1,21 +1,16 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
+import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { problem } from '#platform/problem';
 import { SecretKeys } from '#platform/secrets';
-import { type CalledModel, GATEWAY_PREFIX, InternalCalls } from '../../model-gateway';
+import { type CalledModel, GATEWAY_PREFIX, InstalledModels, InternalCalls } from '../../model-gateway';
 import { ModelPrices } from '../../telemetry';
 import { type JudgeBackendName, judgeBackendOf, type JudgeDefinition, type PinnedScorer } from '../scorers';
 import { ClassifierBackend } from './classifier.backend';
 import { type JudgeBackend, sha256Of } from './judge-backend';
-import { JudgeEndpoint, JudgeMetrics } from './judge-endpoint';
-import { JudgeLimits } from './judge-limit';
-import { GatewayTransport, HttpTransport, type JudgeTransport } from './judge-transport';
+import { JudgeCaller, type JudgeTarget } from './judge-caller';
 import { JudgeRepository } from './judge.repository';
 import { LlmBackend, type LlmSettings } from './llm.backend';
 
-/** Gateway models whose backends a process caches. */
-const GATEWAY_BACKENDS_MAX = 1_000;
 /** Purpose of the derived key for the delimiters of data. */
 const DELIMITER_PURPOSE = 'judge data delimiter';
 
@@ -25,48 +20,30 @@ export interface JudgedScorer extends PinnedScorer {
   definition: JudgeDefinition;
 }
 
-interface GatewayBackend {
-  backend: JudgeBackend;
-  /** As last read. */
-  model: CalledModel;
-}
-
 /** Finds the judge backend of a scorer: one that the operator configured, or a gateway model of the workspace. */
 @Injectable()
-export class JudgeBackends implements OnApplicationShutdown {
-  private readonly transports: Readonly<Record<JudgeBackendName, HttpTransport | undefined>>;
-  /** Without a transport, a backend can still build requests for previews. */
+export class JudgeBackends {
+  /** Without a model, a backend can still build requests for previews. */
   private readonly configured: Readonly<Record<JudgeBackendName, JudgeBackend>>;
-  private readonly gateway = new LRUCache<string, GatewayBackend>({ max: GATEWAY_BACKENDS_MAX });
 
   constructor(
     private readonly environment: Environment,
-    private readonly limits: JudgeLimits,
-    private readonly metrics: JudgeMetrics,
+    private readonly installed: InstalledModels,
+    private readonly caller: JudgeCaller,
     private readonly repository: JudgeRepository,
     private readonly keys: SecretKeys,
     private readonly calls: InternalCalls,
     prices: ModelPrices,
   ) {
-    const { JUDGE_MODEL, JUDGE_BASE_URL, CLASSIFIER_CONTEXT_TOKENS } = environment;
-    const llm = HttpTransport.llm(environment);
-    const classifier = HttpTransport.classifier(environment);
-    this.transports = { llm, classifier };
+    const { JUDGE_MODEL, JUDGE_BASE_URL: apiUrl, CLASSIFIER_CONTEXT_TOKENS } = environment;
     this.configured = {
-      llm: this.llmAt(llm, {
+      llm: this.llmOf(this.targetOf('llm'), {
         modelOf: ({ model }) => model ?? JUDGE_MODEL ?? '',
         prices: (model, inputTokens, outputTokens) =>
-          prices.costOf({ model, inputTokens, outputTokens, apiUrl: JUDGE_BASE_URL }),
+          prices.costOf({ model, inputTokens, outputTokens, apiUrl }),
       }),
-      classifier: new ClassifierBackend(
-        new JudgeEndpoint('classifier', classifier, limits, metrics),
-        CLASSIFIER_CONTEXT_TOKENS,
-      ),
+      classifier: new ClassifierBackend(caller, this.targetOf('classifier'), CLASSIFIER_CONTEXT_TOKENS),
     };
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    await Promise.all([this.transports.llm?.close(), this.transports.classifier?.close()]);
   }
 
   /** Returns the backend of a scorer, or undefined if it is not configured or there is no such model. */
@@ -74,7 +51,7 @@ export class JudgeBackends implements OnApplicationShutdown {
     const model = this.gatewayModelOf(scorer);
     if (model !== undefined) return this.findGateway(scorer.workspace_id, model);
     const name = judgeBackendOf(scorer.definition);
-    return this.transports[name] && this.configured[name];
+    return this.targetOf(name).model ? this.configured[name] : undefined;
   }
 
   /** Returns the backend of a scorer. Errors: 503 without one. */
@@ -106,29 +83,23 @@ export class JudgeBackends implements OnApplicationShutdown {
     const model = await this.calls.findIn(workspaceId, nameOrId);
     if (!model) return undefined;
     const name = nameOf(model);
-    const cached = this.gateway.get(name) ?? this.newGatewayBackend(name, model);
-    cached.model = model;
-    this.gateway.set(name, cached);
-    return cached.backend;
-  }
-
-  private newGatewayBackend(name: string, model: CalledModel): GatewayBackend {
-    const transport = new GatewayTransport(this.calls, model.model_id, this.environment.JUDGE_TIMEOUT_MS);
-    const cached = { model } as GatewayBackend;
-    cached.backend = this.llmAt(transport, {
+    const target: JudgeTarget = { backend: 'llm', model: model.model_id, baseUrl: '' };
+    return this.llmOf(target, {
       modelOf: () => name,
-      prices: (_model, input, output) => this.calls.costOf(cached.model, input, output),
+      prices: (_model, input, output) => this.calls.costOf(model, input, output),
     });
-    return cached;
   }
 
-  private llmAt(
-    transport: JudgeTransport | undefined,
-    settings: Pick<LlmSettings, 'modelOf' | 'prices'>,
-  ): LlmBackend {
+  private targetOf(backend: JudgeBackendName): JudgeTarget {
+    const model = backend === 'llm' ? this.installed.judge : this.installed.classifier;
+    return { backend, model, baseUrl: model?.provider.base.href ?? '' };
+  }
+
+  private llmOf(target: JudgeTarget, settings: Pick<LlmSettings, 'modelOf' | 'prices'>): LlmBackend {
     return new LlmBackend({
       ...settings,
-      endpoint: new JudgeEndpoint('llm', transport, this.limits, this.metrics),
+      target,
+      caller: this.caller,
       contextTokens: this.environment.JUDGE_CONTEXT_TOKENS,
       maxTokens: this.environment.JUDGE_MAX_TOKENS,
       repository: this.repository,

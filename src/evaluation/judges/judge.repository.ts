@@ -23,24 +23,6 @@ export interface CachedAnswers {
   newestDigest: string | null;
 }
 
-/** A judge's rate limit, as all processes share it. Times are in ms since 1970, by the database's clock. */
-export interface SharedLimit {
-  /** Requests that each process may have in flight, at least 1. */
-  maxInFlight: number;
-  /** No process sends a request before this time. */
-  blockedUntil: number;
-  /** When `maxInFlight` was last halved. */
-  decreasedAt: number;
-  /** When the judge last returned 429. */
-  limitedAt: number;
-}
-
-/** A judge's limit, null if it has none, and the current time. */
-export interface ReadLimit {
-  limit: SharedLimit | null;
-  now: number;
-}
-
 /**
  * The features that a server of chat completions supports. They are learned from its refusals, because servers do not list
  * them.
@@ -69,9 +51,7 @@ const FEATURES_MS = 5_000;
 /** Models whose features a process keeps in memory. */
 const MODELS_MAX = 1_000;
 
-const NOW = sql`(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`;
-
-/** Stores the answers of judges, and the limits and features of the operator's judges, which all workspaces share. */
+/** Stores the answers of judges, and the features of their servers, which all workspaces share. */
 @Injectable()
 export class JudgeRepository {
   private readonly features = new LRUCache<string, ChatFeatures>({ max: MODELS_MAX, ttl: FEATURES_MS });
@@ -139,40 +119,6 @@ export class JudgeRepository {
         ) SELECT count(*)::integer AS count FROM deleted`,
     );
     return rows[0]!.count;
-  }
-
-  async findLimit(judge: string): Promise<ReadLimit> {
-    const [row] = await this.database.query<ReadLimit>(
-      prepared(
-        'judge-limit.find',
-        sql`SELECT ${NOW}, (SELECT state FROM judge_limits WHERE judge = ${judge}) AS "limit"`,
-      ),
-    );
-    return row!;
-  }
-
-  /** Replaces a judge's limit with the result of `rule`, under a lock. */
-  changeLimit(
-    judge: string,
-    rule: (limit: SharedLimit | null, now: number) => SharedLimit | null,
-  ): Promise<ReadLimit> {
-    return this.database.transaction(async (tx) => {
-      await tx.query(sql`INSERT INTO judge_limits (judge) VALUES (${judge}) ON CONFLICT DO NOTHING`);
-      const [row] = await tx.query<ReadLimit>(
-        sql`SELECT ${NOW}, state AS "limit" FROM judge_limits WHERE judge = ${judge} FOR UPDATE`,
-      );
-      const { now } = row!;
-      const limit = rule(row!.limit, now);
-      await tx.query(
-        sql`UPDATE judge_limits SET state = ${limit && toJsonText(limit)}, updated_at = now() WHERE judge = ${judge}`,
-      );
-      return { limit, now };
-    });
-  }
-
-  /** Deletes the limits of judges that have not returned 429 for a day. */
-  async deleteOldLimits(): Promise<void> {
-    await this.database.query(sql`DELETE FROM judge_limits WHERE updated_at < now() - interval '1 day'`);
   }
 
   /**

@@ -12,7 +12,7 @@ import {
   PromptError,
 } from './judge-backend';
 import { JudgeBackends, type JudgedScorer } from './judge-backends';
-import { JudgeMetrics } from './judge-endpoint';
+import { JudgeMetrics } from './judge-caller';
 import { type CachedAnswers, JudgeRepository } from './judge.repository';
 import { judgeOf, SampleTally } from './tally';
 

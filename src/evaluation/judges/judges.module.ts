@@ -1,18 +1,17 @@
 import { Module } from '@nestjs/common';
 import { MetricsModule } from '#platform/metrics';
 import { SecretsModule } from '#platform/secrets';
-import { CallsModule } from '../../model-gateway';
+import { ModelGatewayModule } from '../../model-gateway';
 import { TelemetryModule } from '../../telemetry';
 import { JudgeBackends } from './judge-backends';
-import { JudgeMetrics } from './judge-endpoint';
-import { JudgeLimits } from './judge-limit';
+import { JudgeCaller, JudgeMetrics } from './judge-caller';
 import { JudgeRepository } from './judge.repository';
 import { JudgeService } from './judge.service';
 
-/** Judges: sends requests to them, keeps to their rate limits and caches their answers. */
+/** Judges: builds requests to them, and caches their answers. */
 @Module({
-  imports: [CallsModule, MetricsModule, SecretsModule, TelemetryModule],
-  providers: [JudgeBackends, JudgeLimits, JudgeMetrics, JudgeRepository, JudgeService],
+  imports: [MetricsModule, ModelGatewayModule, SecretsModule, TelemetryModule],
+  providers: [JudgeBackends, JudgeCaller, JudgeMetrics, JudgeRepository, JudgeService],
   exports: [JudgeBackends, JudgeRepository, JudgeService],
 })
 export class JudgesModule {}

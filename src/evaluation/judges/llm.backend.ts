@@ -1,3 +1,4 @@
+import type { InternalAnswer } from '../../model-gateway';
 import {
   cutText,
   judgeBackendOf,
@@ -31,7 +32,7 @@ import {
   PromptError,
   sha256Of,
 } from './judge-backend';
-import type { JudgeEndpoint } from './judge-endpoint';
+import type { JudgeCaller, JudgeTarget } from './judge-caller';
 import {
   BYTES_PER_TOKEN,
   cutMiddle,
@@ -62,7 +63,8 @@ export interface LlmSettings {
   contextTokens: number;
   /** Tokens of an answer, including the model's reasoning, at most. */
   maxTokens: number;
-  endpoint: JudgeEndpoint;
+  target: JudgeTarget;
+  caller: JudgeCaller;
   repository: JudgeRepository;
   /** For the delimiters of data. */
   hash: KeyedHash;
@@ -143,7 +145,7 @@ class LlmRequest implements JudgeRequest {
     this.body = chatBody(question, messages, features);
     this.sha256 = sha256Of(this.body);
     this.questionSha256 = sha256Of(
-      `${settings.endpoint.baseUrl}\n${chatBody(question, messages, ALL_FEATURES)}`,
+      `${settings.target.baseUrl}\n${chatBody(question, messages, ALL_FEATURES)}`,
     );
   }
 
@@ -182,29 +184,43 @@ class LlmRequest implements JudgeRequest {
     knownFeatures: ChatFeatures,
     bill: Bill,
   ): Promise<Exchange> {
-    const { endpoint, repository } = this.settings;
+    const { repository } = this.settings;
     const { model, isTemperatureRequired } = this.question;
     let isServerWide = true;
     for (let features = knownFeatures; ;) {
       const body = chatBody(this.question, messages, features);
-      const reply = await endpoint.post(model, body, bill.call, (extent) => bill.addLost(body, extent));
-      if ('refusal' in reply) {
-        const fewer = reply.isRequestFault
-          ? withoutRefusedFeature(features, reply.refusal, isTemperatureRequired)
-          : undefined;
-        if (!fewer) throw new JudgeFailure(reply.error);
+      const reply = await this.exchange(body, bill);
+      if (reply instanceof JudgeFailure) {
+        const fewer = reply.refusal && withoutRefusedFeature(features, reply.refusal, isTemperatureRequired);
+        if (!fewer) throw reply;
         features = fewer.features;
         isServerWide &&= fewer.isServerWide;
         continue;
       }
       if (features !== knownFeatures && isServerWide) await repository.learnFeatures(model, features);
-      const answer = readChatAnswer(reply.value);
+      const { value, provider, upstreamModel, costUsd } = reply;
+      const answer = readChatAnswer(value);
       if (!answer) {
         bill.addLost(body, 'whole');
         throw new JudgeFailure('The judge did not return a chat completion.');
       }
+      answer.model ??= upstreamModel;
+      answer.costUsd = costUsd ?? answer.costUsd;
       bill.add(answer, body);
-      return { answer, server: reply.server, features, sha256: sha256Of(body) };
+      const server: JudgeServer = { provider_kind: provider.kind, base_url: provider.base.href };
+      return { answer, server, features, sha256: sha256Of(body) };
+    }
+  }
+
+  /** Sends a body. Returns the failure if the judge does not answer. */
+  private async exchange(body: string, bill: Bill): Promise<InternalAnswer | JudgeFailure> {
+    const { caller, target } = this.settings;
+    const onLostAnswer = (extent: 'whole' | 'part'): void => bill.addLost(body, extent);
+    try {
+      return await caller.ask(target, this.question.model, body, bill.call, onLostAnswer);
+    } catch (error) {
+      if (error instanceof JudgeFailure) return error;
+      throw error;
     }
   }
 

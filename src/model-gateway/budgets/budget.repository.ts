@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
+import { LoadingCache } from '#platform/concurrency';
 import { Database, prepared, sql, type SqlExecutor, type Tx } from '#platform/db';
 
 /** The budget of a workspace. */
@@ -12,13 +13,27 @@ export interface BudgetRow {
 /** Reads and writes the budgets of workspaces. A workspace without a budget has no row. */
 @Injectable()
 export class BudgetRepository {
+  private readonly amounts = new LoadingCache<number | null>();
+
   constructor(private readonly database: Database) {}
 
-  /** Returns the budget of a workspace for calls, without an access check, or null if it has none. */
-  async findAmount(workspaceId: string): Promise<number | null> {
-    const statement = sql`SELECT monthly_budget_usd FROM model_budgets WHERE workspace_id = ${workspaceId}`;
-    const [row] = await this.database.query<BudgetRow>(prepared('model-budget.find', statement));
-    return row?.monthly_budget_usd ?? null;
+  /**
+   * Returns the budget of a workspace for calls, without an access check, or null if it has none. It may be out of date for up to
+   * 1 s. If it is cached, returns it synchronously, because the promise would cost more than the lookup.
+   */
+  amountOf(workspaceId: string): number | null | Promise<number | null> {
+    const cached = this.amounts.getCached(workspaceId);
+    if (cached !== undefined) return cached;
+    return this.amounts.find(workspaceId, async () => {
+      const statement = sql`SELECT monthly_budget_usd FROM model_budgets WHERE workspace_id = ${workspaceId}`;
+      const [row] = await this.database.query<BudgetRow>(prepared('model-budget.find', statement));
+      return row?.monthly_budget_usd ?? null;
+    });
+  }
+
+  /** Removes the changed budget of a workspace from the cache of `amountOf`. */
+  invalidate(workspaceId: string): void {
+    this.amounts.invalidate(workspaceId);
   }
 
   /** Returns the budget of a workspace of the organization, or null for a workspace of another organization. */

@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { readable, ResourceKit } from '../../resources';
-import { BudgetDirectory } from './budget-directory';
 import type { ModelBudgetDto } from './budget.dto';
 import { BudgetRepository, type BudgetRow } from './budget.repository';
-import { monthOf, remainingOf } from './month';
 import { SpendRepository } from './spend.repository';
 
 /** Manages the monthly budgets of workspaces for model calls. */
@@ -14,7 +12,6 @@ export class BudgetService {
     private readonly kit: ResourceKit,
     private readonly budgets: BudgetRepository,
     private readonly spend: SpendRepository,
-    private readonly directory: BudgetDirectory,
   ) {}
 
   /** Returns the budget of a workspace. Errors: 404. */
@@ -34,7 +31,7 @@ export class BudgetService {
       if (before.monthly_budget_usd === amount) return before;
       if (amount === null) await this.budgets.remove(tx, scope, workspaceId);
       else await this.budgets.put(tx, scope, workspaceId, amount);
-      tx.afterCommit(() => this.directory.invalidate(workspaceId));
+      tx.afterCommit(() => this.budgets.invalidate(workspaceId));
       await this.kit.audit.record(tx, scope, {
         action: 'update',
         type: 'model_budget',
@@ -48,9 +45,10 @@ export class BudgetService {
   }
 
   private async viewOf({ workspace_id, monthly_budget_usd }: BudgetRow): Promise<ModelBudgetDto> {
-    const month = monthOf(new Date());
-    const spent_usd = await this.spend.spentBy(workspace_id, month);
-    const remaining_usd = remainingOf(monthly_budget_usd, spent_usd);
-    return { workspace_id, monthly_budget_usd, month, spent_usd, remaining_usd };
+    return {
+      workspace_id,
+      monthly_budget_usd,
+      ...(await this.spend.currentMonth(workspace_id, monthly_budget_usd)),
+    };
   }
 }

@@ -1,22 +1,119 @@
 import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { Database, sql } from '#platform/db';
-import { roundedUsd } from './month';
 
-/** Reads the amounts that were spent in a month. */
+/** How long this process may miss the spending of other processes. */
+const LIFETIME_MS = 1_000;
+const SUBJECTS_MAX = 10_000;
+
+/** A row of `model_spend`. */
+export interface SpendRow {
+  /** The id of a model, a workspace or a service account. */
+  subject: string;
+  /** The first day of the month. */
+  month: string;
+  spent_usd: number;
+}
+
+/** The amount that was spent in the current month (UTC), and what remains of the budget. */
+export interface MonthlySpend {
+  /** Such as `2026-11`. */
+  month: string;
+  spent_usd: number;
+  /** Null if there is no budget. */
+  remaining_usd: number | null;
+}
+
+/** Returns the first day of a time's month (UTC), as `model_spend` has it. */
+export const firstDayOf = (time: Date): string => `${time.toISOString().slice(0, 7)}-01`;
+
+/**
+ * Reads the amounts that models, workspaces and service accounts have spent, and reserves the cost of their calls in flight. Caches
+ * the amounts that calls need.
+ */
 @Injectable()
 export class SpendRepository {
+  private readonly cache = new LRUCache<string, number>({ max: SUBJECTS_MAX, ttl: LIFETIME_MS });
+  private readonly reserved = new Map<string, Reserved>();
+
   constructor(private readonly database: Database) {}
 
-  /**
-   * Returns the amount that a model, workspace or service account has spent in a month, in US dollars.
-   *
-   * @param subject the id of the model, workspace or service account
-   * @param month such as `2026-11`
-   */
-  async spentBy(subject: string, month: string): Promise<number> {
-    const [row] = await this.database.query<{ spent_usd: number }>(
-      sql`SELECT spent_usd FROM model_spend WHERE subject = ${subject} AND month = ${`${month}-01`}::date`,
+  /** Returns the spending of the current month, and what remains of a budget in US dollars. */
+  async currentMonth(subject: string, budget: number | null): Promise<MonthlySpend> {
+    const firstDay = firstDayOf(new Date());
+    const [row] = await this.read([subject], firstDay);
+    const spent = row?.spent_usd ?? 0;
+    const remaining = budget === null ? null : roundedUsd(Math.max(0, budget - spent));
+    return { month: firstDay.slice(0, 7), spent_usd: roundedUsd(spent), remaining_usd: remaining };
+  }
+
+  /** Returns the US dollars that each subject has spent this month (UTC), for calls. */
+  async spentBy(subjects: readonly string[]): Promise<Map<string, number>> {
+    const month = firstDayOf(new Date());
+    const spent = new Map(subjects.map((subject) => [subject, this.cache.get(key(subject, month))]));
+    const unknown = subjects.filter((subject) => spent.get(subject) === undefined);
+    if (unknown.length > 0) {
+      const rows = await this.read(unknown, month);
+      const stored = new Map(rows.map(({ subject, spent_usd }) => [subject, spent_usd]));
+      for (const subject of unknown) {
+        // a call may have been recorded since the rows were read
+        const cached = this.cache.get(key(subject, month)) ?? 0;
+        const usd = Math.max(stored.get(subject) ?? 0, cached);
+        this.cache.set(key(subject, month), usd);
+        spent.set(subject, usd);
+      }
+    }
+    return new Map(subjects.map((subject) => [subject, spent.get(subject) ?? 0]));
+  }
+
+  /** Returns the US dollars that are reserved for the calls of a subject in flight. */
+  reservedBy(subject: string): number {
+    return this.reserved.get(subject)?.usd ?? 0;
+  }
+
+  /** Reserves the likely cost of a call. Returns a function that releases it. Further calls of the function have no effect. */
+  reserve(subjects: readonly string[], costUsd: number): () => void {
+    for (const subject of subjects) {
+      const { usd, calls } = this.reserved.get(subject) ?? NOTHING_RESERVED;
+      this.reserved.set(subject, { usd: usd + costUsd, calls: calls + 1 });
+    }
+    let reserved = subjects;
+    return () => {
+      for (const subject of reserved) this.release(subject, costUsd);
+      reserved = [];
+    };
+  }
+
+  private release(subject: string, costUsd: number): void {
+    const { usd, calls } = this.reserved.get(subject)!;
+    // the last call also removes rounding errors
+    if (calls === 1) this.reserved.delete(subject);
+    else this.reserved.set(subject, { usd: usd - costUsd, calls: calls - 1 });
+  }
+
+  /** Updates the cache with rows from the database. */
+  update(rows: readonly SpendRow[]): void {
+    for (const { subject, month, spent_usd } of rows) this.cache.set(key(subject, month), spent_usd);
+  }
+
+  /** Returns the spending of a month, without subjects that have spent nothing. */
+  private read(subjects: readonly string[], firstDay: string): Promise<SpendRow[]> {
+    return this.database.query<SpendRow>(
+      sql`SELECT subject, month::text, spent_usd FROM model_spend
+        WHERE subject = ANY (${[...subjects]}::text[]) AND month = ${firstDay}::date`,
     );
-    return roundedUsd(row?.spent_usd ?? 0);
   }
 }
+
+/** The reservation for a subject's calls in flight. */
+interface Reserved {
+  usd: number;
+  calls: number;
+}
+
+const NOTHING_RESERVED: Reserved = { usd: 0, calls: 0 };
+
+const key = (subject: string, month: string): string => `${subject} ${month}`;
+
+/** Rounds US dollars to 12 decimal places, because sums of floating-point numbers have rounding noise. */
+const roundedUsd = (usd: number): number => Math.round(usd * 1e12) / 1e12;

@@ -1,20 +1,260 @@
-import type { Problem } from '#platform/problem';
+import { outboundFailure } from '#platform/outbound';
+import { Problem, problem } from '#platform/problem';
+import { isObject, nameOf, objectOf, parsedObject, textOf } from '../formats/json-shape';
+import { StreamFailure } from '../formats/stream-failure';
+
+/** Maximum characters of a provider's message that are passed on to the client. */
+const MESSAGE_MAX = 1_000;
+/** Maximum characters of an error type. */
+const TYPE_MAX = 100;
+/** `Retry-After` in seconds if the provider does not send one. */
+const RETRY_SECONDS = 1;
+
+/** The header that tells OpenAI's and Anthropic's clients not to retry, because the result would be the same. */
+export const NO_RETRY = { 'X-Should-Retry': 'false' };
+
+/** Why a request to a provider failed, which decides what may follow. */
+export type FailureReason =
+  /** The request is at fault. No target would accept it. */
+  | 'rejected'
+  /** The target cannot answer the request, now or later. Another target may. */
+  | 'refused'
+  /** The same target may answer after a while. */
+  | 'rate_limited'
+  | 'failed'
+  /** The target did not respond in time. Another target is called at once. */
+  | 'timeout'
+  /** The answer is too large to read, and would be as large again. */
+  | 'too_large';
+
+/** The error that a provider reported. Missing parts are empty texts. */
+export interface ReportedError {
+  message: string;
+  /** The parameter that is at fault. */
+  parameter: string;
+  code: string;
+}
+
+export interface FailureDetails {
+  /** The status of the provider's response, if it is an error. */
+  status?: number;
+  reported?: ReportedError;
+  /** `Retry-After` of the provider, in milliseconds. */
+  retryAfterMs?: number | undefined;
+  /** The part of an unusable answer that arrived, and may be charged. */
+  lostAnswer?: 'whole' | 'part';
+}
 
 /** A failed request to a provider. */
 export class CallFailure extends Error {
+  /** Why a caller with retries gave up, as a sentence. */
+  conclusion = '';
+
   /**
+   * @param predicate what the provider did, such as `returned status 500`
    * @param problem the problem for the client if no other target answers
-   * @param isRetryable whether the same target may answer later
-   * @param allowsFallback whether another target may answer. False if the request is at fault
-   * @param retryAfterMs `Retry-After` of the provider, in milliseconds
    */
   constructor(
+    readonly reason: FailureReason,
+    readonly predicate: string,
     readonly problem: Problem,
-    readonly isRetryable: boolean,
-    readonly allowsFallback: boolean,
-    readonly retryAfterMs?: number,
+    readonly details: FailureDetails = {},
   ) {
     super(problem.detail, { cause: problem });
     this.name = 'CallFailure';
   }
 }
+
+/** The provider that failed. */
+export interface FailedProvider {
+  name: string;
+  /** The key to remove from its messages. */
+  apiKey: string | null;
+}
+
+/**
+ * Returns the failure for an error response of a provider.
+ *
+ * @param text the body of the response
+ */
+export function errorResponse(
+  provider: FailedProvider,
+  status: number,
+  text: string,
+  retryAfterMs: number | undefined,
+): CallFailure {
+  const { name } = provider;
+  const reported = reportedError(text, provider);
+  const details: FailureDetails = { status, reported, retryAfterMs };
+  const because = reported.message === '' ? '.' : `: ${reported.message}`;
+  const fail = (reason: FailureReason, cause: Problem): CallFailure =>
+    new CallFailure(reason, `returned status ${status}`, cause, details);
+  switch (status) {
+    case 400:
+    case 405:
+    case 413:
+    case 415:
+    case 422: {
+      const code = status === 413 ? 'payload_too_large' : 'invalid_request';
+      const detail = `The provider ${name} rejected the request${because}`;
+      return fail('rejected', new Problem(code, detail, UPSTREAM));
+    }
+    case 401:
+    case 403:
+      // the message is left out, because it may repeat the key
+      return fail(
+        'refused',
+        permanent(`The provider ${name} rejected its stored API key (${status}). Set \`api_key\` again.`),
+      );
+    case 404:
+      return fail(
+        'refused',
+        permanent(`The provider ${name} does not know the model or the operation (404)${because}`),
+      );
+    case 429: {
+      const isQuota = text.includes('insufficient_quota');
+      return fail(isQuota ? 'refused' : 'rate_limited', limited(name, because, retryAfterMs));
+    }
+    default:
+      return status === 408 || status === 409 || status === 425 || status >= 500
+        ? fail('failed', unavailable(`The provider ${name} returned status ${status}${because}`))
+        : fail('refused', unavailable(`The provider ${name} returned status ${status}.`));
+  }
+}
+
+/** Returns the failure for a request that could not be sent, or whose response broke off. */
+export function connectionFailure(name: string, error: unknown): CallFailure {
+  const failure = outboundFailure(error);
+  switch (failure) {
+    case 'blocked_address':
+      return new CallFailure(
+        'refused',
+        'has an address that is not public',
+        new Problem(
+          'forbidden',
+          `The address of the provider ${name} is not public. Use a public address, or ask the operator to add it to OUTBOUND_ALLOW.`,
+          UPSTREAM,
+        ),
+      );
+    case 'timeout':
+      return timeoutFailure(name);
+    case 'unreachable':
+      return isClosedConnection(error)
+        ? failed(name, 'closed the connection before its answer was complete', 'part', error)
+        : failed(name, 'cannot be reached', undefined, error);
+    case null:
+      throw error;
+    default: {
+      const predicate = FAULTS[failure];
+      return new CallFailure('refused', predicate, unavailable(`The provider ${name} ${predicate}.`, error));
+    }
+  }
+}
+
+const FAULTS = {
+  tls: 'cannot be reached over TLS',
+  protocol: 'did not return valid HTTP',
+  too_large: 'returned too many bytes',
+  redirect: 'returned a redirect, which is not followed',
+} as const;
+
+const isClosedConnection = (error: unknown): boolean =>
+  /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(String((error as { code?: unknown } | null)?.code));
+
+/** Returns the failure for a provider that did not respond in time. */
+export const timeoutFailure = (name: string, timeoutMs?: number): CallFailure =>
+  new CallFailure(
+    'timeout',
+    `did not respond ${timeoutMs === undefined ? 'in time' : `within ${timeoutMs / 1000} s`}`,
+    new Problem('request_timeout', `The provider ${name} did not respond in time.`, UPSTREAM),
+    { lostAnswer: 'part' },
+  );
+
+/** Returns the failure for an answer that cannot be used. @param predicate such as `did not return JSON` */
+export const unusableAnswer = (name: string, predicate: string): CallFailure =>
+  failed(name, predicate, 'whole');
+
+export const answerTooLarge = (name: string, maxBytes: number): CallFailure => {
+  const predicate = `returned more than ${maxBytes} bytes`;
+  return new CallFailure('too_large', predicate, unavailable(`The provider ${name} ${predicate}.`), {
+    lostAnswer: 'whole',
+  });
+};
+
+/** Returns the failure for a target that cannot be called before it is changed. */
+export const targetUnavailable = (detail: string): CallFailure =>
+  new CallFailure('refused', 'cannot be called', permanent(detail));
+
+/** Types of errors in the request, which providers send as the first event of a stream. */
+const REQUEST_ERRORS: ReadonlySet<string> = new Set(['invalid_request_error', 'request_too_large']);
+
+/** Returns the failure for a stream whose first event is an error or cannot be used. */
+export function firstEventFailure(name: string, { type, message }: StreamFailure): CallFailure {
+  if (REQUEST_ERRORS.has(type)) {
+    const detail = `The provider ${name} rejected the request: ${message}`;
+    return new CallFailure(
+      'rejected',
+      'rejected the request',
+      new Problem('invalid_request', detail, UPSTREAM),
+    );
+  }
+  return type === 'rate_limit_error'
+    ? new CallFailure('rate_limited', 'rejected the request', limited(name, `: ${message}`, undefined))
+    : failed(name, `did not start its response: ${message}`);
+}
+
+/** Returns a stream failure that clients may see: shortened, and without the API key of the provider. */
+export const sanitizedFailure = ({ type, message }: StreamFailure, provider: FailedProvider): StreamFailure =>
+  new StreamFailure(sanitize(type, provider).slice(0, TYPE_MAX), sanitize(message, provider));
+
+const UPSTREAM = { isUpstream: true };
+
+const unavailable = (detail: string, cause?: unknown): Problem =>
+  problem.unavailable(detail, { isUpstream: true, cause });
+
+/** Returns a 503 that lasts until the provider or the model is changed. */
+const permanent = (detail: string): Problem =>
+  problem.unavailable(detail, { isUpstream: true, headers: NO_RETRY });
+
+const failed = (
+  name: string,
+  predicate: string,
+  lostAnswer?: 'whole' | 'part',
+  cause?: unknown,
+): CallFailure =>
+  new CallFailure(
+    'failed',
+    predicate,
+    unavailable(`The provider ${name} ${predicate}.`, cause),
+    lostAnswer && { lostAnswer },
+  );
+
+function limited(name: string, because: string, retryAfterMs: number | undefined): Problem {
+  const seconds = Math.max(RETRY_SECONDS, Math.ceil((retryAfterMs ?? 0) / 1000));
+  return problem.rateLimited(
+    `The provider ${name} rejected the request because of a limit (429)${because}`,
+    seconds,
+  );
+}
+
+/**
+ * Reads an error in OpenAI's or Anthropic's format. Ignores other bodies, because the error page of an intermediary may reveal
+ * a network.
+ */
+function reportedError(text: string, provider: FailedProvider): ReportedError {
+  const body = parsedObject(text) ?? {};
+  const error = body.error ?? body.detail ?? body.message;
+  const { message = error, param, code } = objectOf(error);
+  return {
+    message: sanitize(nameOf(message) ?? '', provider),
+    parameter: textOf(param) ?? '',
+    code: textOf(code) ?? '',
+  };
+}
+
+/** Returns a text from a provider that clients may see: shortened, and without the API key. */
+const sanitize = (text: string, { apiKey }: FailedProvider): string =>
+  (apiKey === null ? text : text.replaceAll(apiKey, '…')).slice(0, MESSAGE_MAX);
+
+/** Returns whether the body of a response is an error, whatever its status. */
+export const isErrorBody = (text: string): boolean => isObject(parsedObject(text)?.error);

@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { ModelPrices } from '../../telemetry';
 import type { Usage } from '../formats/usage';
-import { costOfCall } from '../spending/prices';
-import { UsageWriter } from '../spending/usage.writer';
+import { UsageWriter } from '../usage/usage.writer';
+import { costOfCall } from './call-budgets';
 import type { Call, CallOutcome, Recorded } from './call.types';
-import { type EndedCall, spanOf } from './call-span';
-import { SpanWriter } from './span.writer';
+import { type EndedCall, spanOf, SpanWriter } from './span.writer';
 
 /** Approximate bytes per token, for calls whose provider does not report the usage. */
 const BYTES_PER_TOKEN = 4;
@@ -31,7 +30,8 @@ export class CallRecorder {
     startedAt: number,
     answeredLength: number | null,
   ): Promise<Recorded> {
-    const { target, facts, isCached, error } = outcome;
+    const { facts, isCached, error } = outcome;
+    const { target } = call.progress;
     // an answer that broke off may have reported only the usage at its start
     const isEstimated = answeredLength !== null && (facts.usage.inputTokens === null || error !== null);
     const usage = isEstimated ? estimateUsage(call, facts.usage, answeredLength) : facts.usage;
@@ -58,8 +58,9 @@ export class CallRecorder {
 
   private async write(ended: EndedCall): Promise<void> {
     const { call, outcome, usage, costUsd } = ended;
-    const { target, isCached, error } = outcome;
-    const { caller, model } = call;
+    const { isCached, error } = outcome;
+    const { caller, model, progress } = call;
+    const { target } = progress;
     // both are written concurrently, and neither rejects
     const counted = this.usage.add({
       orgId: caller.orgId,

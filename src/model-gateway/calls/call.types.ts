@@ -1,9 +1,29 @@
-import type { ByteLease, Owner } from '#platform/concurrency';
-import type { Usage } from '../formats/usage';
+import type { ByteLease } from '#platform/concurrency';
+import type { JsonObject } from '../formats/json-shape';
+import { NO_USAGE, type Usage } from '../formats/usage';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
-import type { AnswerFacts } from './answer-shapes';
-import type { CallFormat } from './call-format';
-import type { RequestFacts } from './request-shapes';
+import type { ProviderKind } from '../providers/provider.entity';
+
+/** The format of a client's request: OpenAI's chat completions, Responses or embeddings, or Anthropic's messages. */
+export const CALL_FORMATS = ['chat', 'responses', 'embeddings', 'messages'] as const;
+export type CallFormat = (typeof CALL_FORMATS)[number];
+
+/** The format of the request to each kind of provider, by the client's format. Absent if the provider does not support it. */
+const WIRE_FORMATS: Readonly<Record<ProviderKind, Readonly<Partial<Record<CallFormat, CallFormat>>>>> = {
+  openai: { chat: 'chat', responses: 'responses', embeddings: 'embeddings', messages: 'chat' },
+  anthropic: { chat: 'messages', responses: 'messages', messages: 'messages' },
+};
+
+export const wireFormatOf = (kind: ProviderKind, format: CallFormat): CallFormat | undefined =>
+  WIRE_FORMATS[kind][format];
+
+/** The path of each format below the base URL of a provider. */
+export const WIRE_PATHS: Readonly<Record<CallFormat, string>> = {
+  chat: '/chat/completions',
+  responses: '/responses',
+  embeddings: '/embeddings',
+  messages: '/messages',
+};
 
 /** The caller of a model. */
 export interface Caller {
@@ -11,6 +31,48 @@ export interface Caller {
   principalId: string;
   /** The principal if it is a service account. */
   serviceAccountId: string | null;
+}
+
+/** The facts that the gateway needs from a request. */
+export interface RequestFacts {
+  /** The name or id that the client sent. */
+  model: string;
+  isStream: boolean;
+  /** Whether the client of a chat completion requested a last chunk with the usage. */
+  includesUsage: boolean;
+  /** Maximum tokens of the answer, if the client limits them. */
+  maxTokens: number | null;
+  temperature: number | null;
+}
+
+/** Facts about an answer, for usage and spans. */
+export interface AnswerFacts {
+  usage: Usage;
+  id: string | null;
+  /** The model that answered, by its name at the provider. */
+  model: string | null;
+  finishReason: string | null;
+  /** The text of the answer. */
+  text: string;
+  /** The tool calls, in the format of chat completions. */
+  toolCalls: JsonObject[];
+}
+
+export const NO_FACTS: AnswerFacts = {
+  usage: NO_USAGE,
+  id: null,
+  model: null,
+  finishReason: null,
+  text: '',
+  toolCalls: [],
+};
+
+/** The ids of a call's span (W3C Trace Context). */
+export interface CallSpan {
+  traceId: string;
+  spanId: string;
+  /** The span of the caller, if it sent one. */
+  parentSpanId: string | null;
 }
 
 /** A model call that passed all checks. */
@@ -27,13 +89,27 @@ export interface Call {
   span: CallSpan;
   /** Aborted once nobody waits for the answer. */
   signal: AbortSignal;
-  /** Takes turns with others for worker threads. */
-  owner: Owner;
   /** Memory for the answer. Undefined for calls of the service itself. */
   lease: ByteLease | undefined;
+  /** Maximum size of the answer, in bytes. */
+  maxBytes: number;
   /** Called once, when the call is recorded. */
   onRecorded: (recorded: Recorded) => void;
+  /** What has been done so far. */
+  progress: CallProgress;
 }
+
+/** The requests to providers that a call has taken. Updated while it runs, so that a failed call is recorded too. */
+export interface CallProgress {
+  /** The last target that was called. */
+  target: CalledTarget | null;
+  /** Number of requests to providers. */
+  attempts: number;
+  /** Whether the last target may have received the request, and may charge for it. */
+  isSent: boolean;
+}
+
+export const newProgress = (): CallProgress => ({ target: null, attempts: 0, isSent: false });
 
 /** The usage and the cost of a call. */
 export interface Recorded {
@@ -42,40 +118,12 @@ export interface Recorded {
   costUsd: number | null;
 }
 
-/** The ids of a call's span (W3C Trace Context). */
-export interface CallSpan {
-  traceId: string;
-  spanId: string;
-  /** The span of the caller, if it sent one. */
-  parentSpanId: string | null;
-}
-
 /** The outcome of a call. */
 export interface CallOutcome {
-  /** Null if no target was called. */
-  target: CalledTarget | null;
   facts: AnswerFacts;
-  /** Number of requests to providers. */
-  attempts: number;
   /** The type of the error, or null. */
   error: string | null;
   isCached: boolean;
   /** Milliseconds from the call to the first byte of a stream. Null for other answers. */
   firstByteMs: number | null;
 }
-
-export const NO_USAGE = {
-  inputTokens: null,
-  outputTokens: null,
-  cachedInputTokens: null,
-  cacheWriteTokens: null,
-} as const;
-
-export const NO_FACTS: AnswerFacts = {
-  usage: NO_USAGE,
-  id: null,
-  model: null,
-  finishReason: null,
-  text: '',
-  toolCalls: [],
-};

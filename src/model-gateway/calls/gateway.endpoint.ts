@@ -3,7 +3,6 @@ import { Injectable } from '@nestjs/common';
 import { type Access, Admission, type Member } from '#platform/auth';
 import {
   BodyBudgets,
-  checkCharset,
   type Endpoint,
   endingOf,
   incomingTrace,
@@ -20,7 +19,7 @@ import {
   unreadResponses,
 } from '#platform/http';
 import { Problem } from '#platform/problem';
-import { CALL_FORMATS, type CallFormat, WIRE_PATHS } from './call-format';
+import { CALL_FORMATS, type CallFormat, WIRE_PATHS } from './call.types';
 import { gatewayProblemWriter } from './gateway-problems.middleware';
 import { CALLING_ROLES, GatewayService } from './gateway.service';
 
@@ -68,7 +67,6 @@ export class GatewayEndpoint implements Endpoint {
     const principal = request.user as Member;
     // Anthropic's client sends `beta=true`, which has no effect here
     checkQuery(request, format === 'messages' ? ['beta'] : []);
-    checkCharset(headers['content-type'] ?? '');
     this.budgets.checkMemory(principal.orgId);
     const ending = endingOf(request, response);
     const body = await this.bytes.read(request, response, BODY);

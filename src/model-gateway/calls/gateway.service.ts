@@ -5,14 +5,17 @@ import { randomHex } from '#platform/ids';
 import { Reply, StreamedBody } from '#platform/http';
 import { rootLogger } from '#platform/logging';
 import { Problem, problem } from '#platform/problem';
-import type { KeyLimits } from '../keys/key-directory';
+import { RateLimits } from '#platform/rate-limit';
+import { type KeyLimits, KeyLimitsRepository } from '../keys/key-limits.repository';
 import { type CalledModel, ModelDirectory } from '../models/model-directory';
-import { Budgets } from '../spending/budgets';
-import type { Call, Caller } from './call.types';
-import type { CallFormat } from './call-format';
-import { CallLimits } from './call-limits';
+import { type Call, type Caller, type CallFormat, newProgress, type Recorded } from './call.types';
+import { CallBudgets } from './call-budgets';
+import { CallFailure } from './call-failure';
 import { ModelCaller } from './model-caller';
-import { Shaper } from './shaper';
+import { inspect } from './request-translation';
+
+/** Maximum size of an answer, in bytes. */
+const ANSWER_MAX = 64 * 1024 * 1024;
 
 /** The roles that may call models. */
 export const CALLING_ROLES: readonly [Role, Role] = ['editor', 'runtime'];
@@ -44,9 +47,9 @@ const STREAM_HEADERS = {
 export class GatewayService {
   constructor(
     private readonly models: ModelDirectory,
-    private readonly limits: CallLimits,
-    private readonly budgets: Budgets,
-    private readonly shaper: Shaper,
+    private readonly keys: KeyLimitsRepository,
+    private readonly rates: RateLimits,
+    private readonly budgets: CallBudgets,
     private readonly caller: ModelCaller,
   ) {}
 
@@ -56,15 +59,13 @@ export class GatewayService {
    */
   async call(request: GatewayRequest): Promise<Reply> {
     const { principal, body, format, signal } = request;
-    const owner = { orgId: principal.orgId, workspaceId: '' };
-    const inspected = await this.shaper.inspect(owner, signal, body);
-    if ('fault' in inspected) throw problem.invalidFields([inspected.fault]);
+    const inspected = inspect(body);
     // embeddings are never streamed, so `stream` has no effect there
-    const facts = { ...inspected.facts, isStream: inspected.facts.isStream && format !== 'embeddings' };
+    const facts = format === 'embeddings' ? { ...inspected, isStream: false } : inspected;
     const caller = callerOf(principal);
-    const limits = await this.limits.limitsOf(caller);
+    const limits = caller.serviceAccountId === null ? null : await this.keys.find(caller.serviceAccountId);
     const requested = await this.find(principal, facts.model, limits);
-    if (limits) await this.limits.admit(limits);
+    if (limits) await this.admit(limits);
     const { model, release } = await this.budgets.allow({
       model: requested,
       requestBytes: body.length,
@@ -84,26 +85,51 @@ export class GatewayService {
         parentSpanId: request.parent?.spanId ?? null,
       },
       signal,
-      owner: { orgId: principal.orgId, workspaceId: model.workspace_id },
       lease: request.lease,
+      maxBytes: ANSWER_MAX,
       onRecorded: (recorded) => {
         release();
-        if (limits) this.limits.count(limits, recorded).catch(logUncounted);
+        if (limits) this.countTokens(limits, recorded).catch(logUncounted);
       },
+      progress: newProgress(),
     };
-    return facts.isStream ? this.stream(call) : this.plain(call);
+    try {
+      return await (facts.isStream ? this.stream(call) : this.plain(call));
+    } catch (error) {
+      throw error instanceof CallFailure ? error.problem : error;
+    }
   }
 
   private async plain(call: Call): Promise<Reply> {
     const { bytes, cacheStatus } = await this.caller.plain(call);
-    const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    return new Reply(200, body, { 'Content-Type': 'application/json', ...headersOf(call, cacheStatus) });
+    return new Reply(200, bytes, { 'Content-Type': 'application/json', ...headersOf(call, cacheStatus) });
   }
 
   private async stream(call: Call): Promise<Reply> {
     const { parts, cacheStatus } = await this.caller.stream(call);
     const headers = { ...STREAM_HEADERS, ...headersOf(call, cacheStatus) };
     return new Reply(200, await StreamedBody.begin(parts), headers);
+  }
+
+  /** Counts a request of a key. Errors: 429 if the requests or tokens of this minute are used up. */
+  private async admit(limits: KeyLimits): Promise<void> {
+    const { service_account_id: key, requests_per_minute, tokens_per_minute } = limits;
+    if (tokens_per_minute !== null) {
+      const seconds = await this.rates.checkOwn({ name: TOKENS, key, perMinute: tokens_per_minute }, 0);
+      if (seconds !== null) throw keyLimitExceeded(`${tokens_per_minute} tokens`, seconds);
+    }
+    if (requests_per_minute !== null) {
+      const seconds = await this.rates.checkOwn({ name: REQUESTS, key, perMinute: requests_per_minute });
+      if (seconds !== null) throw keyLimitExceeded(`${requests_per_minute} requests`, seconds);
+    }
+  }
+
+  /** Counts the tokens of a call that has ended. Concurrent calls can therefore exceed the limit. */
+  private async countTokens(limits: KeyLimits, { usage }: Recorded): Promise<void> {
+    const { service_account_id: key, tokens_per_minute } = limits;
+    const tokens = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0);
+    if (tokens_per_minute === null || tokens === 0) return;
+    await this.rates.checkOwn({ name: TOKENS, key, perMinute: tokens_per_minute }, tokens);
   }
 
   /** Returns the requested model. Errors: 404, 400 for a name that several models have, 403, 409. */
@@ -143,6 +169,12 @@ const callerOf = ({ orgId, id, type }: Member): Caller => ({
   principalId: id,
   serviceAccountId: type === 'service_account' ? id : null,
 });
+
+const REQUESTS = 'gateway_requests';
+const TOKENS = 'gateway_tokens';
+
+const keyLimitExceeded = (amount: string, seconds: number): Problem =>
+  problem.rateLimited(`This key may use ${amount} per minute. Try again in ${seconds} s.`, seconds);
 
 const logUncounted = (err: unknown): void =>
   rootLogger.warn({ err }, 'the tokens of a gateway key could not be counted');

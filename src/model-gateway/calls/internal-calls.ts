@@ -1,11 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import { backOffMs, linkedSignal, pause } from '#platform/concurrency';
 import { randomHex } from '#platform/ids';
-import { problem } from '#platform/problem';
-import { type CalledModel, ModelDirectory } from '../models/model-directory';
-import { Budgets } from '../spending/budgets';
-import type { CallFormat } from './call-format';
-import { type ModelAnswer, ModelCaller } from './model-caller';
-import { Shaper } from './shaper';
+import { Problem, problem } from '#platform/problem';
+import { type CalledModel, type CalledProvider, ModelDirectory } from '../models/model-directory';
+import { type CallFormat, newProgress } from './call.types';
+import { CallBudgets } from './call-budgets';
+import { CallFailure, timeoutFailure, unusableAnswer } from './call-failure';
+import type { InstalledModel } from './installed-models';
+import { type LearnedLimit, LearnedLimits, type LimitedWork, type RequestOutcome } from './learned-limit';
+import { ModelCaller } from './model-caller';
+import { ProviderClient } from './provider-client';
+import { inspect } from './request-translation';
 
 /** Prefix of a model of the gateway in settings and scorers. */
 export const GATEWAY_PREFIX = 'gateway:';
@@ -16,35 +21,66 @@ export const GATEWAY_PREFIX = 'gateway:';
  */
 const INTERNAL_SETTINGS = { retries: 0, cache_ttl_seconds: null, record_spans: false } as const;
 
+/** Failures of one call after which its retries end, not counting rate limits. */
+const FAILURES_MAX = 6;
+
 /** A call that the service makes itself. */
 export interface InternalCall {
-  model: CalledModel;
+  /** The id of a model of the gateway, whose budgets apply and whose usage is recorded, or a model of the operator. */
+  model: string | InstalledModel;
   format: CallFormat;
-  /** The JSON body. Its `model` is ignored. */
+  /** The JSON body. The operator's models receive it as it is, and models of the gateway with another `model`. */
   body: string;
   /** The principal for which the usage is recorded, such as `judges`. */
   principalId: string;
+  /** Maximum time from the request to the end of its answer, in milliseconds. */
+  timeoutMs: number;
+  /** Maximum size of the answer, in bytes. */
+  maxBytes: number;
   signal: AbortSignal;
 }
 
-/** Calls models for other parts of the service. Budgets apply, and usage is recorded. */
+export interface InternalAnswer {
+  /** The JSON of the answer. */
+  value: unknown;
+  /** The provider that answered. */
+  provider: CalledProvider;
+  /** The model at the provider. Undefined for a model of the operator, which the body names. */
+  upstreamModel: string | undefined;
+  /** The cost that the gateway has recorded, in US dollars. Null if it is unknown. */
+  costUsd: number | null;
+}
+
+/** The work that a call with retries belongs to. */
+export interface RetriedWork extends LimitedWork {
+  /** Returns the time until the deadline of the work, in milliseconds. */
+  remainingMs(): number;
+  /** Lets other work run while this work waits for a retry. The signal ends the wait. */
+  lendSlot<Result>(waiting: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+}
+
+/** Observes each request of a call with retries. */
+export interface RequestObserver {
+  /** If it throws, the request is not sent. */
+  before(): void;
+  /** @param result undefined if the request was aborted */
+  after(result: InternalAnswer | CallFailure | undefined, outcome: RequestOutcome, elapsedMs: number): void;
+}
+
+/** Calls models for other parts of the service: models of the gateway, and those that the operator configured. */
 @Injectable()
 export class InternalCalls {
   constructor(
     private readonly models: ModelDirectory,
-    private readonly budgets: Budgets,
-    private readonly shaper: Shaper,
+    private readonly budgets: CallBudgets,
     private readonly caller: ModelCaller,
+    private readonly client: ProviderClient,
+    private readonly limits: LearnedLimits,
   ) {}
 
-  /** Returns a live model of a workspace by its name or id, or null. */
-  async findIn(workspaceId: string, nameOrId: string): Promise<CalledModel | null> {
-    return (await this.models.findIn(workspaceId, nameOrId)) ?? null;
-  }
-
-  /** Returns a live model by its id, or null. */
-  async findById(modelId: string): Promise<CalledModel | null> {
-    return (await this.models.findById(modelId)) ?? null;
+  /** Returns a live model of a workspace by its name or id, or undefined. */
+  findIn(workspaceId: string, nameOrId: string): Promise<CalledModel | undefined> {
+    return this.models.findIn(workspaceId, nameOrId);
   }
 
   /** Returns the cost of a model's tokens in US dollars, at the price of its first target, or null if the price is unknown. */
@@ -52,33 +88,144 @@ export class InternalCalls {
     return this.budgets.costOf(model, inputTokens, outputTokens);
   }
 
-  /** Calls a model, without the model's retries, because the caller has its own. Errors: as for calls over HTTP. */
-  async call({ model: requested, format, body, principalId, signal }: InternalCall): Promise<ModelAnswer> {
+  /** Calls a model once, or once for each of its targets. Throws `CallFailure`, or the reason of the signal. */
+  async call(call: InternalCall): Promise<InternalAnswer> {
+    try {
+      return await (typeof call.model === 'string'
+        ? this.callModel(call, call.model)
+        : this.callInstalled(call, call.model));
+    } catch (error) {
+      call.signal.throwIfAborted();
+      if (!(error instanceof Problem)) throw error;
+      throw new CallFailure(error.status < 500 ? 'refused' : 'failed', 'cannot be called', error);
+    }
+  }
+
+  /**
+   * Calls a model with retries and back-off: after a rate limit until the deadline of the work, after other failures a few times.
+   * Keeps to the rate limit that the service has learned. Errors: as for `call`.
+   *
+   * @param limitName identifies the model's rate limit
+   */
+  async callWithRetries(
+    call: InternalCall,
+    limitName: string,
+    work: RetriedWork,
+    observer: RequestObserver,
+  ): Promise<InternalAnswer> {
+    const limit = this.limits.of(limitName);
+    let failures = 0;
+    for (let attempt = 1; ; attempt++) {
+      await limit.acquire(work);
+      work.hasStarted = true;
+      const result = await this.attempt(call, limit, observer);
+      if (!(result instanceof CallFailure)) return result;
+      if (outcomeOf(result) === 'refused') throw result;
+      if (result.reason !== 'rate_limited') failures++;
+      const waitMs = backOffMs(attempt, { retryAfterMs: result.details.retryAfterMs });
+      if (failures >= FAILURES_MAX) result.conclusion = `Gave up after ${attempt} attempts.`;
+      else if (waitMs >= work.remainingMs()) result.conclusion = 'There was no time left for a retry.';
+      if (result.conclusion !== '') throw result;
+      await work.lendSlot((signal) => pause(waitMs, signal));
+    }
+  }
+
+  private async attempt(
+    call: InternalCall,
+    limit: LearnedLimit,
+    observer: RequestObserver,
+  ): Promise<InternalAnswer | CallFailure> {
+    const startedAt = performance.now();
+    let result: InternalAnswer | CallFailure | undefined;
+    try {
+      observer.before();
+      return (result = await this.call(call));
+    } catch (error) {
+      if (!(error instanceof CallFailure)) throw error;
+      return (result = error);
+    } finally {
+      const elapsedMs = performance.now() - startedAt;
+      const outcome = outcomeOf(result);
+      const retryAfterMs = result instanceof CallFailure ? result.details.retryAfterMs : undefined;
+      limit.release({ outcome, elapsedMs, retryAfterMs });
+      observer.after(result, outcome, elapsedMs);
+    }
+  }
+
+  private async callInstalled(
+    call: InternalCall,
+    { provider, path }: InstalledModel,
+  ): Promise<InternalAnswer> {
+    const { body, timeoutMs, signal, maxBytes } = call;
+    const request = { provider, path, body, headers: {}, traceparent: undefined, timeoutMs, signal };
+    const text = (await this.client.whole(request, maxBytes)).toString();
+    const apiKey = provider.apiKey();
+    // some servers repeat the API key in their answers
+    const value = parsed(apiKey === null ? text : text.replaceAll(apiKey, '…'));
+    if (value === undefined) throw unusableAnswer(provider.name, 'did not return JSON');
+    return { value, provider, upstreamModel: undefined, costUsd: null };
+  }
+
+  private async callModel(call: InternalCall, modelId: string): Promise<InternalAnswer> {
+    const requested = await this.models.findById(modelId);
+    if (!requested) throw problem.notFound('model', modelId, 'It was archived.');
     if (requested.is_workspace_archived)
       throw problem.conflict('The workspace of the model is archived. Restore it to call the model.');
-    const bytes = Buffer.from(body);
-    const owner = { orgId: requested.org_id, workspaceId: requested.workspace_id };
-    const inspected = await this.shaper.inspect(owner, signal, bytes);
-    if ('fault' in inspected) throw problem.invalidFields([inspected.fault]);
-    const { facts } = inspected;
+    const body = Buffer.from(call.body);
+    const facts = inspect(body);
     const { model, release } = await this.budgets.allow({
       model: requested,
-      requestBytes: bytes.length,
+      requestBytes: body.length,
       maxTokens: facts.maxTokens,
       limits: null,
     });
-    return this.caller.plain({
-      caller: { orgId: requested.org_id, principalId, serviceAccountId: null },
-      model: { ...model, ...INTERNAL_SETTINGS },
-      format,
-      body: bytes,
-      facts: { ...facts, isStream: false },
-      headers: {},
-      span: { traceId: randomHex(16), spanId: randomHex(8), parentSpanId: null },
-      signal,
-      owner,
-      lease: undefined,
-      onRecorded: release,
-    });
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(timeoutFailure(model.name, call.timeoutMs)), call.timeoutMs);
+    const stop = linkedSignal(call.signal, late.signal);
+    const progress = newProgress();
+    try {
+      const { bytes, costUsd } = await this.caller.plain({
+        caller: { orgId: model.org_id, principalId: call.principalId, serviceAccountId: null },
+        model: { ...model, ...INTERNAL_SETTINGS },
+        format: call.format,
+        body,
+        facts: { ...facts, isStream: false },
+        headers: {},
+        span: { traceId: randomHex(16), spanId: randomHex(8), parentSpanId: null },
+        signal: stop.signal,
+        lease: undefined,
+        maxBytes: call.maxBytes,
+        onRecorded: release,
+        progress,
+      });
+      const { provider, upstream_model: upstreamModel } = progress.target!; // its answer is not from the cache
+      return { value: parsed(bytes.toString()), provider, upstreamModel, costUsd };
+    } finally {
+      clearTimeout(timer);
+      stop.unlink();
+    }
+  }
+}
+
+/** Returns the outcome of a request for the rate limit of its model. */
+function outcomeOf(result: InternalAnswer | CallFailure | undefined): RequestOutcome {
+  if (!(result instanceof CallFailure)) return result ? 'answered' : 'failed';
+  switch (result.reason) {
+    case 'rate_limited':
+      return 'limited';
+    case 'failed':
+    case 'timeout':
+      return 'failed';
+    default:
+      return 'refused';
+  }
+}
+
+/** Parses JSON. Returns undefined for any other text. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }

@@ -1,28 +1,20 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { withDeadline } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
-import { Problem } from '#platform/problem';
+import { Problem, problem } from '#platform/problem';
+import { formatSse } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
-import type { CalledTarget } from '../models/model-directory';
-import { AnswerCache } from './answer-cache';
-import type { AnswerFacts } from './answer-shapes';
-import { type Call, type CallOutcome, NO_FACTS, NO_USAGE, type Recorded } from './call.types';
+import { NO_USAGE } from '../formats/usage';
+import { translateAnswer, type TranslatedAnswer } from './answer-translation';
+import { AnswerCacheRepository, type CacheLookup } from './answer-cache.repository';
+import { type Call, type CallFormat, type CallOutcome, NO_FACTS, type Recorded } from './call.types';
+import { CallFailure } from './call-failure';
 import { CallRecorder } from './call-recorder';
-import { brokenStream, failureEvent } from './failure-events';
-import { Shaper } from './shaper';
-import {
-  type Answered,
-  InterruptedCall,
-  type StreamAnswer,
-  TargetCaller,
-  UnansweredCall,
-} from './target-caller';
+import { type StreamAnswer, TargetCaller } from './target-caller';
 
 /** The recorded answer of a model. */
 export interface ModelAnswer extends Recorded {
-  bytes: Uint8Array;
-  /** The target that answered. Null for a cached answer. */
-  target: CalledTarget | null;
+  bytes: Buffer;
   /** The value of `Cache-Status`. Undefined for a model whose answers are not cached. */
   cacheStatus: string | undefined;
 }
@@ -46,17 +38,39 @@ export class ModelCaller implements OnApplicationShutdown {
   constructor(
     private readonly targets: TargetCaller,
     private readonly recorder: CallRecorder,
-    private readonly cache: AnswerCache,
-    private readonly shaper: Shaper,
+    private readonly cache: AnswerCacheRepository,
   ) {}
 
-  /** Returns the whole answer. Throws a `Problem`, or the signal's reason. */
+  /** Returns the whole answer. Throws `CallFailure`, a `Problem`, or the signal's reason. */
   async plain(call: Call): Promise<ModelAnswer> {
+    const startedAt = Date.now();
     this.open++;
     try {
-      return await this.answerOf(call);
+      const { cached, answer } = await this.recordingFailure(call, startedAt, () => this.answerOf(call));
+      const { bytes, facts } = answer;
+      const isCached = cached?.body != null;
+      const outcome = { ...NO_OUTCOME, facts, isCached };
+      const recording = this.recorder.record(call, outcome, startedAt, isCached ? null : facts.text.length);
+      if (cached && !isCached) await Promise.all([recording, cached.store(bytes)]);
+      return { ...(await recording), bytes, cacheStatus: cached?.status };
     } finally {
       this.end();
+    }
+  }
+
+  /**
+   * Returns the answer once it has started. Errors: as for `plain`. If the answer breaks off, its parts end with an event that
+   * reports it, and then throw.
+   */
+  async stream(call: Call): Promise<ModelStream> {
+    const startedAt = Date.now();
+    this.open++;
+    try {
+      const answer = await this.recordingFailure(call, startedAt, () => this.targets.stream(call));
+      return { parts: this.partsOf(call, answer, startedAt), cacheStatus: this.cache.bypassStatus(call) };
+    } catch (error) {
+      this.end();
+      throw error;
     }
   }
 
@@ -77,70 +91,38 @@ export class ModelCaller implements OnApplicationShutdown {
     if (this.open === 0) this.onAllRecorded?.();
   }
 
-  private async answerOf(call: Call): Promise<ModelAnswer> {
-    const startedAt = Date.now();
-    const cached = await this.recordingFailures(call, startedAt, () => this.cache.lookUp(call));
-    if (cached.body) {
-      const { body } = cached;
-      const facts = await this.recordingFailures(call, startedAt, () => this.factsOf(call, body));
-      const outcome = { ...NO_OUTCOME, facts, isCached: true };
-      const recorded = await this.recorder.record(call, outcome, startedAt, null);
-      return { ...recorded, bytes: cached.body, target: null, cacheStatus: cached.status };
-    }
-    const { answer, target, attempts } = await this.recordingFailures(call, startedAt, () =>
-      this.targets.plain(call),
-    );
-    const outcome: CallOutcome = { ...NO_OUTCOME, target, attempts, facts: answer.facts };
-    const length = answer.facts.text.length;
-    const [recorded] = await Promise.all([
-      this.recorder.record(call, outcome, startedAt, length),
-      cached.store(answer.bytes),
-    ]);
-    return { ...recorded, bytes: answer.bytes, target, cacheStatus: cached.status };
-  }
-
-  /**
-   * Returns the answer once it has started. Throws a `Problem`, or the signal's reason. If the answer breaks off, its parts end
-   * with an event that reports it, and then throw.
-   */
-  async stream(call: Call): Promise<ModelStream> {
-    const startedAt = Date.now();
-    this.open++;
-    try {
-      const [{ status: cacheStatus }, answered] = await this.recordingFailures(call, startedAt, async () => [
-        await this.cache.lookUp(call),
-        await this.targets.stream(call),
-      ]);
-      return { parts: this.partsOf(call, answered, startedAt), cacheStatus };
-    } catch (error) {
-      this.end();
-      throw error;
-    }
+  private async answerOf(call: Call): Promise<{ cached: CacheLookup | undefined; answer: TranslatedAnswer }> {
+    const cached = await this.cache.lookUp(call);
+    if (!cached?.body) return { cached, answer: await this.targets.plain(call) };
+    // cached answers have the format of the client, and used no tokens
+    const kind = call.format === 'messages' ? 'anthropic' : 'openai';
+    const answer = translateAnswer(cached.body, { format: call.format, kind, name: '' }, NOTHING);
+    return { cached, answer: { ...answer, facts: { ...answer.facts, usage: NO_USAGE } } };
   }
 
   private async *partsOf(
     call: Call,
-    { answer: { first, rest, shape }, target, attempts }: Answered<StreamAnswer>,
+    { first, rest, translation }: StreamAnswer,
     startedAt: number,
   ): AsyncGenerator<Buffer, void, undefined> {
     const firstByteMs = Date.now() - startedAt;
     let isRecorded = false;
     const record = async (error: string | null): Promise<void> => {
       isRecorded = true;
-      const outcome = { ...NO_OUTCOME, target, attempts, facts: shape.facts, error, firstByteMs };
-      await this.recorder.record(call, outcome, startedAt, shape.length);
+      const outcome = { ...NO_OUTCOME, facts: translation.facts, error, firstByteMs };
+      await this.recorder.record(call, outcome, startedAt, translation.length);
     };
     try {
       let last: Buffer;
       try {
         if (first.length > 0) yield first;
         yield* rest;
-        last = shape.end();
+        last = translation.end();
       } catch (error) {
         if (call.signal.aborted) throw error;
         await record(error instanceof StreamFailure ? error.type : 'connection_error');
-        yield failureEvent(call, target, error);
-        throw brokenStream(target, error);
+        yield failureEvent(call.format, providerName(call), error);
+        throw brokenStream(providerName(call), error);
       }
       await record(null);
       yield last;
@@ -155,46 +137,24 @@ export class ModelCaller implements OnApplicationShutdown {
     }
   }
 
-  private async recordingFailures<Result>(
+  private async recordingFailure<Result>(
     call: Call,
     startedAt: number,
     work: () => Promise<Result>,
   ): Promise<Result> {
     try {
       return await work();
-    } catch (error) {
-      let cause = error;
-      if (error instanceof UnansweredCall) cause = error.problem;
-      if (error instanceof InterruptedCall) cause = error.reason;
-      // the provider has received the request, and may charge for it
-      const answeredLength = error instanceof InterruptedCall ? 0 : null;
-      await this.recordFailure(call, startedAt, error, errorTypeOf(call, cause), answeredLength);
-      throw cause;
+    } catch (failure) {
+      const error = errorTypeOf(call, failure instanceof CallFailure ? failure.problem : failure);
+      // a provider that has received the request may charge for it, but not if it has failed
+      const answeredLength = call.progress.isSent ? 0 : null;
+      await this.recorder.record(call, { ...NO_OUTCOME, error }, startedAt, answeredLength);
+      throw failure;
     }
-  }
-
-  private async recordFailure(
-    call: Call,
-    startedAt: number,
-    failure: unknown,
-    error: string,
-    answeredLength: number | null,
-  ): Promise<void> {
-    const isSent = failure instanceof UnansweredCall || failure instanceof InterruptedCall;
-    const { target, attempts } = isSent ? failure : NO_OUTCOME;
-    await this.recorder.record(call, { ...NO_OUTCOME, target, attempts, error }, startedAt, answeredLength);
-  }
-
-  /** Returns the facts of a cached answer, without usage, because it used no tokens. */
-  private async factsOf(call: Call, bytes: Uint8Array): Promise<AnswerFacts> {
-    const { format, owner, signal } = call;
-    const kind = format === 'messages' ? 'anthropic' : 'openai';
-    const shaped = await this.shaper.answer(owner, signal, { bytes, format, kind, request: NOTHING });
-    return 'facts' in shaped ? { ...shaped.facts, usage: NO_USAGE } : NO_FACTS;
   }
 }
 
-const NOTHING = new Uint8Array();
+const NOTHING = Buffer.alloc(0);
 
 /** Returns the error type of a failed call. 408 means that the client disconnected. A deadline is 504. */
 function errorTypeOf({ signal }: Call, error: unknown): string {
@@ -202,11 +162,29 @@ function errorTypeOf({ signal }: Call, error: unknown): string {
   return signal.aborted ? 'client_gone' : 'internal_error';
 }
 
-const NO_OUTCOME: CallOutcome = {
-  target: null,
-  facts: NO_FACTS,
-  attempts: 0,
-  error: null,
-  isCached: false,
-  firstByteMs: null,
-};
+const NO_OUTCOME: CallOutcome = { facts: NO_FACTS, error: null, isCached: false, firstByteMs: null };
+
+const providerName = ({ progress }: Call): string => progress.target?.provider.name ?? '';
+
+/** Returns the problem for a stream that broke off. No client receives it, because the response has started. */
+const brokenStream = (name: string, cause: unknown): Problem =>
+  problem.unavailable(`The provider ${name} ended its response early.`, { isUpstream: true, cause });
+
+/** Returns the event that reports a broken stream to the client, in the client's format. */
+function failureEvent(format: CallFormat, name: string, error: unknown): Buffer {
+  const reason = error instanceof StreamFailure ? error.message : 'The connection broke.';
+  const message = `The provider ${name} ended its response early: ${reason}`;
+  const type = error instanceof StreamFailure ? error.type : 'api_error';
+  const failure = { message, type, code: 'service_unavailable', param: null };
+  switch (format) {
+    case 'messages':
+      return event({ type: 'error', error: { type, message } }, 'error');
+    case 'responses':
+      // OpenAI's client reads `error`, and its documentation has the other members
+      return event({ ...failure, type: 'error', error: failure }, 'error');
+    default:
+      return event({ error: failure });
+  }
+}
+
+const event = (data: object, name?: string): Buffer => Buffer.from(formatSse(JSON.stringify(data), name));

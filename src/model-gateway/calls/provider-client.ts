@@ -1,17 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import type { Dispatcher } from 'undici';
-import type { ByteLease } from '#platform/concurrency';
+import { type ByteLease, linkedSignal } from '#platform/concurrency';
+import { Blocks } from '#platform/http';
 import { OutboundHttp, readCapped, retryAfterMs } from '#platform/outbound';
+import { Problem } from '#platform/problem';
 import { SealedSecretError } from '#platform/secrets';
 import { tracing } from '#platform/tracing';
-import { type CalledProvider, ModelDirectory } from '../models/model-directory';
-import type { Attempt } from './attempt';
-import { type CallFormat, WIRE_PATHS } from './call-format';
-import { answerTooLarge, errorResponse, type FailedProvider, targetUnavailable } from './provider-failures';
-import { wholeResponse } from './whole-response';
+import { StreamFailure } from '../formats/stream-failure';
+import type { CalledProvider } from '../models/model-directory';
+import {
+  answerTooLarge,
+  CallFailure,
+  connectionFailure,
+  errorResponse,
+  firstEventFailure,
+  type FailedProvider,
+  targetUnavailable,
+  timeoutFailure,
+} from './call-failure';
 
-/** Maximum size of an answer, in bytes. */
-const ANSWER_MAX = 64 * 1024 * 1024;
 /** Maximum size of an error response that is read, in bytes. */
 const ERROR_MAX = 64 * 1024;
 
@@ -21,122 +28,245 @@ const ANTHROPIC_VERSION = '2023-06-01';
 /** One request to a provider. */
 export interface ProviderRequest {
   provider: CalledProvider;
-  /** The format of the body. */
-  wire: CallFormat;
-  body: Uint8Array;
-  isStream: boolean;
-  /** The client's headers that belong to the format, by lower-case name. */
+  /** Below the base URL of the provider. */
+  path: string;
+  body: string | Uint8Array;
+  /** The headers of the format, by lower-case name. */
   headers: Readonly<Record<string, string>>;
-  traceparent: string;
-  /** Timeout for the response headers, and then for each part of the response, in milliseconds. */
+  traceparent: string | undefined;
+  /** Maximum time for a whole response, or for each part of a stream, in milliseconds. */
   timeoutMs: number;
-  attempt: Attempt;
+  /** Aborted once nobody waits for the answer. */
+  signal: AbortSignal;
+  /** Called when the provider may have received the request. */
+  onSent?: () => void;
 }
 
-/** A response with status 200. Its body must be read or destroyed. */
+/** A response whose body arrives while it is read. The body must be read or destroyed. */
 export interface ProviderResponse {
   /** The provider, for failures while the body is read. */
   sender: FailedProvider;
   contentType: string;
   body: Dispatcher.ResponseData['body'];
+  /** Detaches the response from the signal of the call. Call it once the body has been read. */
+  release: () => void;
 }
 
-/** Sends requests to providers. */
+/** Sends requests to providers. No other code speaks HTTP with them. */
 @Injectable()
 export class ProviderClient {
-  constructor(
-    private readonly outbound: OutboundHttp,
-    private readonly models: ModelDirectory,
-  ) {}
+  constructor(private readonly outbound: OutboundHttp) {}
 
   /**
-   * Sends a request, and returns the body of a response with status 200. Throws `CallFailure`, the error of `lease`, or the reason
-   * that stopped the attempt.
+   * Sends a request, and returns the body of a successful response. Throws `CallFailure`, the error of `lease`, or the reason of
+   * the signal.
    */
-  async whole(request: ProviderRequest, lease: ByteLease | undefined): Promise<Buffer> {
-    const { provider, attempt } = request;
-    const sender = this.senderOf(provider);
-    this.outbound.checkUrl(provider.base);
-    attempt.isSent = true;
-    const { statusCode, headers, body } = await wholeResponse(
-      this.outbound.dispatcher,
-      optionsOf(request, sender.apiKey),
-      {
-        maxBytes: (status) => (status === 200 ? ANSWER_MAX : ERROR_MAX),
-        onBytes: (bytes) => lease?.grow(bytes),
-        onStart: (abort) => attempt.onStop(abort),
-      },
-    );
-    // an error response without a text is reported by its status
-    if (statusCode !== 200)
-      throw errorResponse(sender, statusCode, body?.toString() ?? '', retryAfterMs(headers()));
-    if (!body) throw answerTooLarge(provider.name, ANSWER_MAX);
-    return body;
-  }
-
-  /** Sends a request, and returns the response once its headers have arrived. Errors: as for `whole`. */
-  async stream(request: ProviderRequest): Promise<ProviderResponse> {
-    const { provider, attempt } = request;
-    const sender = this.senderOf(provider);
-    this.outbound.checkUrl(provider.base);
-    attempt.isSent = true;
-    const { statusCode, headers, body } = await this.outbound.dispatcher.request({
-      ...optionsOf(request, sender.apiKey),
-      signal: attempt.signal(),
+  whole(request: ProviderRequest, maxBytes: number, lease?: ByteLease): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const { provider, signal } = request;
+      signal.throwIfAborted();
+      const sender = senderOf(provider);
+      const dispatcher = this.dispatcherFor(provider);
+      const exchange = new Exchange(request, sender, { maxBytes, lease }, resolve, reject);
+      request.onSent?.();
+      dispatcher.dispatch(optionsOf(request, sender, 'application/json'), exchange);
     });
-    if (statusCode === 200) return { sender, contentType: String(headers['content-type'] ?? ''), body };
-    const text = await readCapped(body, ERROR_MAX).catch(() => undefined);
-    throw errorResponse(sender, statusCode, text ?? '', retryAfterMs(headers));
   }
 
-  private senderOf(provider: CalledProvider): FailedProvider {
-    return { name: provider.name, apiKey: this.apiKeyOf(provider) };
-  }
-
-  private apiKeyOf(provider: CalledProvider): string | null {
+  /**
+   * Sends a request, and returns what `begin` makes of a successful response. The timeout covers both. Errors: as for `whole`, and
+   * those of `begin`.
+   */
+  async stream<Begun>(
+    request: ProviderRequest,
+    begin: (response: ProviderResponse) => Promise<Begun>,
+  ): Promise<Begun> {
+    const { provider, signal, timeoutMs } = request;
+    signal.throwIfAborted();
+    const sender = senderOf(provider);
+    const dispatcher = this.dispatcherFor(provider);
+    const late = new AbortController();
+    const stop = linkedSignal(signal, late.signal);
+    const timer = setTimeout(() => late.abort(timeoutFailure(provider.name, timeoutMs)), timeoutMs);
+    const respond = async (): Promise<Begun> => {
+      request.onSent?.();
+      const options = { ...optionsOf(request, sender, 'text/event-stream'), signal: stop.signal };
+      const { statusCode, headers, body } = await dispatcher.request(options);
+      const contentType = String(headers['content-type'] ?? '');
+      if (statusCode === 200) return begin({ sender, contentType, body, release: () => stop.unlink() });
+      const text = await readCapped(body, ERROR_MAX).catch(() => undefined);
+      throw errorResponse(sender, statusCode, text ?? '', retryAfterMs(headers));
+    };
     try {
-      return this.models.apiKeyOf(provider);
+      return await new Promise<Begun>((resolve, reject) => {
+        // rejects even while the request waits for a connection, which cannot be aborted
+        stop.signal.addEventListener('abort', () => reject(stop.signal.reason as Error));
+        respond().then(resolve, reject);
+      });
     } catch (error) {
-      if (!(error instanceof SealedSecretError)) throw error;
-      throw targetUnavailable(
-        `The API key of the provider ${provider.name} cannot be decrypted, because SECRETS_KEY has changed. Set \`api_key\` again.`,
-      );
+      stop.unlink();
+      signal.throwIfAborted();
+      throw failureOf(error, provider.name);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Tenants' providers are called only at allowed addresses. */
+  private dispatcherFor({ name, base, isTrusted }: CalledProvider): Dispatcher {
+    if (isTrusted) return this.outbound.trusted;
+    try {
+      this.outbound.checkUrl(base);
+      return this.outbound.dispatcher;
+    } catch (error) {
+      throw connectionFailure(name, error);
     }
   }
 }
 
-function optionsOf(request: ProviderRequest, apiKey: string | null) {
-  const { provider, wire, body, timeoutMs } = request;
-  const { origin, pathname } = provider.base;
+/** A request whose response is read into memory: an undici handler, which costs half as much as the stream of `request`. */
+class Exchange implements Dispatcher.DispatchHandler {
+  private readonly blocks = new Blocks();
+  private readonly timer: NodeJS.Timeout;
+  private readonly onAbort = (): void => this.fail(this.request.signal.reason);
+  private status = 0;
+  private headers: readonly Buffer[] = [];
+  private abort: ((reason?: Error) => void) | undefined;
+  private reason: unknown;
+
+  constructor(
+    private readonly request: ProviderRequest,
+    private readonly sender: FailedProvider,
+    private readonly limits: { maxBytes: number; lease: ByteLease | undefined },
+    private readonly resolve: (body: Buffer) => void,
+    private readonly reject: (error: unknown) => void,
+  ) {
+    const { signal, timeoutMs } = request;
+    this.timer = setTimeout(() => this.fail(timeoutFailure(sender.name, timeoutMs)), timeoutMs);
+    signal.addEventListener('abort', this.onAbort);
+  }
+
+  onConnect(abort: (reason?: Error) => void): void {
+    this.abort = abort;
+    if (this.reason !== undefined) abort(this.reason as Error);
+  }
+
+  onHeaders(status: number, headers: Buffer[]): boolean {
+    // later headers replace those of 100 Continue and early hints
+    this.status = status;
+    this.headers = headers;
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.blocks.append(chunk);
+    try {
+      const maxBytes = this.isSuccess ? this.limits.maxBytes : ERROR_MAX;
+      if (this.blocks.size > maxBytes) throw this.tooLarge(maxBytes);
+      this.limits.lease?.grow(chunk.length);
+      return true;
+    } catch (error) {
+      this.fail(error);
+      return false;
+    }
+  }
+
+  onComplete(): void {
+    this.end();
+    const [only = NOTHING, ...others] = this.blocks.all();
+    const body = others.length === 0 ? only : Buffer.concat([only, ...others]);
+    if (this.isSuccess) this.resolve(body);
+    else this.reject(this.errorOf(body.toString()));
+  }
+
+  onError(error: Error): void {
+    if (this.reason === undefined) this.fail(error);
+  }
+
+  private get isSuccess(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  /** Ends the request, even while it waits for a connection, which cannot be aborted. */
+  private fail(reason: unknown): void {
+    this.end();
+    this.reason = reason;
+    this.abort?.(reason as Error);
+    const { signal, provider } = this.request;
+    try {
+      this.reject(signal.aborted ? signal.reason : failureOf(reason, provider.name));
+    } catch (error) {
+      this.reject(error);
+    }
+  }
+
+  private end(): void {
+    clearTimeout(this.timer);
+    this.request.signal.removeEventListener('abort', this.onAbort);
+  }
+
+  private tooLarge(maxBytes: number): CallFailure {
+    // an error response is reported by its status
+    return this.isSuccess ? answerTooLarge(this.sender.name, maxBytes) : this.errorOf('');
+  }
+
+  private errorOf(text: string): CallFailure {
+    return errorResponse(this.sender, this.status, text, retryAfterMs(headersOf(this.headers)));
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** Returns raw headers by lower-case name. If a header is repeated, the last value counts. */
+function headersOf(raw: readonly Buffer[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (let at = 0; at < raw.length; at += 2) {
+    headers[raw[at]!.toString('latin1').toLowerCase()] = raw[at + 1]!.toString('latin1');
+  }
+  return headers;
+}
+
+/** Returns the failure for an error of a request. Throws errors that are no failure of the provider. */
+function failureOf(error: unknown, name: string): unknown {
+  if (error instanceof CallFailure || error instanceof Problem) return error;
+  if (error instanceof StreamFailure) return firstEventFailure(name, error);
+  return connectionFailure(name, error);
+}
+
+function senderOf({ name, apiKey }: CalledProvider): FailedProvider {
+  try {
+    return { name, apiKey: apiKey() };
+  } catch (error) {
+    if (!(error instanceof SealedSecretError)) throw error;
+    throw targetUnavailable(
+      `The API key of the provider ${name} cannot be decrypted, because SECRETS_KEY has changed. Set \`api_key\` again.`,
+    );
+  }
+}
+
+function optionsOf(request: ProviderRequest, { apiKey }: FailedProvider, accept: string) {
+  const { provider, path, body, headers, traceparent, timeoutMs } = request;
+  const isAnthropic = provider.kind === 'anthropic';
+  const all: Record<string, string> = {
+    ...(isAnthropic && { 'anthropic-version': ANTHROPIC_VERSION }),
+    ...headers,
+    ...provider.headers,
+    'content-type': 'application/json',
+    accept,
+  };
+  if (apiKey !== null) {
+    if (isAnthropic) all['x-api-key'] = apiKey;
+    else all.authorization = `Bearer ${apiKey}`;
+  }
+  // tracing adds its own traceparent
+  if (traceparent !== undefined && tracing().traceparent() === undefined) all.traceparent = traceparent;
   return {
-    origin,
-    path: `${pathname.replace(/\/$/, '')}${WIRE_PATHS[wire]}`,
+    origin: provider.origin,
+    path: provider.path + path + provider.query,
     method: 'POST' as const,
-    headers: headersOf(request, apiKey),
+    headers: all,
     body,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
   };
 }
-
-function headersOf(
-  { provider, isStream, headers, traceparent }: ProviderRequest,
-  apiKey: string | null,
-): Record<string, string> {
-  const isAnthropic = provider.kind === 'anthropic';
-  const credential: Record<string, string> =
-    apiKey === null ? {} : isAnthropic ? { 'x-api-key': apiKey } : { authorization: `Bearer ${apiKey}` };
-  return {
-    ...(isAnthropic && { 'anthropic-version': ANTHROPIC_VERSION }),
-    ...headers,
-    ...lowerCased(provider.headers),
-    ...credential,
-    // tracing adds its own traceparent
-    ...(tracing().traceparent() === undefined && { traceparent }),
-    'content-type': 'application/json',
-    accept: isStream ? 'text/event-stream' : 'application/json',
-  };
-}
-
-const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, listOf, nameOf, objectOf, textOf } from '../formats/json-shape';
 import type { Usage } from '../formats/usage';
-import type { AnswerFacts } from './answer-shapes';
+import type { AnswerFacts } from './call.types';
 
 /** Maximum characters of a streamed answer's text, and of its tool calls, to keep for its span. */
 const KEPT_MAX = 256 * 1024;

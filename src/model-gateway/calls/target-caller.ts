@@ -1,29 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { backOffMs, pause } from '#platform/concurrency';
 import { readCapped } from '#platform/outbound';
-import { Problem, problem } from '#platform/problem';
+import { problem } from '#platform/problem';
 import { SseReader, SseTooLarge } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
-import type { CalledTarget } from '../models/model-directory';
-import type { AnswerFacts } from './answer-shapes';
-import type { Call } from './call.types';
-import { Attempt } from './attempt';
-import { CallFailure } from './call-failure';
-import { wireFormatOf } from './call-format';
-import { ProviderClient, type ProviderRequest, type ProviderResponse } from './provider-client';
+import type { CalledModel, CalledTarget } from '../models/model-directory';
+import { translateAnswer, type TranslatedAnswer } from './answer-translation';
 import {
-  connectionFailure,
+  CallFailure,
   errorResponse,
-  firstEventFailure,
   isErrorBody,
   sanitizedFailure,
   targetUnavailable,
-  timeoutFailure,
   unusableAnswer,
-} from './provider-failures';
-import { Shaper } from './shaper';
-import { type StreamShape, streamShapeOf } from './stream-shapes';
-import { targetOrder } from './target-order';
+} from './call-failure';
+import { type Call, WIRE_PATHS, wireFormatOf } from './call.types';
+import { ProviderClient, type ProviderRequest, type ProviderResponse } from './provider-client';
+import { translateRequest } from './request-translation';
+import { type StreamTranslation, streamTranslationOf } from './stream-translation';
 
 /** Maximum size of an event of a stream, in bytes. */
 const EVENT_MAX = 4 * 1024 * 1024;
@@ -35,218 +29,175 @@ const REST_MS = 1_000;
 /** Maximum wait before a retry of the same target. If the target asks for a longer wait, the next target is called. */
 const WAIT_MAX_MS = 10_000;
 
-/** The answer of one target. */
-export interface Answered<Answer> {
-  answer: Answer;
-  target: CalledTarget;
-  attempts: number;
-}
-
-export interface PlainAnswer {
-  bytes: Uint8Array;
-  facts: AnswerFacts;
-}
-
 /** A stream whose first bytes for the client have arrived. */
 export interface StreamAnswer {
   first: Buffer;
-  /** The following bytes for the client, as they arrive, except those of `shape.end()`. Throws if the stream breaks off. */
+  /** The following bytes for the client, as they arrive, except those of `translation.end()`. Throws if the stream breaks off. */
   rest: AsyncGenerator<Buffer, void, undefined>;
-  shape: StreamShape;
+  translation: StreamTranslation;
 }
 
-/** A call that no target answered. */
-export class UnansweredCall extends Error {
-  constructor(
-    readonly problem: Problem,
-    readonly target: CalledTarget | null,
-    readonly attempts: number,
-  ) {
-    super(problem.detail, { cause: problem });
-  }
-}
-
-/** A call that ended after it was sent: the client disconnected, it took too long, or the service could not read the answer. */
-export class InterruptedCall extends Error {
-  constructor(
-    readonly reason: unknown,
-    readonly target: CalledTarget,
-    readonly attempts: number,
-  ) {
-    super('interrupted', { cause: reason });
-  }
-}
-
-/** Calls the targets of a model until one answers. Once a byte has been sent to the client, no other target is called. */
+/**
+ * Calls the targets of a model until one answers, and keeps the call's `progress`. Once a byte has been sent to the client, no
+ * other target is called.
+ */
 @Injectable()
 export class TargetCaller {
-  constructor(
-    private readonly client: ProviderClient,
-    private readonly shaper: Shaper,
-  ) {}
+  constructor(private readonly client: ProviderClient) {}
 
-  /** Returns the whole answer. Throws `UnansweredCall` or `InterruptedCall`. */
-  plain(call: Call): Promise<Answered<PlainAnswer>> {
-    return this.tryTargets(call, (target, attempt) => this.plainOf(call, target, attempt));
+  /** Returns the whole answer. Throws `CallFailure`, a `Problem`, or the signal's reason. */
+  plain(call: Call): Promise<TranslatedAnswer> {
+    return tryTargets(call, async (target) => {
+      const { name, kind } = target.provider;
+      const bytes = await this.client.whole(requestOf(call, target), call.maxBytes, call.lease);
+      return translateAnswer(bytes, { format: call.format, kind, name }, call.body);
+    });
   }
 
-  /** Returns the answer once it has started. Throws `UnansweredCall` or `InterruptedCall`. */
-  stream(call: Call): Promise<Answered<StreamAnswer>> {
-    return this.tryTargets(call, (target, attempt) => this.streamOf(call, target, attempt));
+  /** Returns the answer once it has started. Errors: as for `plain`. */
+  stream(call: Call): Promise<StreamAnswer> {
+    return tryTargets(call, ({ provider, ...target }) => {
+      const { format, facts, body, model } = call;
+      const translation = streamTranslationOf({
+        format,
+        kind: provider.kind,
+        includesUsage: facts.includesUsage,
+        request: format === 'responses' ? body.toString() : '',
+        keepsContent: model.capture_content && model.record_spans,
+      });
+      return this.client.stream(requestOf(call, { provider, ...target }), async (response) => {
+        if (!/^text\/event-stream\b/i.test(response.contentType)) throw await unstreamedFailure(response);
+        const rest = translatedParts(response, translation);
+        const { value, done } = await rest.next();
+        if (done) throw unusableAnswer(provider.name, 'closed the stream before its first event');
+        return { first: value, rest, translation };
+      });
+    });
   }
+}
 
-  private async tryTargets<Answer>(
-    call: Call,
-    work: (target: CalledTarget, attempt: Attempt) => Promise<Answer>,
-  ): Promise<Answered<Answer>> {
-    const { signal, model, lease } = call;
-    const leasedBytes = lease?.bytes ?? 0;
-    let attempts = 0;
-    let last: { problem: Problem; target: CalledTarget } | undefined;
-    for (const target of targetOrder(model)) {
-      for (let tries = 1; ; tries++) {
-        attempts++;
-        signal.throwIfAborted();
-        const attempt = new Attempt(signal);
-        try {
-          return { answer: await work(target, attempt), target, attempts };
-        } catch (error) {
-          attempt.release();
-          lease?.tryResize(leasedBytes);
-          if (!(error instanceof CallFailure)) {
-            throw attempt.isSent ? new InterruptedCall(error, target, attempts) : error;
-          }
-          last = { problem: error.problem, target };
-          if (!error.allowsFallback) throw new UnansweredCall(error.problem, target, attempts);
-          const waitMs = backOffMs(tries, { retryAfterMs: error.retryAfterMs });
-          if (!error.isRetryable || tries > model.retries || waitMs > WAIT_MAX_MS) break;
-          await pause(waitMs, signal);
-        }
+async function tryTargets<Answer>(
+  call: Call,
+  work: (target: CalledTarget) => Promise<Answer>,
+): Promise<Answer> {
+  const { signal, model, lease, progress } = call;
+  const leasedBytes = lease?.bytes ?? 0;
+  let failure: CallFailure | undefined;
+  for (const target of targetOrder(model)) {
+    for (let tries = 1; ; tries++) {
+      signal.throwIfAborted();
+      progress.target = target;
+      progress.attempts++;
+      progress.isSent = false;
+      try {
+        return await work(target);
+      } catch (error) {
+        lease?.tryResize(leasedBytes);
+        if (!(error instanceof CallFailure) || error.reason === 'rejected') throw error;
+        failure = error;
+        progress.isSent = false;
+        const isRetryable = error.reason === 'failed' || error.reason === 'rate_limited';
+        const waitMs = backOffMs(tries, { retryAfterMs: error.details.retryAfterMs });
+        if (!isRetryable || tries > model.retries || waitMs > WAIT_MAX_MS) break;
+        await pause(waitMs, signal);
       }
     }
-    throw new UnansweredCall(
-      last?.problem ?? problem.unavailable('The model has no target that can be called. Add a target to it.'),
-      last?.target ?? null,
-      attempts,
-    );
   }
+  throw failure ?? noTarget();
+}
 
-  private async plainOf(call: Call, target: CalledTarget, attempt: Attempt): Promise<PlainAnswer> {
-    const { name, kind } = target.provider;
-    const bytes = await this.runAttempt(call, target, attempt, async () =>
-      this.client.whole(await this.requestOf(call, target, attempt), call.lease),
-    );
-    attempt.release();
-    const shaped = await this.shaper.answer(call.owner, call.signal, {
-      bytes,
-      format: call.format,
-      kind,
-      // only Response objects repeat the request
-      request: call.format === 'responses' ? call.body : NOTHING,
-    });
-    if ('fault' in shaped) throw unusableAnswer(name, shaped.fault);
-    return shaped;
-  }
+const noTarget = (): CallFailure =>
+  new CallFailure(
+    'refused',
+    'does not exist',
+    problem.unavailable('The model has no target that can be called. Add a target to it.'),
+  );
 
-  private async streamOf(call: Call, target: CalledTarget, attempt: Attempt): Promise<StreamAnswer> {
-    const { provider } = target;
-    const { format, facts, body, model } = call;
-    const shape = streamShapeOf({
-      format,
-      kind: provider.kind,
-      includesUsage: facts.includesUsage,
-      request: format === 'responses' ? body.toString() : '',
-      keepsContent: model.capture_content && model.record_spans,
-    });
-    return this.runAttempt(call, target, attempt, async () => {
-      const response = await this.client.stream(await this.requestOf(call, target, attempt));
-      if (!/^text\/event-stream\b/i.test(response.contentType)) throw await this.unstreamedFailure(response);
-      const rest = shapedParts(response, shape, attempt);
-      const { value, done } = await rest.next();
-      if (done) throw unusableAnswer(provider.name, 'closed the stream before its first event');
-      return { first: value, rest, shape };
-    });
+/**
+ * Returns the targets of a model in the order in which a call tries them: as listed, or for `weighted` in a random order, in
+ * proportion to their weights.
+ *
+ * @param random returns a random number from 0 to 1
+ */
+export function targetOrder(
+  { strategy, targets }: Pick<CalledModel, 'strategy' | 'targets'>,
+  random: () => number = Math.random,
+): readonly CalledTarget[] {
+  if (strategy !== 'weighted') return targets;
+  const remaining = [...targets];
+  const order: CalledTarget[] = [];
+  while (remaining.length > 0) {
+    let point = random() * remaining.reduce((sum, { weight }) => sum + weight, 0);
+    let index = remaining.findIndex(({ weight }) => (point -= weight) < 0);
+    if (index < 0) index = remaining.length - 1;
+    order.push(...remaining.splice(index, 1));
   }
+  return order;
+}
 
-  /** Runs one attempt within its timeout, and turns its errors into call failures. */
-  private async runAttempt<Result>(
-    { signal, model }: Call,
-    { provider }: CalledTarget,
-    attempt: Attempt,
-    work: () => Promise<Result>,
-  ): Promise<Result> {
-    let isLate = false;
-    const timer = setTimeout(() => {
-      isLate = true;
-      attempt.stop(new Error('the attempt timed out'));
-    }, model.timeout_ms);
-    try {
-      return await new Promise<Result>((resolve, reject) => {
-        // rejects even while the attempt waits for a connection, which cannot be aborted
-        attempt.onStop(reject);
-        work().then(resolve, reject);
-      });
-    } catch (error) {
-      signal.throwIfAborted();
-      if (isLate) throw timeoutFailure(provider.name);
-      if (error instanceof CallFailure || error instanceof Problem) throw error;
-      if (error instanceof StreamFailure) throw firstEventFailure(provider.name, error);
-      throw connectionFailure({ name: provider.name, apiKey: null }, error);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
+/** Returns the request for a target. Throws `CallFailure` if the target cannot take it. */
+function requestOf(call: Call, { provider, upstream_model: model }: CalledTarget): ProviderRequest {
+  const { format, progress, span } = call;
+  if (provider.is_archived) throw targetUnavailable(`The provider ${provider.name} is archived.`);
+  const wire = wireFormatOf(provider.kind, format);
+  if (!wire) throw unsupportedFormat(provider.name, call);
+  const { isStream } = call.facts;
+  const text = translateRequest(call.body, { format, kind: provider.kind, model, isStream });
+  const body = Buffer.from(text);
+  // the lease covers these bytes until the response has ended
+  call.lease?.grow(body.length);
+  return {
+    provider,
+    path: WIRE_PATHS[wire],
+    body,
+    headers: wire === format ? call.headers : {},
+    traceparent: `00-${span.traceId}-${span.spanId}-01`,
+    timeoutMs: call.model.timeout_ms,
+    signal: call.signal,
+    onSent: () => (progress.isSent = true),
+  };
+}
 
-  private async requestOf(call: Call, target: CalledTarget, attempt: Attempt): Promise<ProviderRequest> {
-    const { provider, upstream_model } = target;
-    if (provider.is_archived) throw targetUnavailable(`The provider ${provider.name} is archived.`);
-    const wire = wireFormatOf(provider.kind, call.format);
-    if (!wire) throw unsupportedFormat(provider.name, call);
-    const { isStream } = call.facts;
-    const shape = { format: call.format, kind: provider.kind, model: upstream_model, isStream };
-    const shaped = await this.shaper.shape(call.owner, call.signal, call.body, shape);
-    if ('fault' in shaped) throw new CallFailure(problem.invalidFields([shaped.fault]), false, true);
-    // the lease covers these bytes until the response has ended
-    call.lease?.grow(shaped.bytes.length);
-    const { traceId, spanId } = call.span;
-    return {
-      provider,
-      wire,
-      body: shaped.bytes,
-      isStream,
-      headers: wire === call.format ? call.headers : {},
-      traceparent: `00-${traceId}-${spanId}-01`,
-      timeoutMs: call.model.timeout_ms,
-      attempt,
-    };
-  }
+const NOUNS = {
+  chat: 'chat completions',
+  responses: 'responses',
+  embeddings: 'embeddings',
+  messages: 'messages',
+};
 
-  /** Returns the failure for a response that is not a stream. It may be an error with status 200. */
-  private async unstreamedFailure({ sender, body }: ProviderResponse): Promise<CallFailure> {
-    const text = await readCapped(body, ERROR_MAX);
-    return text !== undefined && isErrorBody(text)
-      ? errorResponse(sender, 500, text, undefined)
-      : unusableAnswer(sender.name, 'did not return an event stream');
-  }
+const unsupportedFormat = (name: string, { format }: Call): CallFailure =>
+  new CallFailure(
+    'refused',
+    `does not support ${NOUNS[format]}`,
+    problem.invalidRequest(
+      `The provider ${name} does not support ${NOUNS[format]}. Call a model with a target that supports them.`,
+    ),
+  );
+
+/** Returns the failure for a response that is not a stream. It may be an error with status 200. */
+async function unstreamedFailure({ sender, body }: ProviderResponse): Promise<CallFailure> {
+  const text = await readCapped(body, ERROR_MAX);
+  return text !== undefined && isErrorBody(text)
+    ? errorResponse(sender, 500, text, undefined)
+    : unusableAnswer(sender.name, 'did not return an event stream');
 }
 
 /** Yields the bytes for the client, for each chunk that arrives. Ends when the answer is complete. */
-async function* shapedParts(
-  { body, sender }: ProviderResponse,
-  shape: StreamShape,
-  attempt: Attempt,
+async function* translatedParts(
+  { body, sender, release }: ProviderResponse,
+  translation: StreamTranslation,
 ): AsyncGenerator<Buffer, void, undefined> {
   try {
-    yield* readParts(body, shape);
+    yield* readParts(body, translation);
   } catch (error) {
     if (error instanceof StreamFailure) throw sanitizedFailure(error, sender);
     if (error instanceof SseTooLarge) throw new StreamFailure('api_error', error.message);
     throw error;
   } finally {
-    attempt.release();
+    release();
     // the body may still fail, although nobody reads it
     body.on('error', () => undefined);
-    if (shape.isDone) readRest(body);
+    if (translation.isDone) readRest(body);
     else body.destroy();
   }
 }
@@ -258,38 +209,20 @@ function readRest(body: ProviderResponse['body']): void {
 
 async function* readParts(
   body: ProviderResponse['body'],
-  shape: StreamShape,
+  translation: StreamTranslation,
 ): AsyncGenerator<Buffer, void, undefined> {
   const reader = new SseReader(EVENT_MAX);
   for await (const chunk of body.iterator({ destroyOnReturn: false })) {
     const parts: Buffer[] = [];
     for (const event of reader.push(chunk as Buffer)) {
-      if (!shape.isDone) parts.push(shape.push(event));
+      if (!translation.isDone) parts.push(translation.push(event));
     }
     const bytes = Buffer.concat(parts);
     if (bytes.length > 0) yield bytes;
-    if (shape.isDone) return;
+    if (translation.isDone) return;
   }
-  const last = Buffer.concat(reader.end().map((event) => shape.push(event)));
+  const last = Buffer.concat(reader.end().map((event) => translation.push(event)));
   if (last.length > 0) yield last;
-  if (!shape.isDone)
+  if (!translation.isDone)
     throw new StreamFailure('api_error', 'The provider closed the stream before the answer was complete.');
 }
-
-const NOTHING = Buffer.alloc(0);
-
-const NOUNS = {
-  chat: 'chat completions',
-  responses: 'responses',
-  embeddings: 'embeddings',
-  messages: 'messages',
-};
-
-const unsupportedFormat = (name: string, { format }: Call): CallFailure =>
-  new CallFailure(
-    problem.invalidRequest(
-      `The provider ${name} does not support ${NOUNS[format]}. Call a model with a target that supports them.`,
-    ),
-    false,
-    true,
-  );

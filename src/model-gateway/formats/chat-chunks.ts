@@ -1,6 +1,6 @@
 import { newId, secondsNow } from './foreign-id';
 import { isObject, type JsonObject, nameOf, objectOf, parsedObject, textOf } from './json-shape';
-import { chatUsageOfMessage, finishReasonOf, refusalOf } from './message-outcome';
+import { chatUsageOfMessage, finishReasonOf, refusalOf } from './messages-to-chat-answer';
 import type { SseEvent } from './sse';
 import { failureOf, StreamFailure } from './stream-failure';
 import { toolArgumentsOf } from './tool-input';
@@ -32,9 +32,6 @@ export class ChatChunks {
   #hasRole = false;
   #isFinished = false;
   #isDone = false;
-
-  /** @param model the name that the client used for the model. Default: the name in the message */
-  constructor(private readonly model?: string) {}
 
   /** Whether the message is complete. A stream that ends earlier was cut off. */
   get isDone(): boolean {
@@ -164,7 +161,7 @@ export class ChatChunks {
       id: this.#id,
       object: 'chat.completion.chunk',
       created: this.#created,
-      model: this.model ?? this.#model,
+      model: this.#model,
     };
   }
 }

@@ -1,5 +1,5 @@
 import { isAbsent, isObject, type JsonObject, nameOf, objectOf, withoutUndefined } from './json-shape';
-import { UntranslatableError } from './untranslatable.error';
+import { UntranslatableError } from './request-members';
 
 const PDF = 'application/pdf';
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { MessageEvents, toMessagesAnswer } from './chat-to-messages-answer';
+import { toMessagesAnswer } from './chat-to-messages-answer';
+import { MessageEvents } from './message-events';
 import { StreamFailure } from './stream-failure';
 
 const chunk = (delta: unknown, finish_reason: string | null = null) => ({

@@ -4,15 +4,11 @@ import { type JsonObject, nameOf, objectOf, textOf } from './json-shape';
 import { toolInputOf } from './tool-input';
 import { messagesUsage, usageOfChat } from './usage';
 
-export { type MessageEvent, MessageEvents } from './message-events';
-
 /**
  * Translates a chat completion to an Anthropic message. A refusal becomes a text, with the stop reason `refusal`. Reasoning is left
  * out, because Anthropic's thinking has a signature that no other provider can create.
- *
- * @param model the name that the client used for the model. Default: the name in the completion
  */
-export function toMessagesAnswer(chat: JsonObject, model?: string): JsonObject {
+export function toMessagesAnswer(chat: JsonObject): JsonObject {
   const choice = firstChoiceOf(chat);
   const message = objectOf(choice.message);
   const refusal = nameOf(message.refusal);
@@ -22,7 +18,7 @@ export function toMessagesAnswer(chat: JsonObject, model?: string): JsonObject {
     id: nameOf(chat.id) ?? newId('msg_'),
     type: 'message',
     role: 'assistant',
-    model: model ?? textOf(chat.model) ?? '',
+    model: textOf(chat.model) ?? '',
     content: [
       ...texts.map((text) => ({ type: 'text', text })),
       ...calls.map((call) => ({

@@ -1,5 +1,4 @@
 import { cacheControlOf } from './chat-parts';
-import { messagesToolChoiceOf, messagesToolsOf } from './chat-tools';
 import { type Turns, turnsOf } from './chat-turns';
 import {
   isAbsent,
@@ -8,9 +7,16 @@ import {
   nameOf,
   numberOf,
   objectOf,
+  textOf,
   withoutUndefined,
 } from './json-shape';
-import { UntranslatableError } from './untranslatable.error';
+import {
+  checkSupported,
+  optionalNumber,
+  toolsOf,
+  type UnsupportedMember,
+  UntranslatableError,
+} from './request-members';
 
 /** Anthropic requires a limit. Every model supports this one. */
 const DEFAULT_MAX_TOKENS = 4096;
@@ -29,7 +35,7 @@ const THINKING_TOKENS = new Map<unknown, number>([
 const JSON_INSTRUCTION = 'Answer with one JSON object, and with nothing before or after it.';
 
 /** Members that change the answer and that Anthropic does not support. */
-const UNSUPPORTED: readonly [name: string, isUnsupported: (value: unknown) => boolean, message: string][] = [
+const UNSUPPORTED: readonly UnsupportedMember[] = [
   ['n', (n) => n !== 1, 'Remove `n`, or set it to 1: providers of kind anthropic return one answer.'],
   ['audio', () => true, 'Remove `audio`: providers of kind anthropic return only text.'],
   [
@@ -75,19 +81,16 @@ const UNSUPPORTED: readonly [name: string, isUnsupported: (value: unknown) => bo
  * @throws UntranslatableError for members that Anthropic cannot express or that are malformed
  */
 export function toMessagesRequest(chat: JsonObject): JsonObject {
-  for (const [name, isUnsupported, message] of UNSUPPORTED) {
-    const value = chat[name];
-    if (!isAbsent(value) && isUnsupported(value)) throw new UntranslatableError(`/${name}`, message);
-  }
+  checkSupported(chat, UNSUPPORTED);
   const turns = turnsOf(chat.messages);
-  const tools = messagesToolsOf(chat.tools);
+  const tools = toolsOf(chat.tools, toolOf);
   const request = withoutUndefined({
     model: chat.model,
     max_tokens: maxTokensOf(chat),
     system: systemOf(turns, chat.response_format),
     messages: turns.messages,
     tools,
-    tool_choice: messagesToolChoiceOf(chat, tools !== undefined),
+    tool_choice: toolChoiceOf(chat, tools !== undefined),
     stop_sequences: stopSequencesOf(chat.stop),
     temperature: temperatureOf(chat),
     top_p: optionalNumber(chat, 'top_p'),
@@ -98,13 +101,6 @@ export function toMessagesRequest(chat: JsonObject): JsonObject {
     ...cacheControlOf(chat),
   });
   return withoutUndefined({ ...request, thinking: thinkingOf(chat, request, turns) });
-}
-
-function optionalNumber(chat: JsonObject, name: string): number | undefined {
-  if (isAbsent(chat[name])) return undefined;
-  const value = numberOf(chat[name]);
-  if (value === undefined) throw new UntranslatableError(`/${name}`, `Set \`${name}\` to a number.`);
-  return value;
 }
 
 /** Limits the temperature to 1, the maximum at Anthropic. OpenAI's maximum is 2. */
@@ -195,4 +191,59 @@ function isSampled({ temperature, top_p: topP, top_k: topK }: JsonObject): boole
 function isForced({ tool_choice: choice }: JsonObject): boolean {
   const { type } = objectOf(choice);
   return type === 'any' || type === 'tool';
+}
+
+function toolOf(tool: JsonObject, at: string): JsonObject {
+  if (tool.type !== 'function') {
+    throw new UntranslatableError(
+      `${at}/type`,
+      'Use a tool of type function: the gateway translates no other tools for providers of kind anthropic.',
+    );
+  }
+  const definition = objectOf(tool.function);
+  const name = nameOf(definition.name);
+  if (name === undefined) throw new UntranslatableError(`${at}/function/name`, 'Give the function a name.');
+  if (!isAbsent(definition.parameters) && !isObject(definition.parameters)) {
+    throw new UntranslatableError(`${at}/function/parameters`, 'Set `parameters` to a JSON Schema.');
+  }
+  return withoutUndefined({
+    name,
+    description: textOf(definition.description),
+    input_schema: schemaOf(definition.parameters),
+    strict: definition.strict === true ? true : undefined,
+    ...cacheControlOf(tool),
+  });
+}
+
+/** Returns a schema of type object, which Anthropic requires. OpenAI allows functions without parameters. */
+function schemaOf(parameters: JsonObject | null | undefined): JsonObject {
+  if (isAbsent(parameters)) return { type: 'object', properties: {} };
+  return isAbsent(parameters.type) ? { ...parameters, type: 'object' } : parameters;
+}
+
+/**
+ * Translates `tool_choice` and `parallel_tool_calls`, which Anthropic combines in one member.
+ *
+ * @returns undefined if the defaults apply, or if there are no tools to choose from
+ */
+function toolChoiceOf(chat: JsonObject, hasTools: boolean): JsonObject | undefined {
+  const choice = choiceOf(chat.tool_choice);
+  const isSerial = chat.parallel_tool_calls === false;
+  if (!hasTools && (choice === undefined || choice.type === 'auto' || choice.type === 'none')) {
+    return undefined;
+  }
+  if (!isSerial || choice?.type === 'none') return choice;
+  return { ...(choice ?? { type: 'auto' }), disable_parallel_tool_use: true };
+}
+
+function choiceOf(choice: unknown): JsonObject | undefined {
+  if (isAbsent(choice)) return undefined;
+  if (choice === 'auto' || choice === 'none') return { type: choice };
+  if (choice === 'required') return { type: 'any' };
+  const name = nameOf(objectOf(objectOf(choice).function).name);
+  if (objectOf(choice).type === 'function' && name !== undefined) return { type: 'tool', name };
+  throw new UntranslatableError(
+    '/tool_choice',
+    'Set `tool_choice` to auto, none, required or one function: providers of kind anthropic support no others.',
+  );
 }

@@ -2,7 +2,7 @@ import { blocksOf } from './chat-parts';
 import { toolUseId } from './foreign-id';
 import { isAbsent, isObject, type JsonObject, listOf, nameOf, objectOf } from './json-shape';
 import { toolInputOf } from './tool-input';
-import { UntranslatableError } from './untranslatable.error';
+import { UntranslatableError } from './request-members';
 
 /** A turn in Anthropic's format. Roles alternate, and tool results are blocks of user turns. */
 interface Turn {

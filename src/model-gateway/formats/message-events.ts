@@ -17,9 +17,6 @@ export class MessageEvents {
   #hasCalls = false;
   #hasRefusal = false;
 
-  /** @param model the name that the client used for the model. Default: the name in the chunks */
-  constructor(private readonly model?: string) {}
-
   get usage(): Usage {
     return this.#answer.usage;
   }
@@ -61,7 +58,7 @@ export class MessageEvents {
       id: this.#answer.id ?? newId('msg_'),
       type: 'message',
       role: 'assistant',
-      model: this.model ?? this.#answer.model ?? '',
+      model: this.#answer.model ?? '',
       content: [],
       stop_reason: null,
       stop_sequence: null,

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { ChatChunks, toChatAnswer } from './messages-to-chat-answer';
+import { ChatChunks } from './chat-chunks';
+import { toChatAnswer } from './messages-to-chat-answer';
 import { StreamFailure } from './stream-failure';
 
 const event = (data: unknown) => ({ data: JSON.stringify(data), raw: Buffer.alloc(0) });
@@ -113,17 +114,14 @@ describe('toChatAnswer', () => {
     ).toEqual(['stop', 'length', 'tool_calls', 'stop', 'content_filter', 'stop', 'stop', 'stop']);
   });
 
-  it('returns null content without text, the explanation of a refusal, and the model name that the client used', () => {
-    const answer: any = toChatAnswer(
-      {
-        model: 'claude-x',
-        content: [],
-        stop_reason: 'refusal',
-        stop_details: { type: 'refusal', category: 'bio', explanation: 'Not this.' },
-      },
-      'my-model',
-    );
-    expect(answer.model).toBe('my-model');
+  it('returns null content without text, the explanation of a refusal, and the name of the model', () => {
+    const answer: any = toChatAnswer({
+      model: 'claude-x',
+      content: [],
+      stop_reason: 'refusal',
+      stop_details: { type: 'refusal', category: 'bio', explanation: 'Not this.' },
+    });
+    expect(answer.model).toBe('claude-x');
     expect(answer.choices[0].message).toEqual({ role: 'assistant', content: null, refusal: 'Not this.' });
     expect(answer).not.toHaveProperty('usage');
   });

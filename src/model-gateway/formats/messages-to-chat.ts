@@ -9,7 +9,13 @@ import {
   withoutUndefined,
 } from './json-shape';
 import { chatMessagesOf } from './message-turns';
-import { UntranslatableError } from './untranslatable.error';
+import {
+  checkSupported,
+  optionalNumber,
+  toolsOf,
+  type UnsupportedMember,
+  UntranslatableError,
+} from './request-members';
 
 /** Maximum characters of `user` at OpenAI. */
 const MAX_USER_LENGTH = 64;
@@ -21,9 +27,9 @@ const MEDIUM_BUDGET = 8192;
 /** Anthropic's levels of effort. OpenAI's have the same names. */
 const EFFORTS = new Set<unknown>(['low', 'medium', 'high', 'xhigh', 'max']);
 
-const UNSUPPORTED: readonly [name: string, message: string][] = [
-  ['container', 'Remove `container`: only providers of kind anthropic support containers.'],
-  ['mcp_servers', 'Remove `mcp_servers`: only providers of kind anthropic call MCP servers.'],
+const UNSUPPORTED: readonly UnsupportedMember[] = [
+  ['container', () => true, 'Remove `container`: only providers of kind anthropic support containers.'],
+  ['mcp_servers', () => true, 'Remove `mcp_servers`: only providers of kind anthropic call MCP servers.'],
 ];
 
 /**
@@ -33,9 +39,7 @@ const UNSUPPORTED: readonly [name: string, message: string][] = [
  * @throws UntranslatableError for members that a chat completion cannot express or that are malformed
  */
 export function toChatRequest(messages: JsonObject): JsonObject {
-  for (const [name, message] of UNSUPPORTED) {
-    if (!isAbsent(messages[name])) throw new UntranslatableError(`/${name}`, message);
-  }
+  checkSupported(messages, UNSUPPORTED);
   const isStream = messages.stream === true;
   return withoutUndefined({
     model: messages.model,
@@ -44,7 +48,7 @@ export function toChatRequest(messages: JsonObject): JsonObject {
     temperature: optionalNumber(messages, 'temperature'),
     top_p: optionalNumber(messages, 'top_p'),
     stop: stopOf(messages.stop_sequences),
-    tools: toolsOf(messages.tools),
+    tools: toolsOf(messages.tools, toolOf),
     ...toolChoiceOf(messages.tool_choice),
     user: userOf(messages.metadata),
     reasoning_effort: effortOf(messages),
@@ -53,13 +57,6 @@ export function toChatRequest(messages: JsonObject): JsonObject {
     // Anthropic's streams always report the usage.
     stream_options: isStream ? { include_usage: true } : undefined,
   });
-}
-
-function optionalNumber(messages: JsonObject, name: string): number | undefined {
-  if (isAbsent(messages[name])) return undefined;
-  const value = numberOf(messages[name]);
-  if (value === undefined) throw new UntranslatableError(`/${name}`, `Set \`${name}\` to a number.`);
-  return value;
 }
 
 function stopOf(sequences: unknown): unknown {
@@ -74,14 +71,6 @@ function stopOf(sequences: unknown): unknown {
 function userOf(metadata: unknown): string | undefined {
   const user = nameOf(objectOf(metadata).user_id);
   return user !== undefined && user.length <= MAX_USER_LENGTH ? user : undefined;
-}
-
-function toolsOf(tools: unknown): JsonObject[] | undefined {
-  if (isAbsent(tools)) return undefined;
-  if (!Array.isArray(tools)) throw new UntranslatableError('/tools', 'Set `tools` to an array of tools.');
-  return tools.length === 0
-    ? undefined
-    : tools.map((tool, index) => toolOf(objectOf(tool), `/tools/${index}`));
 }
 
 function toolOf(tool: JsonObject, at: string): JsonObject {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { ResponseEvents } from './chat-to-responses';
+import { ResponseEvents } from './response-events';
 import { StreamFailure } from './stream-failure';
 
 const usage = {

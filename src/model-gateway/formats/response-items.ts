@@ -1,6 +1,6 @@
 import { ChatMessageList, contentOfParts, textAndImages } from './chat-message.list';
 import { isAbsent, isObject, type JsonObject, nameOf, textOf, withoutUndefined } from './json-shape';
-import { UntranslatableError } from './untranslatable.error';
+import { UntranslatableError } from './request-members';
 
 const TEXT_TYPES: readonly unknown[] = ['input_text', 'output_text', 'text'];
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { responsesToChatRequest } from './responses-to-chat';
-import { UntranslatableError } from './untranslatable.error';
+import { UntranslatableError } from './request-members';
 
 const request = (members: Record<string, unknown>) =>
   responsesToChatRequest({ model: 'gpt', input: 'Hello', ...members });

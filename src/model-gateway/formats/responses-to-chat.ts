@@ -3,16 +3,21 @@ import {
   isObject,
   type JsonObject,
   nameOf,
-  numberOf,
   objectOf,
   textOf,
   withoutUndefined,
 } from './json-shape';
 import { chatMessagesOfInput } from './response-items';
-import { UntranslatableError } from './untranslatable.error';
+import {
+  checkSupported,
+  optionalNumber,
+  toolsOf,
+  type UnsupportedMember,
+  UntranslatableError,
+} from './request-members';
 
 /** Members that need a provider with state or with its own tools. */
-const UNSUPPORTED: readonly [name: string, isUnsupported: (value: unknown) => boolean, message: string][] = [
+const UNSUPPORTED: readonly UnsupportedMember[] = [
   [
     'previous_response_id',
     () => true,
@@ -46,17 +51,14 @@ const UNSUPPORTED: readonly [name: string, isUnsupported: (value: unknown) => bo
  * @throws UntranslatableError for members that only a provider with this API supports or that are malformed
  */
 export function responsesToChatRequest(request: JsonObject): JsonObject {
-  for (const [name, isUnsupported, message] of UNSUPPORTED) {
-    const value = request[name];
-    if (!isAbsent(value) && isUnsupported(value)) throw new UntranslatableError(`/${name}`, message);
-  }
+  checkSupported(request, UNSUPPORTED);
   return withoutUndefined({
     model: request.model,
     messages: chatMessagesOfInput(request.instructions, request.input),
     max_completion_tokens: optionalNumber(request, 'max_output_tokens'),
     temperature: optionalNumber(request, 'temperature'),
     top_p: optionalNumber(request, 'top_p'),
-    tools: toolsOf(request.tools),
+    tools: toolsOf(request.tools, toolOf),
     tool_choice: toolChoiceOf(request.tool_choice),
     parallel_tool_calls: booleanOf(request.parallel_tool_calls),
     reasoning_effort: nameOf(objectOf(request.reasoning).effort),
@@ -74,21 +76,6 @@ export function responsesToChatRequest(request: JsonObject): JsonObject {
 
 function booleanOf(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
-}
-
-function optionalNumber(request: JsonObject, name: string): number | undefined {
-  if (isAbsent(request[name])) return undefined;
-  const value = numberOf(request[name]);
-  if (value === undefined) throw new UntranslatableError(`/${name}`, `Set \`${name}\` to a number.`);
-  return value;
-}
-
-function toolsOf(tools: unknown): JsonObject[] | undefined {
-  if (isAbsent(tools)) return undefined;
-  if (!Array.isArray(tools)) throw new UntranslatableError('/tools', 'Set `tools` to an array of tools.');
-  return tools.length === 0
-    ? undefined
-    : tools.map((tool, index) => toolOf(objectOf(tool), `/tools/${index}`));
 }
 
 function toolOf(tool: JsonObject, at: string): JsonObject {

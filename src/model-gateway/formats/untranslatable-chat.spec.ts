@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { toMessagesRequest } from './chat-to-messages';
-import { UntranslatableError } from './untranslatable.error';
+import { UntranslatableError } from './request-members';
 
 const hello = { role: 'user', content: 'Hello' };
 const request = (members: Record<string, unknown>) =>

@@ -13,6 +13,14 @@ export interface Usage {
   cacheWriteTokens: number | null;
 }
 
+/** The usage of a call whose provider did not report it. */
+export const NO_USAGE: Usage = {
+  inputTokens: null,
+  outputTokens: null,
+  cachedInputTokens: null,
+  cacheWriteTokens: null,
+};
+
 /** Returns a number of tokens, or null if the value cannot be one. */
 export function tokensOf(value: unknown): number | null {
   const count = countOf(value);

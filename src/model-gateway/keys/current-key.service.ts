@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { problem } from '#platform/problem';
-import { monthOf, remainingOf } from '../budgets/month';
 import { SpendRepository } from '../budgets/spend.repository';
 import { type CurrentGatewayKeyDto, toGatewayKeyDto } from './gateway-key.dto';
 import { GatewayKeyRepository } from './gateway-key.repository';
@@ -18,9 +17,7 @@ export class CurrentKeyService {
   async get(scope: OrgScope): Promise<CurrentGatewayKeyDto> {
     const row = await this.keys.readOf(scope, scope.principalId);
     if (!row) throw problem.notFound('gateway key', '', 'You are not calling with a gateway key.');
-    const month = monthOf(new Date());
-    const spent_usd = await this.spend.spentBy(row.service_account_id, month);
-    const remaining_usd = remainingOf(row.monthly_budget_usd, spent_usd);
-    return { ...toGatewayKeyDto(row), month, spent_usd, remaining_usd };
+    const spend = await this.spend.currentMonth(row.service_account_id, row.monthly_budget_usd);
+    return { ...toGatewayKeyDto(row), ...spend };
   }
 }

@@ -3,7 +3,7 @@ import { IsOptional, IsString } from 'class-validator';
 import { NotNull, ReadOnlyMembersOf, viewOf, IsImmutable, IsNullableTime } from '#platform/http';
 import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { IsFilter, IsLimit, IsName, PlacedDto, REQUESTS_PER_MINUTE_MAX } from '../../resources';
-import { IsBudget, UsdProperty } from '../budgets/is-budget';
+import { IsBudget, UsdProperty } from '../budgets/budget.dto';
 import { IsKeyModels, type ModelReference } from './key-models';
 
 const TOKENS_PER_MINUTE_MAX = 1_000_000_000;

@@ -17,7 +17,7 @@ import {
   ResourceKit,
 } from '../../resources';
 import { KeyAccounts } from './key-accounts';
-import { KeyDirectory } from './key-directory';
+import { KeyLimitsRepository } from './key-limits.repository';
 import {
   type CreateGatewayKeyDto,
   type GatewayKeyDto,
@@ -49,7 +49,7 @@ export class GatewayKeyService {
     private readonly changes: AccountChanges,
     private readonly accounts: KeyAccounts,
     private readonly keys: GatewayKeyRepository,
-    private readonly directory: KeyDirectory,
+    private readonly directory: KeyLimitsRepository,
   ) {}
 
   /**

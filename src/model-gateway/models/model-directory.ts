@@ -2,16 +2,32 @@ import { Injectable } from '@nestjs/common';
 import { LoadingCache } from '#platform/concurrency';
 import { SecretBox } from '#platform/secrets';
 import { ProviderChanges } from '../providers/provider-changes';
-import { providerSecretUse } from '../providers/provider.entity';
+import { type ProviderKind, providerSecretUse } from '../providers/provider.entity';
 import { CalledModelRepository, type CalledModelRow, type ProviderRow } from './called-model.repository';
 import type { ModelEntity, ModelTarget } from './model.entity';
 
-/** The provider of a target. `api_key` is encrypted. See `ModelDirectory.apiKeyOf`. */
-export type CalledProvider = Readonly<Omit<ProviderRow, 'base_url' | 'headers'>> & {
-  /** The parsed base URL, without a trailing slash unless it has no path. */
+/** A server to send requests to. */
+export interface CalledProvider {
+  readonly provider_id: string;
+  readonly name: string;
+  readonly kind: ProviderKind;
+  readonly is_archived: boolean;
+  /** Whether the operator configured the address, which may then be private. */
+  readonly isTrusted: boolean;
   readonly base: URL;
+  /** The parts of the base URL. The path has no trailing slash. */
+  readonly origin: string;
+  readonly path: string;
+  readonly query: string;
+  /** Headers of every request, by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-};
+  /**
+   * Returns the API key, or null if there is none.
+   *
+   * @throws SealedSecretError if it was encrypted with another `SECRETS_KEY` or for another provider
+   */
+  readonly apiKey: () => string | null;
+}
 
 /** A target of a model, with its provider. */
 export type CalledTarget = Readonly<Omit<ModelTarget, 'provider_id'>> & { readonly provider: CalledProvider };
@@ -29,9 +45,6 @@ export class ModelDirectory {
   /** For internal calls, which have no organization. */
   private readonly internalCache = new LoadingCache<readonly CalledModel[]>({ lifetimeMs });
 
-  /** Decrypted keys, kept as long as their providers are cached. */
-  private readonly apiKeys = new WeakMap<CalledProvider, string>();
-
   constructor(
     private readonly models: CalledModelRepository,
     private readonly box: SecretBox,
@@ -43,7 +56,7 @@ export class ModelDirectory {
   /** Returns the live models of an organization with this name or id, one for each workspace, without an access check. */
   find(orgId: string, nameOrId: string): Promise<readonly CalledModel[]> {
     return this.cache.find(keyOf(orgId, nameOrId), async () =>
-      (await this.models.find(orgId, nameOrId)).map(toCalledModel),
+      (await this.models.find(orgId, nameOrId)).map((row) => toCalledModel(row, this.box)),
     );
   }
 
@@ -55,7 +68,7 @@ export class ModelDirectory {
   /** Returns the live model of a workspace with this name or id, or undefined. */
   async findIn(workspaceId: string, nameOrId: string): Promise<CalledModel | undefined> {
     const [model] = await this.internalCache.find(`${workspaceId} ${nameOrId}`, async () =>
-      (await this.models.findIn(workspaceId, nameOrId)).map(toCalledModel),
+      (await this.models.findIn(workspaceId, nameOrId)).map((row) => toCalledModel(row, this.box)),
     );
     return model;
   }
@@ -63,7 +76,7 @@ export class ModelDirectory {
   /** Returns the live model with this id, or undefined. */
   async findById(modelId: string): Promise<CalledModel | undefined> {
     const [model] = await this.internalCache.find(modelId, async () =>
-      (await this.models.findById(modelId)).map(toCalledModel),
+      (await this.models.findById(modelId)).map((row) => toCalledModel(row, this.box)),
     );
     return model;
   }
@@ -73,38 +86,34 @@ export class ModelDirectory {
     this.cache.invalidateAll((key) => key.startsWith(keyOf(orgId, '')));
     this.internalCache.invalidateAll();
   }
-
-  /**
-   * Returns the API key of a provider, or null if it has none.
-   *
-   * @throws SealedSecretError if it was encrypted with another `SECRETS_KEY` or for another provider
-   */
-  apiKeyOf(provider: CalledProvider): string | null {
-    const { provider_id, api_key } = provider;
-    if (api_key === null) return null;
-    const cached = this.apiKeys.get(provider);
-    if (cached !== undefined) return cached;
-    const decrypted = this.box.open(api_key, providerSecretUse(provider_id));
-    this.apiKeys.set(provider, decrypted);
-    return decrypted;
-  }
 }
 
 const lifetimeMs = (models: readonly CalledModel[]): number => (models.length > 0 ? 1_000 : 0);
 
 const keyOf = (orgId: string, nameOrId: string): string => `${orgId} ${nameOrId}`;
 
-function toCalledModel({ providers, targets, ...model }: CalledModelRow): CalledModel {
-  const providersById = new Map(
-    providers.map(({ base_url, ...provider }): [string, CalledProvider] => [
-      provider.provider_id,
-      { ...provider, base: new URL(base_url) },
-    ]),
-  );
+function toCalledModel({ providers, targets, ...model }: CalledModelRow, box: SecretBox): CalledModel {
+  const providersById = new Map(providers.map((row) => [row.provider_id, toCalledProvider(row, box)]));
   const calledTargets = targets.map(({ provider_id, ...target }): CalledTarget => {
     const provider = providersById.get(provider_id);
     if (!provider) throw new Error(`The model ${model.model_id} has no provider ${provider_id}.`);
     return { ...target, provider };
   });
   return { ...model, targets: calledTargets };
+}
+
+function toCalledProvider(row: ProviderRow, box: SecretBox): CalledProvider {
+  const { base_url, api_key, headers, ...provider } = row;
+  const base = new URL(base_url);
+  let key: string | null | undefined;
+  return {
+    ...provider,
+    isTrusted: false,
+    base,
+    origin: base.origin,
+    path: base.pathname.replace(/\/$/, ''),
+    query: '',
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    apiKey: () => (key ??= api_key === null ? null : box.open(api_key, providerSecretUse(row.provider_id))),
+  };
 }

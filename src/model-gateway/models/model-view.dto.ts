@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { AnyJsonObject, viewOf } from '#platform/http';
 import type { Page, PageMetaDto } from '#platform/paging';
 import { PlacedDto } from '../../resources';
-import { UsdProperty } from '../budgets/is-budget';
+import { UsdProperty } from '../budgets/budget.dto';
 import { PROVIDER_KINDS } from '../providers/provider.entity';
 import type { ModelTargetDto } from './model-target.dto';
 import { type ModelEntity, STRATEGIES, type Strategy } from './model.entity';

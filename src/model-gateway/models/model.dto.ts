@@ -28,7 +28,7 @@ import {
   type MemberOptions,
   IsLimit,
 } from '../../resources';
-import { IsBudget } from '../budgets/is-budget';
+import { IsBudget } from '../budgets/budget.dto';
 import { ModelTargetDto } from './model-target.dto';
 import { STRATEGIES, type Strategy } from './model.entity';
 import { ModelDto } from './model-view.dto';

@@ -16,7 +16,7 @@ import {
   ResourceKit,
   stamps,
 } from '../../resources';
-import { KeyDirectory } from '../keys/key-directory';
+import { KeyLimitsRepository } from '../keys/key-limits.repository';
 import type { ProviderKind } from '../providers/provider.entity';
 import { ModelDirectory } from './model-directory';
 import { storedTarget } from './model-target.dto';
@@ -61,7 +61,7 @@ export class ModelService extends OrgResourceService<ModelEntity, ModelDto> {
     kit: ResourceKit,
     private readonly models: ModelRepository,
     private readonly directory: ModelDirectory,
-    private readonly keys: KeyDirectory,
+    private readonly keys: KeyLimitsRepository,
   ) {
     super(kit, models, MODEL);
   }

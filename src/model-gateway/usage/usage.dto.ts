@@ -3,7 +3,7 @@ import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { NotNull } from '#platform/http';
 import { PageMetaDto, PageQueryDto } from '#platform/paging';
 import { IsFilter } from '../../resources';
-import { UsdProperty } from '../budgets/is-budget';
+import { UsdProperty } from '../budgets/budget.dto';
 
 /** The groupings of usage. */
 export const USAGE_GROUPS = ['day', 'model', 'principal', 'provider', 'workspace'] as const;

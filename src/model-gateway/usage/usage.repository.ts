@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, join, raw, type Sql, sql, Where } from '#platform/db';
+import { Database, join, prepared, raw, type Sql, sql, Where } from '#platform/db';
+import { toJsonText } from '#platform/json';
 import { readableWorkspaces } from '../../resources';
+import type { SpendRow } from '../budgets/spend.repository';
 import type { ModelUsageDto, ModelUsageQueryDto, ModelUsageTotalDto, UsageGroup } from './usage.dto';
 
 /** Days in UTC, such as `2026-11-01`. `until` is exclusive. */
@@ -28,10 +30,36 @@ const GROUPS: Record<UsageGroup, { columns: string[]; selected: string[] }> = {
   },
 };
 
-const COUNTERS = [
-  ...['call_count', 'failed_count', 'cached_count', 'unpriced_count'],
-  ...['input_tokens', 'output_tokens', 'cached_input_tokens', 'cache_write_tokens'],
-];
+/** Members of `model_usage` that are added up. */
+export const USAGE_COUNTS = [
+  'call_count',
+  'failed_count',
+  'cached_count',
+  'unpriced_count',
+  'input_tokens',
+  'output_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'cost_usd',
+] as const;
+
+/** A row of `model_usage`. */
+export interface UsageRow extends Record<(typeof USAGE_COUNTS)[number], number> {
+  workspace_id: string;
+  day: string;
+  model_id: string;
+  principal_id: string;
+  provider_id: string;
+  upstream_model: string;
+  org_id: string;
+}
+
+const KEY = ['workspace_id', 'day', 'model_id', 'principal_id', 'provider_id', 'upstream_model'];
+const COLUMNS = [...KEY, 'org_id', ...USAGE_COUNTS].join(', ');
+const ADDED = USAGE_COUNTS.map((column) => `${column} = model_usage.${column} + excluded.${column}`).join(
+  ', ',
+);
+const COUNTERS = USAGE_COUNTS.filter((column) => column !== 'cost_usd');
 const SUMS = raw(
   [
     ...COUNTERS.map((counter) => `coalesce(sum(${counter}), 0)::bigint AS ${counter}`),
@@ -40,10 +68,35 @@ const SUMS = raw(
   ].join(', '),
 );
 
-/** Sums usage. */
+/** Adds calls to the usage, and sums it. */
 @Injectable()
 export class UsageRepository {
   constructor(private readonly database: Database) {}
+
+  /**
+   * Adds rows in one statement. There must be at most one row per key. Rows are written in the order of their keys, so that
+   * processes do not deadlock.
+   *
+   * @returns the spending afterwards
+   */
+  add(usage: readonly UsageRow[], spending: readonly SpendRow[]): Promise<SpendRow[]> {
+    return this.database.query<SpendRow>(
+      prepared(
+        'model-usage.add',
+        sql`WITH upserted AS (
+            INSERT INTO model_usage (${raw(COLUMNS)})
+            SELECT ${raw(COLUMNS)} FROM json_populate_recordset(NULL::model_usage, ${toJsonText(usage)})
+            ORDER BY ${raw(KEY.join(', '))}
+            ON CONFLICT (${raw(KEY.join(', '))}) DO UPDATE SET ${raw(ADDED)}
+          )
+          INSERT INTO model_spend (subject, month, spent_usd)
+          SELECT subject, month, spent_usd FROM json_populate_recordset(NULL::model_spend, ${toJsonText(spending)})
+          ORDER BY subject, month
+          ON CONFLICT (subject, month) DO UPDATE SET spent_usd = model_spend.spent_usd + excluded.spent_usd
+          RETURNING subject, month::text, spent_usd`,
+      ),
+    );
+  }
 
   /** Returns the groups of a page, sorted by day (if it is a grouping) and then by cost. */
   groups(

@@ -5,7 +5,6 @@ import { gzipSync } from 'node:zlib';
 import { readEnvironment } from '#platform/config';
 import { OutboundHttp } from '#platform/outbound';
 import { type Answer, type ApiClient, ownApp, newOrganization, type TestOrganization, until } from '#testing';
-import { ShapingPool } from '../../../src/model-gateway/calls/shaper';
 import { pointersIn } from './gateway.fixture';
 import {
   begin,
@@ -498,21 +497,30 @@ describe('a request', () => {
     expect(provider.calls).toEqual([]);
   });
 
-  it('is translated in threads if it has 10 MiB of messages, and the process stays responsive', async () => {
+  it('is translated if it has 4 MiB of messages, and the process stays responsive', async () => {
     const name = await model({ kind: 'anthropic' });
     provider.answer = (_call, response) => json(response, message([{ type: 'text', text: 'Hi' }]));
-    const many = Array.from({ length: 100_000 }, (_, at) => ({
+    const many = Array.from({ length: 43_500 }, (_, at) => ({
       role: at % 2 === 0 ? 'user' : 'assistant',
       content: `message ${at} ${'x'.repeat(50)}`,
     }));
     const body = JSON.stringify({ model: name, messages: many });
-    expect(body.length).toBeGreaterThan(9 * MIB);
-    const run = jest.spyOn(app.get(ShapingPool), 'run');
+    expect(body.length).toBeGreaterThan(3.9 * MIB);
     const answering = sendRaw(COMPLETIONS, body);
     expect(await slowestProbe(answering)).toBeLessThan(2_000);
     expect((await answering).status).toBe(200);
-    expect(run.mock.calls.map(([, , task]) => task)).toEqual(['inspectBytes', 'shapeBytes']);
-    run.mockRestore();
+  });
+
+  it('is passed on if it has 4 MiB of empty objects, and so is such a response of 60 MiB', async () => {
+    const name = await model();
+    const empty = (bytes: number): string => `[${'{},'.repeat(bytes / 3)}{}]`;
+    const answer = `{"data":${empty(60 * MIB)},"usage":{"prompt_tokens":3}}`;
+    provider.answer = (_call, response) => void response.end(answer);
+    const answering = sendRaw('/model/v1/embeddings', `{"model":"${name}","input":${empty(4 * MIB)}}`);
+    expect(await slowestProbe(answering)).toBeLessThan(2_000);
+    const { status, text } = await answering;
+    expect([status, text === answer]).toEqual([200, true]);
+    expect((await usage()).input_tokens).toBe(3);
   });
 
   it('is passed on with 100,000 levels, and returns 400 if it must be translated', async () => {

@@ -5,8 +5,8 @@ import { problem } from '#platform/problem';
 import { RateLimits } from '#platform/rate-limit';
 import { AnswerCacheRepository } from '../../../src/model-gateway/calls/answer-cache.repository';
 import { InternalCalls } from '../../../src/model-gateway/calls/internal-calls';
-import { Shaper } from '../../../src/model-gateway/calls/shaper';
-import { SpentCache } from '../../../src/model-gateway/spending/spent.cache';
+import { ProviderClient } from '../../../src/model-gateway/calls/provider-client';
+import { SpendRepository } from '../../../src/model-gateway/budgets/spend.repository';
 import { begin, chat, contentChunk, FakeProvider, json, message, modelOf, send } from './provider.fixture';
 
 const COMPLETIONS = '/model/v1/chat/completions';
@@ -44,7 +44,7 @@ describe('a call', () => {
     (await of.get(`/model/v1/usage?workspace_id=${org.workspaceId}`)).body.total;
   const reservedOf = async (name: string): Promise<number> => {
     const { body } = await admin.get(`/model/v1/models/${name}`);
-    return app.get(SpentCache).reservedBy(body.model_id as string);
+    return app.get(SpendRepository).reservedBy(body.model_id as string);
   };
 
   /** Starts a stream, and waits for its response headers. */
@@ -199,8 +199,11 @@ describe('a call', () => {
 
   it('counts the tokens that the provider received if its response cannot be read', async () => {
     const name = await model();
-    const full = () => Promise.reject(problem.overloaded('The threads are busy.'));
-    jest.spyOn(app.get(Shaper), 'answer').mockImplementationOnce(full);
+    // as if the memory for the response were exhausted
+    jest.spyOn(app.get(ProviderClient), 'whole').mockImplementationOnce(({ onSent }) => {
+      onSent?.();
+      return Promise.reject(problem.overloaded('The memory is exhausted.'));
+    });
     expect((await ask(name)).status).toBe(503);
     const { call_count, failed_count, input_tokens, cost_usd } = await total();
     expect([call_count, failed_count, input_tokens > 0, cost_usd > 0]).toEqual([1, 1, true, true]);
@@ -210,8 +213,8 @@ describe('a call', () => {
   it('leaves no reservation if its cached response cannot be read', async () => {
     const name = await model({ cache_ttl_seconds: 60 });
     expect((await ask(name)).status).toBe(200);
-    const full = () => Promise.reject(problem.overloaded('The threads are busy.'));
-    jest.spyOn(app.get(Shaper), 'answer').mockImplementationOnce(full);
+    const broken = { body: Buffer.from('{"half'), seconds: 9 };
+    jest.spyOn(app.get(AnswerCacheRepository), 'find').mockResolvedValueOnce(broken);
     expect((await ask(name)).status).toBe(503);
     expect(await reservedOf(name)).toBe(0);
     expect(await total()).toMatchObject({ call_count: 2, failed_count: 1 });
@@ -221,7 +224,9 @@ describe('a call', () => {
     const { signal } = new AbortController();
     const calls = app.get(InternalCalls);
     const called = await calls.findIn(org.workspaceId, await model());
-    const call = { model: called!, format: 'chat', principalId: 'test', signal } as const;
+    const model_id = called!.model_id;
+    const limits = { timeoutMs: 60_000, maxBytes: 1_000_000 };
+    const call = { model: model_id, format: 'chat', principalId: 'test', signal, ...limits } as const;
     const body = JSON.stringify({ model: 'any', messages });
     await calls.call({ ...call, body });
     provider.answer = (_call, response) => json(response, {}, 500);

@@ -9,7 +9,7 @@ import {
   type TestWorker,
 } from '#testing';
 import { EmbeddingWorker } from '../../../src/registry/search/embeddings/embedding.worker';
-import { QueryEmbedder } from '../../../src/registry/search/embeddings/query.embedder';
+import { RemoteEmbedder } from '../../../src/registry/search/embeddings/remote.embedder';
 import { EmbeddingsServer } from './embeddings.server';
 import { editorOf, names, register, search } from './search.fixture';
 
@@ -135,8 +135,8 @@ describe('search with an embeddings backend', () => {
     ['is down', () => ({ status: 500 }), 'returned status 500'],
     ['returns 429', () => ({ status: 429, headers: { 'retry-after': '1' } }), 'returned status 429'],
     ['does not respond', () => 'hangs', 'did not respond within 0.5 s'],
-    ['sends an endless response', () => 'floods', 'more bytes than its vectors need'],
-    ['returns invalid JSON', () => ({ status: 200, body: '<html>' }), 'invalid JSON'],
+    ['sends an endless response', () => 'floods', 'returned more than 330000 bytes'],
+    ['returns invalid JSON', () => ({ status: 200, body: '<html>' }), 'did not return JSON'],
     [
       'returns too few vectors',
       () => ({ status: 200, body: '{"data": []}' }),
@@ -161,7 +161,7 @@ describe('search with an embeddings backend', () => {
       const environment = app.get(Environment);
       const { EMBEDDINGS_TIMEOUT_MS } = environment;
       if (reported.startsWith('did not respond')) environment.EMBEDDINGS_TIMEOUT_MS = 500;
-      Object.assign(app.get(QueryEmbedder), { pausedUntil: 0 }); // the failure before
+      Object.assign(app.get(RemoteEmbedder), { pausedUntil: 0 }); // the failure before
       const workspace_id = await org.newWorkspace();
       await register(editor, workspace_id, { name: 'bill of lading' });
       server.reply = reply as EmbeddingsServer['reply'];

@@ -139,7 +139,7 @@ export class RecordBulkService {
   }
 
   /**
-   * Finds the existing records, and reads the content of up to `EXISTING_BYTES` of them, because each may have 10 MiB. Reads
+   * Finds the existing records, and reads the content of up to `EXISTING_BYTES` of them, because each may have 4 MiB. Reads
    * no content if every one is a conflict anyway.
    */
   private async findExisting(

@@ -1,7 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { PeriodicTasks } from '#platform/jobs';
-import { rootLogger } from '#platform/logging';
 import { embedBuiltin, embeddedText, embeddingIdentity } from '../../../resources';
 import { EmbeddingRepository, type PendingEmbedding } from './embedding.repository';
 import { EmbeddingFailure, RemoteEmbedder } from './remote.embedder';
@@ -16,10 +15,6 @@ const BATCH = 32;
 /** Batches per run. */
 const BATCHES = 50;
 
-/** Pause after the backend fails, in ms. It doubles with each failure. `Retry-After` can extend it. */
-const PAUSE_MS = 1_000;
-const PAUSE_MAX_MS = 60_000;
-
 /**
  * Embeds documents in the background: new ones if there is a remote backend, and documents that another embedder embedded.
  * The worker that started last decides the embedder, and workers with another one stop embedding. A text that fails is retried
@@ -30,8 +25,6 @@ export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicatio
   private readonly stopping = new AbortController();
   private readonly identity: string;
   private isStarted = false;
-  private failures = 0;
-  private pausedUntil = 0;
 
   constructor(
     environment: Environment,
@@ -57,7 +50,7 @@ export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicatio
     if (!(await this.isSelected())) return;
     for (const isRetry of [false, true]) {
       for (let batch = 0; batch < BATCHES; batch++) {
-        if (this.stopping.signal.aborted || performance.now() < this.pausedUntil) return;
+        if (this.stopping.signal.aborted || this.remote.isPaused) return;
         const leased = await this.embeddings.lease(isRetry ? 1 : BATCH, isRetry);
         if (leased.length === 0) break;
         await this.embed(leased);
@@ -90,13 +83,12 @@ export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicatio
         this.identity,
         leased.map((pending, index) => ({ pending, vector: vectors[index] ?? null })),
       );
-      this.failures = 0;
     } catch (error) {
       const { aborted } = this.stopping.signal;
       await this.embeddings.release(leased, !aborted);
       if (aborted) return;
       if (!(error instanceof EmbeddingFailure)) throw error;
-      if (!error.isInputRejected) this.pause(error);
+      this.remote.pauseAfter(error);
     }
   }
 
@@ -108,12 +100,5 @@ export class EmbeddingWorker implements OnApplicationBootstrap, BeforeApplicatio
     if (mismatch)
       throw new EmbeddingFailure(`returned a vector of ${mismatch.length} numbers instead of ${dimensions}`);
     return vectors;
-  }
-
-  private pause({ failure, retryAfterMs }: EmbeddingFailure): void {
-    const waitMs = Math.min(Math.max(retryAfterMs ?? 0, PAUSE_MS * 2 ** this.failures), PAUSE_MAX_MS);
-    this.failures = Math.min(this.failures + 1, 10);
-    this.pausedUntil = performance.now() + waitMs;
-    rootLogger.warn({ failure, wait_ms: waitMs }, 'documents could not be embedded');
   }
 }

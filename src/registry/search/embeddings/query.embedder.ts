@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter, LoadingCache } from '#platform/concurrency';
 import { Environment } from '#platform/config';
-import { rootLogger } from '#platform/logging';
 import { problem } from '#platform/problem';
 import { BUILTIN_DIMENSIONS, embedBuiltin, embeddingIdentity } from '../../../resources';
 import { EmbeddingRepository } from './embedding.repository';
@@ -11,9 +10,8 @@ import { EmbeddingFailure, RemoteEmbedder } from './remote.embedder';
 /** Number of cached query vectors, of a few KB each. The pages of a search then embed its query once. */
 const CACHED = 500;
 
-/** Pause after the backend fails, in ms. `Retry-After` can extend it, up to the maximum. */
-const PAUSE_MS = 5_000;
-const PAUSE_MAX_MS = 60_000;
+/** `Retry-After` for a query that cannot be embedded, in seconds. */
+const RETRY_SECONDS = 5;
 
 /** Concurrent requests to the backend per organization. Another organization can always add one more. */
 const CONCURRENCY = 8;
@@ -33,7 +31,6 @@ export class QueryEmbedder {
     maxWaiting: WAITING_MAX,
   });
   private knownDimensions: number | undefined;
-  private pausedUntil = 0;
 
   constructor(
     environment: Environment,
@@ -81,7 +78,7 @@ export class QueryEmbedder {
   }
 
   private async embedRemotely(query: string): Promise<Float64Array | null> {
-    if (performance.now() < this.pausedUntil) {
+    if (this.remote.isPaused) {
       throw unavailable('The embeddings backend is unavailable.');
     }
     try {
@@ -93,20 +90,15 @@ export class QueryEmbedder {
       return vector ?? null;
     } catch (error) {
       if (!(error instanceof EmbeddingFailure)) throw error;
-      if (!error.isInputRejected) this.pause(error);
+      this.remote.pauseAfter(error);
       throw unavailable(error.message, error);
     }
-  }
-
-  private pause({ failure, retryAfterMs = 0 }: EmbeddingFailure): void {
-    this.pausedUntil = performance.now() + Math.min(Math.max(retryAfterMs, PAUSE_MS), PAUSE_MAX_MS);
-    rootLogger.warn({ failure }, 'a query could not be embedded');
   }
 }
 
 const unavailable = (detail: string, cause?: unknown) =>
   problem.unavailable(`${detail} Use the mode \`keyword\`, or send a \`vector\`.`, {
-    headers: { 'Retry-After': String(PAUSE_MS / 1000) },
+    headers: { 'Retry-After': String(RETRY_SECONDS) },
     cause,
   });
 

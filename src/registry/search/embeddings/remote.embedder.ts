@@ -1,17 +1,17 @@
-import { Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common';
-import type { Agent } from 'undici';
+import { Injectable } from '@nestjs/common';
 import { Environment } from '#platform/config';
 import { isJsonObject } from '#platform/json';
-import { readCapped, retryAfterMs, undici } from '#platform/outbound';
-import { Problem } from '#platform/problem';
+import { rootLogger } from '#platform/logging';
 import { normalized } from '../../../resources';
-import { EmbeddingsGateway, GATEWAY_MODEL_PREFIX } from './embeddings-gateway';
 
 /** Maximum bytes of a response per text: a vector of 16,384 dimensions with 20 bytes for each number. */
 const RESPONSE_MAX = 330_000;
-const CONNECT_MS = 5_000;
 /** Maximum number of dimensions of a vector. */
 export const DIMENSIONS_MAX = 16_384;
+
+/** Pause after the backend fails, in ms. It doubles with each failure. `Retry-After` can extend it, up to the maximum. */
+const PAUSE_MS = 1_000;
+const PAUSE_MAX_MS = 60_000;
 
 /** A failed request to an embeddings backend. */
 export class EmbeddingFailure extends Error {
@@ -23,133 +23,68 @@ export class EmbeddingFailure extends Error {
   constructor(
     readonly failure: string,
     readonly isInputRejected = false,
-    readonly retryAfterMs?: number,
+    readonly retryAfterMs = 0,
   ) {
     super(`The embeddings backend ${failure}.`);
     this.name = 'EmbeddingFailure';
   }
 }
 
-/** Requests embeddings from an OpenAI-compatible server (`POST …/embeddings`). Does not follow redirects. */
+/** Requests embeddings from the configured model. The model gateway, which is on a higher floor, implements it. */
 @Injectable()
-export class RemoteEmbedder implements OnApplicationShutdown {
-  readonly isConfigured: boolean;
-  private agent: Agent | undefined;
+export abstract class EmbeddingsModel {
+  /**
+   * Returns the response of the model in the format of OpenAI's API. Throws `EmbeddingFailure`, or the signal's reason.
+   *
+   * @param maxBytes maximum size of the response
+   */
+  abstract embed(body: string, maxBytes: number, signal: AbortSignal): Promise<unknown>;
+}
 
-  /** The id of a model of the gateway, if `EMBEDDINGS_MODEL` names one. */
-  private readonly gatewayModelId: string | undefined;
+/** Embeds texts with the configured model, and pauses after it has failed. */
+@Injectable()
+export class RemoteEmbedder {
+  readonly isConfigured: boolean;
+  private failures = 0;
+  private pausedUntil = 0;
 
   constructor(
     private readonly environment: Environment,
-    @Optional() private readonly gateway?: EmbeddingsGateway,
+    private readonly model: EmbeddingsModel,
   ) {
-    const { EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL = '' } = environment;
-    if (EMBEDDINGS_MODEL.startsWith(GATEWAY_MODEL_PREFIX)) {
-      this.gatewayModelId = EMBEDDINGS_MODEL.slice(GATEWAY_MODEL_PREFIX.length);
-    }
-    this.isConfigured = EMBEDDINGS_BASE_URL !== undefined || this.gatewayModelId !== undefined;
+    const { EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL } = environment;
+    this.isConfigured = (EMBEDDINGS_BASE_URL ?? EMBEDDINGS_MODEL) !== undefined;
+  }
+
+  /** Whether the backend has failed so recently that it should not be called. */
+  get isPaused(): boolean {
+    return performance.now() < this.pausedUntil;
   }
 
   /**
    * Returns a unit vector for each text, in order, or null for a text without a vector. Throws `EmbeddingFailure`, or the
    * signal's reason.
    */
-  async embed(texts: readonly string[], signal?: AbortSignal): Promise<(Float64Array | null)[]> {
-    const timeout = AbortSignal.timeout(this.environment.EMBEDDINGS_TIMEOUT_MS);
-    try {
-      const value = await this.send(
-        this.bodyOf(texts),
-        texts.length,
-        signal ? AbortSignal.any([signal, timeout]) : timeout,
-      );
-      return vectorsOf(value, texts.length, this.environment.EMBEDDINGS_DIMENSIONS);
-    } catch (error) {
-      signal?.throwIfAborted();
-      if (error instanceof EmbeddingFailure) throw error;
-      const seconds = this.environment.EMBEDDINGS_TIMEOUT_MS / 1000;
-      throw new EmbeddingFailure(
-        timeout.aborted ? `did not respond within ${seconds} s` : 'cannot be reached',
-      );
-    }
+  async embed(
+    texts: readonly string[],
+    signal = new AbortController().signal,
+  ): Promise<(Float64Array | null)[]> {
+    const { EMBEDDINGS_MODEL: model, EMBEDDINGS_DIMENSIONS: dimensions } = this.environment;
+    const body = JSON.stringify({ model, input: texts, encoding_format: 'float', dimensions });
+    const value = await this.model.embed(body, RESPONSE_MAX * texts.length, signal);
+    const vectors = vectorsOf(value, texts.length, dimensions);
+    this.failures = 0;
+    return vectors;
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    await this.agent?.destroy();
+  /** Pauses after a failure of the backend, unless it only rejected the texts. */
+  pauseAfter({ failure, isInputRejected, retryAfterMs }: EmbeddingFailure): void {
+    if (isInputRejected) return;
+    const waitMs = Math.min(Math.max(retryAfterMs, PAUSE_MS * 2 ** this.failures), PAUSE_MAX_MS);
+    this.failures = Math.min(this.failures + 1, 10);
+    this.pausedUntil = performance.now() + waitMs;
+    rootLogger.warn({ failure, wait_ms: waitMs }, 'texts could not be embedded');
   }
-
-  private bodyOf(texts: readonly string[]): string {
-    const { EMBEDDINGS_MODEL, EMBEDDINGS_DIMENSIONS } = this.environment;
-    return JSON.stringify({
-      model: EMBEDDINGS_MODEL,
-      input: texts,
-      encoding_format: 'float',
-      ...(EMBEDDINGS_DIMENSIONS !== undefined && { dimensions: EMBEDDINGS_DIMENSIONS }),
-    });
-  }
-
-  private send(requestBody: string, count: number, signal: AbortSignal): Promise<unknown> {
-    return this.gatewayModelId === undefined
-      ? this.sendToServer(requestBody, count, signal)
-      : this.sendToGateway(this.gatewayModelId, requestBody, signal);
-  }
-
-  private async sendToGateway(modelId: string, requestBody: string, signal: AbortSignal): Promise<unknown> {
-    if (!this.gateway) throw new Error('This process has no model gateway.');
-    try {
-      return await this.gateway.embed(modelId, requestBody, signal);
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      const { status, headers } = error;
-      const seconds = Number(headers['Retry-After'] ?? NaN);
-      const isInputRejected = status === 400 || status === 413;
-      const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : undefined;
-      throw new EmbeddingFailure(
-        `returned status ${status} through the model gateway`,
-        isInputRejected,
-        retryAfterMs,
-      );
-    }
-  }
-
-  private async sendToServer(requestBody: string, count: number, signal: AbortSignal): Promise<unknown> {
-    const { EMBEDDINGS_BASE_URL, EMBEDDINGS_API_KEY } = this.environment;
-    const { Agent, request } = undici();
-    this.agent ??= new Agent({
-      connect: { timeout: CONNECT_MS },
-      // One deadline covers the whole request.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-    const { statusCode, headers, body } = await request(embeddingsOf(EMBEDDINGS_BASE_URL!), {
-      method: 'POST',
-      dispatcher: this.agent,
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json',
-        ...(EMBEDDINGS_API_KEY !== undefined && { authorization: `Bearer ${EMBEDDINGS_API_KEY}` }),
-      },
-      body: requestBody,
-      signal,
-    });
-    const text = await readCapped(body, RESPONSE_MAX * count);
-    if (statusCode < 200 || statusCode > 299) {
-      const isInputRejected = statusCode === 400 || statusCode === 413 || statusCode === 422;
-      throw new EmbeddingFailure(`returned status ${statusCode}`, isInputRejected, retryAfterMs(headers));
-    }
-    if (text === undefined) throw new EmbeddingFailure('returned more bytes than its vectors need');
-    try {
-      return JSON.parse(text) as unknown;
-    } catch {
-      throw new EmbeddingFailure('returned invalid JSON');
-    }
-  }
-}
-
-/** Returns the URL of the embeddings endpoint, as OpenAI clients build it from a base URL. Keeps a query string. */
-function embeddingsOf(base: string): string {
-  const url = new URL(base);
-  url.pathname = `${url.pathname.replace(/(\/embeddings)?\/*$/, '')}/embeddings`;
-  return url.href;
 }
 
 /** Returns the vectors of a response in the order of the texts. */

@@ -15,7 +15,7 @@ import type { ImportLine } from './import-source';
 /** Limits of one statement. A larger record is written alone. */
 const BATCH_RECORDS = 500;
 const BATCH_BYTES = 1024 * 1024;
-/** Maximum size of existing records that are read at once, in bytes. A short line may update a record of 10 MiB. */
+/** Maximum size of existing records that are read at once, in bytes. A short line may update a record of 4 MiB. */
 const EXISTING_BYTES = 8 * 1024 * 1024;
 
 /** One import, within its transaction. */

@@ -1,7 +1,7 @@
-import { SpentCache } from './spent.cache';
-import type { UsedCall } from './usage.types';
-import type { UsageRow, UsageWriteRepository } from './usage-write.repository';
-import { UsageWriter } from './usage.writer';
+import type { Database } from '#platform/db';
+import { SpendRepository } from '../budgets/spend.repository';
+import type { UsageRepository, UsageRow } from './usage.repository';
+import { type UsedCall, UsageWriter } from './usage.writer';
 
 const CALL: UsedCall = {
   orgId: 'org_1',
@@ -24,12 +24,12 @@ describe('usage', () => {
       added.push(usage);
       return Promise.resolve([]);
     },
-  } as unknown as UsageWriteRepository;
+  } as unknown as UsageRepository;
   let writer: UsageWriter;
 
   beforeEach(() => {
     added.length = 0;
-    writer = new UsageWriter(repository, new SpentCache(repository));
+    writer = new UsageWriter(repository, new SpendRepository({} as Database));
   });
 
   it('becomes one row for calls that end together', async () => {

@@ -1,15 +1,17 @@
 import type { ProviderKind } from '../providers/provider.entity';
-import { type AnswerFacts, shapeAnswer } from './answer-shapes';
-import type { CallFormat } from './call-format';
+import { translateAnswer } from './answer-translation';
+import type { AnswerFacts, CallFormat } from './call.types';
 
-const shaped = (answer: unknown, format: CallFormat, kind: ProviderKind = 'openai') =>
-  shapeAnswer(typeof answer === 'string' ? answer : JSON.stringify(answer), { format, kind, request: '{}' });
+const MIB = 1024 * 1024;
 
-function factsOf(answer: unknown, format: CallFormat, kind?: ProviderKind): AnswerFacts {
-  const result = shaped(answer, format, kind);
-  if ('fault' in result) throw new Error(result.fault);
-  return result.facts;
+function translated(answer: unknown, format: CallFormat, kind: ProviderKind = 'openai') {
+  const text = typeof answer === 'string' ? answer : JSON.stringify(answer);
+  const { bytes, facts } = translateAnswer(Buffer.from(text), { format, kind, name: 'p' }, Buffer.from('{}'));
+  return { text: bytes.toString(), facts };
 }
+
+const factsOf = (answer: unknown, format: CallFormat, kind?: ProviderKind): AnswerFacts =>
+  translated(answer, format, kind).facts;
 
 const call = { id: 'call_1', type: 'function', function: { name: 'find', arguments: '{"a":1}' } };
 const chat = (message: unknown, more: object = {}) => ({
@@ -30,12 +32,12 @@ describe('an answer', () => {
     ['chat', 'openai', '[]', 'did not return a JSON object'],
     ['chat', 'openai', '', 'did not return a JSON object'],
   ] as const)('is rejected for %s from a provider of kind %s if it is %j', (format, kind, answer, fault) => {
-    expect(shaped(answer, format, kind)).toEqual({ fault });
+    expect(() => translated(answer, format, kind)).toThrow(`The provider p ${fault}.`);
   });
 
   it('keeps its bytes if the formats are the same', () => {
     const text = '{ "choices": [], "x": 12345678901234567890 }';
-    expect(shaped(text, 'chat')).toMatchObject({ text });
+    expect(translated(text, 'chat')).toMatchObject({ text });
   });
 
   it('exposes its text, tool calls and usage', () => {
@@ -81,14 +83,44 @@ describe('an answer', () => {
   it('is passed on unchanged if it has 100,000 levels, but cannot be translated', () => {
     const deep = '['.repeat(100_000) + ']'.repeat(100_000);
     const own = `{"choices":[{"message":{"content":"Hi","tool_calls":[{"id":"1","function":{"arguments":{"a":${deep}}}}]}}]}`;
-    expect(shaped(own, 'chat')).toMatchObject({ text: own, facts: { text: 'Hi' } });
+    expect(translated(own, 'chat')).toMatchObject({ text: own, facts: { text: 'Hi' } });
     const called = `{"choices":[{"message":{"tool_calls":[{"id":"1","function":{"name":"f","arguments":${JSON.stringify(`{"a":${deep}}`)}}}]}}]}`;
-    expect(shaped(called, 'messages')).toEqual({ fault: 'returned JSON that is nested too deeply' });
+    expect(() => translated(called, 'messages')).toThrow('returned JSON that is nested too deeply');
   });
 
   it('changes no prototype if it has __proto__ members', () => {
     const text = '{"__proto__":{"choices":[]},"choices":[{"message":{"__proto__":{"content":"x"}}}]}';
-    expect(shaped(text, 'chat')).toMatchObject({ text, facts: { text: '' } });
+    expect(translated(text, 'chat')).toMatchObject({ text, facts: { text: '' } });
     expect(({} as { choices?: unknown }).choices).toBeUndefined();
+  });
+
+  describe('of more than 4 MiB', () => {
+    const vectors = `[${'{"embedding":[0.25,-1]},'.repeat(200_000)}{}]`;
+
+    it.each([
+      ['at its end', `{"data":${vectors},"usage":{"prompt_tokens":7}}`],
+      ['at its start', ` { "usage" : {"prompt_tokens": 7, "details": {"a": 1}}, "data" : ${vectors}}`],
+    ])('is passed on unchanged, with its usage %s', (_, text) => {
+      expect(text.length).toBeGreaterThan(4 * MIB);
+      const answer = translated(text, 'embeddings');
+      expect([answer.text === text, answer.facts.usage]).toEqual([
+        true,
+        { inputTokens: 7, outputTokens: 0, cachedInputTokens: null, cacheWriteTokens: null },
+      ]);
+    });
+
+    it('has unknown usage if only its content looks like usage', () => {
+      const quoted = JSON.stringify('"usage":{"prompt_tokens":7}'.repeat(200_000));
+      const text = `{"choices":[{"usage":{"prompt_tokens":7},"message":{"content":${quoted}}}]}`;
+      expect(text.length).toBeGreaterThan(4 * MIB);
+      expect(translated(text, 'chat').facts.usage.inputTokens).toBeNull();
+    });
+
+    it('is rejected if it is no answer, or must be translated', () => {
+      const page = `<html>${' '.repeat(5 * MIB)}`;
+      expect(() => translated(page, 'chat')).toThrow('did not return a chat completion');
+      const text = `{"choices":[],"x":"${'x'.repeat(5 * MIB)}"}`;
+      expect(() => translated(text, 'messages')).toThrow('returned more than 4194304 bytes');
+    });
   });
 });

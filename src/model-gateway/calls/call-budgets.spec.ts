@@ -1,16 +1,19 @@
 import type { ModelPrices } from '../../telemetry';
-import type { BudgetDirectory } from '../budgets/budget-directory';
+import type { BudgetRepository } from '../budgets/budget.repository';
+import type { Database } from '#platform/db';
+import { firstDayOf, SpendRepository, type SpendRow } from '../budgets/spend.repository';
 import type { CalledModel } from '../models/model-directory';
-import { Budgets, type Spending } from './budgets';
-import { monthOf, SpentCache } from './spent.cache';
-import type { SpendRow, UsageWriteRepository } from './usage-write.repository';
+import { CallBudgets, type Spending } from './call-budgets';
 
-const month = monthOf(new Date());
+const month = firstDayOf(new Date());
 const row = (subject: string, spent_usd: number): SpendRow => ({ subject, month, spent_usd });
 
-/** Returns a cache that reads the rows of a test. */
-function cacheOn(read: (subjects: readonly string[]) => Promise<SpendRow[]>): SpentCache {
-  return new SpentCache({ spent: read } as unknown as UsageWriteRepository);
+/** Returns a repository that reads the rows of a test. */
+function cacheOn(read: (subjects: readonly string[]) => Promise<SpendRow[]>): SpendRepository {
+  return new SpendRepository({
+    // the subjects are the first parameter of the statement
+    query: ({ values: [subjects] }: { values: [string[]] }) => read(subjects),
+  } as unknown as Database);
 }
 
 describe('the spending of a subject', () => {
@@ -20,11 +23,11 @@ describe('the spending of a subject', () => {
       queries.push([...subjects]);
       return Promise.resolve([row('a', 3)]);
     });
-    expect([...(await cache.of(['a', 'b']))]).toEqual([
+    expect([...(await cache.spentBy(['a', 'b']))]).toEqual([
       ['a', 3],
       ['b', 0],
     ]);
-    expect([...(await cache.of(['b', 'c']))]).toEqual([
+    expect([...(await cache.spentBy(['b', 'c']))]).toEqual([
       ['b', 0],
       ['c', 0],
     ]);
@@ -34,17 +37,17 @@ describe('the spending of a subject', () => {
   it('is not reduced by rows that were read before a call was recorded', async () => {
     let answer!: (rows: SpendRow[]) => void;
     const cache = cacheOn(() => new Promise((resolve) => (answer = resolve)));
-    const reading = cache.of(['a']);
+    const reading = cache.spentBy(['a']);
     cache.update([row('a', 5)]);
     answer([row('a', 4)]);
     expect([...(await reading)]).toEqual([['a', 5]]);
-    expect([...(await cache.of(['a']))]).toEqual([['a', 5]]);
+    expect([...(await cache.spentBy(['a']))]).toEqual([['a', 5]]);
   });
 
   it('excludes the spending of other months', async () => {
     const cache = cacheOn(() => Promise.resolve([]));
     cache.update([{ subject: 'a', month: '2020-01-01', spent_usd: 9 }]);
-    expect([...(await cache.of(['a']))]).toEqual([['a', 0]]);
+    expect([...(await cache.spentBy(['a']))]).toEqual([['a', 0]]);
   });
 });
 
@@ -71,10 +74,10 @@ describe('a budget', () => {
     targets: [{ upstream_model: 'u', price }],
   } as unknown as CalledModel;
   const spending = (maxTokens: number): Spending => ({ model, requestBytes: 4, maxTokens, limits: null });
-  const newBudgets = (): { budgets: Budgets; spent: SpentCache } => {
+  const newBudgets = (): { budgets: CallBudgets; spent: SpendRepository } => {
     const spent = cacheOn(() => Promise.resolve([]));
-    const directory = { getCached: () => null } as unknown as BudgetDirectory;
-    return { budgets: new Budgets(directory, spent, { table: {} } as ModelPrices), spent };
+    const workspaces = { amountOf: () => null } as unknown as BudgetRepository;
+    return { budgets: new CallBudgets(workspaces, spent, { table: {} } as ModelPrices), spent };
   };
 
   it('takes the reservations of concurrent calls into account', async () => {

@@ -1,5 +1,4 @@
-import { MessageEvents } from '../formats/chat-to-messages-answer';
-import { ResponseEvents } from '../formats/chat-to-responses';
+import { ChatChunks } from '../formats/chat-chunks';
 import {
   isObject,
   type JsonObject,
@@ -9,17 +8,17 @@ import {
   parsedObject,
   textOf,
 } from '../formats/json-shape';
-import { ChatChunks } from '../formats/messages-to-chat-answer';
+import { MessageEvents } from '../formats/message-events';
+import { ResponseEvents } from '../formats/response-events';
 import { formatSse, type SseEvent } from '../formats/sse';
 import { failureOf, StreamFailure, throwIfError } from '../formats/stream-failure';
-import { type Usage, usageOfChat, usageOfMessages, usageOfResponses } from '../formats/usage';
+import { NO_USAGE, type Usage, usageOfChat, usageOfMessages, usageOfResponses } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
-import type { AnswerFacts } from './answer-shapes';
-import { type CallFormat, wireFormatOf } from './call-format';
+import { type AnswerFacts, type CallFormat, wireFormatOf } from './call.types';
 import { StreamedAnswer } from './streamed-answer';
 
 /** Translates the events of a provider to the events for the client. */
-export interface StreamShape {
+export interface StreamTranslation {
   /**
    * Adds an event, and returns the bytes to send to the client. They are empty for an event that is not passed on.
    *
@@ -49,7 +48,7 @@ export interface StreamRequest {
 
 const NOTHING = Buffer.alloc(0);
 
-export function streamShapeOf(stream: StreamRequest): StreamShape {
+export function streamTranslationOf(stream: StreamRequest): StreamTranslation {
   const wire = wireFormatOf(stream.kind, stream.format);
   if (wire === 'chat')
     return stream.format === 'messages' ? new ChatAsMessages(stream) : new NativeChat(stream);
@@ -57,7 +56,7 @@ export function streamShapeOf(stream: StreamRequest): StreamShape {
   return stream.format === 'messages' ? new NativeMessages(stream) : new MessagesAsChat(stream);
 }
 
-abstract class Shape implements StreamShape {
+abstract class Translation implements StreamTranslation {
   protected readonly answer: StreamedAnswer;
   isDone = false;
 
@@ -78,16 +77,9 @@ abstract class Shape implements StreamShape {
   protected abstract readonly usage: Usage;
 }
 
-const NO_USAGE: Usage = {
-  inputTokens: null,
-  outputTokens: null,
-  cachedInputTokens: null,
-  cacheWriteTokens: null,
-};
-
 /** Chat completions from a provider of the same format. Their bytes are not changed. */
-class NativeChat extends Shape {
-  protected usage = NO_USAGE;
+class NativeChat extends Translation {
+  protected usage: Usage = NO_USAGE;
   private last: Buffer = NOTHING;
 
   push({ data, raw }: SseEvent): Buffer {
@@ -111,7 +103,7 @@ class NativeChat extends Shape {
 }
 
 /** Chat completions for a client that speaks Anthropic's messages. */
-class ChatAsMessages extends Shape {
+class ChatAsMessages extends Translation {
   private readonly events = new MessageEvents();
 
   push({ data }: SseEvent): Buffer {
@@ -134,7 +126,7 @@ class ChatAsMessages extends Shape {
 }
 
 /** Anthropic's messages for a client that speaks chat completions or Responses. */
-class MessagesAsChat extends Shape {
+class MessagesAsChat extends Translation {
   private readonly chunks = new ChatChunks();
   private readonly responses =
     this.stream.format === 'responses' ? responsesOf(this.stream.request) : undefined;
@@ -168,8 +160,8 @@ const RESPONSE_ENDS: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Responses from a provider of the same format. Their bytes are not changed. */
-class NativeResponses extends Shape {
-  protected usage = NO_USAGE;
+class NativeResponses extends Translation {
+  protected usage: Usage = NO_USAGE;
   private last: Buffer = NOTHING;
 
   push({ data, raw }: SseEvent): Buffer {
@@ -191,7 +183,7 @@ class NativeResponses extends Shape {
 }
 
 /** Messages from a provider of the same format. Their bytes are not changed. */
-class NativeMessages extends Shape {
+class NativeMessages extends Translation {
   private usageMembers: JsonObject = {};
   private last: Buffer = NOTHING;
 

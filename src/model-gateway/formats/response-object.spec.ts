@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { toResponsesAnswer } from './chat-to-responses';
+import { toResponsesAnswer } from './response-object';
 import { responsesToChatRequest } from './responses-to-chat';
 
 const look = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"at":"moon"}' } };

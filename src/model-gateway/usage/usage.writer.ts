@@ -1,14 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import { retry } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
-import { SpentCache } from './spent.cache';
-import { type SpendRow, type UsageRow, UsageWriteRepository } from './usage-write.repository';
-import { USAGE_COUNTS, type UsageCounts, type UsedCall } from './usage.types';
+import { SpendRepository, type SpendRow } from '../budgets/spend.repository';
+import type { Usage } from '../formats/usage';
+import { USAGE_COUNTS, UsageRepository, type UsageRow } from './usage.repository';
 
 /** Maximum calls per statement. */
 const BATCH_MAX = 1_000;
 /** Attempts to write a group. After that, its calls are only logged. */
 const ATTEMPTS = 5;
+
+/** One call to add to the usage. */
+export interface UsedCall {
+  orgId: string;
+  workspaceId: string;
+  principalId: string;
+  /** The principal if it is a service account, which may have a budget. */
+  serviceAccountId: string | null;
+  modelId: string;
+  /** Empty for an answer from the cache, and for a call that reached no provider. */
+  providerId: string;
+  upstreamModel: string;
+  usage: Usage;
+  /** Null if the price is unknown. */
+  costUsd: number | null;
+  isFailed: boolean;
+  isCached: boolean;
+}
 
 interface PendingCall {
   call: UsedCall;
@@ -26,8 +44,8 @@ export class UsageWriter {
   private isWriting = false;
 
   constructor(
-    private readonly repository: UsageWriteRepository,
-    private readonly spent: SpentCache,
+    private readonly repository: UsageRepository,
+    private readonly spent: SpendRepository,
   ) {}
 
   /**
@@ -93,19 +111,15 @@ const rowOf = (call: UsedCall, day: string): UsageRow => ({
   provider_id: call.providerId,
   upstream_model: call.upstreamModel,
   org_id: call.orgId,
-  ...countsOf(call),
-});
-
-const countsOf = ({ usage, costUsd, isFailed, isCached }: UsedCall): UsageCounts => ({
   call_count: 1,
-  failed_count: isFailed ? 1 : 0,
-  cached_count: isCached ? 1 : 0,
-  unpriced_count: costUsd === null ? 1 : 0,
-  input_tokens: usage.inputTokens ?? 0,
-  output_tokens: usage.outputTokens ?? 0,
-  cached_input_tokens: usage.cachedInputTokens ?? 0,
-  cache_write_tokens: usage.cacheWriteTokens ?? 0,
-  cost_usd: costUsd ?? 0,
+  failed_count: call.isFailed ? 1 : 0,
+  cached_count: call.isCached ? 1 : 0,
+  unpriced_count: call.costUsd === null ? 1 : 0,
+  input_tokens: call.usage.inputTokens ?? 0,
+  output_tokens: call.usage.outputTokens ?? 0,
+  cached_input_tokens: call.usage.cachedInputTokens ?? 0,
+  cache_write_tokens: call.usage.cacheWriteTokens ?? 0,
+  cost_usd: call.costUsd ?? 0,
 });
 
 /** Adds a cost to the model, the workspace and the account, because each may get a budget later. */

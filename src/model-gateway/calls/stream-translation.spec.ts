@@ -1,6 +1,6 @@
 import { SseReader } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
-import { type StreamRequest, type StreamShape, streamShapeOf } from './stream-shapes';
+import { type StreamRequest, type StreamTranslation, streamTranslationOf } from './stream-translation';
 
 const REQUEST: StreamRequest = {
   format: 'chat',
@@ -18,10 +18,11 @@ const SHAPES = [
   ['a message as a response', { format: 'responses', kind: 'anthropic' }],
 ] as const satisfies readonly [string, Partial<StreamRequest>][];
 
-const shapeOf = (more: Partial<StreamRequest>): StreamShape => streamShapeOf({ ...REQUEST, ...more });
+const shapeOf = (more: Partial<StreamRequest>): StreamTranslation =>
+  streamTranslationOf({ ...REQUEST, ...more });
 
 /** Pushes events with these JSON texts. @returns the bytes for the client */
-const pushed = (shape: StreamShape, ...texts: string[]): string =>
+const pushed = (shape: StreamTranslation, ...texts: string[]): string =>
   texts
     .flatMap((text) => new SseReader().push(Buffer.from(`data: ${text}\n\n`)))
     .map((event) => shape.push(event).toString())
@@ -102,7 +103,7 @@ describe('an untranslated chat completion', () => {
 });
 
 describe('a translated answer', () => {
-  const shape = (): StreamShape => shapeOf({ format: 'messages', keepsContent: false });
+  const shape = (): StreamTranslation => shapeOf({ format: 'messages', keepsContent: false });
 
   it('cannot have endless parts', () => {
     const calls = Array.from({ length: 1_000 }, (_, at) => ({ id: `c${at}`, function: { name: 'n' } }));

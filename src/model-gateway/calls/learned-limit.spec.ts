@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { FairLimiter, type Owner } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
-import { decreased, JudgeLimit } from './judge-limit';
-import type { JudgeRepository, ReadLimit, SharedLimit } from './judge.repository';
+import { decreased, LearnedLimit } from './learned-limit';
+import type { LearnedLimitRepository, ReadLimit, SharedLimit } from './learned-limit.repository';
 
 /** The row that processes share. Each read or write takes a turn of the event loop. */
 class SharedRow {
@@ -10,11 +10,11 @@ class SharedRow {
   now = Date.now();
   isUnavailable = false;
 
-  findLimit(): Promise<ReadLimit> {
+  find(): Promise<ReadLimit> {
     return this.access((limit) => limit);
   }
 
-  changeLimit(
+  change(
     _: string,
     rule: (limit: SharedLimit | null, now: number) => SharedLimit | null,
   ): Promise<ReadLimit> {
@@ -44,10 +44,10 @@ const ended = (outcome: 'answered' | 'limited' | 'failed', retryAfterMs?: number
   ...{ outcome, elapsedMs: 0, retryAfterMs },
 });
 
-describe('JudgeLimit', () => {
+describe('LearnedLimit', () => {
   let row: SharedRow;
-  const newProcess = (): JudgeLimit => new JudgeLimit('llm:m', row as unknown as JudgeRepository);
-  let limit: JudgeLimit;
+  const newProcess = (): LearnedLimit => new LearnedLimit('llm:m', row as unknown as LearnedLimitRepository);
+  let limit: LearnedLimit;
   beforeEach(() => {
     row = new SharedRow();
     limit = newProcess();

@@ -1,5 +1,5 @@
 import type { CalledTarget } from '../models/model-directory';
-import { targetOrder } from './target-order';
+import { targetOrder } from './target-caller';
 
 const target = (upstream_model: string, weight: number): CalledTarget =>
   ({ upstream_model, weight }) as CalledTarget;
@@ -10,7 +10,6 @@ describe('targetOrder', () => {
   it.each(['single', 'fallback'] as const)('keeps the order of the list for %s', (strategy) => {
     const order = targetOrder({ strategy, targets: TARGETS }, () => 0.99);
     expect(names(order)).toBe('abc');
-    expect(order).not.toBe(TARGETS);
   });
 
   it.each([

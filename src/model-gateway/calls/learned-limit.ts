@@ -1,33 +1,42 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { FairQueue, pathOf, SingleFlight } from '#platform/concurrency';
+import { FairQueue, type Owner, pathOf, SingleFlight } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
-import type { JudgeCall } from './judge-backend';
-import { JudgeRepository, type ReadLimit, type SharedLimit } from './judge.repository';
+import { LearnedLimitRepository, type ReadLimit, type SharedLimit } from './learned-limit.repository';
 
-/** The outcome of one request to a judge. `limited`: 429. `failed`: a retry may succeed. */
+/** The outcome of one request to a model. `limited`: 429. `failed`: a retry may succeed. */
 export type RequestOutcome = 'answered' | 'limited' | 'refused' | 'failed';
 
 /** How long a process uses the limit that it last read, in ms. */
 const REFRESH_MS = 1_000;
-/** A limit expires when the judge has not returned 429 for this long, in ms. */
+/** A limit expires when the model has not returned 429 for this long, in ms. */
 const EXPIRY_MS = 600_000;
 /** Longest `Retry-After` that delays all processes, in ms. */
 const BLOCKED_MAX_MS = 300_000;
-/** Judges whose limits a process keeps in memory. */
+/** Models whose limits a process keeps in memory. */
 const LIMITS_MAX = 1_000;
 
-type LimitedCall = Pick<JudgeCall, 'signal' | 'queue' | 'hasStarted' | 'owner'>;
+/** The work that a request belongs to, such as the scoring of a target. */
+export interface LimitedWork {
+  /** Owners take turns at a model with a rate limit. */
+  readonly owner: Owner;
+  /** Aborted when the work is no longer needed. */
+  readonly signal: AbortSignal;
+  /** Whether a request for the work has been sent. Its further requests then go before those of new work. */
+  hasStarted: boolean;
+  /** Waits in a queue. The signal ends the wait. */
+  queue<Result>(waiting: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+}
 
 /**
- * The rate limit of one judge. Requests are unlimited until the judge returns 429. From then on, each process obeys
+ * The rate limit of one model. Requests are unlimited until the model returns 429. From then on, each process obeys
  * `Retry-After` and limits its requests in flight. Each congestion halves that limit, and each full round of answers raises
  * it by one (additive increase, multiplicative decrease, as in TCP). All processes share both values in one row.
  *
- * Organizations take turns in the queue, and so do the workspaces of an organization. Targets with an earlier request go
- * first, because otherwise many targets could reach their deadline before any of them is finished.
+ * Organizations take turns in the queue, and so do the workspaces of an organization. Work with an earlier request goes
+ * first, because otherwise many targets of a judge could reach their deadline before any of them is finished.
  */
-export class JudgeLimit {
+export class LearnedLimit {
   private maxInFlight = Infinity;
   /** As a time of `performance.now()`. */
   private blockedUntil = -Infinity;
@@ -37,9 +46,9 @@ export class JudgeLimit {
   private answered = 0;
   /** 429s that are not yet written to the row. */
   private unwritten429s = 0;
-  /** Waiting requests for targets that have already sent one. */
+  /** Waiting requests of work that has already sent one. */
   private readonly startedQueue = new FairQueue<() => void>();
-  /** Waiting requests for all other targets. */
+  /** Waiting requests of all other work. */
   private readonly newQueue = new FairQueue<() => void>();
   /** The last read or write of the row. They run one after another, so that the last one sets the current state. */
   private lastSync: Promise<void> = Promise.resolve();
@@ -47,13 +56,13 @@ export class JudgeLimit {
   private wakeUp: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly judge: string,
-    private readonly repository: JudgeRepository,
+    private readonly model: string,
+    private readonly repository: LearnedLimitRepository,
   ) {}
 
   /** Waits until a request may be sent. Call `release` after the request. Throws the signal's reason when it is aborted. */
-  async acquire(call: LimitedCall): Promise<void> {
-    const { signal, queue } = call;
+  async acquire(call: LimitedWork): Promise<void> {
+    const { signal } = call;
     signal.throwIfAborted();
     await this.refresh();
     signal.throwIfAborted();
@@ -63,7 +72,7 @@ export class JudgeLimit {
     }
     let isAdmitted = false;
     try {
-      await queue(async (until) => {
+      await call.queue(async (until) => {
         await this.waitForTurn(until, call);
         isAdmitted = true;
       });
@@ -73,7 +82,7 @@ export class JudgeLimit {
     }
   }
 
-  /** Ends a request. @param end `retryAfterMs`: the judge's `Retry-After` */
+  /** Ends a request. @param end `retryAfterMs`: the model's `Retry-After` */
   release(end: { outcome: RequestOutcome; elapsedMs: number; retryAfterMs: number | undefined }): void {
     const { outcome, elapsedMs, retryAfterMs = 0 } = end;
     if (outcome === 'limited') this.decrease(elapsedMs, retryAfterMs);
@@ -90,7 +99,7 @@ export class JudgeLimit {
     return !isBlocked && this.inFlight < this.maxInFlight;
   }
 
-  private waitForTurn(signal: AbortSignal, { hasStarted, owner }: LimitedCall): Promise<void> {
+  private waitForTurn(signal: AbortSignal, { hasStarted, owner }: LimitedWork): Promise<void> {
     signal.throwIfAborted();
     const queue = hasStarted ? this.startedQueue : this.newQueue;
     const path = pathOf(owner);
@@ -132,7 +141,7 @@ export class JudgeLimit {
 
   private async refresh(): Promise<void> {
     if (performance.now() - this.readAt <= REFRESH_MS) return;
-    await this.reads.run('', undefined, () => this.sync(() => this.repository.findLimit(this.judge)));
+    await this.reads.run('', undefined, () => this.sync(() => this.repository.find(this.model)));
   }
 
   /** Raises the limit by one after a full round of answers, if requests are waiting. */
@@ -141,8 +150,8 @@ export class JudgeLimit {
     if (this.waitingCount === 0 || this.answered < this.maxInFlight) return;
     this.answered = 0;
     void this.sync(() =>
-      this.repository.changeLimit(
-        this.judge,
+      this.repository.change(
+        this.model,
         (limit) => limit && { ...limit, maxInFlight: limit.maxInFlight + 1 },
       ),
     ).then(() => this.admit());
@@ -153,7 +162,7 @@ export class JudgeLimit {
     this.answered = 0;
     this.unwritten429s++;
     void this.sync(() =>
-      this.repository.changeLimit(this.judge, (limit, now) => decreased(unexpired(limit, now), request, now)),
+      this.repository.change(this.model, (limit, now) => decreased(unexpired(limit, now), request, now)),
     ).then(() => {
       this.unwritten429s--;
       this.admit();
@@ -170,8 +179,8 @@ export class JudgeLimit {
         this.blockedUntil = limit ? performance.now() + limit.blockedUntil - now : -Infinity;
       } catch (error) {
         rootLogger.warn(
-          { err: error, judge: this.judge },
-          'the rate limit of a judge could not be read or written',
+          { err: error, model: this.model },
+          'the rate limit of a model could not be read or written',
         );
       }
       this.readAt = performance.now();
@@ -203,17 +212,17 @@ export function decreased(
   };
 }
 
-/** The rate limits of all judges, one for each backend and model. */
+/** The rate limits of all models that internal calls are retried with. */
 @Injectable()
-export class JudgeLimits {
-  private readonly limits = new LRUCache<string, JudgeLimit>({ max: LIMITS_MAX });
+export class LearnedLimits {
+  private readonly limits = new LRUCache<string, LearnedLimit>({ max: LIMITS_MAX });
 
-  constructor(private readonly repository: JudgeRepository) {}
+  constructor(private readonly repository: LearnedLimitRepository) {}
 
-  of(backend: string, model: string): JudgeLimit {
-    const judge = `${backend}:${model}`;
-    const limit = this.limits.get(judge) ?? new JudgeLimit(judge, this.repository);
-    this.limits.set(judge, limit);
+  /** @param model identifies the server and its model */
+  of(model: string): LearnedLimit {
+    const limit = this.limits.get(model) ?? new LearnedLimit(model, this.repository);
+    this.limits.set(model, limit);
     return limit;
   }
 }

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Problem, problem } from '#platform/problem';
-import { ModelPrices } from '../../telemetry';
-import { BudgetDirectory } from '../budgets/budget-directory';
-import type { KeyLimits } from '../keys/key-directory';
+import { costOf, ModelPrices, type PriceTable } from '../../telemetry';
+import { BudgetRepository } from '../budgets/budget.repository';
+import { SpendRepository } from '../budgets/spend.repository';
+import { NO_USAGE, type Usage } from '../formats/usage';
+import type { KeyLimits } from '../keys/key-limits.repository';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
-import { NO_RETRY } from './no-retry';
-import { costOfCall } from './prices';
-import { SpentCache } from './spent.cache';
+import { NO_RETRY } from './call-failure';
 
 /** Approximate bytes per token, for estimates before a call. */
 const BYTES_PER_TOKEN = 4;
@@ -43,10 +43,10 @@ const noop = (): void => undefined;
 
 /** Keeps calls within the budgets of their model, their workspace and their key. */
 @Injectable()
-export class Budgets {
+export class CallBudgets {
   constructor(
-    private readonly directory: BudgetDirectory,
-    private readonly spent: SpentCache,
+    private readonly budgets: BudgetRepository,
+    private readonly spending: SpendRepository,
     private readonly prices: ModelPrices,
   ) {}
 
@@ -63,19 +63,19 @@ export class Budgets {
     const priced = model.targets.filter((target) => this.likelyCost(target, spending) !== null);
     if (priced.length === 0) throw unpriced(model.targets, budgets[0]!);
     const subjects = budgets.map(({ subject }) => subject);
-    const spent = await this.spent.of(subjects);
+    const spent = await this.spending.spentBy(subjects);
     // there is no await from here on, so that concurrent calls see each other's reservations
     const exhausted = budgets.find(
-      ({ subject, usd }) => (spent.get(subject) ?? 0) + this.spent.reservedBy(subject) >= usd,
+      ({ subject, usd }) => (spent.get(subject) ?? 0) + this.spending.reservedBy(subject) >= usd,
     );
     if (exhausted) throw exhaustedProblem(exhausted);
     const cost = Math.max(...priced.map((target) => this.likelyCost(target, spending) ?? 0));
-    return { model: { ...model, targets: priced }, release: this.spent.reserve(subjects, cost) };
+    return { model: { ...model, targets: priced }, release: this.spending.reserve(subjects, cost) };
   }
 
   /** Returns the cost of a model's tokens in US dollars, at the price of its first target with a known price, or null. */
   costOf(model: CalledModel, inputTokens: number | null, outputTokens: number | null): number | null {
-    const usage = { inputTokens, outputTokens, cachedInputTokens: null, cacheWriteTokens: null };
+    const usage = { ...NO_USAGE, inputTokens, outputTokens };
     for (const target of model.targets) {
       const cost = costOfCall(target, usage, this.prices);
       if (cost !== null) return cost;
@@ -85,8 +85,8 @@ export class Budgets {
 
   private async budgetsOf({ model, limits }: Spending): Promise<Budget[]> {
     const { workspace_id } = model;
-    const cached = this.directory.getCached(workspace_id);
-    const workspaceBudget = cached === undefined ? await this.directory.find(workspace_id) : cached;
+    const amount = this.budgets.amountOf(workspace_id);
+    const workspaceBudget = amount instanceof Promise ? await amount : amount;
     const all: [subject: string | null, usd: number | null, noun: string][] = [
       [model.model_id, model.monthly_budget_usd, `the model ${model.name}`],
       [workspace_id, workspaceBudget, 'the workspace'],
@@ -99,10 +99,9 @@ export class Budgets {
 
   private likelyCost(target: CalledTarget, { maxTokens, requestBytes }: Spending): number | null {
     const usage = {
+      ...NO_USAGE,
       inputTokens: Math.ceil(requestBytes / BYTES_PER_TOKEN),
       outputTokens: maxTokens ?? LIKELY_OUTPUT_TOKENS,
-      cachedInputTokens: null,
-      cacheWriteTokens: null,
     };
     return costOfCall(target, usage, this.prices);
   }
@@ -122,4 +121,23 @@ function unpriced(targets: readonly CalledTarget[], { noun }: Budget): Problem {
     `The call cannot be counted against the monthly budget of ${noun}, because no price is known for ${names}. Set \`price\` in the model's targets.`,
     { headers: NO_RETRY },
   );
+}
+
+type PricedTarget = Pick<CalledTarget, 'upstream_model' | 'price' | 'provider'>;
+
+/** The price tables of targets with their own price. Each table is created once, because lookups are cached per table. */
+const tables = new WeakMap<object, PriceTable>();
+
+/** Returns the cost of a target's tokens in US dollars, or null if the price or the tokens are unknown. */
+export function costOfCall(target: PricedTarget, usage: Usage, prices: ModelPrices): number | null {
+  const { upstream_model: model, provider } = target;
+  const own = tableOf(target);
+  return own ? costOf(model, usage, own) : prices.costOf({ ...usage, model, apiUrl: provider.base.href });
+}
+
+function tableOf({ upstream_model, price }: PricedTarget): PriceTable | undefined {
+  if (price === null) return undefined;
+  let table = tables.get(price);
+  if (!table) tables.set(price, (table = { [upstream_model]: price }));
+  return table;
 }

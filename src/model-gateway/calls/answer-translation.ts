@@ -1,0 +1,176 @@
+import { callsOf, contentTextOf, firstChoiceOf } from '../formats/chat-outcome';
+import { toMessagesAnswer } from '../formats/chat-to-messages-answer';
+import {
+  type JsonObject,
+  jsonText,
+  listOf,
+  nameOf,
+  objectOf,
+  parsedObject,
+  textOf,
+} from '../formats/json-shape';
+import { toChatAnswer } from '../formats/messages-to-chat-answer';
+import { toResponsesAnswer } from '../formats/response-object';
+import {
+  type Usage,
+  usageOfChat,
+  usageOfEmbeddings,
+  usageOfMessages,
+  usageOfResponses,
+} from '../formats/usage';
+import type { ProviderKind } from '../providers/provider.entity';
+import { answerTooLarge, unusableAnswer } from './call-failure';
+import { type AnswerFacts, type CallFormat, wireFormatOf } from './call.types';
+
+/** Maximum size of an answer that is parsed, in bytes. The members of larger ones, such as embeddings, are not read. */
+const PARSED_MAX = 4 * 1024 * 1024;
+
+const USAGE_OF: Readonly<Record<CallFormat, (answer: unknown) => Usage>> = {
+  chat: usageOfChat,
+  responses: usageOfResponses,
+  embeddings: usageOfEmbeddings,
+  messages: usageOfMessages,
+};
+
+/** An answer for the client. */
+export interface TranslatedAnswer {
+  bytes: Buffer;
+  facts: AnswerFacts;
+}
+
+/**
+ * Returns the answer of a provider in the client's format. If both use the same format, the bytes stay the same. Throws
+ * `CallFailure` for anything that is not an answer.
+ *
+ * @param request the client's request, which only Response objects repeat
+ */
+export function translateAnswer(
+  bytes: Buffer,
+  { format, kind, name }: { format: CallFormat; kind: ProviderKind; name: string },
+  request: Buffer,
+): TranslatedAnswer {
+  const wire = wireFormatOf(kind, format)!;
+  const isLarge = bytes.length > PARSED_MAX;
+  if (isLarge && wire !== format) throw answerTooLarge(name, PARSED_MAX);
+  const answer = isLarge ? outlineOf(bytes) : parsedObject(bytes.toString());
+  if (!answer) throw unusableAnswer(name, 'did not return a JSON object');
+  if (!IS_ANSWER[wire](answer)) throw unusableAnswer(name, `did not return ${NOUNS[wire]}`);
+  const facts = factsOf(answer, wire);
+  if (wire === format) return { bytes, facts };
+  const text = jsonText(translate(answer, wire, format, request));
+  if (text === undefined) throw unusableAnswer(name, 'returned JSON that is nested too deeply');
+  return { bytes: Buffer.from(text), facts };
+}
+
+/** Checks that an object is an answer in a format, not an error from an intermediary. */
+const IS_ANSWER: Readonly<Record<CallFormat, (answer: JsonObject) => boolean>> = {
+  chat: ({ choices }) => Array.isArray(choices),
+  responses: ({ output, status }) => Array.isArray(output) || typeof status === 'string',
+  embeddings: ({ data }) => Array.isArray(data),
+  messages: ({ content }) => Array.isArray(content),
+};
+
+const NOUNS: Readonly<Record<CallFormat, string>> = {
+  chat: 'a chat completion',
+  responses: 'a response',
+  embeddings: 'embeddings',
+  messages: 'a message',
+};
+
+function translate(answer: JsonObject, wire: CallFormat, format: CallFormat, request: Buffer): JsonObject {
+  const chat = wire === 'messages' ? toChatAnswer(answer) : answer;
+  if (format === 'messages') return toMessagesAnswer(chat);
+  return format === 'responses' ? toResponsesAnswer(chat, parsedObject(request.toString()) ?? {}) : chat;
+}
+
+function factsOf(answer: JsonObject, wire: CallFormat): AnswerFacts {
+  const { text, toolCalls, finishReason } = CONTENTS[wire](answer);
+  return {
+    usage: USAGE_OF[wire](answer),
+    id: nameOf(answer.id) ?? null,
+    model: nameOf(answer.model) ?? null,
+    finishReason: nameOf(finishReason) ?? null,
+    text,
+    toolCalls,
+  };
+}
+
+interface Contents {
+  text: string;
+  toolCalls: JsonObject[];
+  finishReason: unknown;
+}
+
+const CONTENTS: Readonly<Record<CallFormat, (answer: JsonObject) => Contents>> = {
+  chat: chatContents,
+  messages: (answer) => chatContents(toChatAnswer(answer)),
+  responses: responseContents,
+  embeddings: () => ({ text: '', toolCalls: [], finishReason: undefined }),
+};
+
+function chatContents(answer: JsonObject): Contents {
+  const { message, finish_reason: finishReason } = firstChoiceOf(answer);
+  const { content, ...rest } = objectOf(message);
+  return {
+    text: contentTextOf(content) ?? '',
+    toolCalls: callsOf(rest).map(({ id, ...called }) => ({ id, type: 'function', function: called })),
+    finishReason,
+  };
+}
+
+function responseContents({ output, status }: JsonObject): Contents {
+  const items = listOf(output).map(objectOf);
+  const parts = items.flatMap((item) => listOf(item.content).map(objectOf));
+  return {
+    text: parts.map((part) => textOf(part.text) ?? '').join(''),
+    toolCalls: items
+      .filter((item) => item.type === 'function_call')
+      .map((item) => ({
+        id: textOf(item.call_id),
+        type: 'function',
+        function: { name: textOf(item.name), arguments: textOf(item.arguments) },
+      })),
+    finishReason: status,
+  };
+}
+
+const [QUOTE, BACKSLASH, BRACE, BRACKET, END_BRACE, END_BRACKET] = [...Buffer.from('"\\{[}]')] as number[];
+
+/** The beginning of a member's value: an array, or an object with at most two levels, such as the usage. */
+const VALUE = /^\s*:\s*(\[|\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})/;
+const VALUE_MAX = 4 * 1024;
+/** The members to look for. */
+const OUTLINED: ReadonlySet<string> = new Set(['"choices"', '"content"', '"data"', '"output"', '"usage"']);
+const NAME_MAX = 9;
+
+/** Returns some members of an answer that is too large to parse without blocking the event loop. Its arrays are empty. */
+function outlineOf(bytes: Buffer): JsonObject {
+  const members: JsonObject = {};
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === BRACE || byte === BRACKET) depth++;
+    else if (byte === END_BRACE || byte === END_BRACKET) depth--;
+    else if (byte === QUOTE) {
+      const end = endOfString(bytes, at);
+      const quoted = depth === 1 && end - at <= NAME_MAX ? bytes.toString('latin1', at, end) : '';
+      const name = quoted.slice(1, -1);
+      if (OUTLINED.has(quoted) && !(name in members)) {
+        const [, value] = VALUE.exec(bytes.toString('latin1', end, end + VALUE_MAX)) ?? [];
+        members[name] = value === '[' ? [] : value && parsedObject(value);
+      }
+      at = end - 1;
+    }
+  }
+  return members;
+}
+
+/** Returns the index after a string that begins at an index. */
+function endOfString(bytes: Buffer, start: number): number {
+  for (let end = bytes.indexOf(QUOTE!, start + 1); end >= 0; end = bytes.indexOf(QUOTE!, end + 1)) {
+    let escapes = 0;
+    while (bytes[end - 1 - escapes] === BACKSLASH) escapes++;
+    if (escapes % 2 === 0) return end + 1;
+  }
+  return bytes.length;
+}

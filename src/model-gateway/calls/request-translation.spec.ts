@@ -1,0 +1,34 @@
+import { CallFailure } from './call-failure';
+import { inspect, messagesOf, translateRequest } from './request-translation';
+
+const DEEP = '['.repeat(100_000) + ']'.repeat(100_000);
+
+const inspected = (text: string) => inspect(Buffer.from(text));
+
+describe('a request', () => {
+  it.each([-1, 1.5, 1e300, '9', null, 2_000_000_000])('has no limit if max_tokens is %j', (limit) => {
+    expect(inspected(JSON.stringify({ model: 'm', max_tokens: limit }))).toMatchObject({ maxTokens: null });
+  });
+
+  it('is passed on unchanged if it has 100,000 levels, but cannot be translated', () => {
+    const text = `{"model":"m","messages":[{"role":"user","content":"Hi"}],"metadata":${DEEP}}`;
+    expect(inspected(text)).toMatchObject({ model: 'm' });
+    const native = { format: 'chat', kind: 'openai', model: 'u', isStream: false } as const;
+    expect(translateRequest(Buffer.from(text), native)).toBe(text.replace('"m"', '"u"'));
+    const options = Buffer.from(`{"model":"m","stream_options":{"a":${DEEP}}}`);
+    const tools = Buffer.from(
+      `{"model":"m","messages":[{"role":"user","content":"Hi"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"a":${DEEP}}}}]}`,
+    );
+    for (const translate of [
+      () => translateRequest(options, { ...native, isStream: true }),
+      () => translateRequest(tools, { ...native, kind: 'anthropic' }),
+    ]) {
+      expect(translate).toThrow(CallFailure);
+      expect(translate).toThrow('nested too deeply');
+    }
+  });
+
+  it('has no messages for a span if it cannot be translated', () => {
+    expect(messagesOf('{"messages":7}', 'messages')).toBeUndefined();
+  });
+});

@@ -1,0 +1,99 @@
+import { isUtf8 } from 'node:buffer';
+import { problem } from '#platform/problem';
+import { toMessagesRequest } from '../formats/chat-to-messages';
+import { isObject, type JsonObject, nameOf, numberOf, objectOf } from '../formats/json-shape';
+import { toChatRequest } from '../formats/messages-to-chat';
+import { responsesToChatRequest } from '../formats/responses-to-chat';
+import { UntranslatableError } from '../formats/request-members';
+import { tokensOf } from '../formats/usage';
+import type { ProviderKind } from '../providers/provider.entity';
+import { CallFailure } from './call-failure';
+import { type CallFormat, type RequestFacts, wireFormatOf } from './call.types';
+import { splice } from './json-splice';
+
+const MODEL_MAX = 255;
+
+/** Reads the facts of a request. Errors: 400. */
+export function inspect(bytes: Buffer): RequestFacts {
+  if (!isUtf8(bytes)) throw invalid('', 'The body is not valid UTF-8.');
+  let body: unknown;
+  try {
+    body = JSON.parse(bytes.toString());
+  } catch {
+    throw invalid('', 'The body is not valid JSON.');
+  }
+  if (!isObject(body)) throw invalid('', 'The body must be a JSON object.');
+  const { model, stream } = body;
+  if (nameOf(model) === undefined || (model as string).length > MODEL_MAX) {
+    throw invalid('/model', `must be the name or the id of a model, of 1 to ${MODEL_MAX} characters`);
+  }
+  if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
+    throw invalid('/stream', 'must be true or false');
+  }
+  return {
+    model: model as string,
+    isStream: stream === true,
+    includesUsage: objectOf(body.stream_options).include_usage === true,
+    maxTokens: tokensOf(body.max_completion_tokens ?? body.max_output_tokens ?? body.max_tokens),
+    temperature: numberOf(body.temperature) ?? null,
+  };
+}
+
+const invalid = (pointer: string, detail: string) => problem.invalidFields([{ pointer, detail }]);
+
+/** The form in which a provider takes a request. */
+export interface RequestForm {
+  format: CallFormat;
+  kind: ProviderKind;
+  /** The name of the model at the provider. */
+  model: string;
+  isStream: boolean;
+}
+
+/** Returns a request in the form for a provider. Throws `CallFailure` if it cannot be translated. */
+export function translateRequest(body: Buffer, { format, kind, model, isStream }: RequestForm): string {
+  const text = body.toString();
+  try {
+    if (wireFormatOf(kind, format) === format) {
+      // providers report the usage of a stream only on request
+      const usage: Record<string, string> =
+        format === 'chat' && isStream ? { stream_options: streamOptions(text) } : {};
+      return splice(text, { model: JSON.stringify(model), ...usage });
+    }
+    const request = TRANSLATIONS[`${kind} ${format}`]!(JSON.parse(text) as JsonObject);
+    return JSON.stringify({ ...request, model });
+  } catch (error) {
+    if (error instanceof RangeError) throw untranslatable('', 'The body is nested too deeply.');
+    if (!(error instanceof UntranslatableError)) throw error;
+    throw untranslatable(error.pointer, error.message);
+  }
+}
+
+const TRANSLATIONS: Readonly<Record<string, (request: JsonObject) => JsonObject>> = {
+  'openai messages': toChatRequest,
+  'anthropic chat': toMessagesRequest,
+  'anthropic responses': (request) => toMessagesRequest(responsesToChatRequest(request)),
+};
+
+const untranslatable = (pointer: string, detail: string): CallFailure =>
+  new CallFailure('refused', 'cannot express the request', invalid(pointer, detail), {
+    status: 400,
+    reported: { message: detail, parameter: pointer, code: '' },
+  });
+
+function streamOptions(text: string): string {
+  const { stream_options } = JSON.parse(text) as JsonObject;
+  return JSON.stringify({ ...objectOf(stream_options), include_usage: true });
+}
+
+/** Returns the messages of a request in the format of chat completions, for a span, or undefined if there are none. */
+export function messagesOf(text: string, format: CallFormat): unknown {
+  try {
+    const request = JSON.parse(text) as JsonObject;
+    if (format === 'embeddings') return request.input;
+    if (format === 'messages') return toChatRequest(request).messages;
+    return format === 'chat' ? request.messages : responsesToChatRequest(request).messages;
+  } catch {
+    return undefined;
+  }
+}
