@@ -29,7 +29,7 @@ export const indexNames = attack({
 
 export const invalidBodies = attack({
   name: 'invalid-bodies',
-  title: 'bodies of 10 MiB: truncated lists, and unknown members',
+  title: 'bodies of 4 MiB: truncated lists, and unknown members',
   sizes: { test: { requests: 8 }, bench: { requests: 40 } },
   async run(attacker, { requests }) {
     const dataset = await newDataset(attacker);
@@ -108,7 +108,7 @@ export const abortedRequests = attack({
 
 export const largeValues = attack({
   name: 'large-values',
-  title: 'updates of a record and a configuration of 10 MiB',
+  title: 'updates of a record and a configuration of 4 MiB',
   sizes: {
     test: { rounds: 1, requests: 1 },
     bench: { rounds: 3, requests: 1 },

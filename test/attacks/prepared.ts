@@ -7,7 +7,7 @@ export const MIB = 1024 * 1024;
 /** The largest page of a list. */
 export const PAGE_BYTES = 17_000_000;
 /** The maximum size of a JSON body. */
-export const BODY_BYTES = 10 * MIB;
+export const BODY_BYTES = 4 * MIB;
 
 /** The maximum number of items in a bulk write. */
 const BULK = 100;

@@ -62,16 +62,15 @@ export class McpTransport {
   /** Serves a request of an authenticated caller. */
   async serve(caller: Caller, { headers, rawBody, res }: ServiceRequest): Promise<Reply> {
     const values = countValues(rawBody!, VALUES_MAX);
-    if (values > VALUES_MAX) {
-      return refusal(-32600, `Invalid request: a message can have at most ${VALUES_MAX} values and members.`);
-    }
     let parsedBody: unknown;
     try {
       parsedBody = parsePlain(rawBody!);
     } catch (error) {
-      if (!(error instanceof Problem) || error.code !== 'invalid_request') throw error;
+      if (!(error instanceof Problem)) throw error;
+      if (error.code === 'payload_too_large') return tooManyValues();
       return refusal(-32700, `Parse error: ${error.detail}`);
     }
+    if (values > VALUES_MAX) return tooManyValues();
     if (Array.isArray(parsedBody)) {
       const fault = batchFault(parsedBody, headers['mcp-protocol-version']);
       if (fault !== null) return refusal(-32600, `Invalid request: ${fault}`);
@@ -174,3 +173,6 @@ async function replyOf(response: Response): Promise<Reply> {
 /** Returns the error for an invalid message. Its id is null because it cannot be read. */
 const refusal = (code: number, message: string): Reply =>
   new Reply(400, { jsonrpc: '2.0', error: { code, message }, id: null });
+
+const tooManyValues = (): Reply =>
+  refusal(-32600, `Invalid request: a message can have at most ${VALUES_MAX} values and members.`);

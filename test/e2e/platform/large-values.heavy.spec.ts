@@ -8,13 +8,13 @@ const MIB = 1024 * 1024;
 const BUDGET_MIB = 512;
 /** Memory of a process in addition to its budget, in MiB. */
 const BASE_MIB = 512;
-const LENGTH = 10 * MIB - 4096;
+const LENGTH = 4 * MIB - 4096;
 
 const repeated = (start: string, part: string, end: string): string =>
   start + part.repeat(Math.floor((LENGTH - start.length - end.length) / part.length)) + end;
 
 /** `test/attacks/body-attacks.ts` sends members in another order, truncated lists and unknown members. */
-describe('many bodies of 10 MiB at once', () => {
+describe('many bodies of 4 MiB at once', () => {
   const app = sharedApp();
   let child: ChildProcess;
   let editor: ApiClient;
