@@ -1,14 +1,5 @@
 import type { Scope } from '#platform/auth';
-import {
-  BulkColumns,
-  followIndexes,
-  join,
-  raw,
-  type Sql,
-  sql,
-  type SqlExecutor,
-  Where,
-} from '#platform/db';
+import { BulkColumns, followIndexes, join, raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
 import { addTimes, attributeConditions } from '../list-conditions.sql';
 import type { RecordListQueryDto } from '../list-query.dto';
