@@ -17,7 +17,7 @@ interface Scored {
 }
 
 describe('scoring the sessions of agents', () => {
-  const app = sharedApp();
+  const app = sharedApp({ env: { BODY_LIMIT_BYTES: '10485760' } });
   let org: TestOrganization;
   let evaluator: ApiClient;
   let runtime: ApiClient;

@@ -23,7 +23,9 @@ function costly(): object {
 }
 
 describe('an organization that causes expensive work', () => {
-  const app = ownApp({ env: { DATABASE_POOL_SIZE: '12', TEST_SCORING_TIMEOUT_MS: '20000' } });
+  const app = ownApp({
+    env: { BODY_LIMIT_BYTES: '10485760', DATABASE_POOL_SIZE: '12', TEST_SCORING_TIMEOUT_MS: '20000' },
+  });
 
   const listed = async ({ viewer }: EvaluationWorkspace): Promise<number> =>
     (await viewer.get('/eval/v1/datasets')).status;

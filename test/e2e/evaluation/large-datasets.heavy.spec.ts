@@ -15,7 +15,7 @@ import { exportRecords, importRecords, jsonLines, MEDIA, recordsOf } from './rec
 const MIB = 1024 * 1024;
 
 describe('records of the largest size or number', () => {
-  const app = sharedApp();
+  const app = sharedApp({ env: { BODY_LIMIT_BYTES: '10485760' } });
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
@@ -99,7 +99,7 @@ describe('records of the largest size or number', () => {
 });
 
 describe('a CSV upload of the largest size', () => {
-  const app = sharedApp();
+  const app = sharedApp({ env: { BODY_LIMIT_BYTES: '10485760' } });
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {

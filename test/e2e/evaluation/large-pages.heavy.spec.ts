@@ -9,7 +9,7 @@ const LARGE = 'x'.repeat(6 * 1024 * 1024);
 const COUNT = 4;
 
 describe('a list of large items', () => {
-  const app = sharedApp();
+  const app = sharedApp({ env: { BODY_LIMIT_BYTES: '10485760' } });
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { fillResultScores } from './result-scores.fixture';
 import { metrics, TracedExperiment } from './trace-stats.fixture';
 
 describe('results of the largest size or number', () => {
-  const app = sharedApp();
+  const app = sharedApp({ env: { BODY_LIMIT_BYTES: '10485760' } });
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
@@ -95,7 +95,7 @@ describe('results of the largest size or number', () => {
 });
 
 describe('a comparison of large experiments', () => {
-  const app = sharedApp();
+  const app = sharedApp({ env: { BODY_LIMIT_BYTES: '10485760' } });
   let space: EvaluationWorkspace;
 
   beforeAll(async () => {
@@ -150,7 +150,7 @@ describe('a comparison of large experiments', () => {
 });
 
 describe('an experiment of the largest size', () => {
-  const app = sharedApp();
+  const app = sharedApp({ env: { BODY_LIMIT_BYTES: '10485760' } });
 
   it('has at most 32 MiB of trace statistics, and reports truncation', async () => {
     const on = await TracedExperiment.open(app);

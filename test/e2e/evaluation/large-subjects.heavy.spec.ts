@@ -3,7 +3,7 @@ import { sendAgent } from './instrumented-agent.fixture';
 import { ScoringFixture, script } from './scoring.fixture';
 
 describe('a large trace or session', () => {
-  const app = sharedApp();
+  const app = sharedApp({ env: { BODY_LIMIT_BYTES: '10485760' } });
   let on: ScoringFixture;
 
   beforeAll(async () => {

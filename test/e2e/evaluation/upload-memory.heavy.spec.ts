@@ -13,7 +13,7 @@ const MIB = 1024 * 1024;
 const LARGE_CELL = `"${'é""\n'.repeat(1_740_000)}"\n`;
 
 describe('the memory of a process that receives a file of 32 MiB and 100,000 rows', () => {
-  const app = sharedApp();
+  const app = sharedApp({ env: { BODY_LIMIT_BYTES: '10485760' } });
   let space: EvaluationWorkspace;
   let child: ChildProcess;
   let client: ApiClient;
