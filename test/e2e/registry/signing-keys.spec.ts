@@ -1,4 +1,5 @@
 import { decodeProtectedHeader } from 'jose';
+import { LoadingCache } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { SecretBox } from '#platform/secrets';
 import { newOrganization, ownApp, type TestApp } from '#testing';
@@ -41,7 +42,7 @@ describe("the service's own signing keys", () => {
       `UPDATE signing_keys SET signs_from = signs_from - $1::interval, signs_until = signs_until - $1::interval`,
       [interval],
     );
-    Object.assign(app.get(SigningKeyService), { cached: null });
+    Object.assign(app.get(SigningKeyService), { cache: new LoadingCache() });
   };
 
   it('are created once by concurrent processes', async () => {
