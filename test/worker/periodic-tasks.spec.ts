@@ -11,7 +11,7 @@ const JUDGE_TABLES = [
     row: { workspace_id: 'w', scorer_id: 's', scorer_version: 1, sample: 0, judgement: '{}' },
     at: 'created_at',
   },
-  { task: 'old judge limits', table: 'judge_limits', hours: 24, key: 'judge', row: {}, at: 'updated_at' },
+  { task: 'old rate limits of models', table: 'judge_limits', hours: 24, key: 'judge', row: {}, at: 'updated_at' },
   {
     task: 'old judge features',
     table: 'judge_features',
@@ -57,7 +57,7 @@ describe('the periodic tasks of a worker', () => {
       'lost scoring runs',
       'old judge answers',
       'old judge features',
-      'old judge limits',
+      'old rate limits of models',
       'partitions of log_records',
       'partitions of metric_points',
       'partitions of spans',
