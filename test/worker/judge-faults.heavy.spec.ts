@@ -40,7 +40,7 @@ describe('a judge', () => {
   });
   beforeEach(async () => {
     judge.reset();
-    await app.database.query('DELETE FROM judge_limits');
+    await app.database.query('DELETE FROM model_limits');
     fixture = await JudgeFixture.create(app);
   });
   afterEach(() => jest.restoreAllMocks());
@@ -156,7 +156,7 @@ describe('a judge', () => {
       scored(60, {}, { concurrency: 32 }),
     ]);
     for (const { run } of runs) expect(run.run_status).toBe('succeeded');
-    const [{ state }] = await app.database.query<any>('SELECT state FROM judge_limits');
+    const [{ state }] = await app.database.query<any>('SELECT state FROM model_limits');
     expect(state.maxInFlight).toBeLessThan(16);
     // With the shared limit, about 25 requests are refused until it has adapted. With back-off alone, about 130.
     expect(refused).toBeLessThan(80);

@@ -124,7 +124,7 @@ interface Limits {
 export async function resetJudge({ app, worker, judge }: JudgedApp): Promise<void> {
   judge.reset();
   await app.database.query('DELETE FROM judge_features');
-  await app.database.query('DELETE FROM judge_limits');
+  await app.database.query('DELETE FROM model_limits');
   for (const one of [app, worker]) (one.get(LearnedLimits) as unknown as Limits).limits.clear();
 }
 

@@ -2,7 +2,7 @@ import { PeriodicTasks } from '#platform/jobs';
 import { ownApp, createTestWorker, type TestWorker } from '#testing';
 
 /** The tables that workers clean for judges. */
-const JUDGE_TABLES = [
+const AGED_TABLES = [
   {
     task: 'old judge answers',
     table: 'judge_answers',
@@ -11,7 +11,14 @@ const JUDGE_TABLES = [
     row: { workspace_id: 'w', scorer_id: 's', scorer_version: 1, sample: 0, judgement: '{}' },
     at: 'created_at',
   },
-  { task: 'old rate limits of models', table: 'judge_limits', hours: 24, key: 'judge', row: {}, at: 'updated_at' },
+  {
+    task: 'old rate limits of models',
+    table: 'model_limits',
+    hours: 24,
+    key: 'model',
+    row: {},
+    at: 'updated_at',
+  },
   {
     task: 'old judge features',
     table: 'judge_features',
@@ -73,7 +80,7 @@ describe('the periodic tasks of a worker', () => {
     ]);
   });
 
-  it.each(JUDGE_TABLES)(
+  it.each(AGED_TABLES)(
     'delete old rows of $table and keep new ones',
     async ({ task, table, hours, key, row, at }) => {
       const columns = Object.keys(row);

@@ -162,5 +162,12 @@ export class ModelGateway1795824000006 extends SqlMigration {
     );
     -- the worker deletes expired responses
     CREATE INDEX model_answers_by_expiry ON model_answers (expires_at);
+
+    -- The rate limit that each model has shown, shared by all processes. It does not belong to a tenant.
+    CREATE TABLE model_limits (
+      model text COLLATE "C" PRIMARY KEY,
+      state jsonb,
+      updated_at timestamptz NOT NULL DEFAULT now()
+    );
   `;
 }

@@ -1,6 +1,6 @@
 import { SqlMigration } from './sql-migration';
 
-/** Judges: cached responses, rate limits, and supported features of models. */
+/** Judges: cached responses, and supported features of models. */
 export class EvaluationJudges1795824000014 extends SqlMigration {
   protected readonly sql = `
     -- The cache of judgements, so that no request is sent twice. Score results contain copies of them.
@@ -18,13 +18,6 @@ export class EvaluationJudges1795824000014 extends SqlMigration {
     );
     -- the periodic deletion of old responses
     CREATE INDEX judge_answers_by_age ON judge_answers (created_at);
-
-    -- The state of each judge's rate limiter, shared by all processes. It does not belong to a tenant.
-    CREATE TABLE judge_limits (
-      judge text COLLATE "C" PRIMARY KEY,
-      state jsonb,
-      updated_at timestamptz NOT NULL DEFAULT now()
-    );
 
     -- Features that each model supports, learned from the requests that it rejected.
     CREATE TABLE judge_features (

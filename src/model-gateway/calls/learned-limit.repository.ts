@@ -22,7 +22,7 @@ export interface ReadLimit {
 
 const NOW = sql`(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now`;
 
-/** Stores the rate limits that models have. The table is named `judge_limits`, because only judges are retried with a limit. */
+/** Stores the rate limits that models have shown. */
 @Injectable()
 export class LearnedLimitRepository {
   constructor(private readonly database: Database) {}
@@ -32,7 +32,7 @@ export class LearnedLimitRepository {
     const [row] = await this.database.query<ReadLimit>(
       prepared(
         'learned-limit.find',
-        sql`SELECT ${NOW}, (SELECT state FROM judge_limits WHERE judge = ${model}) AS "limit"`,
+        sql`SELECT ${NOW}, (SELECT state FROM model_limits WHERE model = ${model}) AS "limit"`,
       ),
     );
     return row!;
@@ -44,14 +44,14 @@ export class LearnedLimitRepository {
     rule: (limit: SharedLimit | null, now: number) => SharedLimit | null,
   ): Promise<ReadLimit> {
     return this.database.transaction(async (tx) => {
-      await tx.query(sql`INSERT INTO judge_limits (judge) VALUES (${model}) ON CONFLICT DO NOTHING`);
+      await tx.query(sql`INSERT INTO model_limits (model) VALUES (${model}) ON CONFLICT DO NOTHING`);
       const [row] = await tx.query<ReadLimit>(
-        sql`SELECT ${NOW}, state AS "limit" FROM judge_limits WHERE judge = ${model} FOR UPDATE`,
+        sql`SELECT ${NOW}, state AS "limit" FROM model_limits WHERE model = ${model} FOR UPDATE`,
       );
       const { now } = row!;
       const limit = rule(row!.limit, now);
       await tx.query(
-        sql`UPDATE judge_limits SET state = ${limit && toJsonText(limit)}, updated_at = now() WHERE judge = ${model}`,
+        sql`UPDATE model_limits SET state = ${limit && toJsonText(limit)}, updated_at = now() WHERE model = ${model}`,
       );
       return { limit, now };
     });
@@ -59,6 +59,6 @@ export class LearnedLimitRepository {
 
   /** Deletes the limits of models that have not returned 429 for a day. */
   async deleteOld(): Promise<void> {
-    await this.database.query(sql`DELETE FROM judge_limits WHERE updated_at < now() - interval '1 day'`);
+    await this.database.query(sql`DELETE FROM model_limits WHERE updated_at < now() - interval '1 day'`);
   }
 }
