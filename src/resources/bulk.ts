@@ -1,4 +1,3 @@
-import { TimeSlice } from '#platform/concurrency';
 import { Problem, problem, type ProblemBody } from '#platform/problem';
 
 /** Maximum number of items of a bulk create. */
@@ -25,20 +24,6 @@ export function checkItem<Result>(check: () => Result): Result | Problem {
     if (error instanceof Problem) return error;
     throw error;
   }
-}
-
-/** Runs the check of each item, with pauses for other work. Returns their results, or the problems that they throw. */
-export async function checkItems<Result>(
-  items: readonly unknown[],
-  check: (item: unknown) => Result,
-): Promise<(Result | Problem)[]> {
-  const slice = new TimeSlice();
-  const checked: (Result | Problem)[] = [];
-  for (const item of items) {
-    if (slice.isOver()) await slice.yield();
-    checked.push(checkItem(() => check(item)));
-  }
-  return checked;
 }
 
 /** Returns the problem of an item with pointers into the bulk body. */

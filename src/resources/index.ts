@@ -14,15 +14,7 @@ export {
   type AuditedType,
   AuditEntryEntity,
 } from './audit-log/audit-entry.entity';
-export {
-  type BulkItem,
-  BULK_MAX,
-  checkItem,
-  checkItems,
-  failedItem,
-  repeatedItem,
-  toItemProblem,
-} from './bulk';
+export { type BulkItem, BULK_MAX, checkItem, failedItem, repeatedItem, toItemProblem } from './bulk';
 export { auditedChanges, changedColumns, checkLive, stamps, versionEtag } from './change';
 export { checkFaults } from './faults';
 export { IsDescription, IsFilter, IsMetadataFilter, IsName, IsRoles, STATUSES } from './fields';

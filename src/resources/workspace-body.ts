@@ -4,9 +4,7 @@ import { problem } from '#platform/problem';
 /** Throws 400 unless the `workspace_id` of a create is the workspace of the header. */
 export function checkWorkspaceOfCreate(scope: Scope, workspaceId: string): void {
   if (workspaceId !== scope.workspaceId) {
-    throw problem.invalidFields([
-      { pointer: '/workspace_id', detail: 'must be the workspace that X-Service-Workspace-Id names' },
-    ]);
+    throw problem.invalidField('/workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
   }
 }
 

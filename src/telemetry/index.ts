@@ -42,6 +42,8 @@ export {
   checkSelectionValues,
   conditionErrors,
   IsRuleFilters,
+  IsTraceId,
+  IsTraceIds,
   parseConditions,
   parseFilters,
   RuleFilterDto,

@@ -86,7 +86,7 @@ const tooLarge = (limit: number): Problem =>
   new Problem('payload_too_large', `The file exceeds ${formatBytes(limit)}. Send a smaller one.`);
 
 function noFile(name: string): never {
-  throw problem.invalidFields([{ pointer: `/${name}`, detail: 'is required: a part with a filename' }]);
+  throw problem.invalidField(`/${name}`, 'is required: a part with a filename');
 }
 
 export interface FormFilesRules extends FieldRules {
@@ -201,7 +201,7 @@ class FormParser {
   }
 
   private takeField(name: string | undefined, value: string, isTruncated: boolean): void {
-    const invalid = (detail: string): Problem => problem.invalidFields([{ pointer: `/${name}`, detail }]);
+    const invalid = (detail: string): Problem => problem.invalidField(`/${name}`, detail);
     if (name !== undefined && name === this.fileField) {
       throw invalid('must be a file: a part with a filename in its Content-Disposition');
     }

@@ -39,7 +39,7 @@ export function mergeWithin(pointer: string, stored: RawJson | null, patch: obje
   const text = toJsonText(mergePatch(stored ?? {}, patch));
   if (Buffer.byteLength(text) > METADATA_MAX_BYTES) {
     const detail = `must have at most ${METADATA_MAX_BYTES / 1024} KiB as JSON after the merge`;
-    throw problem.invalidFields([{ pointer, detail }]);
+    throw problem.invalidField(pointer, detail);
   }
   return new RawJson(text);
 }

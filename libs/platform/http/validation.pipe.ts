@@ -49,7 +49,7 @@ export function validateBody<Dto extends object>(
 ): Dto {
   if (body instanceof InvalidJson) throw invalidJson(body.toError(pointer));
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw problem.invalidFields([{ pointer, detail: 'must be a JSON object' }]);
+    throw problem.invalidField(pointer, 'must be a JSON object');
   }
   const errors: FieldError[] = [];
   const dto = orProblem(

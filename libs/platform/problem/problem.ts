@@ -125,6 +125,9 @@ export const problem = {
   /** 400 for faults found by validation, each with its JSON pointer. */
   invalidFields: (errors: FieldError[]) => new Problem('invalid_request', summarize(errors), { errors }),
 
+  /** 400: the same for one member. */
+  invalidField: (pointer: string, detail: string): Problem => problem.invalidFields([{ pointer, detail }]),
+
   /** 400: a query parameter is unknown, of the wrong type or out of range. */
   invalidQuery: (parameter: string, detail: string) =>
     new Problem('invalid_query', `${parameter}: ${detail}`, { errors: [{ parameter, detail }] }),

@@ -1,14 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsObject,
-  IsOptional,
-  IsString,
-  Length,
-  Matches,
-} from 'class-validator';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsObject, IsOptional, IsString, Length } from 'class-validator';
 import { applyDecorators } from '@nestjs/common';
 import {
   AnyJsonObject,
@@ -25,7 +16,7 @@ import {
 } from '#platform/http';
 import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { DescribedBodyDto, DescribedPatchDto, IsName, StampsDto } from '../../resources';
-import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../telemetry';
+import { IsRuleFilters, type RuleFilterDto, IsTraceIds } from '../../telemetry';
 import { type AnnotationQueueEntity, pinsOf } from './annotation-queue.entity';
 
 /** Maximum number of items of a queue. */
@@ -47,19 +38,7 @@ export class AnnotationSourceDto {
   experiment_id?: string | null;
 
   /** Selects these traces. People see their own input and output, even if a result names them. */
-  @ApiProperty({
-    type: 'array',
-    items: { type: 'string', pattern: TRACE_ID.source },
-    maxItems: ITEMS_MAX,
-    nullable: true,
-    required: false,
-  })
-  @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(ITEMS_MAX)
-  @IsString({ each: true })
-  @Matches(TRACE_ID, { each: true, message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
+  @IsTraceIds({ minItems: 1, maxItems: ITEMS_MAX })
   trace_ids?: string[] | null;
 
   /** Selects only items that started at this time or later (RFC 3339). A result without a stored trace starts when it is created. */

@@ -1,6 +1,6 @@
 import type { Scope } from '#platform/auth';
 import { toRawJsonOrNull } from '#platform/json';
-import { type FieldError, problem } from '#platform/problem';
+import { problem } from '#platform/problem';
 import { type Output, rangeOf, readAnswer, type ScorerKind } from '../scorers';
 import type { ScoreSource } from '../../telemetry';
 import type { CreateScoreDto } from './score.dto';
@@ -38,10 +38,13 @@ export function sourceOf(
     );
   }
   if (source === 'human' && !isHuman) {
-    throw invalid('/source', 'must not be `human`, because only scorers of kind `human` have human scores');
+    throw problem.invalidField(
+      '/source',
+      'must not be `human`, because only scorers of kind `human` have human scores',
+    );
   }
   if (source === 'client' && isHuman) {
-    throw invalid('/source', 'must be `human` or `end_user` for a scorer of kind `human`');
+    throw problem.invalidField('/source', 'must be `human` or `end_user` for a scorer of kind `human`');
   }
   return source ?? (isHuman ? 'human' : 'client');
 }
@@ -68,7 +71,7 @@ export function readValue(
     return readOutput(output, dto, number);
   }
   if (dto.score === undefined && !VALUES.some((name) => isSet(dto[name]))) {
-    throw invalid('', `must have at least one of ${VALUES.join(', ')}`);
+    throw problem.invalidField('', `must have at least one of ${VALUES.join(', ')}`);
   }
   if (output !== null && number !== null) checkRange(output, number);
   return () => ({ score: number, label, answers: toRawJsonOrNull(answers ?? undefined) });
@@ -99,7 +102,7 @@ function readOutput(output: Output, dto: CreateScoreDto, number: number | null):
   return () => {
     const { answer, score } = reading.scored();
     if (isDerived && number !== null && number !== score) {
-      throw invalid('/score', `must be ${score}, the score of the answer, or omitted`);
+      throw problem.invalidField('/score', `must be ${score}, the score of the answer, or omitted`);
     }
     return {
       score,
@@ -112,8 +115,8 @@ function readOutput(output: Output, dto: CreateScoreDto, number: number | null):
 function checkRange(output: Output, score: number): void {
   const { min, max } = rangeOf(output);
   if (score >= min && score <= max) return;
-  throw invalid('/score', `must be a number from ${min} to ${max}, the range of the scorer's output`);
+  throw problem.invalidField(
+    '/score',
+    `must be a number from ${min} to ${max}, the range of the scorer's output`,
+  );
 }
-
-const invalid = (pointer: string, detail: string) =>
-  problem.invalidFields([{ pointer, detail } satisfies FieldError]);

@@ -1,16 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, IntersectionType } from '@nestjs/swagger';
-import {
-  IsBoolean,
-  IsInt,
-  IsNumber,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  Min,
-  registerDecorator,
-} from 'class-validator';
+import { IsBoolean, IsNumber, IsOptional, IsString, registerDecorator } from 'class-validator';
 import {
   AnyJsonObject,
   instantOf,
@@ -25,9 +15,10 @@ import {
   IsOptionalText,
   IsOptionalTime,
   viewOf,
+  IsWholeNumber,
 } from '#platform/http';
 import { PageQueryDto, SortedBy, ToBoolean, ToInteger, ToNumber, PageOf } from '#platform/paging';
-import { SCORE_SOURCES, type ScoreSource, TRACE_ID } from '../../telemetry';
+import { SCORE_SOURCES, type ScoreSource, IsTraceId } from '../../telemetry';
 import { SCORER_KINDS, type ScorerKind } from '../scorers';
 import { type ScoreRow, TARGET_KINDS, type TargetKind } from './score.entity';
 
@@ -39,11 +30,8 @@ export const RECORDABLE_SOURCES = ['client', 'human', 'end_user'] as const;
 
 const IsVersion = (): PropertyDecorator =>
   applyDecorators(
-    ApiProperty({ type: 'integer', minimum: 1, maximum: VERSION_MAX, nullable: true, required: false }),
     IsOptional(),
-    IsInt(),
-    Min(1),
-    Max(VERSION_MAX),
+    IsWholeNumber({ minimum: 1, maximum: VERSION_MAX, nullable: true, required: false }),
   );
 
 const IsScore = (): PropertyDecorator => (target, property) =>
@@ -80,10 +68,7 @@ export class CreateScoreDto {
   @IsVersion()
   scorer_version?: number | null;
 
-  @ApiProperty({ type: 'string', pattern: TRACE_ID.source, nullable: true, required: false })
-  @IsOptional()
-  @IsString()
-  @Matches(TRACE_ID, { message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
+  @IsTraceId()
   trace_id?: string | null;
 
   @IsNullableText(ID_MAX)
@@ -175,11 +160,8 @@ export class ScoreFiltersDto {
   @IsOptionalText(ID_MAX)
   scorer_name?: string;
 
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, maximum: VERSION_MAX, required: false })
   @NotNull()
-  @IsInt()
-  @Min(1)
-  @Max(VERSION_MAX)
+  @IsWholeNumber({ minimum: 1, maximum: VERSION_MAX, format: 'int32', required: false })
   @ToInteger()
   scorer_version?: number;
 

@@ -5,7 +5,7 @@ import { checkValues } from '#platform/http';
 import { newId } from '#platform/ids';
 import { RawJson, sha256OfJson, toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
-import { type FieldError, problem } from '#platform/problem';
+import { problem } from '#platform/problem';
 import {
   minAnnotationsOf,
   type HumanDefinition,
@@ -148,7 +148,7 @@ export class ScoreService {
     if (!scorer) {
       if (typeof scorer_id === 'string') throw problem.unknownReference('/scorer_id', 'scorer', scorer_id);
       if (typeof scorer_version !== 'number') return null;
-      throw invalid('/scorer_version', 'must be omitted, because no scorer has this name');
+      throw problem.invalidField('/scorer_version', 'must be omitted, because no scorer has this name');
     }
     const version = scorer_version ?? scorer.scorer_version;
     const row =
@@ -168,9 +168,6 @@ function checkScorerNamed({ scorer_id, scorer_name }: CreateScoreDto): void {
   const names = [scorer_id, scorer_name].filter((one) => typeof one === 'string');
   if (names.length === 1) return;
   throw names.length === 0
-    ? invalid('', 'must name a scorer by scorer_id or scorer_name')
-    : invalid('/scorer_name', 'cannot be combined with scorer_id');
+    ? problem.invalidField('', 'must name a scorer by scorer_id or scorer_name')
+    : problem.invalidField('/scorer_name', 'cannot be combined with scorer_id');
 }
-
-const invalid = (pointer: string, detail: string) =>
-  problem.invalidFields([{ pointer, detail } satisfies FieldError]);

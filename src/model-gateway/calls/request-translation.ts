@@ -15,20 +15,23 @@ const MODEL_MAX = 255;
 
 /** Reads the facts of a request. Errors: 400. */
 export function inspect(bytes: Buffer): RequestFacts {
-  if (!isUtf8(bytes)) throw invalid('', 'The body is not valid UTF-8.');
+  if (!isUtf8(bytes)) throw problem.invalidField('', 'The body is not valid UTF-8.');
   let body: unknown;
   try {
     body = JSON.parse(bytes.toString());
   } catch {
-    throw invalid('', 'The body is not valid JSON.');
+    throw problem.invalidField('', 'The body is not valid JSON.');
   }
-  if (!isObject(body)) throw invalid('', 'The body must be a JSON object.');
+  if (!isObject(body)) throw problem.invalidField('', 'The body must be a JSON object.');
   const { model, stream } = body;
   if (nameOf(model) === undefined || (model as string).length > MODEL_MAX) {
-    throw invalid('/model', `must be the name or the id of a model, of 1 to ${MODEL_MAX} characters`);
+    throw problem.invalidField(
+      '/model',
+      `must be the name or the id of a model, of 1 to ${MODEL_MAX} characters`,
+    );
   }
   if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
-    throw invalid('/stream', 'must be true or false');
+    throw problem.invalidField('/stream', 'must be true or false');
   }
   return {
     model: model as string,
@@ -38,8 +41,6 @@ export function inspect(bytes: Buffer): RequestFacts {
     temperature: numberOf(body.temperature) ?? null,
   };
 }
-
-const invalid = (pointer: string, detail: string) => problem.invalidFields([{ pointer, detail }]);
 
 /** The form in which a provider takes a request. */
 export interface RequestForm {
@@ -76,7 +77,7 @@ const TRANSLATIONS: Readonly<Record<string, (request: JsonObject) => JsonObject>
 };
 
 const untranslatable = (pointer: string, detail: string): CallFailure =>
-  new CallFailure('refused', 'cannot express the request', invalid(pointer, detail), {
+  new CallFailure('refused', 'cannot express the request', problem.invalidField(pointer, detail), {
     status: 400,
     reported: { message: detail, parameter: pointer, code: '' },
   });

@@ -60,7 +60,7 @@ export class DatasetSchemas {
       fault = { pointer: '', detail: 'takes too long to compile' };
     }
     if (fault) {
-      throw problem.invalidFields([{ pointer: `${pointer}${fault.pointer}`, detail: fault.detail }]);
+      throw problem.invalidField(`${pointer}${fault.pointer}`, fault.detail);
     }
   }
 

@@ -143,7 +143,7 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     }
     if (merged.size > BASELINES_MAX) {
       const detail = `must have at most ${BASELINES_MAX} names after the merge`;
-      throw problem.invalidFields([{ pointer: '/baselines', detail }]);
+      throw problem.invalidField('/baselines', detail);
     }
     return Object.fromEntries(merged);
   }
@@ -211,11 +211,11 @@ function checkBaseline(
   const pointer = `/baselines/${escapedToken(name)}`;
   if (!experiment) throw problem.unknownReference(pointer, 'experiment', id);
   if (experiment.dataset_id !== datasetId) {
-    throw problem.invalidFields([{ pointer, detail: 'must be an experiment over this dataset' }]);
+    throw problem.invalidField(pointer, 'must be an experiment over this dataset');
   }
   if (experiment.name !== name) {
     const detail = `must be an experiment with this name, but ${id} has another name`;
-    throw problem.invalidFields([{ pointer, detail }]);
+    throw problem.invalidField(pointer, detail);
   }
   checkLive(experiment, 'experiment');
   if (experiment.experiment_status !== 'completed') {

@@ -98,12 +98,10 @@ export class RecordInstaller {
     const unmatched = new Map<string, number>();
     for (const digest of digests) unmatched.set(digest, (unmatched.get(digest) ?? 0) + 1);
     const obsolete = new Set<string>();
-    const slice = new TimeSlice();
     for await (const records of this.exports.batches(scope, { datasetId, revision }, tx)) {
       const unmatchedIds: string[] = [];
       for (const record of records) {
         if (!take(unmatched, digestOf(lineOf(record)))) unmatchedIds.push(record.dataset_record_id);
-        if (slice.isOver()) await slice.yield();
       }
       if (unmatchedIds.length === 0) continue;
       for (const id of await this.records.unchangedSinceInstall(tx, scope, unmatchedIds)) obsolete.add(id);

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { TimeSlice } from '#platform/concurrency';
 import type { SqlExecutor } from '#platform/db';
 import { SpooledFile } from '#platform/http';
 import { toJsonText } from '#platform/json';
@@ -10,18 +9,21 @@ import type { DatasetEntity } from '../datasets/dataset.entity';
 import { CONTENT_FIELDS } from '../records/record.entity';
 import { IMPORT_LINES_MAX } from '../records/import/import-source';
 import { type ExportedRecord, RecordExportRepository } from '../records/export/record-export.repository';
+import { type ExportFormat, exportParts } from '../records/transfer-formats';
 
 /** Largest file of records, in bytes. */
 export const RECORDS_MAX_BYTES = 1024 * 1024 * 1024;
-
-/** Number of characters that are written at once, unless a line is longer. */
-const WRITE_LENGTH = 256 * 1024;
 
 /**
  * Returns a record as a line of a package, without its line break. The line is that of an export without id, version and
  * times. Equal content always gives the same line, because free-form members are written as they are stored.
  */
 export const lineOf = (record: ExportedRecord): string => toJsonText(pick(record, CONTENT_FIELDS));
+
+const PACKED_LINES: ExportFormat<ExportedRecord> = {
+  head: '',
+  lineOf: (record) => [`${lineOf(record)}\n`],
+};
 
 /** Writes the records of a dataset into a file. */
 @Injectable()
@@ -44,18 +46,9 @@ export class RecordPacker {
     }
     const file = await SpooledFile.create();
     try {
-      const slice = new TimeSlice();
-      for await (const records of this.records.batches(scope, { datasetId, revision }, on)) {
-        let text = '';
-        for (const record of records) {
-          text += `${lineOf(record)}\n`;
-          if (text.length > WRITE_LENGTH) {
-            await file.append(Buffer.from(text));
-            text = '';
-          }
-          if (slice.isOver()) await slice.yield();
-        }
-        await file.append(Buffer.from(text));
+      const batches = this.records.batches(scope, { datasetId, revision }, on);
+      for await (const lines of exportParts(batches, PACKED_LINES)) {
+        await file.append(lines);
         if (file.size > RECORDS_MAX_BYTES) {
           throw problem.validationFailed('The records of the dataset exceed 1 GiB as JSON. Archive some.');
         }

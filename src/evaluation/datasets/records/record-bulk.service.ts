@@ -8,7 +8,7 @@ import type { DatasetEntity } from '../datasets/dataset.entity';
 import { DatasetService } from '../datasets/dataset.service';
 import {
   type BulkItem,
-  checkItems,
+  checkItem,
   checkWorkspaceOfCreate,
   failedItem,
   repeatedItem,
@@ -77,8 +77,10 @@ export class RecordBulkService {
     signal: AbortSignal,
   ): Promise<BulkRecordItemDto[]> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
-    const checked = await checkItems(dto.items, (item) => contentOf(validateBody(RecordFieldsDto, item)));
-    const contents = checked.map((one, index) => (one instanceof Problem ? toItemProblem(one, index) : one));
+    const contents = dto.items.map((item, index) => {
+      const content = checkItem(() => contentOf(validateBody(RecordFieldsDto, item)));
+      return content instanceof Problem ? toItemProblem(content, index) : content;
+    });
     return this.write(scope, datasetId, { dto, contents, place: toItemProblem }, signal);
   }
 

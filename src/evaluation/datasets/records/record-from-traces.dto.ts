@@ -1,16 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsInt,
-  IsOptional,
-  IsString,
-  Matches,
-  Min,
-} from 'class-validator';
+import { IsInt, IsOptional, IsString, Min } from 'class-validator';
 import { IsOneOf, IsTags, ValuesCheckedLater, IsNullableTime } from '#platform/http';
-import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../../telemetry';
+import { IsRuleFilters, IsTraceIds, type RuleFilterDto } from '../../../telemetry';
 import { BULK_MAX } from '../../../resources';
 import { BulkRecordItemDto } from './record.dto';
 
@@ -25,20 +16,7 @@ export class RecordsFromTracesDto {
   workspace_id!: string;
 
   /** 1 to 100 stored traces. Each becomes one record, in this order. */
-  @ApiProperty({
-    type: 'array',
-    items: { type: 'string', pattern: TRACE_ID.source },
-    minItems: 1,
-    maxItems: BULK_MAX,
-    nullable: true,
-    required: false,
-  })
-  @IsOptional()
-  @IsArray()
-  @ArrayMinSize(1)
-  @ArrayMaxSize(BULK_MAX)
-  @IsString({ each: true })
-  @Matches(TRACE_ID, { each: true, message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
+  @IsTraceIds({ minItems: 1, maxItems: BULK_MAX })
   trace_ids?: string[] | null;
 
   /** Selects the traces that meet all of these conditions, newest first. */

@@ -107,9 +107,9 @@ function readForm(scope: Scope, { file, options }: ReceivedUpload): CsvUpload {
   if (workspace_id !== undefined) checkWorkspaceOfCreate(scope, workspace_id);
   return {
     file,
-    options: optionsOf({ case_id_column, mapping: mappingOf(mapping, memberProblem) }),
-    fileProblem: (detail) => memberProblem('/file', detail),
-    optionsProblem: memberProblem,
+    options: optionsOf({ case_id_column, mapping: mappingOf(mapping, problem.invalidField) }),
+    fileProblem: (detail) => problem.invalidField('/file', detail),
+    optionsProblem: problem.invalidField,
   };
 }
 
@@ -123,15 +123,12 @@ async function readDto(scope: Scope, { request, file: body }: ReceivedUpload): P
   return {
     file: await request.spool([content]),
     options: optionsOf(dto),
-    fileProblem: (detail) => memberProblem('/content', detail),
-    optionsProblem: memberProblem,
+    fileProblem: (detail) => problem.invalidField('/content', detail),
+    optionsProblem: problem.invalidField,
   };
 }
 
 type ToOptionsProblem = CsvUpload['optionsProblem'];
-
-const memberProblem = (pointer: string, detail: string): Problem =>
-  problem.invalidFields([{ pointer, detail }]);
 
 /** Parses a mapping that was sent as text. */
 function mappingOf(text: string | undefined, problemOf: ToOptionsProblem): CsvMappingDto | null {

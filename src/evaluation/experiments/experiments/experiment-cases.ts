@@ -92,7 +92,10 @@ export class ExperimentCases {
     const existing = await this.versions.existingCases(tx, scope, datasetId, number, [...new Set(ids)]);
     const unknown = ids.findIndex((id) => !existing.has(id));
     if (unknown >= 0) {
-      throw invalid(`/dataset_filter/case_ids/${unknown}`, 'must be a case of the pinned CSV version');
+      throw problem.invalidField(
+        `/dataset_filter/case_ids/${unknown}`,
+        'must be a case of the pinned CSV version',
+      );
     }
   }
 
@@ -103,7 +106,7 @@ export class ExperimentCases {
     filter: CaseFilter | null,
   ): Promise<number> {
     if (record_count === 0 && latest_version !== null) {
-      throw invalid(
+      throw problem.invalidField(
         '/dataset_version',
         'is required, because the cases of the dataset are all in CSV versions',
       );
@@ -114,11 +117,11 @@ export class ExperimentCases {
         : (await this.matchingRecords(tx, scope, dataset_id, revision, filter)).length;
     if (count > SNAPSHOT_RECORDS_MAX) {
       throw filter === null
-        ? invalid(
+        ? problem.invalidField(
             '/dataset_id',
             `has ${count} records, but a snapshot can have at most ${SNAPSHOT_RECORDS_MAX}. Use dataset_filter, or pin a CSV version`,
           )
-        : invalid(
+        : problem.invalidField(
             '/dataset_filter',
             `matches more than the ${SNAPSHOT_RECORDS_MAX} records that a snapshot can have. Narrow it, or pin a CSV version`,
           );
@@ -150,9 +153,7 @@ export class ExperimentCases {
   }
 }
 
-const invalid = (pointer: string, detail: string) => problem.invalidFields([{ pointer, detail }]);
-
-const matchesNone = () => invalid('/dataset_filter', 'matches no case of the dataset');
+const matchesNone = () => problem.invalidField('/dataset_filter', 'matches no case of the dataset');
 
 /** Checks the rules between the members of a request. Needs no database access. Errors: 400. */
 export function checkCaseSource({ dataset_id, dataset_version, dataset_filter }: CaseSource): void {

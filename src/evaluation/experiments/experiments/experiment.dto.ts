@@ -8,8 +8,6 @@ import {
   IsOptional,
   IsString,
   Length,
-  Max,
-  Min,
 } from 'class-validator';
 import {
   AnyJson,
@@ -27,6 +25,7 @@ import {
   IsOptionalText,
   IsText,
   viewOf,
+  IsWholeNumber,
 } from '#platform/http';
 import { PageOf } from '#platform/paging';
 import { IsDescription, StampsDto } from '../../../resources';
@@ -131,10 +130,7 @@ export class CreateExperimentDto extends ExperimentMembersDto {
    * experiment is backed by the dataset's records that are not archived.
    */
   @IsOptional()
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true, required: false })
-  @IsInt()
-  @Min(1)
-  @Max(2_147_483_647)
+  @IsWholeNumber({ minimum: 1, maximum: 2_147_483_647, format: 'int32', nullable: true, required: false })
   dataset_version?: number | null;
 
   /** Restricts the experiment to part of the dataset. A result outside it returns 400. */

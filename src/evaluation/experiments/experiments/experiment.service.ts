@@ -210,7 +210,7 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
   ): Promise<void> {
     if (baselineId === null) return;
     if (baselineId === experimentId) {
-      throw invalid('/baseline_experiment_id', 'must be a different experiment');
+      throw problem.invalidField('/baseline_experiment_id', 'must be a different experiment');
     }
     if (!(await this.experiments.exists(scope, baselineId, tx))) {
       throw problem.unknownReference('/baseline_experiment_id', 'experiment', baselineId);
@@ -227,14 +227,12 @@ export function checkRunning(experiment: Pick<ExperimentState, 'experiment_statu
   checkLive(experiment, 'experiment');
 }
 
-const invalid = (pointer: string, detail: string) => problem.invalidFields([{ pointer, detail }]);
-
 /** Throws 400 if only one of `subject_kind` and `subject_id` is set. */
 function checkSubject(kind: string | null, id: string | null): void {
   if ((kind === null) === (id === null)) return;
   const missing = kind === null ? 'subject_kind' : 'subject_id';
   const present = kind === null ? 'subject_id' : 'subject_kind';
-  throw invalid(`/${missing}`, `is required with ${present}. Set both, or neither`);
+  throw problem.invalidField(`/${missing}`, `is required with ${present}. Set both, or neither`);
 }
 
 /** Members whose values must be the same to resume an experiment. */

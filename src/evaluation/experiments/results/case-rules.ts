@@ -133,7 +133,7 @@ export function checkCase(references: CaseReferences, result: ResultFieldsDto): 
   const recordId = result.dataset_record_id ?? null;
   if (references.csvRows) checkCsvCase(references, references.csvRows, result);
   if (references.isRecordBacked && recordId === null) {
-    throw invalid(
+    throw problem.invalidField(
       '/dataset_record_id',
       'is required, because the experiment is backed by the records of a dataset',
     );
@@ -142,7 +142,7 @@ export function checkCase(references: CaseReferences, result: ResultFieldsDto): 
     throw problem.unknownReference('/dataset_record_id', 'record', recordId);
   }
   if (references.isRecordBacked && !references.records.get(recordId!)!.is_selected) {
-    throw invalid('/dataset_record_id', OUTSIDE);
+    throw problem.invalidField('/dataset_record_id', OUTSIDE);
   }
   checkScorers(references.scorerVersions, result.scores);
 }
@@ -155,22 +155,22 @@ function checkCsvCase(
   result: ResultFieldsDto,
 ): void {
   if (!csvRows.has(result.case_id)) {
-    throw invalid('/case_id', 'must be a case of the CSV version that the experiment pins');
+    throw problem.invalidField('/case_id', 'must be a case of the CSV version that the experiment pins');
   }
-  if (selectedCaseIds?.has(result.case_id) === false) throw invalid('/case_id', OUTSIDE);
+  if (selectedCaseIds?.has(result.case_id) === false) throw problem.invalidField('/case_id', OUTSIDE);
   const csvCase = csvCases.get(csvRows.get(result.case_id)!);
   // A case that was not read, because it is too large, is rejected later.
   if (csvCase && !(filter.tags ?? []).every((tag) => csvCase.tags.includes(tag)))
-    throw invalid('/case_id', OUTSIDE);
+    throw problem.invalidField('/case_id', OUTSIDE);
   if ((result.dataset_record_id ?? null) !== null) {
-    throw invalid(
+    throw problem.invalidField(
       '/dataset_record_id',
       'must be left out, because the experiment pins a CSV version, which has no records',
     );
   }
   for (const member of ['trial_group', 'trial_index'] as const) {
     if ((result[member] ?? null) === null) continue;
-    throw invalid(
+    throw problem.invalidField(
       `/${member}`,
       'must be left out, because the experiment pins a CSV version, whose cases have no trials',
     );
@@ -187,7 +187,7 @@ export function checkScorers(
     if (current === undefined) throw problem.unknownReference('/scores', 'scorer', id);
     if (version !== undefined && version > current) {
       const shortName = name.slice(0, 64);
-      throw invalid(
+      throw problem.invalidField(
         '/scores',
         `${shortName} has scorer_version ${version}, but the current version of ${id} is ${current}. Send the version that computed the score`,
       );
@@ -220,8 +220,6 @@ const tooLarge = (bytes: number): Problem =>
     'payload_too_large',
     `The values that this request takes from the dataset exceed ${formatBytes(bytes)}. Send fewer results at once.`,
   );
-
-const invalid = (pointer: string, detail: string) => problem.invalidFields([{ pointer, detail }]);
 
 interface NamedScorer {
   /** Name of the score. */

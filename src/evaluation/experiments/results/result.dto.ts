@@ -1,16 +1,5 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
-import {
-  ArrayMaxSize,
-  ArrayMinSize,
-  IsArray,
-  IsInt,
-  IsNumber,
-  IsOptional,
-  IsString,
-  Matches,
-  Max,
-  Min,
-} from 'class-validator';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsNumber, IsOptional, IsString, Min } from 'class-validator';
 import {
   AnyJson,
   AnyJsonObject,
@@ -26,10 +15,11 @@ import {
   IsNullableText,
   IsText,
   viewOf,
+  IsWholeNumber,
 } from '#platform/http';
 import { PageOf } from '#platform/paging';
 import type { ProblemDto } from '#platform/problem';
-import { TRACE_ID } from '../../../telemetry';
+import { IsTraceId } from '../../../telemetry';
 import { BULK_MAX } from '../../../resources';
 import { IsScores } from '../../scores';
 import type { Result, ResultRow } from './result.entity';
@@ -96,10 +86,7 @@ export class ResultFieldsDto {
   @IsScores()
   scores?: Record<string, unknown> | null;
 
-  @ApiProperty({ type: 'string', pattern: TRACE_ID.source, nullable: true, required: false })
-  @IsOptional()
-  @IsString()
-  @Matches(TRACE_ID, { message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
+  @IsTraceId()
   trace_id?: string | null;
 
   @IsNullableText(255, 0)
@@ -119,10 +106,7 @@ export class ResultFieldsDto {
 
   /** Number of the trial within its group. 400 if the experiment pins a CSV version. */
   @IsOptional()
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, nullable: true, required: false })
-  @IsInt()
-  @Min(0)
-  @Max(2_147_483_647)
+  @IsWholeNumber({ minimum: 0, maximum: VERSION_MAX, format: 'int32', nullable: true, required: false })
   trial_index?: number | null;
 }
 
@@ -177,11 +161,8 @@ export class PatchResultDto {
   metadata?: object | null;
 
   /** The version of the result that the scores were computed for. 409 if the result has been replaced since. */
-  @ApiProperty({ type: 'integer', minimum: 1, maximum: VERSION_MAX, required: false })
   @NotNull()
-  @IsInt()
-  @Min(1)
-  @Max(VERSION_MAX)
+  @IsWholeNumber({ minimum: 1, maximum: VERSION_MAX, required: false })
   version?: number;
 
   @Fixed()

@@ -26,7 +26,7 @@ import {
   type SentScore,
   show,
 } from '../../scores';
-import { checkItems, checkWorkspaceOfCreate, failedItem, toItemProblem } from '../../../resources';
+import { checkItem, checkWorkspaceOfCreate, failedItem, toItemProblem } from '../../../resources';
 import { CaseRules, checkScorers } from './case-rules';
 import {
   type BulkResultItemDto,
@@ -173,7 +173,7 @@ export class ResultService {
    */
   async createBulk(scope: Scope, experimentId: string, dto: BulkResultsDto): Promise<BulkResultItemDto[]> {
     checkWorkspaceOfCreate(scope, dto.workspace_id);
-    const items = await checkItems(dto.items, (item) => validateBody(ResultFieldsDto, item));
+    const items = dto.items.map((item) => checkItem(() => validateBody(ResultFieldsDto, item)));
     const outcomes = await this.database.transaction((tx) => this.write(tx, scope, experimentId, dto, items));
     return outcomes.map((outcome, index) =>
       outcome instanceof Problem
@@ -354,7 +354,7 @@ function changedScores(row: Result, sent: readonly SentScore[]): SentScore[] {
   const count = new Set([...Object.keys(scores), ...sent.map(({ scorer_name }) => scorer_name)]).size;
   if (count > SCORES_MAX) {
     const detail = `would give the result ${count} scores, but it can have at most ${SCORES_MAX}`;
-    throw problem.invalidFields([{ pointer: '/scores', detail }]);
+    throw problem.invalidField('/scores', detail);
   }
   const details = row.score_details.parseExactly() as Record<string, unknown>;
   return sent.filter((one) => {

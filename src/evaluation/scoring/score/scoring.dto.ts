@@ -8,7 +8,6 @@ import {
   IsOptional,
   IsPositive,
   IsString,
-  Matches,
 } from 'class-validator';
 import {
   IsOneOf,
@@ -18,7 +17,7 @@ import {
   IsNullableTime,
   IsWholeNumber,
 } from '#platform/http';
-import { IsRuleFilters, type RuleFilterDto, TRACE_ID } from '../../../telemetry';
+import { IsRuleFilters, type RuleFilterDto, IsTraceIds } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
 import type { ScoringResultDto } from '../score-runs/score-run.dto';
 import { RUN_STATUSES, type RunStatus } from '../score-runs/score-run.entity';
@@ -83,18 +82,7 @@ export abstract class TargetSelectionDto {
   session_ids?: string[] | null;
 
   /** Selects these traces. Without `experiment_id`, scorers see only their own content, even if a result names them. */
-  @ApiProperty({
-    type: 'array',
-    items: { type: 'string', pattern: TRACE_ID.source },
-    maxItems: IDS_MAX,
-    nullable: true,
-    required: false,
-  })
-  @IsOptional()
-  @IsArray()
-  @ArrayMaxSize(IDS_MAX)
-  @IsString({ each: true })
-  @Matches(TRACE_ID, { each: true, message: 'must be 32 lower-case hexadecimal digits, not all zeros' })
+  @IsTraceIds({ maxItems: IDS_MAX })
   trace_ids?: string[] | null;
 
   /**

@@ -175,7 +175,7 @@ function selectionOf(dto: SelectionOfRequest, scorerGrain: Grain, { targets: cap
     throw problem.validationFailed([{ pointer: '/limit', detail: `must be at most ${cap} ${what}` }]);
   }
   if (limit === 0) {
-    throw problem.invalidFields([{ pointer: '/limit', detail: 'must be at least 1: 0 selects nothing' }]);
+    throw problem.invalidField('/limit', 'must be at least 1: 0 selects nothing');
   }
   return {
     grain: dto.grain ?? grainsOfIds(dto)[0] ?? scorerGrain,

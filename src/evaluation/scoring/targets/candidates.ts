@@ -1,4 +1,5 @@
 import type { Scope } from '#platform/auth';
+import { inChunks } from '#platform/db';
 import type {
   SessionRef as TracedSession,
   TraceFilter,
@@ -171,13 +172,10 @@ export async function storedTraces(
   ids: readonly string[],
   filters?: readonly TraceFilter[],
 ): Promise<Map<string, TraceRef>> {
-  const stored = new Map<string, TraceRef>();
-  for (const trace_ids of chunks([...new Set(ids)])) {
-    for (const ref of await traces.traceRefs(scope, { trace_ids, filters }, trace_ids.length)) {
-      stored.set(ref.trace_id, ref);
-    }
-  }
-  return stored;
+  const stored = await inChunks([...new Set(ids)], (some) =>
+    traces.traceRefs(scope, { trace_ids: [...some], filters }, some.length),
+  );
+  return new Map(stored.map((ref) => [ref.trace_id, ref]));
 }
 
 export function* chunks(ids: readonly string[]): Iterable<string[]> {

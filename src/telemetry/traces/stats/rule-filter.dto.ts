@@ -1,6 +1,10 @@
+import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
+import { ArrayMaxSize, ArrayMinSize, IsArray, IsOptional, IsString, Matches } from 'class-validator';
 import { IsJson, IsOneOf, parseTime, valueErrors } from '#platform/http';
 import { type FieldError, problem } from '#platform/problem';
 import { FEED_TEXT_FIELDS } from '../trace-feed.repository';
+import { TRACE_ID } from '../trace.types';
 import { MEASURE_FIELDS, STATS_OPERATORS, type TraceFilter } from '../trace-stats.types';
 import { type FilterInput, readFilters, statusErrors } from './trace-filters';
 import { FiltersOf } from './trace-stats.dto';
@@ -26,6 +30,36 @@ export class RuleFilterDto {
   @IsJson({ ...FILTER_VALUE, isRead: true })
   value!: unknown;
 }
+
+const MUST_BE_TRACE_ID = 'must be 32 lower-case hexadecimal digits, not all zeros';
+
+/** Declares a trace id, which may be absent or null. */
+export const IsTraceId = () =>
+  applyDecorators(
+    ApiProperty({ type: 'string', pattern: TRACE_ID.source, nullable: true, required: false }),
+    IsOptional(),
+    IsString(),
+    Matches(TRACE_ID, { message: MUST_BE_TRACE_ID }),
+  );
+
+/** Declares a list of trace ids, which may be absent or null. */
+export const IsTraceIds = ({ minItems, maxItems }: { minItems?: number; maxItems: number }) =>
+  applyDecorators(
+    ApiProperty({
+      type: 'array',
+      ...(minItems !== undefined && { minItems }),
+      items: { type: 'string', pattern: TRACE_ID.source },
+      maxItems,
+      nullable: true,
+      required: false,
+    }),
+    IsOptional(),
+    IsArray(),
+    ArrayMinSize(minItems ?? 0),
+    ArrayMaxSize(maxItems),
+    IsString({ each: true }),
+    Matches(TRACE_ID, { each: true, message: MUST_BE_TRACE_ID }),
+  );
 
 /** Declares a member with the filters that select traces. */
 export const IsRuleFilters = (): PropertyDecorator => FiltersOf(() => RuleFilterDto);

@@ -140,7 +140,7 @@ function lineOf(cells: readonly string[], line: number, read: () => object): Imp
     return { line, value: read(), fault: null, size: sizeOf(cells) };
   } catch (error) {
     if (!(error instanceof CellFault)) throw error;
-    const fault = problem.invalidFields([{ pointer: pointerOf(line, error.pointer), detail: error.detail }]);
+    const fault = problem.invalidField(pointerOf(line, error.pointer), error.detail);
     return { line, value: null, fault, size: 0 };
   }
 }

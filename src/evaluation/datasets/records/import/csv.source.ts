@@ -31,7 +31,7 @@ export class CsvSource implements ImportSource {
       yield reading.end();
     } catch (error) {
       if (!(error instanceof CsvFault)) throw error;
-      throw problem.invalidFields([{ pointer: pointerOf(error.line), detail: error.detail }]);
+      throw problem.invalidField(pointerOf(error.line), error.detail);
     }
   }
 

@@ -90,7 +90,7 @@ class Check {
     this.count++;
     if (this.count > IMPORT_LINES_MAX) {
       const detail = `is record ${this.count}. An import can have at most ${IMPORT_LINES_MAX} records`;
-      throw problem.invalidFields([{ pointer: pointerOf(line), detail }]);
+      throw problem.invalidField(pointerOf(line), detail);
     }
     if (this.isFull) return;
     if (fault) return this.note(fault);

@@ -72,7 +72,7 @@ export class JsonLinesSource implements ImportSource {
 
   private tooLong(line: number): Problem {
     const detail = `has more than ${this.lineBytes} bytes, the maximum size of a record`;
-    return problem.invalidFields([{ pointer: pointerOf(line), detail }]);
+    return problem.invalidField(pointerOf(line), detail);
   }
 }
 
@@ -120,11 +120,11 @@ const isBlank = (text: Buffer): boolean => text.length < 64 && BLANK.test(text.t
 
 function tooManyBlank(line: number): Problem {
   const detail = `is blank line ${BLANK_LINES_MAX + 1}. An import can have at most ${BLANK_LINES_MAX} blank lines`;
-  return problem.invalidFields([{ pointer: pointerOf(line), detail }]);
+  return problem.invalidField(pointerOf(line), detail);
 }
 
 /** Returns the problem of a line. Replaces the mention of the body in the parser's message with the line. */
 function faultOf({ pointer, detail }: JsonInputError, line: number): Problem {
   const lineDetail = detail.replace(/^The body/, 'The line').replace(/ at line \d+, column/, ' at column');
-  return problem.invalidFields([{ pointer: pointerOf(line, pointer), detail: lineDetail }]);
+  return problem.invalidField(pointerOf(line, pointer), lineDetail);
 }

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { yieldToEventLoop } from '#platform/concurrency';
+import { TimeSlice } from '#platform/concurrency';
 import type { SpooledFile } from '#platform/http';
 import { CaseSize, CellFault, faultOfTags, JsonMetadata, PARSED_CELL_BYTES, tagsOf } from './csv.case';
 import {
@@ -23,7 +23,6 @@ export const CHUNK_BYTES = 256 * 1024;
 
 /** Number of bytes that are scanned without a pause. With the shortest rows, they take some milliseconds. */
 const PIECE_BYTES = 16 * 1024;
-const TURN_MS = 5;
 
 /** Where rows begin in a chunk. */
 export interface ChunkPlace {
@@ -63,12 +62,10 @@ export async function readCsv(
 
 /** Yields the pieces of a chunk, and yields to the event loop every few milliseconds. */
 export async function* piecesOf(chunk: Buffer): AsyncGenerator<Buffer, void, undefined> {
-  let since = performance.now();
+  const slice = new TimeSlice();
   for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
     yield chunk.subarray(at, at + PIECE_BYTES);
-    if (performance.now() - since < TURN_MS) continue;
-    await yieldToEventLoop();
-    since = performance.now();
+    if (slice.isOver()) await slice.yield();
   }
 }
 
