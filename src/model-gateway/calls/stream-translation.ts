@@ -12,7 +12,7 @@ import { MessageEvents } from '../formats/message-events';
 import { ResponseEvents } from '../formats/response-events';
 import { formatSse, type SseEvent } from '../formats/sse';
 import { failureOf, StreamFailure, throwIfError } from '../formats/stream-failure';
-import { NO_USAGE, type Usage, usageOfChat, usageOfMessages, usageOfResponses } from '../formats/usage';
+import { NO_USAGE, type Usage, usageOfChat, usageOfResponses } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
 import { type AnswerFacts, type CallFormat, wireFormatOf } from './call.types';
 import { StreamedAnswer } from './streamed-answer';
@@ -180,32 +180,17 @@ class NativeResponses extends Translation {
 
 /** Messages from a provider of the same format. Their bytes are not changed. */
 class NativeMessages extends Translation {
-  private usageMembers: JsonObject = {};
+  private readonly chunks = new ChatChunks();
 
-  push(sse: SseEvent): Buffer {
-    const event = chunkOf(sse.data);
-    const delta = objectOf(event.delta);
-    if (event.type === 'error') throw failureOf(event.error);
-    if (event.type === 'message_start') {
-      const message = objectOf(event.message);
-      this.answer.describe(message.id, message.model, undefined);
-      this.usageMembers = { ...objectOf(message.usage) };
-    }
-    if (event.type === 'message_delta') {
-      this.answer.describe(undefined, undefined, delta.stop_reason);
-      this.usageMembers = { ...this.usageMembers, ...withoutNulls(objectOf(event.usage)) };
-    }
-    this.answer.addText(textOf(delta.text) ?? textOf(delta.partial_json) ?? textOf(delta.thinking) ?? '');
-    return event.type === 'message_stop' ? this.complete(sse) : sse.raw;
+  push(event: SseEvent): Buffer {
+    this.chunks.push(event).forEach((chunk) => this.answer.addChunk(chunk));
+    return this.chunks.isDone ? this.complete(event) : event.raw;
   }
 
   protected get usage(): Usage {
-    return usageOfMessages({ usage: this.usageMembers });
+    return this.chunks.usage;
   }
 }
-
-const withoutNulls = (usage: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
 
 /** Parses an event. Throws `StreamFailure` for an event that is not an object or reports an error. */
 function chunkOf(data: string): JsonObject {
