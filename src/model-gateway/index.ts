@@ -13,6 +13,9 @@ export {
   type RetriedWork,
 } from './calls/internal-calls';
 export { LearnedLimits } from './calls/learned-limit';
+export { contentTextOf, firstChoiceOf } from './formats/chat-outcome';
+export { nameOf, objectOf } from './formats/json-shape';
+export { usageOfChat } from './formats/usage';
 export { ModelGatewayWorkerModule } from './model-gateway.worker.module';
 export { ModelGatewayHttpModule } from './model-gateway.http.module';
 export { ModelGatewayModule } from './model-gateway.module';

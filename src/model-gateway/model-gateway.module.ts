@@ -20,11 +20,9 @@ import { ModelCaller } from './calls/model-caller';
 import { ProviderClient } from './calls/provider-client';
 import { SpanWriter } from './calls/span.writer';
 import { TargetCaller } from './calls/target-caller';
-import { CurrentKeyService } from './keys/current-key.service';
 import { GatewayKeyEntity } from './keys/gateway-key.entity';
 import { GatewayKeyRepository } from './keys/gateway-key.repository';
 import { GatewayKeyService } from './keys/gateway-key.service';
-import { KeyAccounts } from './keys/key-accounts';
 import { KeyLimitsRepository } from './keys/key-limits.repository';
 import { CalledModelRepository } from './models/called-model.repository';
 import { ModelDirectory } from './models/model-directory';
@@ -47,8 +45,6 @@ const RESOURCES = [
   ModelRepository,
   GatewayKeyService,
   GatewayKeyRepository,
-  CurrentKeyService,
-  KeyAccounts,
   BudgetService,
   SpendRepository,
   UsageService,

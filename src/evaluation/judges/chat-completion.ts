@@ -1,5 +1,12 @@
 import { isJsonObject } from '#platform/json';
-import type { ReportedError } from '../../model-gateway';
+import {
+  contentTextOf,
+  firstChoiceOf,
+  nameOf,
+  objectOf,
+  type ReportedError,
+  usageOfChat,
+} from '../../model-gateway';
 import type { Output } from '../scorers';
 import { answerSchema } from './judge-answer';
 import type { ChatFeatures } from './judge.repository';
@@ -107,40 +114,27 @@ export interface ChatAnswer {
   costUsd: number | undefined;
 }
 
-/** Larger numbers are ignored. */
-const TOKENS_MAX = 1e9;
+/** Larger costs are ignored. */
 const COST_MAX = 1e6;
 
 /** Reads a chat completion. Returns undefined for anything else. */
 export function readChatAnswer(value: unknown): ChatAnswer | undefined {
-  const choice =
-    isJsonObject(value) && Array.isArray(value.choices) ? (value.choices[0] as unknown) : undefined;
-  const message = isJsonObject(choice) ? choice.message : undefined;
-  if (!isJsonObject(value) || !isJsonObject(choice) || !isJsonObject(message)) return undefined;
-  const usage = isJsonObject(value.usage) ? value.usage : {};
+  const answer = objectOf(value);
+  const { message, finish_reason, logprobs } = firstChoiceOf(answer);
+  if (!isJsonObject(message)) return undefined;
+  const { inputTokens, outputTokens } = usageOfChat(answer);
+  const { cost } = objectOf(answer.usage);
   return {
-    text: textOf(message.content),
-    finishReason: stringOf(choice.finish_reason),
-    refusal: stringOf(message.refusal),
-    logprobs: choice.logprobs,
-    model: stringOf(value.model),
-    inputTokens: countOf(usage.prompt_tokens),
-    outputTokens: countOf(usage.completion_tokens),
-    costUsd: countOf(usage.cost, COST_MAX) ?? undefined,
+    text: contentTextOf(message.content) ?? '',
+    finishReason: nameOf(finish_reason),
+    refusal: nameOf(message.refusal),
+    logprobs,
+    model: nameOf(answer.model),
+    inputTokens,
+    outputTokens,
+    costUsd: typeof cost === 'number' && cost >= 0 && cost <= COST_MAX ? cost : undefined,
   };
 }
-
-/** Returns the text of a message. Some servers send it in parts. */
-function textOf(content: unknown): string {
-  if (!Array.isArray(content)) return stringOf(content) ?? '';
-  return content.map((part) => (isJsonObject(part) ? (stringOf(part.text) ?? '') : '')).join('');
-}
-
-const stringOf = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined;
-
-const countOf = (value: unknown, max = TOKENS_MAX): number | null =>
-  typeof value === 'number' && value >= 0 && value <= max ? value : null;
 
 interface Alternative {
   /** UTF-8 bytes, each as one character. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
+import { LoadingCache } from '#platform/concurrency';
 import { Database, join, prepared, sql } from '#platform/db';
 import { type RawJson, toJsonText, toRawJson } from '#platform/json';
 import { rootLogger } from '#platform/logging';
@@ -48,13 +48,11 @@ export const ALL_FEATURES: ChatFeatures = {
 
 /** How long a process uses the features that it last read, in ms. */
 const FEATURES_MS = 5_000;
-/** Models whose features a process keeps in memory. */
-const MODELS_MAX = 1_000;
 
 /** Stores the answers of judges, and the features of their servers, which all workspaces share. */
 @Injectable()
 export class JudgeRepository {
-  private readonly features = new LRUCache<string, ChatFeatures>({ max: MODELS_MAX, ttl: FEATURES_MS });
+  private readonly features = new LoadingCache<ChatFeatures>({ lifetimeMs: FEATURES_MS });
 
   constructor(private readonly database: Database) {}
 
@@ -125,28 +123,26 @@ export class JudgeRepository {
    * Returns the features of a model. All processes share them, so that a preview shows what would be sent. They expire
    * after a day, because servers gain features.
    */
-  async featuresOf(model: string): Promise<ChatFeatures> {
-    const cached = this.features.get(model);
-    if (cached) return cached;
-    const [row] = await this.database.query<{ features: ChatFeatures }>(
-      prepared(
-        'judge-features.find',
-        sql`SELECT features FROM judge_features WHERE model = ${model} AND learned_at > now() - interval '1 day'`,
-      ),
-    );
-    const features = row?.features ?? ALL_FEATURES;
-    this.features.set(model, features);
-    return features;
+  featuresOf(model: string): Promise<ChatFeatures> {
+    return this.features.find(model, async () => {
+      const [row] = await this.database.query<{ features: ChatFeatures }>(
+        prepared(
+          'judge-features.find',
+          sql`SELECT features FROM judge_features WHERE model = ${model} AND learned_at > now() - interval '1 day'`,
+        ),
+      );
+      return row?.features ?? ALL_FEATURES;
+    });
   }
 
   /** Stores the features of a request that a model has answered. If that fails, the model refuses the next request again. */
   async learnFeatures(model: string, features: ChatFeatures): Promise<void> {
-    this.features.set(model, features);
     try {
       await this.database.query(
         sql`INSERT INTO judge_features (model, features) VALUES (${model}, ${toJsonText(features)})
           ON CONFLICT (model) DO UPDATE SET features = excluded.features, learned_at = now()`,
       );
+      this.features.invalidate(model);
     } catch (error) {
       rootLogger.warn({ err: error, model }, 'the features of a judge could not be stored');
     }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { NO_ROLES, type Scope, workspaceScope } from '#platform/auth';
+import { NO_ROLES, workspaceScope } from '#platform/auth';
+import { Batcher } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 import { TraceExportService } from '../../telemetry';
 import { isObject, type JsonObject, jsonText, listOf, objectOf, textOf } from '../formats/json-shape';
@@ -7,9 +8,8 @@ import type { Usage } from '../formats/usage';
 import type { Call, CallOutcome } from './call.types';
 import { messagesOf } from './request-translation';
 
-/** Maximum spans and characters of one export. A single larger span is exported alone. */
-const EXPORT_MAX = 500;
-const EXPORT_LENGTH_MAX = 4 * 1024 * 1024;
+/** Characters at which an export is full. */
+const EXPORT_LENGTH = 4 * 1024 * 1024;
 /** Maximum time for an export, in milliseconds. */
 const EXPORT_MS = 10_000;
 
@@ -29,67 +29,42 @@ export interface EndedCall {
   endedAt: number;
 }
 
-interface Pending {
+/** A span to store. */
+interface WorkspaceSpan {
+  orgId: string;
+  workspaceId: string;
   /** The span as JSON. */
-  span: string;
-  resolve: () => void;
+  json: string;
 }
 
-/** The spans of a workspace that wait while its earlier spans are stored. */
-interface Queue {
-  scope: Scope;
-  pending: Pending[];
-}
-
-/** Stores the spans of calls in the trace store, grouped by workspace. */
+/** Stores the spans of calls in the trace store, in batches of a workspace. */
 @Injectable()
 export class SpanWriter {
-  private readonly queues = new Map<string, Queue>();
+  private readonly batches = new Batcher<WorkspaceSpan, void>({
+    run: (spans) => this.write(spans),
+    max: EXPORT_LENGTH,
+    weightOf: ({ json }) => json.length,
+    isSequential: true,
+  });
 
   constructor(private readonly traces: TraceExportService) {}
 
   /** Stores a span. Resolves when the span can be read, or could not be stored, because a lost span must not fail the call. */
   add(orgId: string, workspaceId: string, span: JsonObject): Promise<void> {
-    return new Promise((resolve) => {
-      const added = { span: JSON.stringify(span), resolve };
-      const queue = this.queues.get(workspaceId);
-      if (queue) return void queue.pending.push(added);
+    return this.batches.add([workspaceId], { orgId, workspaceId, json: JSON.stringify(span) });
+  }
+
+  private async write(spans: readonly WorkspaceSpan[]): Promise<void[]> {
+    const { orgId, workspaceId } = spans[0]!;
+    try {
       const scope = workspaceScope(orgId, workspaceId, 'model-gateway', NO_ROLES);
-      const created: Queue = { scope, pending: [added] };
-      this.queues.set(workspaceId, created);
-      void this.write(created);
-    });
-  }
-
-  /** Writes until the queue is empty. Never rejects. */
-  private async write(queue: Queue): Promise<void> {
-    // spans that end in the same turn of the event loop are one export
-    await Promise.resolve();
-    while (queue.pending.length > 0) {
-      const group = queue.pending.splice(0, groupSize(queue.pending));
-      try {
-        const bytes = Buffer.from(exportOf(group.map(({ span }) => span)));
-        await this.traces.export(queue.scope, { bytes, encoding: 'json' }, AbortSignal.timeout(EXPORT_MS));
-      } catch (err) {
-        rootLogger.warn(
-          { err, workspace_id: queue.scope.workspaceId },
-          'spans of the model gateway could not be stored',
-        );
-      }
-      group.forEach(({ resolve }) => resolve());
+      const bytes = Buffer.from(exportOf(spans.map(({ json }) => json)));
+      await this.traces.export(scope, { bytes, encoding: 'json' }, AbortSignal.timeout(EXPORT_MS));
+    } catch (err) {
+      rootLogger.warn({ err, workspace_id: workspaceId }, 'spans of the model gateway could not be stored');
     }
-    this.queues.delete(queue.scope.workspaceId);
+    return [];
   }
-}
-
-/** Returns how many of the pending spans fit in one export. */
-function groupSize(pending: readonly Pending[]): number {
-  let length = 0;
-  const end = pending.findIndex(({ span }, at) => {
-    length += span.length;
-    return at === EXPORT_MAX || (at > 0 && length > EXPORT_LENGTH_MAX);
-  });
-  return end < 0 ? pending.length : end;
 }
 
 const RESOURCE = { attributes: [{ key: 'service.name', value: { stringValue: 'model-gateway' } }] };

@@ -102,6 +102,45 @@ describe('an untranslated chat completion', () => {
   });
 });
 
+describe('a message', () => {
+  const start = (index: number): string =>
+    JSON.stringify({
+      type: 'content_block_start',
+      index,
+      content_block: { type: 'tool_use', id: 't', name: 'n' },
+    });
+
+  it.each(['messages', 'chat'] as const)(
+    'has its text, calls and usage in the facts for a client of %s',
+    (format) => {
+      const shape = shapeOf({ format, kind: 'anthropic' });
+      pushed(
+        shape,
+        '{"type":"message_start","message":{"id":"m","model":"u","usage":{"input_tokens":3,"output_tokens":1}}}',
+        '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}',
+        start(1),
+        '{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{}"}}',
+        '{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":5}}',
+        '{"type":"message_stop"}',
+      );
+      expect(shape.isDone).toBe(true);
+      expect(shape.facts).toMatchObject({
+        ...{ id: 'm', model: 'u', finishReason: 'tool_calls', text: 'Hi' },
+        toolCalls: [{ id: 't', type: 'function', function: { name: 'n', arguments: '{}' } }],
+        usage: { inputTokens: 3, outputTokens: 5 },
+      });
+    },
+  );
+
+  it('cannot have endless open calls', () => {
+    const shape = shapeOf({ format: 'messages', kind: 'anthropic' });
+    const flood = (): void => {
+      for (let index = 0; index <= 10_000; index++) pushed(shape, start(index));
+    };
+    expect(flood).toThrow(/more than 10000 tool calls/);
+  });
+});
+
 describe('a translated answer', () => {
   const shape = (): StreamTranslation => shapeOf({ format: 'messages', keepsContent: false });
 

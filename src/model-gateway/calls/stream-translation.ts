@@ -12,7 +12,7 @@ import { MessageEvents } from '../formats/message-events';
 import { ResponseEvents } from '../formats/response-events';
 import { formatSse, type SseEvent } from '../formats/sse';
 import { failureOf, StreamFailure, throwIfError } from '../formats/stream-failure';
-import { NO_USAGE, type Usage, usageOfChat, usageOfMessages, usageOfResponses } from '../formats/usage';
+import { NO_USAGE, type Usage, usageOfChat, usageOfResponses } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
 import { type AnswerFacts, type CallFormat, wireFormatOf } from './call.types';
 import { StreamedAnswer } from './streamed-answer';
@@ -58,7 +58,9 @@ export function streamTranslationOf(stream: StreamRequest): StreamTranslation {
 
 abstract class Translation implements StreamTranslation {
   protected readonly answer: StreamedAnswer;
+  protected abstract readonly usage: Usage;
   isDone = false;
+  private last: Buffer = NOTHING;
 
   constructor(protected readonly stream: StreamRequest) {
     this.answer = new StreamedAnswer(stream.keepsContent);
@@ -73,21 +75,26 @@ abstract class Translation implements StreamTranslation {
   }
 
   abstract push(event: SseEvent): Buffer;
-  abstract end(): Buffer;
-  protected abstract readonly usage: Usage;
+
+  end(): Buffer {
+    return this.last;
+  }
+
+  /** Completes the answer with an event that is passed on unchanged, but not before the call is recorded. */
+  protected complete({ raw }: SseEvent): Buffer {
+    this.isDone = true;
+    this.last = Buffer.from(raw);
+    return NOTHING;
+  }
 }
 
 /** Chat completions from a provider of the same format. Their bytes are not changed. */
 class NativeChat extends Translation {
   protected usage: Usage = NO_USAGE;
-  private last: Buffer = NOTHING;
 
-  push({ data, raw }: SseEvent): Buffer {
-    if (data === '[DONE]') {
-      this.isDone = true;
-      this.last = Buffer.from(raw);
-      return NOTHING;
-    }
+  push(event: SseEvent): Buffer {
+    const { data, raw } = event;
+    if (data === '[DONE]') return this.complete(event);
     const chunk = chunkOf(data);
     this.answer.addChunk(chunk);
     if (!isObject(chunk.usage)) return raw;
@@ -95,10 +102,6 @@ class NativeChat extends Translation {
     const isOnlyUsage = listOf(chunk.choices).length === 0;
     // the gateway, not the client, requested this chunk
     return isOnlyUsage && !this.stream.includesUsage ? NOTHING : raw;
-  }
-
-  end(): Buffer {
-    return this.last;
   }
 }
 
@@ -116,7 +119,7 @@ class ChatAsMessages extends Translation {
     return encodeEvents(this.events.push(chunk));
   }
 
-  end(): Buffer {
+  override end(): Buffer {
     return encodeEvents(this.events.end());
   }
 
@@ -142,7 +145,7 @@ class MessagesAsChat extends Translation {
     return Buffer.from(sentChunks.map((chunk) => formatSse(JSON.stringify(chunk))).join(''));
   }
 
-  end(): Buffer {
+  override end(): Buffer {
     return this.responses ? encodeObjects(this.responses.end()) : Buffer.from(formatSse('[DONE]'));
   }
 
@@ -162,62 +165,32 @@ const RESPONSE_ENDS: ReadonlySet<unknown> = new Set([
 /** Responses from a provider of the same format. Their bytes are not changed. */
 class NativeResponses extends Translation {
   protected usage: Usage = NO_USAGE;
-  private last: Buffer = NOTHING;
 
-  push({ data, raw }: SseEvent): Buffer {
-    const event = chunkOf(data);
+  push(sse: SseEvent): Buffer {
+    const event = chunkOf(sse.data);
     if (event.type === 'error') throw failureOf(isObject(event.error) ? event.error : event);
     this.answer.addText(textOf(event.delta) ?? '');
-    if (!RESPONSE_ENDS.has(event.type)) return raw;
+    if (!RESPONSE_ENDS.has(event.type)) return sse.raw;
     const response = objectOf(event.response);
     this.answer.describe(response.id, response.model, response.status);
     this.usage = usageOfResponses(response);
-    this.isDone = true;
-    this.last = Buffer.from(raw);
-    return NOTHING;
-  }
-
-  end(): Buffer {
-    return this.last;
+    return this.complete(sse);
   }
 }
 
 /** Messages from a provider of the same format. Their bytes are not changed. */
 class NativeMessages extends Translation {
-  private usageMembers: JsonObject = {};
-  private last: Buffer = NOTHING;
+  private readonly chunks = new ChatChunks();
 
-  push({ data, raw }: SseEvent): Buffer {
-    const event = chunkOf(data);
-    const delta = objectOf(event.delta);
-    if (event.type === 'error') throw failureOf(event.error);
-    if (event.type === 'message_start') {
-      const message = objectOf(event.message);
-      this.answer.describe(message.id, message.model, undefined);
-      this.usageMembers = { ...objectOf(message.usage) };
-    }
-    if (event.type === 'message_delta') {
-      this.answer.describe(undefined, undefined, delta.stop_reason);
-      this.usageMembers = { ...this.usageMembers, ...withoutNulls(objectOf(event.usage)) };
-    }
-    this.answer.addText(textOf(delta.text) ?? textOf(delta.partial_json) ?? textOf(delta.thinking) ?? '');
-    if (event.type !== 'message_stop') return raw;
-    this.isDone = true;
-    this.last = Buffer.from(raw);
-    return NOTHING;
-  }
-
-  end(): Buffer {
-    return this.last;
+  push(event: SseEvent): Buffer {
+    this.chunks.push(event).forEach((chunk) => this.answer.addChunk(chunk));
+    return this.chunks.isDone ? this.complete(event) : event.raw;
   }
 
   protected get usage(): Usage {
-    return usageOfMessages({ usage: this.usageMembers });
+    return this.chunks.usage;
   }
 }
-
-const withoutNulls = (usage: JsonObject): JsonObject =>
-  Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
 
 /** Parses an event. Throws `StreamFailure` for an event that is not an object or reports an error. */
 function chunkOf(data: string): JsonObject {

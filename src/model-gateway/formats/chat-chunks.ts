@@ -2,7 +2,7 @@ import { newId, secondsNow } from './foreign-id';
 import { isObject, type JsonObject, nameOf, objectOf, parsedObject, textOf } from './json-shape';
 import { chatUsageOfMessage, finishReasonOf, refusalOf } from './messages-to-chat-answer';
 import type { SseEvent } from './sse';
-import { failureOf, StreamFailure } from './stream-failure';
+import { failureOf, StreamFailure, throwIfError } from './stream-failure';
 import { toolArgumentsOf } from './tool-input';
 import { type Usage, usageOfMessages } from './usage';
 
@@ -12,6 +12,9 @@ interface OpenCall {
   index: number;
   hasArguments: boolean;
 }
+
+/** Maximum calls that are open at once, because they stay in memory until they end. */
+const OPEN_MAX = 10_000;
 
 const USAGE_MEMBERS = [
   'input_tokens',
@@ -46,7 +49,7 @@ export class ChatChunks {
   /**
    * Adds an event, and returns its chunks. The last chunk has the usage and no choice.
    *
-   * @throws StreamFailure for an event of type `error`, or an event that is not a JSON object
+   * @throws StreamFailure for an event that reports an error or is not a JSON object
    */
   push({ data }: SseEvent): JsonObject[] {
     const event = parsedObject(data);
@@ -67,6 +70,7 @@ export class ChatChunks {
       case 'error':
         throw failureOf(event.error);
       default:
+        throwIfError(event);
         return [];
     }
   }
@@ -82,6 +86,8 @@ export class ChatChunks {
     if (block.type === 'text') return this.#textChunks('content', block.text);
     if (block.type === 'thinking') return this.#textChunks('reasoning_content', block.thinking);
     if (block.type !== 'tool_use') return [];
+    if (this.#calls.size === OPEN_MAX)
+      throw new StreamFailure('api_error', `The provider started more than ${OPEN_MAX} tool calls at once.`);
     // Anthropic sends an empty input here, and the arguments as deltas. Other servers send the whole input.
     const isWhole = isObject(block.input) && Object.keys(block.input).length > 0;
     const call = { index: this.#callCount++, hasArguments: isWhole };

@@ -4,7 +4,6 @@ import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleInAnyWorkspace, RequireRoleSomewhere } from '#platform/auth';
 import { etagOf, IfMatch, NotRepeatable, Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
-import { CurrentKeyService } from './current-key.service';
 import {
   CreateGatewayKeyDto,
   CurrentGatewayKeyDto,
@@ -19,10 +18,7 @@ import { GatewayKeyService } from './gateway-key.service';
 @ApiTags('Model gateway')
 @Controller('model/v1/keys')
 export class GatewayKeyController {
-  constructor(
-    private readonly keys: GatewayKeyService,
-    private readonly currentKey: CurrentKeyService,
-  ) {}
+  constructor(private readonly keys: GatewayKeyService) {}
 
   /**
    * Create a gateway key
@@ -61,7 +57,7 @@ export class GatewayKeyController {
   @RequireRoleInAnyWorkspace('viewer', 'runtime')
   @ApiOkResponse({ type: CurrentGatewayKeyDto })
   getCurrent(@CurrentScope() scope: OrgScope): Promise<CurrentGatewayKeyDto> {
-    return this.currentKey.get(scope);
+    return this.keys.getCurrent(scope);
   }
 
   /** Get a gateway key, without the key itself */

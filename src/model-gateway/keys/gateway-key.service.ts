@@ -4,6 +4,7 @@ import type { Tx } from '#platform/db';
 import { checkIfMatch, checkImmutable, parseTime, Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
+import { ApiKeyService, expiryOf, ServiceAccountService } from '../../registry';
 import {
   type AuditAction,
   type AuditChange,
@@ -16,10 +17,12 @@ import {
   readable,
   ResourceKit,
 } from '../../resources';
-import { KeyAccounts } from './key-accounts';
+import { SpendRepository } from '../budgets/spend.repository';
 import { KeyLimitsRepository } from './key-limits.repository';
 import {
+  ACCOUNT_PREFIX,
   type CreateGatewayKeyDto,
+  type CurrentGatewayKeyDto,
   type GatewayKeyDto,
   type GatewayKeyListQueryDto,
   type NewGatewayKeyDto,
@@ -47,9 +50,11 @@ export class GatewayKeyService {
   constructor(
     private readonly kit: ResourceKit,
     private readonly changes: AccountChanges,
-    private readonly accounts: KeyAccounts,
+    private readonly serviceAccounts: ServiceAccountService,
+    private readonly apiKeys: ApiKeyService,
     private readonly keys: GatewayKeyRepository,
-    private readonly directory: KeyLimitsRepository,
+    private readonly limits: KeyLimitsRepository,
+    private readonly spend: SpendRepository,
   ) {}
 
   /**
@@ -58,11 +63,17 @@ export class GatewayKeyService {
    */
   create(scope: OrgScope, dto: CreateGatewayKeyDto): Promise<Versioned<NewGatewayKeyDto>> {
     const { workspace_id } = dto;
-    const expiresAt = this.accounts.expiryOf(dto.expires_at);
+    const expiresAt = expiryOf(dto.expires_at);
     return this.changes.run(scope.orgId, async (tx) => {
       await this.kit.access.enter(tx, scope, workspace_id, ['admin']);
       const model_ids = await this.modelIds(tx, workspace_id, dto.models ?? null);
-      const { key, ...apiKey } = await this.accounts.create(tx, scope, workspace_id, dto.name, expiresAt);
+      const { service_account_id } = await this.serviceAccounts.provide(tx, scope, {
+        name: ACCOUNT_PREFIX + dto.name,
+        description: 'Created with a gateway key.',
+        roles: ['runtime'],
+        workspace_ids: [workspace_id],
+      });
+      const { key, ...apiKey } = await this.apiKeys.add(tx, scope, service_account_id, dto.name, expiresAt);
       const row: GatewayKeyEntity = {
         ...pick(apiKey, ['service_account_id', 'key_id', 'created_at', 'updated_at', 'created_by']),
         org_id: scope.orgId,
@@ -75,7 +86,7 @@ export class GatewayKeyService {
         generation: 1,
       };
       await this.keys.insert(row, tx);
-      tx.afterCommit(() => this.directory.invalidate(row.service_account_id));
+      tx.afterCommit(() => this.limits.invalidate(row.service_account_id));
       await this.record(
         tx,
         scope,
@@ -96,6 +107,14 @@ export class GatewayKeyService {
   /** Returns a key. Errors: 404. */
   async get(scope: OrgScope, keyId: string): Promise<Versioned<GatewayKeyDto>> {
     return versioned(readable(scope, await this.keys.read(scope, keyId), NOUN, keyId));
+  }
+
+  /** Returns the caller's gateway key, and the amount it has spent. Errors: 404 for a caller that is not a gateway key. */
+  async getCurrent(scope: OrgScope): Promise<CurrentGatewayKeyDto> {
+    const row = await this.keys.readOf(scope, scope.principalId);
+    if (!row) throw problem.notFound(NOUN, '', 'You are not calling with a gateway key.');
+    const spend = await this.spend.currentMonth(row.service_account_id, row.monthly_budget_usd);
+    return { ...toGatewayKeyDto(row), ...spend };
   }
 
   /**
@@ -126,7 +145,7 @@ export class GatewayKeyService {
       });
       if (!changed) return versioned(row);
       if (changed.name !== undefined) {
-        await this.accounts.rename(tx, scope, row.service_account_id, changed.name);
+        await this.serviceAccounts.rename(tx, scope, row.service_account_id, ACCOUNT_PREFIX + changed.name);
       }
       await this.write(tx, scope, row, changed);
       await this.record(tx, scope, row, 'update', auditedChanges<GatewayKeyEntity>(row, changed, AUDITED));
@@ -138,7 +157,8 @@ export class GatewayKeyService {
   revoke(scope: OrgScope, keyId: string): Promise<GatewayKeyDto> {
     return this.changes.run(scope.orgId, async (tx) => {
       const row = await this.lock(tx, scope, keyId);
-      await this.accounts.revokeKey(tx, scope, row.service_account_id, keyId);
+      await this.apiKeys.revokeWithin(tx, scope, row.service_account_id, keyId);
+      await this.serviceAccounts.retire(tx, scope, row.service_account_id);
       if (row.revoked_at) return toGatewayKeyDto(row);
       await this.write(tx, scope, row, {});
       await this.record(tx, scope, row, 'revoke', []);
@@ -160,7 +180,7 @@ export class GatewayKeyService {
   ): Promise<void> {
     const columns = { ...changed, generation: row.generation + 1, updated_at: new Date() };
     await this.keys.update(tx, scope, row.key_id, columns);
-    tx.afterCommit(() => this.directory.invalidate(row.service_account_id));
+    tx.afterCommit(() => this.limits.invalidate(row.service_account_id));
   }
 
   private async reread(tx: Tx, scope: OrgScope, keyId: string): Promise<GatewayKeyRow> {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { retry } from '#platform/concurrency';
+import { Batcher, retry } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 import { SpendRepository, type SpendRow } from '../budgets/spend.repository';
 import type { Usage } from '../formats/usage';
@@ -7,7 +7,7 @@ import { USAGE_COUNTS, UsageRepository, type UsageRow } from './usage.repository
 
 /** Maximum calls per statement. */
 const BATCH_MAX = 1_000;
-/** Attempts to write a group. After that, its calls are only logged. */
+/** Attempts to write a batch. After that, its calls are only logged. */
 const ATTEMPTS = 5;
 
 /** One call to add to the usage. */
@@ -28,20 +28,22 @@ export interface UsedCall {
   isCached: boolean;
 }
 
-interface PendingCall {
+interface EndedCall {
   call: UsedCall;
   at: Date;
-  resolve: () => void;
 }
 
 /**
- * Adds calls to the usage in groups: while one group is written, the next one collects. A call is acknowledged once it is committed.
- * If the connection breaks during a commit, the group may be counted twice, because not counting it would be worse.
+ * Adds calls to the usage in batches. If the connection breaks during a commit, the batch may be counted twice, because not
+ * counting it would be worse.
  */
 @Injectable()
 export class UsageWriter {
-  private pending: PendingCall[] = [];
-  private isWriting = false;
+  private readonly batches = new Batcher<EndedCall, void>({
+    run: (calls) => this.write(calls),
+    max: BATCH_MAX,
+    isSequential: true,
+  });
 
   constructor(
     private readonly repository: UsageRepository,
@@ -53,37 +55,23 @@ export class UsageWriter {
    * that was paid for. The call is then in the log.
    */
   add(call: UsedCall): Promise<void> {
-    return new Promise((resolve) => {
-      this.pending.push({ call, at: new Date(), resolve });
-      if (!this.isWriting) void this.write();
-    });
+    return this.batches.add([], { call, at: new Date() });
   }
 
-  /** Writes until no call is pending. Never rejects. */
-  private async write(): Promise<void> {
-    this.isWriting = true;
-    // calls that end in the same turn of the event loop are one group
-    await Promise.resolve();
-    while (this.pending.length > 0) {
-      const group = this.pending.splice(0, BATCH_MAX);
-      try {
-        await retry(() => this.store(group), { attempts: ATTEMPTS });
-      } catch (err) {
-        rootLogger.error(
-          { err, calls: group.map(({ call }) => call) },
-          'the usage of model calls could not be stored',
-        );
-      }
-      group.forEach(({ resolve }) => resolve());
-    }
-    // in the same turn of the event loop as the last check of `pending`, so that no call is missed
-    this.isWriting = false;
+  private async write(calls: readonly EndedCall[]): Promise<void[]> {
+    await retry(() => this.store(calls), { attempts: ATTEMPTS }).catch((err: unknown) =>
+      rootLogger.error(
+        { err, calls: calls.map(({ call }) => call) },
+        'the usage of model calls could not be stored',
+      ),
+    );
+    return [];
   }
 
-  private async store(group: readonly PendingCall[]): Promise<void> {
+  private async store(calls: readonly EndedCall[]): Promise<void> {
     const usage = new Map<string, UsageRow>();
     const spending = new Map<string, SpendRow>();
-    for (const { call, at } of group) {
+    for (const { call, at } of calls) {
       const day = at.toISOString().slice(0, 10);
       const row = rowOf(call, day);
       const key = JSON.stringify([
