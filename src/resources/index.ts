@@ -101,9 +101,11 @@ export {
 export { SearchIndex } from './search-index/search-index';
 export { baseUrlFaults, originOf, storedBaseUrl } from './targets/base-url';
 export { headersFaults, headersFaultsTogether, parsedHeaders, patchedHeaders } from './targets/extra-headers';
+export { type AuthInput, bearerFault, TargetAuth, withoutAuth } from './targets/target-auth';
 export {
   BASE_URL_MAX,
   HeadersProperty,
+  IsAuthSecret,
   IsLimit,
   IsTimeout,
   type MemberOptions,

@@ -1,17 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AgentListQueryDto, AgentService } from '../../agents';
-import {
-  LIST_INPUT,
-  LIST_OFFSET_INPUT,
-  type ListArguments,
-  listOutput,
-  listResult,
-  membersOf,
-  NEXT_LIST_OFFSET,
-  pageQuery,
-  partOfLists,
-  QUERY_INPUT,
-} from './lists';
+import { LIST_OFFSET_INPUT, listTool, membersOf, NEXT_LIST_OFFSET, partOfLists } from './lists';
 import { NEXT_OFFSET, OFFSET_INPUT, pageOfString } from './text-pages';
 import { ID, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
 
@@ -35,18 +24,15 @@ export class AgentTools {
   constructor(private readonly agents: AgentService) {}
 
   readonly tools = [
-    tool<ListArguments & { q?: string }>({
+    listTool({
       name: 'list_agents',
       title: 'List agents',
       description:
         'Lists the agents (assistants, bots) of the workspace, newest first, with what each one is for. Use it to see which agents exist. Then call get_agent for the instructions, tools and skills of one.',
-      input: { ...QUERY_INPUT, ...LIST_INPUT },
-      output: listOutput(AGENT),
       anyOf: ['viewer', 'runtime'],
-      run: async ({ scope, args: { q, ...page } }) => {
-        const query = pageQuery(AgentListQueryDto, page, { q, workspace_id: scope.workspaceId });
-        return listResult(await this.agents.list(scope, query), AGENT);
-      },
+      item: AGENT,
+      query: AgentListQueryDto,
+      list: ({ scope }, query) => this.agents.list(scope, { ...query, workspace_id: scope.workspaceId }),
     }),
     tool<GetArguments>({
       name: 'get_agent',

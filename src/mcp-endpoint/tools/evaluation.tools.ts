@@ -6,25 +6,8 @@ import {
   ExperimentListQueryDto,
   ExperimentService,
 } from '../../evaluation';
-import {
-  LIST_INPUT,
-  LIST_OFFSET_INPUT,
-  type ListArguments,
-  listOutput,
-  listResult,
-  membersOf,
-  NEXT_LIST_OFFSET,
-  pageQuery,
-  partOfLists,
-  QUERY_INPUT,
-} from './lists';
+import { LIST_OFFSET_INPUT, listTool, membersOf, NEXT_LIST_OFFSET, partOfLists } from './lists';
 import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
-
-interface ListExperimentArguments extends ListArguments {
-  q?: string;
-  dataset_id?: string;
-  experiment_status?: (typeof EXPERIMENT_STATUSES)[number];
-}
 
 const TAGS = { type: 'array', items: STRING };
 const VERSION = { type: ['integer', 'null'], description: 'The CSV version, if one is pinned.' };
@@ -69,35 +52,32 @@ export class EvaluationTools {
   ) {}
 
   readonly tools = [
-    tool<ListArguments & { q?: string }>({
+    listTool({
       name: 'list_datasets',
       title: 'List datasets',
       description:
         'Lists the datasets of the workspace, newest first. A dataset (test set, benchmark) is a set of cases that agents are evaluated on. Then call list_experiments with a dataset_id to see how agents did on it.',
-      input: { ...QUERY_INPUT, ...LIST_INPUT },
-      output: listOutput(DATASET),
       anyOf: ['viewer'],
-      run: async ({ scope, args: { q, ...page } }) =>
-        listResult(await this.datasets.list(scope, pageQuery(DatasetListQueryDto, page, { q })), DATASET),
+      item: DATASET,
+      query: DatasetListQueryDto,
+      list: ({ scope }, query) => this.datasets.list(scope, query),
     }),
-    tool<ListExperimentArguments>({
+    listTool({
       name: 'list_experiments',
       title: 'List experiments',
       description:
         'Lists the experiments of the workspace, newest first. An experiment (evaluation) is one run of an agent, skill or harness over the cases of a dataset. Then call get_experiment for the scores of one.',
-      input: {
-        ...QUERY_INPUT,
+      filters: {
         dataset_id: { ...ID, description: 'Only experiments on this dataset.' },
         experiment_status: { enum: EXPERIMENT_STATUSES },
-        ...LIST_INPUT,
       },
-      output: listOutput(EXPERIMENT),
       anyOf: ['viewer'],
-      run: async ({ scope, args: { q, dataset_id, experiment_status, ...page } }) => {
+      item: EXPERIMENT,
+      query: ExperimentListQueryDto,
+      list: async ({ scope }, query) => {
         // an empty list would look as if the dataset had no experiments
-        if (dataset_id !== undefined) await this.datasets.get(scope, dataset_id);
-        const query = pageQuery(ExperimentListQueryDto, page, { q, dataset_id, experiment_status });
-        return listResult(await this.experiments.list(scope, query), EXPERIMENT);
+        if (query.dataset_id !== undefined) await this.datasets.get(scope, query.dataset_id);
+        return this.experiments.list(scope, query);
       },
     }),
     tool<{ experiment_id: string; list_offset?: number }>({

@@ -1,14 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { FileListQueryDto, FileService } from '../../files';
-import {
-  LIST_INPUT,
-  type ListArguments,
-  listOutput,
-  listResult,
-  membersOf,
-  pageQuery,
-  QUERY_INPUT,
-} from './lists';
+import { listTool, membersOf } from './lists';
 import { NEXT_OFFSET, OFFSET_INPUT, pageOfContent, READ_BYTES } from './text-pages';
 import { ID, INTEGER, STRING, STRING_OR_NULL, tool, VERSION_INPUT } from './tool';
 
@@ -32,27 +24,22 @@ export class FileTools {
   constructor(private readonly files: FileService) {}
 
   readonly tools = [
-    tool<ListArguments & { q?: string; media_type?: string }>({
+    listTool({
       name: 'list_files',
       title: 'List files',
       description:
         'Lists the files that were uploaded to the workspace, newest first. They are not the files of your own machine. Use it to find documents and data. Then call read_file for the text of one.',
-      input: {
-        ...QUERY_INPUT,
+      filters: {
         media_type: {
           type: 'string',
           maxLength: 255,
           description: 'Only files of this media type, such as text/csv.',
         },
-        ...LIST_INPUT,
       },
-      output: listOutput(FILE),
       anyOf: ['viewer', 'runtime'],
-      run: async ({ scope, args: { q, media_type, ...page } }) => {
-        const filters = { q, media_type, workspace_id: scope.workspaceId };
-        const query = pageQuery(FileListQueryDto, page, filters);
-        return listResult(await this.files.list(scope, query), FILE);
-      },
+      item: FILE,
+      query: FileListQueryDto,
+      list: ({ scope }, query) => this.files.list(scope, { ...query, workspace_id: scope.workspaceId }),
     }),
     tool<ReadArguments>({
       name: 'read_file',

@@ -1,4 +1,11 @@
-import { type JsonSchema, objectOf } from './tool';
+import {
+  type EndpointTool,
+  type JsonSchema,
+  objectOf,
+  tool,
+  type ToolCall,
+  type ToolDeclaration,
+} from './tool';
 
 /** The default and the maximum number of items on a page. */
 export const LIST_DEFAULT = 20;
@@ -18,8 +25,7 @@ export const LIST_INPUT = {
   cursor: { type: 'string', maxLength: 2048, description: 'next_cursor of the previous page.' },
 } satisfies Record<string, JsonSchema>;
 
-/** The argument of lists that can be searched. */
-export const QUERY_INPUT = {
+const QUERY_INPUT = {
   q: {
     type: 'string',
     maxLength: 1000,
@@ -53,6 +59,40 @@ export const membersOf = <View extends object, Member extends keyof View & strin
   members: Members<Member>,
 ): object =>
   Object.fromEntries(Object.keys(members).map((member) => [member, view[member as Member] ?? null]));
+
+/** The declaration of a tool that lists resources. */
+interface ListDeclaration<Query extends object, Item extends object, Member extends string> extends Pick<
+  ToolDeclaration<ListArguments>,
+  'name' | 'title' | 'description' | 'anyOf'
+> {
+  /** The arguments that narrow the list, other than `q`. They are members of the query. */
+  filters?: Record<string, JsonSchema>;
+  /** The members of an item. */
+  item: Members<Member>;
+  query: new () => Query;
+  list: (
+    call: ToolCall<ListArguments>,
+    query: Query,
+  ) => Promise<{ items: readonly Item[]; page: { next_cursor: string | null } }>;
+}
+
+/** Creates a tool that lists resources of another area, and finds them by words in `q`. */
+export const listTool = <Query extends object, Item extends object, Member extends keyof Item & string>({
+  filters,
+  item,
+  query,
+  list,
+  ...declared
+}: ListDeclaration<Query, Item, Member>): EndpointTool =>
+  tool<ListArguments>({
+    ...declared,
+    input: { ...QUERY_INPUT, ...filters, ...LIST_INPUT },
+    output: listOutput(item),
+    run: async (call) => {
+      const { limit: _, cursor: __, ...narrow } = call.args;
+      return listResult(await list(call, pageQuery(query, call.args, narrow as Partial<Query>)), item);
+    },
+  });
 
 /** Members whose texts are shortened in lists. */
 const TEXTS: readonly string[] = ['description', 'tagline', 'reasoning', 'error'];

@@ -15,9 +15,9 @@ import {
   type ListArguments,
   listOutput,
   listResult,
+  listTool,
   membersOf,
   pageQuery,
-  QUERY_INPUT,
 } from './lists';
 import { TEXT_PAGE_BYTES } from './text-pages';
 import { ID, STRING, STRING_OR_NULL, tool, type ToolCall } from './tool';
@@ -73,19 +73,18 @@ export class McpServerTools {
   constructor(private readonly servers: ServerService) {}
 
   readonly tools = [
-    tool<ListArguments & { q?: string }>({
+    listTool({
       name: 'list_mcp_servers',
       title: 'List MCP servers',
       description:
         'Lists the MCP servers that are registered in the workspace, newest first. Use it to see which outside systems (integrations, connectors) you can reach. Then call list_mcp_tools with a server_id.',
-      input: { ...QUERY_INPUT, ...LIST_INPUT },
-      output: listOutput(SERVER),
       anyOf: ['viewer', 'runtime'],
-      run: async ({ scope, args: { q, ...page } }) => {
-        const query = pageQuery(ServerListQueryDto, page, { q, workspace_id: scope.workspaceId });
-        const { items, page: next } = await this.servers.list(scope, query);
-        const servers = items.map((one) => ({ ...one, health: one.health.status }));
-        return listResult({ items: servers, page: next }, SERVER);
+      item: SERVER,
+      query: ServerListQueryDto,
+      list: async ({ scope }, query) => {
+        const own = { ...query, workspace_id: scope.workspaceId };
+        const { items, page } = await this.servers.list(scope, own);
+        return { items: items.map((one) => ({ ...one, health: one.health.status })), page };
       },
     }),
     tool<ListArguments & { server_id: string }>({

@@ -16,9 +16,9 @@ import {
   type ListArguments,
   listOutput,
   listResult,
+  listTool,
   membersOf,
   pageQuery,
-  QUERY_INPUT,
 } from './lists';
 import { type Arguments, ID, INTEGER, STRING, STRING_OR_NULL, tool } from './tool';
 
@@ -84,18 +84,16 @@ export class ScoringTools {
   ) {}
 
   readonly tools = [
-    tool<ListArguments & { q?: string; scorer_kind?: (typeof SCORER_KINDS)[number] }>({
+    listTool({
       name: 'list_scorers',
       title: 'List scorers',
       description:
         'Lists the scorers of the workspace, newest first. A scorer (grader, metric) rates traces or sessions by code, by a model (a judge) or by people. Then call start_scoring_run with the scorer_id of one that is not human.',
-      input: { ...QUERY_INPUT, scorer_kind: { enum: SCORER_KINDS }, ...LIST_INPUT },
-      output: listOutput(SCORER),
+      filters: { scorer_kind: { enum: SCORER_KINDS } },
       anyOf: ['viewer'],
-      run: async ({ scope, args: { q, scorer_kind, ...page } }) => {
-        const query = pageQuery(ScorerListQueryDto, page, { q, scorer_kind });
-        return listResult(await this.scorers.list(scope, query), SCORER);
-      },
+      item: SCORER,
+      query: ScorerListQueryDto,
+      list: ({ scope }, query) => this.scorers.list(scope, query),
     }),
     tool<StartArguments>({
       name: START,

@@ -1,18 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { pick } from '../../resources';
 import { SkillListQueryDto, SkillService } from '../../skills';
-import {
-  LIST_INPUT,
-  LIST_OFFSET_INPUT,
-  type ListArguments,
-  listOutput,
-  listResult,
-  membersOf,
-  NEXT_LIST_OFFSET,
-  pageQuery,
-  partOfLists,
-  QUERY_INPUT,
-} from './lists';
+import { LIST_OFFSET_INPUT, listTool, membersOf, NEXT_LIST_OFFSET, partOfLists } from './lists';
 import { NEXT_OFFSET, OFFSET_INPUT, pageOfContent, pageOfString, READ_BYTES } from './text-pages';
 import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool, VERSION_INPUT } from './tool';
 
@@ -31,18 +20,15 @@ export class SkillTools {
   constructor(private readonly skills: SkillService) {}
 
   readonly tools = [
-    tool<ListArguments & { q?: string }>({
+    listTool({
       name: 'list_skills',
       title: 'List skills',
       description:
         'Lists the skills of the workspace, newest first, with what each one is for. A skill (playbook, guide) is a set of instructions and files for one kind of task. Use it to see which skills exist. Then call get_skill before you do a task that a skill describes.',
-      input: { ...QUERY_INPUT, ...LIST_INPUT },
-      output: listOutput(SKILL),
       anyOf: ['viewer', 'runtime'],
-      run: async ({ scope, args: { q, ...page } }) => {
-        const query = pageQuery(SkillListQueryDto, page, { q, workspace_id: scope.workspaceId });
-        return listResult(await this.skills.list(scope, query), SKILL);
-      },
+      item: SKILL,
+      query: SkillListQueryDto,
+      list: ({ scope }, query) => this.skills.list(scope, { ...query, workspace_id: scope.workspaceId }),
     }),
     tool<GetArguments>({
       name: 'get_skill',

@@ -1,25 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { toJsonText } from '#platform/json';
 import { type CatalogueItemDto, CatalogueService, CATEGORIES, StoreItemListQueryDto } from '../../store';
-import {
-  LIST_INPUT,
-  LIST_OFFSET_INPUT,
-  type ListArguments,
-  listOutput,
-  listResult,
-  NEXT_LIST_OFFSET,
-  itemOf,
-  pageQuery,
-  partOfLists,
-  QUERY_INPUT,
-} from './lists';
+import { itemOf, LIST_OFFSET_INPUT, listTool, NEXT_LIST_OFFSET, partOfLists } from './lists';
 import { ID, INTEGER, objectOf, STRING, STRING_OR_NULL, tool } from './tool';
-
-interface ListStoreArguments extends ListArguments {
-  q?: string;
-  category?: (typeof CATEGORIES)[number];
-  topic?: string;
-}
 
 const STRINGS = { type: 'array', items: STRING };
 
@@ -41,23 +24,18 @@ export class StoreTools {
   constructor(private readonly catalogue: CatalogueService) {}
 
   readonly tools = [
-    tool<ListStoreArguments>({
+    listTool({
       name: 'list_store_items',
       title: 'List store items',
       description:
         'Lists items that your organization can install from the store (marketplace): agents, skills, tools and data that others publish, newest first. Use it when the workspace itself lacks what you need. Then call get_store_item for one. A person acquires items through the API.',
-      input: {
-        ...QUERY_INPUT,
-        category: { enum: CATEGORIES },
-        topic: { type: 'string', maxLength: 255 },
-        ...LIST_INPUT,
-      },
-      output: listOutput(ITEM),
+      filters: { category: { enum: CATEGORIES }, topic: { type: 'string', maxLength: 255 } },
       anyOf: ['viewer'],
-      run: async ({ scope, args: { q, category, topic, ...page } }) => {
-        const query = pageQuery(StoreItemListQueryDto, page, { q, category, topic });
-        const { items, page: next } = await this.catalogue.list(scope, query);
-        return listResult({ items: items.map(withDefaults), page: next }, ITEM);
+      item: ITEM,
+      query: StoreItemListQueryDto,
+      list: async ({ scope }, query) => {
+        const { items, page } = await this.catalogue.list(scope, query);
+        return { items: items.map(withDefaults), page };
       },
     }),
     tool<{ store_item_id: string; list_offset?: number }>({

@@ -17,7 +17,7 @@ import {
   ResourceKit,
   sha256OrNull,
 } from '../../resources';
-import { changedSecretTarget } from '../servers/server-auth';
+import { SERVER_AUTH } from '../servers/server-auth';
 import { AUTH_COLUMNS, REGISTRY_NAME, type ServerEntity } from '../servers/server.entity';
 import { uncheckedHealth } from '../servers/server-health';
 import { type ComparedServer, ServerRepository } from '../servers/server.repository';
@@ -135,7 +135,7 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     return {
       ...columns,
       ...(TARGET.some((column) => columns[column] !== row[column]) && uncheckedHealth()),
-      ...(changedSecretTarget(row, columns) !== null && { auth_secret: null }),
+      ...(SERVER_AUTH.changedTarget(row, columns) !== null && { auth_secret: null }),
       ...(this.withNewTools.has(content) && { updated_at: new Date() }),
     };
   }

@@ -1,13 +1,13 @@
 import { IsOptional } from 'class-validator';
 import { IsOneOf, Nested } from '#platform/http';
-import { isJsonObject, toRawJson } from '#platform/json';
+import { toRawJson } from '#platform/json';
 import { urlFault } from '#platform/outbound';
 import type { FieldError } from '#platform/problem';
 import { type Declared, faultsInSpec } from '../../resources';
 import { ServerFieldsDto } from '../servers/server.dto';
 import { AuthFieldsDto } from '../servers/server-auth.dto';
 import { type AuthColumns, AUTH_TYPES, type AuthType, type ServerEntity } from '../servers/server.entity';
-import { authColumns, authFaults } from '../servers/server-auth';
+import { SERVER_AUTH } from '../servers/server-auth';
 import { toolFaults } from '../servers/tool-faults';
 import type { DeclaredToolDto } from '../servers/tool.dto';
 
@@ -32,28 +32,20 @@ export class ServerSpecDto extends ServerFieldsDto {
   auth?: ServerSpecAuthDto | null;
 }
 
-const SECRET_MEMBERS = ['value', 'client_secret'];
-const SECRET =
-  'is not allowed here, because everyone who can read the app can read it. Send it with PATCH /mcp/v1/servers/{server_id}.';
-
 /**
  * Returns the validation errors of a spec.
  *
  * @param pointer the JSON pointer of the spec
  */
 export function specFaults(spec: Record<string, unknown>, pointer: string): FieldError[] {
-  const { auth: authSpec } = spec;
-  const secrets = isJsonObject(authSpec)
-    ? SECRET_MEMBERS.filter((member) => Object.hasOwn(authSpec, member))
-    : [];
-  if (secrets.length > 0) {
-    return secrets.map((member) => ({ pointer: `${pointer}/auth/${member}`, detail: SECRET }));
-  }
+  const operation = 'PATCH /mcp/v1/servers/{server_id}';
+  const secretFaults = SERVER_AUTH.declaredSecretFaults(spec.auth, `${pointer}/auth`, operation);
+  if (secretFaults.length > 0) return secretFaults;
   return faultsInSpec(ServerSpecDto, spec, pointer, ({ url, auth, tools }) => {
     const fault = urlFault(url);
     return [
       ...(fault === null ? [] : [{ pointer: `${pointer}/url`, detail: fault }]),
-      ...(auth ? authFaults(auth, `${pointer}/auth`) : []),
+      ...(auth ? SERVER_AUTH.faults(auth, `${pointer}/auth`) : []),
       ...toolFaults(tools ?? [], `${pointer}/tools`),
     ];
   });
@@ -68,7 +60,7 @@ export function readDeclared({ name, spec }: Declared): DeclaredServer {
       description: description ?? null,
       url,
       transport: transport ?? 'streamable_http',
-      ...authColumns(auth ?? { type: 'none' }),
+      ...SERVER_AUTH.columns(auth ?? { type: 'none' }),
       metadata: toRawJson(metadata ?? {}),
     },
     tools: (tools as readonly DeclaredToolDto[] | null | undefined) ?? null,

@@ -1,30 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Length } from 'class-validator';
 import { IsOneOf, NotNull, ReadOnlyMembersOf, IsNullableText } from '#platform/http';
+import { IsAuthSecret } from '../../resources';
 import { AUTH_TYPES, type AuthColumns, type AuthType, type ServerEntity } from './server.entity';
 
 /** The maximum length of the URL of a server, and of its token endpoint. */
 export const URL_MAX = 2_048;
 const AUTH_HEADER_MAX = 255;
-const AUTH_VALUE_MAX = 8_192;
 const CLIENT_ID_MAX = 1_024;
 const SCOPE_MAX = 2_048;
-
-/** Declares a secret. */
-export const IsAuthValue =
-  (description: string): PropertyDecorator =>
-  (target, property) => {
-    Length(1, AUTH_VALUE_MAX)(target, property);
-    ApiProperty({
-      writeOnly: true,
-      description,
-      minLength: 1,
-      maxLength: AUTH_VALUE_MAX,
-      nullable: true,
-      type: String,
-      required: false,
-    })(target, property);
-  };
 
 /** The members of `auth` without secrets, which an app can also declare. */
 export class AuthFieldsDto {
@@ -54,16 +37,12 @@ export class ServerAuthDto extends AuthFieldsDto {
   @IsOneOf(AUTH_TYPES)
   type!: AuthType;
 
-  @IsOptional()
-  @IsString()
-  @IsAuthValue(
+  @IsAuthSecret(
     'The secret, which the types `bearer` and `header` require. Stored encrypted, and never returned.',
   )
   value?: string | null;
 
-  @IsOptional()
-  @IsString()
-  @IsAuthValue('The secret, which the type `oauth` requires. Stored encrypted, and never returned.')
+  @IsAuthSecret('The secret, which the type `oauth` requires. Stored encrypted, and never returned.')
   client_secret?: string | null;
 }
 
@@ -74,17 +53,13 @@ export class PatchServerAuthDto extends AuthFieldsDto {
   @IsOneOf(AUTH_TYPES, { required: false })
   type?: AuthType;
 
-  @IsOptional()
-  @IsString()
-  @IsAuthValue(
+  @IsAuthSecret(
     'A new secret; if omitted, the current one stays. Required (400) if the type, the header or the ' +
       'origin of the URL changes, because secrets are never sent to a new origin or in a new way.',
   )
   value?: string | null;
 
-  @IsOptional()
-  @IsString()
-  @IsAuthValue(
+  @IsAuthSecret(
     'A new secret; if omitted, the current one stays. Required (400) if the type, the client id, or the ' +
       'origin of the token URL or of the URL changes, because secrets are never sent to a new origin or for ' +
       'another client.',

@@ -1,7 +1,7 @@
 import { problem } from '#platform/problem';
 import { type InstalledArtifact, installedArtifact } from '../../resources';
 import type { CreateServerDto } from './server.dto';
-import { type GivenAuth, secretMember } from './server-auth';
+import { type GivenAuth, SERVER_AUTH } from './server-auth';
 import type { AuthColumns, ServerEntity, ServerVersionRow, Transport } from './server.entity';
 import type { DeclaredToolDto } from './tool.dto';
 import type { PackagedTool } from './tool.repository';
@@ -62,8 +62,8 @@ export function checkPublishable(
 /** Returns an installed copy with the setup that it still needs. */
 export function installedServer(before: ServerEntity | null, row: ServerEntity): InstalledArtifact {
   const installed = installedArtifact('mcp_server', row.server_id, before, row);
-  if (row.auth_type === 'none' || row.auth_secret !== null) return installed;
-  const member = secretMember(row.auth_type);
+  const member = SERVER_AUTH.secretMember(row.auth_type);
+  if (member === null || row.auth_secret !== null) return installed;
   const setup = `Send the server's secret as \`auth.${member}\` with PATCH /mcp/v1/servers/${row.server_id}.`;
   return { ...installed, setup };
 }

@@ -26,14 +26,7 @@ import {
   ResourceKit,
   narrowScope,
 } from '../../resources';
-import {
-  authColumns,
-  authFaults,
-  changedSecretTarget,
-  patchedAuth,
-  secretMember,
-  withoutSecrets,
-} from './server-auth';
+import { SERVER_AUTH, withoutSecrets } from './server-auth';
 import type { ServerAuthDto } from './server-auth.dto';
 import { installedServer, type PackagedServer } from './server-package';
 import { uncheckedHealth } from './server-health';
@@ -139,7 +132,7 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
     const isSameTarget =
       next.url === before.url &&
       next.auth_token_url === before.auth_token_url &&
-      changedSecretTarget(before, next) === null;
+      SERVER_AUTH.changedTarget(before, next) === null;
     const hasNewTools =
       !before.tools_listed_at && hasChanges(await this.tools.replace(tx, scope, next, tools));
     const patch = {
@@ -170,7 +163,7 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
         description: dto.description,
         url: dto.url,
         transport: dto.transport,
-        ...patchedAuth(row, dto, this.box),
+        ...SERVER_AUTH.patched(row, dto.auth, dto.url ?? row.url, this.box, secretUse(id)),
         metadata: patchMetadata(row.metadata, dto.metadata),
       };
       await this.checkChange(tx, scope, row, dto, ifMatch);
@@ -293,7 +286,6 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
   private newRow(scope: OrgScope, dto: CreateServerDto): ServerEntity {
     const serverId = newId('mcps');
     const auth: ServerAuthDto = dto.auth ?? { type: 'none' };
-    const secret = auth[secretMember(auth.type)] ?? null;
     return {
       ...newOwned(scope, dto.workspace_id),
       server_id: serverId,
@@ -301,8 +293,8 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
       description: dto.description ?? null,
       url: dto.url,
       transport: dto.transport ?? 'streamable_http',
-      ...authColumns(auth),
-      auth_secret: secret === null ? null : this.box.seal(secret, secretUse(serverId)),
+      ...SERVER_AUTH.columns(auth),
+      auth_secret: SERVER_AUTH.sealed(auth, this.box, secretUse(serverId)),
       is_system: dto.is_system ?? false,
       metadata: toRawJson(dto.metadata ?? {}),
       declared_name: null,
@@ -323,14 +315,9 @@ function auditedServerChanges(row: ServerEntity, changed: Partial<ServerEntity>)
 }
 
 function faultsIn({ url, auth, tools }: CreateServerDto): FieldError[] {
-  const member = secretMember(auth?.type ?? 'none');
-  const isSecretMissing = auth && auth.type !== 'none' && auth[member] == null;
   return [
     ...urlFaults(url),
-    ...(auth ? authFaults(auth, '/auth') : []),
-    ...(isSecretMissing
-      ? [{ pointer: `/auth/${member}`, detail: `is required if the type is \`${auth.type}\`` }]
-      : []),
+    ...(auth ? SERVER_AUTH.newFaults(auth, '/auth') : []),
     ...toolFaults(tools ?? [], '/tools'),
   ];
 }

@@ -1,26 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, Length } from 'class-validator';
 import { IsOneOf, NotNull, ReadOnlyMembersOf, IsNullableText } from '#platform/http';
+import { IsAuthSecret } from '../../resources';
 import { type ApiEntity, AUTH_TYPES, type AuthType } from './api.entity';
 
 const NAME_MAX = 255;
-const VALUE_MAX = 8_192;
-
-/** Declares and validates `value`, the secret. */
-const IsAuthValue =
-  (description: string): PropertyDecorator =>
-  (target, property) => {
-    Length(1, VALUE_MAX)(target, property);
-    ApiProperty({
-      writeOnly: true,
-      description,
-      minLength: 1,
-      maxLength: VALUE_MAX,
-      nullable: true,
-      type: String,
-      required: false,
-    })(target, property);
-  };
 
 /** The members of `auth` that an app can also declare: all but the secret. */
 export class ApiAuthFieldsDto {
@@ -38,9 +21,7 @@ export class ApiAuthDto extends ApiAuthFieldsDto {
   @IsOneOf(AUTH_TYPES)
   type!: AuthType;
 
-  @IsOptional()
-  @IsString()
-  @IsAuthValue(
+  @IsAuthSecret(
     'The secret, which all types except `none` require: a token (`bearer`), the value of the header ' +
       '(`header`), `user:password` (`basic`), or the value of the query parameter (`query`, at most 4,096 ' +
       'characters). Stored encrypted, and never ' +
@@ -56,9 +37,7 @@ export class PatchApiAuthDto extends ApiAuthFieldsDto {
   @IsOneOf(AUTH_TYPES, { required: false })
   type?: AuthType;
 
-  @IsOptional()
-  @IsString()
-  @IsAuthValue(
+  @IsAuthSecret(
     'A new secret; if absent, the current secret stays. Required (400) if the type, the name or the ' +
       'origin of the base URL changes, because a secret is never sent to a new origin or in a new way.',
   )

@@ -17,7 +17,7 @@ import {
   ResourceKit,
   sha256OrNull,
 } from '../../resources';
-import { changedSecretTarget } from './api-auth';
+import { API_AUTH } from './api-auth';
 import { ApiDirectory } from './api-directory';
 import { ApiSpecDto, type DeclaredApi, readDeclared, specFaults } from './api-spec';
 import { type ApiEntity, CALL_FIELDS } from './api.entity';
@@ -64,7 +64,7 @@ export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi,
 
   /** Deletes the secret if its target changes, so that a declaration cannot send it elsewhere. */
   protected columnsOf(row: ApiEntity, content: DeclaredApi): Partial<ApiEntity> {
-    return { ...content, ...(changedSecretTarget(row, content) !== null && { auth_secret: null }) };
+    return { ...content, ...(API_AUTH.changedTarget(row, content) !== null && { auth_secret: null }) };
   }
 
   protected override write(

@@ -1,9 +1,8 @@
 import { IsOptional } from 'class-validator';
 import { IsOneOf, Nested } from '#platform/http';
-import { isJsonObject } from '#platform/json';
 import type { FieldError } from '#platform/problem';
 import { type Declared, faultsInSpec, headersFaultsTogether } from '../../resources';
-import { authColumns, authFaults } from './api-auth';
+import { API_AUTH } from './api-auth';
 import { ApiAuthFieldsDto } from './api-auth.dto';
 import { ApiFieldsDto } from './api.dto';
 import { type ApiEntity, AUTH_TYPES, type AuthType, type VERSIONED_FIELDS } from './api.entity';
@@ -25,23 +24,20 @@ export class ApiSpecDto extends ApiFieldsDto {
   auth?: ApiSpecAuthDto | null;
 }
 
-const SECRET =
-  'is not allowed, because everyone who can read the app would see it. Send it with PATCH /registry/v1/apis/{api_id}.';
-
 /**
  * Returns the faults of a spec.
  *
  * @param pointer the JSON Pointer of the spec
  */
 export function specFaults(spec: Record<string, unknown>, pointer: string): FieldError[] {
-  if (isJsonObject(spec.auth) && Object.hasOwn(spec.auth, 'value')) {
-    return [{ pointer: `${pointer}/auth/value`, detail: SECRET }];
-  }
+  const operation = 'PATCH /registry/v1/apis/{api_id}';
+  const secretFaults = API_AUTH.declaredSecretFaults(spec.auth, `${pointer}/auth`, operation);
+  if (secretFaults.length > 0) return secretFaults;
   return faultsInSpec(ApiSpecDto, spec, pointer, (dto) => {
     const { auth, headers } = dto;
     return [
       ...contentFaults(dto, pointer),
-      ...(auth ? authFaults(auth, `${pointer}/auth`) : []),
+      ...(auth ? API_AUTH.faults(auth, `${pointer}/auth`) : []),
       ...headersFaultsTogether(headers ?? {}, secretHeaderOf(auth), `${pointer}/headers`),
     ];
   });
@@ -50,5 +46,5 @@ export function specFaults(spec: Record<string, unknown>, pointer: string): Fiel
 /** Reads a declaration that has no faults. */
 export function readDeclared({ name, spec }: Declared): DeclaredApi {
   const dto = spec as unknown as ApiSpecDto;
-  return { name, ...contentColumns(dto), ...authColumns(dto.auth ?? { type: 'none' }) };
+  return { name, ...contentColumns(dto), ...API_AUTH.columns(dto.auth ?? { type: 'none' }) };
 }

@@ -24,8 +24,9 @@ import {
   type ResourceKind,
   ResourceKit,
   storedBaseUrl,
+  withoutAuth,
 } from '../../resources';
-import { authColumns, newAuthFaults, patchedAuth, secretUse, withoutSecrets } from './api-auth';
+import { API_AUTH, secretUse } from './api-auth';
 import type { ApiAuthDto } from './api-auth.dto';
 import { ApiDirectory } from './api-directory';
 import { storedMethods } from './api-target';
@@ -56,7 +57,7 @@ export const API: ResourceKind<ApiEntity, ApiDto> = {
   generation: 'generation',
   immutable: ['api_id'],
   // For `auth`, they show only that it changed.
-  auditedChanges: (row, changed) => withoutSecrets(auditedChanges(row, changed, AUDITED_FIELDS)),
+  auditedChanges: (row, changed) => withoutAuth(auditedChanges(row, changed, AUDITED_FIELDS)),
   createdFields: ['name', 'base_url'],
   versions: { ordinal: 'version_ordinal', fields: VERSIONED_FIELDS },
   unique: { constraint: 'apis_name', field: 'name' },
@@ -84,7 +85,7 @@ export class ApiService extends OwnedService<ApiEntity, ApiDto, ApiVersionRow, A
     const { auth } = dto;
     checkFaults([
       ...contentFaults(dto, ''),
-      ...(auth ? newAuthFaults(auth, '/auth') : []),
+      ...(auth ? API_AUTH.newFaults(auth, '/auth') : []),
       ...headersFaultsTogether(dto.headers ?? {}, secretHeaderOf(auth), '/headers'),
     ]);
     return this.createIn(scope, dto.workspace_id, () => this.newRow(scope, dto), ['admin']);
@@ -95,7 +96,7 @@ export class ApiService extends OwnedService<ApiEntity, ApiDto, ApiVersionRow, A
     checkFaults(patchFaults(dto));
     return this.change(scope, id, dto, ifMatch, (row) => {
       const base_url = dto.base_url === undefined ? row.base_url : storedBaseUrl(dto.base_url);
-      const auth = patchedAuth(row, dto.auth, base_url, this.box);
+      const auth = API_AUTH.patched(row, dto.auth, base_url, this.box, secretUse(row.api_id));
       const headers = patchedHeaders(row.headers, dto.headers);
       const { auth_type, auth_name } = { ...row, ...auth };
       const secretHeader = auth_type === 'header' ? auth_name : null;
@@ -144,8 +145,8 @@ export class ApiService extends OwnedService<ApiEntity, ApiDto, ApiVersionRow, A
       api_id: apiId,
       name: dto.name,
       ...contentColumns(dto),
-      ...authColumns(auth),
-      auth_secret: auth.value == null ? null : this.box.seal(auth.value, secretUse(apiId)),
+      ...API_AUTH.columns(auth),
+      auth_secret: API_AUTH.sealed(auth, this.box, secretUse(apiId)),
       declared_name: null,
     };
   }

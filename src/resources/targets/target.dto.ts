@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
+import { IsOptional, IsString, Length } from 'class-validator';
 import { IsWholeNumber } from '#platform/http';
 import { HEADER_VALUE_MAX, HEADERS_MAX } from './extra-headers';
 
@@ -29,6 +29,25 @@ export const IsLimit = (maximum: number) =>
   applyDecorators(
     IsOptional(),
     IsWholeNumber({ format: 'int32', minimum: 1, maximum, nullable: true, required: false }),
+  );
+
+const AUTH_SECRET_MAX = 8_192;
+
+/** Declares a secret of `auth`. */
+export const IsAuthSecret = (description: string) =>
+  applyDecorators(
+    Length(1, AUTH_SECRET_MAX),
+    ApiProperty({
+      writeOnly: true,
+      description,
+      minLength: 1,
+      maxLength: AUTH_SECRET_MAX,
+      nullable: true,
+      type: String,
+      required: false,
+    }),
+    IsString(),
+    IsOptional(),
   );
 
 const HEADERS_SCHEMA = {

@@ -1,8 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { IsJsonObject, IsOneOf, Nested, NotNull, IsWholeNumber } from '#platform/http';
-import { IsName } from '../../../resources';
-import { AuthFieldsDto, IsAuthValue } from '../server-auth.dto';
+import { IsAuthSecret, IsName } from '../../../resources';
+import { AuthFieldsDto } from '../server-auth.dto';
 import { AUTH_TYPES, type AuthType } from '../server.entity';
 
 /** The maximum sizes of a `server.json` and of the values of its variables, in bytes. */
@@ -16,17 +16,13 @@ export class ImportServerAuthDto extends AuthFieldsDto {
   @IsOneOf(AUTH_TYPES, { required: false })
   type?: AuthType;
 
-  @IsOptional()
-  @IsString()
-  @IsAuthValue(
+  @IsAuthSecret(
     'The token or key to send in the header of the remote, or the whole value of the header if the remote declares no ' +
       'template. Stored encrypted, and never returned.',
   )
   value?: string | null;
 
-  @IsOptional()
-  @IsString()
-  @IsAuthValue('The client secret for the type `oauth`. Stored encrypted, and never returned.')
+  @IsAuthSecret('The client secret for the type `oauth`. Stored encrypted, and never returned.')
   client_secret?: string | null;
 }
 

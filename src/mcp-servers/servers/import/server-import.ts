@@ -2,7 +2,7 @@ import { isJsonObject } from '#platform/json';
 import { urlFault } from '#platform/outbound';
 import { type FieldError, problem } from '#platform/problem';
 import { NameConflict } from '../../../resources';
-import { authFaults, type GivenAuth } from '../server-auth';
+import { type GivenAuth, SERVER_AUTH } from '../server-auth';
 import { URL_MAX } from '../server-auth.dto';
 import type { CreateServerDto } from '../server.dto';
 import type { ImportServerDto } from './server-import.dto';
@@ -179,7 +179,7 @@ class RemoteFiller {
 
   /** Returns the faults of `auth`, with pointers to where the values come from. */
   private faultsOf(auth: GivenAuth): FieldError[] {
-    return authFaults(auth, '/auth').map((fault) =>
+    return SERVER_AUTH.faults(auth, '/auth').map((fault) =>
       'pointer' in fault ? { ...fault, pointer: this.sources.get(fault.pointer) ?? fault.pointer } : fault,
     );
   }
