@@ -1,5 +1,5 @@
 import { Deserializer, Serializer } from 'node:v8';
-import { DEFAULT_LIMITS, type OtlpLimits } from './element.counter';
+import type { OtlpLimits } from './element.counter';
 import { JsonRecordReader } from './json-envelope.reader';
 import { LOG_NAMES, readLogRecord } from './json-log.reader';
 import { JsonMetricReader } from './json-metric.reader';
@@ -51,11 +51,6 @@ interface Rules<Item, Request> {
 export class RequestDecoder<Item extends object, Request> {
   constructor(private readonly rules: Rules<Item, Request>) {}
 
-  /** Decodes a body at once. 256 KiB take a few milliseconds. */
-  decode(bytes: Buffer, encoding: OtlpEncoding, limits = DEFAULT_LIMITS): Request {
-    return finish(this.steps(bytes, encoding, limits));
-  }
-
   /** Decodes a body with pauses for other work, at least after each record. JSON is decoded without pauses. */
   *steps(bytes: Buffer, encoding: OtlpEncoding, limits: OtlpLimits): Generator<void, Request> {
     const { kind, json, protobuf, toRequest } = this.rules;
@@ -99,13 +94,6 @@ const summaryOf = <Item>(collector: RecordCollector<Item>): RequestSummary => ({
   recordCount: collector.recordCount,
 });
 
-function finish<Result>(steps: Generator<void, Result>): Result {
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
-}
-
 /** Requests to `POST /v1/traces` (ExportTraceServiceRequest). */
 const traces = new RequestDecoder<OtlpSpan, DecodedTraceRequest>({
   kind: SPANS,
@@ -141,10 +129,3 @@ const metrics = new RequestDecoder<OtlpDataPoint, DecodedMetricsRequest>({
 });
 
 export const REQUEST_DECODERS = { traces, logs, metrics } satisfies Record<OtlpSignal, object>;
-
-/** Decodes a request for traces at once, see {@link RequestDecoder}. */
-export const decodeTraceRequest = traces.decode.bind(traces);
-/** Decodes a request for logs at once, see {@link RequestDecoder}. */
-export const decodeLogsRequest = logs.decode.bind(logs);
-/** Decodes a request for metrics at once, see {@link RequestDecoder}. */
-export const decodeMetricsRequest = metrics.decode.bind(metrics);

@@ -7,7 +7,8 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
-import { decodeTraceRequest, encodeExportResponse, type OtlpEncoding } from './index';
+import { decodeTraceRequest } from './decode.fixture';
+import { encodeExportResponse, type OtlpEncoding } from './index';
 
 const ENCODINGS: OtlpEncoding[] = ['protobuf', 'json'];
 

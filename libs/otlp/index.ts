@@ -1,14 +1,7 @@
 /** Decodes requests and encodes responses of OTLP/HTTP. Independent of HTTP, the service and its database. */
 export { longDigits, parseExactly } from './exact-json';
 export { DEFAULT_LIMITS, MAX_RECORD_VALUES, type OtlpLimits } from './element.counter';
-export {
-  decodeLogsRequest,
-  decodeMetricsRequest,
-  decodeTraceRequest,
-  type PackedRequest,
-  REQUEST_DECODERS,
-  type RequestDecoder,
-} from './export-request.decoder';
+export { type PackedRequest, REQUEST_DECODERS, type RequestDecoder } from './export-request.decoder';
 export { type DecodedLogsRequest, type OtlpLogRecord, SEVERITIES } from './log-record';
 export {
   type DecodedMetricsRequest,

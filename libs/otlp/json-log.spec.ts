@@ -1,4 +1,5 @@
-import { decodeLogsRequest, type OtlpLogRecord } from './index';
+import { decodeLogsRequest } from './decode.fixture';
+import type { OtlpLogRecord } from './index';
 import { decodeErrorOf } from './request.fixture';
 
 const IDS = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };

@@ -1,4 +1,5 @@
-import { decodeMetricsRequest, type OtlpDataPoint } from './index';
+import { decodeMetricsRequest } from './decode.fixture';
+import type { OtlpDataPoint } from './index';
 import { MAX_BUCKETS } from './element.counter';
 import { decodeErrorOf } from './request.fixture';
 

@@ -1,4 +1,5 @@
-import { decodeTraceRequest, OtlpDecodeError } from './index';
+import { decodeTraceRequest } from './decode.fixture';
+import { OtlpDecodeError } from './index';
 import { MAX_REASONS } from './record.collector';
 
 const IDS = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };

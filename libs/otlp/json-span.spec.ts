@@ -1,4 +1,5 @@
-import { decodeTraceRequest, OtlpDecodeError, type OtlpSpan } from './index';
+import { decodeTraceRequest } from './decode.fixture';
+import { OtlpDecodeError, type OtlpSpan } from './index';
 
 /** A text with too many digits for a number. */
 const LONG = 1_234_567_890_123_456;

@@ -8,7 +8,8 @@ import {
   type ReadableLogRecord,
   SimpleLogRecordProcessor,
 } from '@opentelemetry/sdk-logs';
-import { decodeLogsRequest, encodeExportResponse, type OtlpEncoding } from './index';
+import { decodeLogsRequest } from './decode.fixture';
+import { encodeExportResponse, type OtlpEncoding } from './index';
 
 const ENCODINGS: OtlpEncoding[] = ['protobuf', 'json'];
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decodeLogsRequest } from './index';
+import { decodeLogsRequest } from './decode.fixture';
 import {
   attributes,
   count,

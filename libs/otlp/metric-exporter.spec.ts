@@ -9,7 +9,8 @@ import {
   PeriodicExportingMetricReader,
   type ResourceMetrics,
 } from '@opentelemetry/sdk-metrics';
-import { decodeMetricsRequest, encodeExportResponse, type OtlpEncoding } from './index';
+import { decodeMetricsRequest } from './decode.fixture';
+import { encodeExportResponse, type OtlpEncoding } from './index';
 
 const ENCODINGS: OtlpEncoding[] = ['protobuf', 'json'];
 

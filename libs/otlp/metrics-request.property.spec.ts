@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decodeMetricsRequest } from './index';
+import { decodeMetricsRequest } from './decode.fixture';
 import {
   attributes,
   count,

@@ -10,7 +10,8 @@ import {
   TRACE_ID,
   varint,
 } from '../testing/otlp-bytes';
-import { decodeLogsRequest, OtlpDecodeError, type OtlpLogRecord } from './index';
+import { decodeLogsRequest } from './decode.fixture';
+import { OtlpDecodeError, type OtlpLogRecord } from './index';
 import { MAX_RECORDS } from './element.counter';
 import { decodeErrorOf } from './request.fixture';
 

@@ -1,5 +1,6 @@
 import { bytes, double, fixed64, message, request, TRACE_ID, varint } from '../testing/otlp-bytes';
-import { decodeMetricsRequest, type OtlpDataPoint } from './index';
+import { decodeMetricsRequest } from './decode.fixture';
+import type { OtlpDataPoint } from './index';
 
 const decode = (body: Buffer) => decodeMetricsRequest(body, 'protobuf');
 const metric = (...fields: Buffer[]) => message(2, bytes(1, 'm'), ...fields);

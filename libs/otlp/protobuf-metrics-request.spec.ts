@@ -9,7 +9,8 @@ import {
   TRACE_ID,
   varint,
 } from '../testing/otlp-bytes';
-import { decodeMetricsRequest, OtlpDecodeError, type OtlpDataPoint } from './index';
+import { decodeMetricsRequest } from './decode.fixture';
+import { OtlpDecodeError, type OtlpDataPoint } from './index';
 import { MAX_BUCKETS, MAX_RECORDS } from './element.counter';
 import { decodeErrorOf } from './request.fixture';
 

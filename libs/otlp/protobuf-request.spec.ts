@@ -12,7 +12,8 @@ import {
   TRACE_ID,
   varint,
 } from '../testing/otlp-bytes';
-import { decodeTraceRequest, OtlpDecodeError, type OtlpSpan } from './index';
+import { decodeTraceRequest } from './decode.fixture';
+import { OtlpDecodeError, type OtlpSpan } from './index';
 
 const decode = (body: Buffer) => decodeTraceRequest(body, 'protobuf');
 function decodeSpan(...fields: Buffer[]): OtlpSpan {

@@ -13,7 +13,8 @@ import {
   TRACE_ID,
   varint,
 } from '../testing/otlp-bytes';
-import { decodeTraceRequest, OtlpDecodeError, type OtlpSpan } from './index';
+import { decodeTraceRequest } from './decode.fixture';
+import { OtlpDecodeError, type OtlpSpan } from './index';
 import { MAX_RECORDS } from './element.counter';
 
 const decode = (body: Buffer) => decodeTraceRequest(body, 'protobuf');

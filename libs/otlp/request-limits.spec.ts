@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { setImmediate as turn } from 'node:timers/promises';
 import { bytes, message } from '../testing/otlp-bytes';
+import { decodeLogsRequest, decodeMetricsRequest, decodeTraceRequest } from './decode.fixture';
 import { DEFAULT_LIMITS, type OtlpEncoding, type OtlpLimits, REQUEST_DECODERS } from './index';
 import { MAX_ELEMENTS, MAX_RECORD_VALUES } from './element.counter';
 import { attributes, encodersOf, decodeErrorOf, requests } from './request.fixture';
@@ -54,7 +55,7 @@ const LARGE_SPANS: Record<OtlpEncoding, (count: number) => Buffer> = {
 
 describe.each<OtlpEncoding>(['protobuf', 'json'])('the decoder of %s requests', (encoding) => {
   const traces = (request: object, limits = LIMITS) =>
-    REQUEST_DECODERS.traces.decode(ENCODERS.traces[encoding](request), encoding, limits);
+    decodeTraceRequest(ENCODERS.traces[encoding](request), encoding, limits);
 
   it('keeps the first attributes, events and links of a span, and adds the others to the counts of the SDK', () => {
     const { spans, rejected } = traces(
@@ -127,7 +128,7 @@ describe.each<OtlpEncoding>(['protobuf', 'json'])('the decoder of %s requests', 
   });
 
   it('limits the attributes of log records, data points and exemplars, and counts those that it drops from log records', () => {
-    const logs = REQUEST_DECODERS.logs.decode(
+    const logs = decodeLogsRequest(
       ENCODERS.logs[encoding]({
         resourceLogs: [{ scopeLogs: [{ logRecords: [{ attributes: keys(5), droppedAttributesCount: 1 }] }] }],
       }),
@@ -142,7 +143,7 @@ describe.each<OtlpEncoding>(['protobuf', 'json'])('the decoder of %s requests', 
       attributes: keys(4),
       exemplars: [{ asDouble: 1, filteredAttributes: keys(5) }],
     };
-    const metrics = REQUEST_DECODERS.metrics.decode(
+    const metrics = decodeMetricsRequest(
       ENCODERS.metrics[encoding]({
         resourceMetrics: [
           { scopeMetrics: [{ metrics: [{ name: 'm', gauge: { dataPoints: [point] }, metadata: keys(6) }] }] },
@@ -184,7 +185,7 @@ describe.each<OtlpEncoding>(['protobuf', 'json'])('the decoder of %s requests', 
 
   it('keeps 4,096 attributes of a span with hundreds of thousands', () => {
     const count = encoding === 'json' ? 100_000 : 900_000;
-    const { spans, rejected } = REQUEST_DECODERS.traces.decode(LARGE_SPANS[encoding](count), encoding);
+    const { spans, rejected } = decodeTraceRequest(LARGE_SPANS[encoding](count), encoding);
     expect(Object.keys(spans[0]!.attributes)).toHaveLength(4_096);
     expect(spans[0]!.droppedAttributesCount).toBe(count - 4_096);
     expect(rejected).toEqual({ count: 0, reasons: [expect.stringMatching(/^Dropped attributes: \d+ /)] });
@@ -195,7 +196,7 @@ describe.each<OtlpEncoding>(['protobuf', 'json'])('the decoder of %s requests', 
       encoding === 'json'
         ? Buffer.from(`[${'{},'.repeat(MAX_ELEMENTS / 2)}{}]`)
         : Buffer.alloc(2 * (MAX_ELEMENTS + 1), Buffer.from([0x78, 0]));
-    expect(decodeErrorOf(() => REQUEST_DECODERS.traces.decode(hostile, encoding))).toMatch(
+    expect(decodeErrorOf(() => decodeTraceRequest(hostile, encoding))).toMatch(
       /more than 2097152 attributes, nested values and unknown fields/,
     );
   });
@@ -220,7 +221,7 @@ describe('a request that a worker thread decodes', () => {
       fc.property(request, (sent) => {
         const body = ENCODERS.traces.json(sent);
         const { traces } = REQUEST_DECODERS;
-        const expected = traces.decode(body, 'json');
+        const expected = decodeTraceRequest(body, 'json');
         const steps = traces.unpack(traces.pack(body, DEFAULT_LIMITS));
         let step = steps.next();
         while (!step.done) step = steps.next();

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decodeTraceRequest } from './index';
+import { decodeTraceRequest } from './decode.fixture';
 import {
   attributes,
   count,

@@ -1,10 +1,11 @@
 import { Module } from '@nestjs/common';
+import { ComputationModule } from '#platform/concurrency';
 import { MetricsModule } from '#platform/metrics';
 import { ExportMetrics } from './exports/export.metrics';
 import { ExportLimiter, ExportResources } from './exports/export-queue';
 import { ExportRepository } from './exports/export.repository';
 import { ExportWriter } from './exports/export.writer';
-import { JsonReaderPool } from './exports/json-reader.pool';
+import { JsonReader } from './exports/json-reader';
 import { LogExportService, LogService } from './logs/log.service';
 import { LogWriteRepository } from './logs/log-write.repository';
 import { MetricExportService, MetricService } from './metrics/metric.service';
@@ -27,14 +28,14 @@ import { TraceWriter } from './traces/trace.writer';
 
 /** Stores and reads traces, logs and metrics, in the API and in the worker. */
 @Module({
-  imports: [MetricsModule],
+  imports: [ComputationModule, MetricsModule],
   providers: [
     ModelPrices,
     DayPartitionRepository,
     DayPartitions,
     ExportMetrics,
     ExportLimiter,
-    JsonReaderPool,
+    JsonReader,
     ExportResources,
     SessionWriteRepository,
     SourceWriteRepository,

@@ -7,7 +7,7 @@ const THREADS = Math.min(4, Math.max(2, availableParallelism() - 1));
 const WAITING_MAX = 256;
 const HEAP_MIB = 1_024;
 
-/** The worker threads of a process for everything but sandboxes: statistics, and users' JSON Schemas. */
+/** The worker threads of a process for everything but sandboxes: statistics, users' JSON Schemas, large exports in JSON. */
 @Injectable()
 export class ComputationPool extends WorkerPool {
   constructor() {

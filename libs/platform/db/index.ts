@@ -7,8 +7,17 @@ export type { PreparedStatement, SqlExecutor, Statement, Tx } from './executor';
 export { followIndexes, indexOrdered } from './index-order';
 export { JsonColumn } from './json-column';
 export { ArchivableEntity, StampedEntity } from './stamped.entity';
-export { microsecondsToTime, minuteOf, timeToMicroseconds } from './microseconds';
-export { empty, join, prepared, raw, sql, type Sql } from './sql';
+export {
+  empty,
+  join,
+  microsecondsToTime,
+  minuteOf,
+  prepared,
+  raw,
+  sql,
+  type Sql,
+  timeToMicroseconds,
+} from './sql';
 export { StatisticsRepository } from './statistics.repository';
 export { Where } from './where';
 export { readWithin } from './timed-reads';

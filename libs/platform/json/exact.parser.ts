@@ -1,5 +1,4 @@
-import { InvalidJson } from './invalid-json';
-import { JsonInputError } from './json-input.error';
+import { InvalidJson, JsonInputError } from './json-input.error';
 import { MAX_DEPTH } from './json-limits';
 import { shortPointerOf } from './json-pointer';
 import { JsonCursor } from './json.cursor';

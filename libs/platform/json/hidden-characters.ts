@@ -1,4 +1,4 @@
-import { isJsonObject } from './is-json-object';
+import { isJsonObject } from './raw-json';
 import { pointerOf } from './json-pointer';
 
 /**

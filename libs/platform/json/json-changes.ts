@@ -1,8 +1,7 @@
-import { isJsonObject } from './is-json-object';
 import { pointerOf } from './json-pointer';
 import { toJsonText } from './json.writer';
 import { memberNames } from './member-order';
-import { RawJson } from './raw-json';
+import { isJsonObject, RawJson } from './raw-json';
 
 /** Limits of a comparison: the number of changes, and the characters of their pointers and values in total. */
 const CHANGES_MAX = 1_000;

@@ -46,6 +46,14 @@ export function toJsonText(value: unknown): string {
   return serialize(value, exact);
 }
 
+/** Returns the stored form of a free-form value. Returns a `RawJson` unchanged, because it may be large. */
+export const toRawJson = (value: unknown): RawJson =>
+  value instanceof RawJson ? value : new RawJson(toJsonText(value));
+
+/** Like `toRawJson`, for a member that may be absent or null. Both are stored as NULL. */
+export const toRawJsonOrNull = (value: unknown): RawJson | null =>
+  value === undefined || value === null ? null : toRawJson(value);
+
 /** Like {@link toJsonText}, with large integers as ECMAScript writes them, which RFC 8785 requires. */
 export function toEcmaScriptJsonText(value: unknown): string {
   return serialize(value, inRecordedOrder);

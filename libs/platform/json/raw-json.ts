@@ -64,6 +64,14 @@ export class RawJson {
   }
 }
 
+/** Tells whether a parsed JSON value is an object, and neither an array nor null. A `RawJson` is not parsed. */
+export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof RawJson);
+
+/** Like `isJsonObject`, for a free-form value, which may be a `RawJson` without leading whitespace. */
+export const isObjectValue = (value: unknown): boolean =>
+  value instanceof RawJson ? value.text.startsWith('{') : isJsonObject(value);
+
 /**
  * Returns JSON text in the form in which it is stored in `json` and `jsonb` columns. PostgreSQL accepts a NUL character in
  * `json`, but then cannot read any member of it. It is stored as two noncharacters, which Unicode reserves for such uses.

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { isJsonObject } from './is-json-object';
 import { toJsonText } from './json.writer';
 import { canonicalNumber } from './number.rule';
-import { RawJson } from './raw-json';
+import { isJsonObject, RawJson } from './raw-json';
 
 /** Longer pairs are replaced by their digest, because an index entry has a size limit. */
 const PAIR_MAX = 255;

@@ -1,5 +1,5 @@
 import { cutText } from './cut-text';
-import { isJsonObject } from './is-json-object';
+import { isJsonObject } from './raw-json';
 import { memberNames } from './member-order';
 
 /** Maximum number of values of a schema to visit. */

@@ -1,11 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { OtlpDecodeError, type OtlpRejection } from '#otlp';
 import { workspaceScope } from '#platform/auth';
+import { ComputationPool } from '#platform/concurrency';
 import { readEnvironment } from '#platform/config';
 import { Metrics } from '#platform/metrics';
 import { ExportMetrics } from './export.metrics';
 import { ExportLimiter, ExportQueue, ExportResources } from './export-queue';
-import { JsonReaderPool } from './json-reader.pool';
+import { JsonReader } from './json-reader';
 
 const NEVER = new AbortController().signal;
 const MiB = 1024 * 1024;
@@ -23,7 +24,12 @@ function queue() {
   const environment = readEnvironment({ DATABASE_POOL_SIZE: '4' });
   const limiter = new ExportLimiter(environment);
   const exports = new ExportQueue<Sketch & { rejected: OtlpRejection; recordCount: number }, string>(
-    new ExportResources(new ExportMetrics(new Metrics()), limiter, new JsonReaderPool(), environment),
+    new ExportResources(
+      new ExportMetrics(new Metrics()),
+      limiter,
+      new JsonReader(new ComputationPool()),
+      environment,
+    ),
     {
       signal: 'traces',
       decoder: {

@@ -14,7 +14,7 @@ import { Environment } from '#platform/config';
 import { isLockTimeout, Problem, problem, problemOfDatabaseError } from '#platform/problem';
 import type { OtlpBody } from '../otlp-http/otlp-body.decorator';
 import { ExportMetrics, type Signal } from './export.metrics';
-import { JsonReaderPool } from './json-reader.pool';
+import { JsonReader } from './json-reader';
 
 /** Maximum weight of a group: about two thousand spans of a KiB. A group is written at once, and the next one waits for it. */
 const GROUP_BYTES = 4 * 1024 * 1024;
@@ -100,7 +100,7 @@ export class ExportResources {
   constructor(
     readonly metrics: ExportMetrics,
     readonly limiter: ExportLimiter,
-    readonly jsonReader: JsonReaderPool,
+    readonly jsonReader: JsonReader,
     private readonly environment: Environment,
   ) {}
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { decodeTraceRequest, type OtlpSpan } from '#otlp';
+import { decodeTraceRequest } from '../../../libs/otlp/decode.fixture';
+import type { OtlpSpan } from '#otlp';
 import { workspaceScope } from '#platform/auth';
 import { readEnvironment } from '#platform/config';
 import { ModelPrices, type PriceTable } from '../span-mapping/model-prices';

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { decodeTraceRequest, type OtlpSpan } from '#otlp';
+import { decodeTraceRequest } from '../../../libs/otlp/decode.fixture';
+import type { OtlpSpan } from '#otlp';
 import { ApiClient, type TestApp } from '#testing';
 
 /** Milliseconds between exports, short for tests. */

@@ -1,4 +1,4 @@
-import { decodeTraceRequest } from '#otlp';
+import { decodeTraceRequest } from '../../../libs/otlp/decode.fixture';
 import { type Scope, workspaceScope } from '#platform/auth';
 import { inSlices } from '#platform/concurrency';
 import { sharedApp, jsonExport, newSpan, newTraceId, SPAN_START, type TestSpan } from '#testing';

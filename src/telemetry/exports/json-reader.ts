@@ -2,34 +2,28 @@ import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { OtlpDecodeError, type PackedRequest } from '#otlp';
 import type { Scope } from '#platform/auth';
-import { isExhausted, type TaskFile, WorkerPool } from '#platform/concurrency';
+import { ComputationPool, FairLimiter, isExhausted, type TaskFile } from '#platform/concurrency';
 import { problem } from '#platform/problem';
 import type * as tasks from './json-reader.thread';
 
-/** Each thread may take some 300 MB for a hostile body of 16 MiB. One organization uses one thread at a time. */
-const THREADS = 2;
-const SHARE = 1;
-/** `TELEMETRY_QUEUE_BYTES` also bounds the bodies that wait. */
-const WAITING_MAX = 1_000;
-/** Longer than the default time limit of any request, whose signal normally aborts a task earlier. */
-const DEADLINE_MS = 60_000;
+/**
+ * A hostile body of 16 MiB may take some 300 MB, so at most two bodies are decoded at once, and one of each organization.
+ * `TELEMETRY_QUEUE_BYTES` also bounds the bodies that wait.
+ */
+const LIMITS = { concurrency: 2, share: 1, maxWaiting: 1_000 };
+
+/** The deadline is longer than the default time limit of any request, whose signal normally aborts a task earlier. */
 const TASKS: TaskFile<typeof tasks> = {
   path: path.join(__dirname, 'json-reader.thread.js'),
-  deadlineMs: DEADLINE_MS,
+  deadlineMs: 60_000,
 };
-const HEAP_MIB = 512;
 
-/** The worker threads that decode large exports in JSON, which cannot be parsed in slices. */
+/** Decodes large exports in JSON, which cannot be parsed in slices, in worker threads. */
 @Injectable()
-export class JsonReaderPool extends WorkerPool {
-  constructor() {
-    super({
-      threads: THREADS,
-      share: SHARE,
-      maxWaiting: WAITING_MAX,
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
-    });
-  }
+export class JsonReader {
+  private readonly limiter = new FairLimiter(LIMITS);
+
+  constructor(private readonly pool: ComputationPool) {}
 
   /**
    * Decodes a body in a thread.
@@ -44,7 +38,9 @@ export class JsonReaderPool extends WorkerPool {
   ): Promise<PackedRequest> {
     let read: ReturnType<typeof tasks.readJson>;
     try {
-      read = await this.run(scope, signal, TASKS, 'readJson', body);
+      read = await this.limiter.run(scope, signal, () =>
+        this.pool.run(scope, signal, TASKS, 'readJson', body),
+      );
     } catch (error) {
       if (!isExhausted(error)) throw error;
       throw problem.unavailable('Reading this export took too much time or memory. Send smaller batches.', {
