@@ -65,9 +65,7 @@ export class ApiProxyEndpoint implements Endpoint {
       const target = splitTarget(targetOf(request));
       const fault = pathFault(target.path);
       if (fault === 'escape') throw basePathEscaped();
-      const { orgId } = principal;
-      const registered =
-        this.apis.getCached(orgId, target.apiId) ?? (await this.apis.find(orgId, target.apiId));
+      const registered = await this.apis.find(principal.orgId, target.apiId);
       const api = requireAccess(registered, principal, target.apiId);
       request.context.workspaceId = api.workspace_id;
       if (fault === 'encoded_slash' && !api.allow_encoded_slash) throw basePathEscaped();

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { codeOfError } from '#platform/outbound';
 import { Problem } from '#platform/problem';
 import { triggerGarbageCollection } from './buffer-memory';
 import { responseHeaders, trailersOf } from './proxy-headers';
@@ -53,8 +54,6 @@ export const exchange = (
   response: ServerResponse,
   requestId: string,
 ): Promise<void> => new Exchange(dispatcher, request, response, requestId).run();
-
-const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
 
 /** One exchange, as an undici handler. Its `on…` methods are listed in the order that undici calls them. */
 class Exchange implements Dispatcher.DispatchHandler {
@@ -159,7 +158,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   private isRetryable(error: Error): boolean {
     const { body, method } = this.request;
     if (this.isRetried || body !== null || this.response.headersSent) return false;
-    return IDEMPOTENT.has(method) && BROKEN.test(codeOf(error));
+    return IDEMPOTENT.has(method) && BROKEN.test(codeOfError(error));
   }
 
   /** Sends the headers, with the first part of the body if it has arrived. */

@@ -1,4 +1,4 @@
-import { outboundFailure } from '#platform/outbound';
+import { codeOfError, outboundFailure } from '#platform/outbound';
 import { Problem, type ProblemOptions, problem } from '#platform/problem';
 import { PROXY_NAME } from './proxy-headers';
 
@@ -78,7 +78,7 @@ export const lateProblem = (timeoutMs: number): Problem =>
   });
 
 function unreachable(error: unknown): Problem {
-  const code = codeOf(error);
+  const code = codeOfError(error);
   const type = CODES.find(([codes]) => codes.test(code))?.[1] ?? 'connection_terminated';
   const details: Partial<Record<ProxyError, string>> = {
     connection_refused: 'The API refused the connection.',
@@ -95,19 +95,5 @@ const unavailable = (detail: string, type: ProxyError, cause: unknown): Problem 
     cause,
   } satisfies ProblemOptions);
 
-/** Returns the code of an error, or of its cause. */
-function codeOf(error: unknown): string {
-  for (
-    let current = error, depth = 0;
-    current instanceof Error && depth < 4;
-    current = current.cause, depth++
-  ) {
-    const { code, errors } = current as { code?: unknown; errors?: unknown };
-    if (typeof code === 'string') return code;
-    if (Array.isArray(errors)) return codeOf(errors[0]);
-  }
-  return '';
-}
-
 const isCertificateError = (error: unknown): boolean =>
-  /^(?:CERT|CRL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|INVALID_CA|HOSTNAME|ERR_TLS_CERT)/.test(codeOf(error));
+  /^(?:CERT|CRL|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|INVALID_CA|HOSTNAME|ERR_TLS_CERT)/.test(codeOfError(error));

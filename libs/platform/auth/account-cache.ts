@@ -41,18 +41,15 @@ export class AccountCache {
     return this.lifetimeMs === 0 ? verify() : this.principals.find(keyOf(credential), verify);
   }
 
-  /** Returns the cached state of a workspace. */
-  getWorkspace(orgId: string, workspaceId: string): WorkspaceState | undefined {
-    return this.workspaces.getCached(`${orgId} ${workspaceId}`) ?? undefined;
-  }
-
   /** Returns the state of a workspace, from the cache or from `read`. Null if the workspace does not exist. */
   findWorkspace(
     orgId: string,
     workspaceId: string,
     read: () => Promise<WorkspaceState | null>,
-  ): Promise<WorkspaceState | null> {
-    return this.lifetimeMs === 0 ? read() : this.workspaces.find(`${orgId} ${workspaceId}`, read);
+  ): WorkspaceState | Promise<WorkspaceState | null> {
+    if (this.lifetimeMs === 0) return read();
+    const key = `${orgId} ${workspaceId}`;
+    return this.workspaces.getCached(key) ?? this.workspaces.find(key, read);
   }
 
   /**

@@ -109,13 +109,12 @@ export class Admission {
 
   /** Returns the owner whose turn a request waits for: its organization, or else its address. */
   private turnOf(request: IncomingMessage): OwnerPath {
-    const address = this.addresses.of(request);
-    if (isHealthCheck(request)) return ['health', address];
+    if (isHealthCheck(request)) return ['health', this.addresses.of(request)];
     // Anthropic's clients send their key in `x-api-key`
     const credential = [bearerCredential(request), request.headers['x-api-key']].find(isText);
-    if (credential === undefined) return ['anonymous', address];
-    const cached = this.authenticator.getCached(credential);
-    return cached ? [ownerOf(cached)] : ['unverified', address];
+    const cached = credential === undefined ? undefined : this.authenticator.getCached(credential);
+    if (cached) return [ownerOf(cached)];
+    return [credential === undefined ? 'anonymous' : 'unverified', this.addresses.of(request)];
   }
 
   private enterUnknown(
@@ -149,9 +148,7 @@ export class Admission {
     if (workspaceId === undefined) {
       throw problem.invalidHeader(WORKSPACE_HEADER, 'is required. Send the id of your workspace');
     }
-    const { orgId } = member;
-    const workspace =
-      this.workspaces.getCached(orgId, workspaceId) ?? (await this.workspaces.find(orgId, workspaceId));
+    const workspace = await this.workspaces.find(member.orgId, workspaceId);
     if (!workspace) {
       throw problem.conflict(
         `The workspace in ${WORKSPACE_HEADER} does not exist. GET /registry/v1/workspaces lists yours.`,

@@ -22,13 +22,8 @@ export class WorkspaceScopes {
     private readonly cache: AccountCache,
   ) {}
 
-  /** Returns the cached state of a workspace. */
-  getCached(orgId: string, workspaceId: string): WorkspaceState | undefined {
-    return this.cache.getWorkspace(orgId, workspaceId);
-  }
-
-  /** Returns the state of a workspace of an organization; null if there is no such workspace. */
-  find(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
+  /** Returns the state of a workspace of an organization, at once if it is cached; null if there is no such workspace. */
+  find(orgId: string, workspaceId: string): WorkspaceState | Promise<WorkspaceState | null> {
     return this.cache.findWorkspace(orgId, workspaceId, () =>
       this.directory.findWorkspace(orgId, workspaceId),
     );

@@ -5,12 +5,12 @@ describe('ByteBudget', () => {
     const budget = new ByteBudget({ total: 100, share: 50 });
     const a = budget.acquire('a', 50);
     expect(a.tryGrow(1)).toBe(false);
-    expect(budget.tryAcquire('a', 1)).toBeUndefined();
+    expect(budget.acquire('a').tryGrow(1)).toBe(false);
     const b = budget.acquire('b', 50);
-    expect(budget.tryAcquire('c', 1)).toBeUndefined();
+    expect(budget.acquire('c').tryGrow(1)).toBe(false);
     expect(budget.used).toBe(100);
     b.release();
-    expect(budget.tryAcquire('c', 50)).toBeDefined();
+    expect(budget.acquire('c').tryGrow(50)).toBe(true);
   });
 
   it('throws a 503 with Retry-After when it is exhausted', () => {
@@ -38,13 +38,13 @@ describe('ByteBudget', () => {
   });
 
   it('admits an oversized lease only if allowed, and only alone', () => {
-    expect(new ByteBudget({ total: 10 }).tryAcquire('a', 11)).toBeUndefined();
+    expect(new ByteBudget({ total: 10 }).acquire('a').tryGrow(11)).toBe(false);
     const budget = new ByteBudget({ total: 10, share: 5, admitsOversized: true });
     const large = budget.acquire('a', 8);
     expect(large.tryGrow(5)).toBe(true);
-    expect(budget.tryAcquire('b', 1)).toBeUndefined();
+    expect(() => budget.acquire('b', 1)).toThrow('The service is at its memory limit.');
     large.release();
     budget.acquire('b', 2);
-    expect(budget.tryAcquire('a', 6)).toBeDefined();
+    expect(budget.acquire('a').tryGrow(6)).toBe(true);
   });
 });

@@ -57,12 +57,6 @@ export class ByteBudget {
     return lease;
   }
 
-  /** Returns a lease for an owner, holding this many bytes; undefined when they do not fit. */
-  tryAcquire(owner: string, bytes = 0): ByteLease | undefined {
-    const lease = this.lease(owner);
-    return lease.tryGrow(bytes) ? lease : undefined;
-  }
-
   private lease(owner: string): ByteLease {
     let leaseBytes = 0;
     let isReleased = false;

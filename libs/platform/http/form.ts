@@ -159,9 +159,13 @@ class FormParser {
       // busboy cuts a part that reaches its limit
       limits: { ...limits, fieldSize: rules.fieldBytes + 1, headerPairs: PART_HEADERS_MAX },
     })
-      .on('field', (name: string | undefined, value, { valueTruncated }) =>
-        this.orDestroy(() => this.takeField(name, value, valueTruncated)),
-      )
+      .on('field', (name: string | undefined, value, { valueTruncated }) => {
+        try {
+          this.takeField(name, value, valueTruncated);
+        } catch (error) {
+          this.parser.destroy(error as Error);
+        }
+      })
       .on('file', (name: string | undefined, content, { filename, mimeType }: Partial<busboy.FileInfo>) => {
         // the parser reports its own errors
         let parserError: unknown;
@@ -190,14 +194,6 @@ class FormParser {
       throw error instanceof Problem ? error : malformed('is not well-formed', error);
     }
     return Object.fromEntries(this.fields);
-  }
-
-  private orDestroy(work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      this.parser.destroy(error as Error);
-    }
   }
 
   private takeField(name: string | undefined, value: string, isTruncated: boolean): void {

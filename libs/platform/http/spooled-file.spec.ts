@@ -40,31 +40,23 @@ describe('a spooled file', () => {
     await file.close();
   });
 
-  it('fails its readers when it is closed, and closes its parts', async () => {
+  it('fails its readers when it is closed', async () => {
     const file = await spooled(randomBytes(1_000_000));
-    const part = await file.createPart();
-    await part.append(randomBytes(10));
-    part.finish();
     const reading = file.chunks();
     expect((await reading.next()).done).toBe(false);
     await file.close();
     await expect(contentOf(file)).rejects.toMatchObject({ code: 'storage_unavailable' });
-    await expect(part.read()).rejects.toMatchObject({ code: 'storage_unavailable' });
-    const late = await file.createPart();
-    await expect(late.append(Buffer.from('x'))).rejects.toMatchObject({ code: 'storage_unavailable' });
     await expect(reading.next()).rejects.toMatchObject({ code: 'storage_unavailable' });
   });
 
-  it('reserves bytes in its budget, including those of its parts, and releases them once when it is closed', async () => {
+  it('reserves bytes in its budget, and releases them once when it is closed', async () => {
     const budget = new ByteBudget({ total: 100, share: 50 });
     const create = (owner: string): Promise<SpooledFile> => SpooledFile.create(budget.acquire(owner));
     const file = await create('a');
-    await file.append(randomBytes(30));
-    const part = await file.createPart();
-    await part.append(randomBytes(20));
+    await file.append(randomBytes(50));
     const rejection = { code: 'storage_unavailable', status: 503 };
     const second = await create('a');
-    for (const full of [file, part, second]) {
+    for (const full of [file, second]) {
       await expect(full.append(randomBytes(1))).rejects.toMatchObject(rejection);
     }
     const other = await create('b');

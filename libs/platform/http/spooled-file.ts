@@ -18,7 +18,6 @@ const UNLIMITED = new ByteBudget({ total: Infinity });
  */
 export class SpooledFile {
   private readonly hash = createHash('sha256');
-  private readonly parts: SpooledFile[] = [];
   private digest: string | undefined;
   private length = 0;
   private closing: Promise<void> | undefined;
@@ -26,11 +25,10 @@ export class SpooledFile {
   private constructor(
     private readonly handle: FileHandle,
     private readonly lease: ByteLease,
-    private readonly isPart: boolean,
   ) {}
 
-  /** @param lease grows with the file and its parts, and is released when the file is closed */
-  static async create(lease = UNLIMITED.acquire(''), isPart = false): Promise<SpooledFile> {
+  /** @param lease grows with the file, and is released when the file is closed */
+  static async create(lease = UNLIMITED.acquire('')): Promise<SpooledFile> {
     const file = path.join(os.tmpdir(), `spool-${randomUUID()}`);
     return translateErrors(async () => {
       const handle = await open(file, 'wx+', 0o600);
@@ -40,7 +38,7 @@ export class SpooledFile {
         await handle.close();
         throw error;
       }
-      return new SpooledFile(handle, lease, isPart);
+      return new SpooledFile(handle, lease);
     });
   }
 
@@ -55,24 +53,12 @@ export class SpooledFile {
     return this.digest;
   }
 
-  /** Creates a file for a part of this one. It shares the lease and is closed with this file. */
-  async createPart(): Promise<SpooledFile> {
-    const part = await SpooledFile.create(this.lease, true);
-    this.parts.push(part);
-    if (this.closing) await part.close();
-    return part;
-  }
-
   /** Appends bytes. Calls must not overlap. */
   async append(chunk: Buffer): Promise<void> {
     if (this.closing) throw unstored(new Error('The file is closed.'));
     if (!this.lease.tryGrow(chunk.length)) throw unstored(new Error('The spool budget is exhausted.'));
     this.hash.update(chunk);
-    await translateErrors(async () => {
-      for (let done = 0; done < chunk.length;) {
-        done += (await this.handle.write(chunk, done, chunk.length - done, this.length + done)).bytesWritten;
-      }
-    });
+    await translateErrors(() => this.handle.appendFile(chunk));
     this.length += chunk.length;
   }
 
@@ -83,15 +69,8 @@ export class SpooledFile {
 
   /** Reads the complete content. Only for files known to be small. */
   async read(): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of this.chunks()) chunks.push(chunk);
-    return Buffer.concat(chunks, this.length);
-  }
-
-  /** Reads a part of the content. */
-  async slice(at: number, bytes: number): Promise<Buffer> {
-    const buffer = Buffer.allocUnsafeSlow(bytes);
-    await translateErrors(() => this.readInto(buffer, at));
+    const buffer = Buffer.allocUnsafeSlow(this.length);
+    await translateErrors(() => this.readInto(buffer, 0));
     return buffer;
   }
 
@@ -102,7 +81,7 @@ export class SpooledFile {
 
   /** Closes the file. Readers get an error. */
   close(): Promise<void> {
-    this.closing ??= this.closeAll();
+    this.closing ??= this.closeHandle();
     return this.closing;
   }
 
@@ -121,12 +100,10 @@ export class SpooledFile {
     }
   }
 
-  private async closeAll(): Promise<void> {
+  private async closeHandle(): Promise<void> {
     // the file disappears even if this fails
-    await Promise.all([this.handle.close(), ...this.parts.map((part) => part.close())]).catch(
-      () => undefined,
-    );
-    if (!this.isPart) this.lease.release();
+    await this.handle.close().catch(() => undefined);
+    this.lease.release();
   }
 
   private async readInto(buffer: Buffer, at: number): Promise<void> {

@@ -1,6 +1,7 @@
 export { OutboundHttp, type OutboundLimits } from './outbound-http';
 export {
   BlockedAddressError,
+  codeOfError,
   InvalidResponseError,
   OutboundError,
   type OutboundFailure,

@@ -61,23 +61,43 @@ export class InvalidResponseError extends OutboundError {
  * Do not show the messages of system errors to callers: they contain the addresses of hosts.
  */
 export function outboundFailure(error: unknown): OutboundFailure | null {
+  for (const one of causesOf(error)) {
+    const failure = failureOf(one);
+    if (failure !== null) return failure;
+  }
+  return null;
+}
+
+/** Returns the code of an error, or of the first of its causes that has one. */
+export function codeOfError(error: unknown): string {
+  for (const { code } of causesOf(error)) if (typeof code === 'string') return code;
+  return '';
+}
+
+interface Failure {
+  name?: unknown;
+  code?: unknown;
+  cause?: unknown;
+  errors?: unknown;
+}
+
+/** Yields an error and its causes, each once. */
+function* causesOf(error: unknown): Generator<Failure, void, undefined> {
   const seen = new Set<unknown>();
   const queue = [error];
   while (queue.length > 0 && seen.size < 32) {
     const next = queue.shift();
     if (typeof next !== 'object' || next === null || seen.has(next)) continue;
     seen.add(next);
-    const failure = failureOf(next);
-    if (failure !== null) return failure;
-    const { cause, errors } = next as { cause?: unknown; errors?: unknown };
+    yield next;
+    const { cause, errors } = next as Failure;
     queue.push(cause, ...(Array.isArray(errors) ? (errors as unknown[]).slice(0, 8) : []));
   }
-  return null;
 }
 
-function failureOf(error: object): OutboundFailure | null {
+function failureOf(error: Failure): OutboundFailure | null {
   if (error instanceof OutboundError) return error.failure;
-  const { name, code } = error as { name?: unknown; code?: unknown };
+  const { name, code } = error;
   if (name === 'TimeoutError' || error instanceof WaitTimeout) return 'timeout';
   if (name === 'HTTPParserError') return 'protocol'; // may have no code
   if (typeof code !== 'string') return null;

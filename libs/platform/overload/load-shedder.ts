@@ -94,12 +94,13 @@ export class LoadShedder implements OnApplicationBootstrap, OnModuleDestroy {
       this.started++;
       return start();
     }
-    const begin = (): void => {
-      if (!response.destroyed) start();
-    };
     (request as ServiceRequest).receivedAt = performance.now();
-    // keeps the context of this request, because another request's context is active when it starts
-    this.waiting.push(turnOf(request), AsyncResource.bind(begin));
+    // Keeps the context of this request, because another request's context is active when it starts. On Node 20,
+    // `AsyncResource.bind` would take some 50 µs instead of 0.5.
+    const context = new AsyncResource('QueuedRequest');
+    this.waiting.push(turnOf(request), () => {
+      if (!response.destroyed) context.runInAsyncScope(start);
+    });
   }
 
   private beginTurn(): void {

@@ -1,6 +1,6 @@
 import { access, constants, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { type ByteRange, ObjectStorage, READ_BYTES, storageUnavailable } from './object-storage';
+import { type ByteRange, ObjectStorage, READ_BYTES, translateErrors } from './object-storage';
 
 const EMPTY = Buffer.alloc(0);
 
@@ -121,13 +121,5 @@ async function syncDirectory(directory: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
-  }
-}
-
-async function translateErrors<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw storageUnavailable(error);
   }
 }

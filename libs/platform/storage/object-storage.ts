@@ -49,3 +49,12 @@ export const storageUnavailable = (cause: unknown): Problem =>
     cause,
     headers: { 'Retry-After': '5' },
   });
+
+/** Runs work of a storage. Throws the problem of a storage that cannot be read or written for each of its errors. */
+export async function translateErrors<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw storageUnavailable(error);
+  }
+}

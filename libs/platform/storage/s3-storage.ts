@@ -12,7 +12,13 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { FairLimiter, withDeadline } from '#platform/concurrency';
-import { type ByteRange, ObjectStorage, READ_BYTES, storageUnavailable } from './object-storage';
+import {
+  type ByteRange,
+  ObjectStorage,
+  READ_BYTES,
+  storageUnavailable,
+  translateErrors,
+} from './object-storage';
 import type { S3Location } from './s3-location';
 
 /** Minimum size of a part of a multipart upload, in bytes. */
@@ -214,12 +220,4 @@ async function* blocksOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, 
 
 function* slices(chunk: Buffer): Generator<Buffer, void, undefined> {
   for (let at = 0; at < chunk.length; at += READ_BYTES) yield chunk.subarray(at, at + READ_BYTES);
-}
-
-async function translateErrors<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw storageUnavailable(error);
-  }
 }

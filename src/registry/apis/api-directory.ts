@@ -28,17 +28,17 @@ export class ApiDirectory {
     private readonly box: SecretBox,
   ) {}
 
-  /** Returns an API of an organization, archived or not, without an access check. Returns null if it does not exist. */
-  find(orgId: string, apiId: string): Promise<ApiTarget | null> {
-    return this.targets.find(keyOf(orgId, apiId), async () => {
+  /**
+   * Returns an API of an organization, archived or not, without an access check, and at once if it is cached. Returns null if
+   * it does not exist.
+   */
+  find(orgId: string, apiId: string): ApiTarget | Promise<ApiTarget | null> {
+    const key = keyOf(orgId, apiId);
+    const read = async (): Promise<ApiTarget | null> => {
       const row = await this.apis.findTarget(orgId, apiId);
       return row && { ...row, headers: parsedHeaders(row.headers), base: new URL(row.base_url) };
-    });
-  }
-
-  /** Returns an API synchronously if it is cached. */
-  getCached(orgId: string, apiId: string): ApiTarget | null | undefined {
-    return this.targets.getCached(keyOf(orgId, apiId));
+    };
+    return this.targets.getCached(key) ?? this.targets.find(key, read);
   }
 
   /** Removes a changed API from the cache. Later calls of `find` read it again. */
