@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { Request, RequestHandler, Response } from 'express';
-import { Passport } from 'passport';
+import passport from 'passport';
 import { type OwnerPath, PLATFORM_OWNER, setCurrentOwner } from '#platform/concurrency';
 import { isHealthCheck, isReading, type ServiceRequest } from '#platform/http';
 import { LoadShedder } from '#platform/overload';
@@ -19,7 +19,7 @@ import {
 } from '#platform/scope';
 import { WORKSPACE_HEADER } from './access.decorator';
 import { Authenticator } from './authenticator';
-import { bearerCredential, BearerStrategy } from './bearer.strategy';
+import { BEARER, bearerCredential, type BearerOptions } from './bearer.strategy';
 import { type Member, scopeWithin, workspaceInHeader, WorkspaceScopes } from './workspace-scopes';
 
 /** Who may call an operation, and how its requests are counted. */
@@ -38,17 +38,13 @@ export const PUBLIC: Access = { rule: { kind: 'public' } };
 /** Admits requests: the one door for controllers, documents, the API proxy, the model gateway and the MCP endpoint. */
 @Injectable()
 export class Admission {
-  private readonly passport = new Passport();
-
   constructor(
     private readonly shedder: LoadShedder,
     private readonly authenticator: Authenticator,
     private readonly rates: RateLimits,
     private readonly addresses: ClientAddresses,
     private readonly workspaces: WorkspaceScopes,
-  ) {
-    this.passport.use(BEARER, new BearerStrategy(authenticator));
-  }
+  ) {}
 
   /** Starts a request when it is its caller's turn, before anything else happens. */
   queue(request: IncomingMessage, response: ServerResponse, start: () => void): void {
@@ -131,7 +127,8 @@ export class Admission {
     return new Promise((resolve, reject) => {
       const done = (error: Error | null, principal: Principal): void =>
         error ? reject(error) : resolve(principal);
-      const handle = this.passport.authenticate(BEARER, { session: false }, done) as RequestHandler;
+      const options: BearerOptions = { session: false, authenticator: this.authenticator };
+      const handle = passport.authenticate(BEARER, options, done) as RequestHandler;
       handle(request as Request, response as Response, reject);
     });
   }
@@ -169,8 +166,6 @@ export class Admission {
     if (!hasRole || !(await this.workspaces.find(member.orgId, workspaceId))) throw workspaceDenied();
   }
 }
-
-const BEARER = 'bearer';
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 

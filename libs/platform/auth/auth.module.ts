@@ -8,6 +8,7 @@ import { AccountDirectory } from './account-directory';
 import { Admission } from './admission';
 import { AdmissionGuard } from './admission.guard';
 import { Authenticator } from './authenticator';
+import { BearerStrategy } from './bearer.strategy';
 import { TokenVerifier } from './token-verifier';
 import { TrustedIssuers } from './trusted-issuers';
 import { WorkspaceScopes } from './workspace-scopes';
@@ -37,6 +38,7 @@ export class AuthModule {
         },
         TokenVerifier,
         Authenticator,
+        BearerStrategy,
         AccountChangeListener,
         WorkspaceScopes,
         Admission,

@@ -1,37 +1,52 @@
 import type { IncomingMessage } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Strategy } from 'passport-jwt';
 import { type Problem, problem } from '#platform/problem';
 import type { Authenticator } from './authenticator';
 
+export const BEARER = 'bearer';
+
+/** Options that the admission passes with each request. */
+export interface BearerOptions {
+  session: false;
+  authenticator: Authenticator;
+}
+
 /**
  * Passport's strategy for bearer credentials, which verifies those that are not cached. It replaces passport-jwt's
  * verification, which supports neither EdDSA, nor rotating key sets, nor the order of the steps, nor API keys. A failure
- * is a `Problem`, which Passport passes on as an error.
+ * is a `Problem`, which Passport passes on as an error. Passport keeps one registry of strategies per process, so the
+ * strategy has no state of an application and takes its authenticator from the admission.
  */
-export class BearerStrategy extends Strategy {
-  constructor(private readonly authenticator: Authenticator) {
-    const verifiedElsewhere = (): never => {
-      throw new Error('tokens are verified by the authenticator');
-    };
-    super(
-      {
-        jwtFromRequest: (request: Request) => String(bearerCredential(request)),
-        secretOrKeyProvider: verifiedElsewhere,
-      },
-      verifiedElsewhere,
-    );
+@Injectable()
+export class BearerStrategy extends PassportStrategy(Strategy, BEARER) {
+  constructor() {
+    super({
+      jwtFromRequest: (request: Request) => String(bearerCredential(request)),
+      secretOrKeyProvider: verifiedElsewhere,
+    });
   }
 
-  override async authenticate(request: Request): Promise<void> {
+  override async authenticate(request: Request, { authenticator }: BearerOptions): Promise<void> {
     const credential = bearerCredential(request);
     if (typeof credential !== 'string') return this.error(credential);
     try {
-      this.success(await this.authenticator.authenticate(credential));
+      this.success(await authenticator.authenticate(credential));
     } catch (error) {
       this.error(error as Error);
     }
   }
+
+  /** Required by Nest's mixin, and never called because `authenticate` is overridden. */
+  validate(): never {
+    return verifiedElsewhere();
+  }
+}
+
+function verifiedElsewhere(): never {
+  throw new Error('tokens are verified by the authenticator');
 }
 
 const NAME = 'authorization';
