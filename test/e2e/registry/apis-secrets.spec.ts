@@ -209,7 +209,7 @@ describe('the directory of registered APIs', () => {
     on = await ApisFixture.create(app);
   });
 
-  const find = (path: string, orgId = on.org.orgId) => app.get(ApiDirectory).find(orgId, idIn(path));
+  const find = async (path: string, orgId = on.org.orgId) => app.get(ApiDirectory).find(orgId, idIn(path));
 
   it('returns all columns of an API, with its headers by name', async () => {
     const path = await on.registered({ headers: { 'X-Zone': 'eu' }, max_in_flight: 2 });
