@@ -1,9 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { ByteBudget } from '#platform/concurrency';
 import type { Problem } from '#platform/problem';
 import { readBody, receiveBody } from './body.reader';
+import type { ContentCoding } from './content-headers';
 import type { ServiceRequest } from './request-context';
 
 const LIMIT = 2_000;
@@ -22,11 +25,12 @@ describe('the body of a request', () => {
       const stallMs = request.headers.expires === undefined ? 60_000 : STALL_MS;
       if (request.url !== '/streamed') {
         const timeoutMs = request.url === '/slow' ? 300 : 60_000;
-        const rules = { limit: LIMIT, codings: [], lease, timeoutMs, stallMs };
+        const codings: ContentCoding[] = request.headers['content-encoding'] === 'gzip' ? ['gzip'] : [];
+        const rules = { limit: LIMIT, codings, lease, timeoutMs, stallMs };
         return String((await readBody(request, rules)).length);
       }
       let size = 0;
-      for await (const chunk of receiveBody(request, LIMIT, stallMs)) size += chunk.length;
+      for await (const chunk of receiveBody(request, LIMIT, { stallMs })) size += chunk.length;
       return String(size);
     } catch (error) {
       const { status, code } = error as Problem;
@@ -93,13 +97,19 @@ describe('the body of a request', () => {
   });
 
   it.each([
-    [CHUNKED, '1\r\nx\r\n'],
-    ['Content-Length: 1000', 'x'],
+    [CHUNKED, Buffer.alloc(1000)],
+    ['Content-Length: 1000', Buffer.alloc(1000)],
+    [`${CHUNKED}\r\nContent-Encoding: gzip`, gzipSync(randomBytes(1000))],
   ])(
     'is rejected with 408 if it is read whole and takes too long, although it never stalls (%s)',
-    async (head, piece) => {
+    async (head, body) => {
       const socket = send('/slow', head);
-      const trickle = setInterval(() => socket.write(piece), 20);
+      let at = 0;
+      const trickle = setInterval(() => {
+        const byte = body.subarray(at, ++at);
+        const chunk = Buffer.concat([Buffer.from('1\r\n'), byte, Buffer.from('\r\n')]);
+        socket.write(head.startsWith(CHUNKED) ? chunk : byte);
+      }, 20);
       expect(await answered(socket)).toBe('408 request_timeout');
       clearInterval(trickle);
     },

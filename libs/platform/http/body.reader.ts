@@ -10,6 +10,9 @@ const STALL_MS = 10_000;
 const STREAM_RATE = 64 * 1024;
 const STREAM_PERIOD_MS = 60_000;
 
+/** Decoded bytes that are kept while a body arrives. */
+const KEPT_BYTES = 64 * 1024;
+
 /** How much of a rejected body is read and discarded, so that its sender can read the response first. */
 export const DISCARD_BYTES = 64 * 1024 * 1024;
 export const DISCARD_MS = 10_000;
@@ -28,27 +31,48 @@ export interface BodyRules {
 }
 
 /**
- * Reads a request's body into memory and decodes it once it has arrived. Throws 413 `payload_too_large` when more than
- * `limit` bytes arrive or are announced, 408 `request_timeout` when the client stalls or is too slow, 400 when the
- * connection closes early, 503 when the lease cannot grow, and the errors of `decode`.
+ * Reads a request's body into memory and decodes it. Throws 413 `payload_too_large` when more than `limit` bytes arrive or
+ * are announced, 408 `request_timeout` when the client stalls or is too slow, 400 when the connection closes early, 503
+ * when the lease cannot grow, and the errors of `decode`.
  */
 export async function readBody(request: ServiceRequest, rules: BodyRules): Promise<Buffer> {
-  const { limit, codings, lease } = rules;
-  const body = await receiveAll(request, encodedLimit(limit, codings), rules);
-  if (codings.length === 0) return body.joined();
-  const decoded = new Blocks();
-  for await (const chunk of decode(body.all(), codings, limit)) {
-    lease.grow(chunk.length);
-    decoded.append(chunk);
+  if (rules.codings.length > 0) return readEncoded(request, rules);
+  return (await receiveAll(request, rules)).joined();
+}
+
+/**
+ * Decodes a body as it arrives, but keeps only the first bytes of the output and counts the rest. So a body that decodes
+ * to too much is rejected before all of it has arrived, and no body takes more memory than its output, which is decoded
+ * again from the complete body.
+ */
+async function readEncoded(request: ServiceRequest, rules: BodyRules): Promise<Buffer> {
+  const { limit, codings, lease, timeoutMs, stallMs } = rules;
+  const body = new Blocks();
+  async function* stored(): AsyncGenerator<Buffer, void, undefined> {
+    for await (const chunk of receiveBody(request, encodedLimit(limit, codings), { timeoutMs, stallMs })) {
+      lease.grow(chunk.length);
+      body.append(chunk);
+      yield chunk;
+    }
   }
-  return decoded.joined();
+  const start = new Blocks();
+  let size = 0;
+  for await (const chunk of decode(stored(), codings, limit)) {
+    size += chunk.length;
+    if (size <= KEPT_BYTES) start.append(chunk);
+  }
+  lease.grow(size);
+  if (size <= KEPT_BYTES) return start.joined();
+  const decoded = Buffer.allocUnsafeSlow(size);
+  let at = 0;
+  for await (const chunk of decode(body.all(), codings, limit)) at += chunk.copy(decoded, at);
+  return decoded;
 }
 
 /** Uses events, because an async iterator would take longer than the rest of many requests. */
 function receiveAll(
   request: ServiceRequest,
-  limit: number,
-  { lease, timeoutMs, stallMs = STALL_MS }: BodyRules,
+  { limit, lease, timeoutMs, stallMs = STALL_MS }: BodyRules,
 ): Promise<Blocks> {
   return new Promise((resolve, reject) => {
     const body = new Blocks();
@@ -100,15 +124,17 @@ function receiveAll(
  * errors of `readBody` for the size and the connection, and 408 for a client that stalls or sends less than `STREAM_RATE`.
  * Discards the rest of a body that is not read to its end.
  *
- * @param stallMs milliseconds after which a client that sends nothing gets 408
+ * @param options.timeoutMs time for the whole body, in milliseconds. Default: none
+ * @param options.stallMs milliseconds after which a client that sends nothing gets 408
  */
 export async function* receiveBody(
   request: ServiceRequest,
   limit: number,
-  stallMs = STALL_MS,
+  { timeoutMs = Infinity, stallMs = STALL_MS }: { timeoutMs?: number; stallMs?: number } = {},
 ): AsyncGenerator<Buffer, void, undefined> {
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
   const pace = new Pace();
+  const endsAt = performance.now() + timeoutMs;
   let size = Number(request.headers['content-length'] ?? 0);
   let isOver = false;
   try {
@@ -116,7 +142,9 @@ export async function* receiveBody(
     size = 0;
     request.askForBody?.();
     for (;;) {
-      const next = await pace.of(nextWithin(chunks, stallMs));
+      const leftMs = endsAt - performance.now();
+      const late = (): Problem => (leftMs < stallMs ? tooSlow(timeoutMs) : stalled(stallMs));
+      const next = await pace.of(nextWithin(chunks, Math.min(leftMs, stallMs), late));
       isOver = next.done === true;
       if (next.done) return;
       size += next.value.length;
@@ -135,11 +163,15 @@ export async function* receiveBody(
   }
 }
 
-async function nextWithin(chunks: AsyncIterator<Buffer>, stallMs: number): Promise<IteratorResult<Buffer>> {
+async function nextWithin(
+  chunks: AsyncIterator<Buffer>,
+  ms: number,
+  late: () => Problem,
+): Promise<IteratorResult<Buffer>> {
   let timer: NodeJS.Timeout | undefined;
   const stall = new Promise<never>((_, reject) => {
     // must not keep the process alive, see `receiveAll`
-    timer = setTimeout(() => reject(stalled(stallMs)), stallMs).unref();
+    timer = setTimeout(() => reject(late()), ms).unref();
   });
   try {
     return await Promise.race([chunks.next(), stall]);

@@ -14,8 +14,8 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
  * `typedJson` converts the values of members that are not free-form.
  *
  * Rejects bytes that are not UTF-8, text that is not JSON, nesting over 64 levels, a lone surrogate in a string or member
- * name, numbers that are not finite as doubles, and more than 250,000 values. Skips a leading byte order mark, as RFC 8259 allows, because some clients
- * always send one. Positions in error messages are counted after it.
+ * name, numbers that are not finite as doubles, and more than 250,000 values. Skips a leading byte order mark, as RFC 8259
+ * allows, because some clients always send one. Positions in error messages are counted after it.
  *
  * If several members have the same name, the last one counts, as with `JSON.parse`. `__proto__` and `constructor` are
  * ordinary own members. The order of members is recorded even where JavaScript would change it. `toJsonText` and
