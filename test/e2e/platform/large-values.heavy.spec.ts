@@ -51,8 +51,7 @@ describe('many bodies of 4 MiB at once', () => {
 
   it.each<[string, () => string, string, number[]]>([
     ['empty objects', record('{},', '[', '0]'), 'records', [413]],
-    ['many values', record('{"id":1,"v":0.5},', '[', '0]'), 'records', [413]],
-    ['small objects', record('{"id":1,"v":0.5,"text":"the quick brown fox jumps"},', '[', '0]'), 'records', [201]],
+    ['small objects', record(`{"id":1,"v":0.5,"text":"${'x'.repeat(50)}"},`, '[', '0]'), 'records', [201]],
     ['text', record('x', '"', '"'), 'records', [201]],
     ['truncated numbers', () => repeated('[', '0.1234567890123456,', ''), 'experiments', [400]],
   ])(
