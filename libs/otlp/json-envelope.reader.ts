@@ -16,7 +16,7 @@ export interface EnvelopeNames {
   items: MemberName;
 }
 
-/** Reads one record: a span, a log record or a metric. Leaves a fault for the caller. */
+/** Reads one record: a span, a log record or a metric. The caller takes the fault. */
 type RecordReader<Item> = (
   values: JsonValueReader,
   sent: unknown,

@@ -37,7 +37,7 @@ class EmbeddingCalls extends EmbeddingsModel {
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error;
       const { predicate, details, problem } = error;
-      // of statuses like 405, the configuration is at fault
+      // statuses such as 405 mean that the configuration is wrong
       const isInputRejected = [400, 413, 422].includes(details.status ?? 0);
       const failure = predicate === 'cannot be called' ? `${predicate}: ${problem.detail}` : predicate;
       throw new EmbeddingFailure(failure, isInputRejected, details.retryAfterMs);

@@ -70,7 +70,7 @@ export function problemsOf(traits: ProblemTraits): Map<number, ProblemCode[]> {
   return byStatus;
 }
 
-/** Returns the codes of the guards. */
+/** Returns the codes of the admission. */
 function codesOfCaller({ access }: ProblemTraits): ProblemCode[] {
   if (!access) return [];
   const codes: ProblemCode[] = [...AUTHENTICATION_CODES, 'auth_unavailable', 'account_suspended'];

@@ -6,7 +6,7 @@ import type { ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 import { type ResourceKit, ResourceService } from './resource.service';
 import { checkWorkspaceOfCreate } from './workspace-body';
 
-/** Base for resources of routes that require the workspace header. The guards have checked the role. */
+/** Base for resources of routes that require the workspace header. The admission has checked the role. */
 export abstract class WorkspaceResourceService<
   Row extends ResourceRow & WorkspaceRow,
   View,

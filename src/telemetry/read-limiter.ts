@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import { Database, readWithin, type SqlExecutor } from '#platform/db';
 import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
-import { FairLimiter, linkedSignal } from '#platform/concurrency';
+import { FairLimiter, linkedSignal, unlessAborted } from '#platform/concurrency';
 
 /**
  * Share of a request's time limit that a read may take. Less than 1, so that a slow database leads to a 503 with a hint
@@ -65,12 +65,13 @@ export class ReadLimiter {
     const deadline = performance.now() + this.timeoutMs;
     const timer = setTimeout(() => timeout.abort(late), this.timeoutMs);
     try {
-      return await Promise.race([
+      // statements never end if the database does not respond
+      return await unlessAborted(
+        ending.signal,
         this.limiter.run(scope, ending.signal, () =>
           readWithin(this.database, deadline, work, ending.signal),
         ),
-        rejectedBy(ending.signal),
-      ]);
+      );
     } catch (error) {
       throw signal?.aborted ? (signal.reason as Error) : readProblem(error, late);
     } finally {
@@ -79,12 +80,6 @@ export class ReadLimiter {
     }
   }
 }
-
-/** Returns a promise that rejects on abort. Needed because statements never end if the database does not respond. */
-const rejectedBy = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
 
 function readProblem(error: unknown, late: Problem): unknown {
   const databaseProblem = error instanceof Problem ? error : problemOfDatabaseError(error);

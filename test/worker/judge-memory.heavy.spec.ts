@@ -30,7 +30,8 @@ describe('targets that wait for their judge', () => {
     const fixture = await JudgeFixture.create(app);
     const experiment = await fixture.scoring.experiment();
     const output = 'x'.repeat(OUTPUT_BYTES);
-    for (let input = 0; input < TARGETS; input++) await fixture.scoring.results(experiment, [{ input, output }]);
+    for (let input = 0; input < TARGETS; input++)
+      await fixture.scoring.results(experiment, [{ input, output }]);
     const begun = performance.now();
     judge.reply = () =>
       performance.now() - begun < 15_000

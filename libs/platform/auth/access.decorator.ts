@@ -39,7 +39,7 @@ export const RequireRoleEverywhere = (...anyOf: [Role, ...Role[]]) =>
 
 /**
  * Requires one of these roles in the organization or in any of its workspaces. For routes outside evaluation whose
- * resources belong to workspaces. The guard does not know the workspace yet, so **the service behind such a route must
+ * resources belong to workspaces. The admission does not know the workspace yet, so **the service behind such a route must
  * check the roles there**: `scope.rolesIn`, `scope.workspacesWith` or `WorkspaceAccess`.
  */
 export const RequireRoleSomewhere = (...anyOf: [Role, ...Role[]]) =>

@@ -56,9 +56,9 @@ export class Admission {
    * Awaits only what is not cached. Sets `user`, `scope` and `rule` of the request.
    */
   async admit(request: ServiceRequest, response: ServerResponse, access: Access): Promise<true> {
-    if (isHealthCheck(request)) return true;
     const { rule } = access;
     request.rule = rule;
+    if (rule?.kind === 'public' && isHealthCheck(request)) return true;
 
     // overload (503)
     const credential = bearerCredential(request);

@@ -8,6 +8,8 @@ import type { PrincipalType } from '#platform/scope';
 import type { TrustedIssuer, TrustedIssuers } from './trusted-issuers';
 import type { VerificationKey } from './verification-key';
 
+/* The steps have the numbers of "Order of the checks" in docs/reference/authentication.md. */
+
 /** Tolerated difference between the clocks of an issuer and of this service. */
 export const CLOCK_SKEW_SECONDS = 30;
 

@@ -2,8 +2,8 @@ import { availableParallelism } from 'node:os';
 import { Injectable, Module } from '@nestjs/common';
 import { WorkerPool } from './worker-pool';
 
-/** Maximum number of threads that one organization uses. One more thread exists for the others. */
-const THREADS = Math.min(4, Math.max(2, availableParallelism() - 1));
+/** Maximum number of threads that one organization uses. One more exists for the others. */
+const SHARE = 1 + Math.min(4, Math.max(2, availableParallelism() - 1));
 const WAITING_MAX = 256;
 const HEAP_MIB = 1_024;
 
@@ -12,8 +12,8 @@ const HEAP_MIB = 1_024;
 export class ComputationPool extends WorkerPool {
   constructor() {
     super({
-      threads: THREADS + 1,
-      share: THREADS,
+      threads: SHARE + 1,
+      share: SHARE,
       maxWaiting: WAITING_MAX,
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
     });

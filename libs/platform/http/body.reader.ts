@@ -42,8 +42,8 @@ export async function readBody(request: ServiceRequest, rules: BodyRules): Promi
 
 /**
  * Decodes a body as it arrives, but keeps only the first bytes of the output and counts the rest. So a body that decodes
- * to too much is rejected before all of it has arrived, and no body takes more memory than its output, which is decoded
- * again from the complete body.
+ * to too much is rejected before all of it has arrived, and one that never ends takes only the memory of the bytes that
+ * were sent. The output is decoded again from the complete body.
  */
 async function readEncoded(request: ServiceRequest, rules: BodyRules): Promise<Buffer> {
   const { limit, codings, lease, timeoutMs, stallMs } = rules;
@@ -66,6 +66,7 @@ async function readEncoded(request: ServiceRequest, rules: BodyRules): Promise<B
   const decoded = Buffer.allocUnsafeSlow(size);
   let at = 0;
   for await (const chunk of decode(body.all(), codings, limit)) at += chunk.copy(decoded, at);
+  lease.tryResize(size); // the encoded bytes are free
   return decoded;
 }
 

@@ -14,7 +14,7 @@ import type { ServiceRequest } from './request-context';
 const JSON_MEDIA: readonly string[] = [JSON_TYPE, 'application/merge-patch+json'];
 
 /**
- * Reads and parses the body after the guards, so that only authorized callers can send one. Checks in this order: 415 for
+ * Reads and parses the body after the admission, so that only authorized callers can send one. Checks in this order: 415 for
  * the encoding, 415 for the media type, 413 for the size, 400 for invalid JSON.
  */
 @Injectable()

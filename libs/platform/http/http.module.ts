@@ -35,7 +35,7 @@ class HttpShutdown implements OnModuleDestroy {
   }
 }
 
-/** Handles requests after their guards. See `RequestInterceptor`. */
+/** Handles requests after their admission. See `RequestInterceptor`. */
 @Module({
   imports: [MetricsModule],
   exports: [BodyBudgets, RequestBytes],

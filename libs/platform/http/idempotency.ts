@@ -162,7 +162,7 @@ function workspaceOf({ body, workspaceId }: Reply): string | null {
   return typeof named === 'string' ? named : null;
 }
 
-/** Throws 403 if the caller has lost the route's role in the workspace of a stored response, where guards cannot check it. */
+/** Throws 403 if the caller has lost the route's role in the workspace of a stored response, where the admission cannot check it. */
 function checkAccess({ user, rule }: ServiceRequest, workspaceId: string | null): void {
   if (!user || rule?.kind !== 'roles_somewhere' || workspaceId === null) return;
   const roles = rolesIn(user, workspaceId);

@@ -17,14 +17,14 @@ export interface RequestContext {
   workspaceId?: string;
 }
 
-/** The request, with the members that guards and interceptors add. */
+/** The request, with the members that the admission and the interceptor add. */
 export interface ServiceRequest extends Omit<Request, 'user'> {
   context: RequestContext;
   /** When the headers had arrived, if the request waited for its turn. */
   receivedAt?: number;
   user?: Principal;
   scope?: Scope | OrgScope;
-  /** Who may call the route. Set by the guards. */
+  /** Who may call the route. Set by the admission. */
   rule?: AccessRule;
   /** The decoded bytes of a buffered body that is not parsed. */
   rawBody?: Buffer;

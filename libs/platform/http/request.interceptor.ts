@@ -9,7 +9,7 @@ import { ResponseWriter } from './response.writer';
 import { unknownParameters } from './validation.pipe';
 
 /**
- * Handles a request after its guards, in this order: query, body, deadline, idempotency, validation, handler, response. These
+ * Handles a request after its admission, in this order: query, body, deadline, idempotency, validation, handler, response. These
  * are steps of one interceptor, because each interceptor of Nest adds observables and promises to every request.
  */
 @Injectable()

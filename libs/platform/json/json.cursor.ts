@@ -131,7 +131,7 @@ export class JsonCursor {
     else throw this.syntaxError('a valid escape such as "\\n" or "\\u00e9"');
   }
 
-  /** Moves behind the closing quote: the first with an even number of backslashes before it. */
+  /** Moves past the closing quote: the first with an even number of backslashes before it. */
   private skipRestOfString(): void {
     let isEscaped: boolean;
     do {

@@ -1,4 +1,4 @@
-import { outboundFailure } from '#platform/outbound';
+import { codeOfError, outboundFailure } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
 import { isObject, nameOf, objectOf, parsedObject, textOf } from '../formats/json-shape';
 import { StreamFailure } from '../formats/stream-failure';
@@ -137,7 +137,9 @@ export function connectionFailure(name: string, error: unknown): CallFailure {
         ),
       );
     case 'timeout':
-      return timeoutFailure(name);
+      return neverConnected(error)
+        ? new CallFailure('timeout', 'cannot be reached in time', noResponse(name))
+        : timeoutFailure(name);
     case 'unreachable':
       return isClosedConnection(error)
         ? failed(name, 'closed the connection before its answer was complete', 'part', error)
@@ -158,17 +160,24 @@ const FAULTS = {
   redirect: 'returned a redirect, which is not followed',
 } as const;
 
+/** Tells whether the time to connect was exceeded, so that nothing was sent. */
+const neverConnected = (error: unknown): boolean =>
+  /^(?:UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/.test(codeOfError(error));
+
 const isClosedConnection = (error: unknown): boolean =>
-  /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(String((error as { code?: unknown } | null)?.code));
+  /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/.test(codeOfError(error));
 
 /** Returns the failure for a provider that did not respond in time. */
 export const timeoutFailure = (name: string, timeoutMs?: number): CallFailure =>
   new CallFailure(
     'timeout',
     `did not respond ${timeoutMs === undefined ? 'in time' : `within ${timeoutMs / 1000} s`}`,
-    new Problem('request_timeout', `The provider ${name} did not respond in time.`, UPSTREAM),
+    noResponse(name),
     { lostAnswer: 'part' },
   );
+
+const noResponse = (name: string): Problem =>
+  new Problem('request_timeout', `The provider ${name} did not respond in time.`, UPSTREAM);
 
 /** Returns the failure for an answer that cannot be used. @param predicate such as `did not return JSON` */
 export const unusableAnswer = (name: string, predicate: string): CallFailure =>

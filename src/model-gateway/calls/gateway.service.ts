@@ -55,7 +55,7 @@ export class GatewayService {
 
   /**
    * Calls a model. Errors: 400 for a malformed request, 404 for an unknown model, 403, 409 for an archived workspace, 429 for an
-   * exhausted limit or budget, and the errors of the provider (see `provider-failures`).
+   * exhausted limit or budget, and the errors of the provider (see `CallFailure`).
    */
   async call(request: GatewayRequest): Promise<Reply> {
     const { principal, body, format, signal } = request;

@@ -45,7 +45,7 @@ function installed(
     isTrusted: true,
     base,
     origin: base.origin,
-    path: base.pathname.replace(/\/$/, path === '' ? '/' : ''),
+    path: path === '' ? base.pathname : base.pathname.replace(/\/$/, ''),
     query: base.search,
     headers: {},
     apiKey: () => apiKey ?? null,

@@ -179,10 +179,13 @@ export class InternalCalls {
       maxTokens: facts.maxTokens,
       limits: null,
     });
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(timeoutFailure(model.name, call.timeoutMs)), call.timeoutMs);
-    const stop = linkedSignal(call.signal, late.signal);
     const progress = newProgress();
+    const late = new AbortController();
+    const timer = setTimeout(() => {
+      const name = progress.target?.provider.name ?? model.name;
+      late.abort(timeoutFailure(name, call.timeoutMs));
+    }, call.timeoutMs);
+    const stop = linkedSignal(call.signal, late.signal);
     try {
       const { bytes, costUsd } = await this.caller.plain({
         caller: { orgId: model.org_id, principalId: call.principalId, serviceAccountId: null },

@@ -11,8 +11,8 @@ interface Placed {
 }
 
 /**
- * Checks the caller's roles in the workspace of a resource, for routes without the workspace header. Their guards only
- * check that the caller holds a role somewhere (`RequireRoleSomewhere`).
+ * Checks the caller's roles in the workspace of a resource, for routes without the workspace header. The admission
+ * only checks that the caller holds a role somewhere (`RequireRoleSomewhere`).
  */
 @Injectable()
 export class WorkspaceAccess {

@@ -221,7 +221,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     return `item-${generation}`;
   }
 
-  /** Checks only existence, because the guard has checked that the caller may read somewhere in the organization. */
+  /** Checks only existence, because the admission has checked that the caller may read somewhere in the organization. */
   protected override readable(_scope: OrgScope, row: StoreItemEntity | null, id: string): StoreItemEntity {
     if (!row) throw problem.notFound('store item', id);
     return row;

@@ -43,7 +43,7 @@ export interface CsvUpload {
   optionsProblem: (pointer: string, detail: string) => Problem;
 }
 
-/** The parts of an upload, of which the options are not read yet. */
+/** The parts of an upload whose options are not read yet. */
 export interface ReceivedUpload {
   request: IncomingRequest;
   /** The CSV file, or the complete body if it is JSON. */

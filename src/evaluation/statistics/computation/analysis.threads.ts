@@ -1,6 +1,13 @@
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
-import { ComputationPool, isExhausted, type Owner, type RunTask, type TaskFile } from '#platform/concurrency';
+import {
+  ComputationPool,
+  FairLimiter,
+  isExhausted,
+  type Owner,
+  type RunTask,
+  type TaskFile,
+} from '#platform/concurrency';
 import { problem } from '#platform/problem';
 import type * as tasks from './analysis.thread';
 
@@ -12,10 +19,16 @@ const TASKS: TaskFile<typeof tasks> = {
 const EXHAUSTED =
   'Computing these statistics took too much time or memory. Try again later, or use smaller experiments.';
 
-/** Computes comparisons, gates and agreement in worker threads. */
+const WAITING_MAX = 128;
+
+/** Computes comparisons, gates and agreement in worker threads. Always leaves one thread to other computations. */
 @Injectable()
 export class AnalysisThreads {
-  constructor(private readonly pool: ComputationPool) {}
+  private readonly limiter: FairLimiter;
+
+  constructor(private readonly pool: ComputationPool) {
+    this.limiter = new FairLimiter({ share: pool.threads - 2, maxWaiting: WAITING_MAX });
+  }
 
   /** Reserves a thread, see `WorkerPool.reserve`. Errors: in addition, 503 for tasks that take too much time or memory. */
   async reserve<Answer>(
@@ -24,7 +37,7 @@ export class AnalysisThreads {
     work: (runTask: RunTask<typeof tasks>) => Promise<Answer>,
   ): Promise<Answer> {
     try {
-      return await this.pool.reserve(owner, signal, TASKS, work);
+      return await this.limiter.run(owner, signal, () => this.pool.reserve(owner, signal, TASKS, work));
     } catch (error) {
       if (!isExhausted(error)) throw error;
       throw problem.unavailable(EXHAUSTED, { headers: { 'Retry-After': '1' }, cause: error });

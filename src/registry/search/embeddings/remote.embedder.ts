@@ -9,7 +9,7 @@ const RESPONSE_MAX = 330_000;
 /** Maximum number of dimensions of a vector. */
 export const DIMENSIONS_MAX = 16_384;
 
-/** Pause after the backend fails, in ms. It doubles with each failure. `Retry-After` can extend it, up to the maximum. */
+/** Pause after the backend fails, in ms. It doubles with each further outage. `Retry-After` can extend it, up to the maximum. */
 const PAUSE_MS = 1_000;
 const PAUSE_MAX_MS = 60_000;
 
@@ -80,8 +80,9 @@ export class RemoteEmbedder {
   /** Pauses after a failure of the backend, unless it only rejected the texts. */
   pauseAfter({ failure, isInputRejected, retryAfterMs }: EmbeddingFailure): void {
     if (isInputRejected) return;
-    const waitMs = Math.min(Math.max(retryAfterMs, PAUSE_MS * 2 ** this.failures), PAUSE_MAX_MS);
-    this.failures = Math.min(this.failures + 1, 10);
+    // requests that were sent before the pause began fail with the same outage
+    if (!this.isPaused) this.failures++;
+    const waitMs = Math.min(Math.max(retryAfterMs, PAUSE_MS * 2 ** (this.failures - 1)), PAUSE_MAX_MS);
     this.pausedUntil = performance.now() + waitMs;
     rootLogger.warn({ failure, wait_ms: waitMs }, 'texts could not be embedded');
   }

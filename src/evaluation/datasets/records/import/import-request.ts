@@ -1,4 +1,3 @@
-import { buffer } from 'node:stream/consumers';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
@@ -93,7 +92,7 @@ export class ImportSources {
     const [misplaced] = Object.entries(query).find(([, value]) => value !== undefined) ?? [];
     if (misplaced !== undefined)
       throw problem.invalidQuery(misplaced, 'must be a member of the body when the body is JSON');
-    const dto = readJson(await buffer(body.bytes), ImportVersionDto);
+    const dto = readJson(await (await body.spool()).read(), ImportVersionDto);
     checkWorkspaceOfCreate(scope, dto.workspace_id);
     return {
       onConflict: dto.on_conflict ?? 'error',

@@ -1,0 +1,16 @@
+import { connectionFailure } from './call-failure';
+
+describe('a request that fails without a response', () => {
+  it.each([
+    ['UND_ERR_CONNECT_TIMEOUT', 'timeout', undefined],
+    ['ECONNREFUSED', 'failed', undefined],
+    ['ENOTFOUND', 'failed', undefined],
+    ['UND_ERR_HEADERS_TIMEOUT', 'timeout', 'part'],
+    ['UND_ERR_BODY_TIMEOUT', 'timeout', 'part'],
+    ['ECONNRESET', 'failed', 'part'],
+    ['UND_ERR_SOCKET', 'failed', 'part'],
+  ])('has cost its prompt only if it was sent (%s)', (code, reason, lostAnswer) => {
+    const { reason: actual, details } = connectionFailure('p', Object.assign(new Error(), { code }));
+    expect([actual, details.lostAnswer]).toEqual([reason, lostAnswer]);
+  });
+});
