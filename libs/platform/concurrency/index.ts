@@ -22,7 +22,7 @@ export {
   WaitTimeout,
 } from './fair-limiter';
 export { FairQueue, type OwnerPath } from './fair-queue';
-export { type LinkedSignal, linkedSignal } from './linked-signal';
+export { type LinkedSignal, linkedSignal, unlessAborted } from './linked-signal';
 export { inSlices, TimeSlice, yieldToEventLoop } from './time-slice';
 export { backOffMs, pause, retry, type RetryPolicy } from './retry';
 export { SingleFlight } from './single-flight';

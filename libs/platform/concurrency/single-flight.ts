@@ -1,3 +1,5 @@
+import { unlessAborted } from './linked-signal';
+
 interface Flight<Result> {
   result: Promise<Result>;
   /** Ends the work when nobody waits for it. */
@@ -57,13 +59,4 @@ export class SingleFlight<Result> {
   private end(key: string, flight: Flight<Result>): void {
     if (this.flights.get(key) === flight) this.flights.delete(key);
   }
-}
-
-function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const leave = (): void => reject(signal.reason as Error);
-    const stay = (): void => signal.removeEventListener('abort', leave);
-    signal.addEventListener('abort', leave, { once: true });
-    result.then(resolve, reject).finally(stay);
-  });
 }
