@@ -1,8 +1,9 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { LifecycleController } from '../../src/resources';
 import {
   ChecklistItemDto,
   ChecklistItemListQueryDto,
@@ -15,8 +16,16 @@ import { ChecklistItemService } from './checklist-item.service';
 @ApiTags('Checklist')
 @Controller('eval/v1/checklist-items')
 @RequireWorkspace()
-export class ChecklistItemController {
-  constructor(private readonly items: ChecklistItemService) {}
+export class ChecklistItemController extends LifecycleController({
+  param: 'item_id',
+  view: ChecklistItemDto,
+  access: RequireRole('evaluator'),
+  archive: { summary: 'Archive a checklist item' },
+  restore: { summary: 'Restore an archived checklist item' },
+}) {
+  constructor(private readonly items: ChecklistItemService) {
+    super(items);
+  }
 
   /** Create a checklist item */
   @Post()
@@ -57,31 +66,5 @@ export class ChecklistItemController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<ChecklistItemDto>> {
     return this.items.patch(scope, id, dto, ifMatch);
-  }
-
-  /** Archive a checklist item */
-  @Post(':item_id/archive')
-  @HttpCode(200)
-  @RequireRole('evaluator')
-  @ApiOkResponse({ type: ChecklistItemDto })
-  archive(
-    @CurrentScope() scope: Scope,
-    @Param('item_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ChecklistItemDto>> {
-    return this.items.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived checklist item */
-  @Post(':item_id/restore')
-  @HttpCode(200)
-  @RequireRole('evaluator')
-  @ApiOkResponse({ type: ChecklistItemDto })
-  restore(
-    @CurrentScope() scope: Scope,
-    @Param('item_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ChecklistItemDto>> {
-    return this.items.restore(scope, id, ifMatch);
   }
 }

@@ -1,10 +1,9 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { ACCESS_EXTENSION, type AccessRule, isRead, WORKSPACE_HEADER } from '#platform/auth';
+import { ACCESS_EXTENSION, isRead, WORKSPACE_HEADER } from '#platform/auth';
 import { formatBytes, type ProblemCode, THROWS_PREFIX } from '#platform/problem';
 import {
   BODIES_EXTENSION,
   BODY_EXTENSION,
-  type BodyTraits,
   ETAG_HEADER,
   JSON_BODY,
   LIMIT_EXTENSION,
@@ -13,6 +12,7 @@ import {
 } from '#platform/http';
 import type { Method, Operation, Parameter, Paths, Response, Schema } from './operation';
 import { completeErrors, takesEnumerated } from './operation-errors';
+import type { ProblemTraits } from './problem-codes';
 import {
   DIGEST_HEADER,
   ERROR_HEADERS,
@@ -50,17 +50,20 @@ export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject
   for (const [path, methods] of Object.entries(completed.paths)) {
     for (const [method, operation] of Object.entries(methods) as [Method, Operation][]) {
       Object.assign(schemas, operation[SCHEMAS_EXTENSION]);
-      Reflect.deleteProperty(operation, SCHEMAS_EXTENSION);
       if (mounted[path] && !operation[ACCESS_EXTENSION]) addHeaders(operation.responses);
       else {
         const traits = traitsOf(completed.paths, path, method, operation);
-        const takesEnumeration = takesEnumerated(operation, schemas);
         completeOperation(operation, traits);
+        const takesEnumeration = takesEnumerated(operation, schemas);
         completeErrors(operation, { ...traits, takesEnumeration }, responses);
       }
       // an inherited controller repeats the tags of its base
       operation.tags = [...new Set(operation.tags)];
       for (const tag of operation.tags) tags.add(tag);
+      // the extensions only carry declarations of decorators to this function
+      for (const name of Object.keys(operation)) {
+        if (name.startsWith('x-')) Reflect.deleteProperty(operation, name);
+      }
     }
   }
   closeBodies(completed.paths, schemas);
@@ -115,28 +118,16 @@ function closeBodies(paths: Paths, schemas: Record<string, Schema>): void {
 }
 
 /** The traits of an operation, derived from its decorators. */
-interface Traits {
-  path: string;
-  method: Method;
+interface Traits extends Omit<ProblemTraits, 'takesEnumeration'> {
   isPublic: boolean;
-  acceptsIdempotencyKey: boolean;
-  acceptsIfMatch: boolean;
   /** Whether it reads a resource with a version, which always has an ETag. */
   readsVersioned: boolean;
   /** Whether it only reads, whatever its method. */
   isRead: boolean;
-  /** Whether a rate limit can count it: by its caller, or for public operations by their address. */
-  isRateLimited: boolean;
-  /** `required`, or `optional` if the workspace header selects nothing and the operation does not describe it. */
-  workspace: 'required' | 'optional' | 'none';
   /** Whether it archives, restores or withdraws. */
   isLifecycle: boolean;
   /** Whether it creates a resource that has an ETag. */
   createsVersioned: boolean;
-  access: AccessRule | undefined;
-  body: BodyTraits | undefined;
-  /** The codes of `@Throws()`. */
-  thrown: ProblemCode[];
 }
 
 /** Paths of resources that do not belong to a workspace. */
@@ -181,7 +172,6 @@ function traitsOf(paths: Paths, path: string, method: Method, operation: Operati
 }
 
 function completeOperation(operation: Operation, traits: Traits): void {
-  Reflect.deleteProperty(operation, NOT_REPEATABLE_EXTENSION);
   const limit = operation[LIMIT_EXTENSION];
   operation.description = [
     operation.description,
@@ -190,8 +180,6 @@ function completeOperation(operation: Operation, traits: Traits): void {
   ]
     .filter(Boolean)
     .join('\n\n');
-  Reflect.deleteProperty(operation, ACCESS_EXTENSION);
-  Reflect.deleteProperty(operation, LIMIT_EXTENSION);
   if (traits.isPublic) operation.security = [];
   operation.parameters = [...(operation.parameters ?? []), ...requestHeaders(traits)];
   completeBody(operation, traits);
@@ -234,7 +222,6 @@ const roleList = (roles: readonly string[]): string => roles.map((role) => `\`${
 
 function completeBody(operation: Operation, { method }: Traits): void {
   const schemas = operation[BODIES_EXTENSION];
-  Reflect.deleteProperty(operation, BODIES_EXTENSION);
   if (schemas) {
     const bodies = Object.entries(schemas).map(([media, schema]): [string, object] => [media, { schema }]);
     operation.requestBody = { required: true, content: Object.fromEntries(bodies) };

@@ -1,5 +1,4 @@
-import { BODIES_EXTENSION, BODY_EXTENSION } from '#platform/http';
-import { type ProblemCode, problemSchema, THROWS_PREFIX } from '#platform/problem';
+import { type ProblemCode, problemSchema } from '#platform/problem';
 import type { Operation, Response, Schema } from './operation';
 import { problemsOf, type ProblemTraits } from './problem-codes';
 import { problemSchemaOf, type SharedResponses } from './responses';
@@ -10,9 +9,6 @@ export function completeErrors(
   traits: ProblemTraits,
   responses: SharedResponses,
 ): void {
-  for (const name of Object.keys(operation)) {
-    if (name === BODY_EXTENSION || name.startsWith(THROWS_PREFIX)) Reflect.deleteProperty(operation, name);
-  }
   const problems = problemsOf(traits);
   for (const [status, response] of Object.entries(operation.responses)) {
     if (!problems.has(Number(status)) && !('$ref' in response)) withoutProblem(operation, status, response);
@@ -42,7 +38,7 @@ const PROBLEM_MEDIA = 'application/problem+json';
 
 /** Tells whether an operation has a parameter, or a member of its body, with enumerated values. */
 export function takesEnumerated(
-  { parameters = [], requestBody, ...operation }: Operation,
+  { parameters = [], requestBody }: Operation,
   schemas: Record<string, Schema>,
 ): boolean {
   const seen = new Set<Schema>();
@@ -54,10 +50,6 @@ export function takesEnumerated(
     const parts = [referenced, items, ...anyOf, ...allOf, ...Object.values(properties)];
     return schema.enum !== undefined || parts.some(isEnumerated);
   };
-  const bodies = Object.values(requestBody?.content ?? {}).map(({ schema }) => schema);
-  return [
-    ...parameters.map(({ schema }) => schema),
-    ...bodies,
-    ...Object.values(operation[BODIES_EXTENSION] ?? {}),
-  ].some(isEnumerated);
+  const bodies = Object.values(requestBody?.content ?? {});
+  return [...parameters, ...bodies].some(({ schema }) => isEnumerated(schema));
 }

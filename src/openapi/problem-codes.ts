@@ -12,7 +12,9 @@ export interface ProblemTraits {
   body: BodyTraits | undefined;
   acceptsIdempotencyKey: boolean;
   acceptsIfMatch: boolean;
+  /** Whether a rate limit can count it: by its caller, or for public operations by their address. */
   isRateLimited: boolean;
+  /** `required`, or `optional` if the workspace header selects nothing and the operation does not describe it. */
   workspace: 'required' | 'optional' | 'none';
   /** Whether a parameter or a member of the body is enumerated. */
   takesEnumeration: boolean;

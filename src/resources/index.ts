@@ -1,5 +1,5 @@
 export { type AnyOf, holdsAny, requireRole } from './access/any-of';
-export { checkNotMoved, readable, narrowScope, WorkspaceAccess } from './access/workspace-access';
+export { checkNotMoved, found, narrowScope, readable, WorkspaceAccess } from './access/workspace-access';
 export {
   readableWorkspaces,
   whereReadable,
@@ -20,7 +20,7 @@ export { checkFaults } from './faults';
 export { IsDescription, IsFilter, IsMetadataFilter, IsName, IsRoles, STATUSES } from './fields';
 export { sha256Of, sha256OrNull } from './owned/digests';
 export { markDrifted, newOwned, type OwningApp } from './owned/owned.columns';
-export { OwnedDto, OwnedListQueryDto } from './owned/owned.dto';
+export { OwnedDto, OwnedListQueryDto, UNVERSIONED_MEMBERS } from './owned/owned.dto';
 export { OwnedEntity, PlacedEntity, type SyncState } from './owned/owned.entity';
 export { type ComparedRow, OWNED_READERS, OwnedRepository, type PinnedRow } from './owned/owned.repository';
 export { OwnedPackager } from './owned/owned.packager';
@@ -78,6 +78,7 @@ export {
 } from './resource.dto';
 export type { PatchBody, ResourceAction, ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 export { ResourceKit, ResourceService } from './resource.service';
+export { LifecycleController } from './lifecycle.routes';
 export { OrgResourceService } from './org-resource.service';
 export { WorkspaceResourceService } from './workspace-resource.service';
 export { ResourcesModule } from './resources.module';

@@ -32,7 +32,7 @@ export abstract class OrgResourceService<
     });
   }
 
-  protected admit(
+  protected override admit(
     _tx: Tx,
     scope: OrgScope,
     row: Row | null,
@@ -47,7 +47,7 @@ export abstract class OrgResourceService<
     return this.kit.access.holdOpen(tx, scope, row.workspace_id);
   }
 
-  protected readable(scope: OrgScope, row: Row | null, id: string): Row {
+  protected override readable(scope: OrgScope, row: Row | null, id: string): Row {
     return readable(scope, row, this.kind.noun, id, this.kind.readers);
   }
 

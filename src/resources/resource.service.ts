@@ -4,7 +4,7 @@ import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { checkIfMatch, checkImmutable, checkValues, Versioned } from '#platform/http';
 import type { Page, RowPage } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
-import { checkNotMoved, WorkspaceAccess } from './access/workspace-access';
+import { checkNotMoved, found, WorkspaceAccess } from './access/workspace-access';
 import type { AuditAction, AuditChange } from './audit-log/audit-entry.entity';
 import { AuditLog, createdChanges } from './audit-log/audit-log.repository';
 import { bumpedColumns, changedColumns, changesToAudit, checkLive, createsVersion } from './change';
@@ -168,17 +168,15 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
     return this.admit(tx, scope, await this.rows.lock(tx, scope, id, 'update'), id, action);
   }
 
-  /** Checks that the caller may perform an action on a locked row. */
-  protected abstract admit(
-    tx: Tx,
-    scope: S,
-    row: Row | null,
-    id: string,
-    action: ResourceAction,
-  ): Promise<Row>;
+  /** Checks that the caller may perform an action on a locked row. By default, the guards have checked the role. */
+  protected admit(_tx: Tx, scope: S, row: Row | null, id: string, _action: ResourceAction): Promise<Row> {
+    return Promise.resolve(this.readable(scope, row, id));
+  }
 
-  /** Returns the row if the caller may read it. Throws 404 otherwise. */
-  protected abstract readable(scope: S, row: Row | null, id: string): Row;
+  /** Returns the row if the caller may read it. Throws 404 otherwise. By default, every caller may read. */
+  protected readable(_scope: S, row: Row | null, id: string): Row {
+    return found(row, this.kind.noun, id);
+  }
 
   /** Runs `work` in one transaction. If a name is taken, throws 409 with the id of the resource that has the name. */
   protected async transaction<Result>(scope: S, work: (tx: Tx) => Promise<Result>): Promise<Result> {

@@ -1,7 +1,6 @@
 import type { Scope } from '#platform/auth';
 import type { Tx, WorkspaceScopedRepository, WorkspaceRow } from '#platform/db';
 import type { Versioned } from '#platform/http';
-import { problem } from '#platform/problem';
 import type { ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 import { type ResourceKit, ResourceService } from './resource.service';
 import { checkWorkspaceOfCreate } from './workspace-body';
@@ -29,14 +28,5 @@ export abstract class WorkspaceResourceService<
     return this.transaction(scope, async (tx) =>
       this.versioned(await this.insert(tx, scope, await newRow(tx))),
     );
-  }
-
-  protected admit(_tx: Tx, scope: Scope, row: Row | null, id: string): Promise<Row> {
-    return Promise.resolve(this.readable(scope, row, id));
-  }
-
-  protected readable(_scope: Scope, row: Row | null, id: string): Row {
-    if (!row) throw problem.notFound(this.kind.noun, id);
-    return row;
   }
 }

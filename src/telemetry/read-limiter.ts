@@ -66,12 +66,10 @@ export class ReadLimiter {
     const timer = setTimeout(() => timeout.abort(late), this.timeoutMs);
     try {
       // statements never end if the database does not respond
-      return await unlessAborted(
-        ending.signal,
-        this.limiter.run(scope, ending.signal, () =>
-          readWithin(this.database, deadline, work, ending.signal),
-        ),
+      const result = this.limiter.run(scope, ending.signal, () =>
+        readWithin(this.database, deadline, work, ending.signal),
       );
+      return await unlessAborted(result, ending.signal);
     } catch (error) {
       throw signal?.aborted ? (signal.reason as Error) : readProblem(error, late);
     } finally {

@@ -1,6 +1,6 @@
 import { RequestMethod, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants';
-import { ModulesContainer } from '@nestjs/core';
+import { MetadataScanner, ModulesContainer } from '@nestjs/core';
 import { ACCESS_RULE, type AccessRule, isRead, WORKSPACE_REQUIRED } from '#platform/auth';
 import type { ServiceAdapter } from '#platform/http';
 import { committedDocument, sharedApp, type TestApp } from '#testing';
@@ -33,8 +33,8 @@ function routesOf(app: TestApp): Route[] {
   );
   return [...new Set(controllers)].flatMap((controller) => {
     const prototype = controller.prototype as Record<string, object>;
-    const methods = Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');
-    return methods.flatMap((name) => {
+    // inherited routes included
+    return new MetadataScanner().getAllMethodNames(prototype).flatMap((name) => {
       const handler = prototype[name]!;
       const path = Reflect.getMetadata(PATH_METADATA, handler) as string | undefined;
       if (path === undefined) return [];

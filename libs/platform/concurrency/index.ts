@@ -22,11 +22,10 @@ export {
   WaitTimeout,
 } from './fair-limiter';
 export { FairQueue, type OwnerPath } from './fair-queue';
-export { type LinkedSignal, linkedSignal } from './linked-signal';
+export { type LinkedSignal, linkedSignal, unlessAborted } from './linked-signal';
 export { inSlices, TimeSlice, yieldToEventLoop } from './time-slice';
 export { backOffMs, pause, retry, type RetryPolicy } from './retry';
 export { SingleFlight } from './single-flight';
-export { unlessAborted } from './unless-aborted';
 export { ByteBudget, type ByteLease } from './byte-budget';
 export { TaskTimeout, ThreadStartError } from './pool-thread';
 export { isExhausted, type RunTask, type TaskFile, WorkerPool } from './worker-pool';

@@ -24,3 +24,17 @@ export function linkedSignal(...sources: readonly (AbortSignal | undefined)[]): 
     unlink: () => signals.forEach((signal) => signal.removeEventListener('abort', abort)),
   };
 }
+
+/**
+ * Waits for work until the signal is aborted. The work continues, and its errors are ignored.
+ *
+ * @throws the signal's reason, at once, when it is aborted; else the error of the work
+ */
+export function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => reject(signal.reason as Error);
+    if (signal.aborted) leave();
+    else signal.addEventListener('abort', leave, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+  });
+}

@@ -1,4 +1,4 @@
-import { unlessAborted } from './unless-aborted';
+import { unlessAborted } from './linked-signal';
 
 interface Flight<Result> {
   result: Promise<Result>;
@@ -27,7 +27,7 @@ export class SingleFlight<Result> {
     const flight = this.flights.get(key) ?? this.begin(key, work);
     flight.waiting++;
     try {
-      return await (signal ? unlessAborted(signal, flight.result) : flight.result);
+      return await (signal ? unlessAborted(flight.result, signal) : flight.result);
     } finally {
       if (--flight.waiting === 0 && signal?.aborted) {
         this.end(key, flight);

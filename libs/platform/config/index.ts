@@ -1,3 +1,3 @@
 export { ConfigModule } from './config.module';
 export { Environment, ENVIRONMENT_VARIABLES, readEnvironment } from './environment';
-export type { IpRange } from './variable';
+export { type IpAddress, type IpRange, isIn } from './variable';

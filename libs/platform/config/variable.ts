@@ -1,8 +1,18 @@
 import { isNumberString, isURL } from 'class-validator';
 import ipaddr from 'ipaddr.js';
 
+export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
+
 /** A range of IP addresses: its first address and the length of its prefix, in bits. */
-export type IpRange = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, prefix: number];
+export type IpRange = readonly [address: IpAddress, prefix: number];
+
+/** Tells whether an address is in one of the ranges. */
+export const isIn = (address: IpAddress, ranges: readonly IpRange[]): boolean =>
+  ranges.some(
+    ([range, prefix]) =>
+      // the two kinds have the same method, with types that exclude each other
+      range.kind() === address.kind() && (address as ipaddr.IPv6).match(range as ipaddr.IPv6, prefix),
+  );
 
 /** How an environment variable is read. */
 export class Variable<Value, Default = undefined> {

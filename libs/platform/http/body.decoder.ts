@@ -69,19 +69,37 @@ async function* fromBase64(chunks: Chunks): Chunks {
     const whole = text.length - (text.length % 4);
     rest = text.slice(whole);
     isPadded = text.endsWith('=', whole);
-    yield fromQuads(text.slice(0, whole));
+    const bytes = fromQuads(text.slice(0, whole));
+    if (!bytes) throw invalidBase64();
+    yield bytes;
   }
   if (rest !== '') throw invalidBase64();
 }
 
-/** Decodes a base64 text (RFC 4648, section 4), which may contain line breaks. Throws 400 `invalid_base64`. */
-export const decodeBase64 = (text: string): Buffer => fromQuads(text.replace(LINE_BREAKS, ''));
+/**
+ * Returns the bytes of a file in a JSON body. Errors: 400 `invalid_base64`.
+ *
+ * @param pointer of the file
+ */
+export function contentBytes(
+  { content, encoding }: { content: string; encoding?: string | null | undefined },
+  pointer: string,
+): Buffer {
+  if (encoding !== 'base64') return Buffer.from(content);
+  const bytes = fromQuads(content.replace(LINE_BREAKS, ''));
+  if (bytes) return bytes;
+  const place = `${pointer}/content`;
+  const detail = 'must be base64 with padding (RFC 4648, section 4)';
+  throw new Problem('invalid_base64', `${place} ${detail}.`, { errors: [{ pointer: place, detail }] });
+}
 
-/** Encodes the bytes again to compare them, because Node skips characters that are not base64. */
-function fromQuads(text: string): Buffer {
+/**
+ * Returns undefined for a text that is not base64 with padding. Encodes the bytes again to compare them, because Node skips
+ * characters that are not base64.
+ */
+function fromQuads(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
-  if (bytes.toString('base64') !== text) throw invalidBase64();
-  return bytes;
+  return bytes.toString('base64') === text ? bytes : undefined;
 }
 
 const invalidBase64 = (): Problem =>

@@ -28,13 +28,11 @@ export class Connection {
   private current: Exchange | undefined;
   /** Requests that wait: a few if they follow a body, or if the end of headers came in two packets; else one. */
   private readonly waiting: Exchange[] = [];
-  private wasUsed = false;
   /** Bytes of responses that the client had read when that number last changed, and the time of that change. */
   private bytesRead = 0;
   private progressAt = 0;
   /** Bytes that arrived after the connection was half-closed. */
   private discarded = 0;
-  private lingersSince = Infinity;
 
   /** Call it for the server's event `connection`. */
   constructor(
@@ -48,11 +46,6 @@ export class Connection {
     const destroySoon = socket.destroySoon.bind(socket);
     // called by Node after the last response
     socket.destroySoon = () => (this.isReceiving ? this.linger() : destroySoon());
-  }
-
-  /** No byte has ever arrived. Node does not treat such a connection as idle. */
-  get isUnused(): boolean {
-    return !this.wasUsed;
   }
 
   /** A request is in flight. */
@@ -88,11 +81,6 @@ export class Connection {
     if (this.current) this.current.response.shouldKeepAlive = false;
   }
 
-  /** Whether the connection has been half-closed for this long, in milliseconds. */
-  hasLingered(ms: number): boolean {
-    return performance.now() - this.lingersSince > ms;
-  }
-
   /**
    * Half-closes the connection, and discards the rest of the client's data. Closing at once would reset the connection
    * before the client, which is still sending a body, has read the response.
@@ -100,7 +88,6 @@ export class Connection {
   private linger(): void {
     const timer = setTimeout(() => this.socket.destroy(), DISCARD_MS).unref();
     this.socket.once('close', () => clearTimeout(timer));
-    this.lingersSince = performance.now();
     this.socket.end();
     this.socket.resume();
   }
@@ -123,7 +110,6 @@ export class Connection {
   }
 
   private read(bytes: Buffer, parse: (bytes: Buffer) => void): void {
-    this.wasUsed = true;
     let rest = bytes;
     while (rest.length > 0 && this.waiting.length === 0) {
       // after the last response or an error

@@ -25,6 +25,13 @@ export type IsLongRunning = (request: ServiceRequest) => boolean;
 export const LongRunning = (which: IsLongRunning, limit: TimeLimit) =>
   SetMetadata(LONG_RUNNING, { which, limit } satisfies LongRunningRule);
 
+/** Lets all requests of a route take as long as imports, because they read or write large content. */
+export const TakesAsLongAsImports = () =>
+  LongRunning(
+    () => true,
+    ({ IMPORT_TIMEOUT_MS }) => IMPORT_TIMEOUT_MS,
+  );
+
 const LATE_DETAIL = 'http:late-detail';
 
 /** Makes late requests of a route or controller return 503 `service_unavailable`, with `Retry-After` and this detail. */

@@ -12,14 +12,14 @@ export {
   SCHEMAS_EXTENSION,
   SELECTION_MAX_BYTES,
 } from './body.decorator';
-export { decodeBase64 } from './body.decoder';
+export { contentBytes } from './body.decoder';
 export { Blocks, receiveBody } from './body.reader';
 export { BodyBudgets, type BudgetRule, MEMORY_BUDGET, unreadResponses } from './body-budgets';
 export { baseUrlOf } from './base-url';
 export { CachedDocument, DocumentsByUrl } from './cached-document';
 export { checkIfMatch, ETAG_HEADER, IfMatch, versionShowing } from './conditions';
 export { checkCharset, mediaTypeOf } from './content-headers';
-export { endingOf, LongRunning, RequestSignal, UnavailableWhenLate } from './deadline';
+export { endingOf, LongRunning, RequestSignal, TakesAsLongAsImports, UnavailableWhenLate } from './deadline';
 export { type FormFile, MULTIPART_MEDIA, readFormFiles, readFormWithFile } from './form';
 export { type Endpoint, setOwnHeaders } from './endpoint';
 export { configureHttp, HttpModule, mountEndpoint } from './http.module';

@@ -23,13 +23,11 @@ const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
 
 /** Interval at which a stopping server closes idle connections. */
 const IDLE_CHECK_MS = 50;
-/** Time that a stopping server gives clients that are still sending a rejected body, in milliseconds. */
-const STOPPING_LINGER_MS = 1_000;
 
 /** Express on a Node server with the service's limits. Responds with a problem even when no route is reached. */
 export class ServiceAdapter extends ExpressAdapter {
   private closed: Promise<void> | undefined;
-  private readonly connections = new Map<Duplex, Connection>();
+  private readonly connections = new Map<Socket, Connection>();
   private start: Parameters<ServiceAdapter['startWith']>[0] = (_request, _response, run) => run();
   private readonly mounted = new Map<string, http.RequestListener>();
 
@@ -104,7 +102,7 @@ export class ServiceAdapter extends ExpressAdapter {
     server.on('timeout', (socket: Socket) => {
       // after the bytes that arrived while the event loop was late
       setImmediate(() => {
-        if (!this.connections.get(socket)?.isBusy) socket.destroy();
+        if (!this.isBusy(socket)) socket.destroy();
       });
     });
     const closeStalled = (): void => {
@@ -114,11 +112,11 @@ export class ServiceAdapter extends ExpressAdapter {
     server.once('close', () => clearInterval(checking));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       // the client would mistake the problem for the response to the request in flight
-      if (this.connections.get(socket)?.isBusy) socket.destroy();
+      if (this.isBusy(socket)) socket.destroy();
       else writeToSocket(socket, problemOfParser(error));
     });
     server.on('connect', (_request, socket) => {
-      if (this.connections.get(socket)?.isBusy) socket.destroy();
+      if (this.isBusy(socket)) socket.destroy();
       else writeToSocket(socket, rejection('CONNECT is not supported.', 405));
     });
     this.httpServer = server as typeof this.httpServer;
@@ -127,6 +125,10 @@ export class ServiceAdapter extends ExpressAdapter {
   /** The paths whose requests do not reach the routes of Express. */
   get mounts(): string[] {
     return [...this.mounted.keys()];
+  }
+
+  private isBusy(socket: Duplex): boolean {
+    return this.connections.get(socket as Socket)?.isBusy === true;
   }
 
   private mountedAt(request: http.IncomingMessage): http.RequestListener | undefined {
@@ -160,9 +162,8 @@ export class ServiceAdapter extends ExpressAdapter {
     server.prependListener('request', (_request, response) => (response.shouldKeepAlive = false));
     const idle = setInterval(() => {
       server.closeIdleConnections();
-      for (const [socket, connection] of this.connections) {
-        if (connection.isUnused || connection.hasLingered(STOPPING_LINGER_MS)) socket.destroy();
-      }
+      // Node does not treat a connection without a request as idle
+      for (const socket of this.connections.keys()) if (socket.bytesRead === 0) socket.destroy();
     }, IDLE_CHECK_MS);
     const giveUp = setTimeout(() => server.closeAllConnections(), graceMs);
     await new Promise<void>((resolve) => server.close(() => resolve()));

@@ -1,5 +1,5 @@
 import type { Counter, Gauge } from 'prom-client';
-import { SingleFlight, withDeadline } from '#platform/concurrency';
+import { LoadingCache, withDeadline } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 
 /** Deadline of each source. A scrape reads all sources at the same time. */
@@ -18,7 +18,10 @@ export interface MetricsSource {
 
 /** Reads the sources at a scrape, with a deadline and a cache, so that scrapes are fast and cause little load. */
 export class MetricsSources {
-  private readonly readers: SourceReader[] = [];
+  private readonly sources: MetricsSource[] = [];
+  private readonly refreshes = new LoadingCache<void>({ lifetimeMs: FRESH_MS });
+  /** The sources whose last read has not ended. A source that hangs is not read again. */
+  private readonly pending = new Set<MetricsSource>();
 
   constructor(
     private readonly up: Gauge<'source'>,
@@ -26,67 +29,44 @@ export class MetricsSources {
   ) {}
 
   add(source: MetricsSource): void {
-    this.readers.push(new SourceReader(source, (error) => this.record(source, error)));
+    this.sources.push(source);
     this.failures.inc({ source: source.name }, 0);
   }
 
   async read(): Promise<void> {
-    await Promise.all(this.readers.map((reader) => reader.refresh()));
+    await Promise.all(
+      this.sources.map((source) => this.refreshes.find(source.name, () => this.refresh(source))),
+    );
   }
 
-  private record({ name }: MetricsSource, error: unknown): void {
-    this.up.set({ source: name }, error === undefined ? 1 : 0);
-    if (error === undefined) return;
-    this.failures.inc({ source: name });
-    rootLogger.warn({ err: error, source: name }, 'cannot read the metrics of a source');
+  private async refresh(source: MetricsSource): Promise<void> {
+    const { name } = source;
+    try {
+      const setGauges = await this.readInTime(source);
+      clear(source);
+      setGauges();
+      this.up.set({ source: name }, 1);
+    } catch (error) {
+      clear(source);
+      this.up.set({ source: name }, 0);
+      this.failures.inc({ source: name });
+      rootLogger.warn({ err: error, source: name }, 'cannot read the metrics of a source');
+    }
+  }
+
+  private async readInTime(source: MetricsSource): Promise<() => void> {
+    if (this.pending.has(source)) throw new Error('The previous read of the source has not ended yet.');
+    this.pending.add(source);
+    const read = source.read().finally(() => this.pending.delete(source));
+    return withDeadline(read, DEADLINE_MS, 'The source did not respond in time.');
   }
 }
 
-class SourceReader {
-  private readAt = -Infinity;
-  private readonly reads = new SingleFlight<void>();
-  /** A source that hangs is not read again until its last read has ended. */
-  private isPending = false;
-
-  /** @param onRead called after each read, with its error if it failed */
-  constructor(
-    private readonly source: MetricsSource,
-    private readonly onRead: (error: unknown) => void,
-  ) {}
-
-  refresh(): Promise<void> {
-    if (performance.now() - this.readAt < FRESH_MS) return Promise.resolve();
-    return this.reads.run(this.source.name, undefined, async () => {
-      await this.read();
-      this.readAt = performance.now();
-    });
-  }
-
-  private async read(): Promise<void> {
-    try {
-      const setGauges = await this.readInTime();
-      this.clear();
-      setGauges();
-      this.onRead(undefined);
-    } catch (error) {
-      this.clear();
-      this.onRead(error);
-    }
-  }
-
-  private async readInTime(): Promise<() => void> {
-    if (this.isPending) throw new Error('The previous read of the source has not ended yet.');
-    this.isPending = true;
-    const read = this.source.read().finally(() => (this.isPending = false));
-    return withDeadline(read, DEADLINE_MS, 'The source did not respond in time.');
-  }
-
-  private clear(): void {
-    for (const gauge of this.source.gauges) {
-      gauge.reset();
-      // a reset gauge without labels has the value 0
-      if (!hasLabels(gauge)) gauge.remove();
-    }
+function clear({ gauges }: MetricsSource): void {
+  for (const gauge of gauges) {
+    gauge.reset();
+    // a reset gauge without labels has the value 0
+    if (!hasLabels(gauge)) gauge.remove();
   }
 }
 

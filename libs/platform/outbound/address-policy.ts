@@ -1,8 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { IpRange } from '#platform/config';
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
+import { type IpAddress, type IpRange, isIn } from '#platform/config';
 
 const ranges = (...texts: readonly string[]): readonly IpRange[] =>
   texts.map((text) => ipaddr.parseCIDR(text));
@@ -61,7 +59,7 @@ export class AddressPolicy {
   }
 }
 
-function addressOf(text: string): Address | null {
+function addressOf(text: string): IpAddress | null {
   const family = isIP(text);
   if (family === 0) return null;
   // `ipaddr.js` cannot parse some IPv6 addresses that end like IPv4, which a URL normalizes. A zone is not part of a URL.
@@ -70,14 +68,8 @@ function addressOf(text: string): Address | null {
     : ipaddr.process(new URL(`http://[${text.replace(/%.*$/s, '')}]`).hostname.slice(1, -1));
 }
 
-function isPublic(address: Address): boolean {
+function isPublic(address: IpAddress): boolean {
   if (address.kind() === 'ipv4') return !isIn(address, BLOCKED_IPV4);
   if (isIn(address, NAT64)) return isPublic(new ipaddr.IPv4(address.toByteArray().slice(12)));
   return isIn(address, GLOBAL_UNICAST) && !isIn(address, BLOCKED_IPV6);
 }
-
-const isIn = (address: Address, list: readonly IpRange[]): boolean =>
-  list.some(
-    ([range, prefix]) =>
-      range.kind() === address.kind() && (address as ipaddr.IPv6).match(range as ipaddr.IPv6, prefix),
-  );

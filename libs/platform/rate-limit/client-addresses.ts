@@ -2,15 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import ipaddr from 'ipaddr.js';
-import { Environment, type IpRange } from '#platform/config';
+import { Environment, type IpAddress, type IpRange, isIn } from '#platform/config';
 
 /** Length in bytes of the network part of an IPv6 address (/64). One client usually has all addresses of a network. */
 const NETWORK_BYTES = 8;
 
 /** A port that a proxy adds to an address. */
 const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/;
-
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 /** Finds the client of a request behind the proxies of `TRUSTED_PROXIES`. */
 @Injectable()
@@ -37,35 +35,27 @@ export class ClientAddresses {
     return this.resolve(request)?.toString();
   }
 
-  private resolve({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Address | undefined {
+  private resolve({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): IpAddress | undefined {
     let address = parse(socket.remoteAddress ?? '');
     if (!address) return undefined;
     const hops = [headers['x-forwarded-for'] ?? []].flat().join().split(',');
-    while (this.isTrusted(address)) {
+    while (isIn(address, this.trusted)) {
       const hop = parse(hops.pop()?.trim() ?? '');
       if (!hop) break;
       address = hop;
     }
     return address;
   }
-
-  private isTrusted(address: Address): boolean {
-    return this.trusted.some(
-      ([range, prefix]) =>
-        // the two kinds have the same method, with types that exclude each other
-        range.kind() === address.kind() && (address as ipaddr.IPv6).match(range as ipaddr.IPv6, prefix),
-    );
-  }
 }
 
 /** Parses an address, with or without a port. IPv4-mapped IPv6 becomes IPv4. */
-function parse(text: string): Address | undefined {
+function parse(text: string): IpAddress | undefined {
   const [, bracketed, plain] = WITH_PORT.exec(text) ?? [];
   const address = bracketed ?? plain ?? text;
   return isIP(address) ? ipaddr.process(address) : undefined;
 }
 
-function networkOf(address: Address): string {
+function networkOf(address: IpAddress): string {
   if (address.kind() === 'ipv4') return address.toString();
   const network = address.toByteArray().fill(0, NETWORK_BYTES);
   return `${ipaddr.fromByteArray(network).toString()}/64`;

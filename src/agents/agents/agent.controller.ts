@@ -1,8 +1,9 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, pathNumber, type Reply, type Versioned } from '#platform/http';
 import { OrderedListQueryDto, type Page } from '#platform/paging';
+import { LifecycleController } from '../../resources';
 import {
   AgentDto,
   AgentListQueryDto,
@@ -16,8 +17,15 @@ import { AgentService } from './agent.service';
 
 @ApiTags('Agents')
 @Controller('agent/v1/agents')
-export class AgentController {
-  constructor(private readonly agents: AgentService) {}
+export class AgentController extends LifecycleController({
+  param: 'agent_id',
+  view: AgentDto,
+  archive: { summary: 'Archive an agent' },
+  restore: { summary: 'Restore an archived agent' },
+}) {
+  constructor(private readonly agents: AgentService) {
+    super(agents);
+  }
 
   /** Create an agent */
   @Post()
@@ -59,32 +67,6 @@ export class AgentController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<AgentDto>> {
     return this.agents.patch(scope, id, dto, ifMatch);
-  }
-
-  /** Archive an agent */
-  @Post(':agent_id/archive')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: AgentDto })
-  archive(
-    @CurrentScope() scope: OrgScope,
-    @Param('agent_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<AgentDto>> {
-    return this.agents.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived agent */
-  @Post(':agent_id/restore')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: AgentDto })
-  restore(
-    @CurrentScope() scope: OrgScope,
-    @Param('agent_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<AgentDto>> {
-    return this.agents.restore(scope, id, ifMatch);
   }
 
   /** List the versions of an agent */

@@ -1,10 +1,10 @@
-import { ApiProperty, PickType } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, IsJsonObject, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
 import { PageOf } from '#platform/paging';
-import { IsFilter, IsName, OwnedDto, OwnedListQueryDto } from '../../resources';
+import { IsFilter, IsName, OwnedDto, OwnedListQueryDto, UNVERSIONED_MEMBERS } from '../../resources';
 import { AgentFieldsDto, AgentSkillDto, AgentToolDto, IsSkills, IsTools } from './agent-fields.dto';
-import { type AgentContent, CONTENT_FIELDS } from './agent.entity';
+import type { AgentContent } from './agent.entity';
 
 @ReadOnlyMembersOf(() => AgentDto)
 export class CreateAgentDto extends AgentFieldsDto {
@@ -75,18 +75,8 @@ export class AgentDto extends OwnedDto {
 
 export class AgentPageDto extends PageOf(AgentDto) {}
 
-const VERSION_FIELDS = [
-  'agent_id',
-  'workspace_id',
-  'name',
-  'version_ordinal',
-  'version_id',
-  'created_at',
-  'created_by',
-] as const;
-
 /** A version of an agent. Versions never change. */
-export class AgentVersionDto extends PickType(AgentDto, [...VERSION_FIELDS, ...CONTENT_FIELDS]) {
+export class AgentVersionDto extends OmitType(AgentDto, [...UNVERSIONED_MEMBERS, 'org_id']) {
   /** Numbered from 1 without gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   override version_ordinal!: number;

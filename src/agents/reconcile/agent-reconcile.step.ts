@@ -5,7 +5,6 @@ import { newId } from '#platform/ids';
 import type { FieldError } from '#platform/problem';
 import {
   type Declared,
-  type Matched,
   newOwned,
   OwnedReconcileStep,
   type OwningApp,
@@ -49,8 +48,8 @@ export class AgentReconcileStep extends OwnedReconcileStep<AgentEntity, AgentCon
     return this.resolver.resolve(tx, scope, specs);
   }
 
-  protected different(present: readonly Matched<AgentContent, ComparedAgent, ComparedAgent>[]) {
-    return Promise.resolve(present.filter(({ row, content }) => row.content_sha256 !== digestOf(content)));
+  protected isDifferent(row: ComparedAgent, content: AgentContent): boolean {
+    return row.content_sha256 !== digestOf(content);
   }
 
   protected newRow(scope: Scope, app: OwningApp, name: string, content: AgentContent): AgentEntity {

@@ -4,7 +4,7 @@ import { Batcher, SMALL_WRITES } from '#platform/concurrency';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { isDataError, problem } from '#platform/problem';
-import { readableWorkspaces } from '../../resources';
+import { found, readableWorkspaces } from '../../resources';
 import {
   type CreateMessageDto,
   type MessageDto,
@@ -81,7 +81,6 @@ export class MessageService {
   async get(scope: OrgScope, sessionId: string, messageId: string): Promise<MessageDto> {
     await this.sessions.find(scope, sessionId);
     const row = await this.messages.find(scope, sessionId, messageId);
-    if (!row) throw problem.notFound('message', messageId);
-    return toMessageDto(row);
+    return toMessageDto(found(row, 'message', messageId));
   }
 }

@@ -1,8 +1,9 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, ETAG_HEADER, IfMatch, type Reply, RequestSignal, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { LifecycleController } from '../../resources';
 import { StartedListQueryDto, type TraceDto, TracePageDto } from '../../telemetry';
 import {
   AgentSessionDto,
@@ -15,8 +16,16 @@ import { AgentSessionService } from './session.service';
 
 @ApiTags('Agent sessions')
 @Controller('agent/v1')
-export class AgentSessionController {
-  constructor(private readonly sessions: AgentSessionService) {}
+export class AgentSessionController extends LifecycleController({
+  param: 'session_id',
+  path: 'sessions/:session_id',
+  view: AgentSessionDto,
+  archive: { summary: 'Archive a session' },
+  restore: { summary: 'Restore an archived session' },
+}) {
+  constructor(private readonly sessions: AgentSessionService) {
+    super(sessions);
+  }
 
   /** Start a session with an agent */
   @Post('agents/:agent_id/sessions')
@@ -61,32 +70,6 @@ export class AgentSessionController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<AgentSessionDto>> {
     return this.sessions.patch(scope, id, dto, ifMatch);
-  }
-
-  /** Archive a session */
-  @Post('sessions/:session_id/archive')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: AgentSessionDto })
-  archive(
-    @CurrentScope() scope: OrgScope,
-    @Param('session_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<AgentSessionDto>> {
-    return this.sessions.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived session */
-  @Post('sessions/:session_id/restore')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: AgentSessionDto })
-  restore(
-    @CurrentScope() scope: OrgScope,
-    @Param('session_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<AgentSessionDto>> {
-    return this.sessions.restore(scope, id, ifMatch);
   }
 
   /** List the traces of a session, newest first */

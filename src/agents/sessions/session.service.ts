@@ -123,7 +123,7 @@ function newSession(scope: OrgScope, agent: AgentEntity, dto: CreateSessionDto):
   // Versions are numbered without gaps and never deleted.
   if (version_ordinal > agent.version_ordinal) {
     const detail = `is not a version of the agent. The newest version is ${agent.version_ordinal}.`;
-    throw problem.invalidFields([{ pointer: '/version_ordinal', detail }]);
+    throw problem.invalidField('/version_ordinal', detail);
   }
   const stamped = stamps(scope);
   return {

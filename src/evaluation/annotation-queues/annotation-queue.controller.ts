@@ -1,9 +1,10 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { created, IfMatch, type Reply, RequestSignal, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { Throws } from '#platform/problem';
+import { LifecycleController } from '../../resources';
 import {
   AnnotationQueueDto,
   AnnotationQueueListQueryDto,
@@ -18,11 +19,22 @@ import { QueueAgreementService } from './queue-agreement.service';
 @ApiTags('Annotation queues')
 @Controller('eval/v1/annotation-queues')
 @RequireWorkspace()
-export class AnnotationQueueController {
+export class AnnotationQueueController extends LifecycleController({
+  param: 'queue_id',
+  view: AnnotationQueueDto,
+  access: RequireRole('evaluator'),
+  archive: {
+    summary: 'Archive an annotation queue',
+    description: 'Nobody can work on an archived queue. Its items, answers and scores are kept.',
+  },
+  restore: { summary: 'Restore an archived annotation queue' },
+}) {
   constructor(
     private readonly queues: AnnotationQueueService,
     private readonly agreements: QueueAgreementService,
-  ) {}
+  ) {
+    super(queues);
+  }
 
   /**
    * Create an annotation queue
@@ -72,36 +84,6 @@ export class AnnotationQueueController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<AnnotationQueueDto>> {
     return this.queues.patch(scope, id, dto, ifMatch);
-  }
-
-  /**
-   * Archive an annotation queue
-   *
-   * @remarks Nobody can work on an archived queue. Its items, answers and scores are kept.
-   */
-  @Post(':queue_id/archive')
-  @HttpCode(200)
-  @RequireRole('evaluator')
-  @ApiOkResponse({ type: AnnotationQueueDto })
-  archive(
-    @CurrentScope() scope: Scope,
-    @Param('queue_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<AnnotationQueueDto>> {
-    return this.queues.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived annotation queue */
-  @Post(':queue_id/restore')
-  @HttpCode(200)
-  @RequireRole('evaluator')
-  @ApiOkResponse({ type: AnnotationQueueDto })
-  restore(
-    @CurrentScope() scope: Scope,
-    @Param('queue_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<AnnotationQueueDto>> {
-    return this.queues.restore(scope, id, ifMatch);
   }
 
   /** Measure the agreement of the annotators of a queue */

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import {
@@ -11,6 +11,7 @@ import {
   type Versioned,
 } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
+import { LifecycleController } from '../../resources';
 import { DEFINITION_COMPONENTS } from './definitions/definition.forms';
 import {
   CreateScorerDto,
@@ -26,8 +27,16 @@ import { ScorerService } from './scorer.service';
 @ApiTags('Scorers')
 @Controller('eval/v1/scorers')
 @RequireWorkspace()
-export class ScorerController {
-  constructor(private readonly scorers: ScorerService) {}
+export class ScorerController extends LifecycleController({
+  param: 'scorer_id',
+  view: ScorerDto,
+  access: RequireRole('evaluator'),
+  archive: { summary: 'Archive a scorer' },
+  restore: { summary: 'Restore an archived scorer' },
+}) {
+  constructor(private readonly scorers: ScorerService) {
+    super(scorers);
+  }
 
   /** Create a scorer */
   @Post()
@@ -71,32 +80,6 @@ export class ScorerController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<ScorerDto>> {
     return this.scorers.patch(scope, id, dto, signal, ifMatch);
-  }
-
-  /** Archive a scorer */
-  @Post(':scorer_id/archive')
-  @HttpCode(200)
-  @RequireRole('evaluator')
-  @ApiOkResponse({ type: ScorerDto })
-  archive(
-    @CurrentScope() scope: Scope,
-    @Param('scorer_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ScorerDto>> {
-    return this.scorers.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived scorer */
-  @Post(':scorer_id/restore')
-  @HttpCode(200)
-  @RequireRole('evaluator')
-  @ApiOkResponse({ type: ScorerDto })
-  restore(
-    @CurrentScope() scope: Scope,
-    @Param('scorer_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ScorerDto>> {
-    return this.scorers.restore(scope, id, ifMatch);
   }
 
   /** List the versions of a scorer */

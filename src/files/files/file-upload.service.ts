@@ -73,7 +73,7 @@ export class FileUploadService {
     return this.blobs.keepOrDiscard([upload.blob], () => {
       rejectFields(upload.fields, (name) => {
         const detail = 'is a member of the file, not of a version. Change it with PATCH';
-        return problem.invalidFields([{ pointer: `/${name}`, detail }]);
+        return problem.invalidField(`/${name}`, detail);
       });
       return this.files.addVersion(scope, id, upload, ifMatch);
     });

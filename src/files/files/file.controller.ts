@@ -1,4 +1,4 @@
-import { applyDecorators, Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { applyDecorators, Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
@@ -17,6 +17,7 @@ import {
   type Versioned,
 } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { LifecycleController } from '../../resources';
 import { FileUploadService, FORM_BYTES } from './file-upload.service';
 import { FileDto, FileListQueryDto, FilePageDto, FileUploadQueryDto, PatchFileDto } from './file.dto';
 import { FileService } from './file.service';
@@ -52,11 +53,18 @@ export const TakesFile = (fields: Record<string, object>, required: readonly str
 
 @ApiTags('Files')
 @Controller('file/v1/files')
-export class FileController {
+export class FileController extends LifecycleController({
+  param: 'file_id',
+  view: FileDto,
+  archive: { summary: 'Archive a file' },
+  restore: { summary: 'Restore an archived file' },
+}) {
   constructor(
     private readonly files: FileService,
     private readonly uploads: FileUploadService,
-  ) {}
+  ) {
+    super(files);
+  }
 
   /**
    * Upload a file
@@ -111,32 +119,6 @@ export class FileController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<FileDto>> {
     return this.files.patch(scope, id, dto, ifMatch);
-  }
-
-  /** Archive a file */
-  @Post(':file_id/archive')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: FileDto })
-  archive(
-    @CurrentScope() scope: OrgScope,
-    @Param('file_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<FileDto>> {
-    return this.files.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived file */
-  @Post(':file_id/restore')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: FileDto })
-  restore(
-    @CurrentScope() scope: OrgScope,
-    @Param('file_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<FileDto>> {
-    return this.files.restore(scope, id, ifMatch);
   }
 
   /** Download the newest version of a file */

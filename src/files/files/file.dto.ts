@@ -1,4 +1,4 @@
-import { ApiProperty, PickType } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { AnyJsonObject, NotNull, ReadOnlyMembersOf, viewOf, IsImmutable } from '#platform/http';
 import { PageOf } from '#platform/paging';
@@ -9,8 +9,9 @@ import {
   MetadataPatchDto,
   OwnedDto,
   OwnedListQueryDto,
+  UNVERSIONED_MEMBERS,
 } from '../../resources';
-import { type FileVersionRow, CONTENT_FIELDS } from './file.entity';
+import type { FileVersionRow } from './file.entity';
 
 /** The members of a new file, as sent with its upload. */
 export class NewFileDto extends MetadataBodyDto {
@@ -83,23 +84,12 @@ export class FileDto extends OwnedDto {
 
 export class FilePageDto extends PageOf(FileDto) {}
 
-const VERSION_FIELDS = [
-  'file_id',
-  'org_id',
-  'workspace_id',
-  'name',
-  'version_ordinal',
-  'version_id',
-  ...CONTENT_FIELDS,
-  'created_at',
-  'created_by',
-] as const;
-
 /** A version of a file. Versions never change. */
-export class FileVersionDto extends PickType(FileDto, [...VERSION_FIELDS, 'updated_at']) {
+export class FileVersionDto extends OmitType(FileDto, [...UNVERSIONED_MEMBERS, 'metadata']) {
   /** Numbered from 1 without gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
   override version_ordinal!: number;
+  updated_at!: Date;
   /** Always null, because a version cannot be archived on its own. */
   @ApiProperty({ type: 'null' } as object)
   archived_at!: null;

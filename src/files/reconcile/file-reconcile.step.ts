@@ -3,10 +3,10 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { decodeBase64 } from '#platform/http';
+import { contentBytes } from '#platform/http';
 import { newId } from '#platform/ids';
 import { type RawJson, toRawJson } from '#platform/json';
-import { type FieldError, Problem } from '#platform/problem';
+import type { FieldError } from '#platform/problem';
 import { BlobStore } from '#platform/storage';
 import {
   type Declared,
@@ -49,7 +49,7 @@ export class FileReconcileStep extends OwnedReconcileStep<FileEntity, DeclaredFi
 
   faultsIn(_name: string, spec: Record<string, unknown>, pointer: string): FieldError[] {
     return faultsInSpec(FileSpecDto, spec, pointer, (dto) => {
-      bytesOf(dto);
+      contentBytes(dto, '');
       return [];
     });
   }
@@ -65,15 +65,8 @@ export class FileReconcileStep extends OwnedReconcileStep<FileEntity, DeclaredFi
     return Promise.resolve({ contents: declared.map(contentOf), faults: [] });
   }
 
-  protected different(present: readonly Matched<DeclaredFile, ComparedFile, ComparedFile>[]) {
-    return Promise.resolve(
-      present.filter(
-        ({ row, content }) =>
-          row.sha256 !== content.sha256 ||
-          row.media_type !== content.mediaType ||
-          row.metadata.text !== content.metadata.text,
-      ),
-    );
+  protected isDifferent(row: ComparedFile, { sha256, mediaType, metadata }: DeclaredFile): boolean {
+    return row.sha256 !== sha256 || row.media_type !== mediaType || row.metadata.text !== metadata.text;
   }
 
   /** Stores the bytes. If the reconcile is rolled back, the storage clean-up deletes them. */
@@ -115,22 +108,11 @@ const columnsOf = ({ bytes, sha256, mediaType, metadata }: DeclaredFile) => ({
 /** Reads a validated declaration. */
 function contentOf({ spec }: Declared): DeclaredFile {
   const dto = spec as unknown as FileSpecDto;
-  const bytes = bytesOf(dto);
+  const bytes = contentBytes(dto, '');
   return {
     bytes,
     sha256: createHash('sha256').update(bytes).digest('hex'),
     mediaType: dto.media_type ?? OCTET_STREAM,
     metadata: toRawJson(dto.metadata ?? {}),
   };
-}
-
-function bytesOf({ content, encoding }: FileSpecDto): Buffer {
-  if (encoding !== 'base64') return Buffer.from(content);
-  try {
-    return decodeBase64(content);
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    const detail = 'must be base64 with padding (RFC 4648, section 4)';
-    throw new Problem('invalid_request', detail, { errors: [{ pointer: '/content', detail }] });
-  }
 }

@@ -7,7 +7,7 @@ import { checkLive } from '../../resources';
 import { SkillListQueryDto, SkillService } from '../../skills';
 import type { Caller } from '../sessions/caller';
 import { SessionService } from '../sessions/session.service';
-import { problemOf } from '../tools/tool-result';
+import { withProtocolErrors } from '../tools/tool-result';
 import { pageOfString } from '../tools/text-pages';
 import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 
@@ -58,7 +58,7 @@ export class PromptCatalogue {
     if (value === '' || value.length > NAME_MAX) {
       throw invalid(`The prompt ${name} requires the argument ${prompt.argument}.`);
     }
-    const text = await this.withProtocolErrors(caller, 'prompts/get', async () =>
+    const text = await withProtocolErrors(caller, 'prompts/get', async () =>
       prompt.text(await this.sessions.readScope(caller), value),
     );
     const request = args['task'] ? `\n\nThe task:\n\n${args['task']}` : '';
@@ -72,7 +72,7 @@ export class PromptCatalogue {
   async complete(caller: Caller, name: string, argument: string, value: string): Promise<CompleteResult> {
     const prompt = this.find(name);
     if (argument !== prompt.argument || value.length > NAME_MAX) return { completion: { values: [] } };
-    const completion = await this.withProtocolErrors(caller, 'completion/complete', async () =>
+    const completion = await withProtocolErrors(caller, 'completion/complete', async () =>
       prompt.complete(await this.sessions.readScope(caller), value),
     );
     return { completion };
@@ -159,20 +159,6 @@ export class PromptCatalogue {
     if (!prompt)
       throw invalid(`Unknown prompt: ${name.slice(0, NAME_MAX)}. Call prompts/list for the names.`);
     return prompt;
-  }
-
-  /** Turns problems into protocol errors. */
-  private async withProtocolErrors<Result>(
-    caller: Caller,
-    method: string,
-    work: () => Promise<Result>,
-  ): Promise<Result> {
-    try {
-      return await work();
-    } catch (error) {
-      const { status, detail } = problemOf(error, caller, method);
-      throw status < 500 ? invalid(detail) : new ProtocolError(ProtocolErrorCode.InternalError, detail);
-    }
   }
 }
 

@@ -3,6 +3,7 @@ import type { Resource } from '@modelcontextprotocol/server';
 import type { OrgScope } from '#platform/auth';
 import { problem } from '#platform/problem';
 import { type FileDto, FileListQueryDto, FileService } from '../../files';
+import { pageQuery } from '../tools/lists';
 import { type ReadContent, RESOURCE_BYTES } from './read-content';
 import type { ResourcePage } from './skill-resources';
 
@@ -24,11 +25,7 @@ export class FileResources {
     cursor: string | undefined,
     workspace_id?: string,
   ): Promise<ResourcePage<Resource>> {
-    const query = Object.assign(new FileListQueryDto(), {
-      limit: PAGE,
-      ...(cursor !== undefined && { cursor }),
-      ...(workspace_id !== undefined && { workspace_id }),
-    });
+    const query = pageQuery(FileListQueryDto, { limit: PAGE, cursor }, { workspace_id });
     const { items, page } = await this.files.list(scope, query);
     return { items: items.map(resourceOf), nextCursor: page.next_cursor };
   }

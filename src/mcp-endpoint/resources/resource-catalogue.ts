@@ -8,11 +8,10 @@ import type {
 import { Problem } from '#platform/problem';
 import type { Caller } from '../sessions/caller';
 import { SessionService } from '../sessions/session.service';
-import { problemOf } from '../tools/tool-result';
+import { withProtocolErrors } from '../tools/tool-result';
 import { FILE_TEMPLATE, FileResources } from './file-resources';
 import { contentsOf } from './read-content';
 import { type SkillEntry, SkillResources } from './skill-resources';
-import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 
 /** The lists that `resources/list` concatenates, in this order. */
 const LISTS = ['skills', 'files'] as const;
@@ -45,7 +44,7 @@ export class ResourceCatalogue {
   ) {}
 
   async list(caller: Caller, cursor: string | undefined): Promise<ListResourcesResult> {
-    return this.withProtocolErrors(caller, 'resources/list', async () => {
+    return withProtocolErrors(caller, 'resources/list', async () => {
       const [list, after] = positionOf(cursor);
       const scope = await this.sessions.readScope(caller);
       const page = await this[list].list(scope, after, caller.workspaceId);
@@ -61,7 +60,7 @@ export class ResourceCatalogue {
   }
 
   async read(caller: Caller, uri: string): Promise<ReadResourceResult> {
-    return this.withProtocolErrors(
+    return withProtocolErrors(
       caller,
       'resources/read',
       async () => {
@@ -78,7 +77,7 @@ export class ResourceCatalogue {
     caller: Caller,
     cursor: string | undefined,
   ): Promise<{ skills: SkillEntry[]; nextCursor?: string }> {
-    return this.withProtocolErrors(caller, 'skills/list', async () => {
+    return withProtocolErrors(caller, 'skills/list', async () => {
       const scope = await this.sessions.readScope(caller);
       const { items, nextCursor } = await this.skills.listEntries(scope, cursor, caller.workspaceId);
       return { skills: items, ...(nextCursor !== null && { nextCursor }) };
@@ -87,7 +86,7 @@ export class ResourceCatalogue {
 
   /** Serves `skills/get` of SEP-2640. */
   async getSkill(caller: Caller, uri: string): Promise<{ skill: SkillEntry }> {
-    return this.withProtocolErrors(caller, 'skills/get', async () => {
+    return withProtocolErrors(caller, 'skills/get', async () => {
       return { skill: await this.skills.entry(await this.sessions.readScope(caller), uri) };
     });
   }
@@ -98,7 +97,7 @@ export class ResourceCatalogue {
     uri: string,
     cursor: string | undefined,
   ): Promise<{ resources: Resource[]; nextCursor?: string }> {
-    return this.withProtocolErrors(caller, 'resources/directory/read', async () => {
+    return withProtocolErrors(caller, 'resources/directory/read', async () => {
       const { items, nextCursor } = await this.skills.children(
         await this.sessions.readScope(caller),
         uri,
@@ -107,35 +106,7 @@ export class ResourceCatalogue {
       return { resources: items, ...(nextCursor !== null && { nextCursor }) };
     });
   }
-
-  /** Turns problems into protocol errors. @param uri the URI that the error for a 404 names */
-  private async withProtocolErrors<Result>(
-    caller: Caller,
-    method: string,
-    work: () => Promise<Result>,
-    uri?: string,
-  ): Promise<Result> {
-    try {
-      return await work();
-    } catch (error) {
-      if (error instanceof ProtocolError) throw error;
-      const { code, status, detail } = problemOf(error, caller, method);
-      if (code === 'not_found' && uri !== undefined) throw notFound(uri);
-      const isClientError = status < 500;
-      throw new ProtocolError(
-        isClientError ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError,
-        detail,
-      );
-    }
-  }
 }
-
-/** The maximum length of a URI in an error, in characters. */
-const URI_MAX = 4_096;
-
-/** The error for an unknown resource since 2026-07-28. Clients recognize it by its `uri`. */
-const notFound = (uri: string): ProtocolError =>
-  new ProtocolError(ProtocolErrorCode.InvalidParams, 'Resource not found.', { uri: uri.slice(0, URI_MAX) });
 
 type ListName = (typeof LISTS)[number];
 

@@ -3,6 +3,7 @@ import type { Resource } from '@modelcontextprotocol/server';
 import type { OrgScope } from '#platform/auth';
 import { problem } from '#platform/problem';
 import { SKILL_MD, type SkillDto, type SkillFile, SkillListQueryDto, SkillService } from '../../skills';
+import { pageQuery } from '../tools/lists';
 import { mediaTypeOf } from './media-type';
 import { type ReadContent, RESOURCE_BYTES } from './read-content';
 import { parseSkillUri, type SkillLocation, skillUri } from './skill-uri';
@@ -141,11 +142,7 @@ export class SkillResources {
     cursor: string | undefined,
     workspace_id: string | undefined,
   ): Promise<ResourcePage<SkillDto>> {
-    const query = Object.assign(new SkillListQueryDto(), {
-      limit: PAGE,
-      ...(cursor !== undefined && { cursor }),
-      ...(workspace_id !== undefined && { workspace_id }),
-    });
+    const query = pageQuery(SkillListQueryDto, { limit: PAGE, cursor }, { workspace_id });
     const { items, page } = await this.skills.list(scope, query);
     return { items, nextCursor: page.next_cursor };
   }

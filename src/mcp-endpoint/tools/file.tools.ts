@@ -62,11 +62,9 @@ export class FileTools {
       run: async ({ scope, args: { file_id, version_ordinal, offset = 0 } }) => {
         const part = await this.files.readPart(scope, file_id, version_ordinal, offset, READ_BYTES);
         const { size_bytes, version_ordinal: ordinal } = part.file;
-        const page = pageOfContent(part.bytes, offset, size_bytes);
         return {
           ...membersOf(part.file, FILE),
-          text: page ? page.text : null,
-          next_offset: page ? page.next_offset : null,
+          ...pageOfContent(part.bytes, offset, size_bytes),
           content_url: `/file/v1/files/${file_id}/versions/${ordinal}/content`,
         };
       },

@@ -9,7 +9,7 @@ import {
 
 /** The default and the maximum number of items on a page. */
 export const LIST_DEFAULT = 20;
-export const LIST_MAX = 50;
+const LIST_MAX = 50;
 
 /** The maximum length of a description in a list, in characters. Reading the item returns the full description. */
 const SUMMARY_MAX = 300;
@@ -17,7 +17,7 @@ const SUMMARY_MAX = 300;
 /** The arguments of every list. */
 export interface ListArguments {
   limit?: number;
-  cursor?: string;
+  cursor?: string | undefined;
 }
 
 export const LIST_INPUT = {
@@ -46,9 +46,8 @@ export const listOutput = (item: Record<string, JsonSchema>): Record<string, Jso
 export const pageQuery = <Query extends object>(
   type: new () => Query,
   { limit = LIST_DEFAULT, cursor }: ListArguments,
-  filters: Partial<Query>,
-): Query =>
-  Object.assign(new type(), { ...defined(filters), limit, ...(cursor !== undefined && { cursor }) });
+  filters: { [Filter in keyof Query]?: Query[Filter] | undefined } = {},
+): Query => Object.assign(new type(), defined({ ...filters, limit, cursor }));
 
 /** Members of a view that a tool returns, with their schemas. */
 type Members<Member extends string> = Readonly<Record<Member, JsonSchema>>;

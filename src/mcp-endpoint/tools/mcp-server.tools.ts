@@ -97,7 +97,7 @@ export class McpServerTools {
       output: listOutput(TOOL),
       anyOf: ['viewer', 'runtime'],
       run: async ({ scope, args: { server_id, ...page } }) => {
-        const query = pageQuery(ToolListQueryDto, page, {});
+        const query = pageQuery(ToolListQueryDto, page);
         return listResult(await this.servers.listTools(scope, server_id, query), TOOL);
       },
     }),

@@ -168,7 +168,7 @@ export class ScoringTools {
       },
       anyOf: ['viewer'],
       run: async ({ scope, args: { score_run_id, ...page } }) => {
-        const query = pageQuery(ListQueryDto, page, {});
+        const query = pageQuery(ListQueryDto, page);
         const run = await this.runs.get(scope, score_run_id);
         const results = await this.runs.listResults(scope, score_run_id, query);
         return {

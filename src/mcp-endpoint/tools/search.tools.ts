@@ -2,12 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { validateBody } from '#platform/http';
 import { SearchDto, SearchService } from '../../registry';
 import { SEARCH_TYPES } from '../../resources';
-import { itemOf } from './lists';
-import { objectOf, tool } from './tool';
-
-/** The default and the maximum number of items that a call returns. */
-const LIMIT_DEFAULT = 20;
-const LIMIT_MAX = 50;
+import { itemOf, LIST_DEFAULT, LIST_INPUT } from './lists';
+import { objectOf, STRING, STRING_OR_NULL, tool } from './tool';
 
 interface SearchArguments {
   query: string;
@@ -18,9 +14,9 @@ interface SearchArguments {
 
 const HIT = {
   type: { enum: SEARCH_TYPES },
-  id: { type: 'string' },
-  name: { type: 'string' },
-  description: { type: ['string', 'null'] },
+  id: STRING,
+  name: STRING,
+  description: STRING_OR_NULL,
 };
 
 /** The tool that searches the registry. */
@@ -48,7 +44,7 @@ export class SearchTools {
           maxItems: SEARCH_TYPES.length,
           description: 'Only these types. Default: all.',
         },
-        limit: { type: 'integer', minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT },
+        limit: LIST_INPUT.limit,
         offset: {
           type: 'integer',
           minimum: 0,
@@ -62,7 +58,7 @@ export class SearchTools {
         next_offset: { type: ['integer', 'null'], description: 'Null on the last page.' },
       },
       anyOf: ['viewer'],
-      run: async ({ scope, caller, args: { query, types, limit = LIMIT_DEFAULT, offset = 0 } }) => {
+      run: async ({ scope, caller, args: { query, types, limit = LIST_DEFAULT, offset = 0 } }) => {
         const dto = validateBody(SearchDto, {
           query,
           ...(types && { types }),

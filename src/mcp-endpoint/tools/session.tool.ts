@@ -1,9 +1,7 @@
-import { type EndpointTool, objectOf, WORKSPACE_INPUT } from './tool';
+import { type EndpointTool, objectOf, READS, STRING, WORKSPACE_INPUT } from './tool';
 
 /** The former name of the tool that opens sessions. It is not listed, but still works. */
 export const EARLIER_SESSION_TOOL = 'registry__initialise';
-
-const TEXT = { type: 'string' };
 
 /** The tool that opens a session. `ToolCalls` runs it, because it needs no workspace. Every caller may use it. */
 export const SESSION_TOOL: EndpointTool['listed'] = {
@@ -21,11 +19,15 @@ export const SESSION_TOOL: EndpointTool['listed'] = {
     [],
   ),
   outputSchema: objectOf({
-    session_handle: { ...TEXT, description: 'Pass it to every other tool.' },
-    workspace_id: TEXT,
-    org_id: TEXT,
-    expires_at: { ...TEXT, format: 'date-time', description: 'Call mcp__initialise again after this time.' },
-    instructions: { ...TEXT, description: 'How to use the tools.' },
+    session_handle: { ...STRING, description: 'Pass it to every other tool.' },
+    workspace_id: STRING,
+    org_id: STRING,
+    expires_at: {
+      ...STRING,
+      format: 'date-time',
+      description: 'Call mcp__initialise again after this time.',
+    },
+    instructions: { ...STRING, description: 'How to use the tools.' },
   }),
-  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  annotations: READS,
 };

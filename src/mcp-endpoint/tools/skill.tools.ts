@@ -111,9 +111,8 @@ export class SkillTools {
           version_ordinal: ordinal,
           path: file.path,
           size_bytes: file.size_bytes,
-          text: page ? page.text : null,
-          next_offset: page ? page.next_offset : null,
-          content_url: page ? null : `/skill/v1/skills/${skill_id}/versions/${ordinal}/content`,
+          ...page,
+          content_url: page.text !== null ? null : `/skill/v1/skills/${skill_id}/versions/${ordinal}/content`,
         };
       },
     }),

@@ -25,8 +25,8 @@ export const NEXT_OFFSET: JsonSchema = {
 };
 
 /** A part of a text. */
-export interface TextPage {
-  text: string;
+interface TextPage<Text = string> {
+  text: Text;
   next_offset: number | null;
 }
 
@@ -41,10 +41,10 @@ export function pageOfText(bytes: Buffer, offset: number, size: number): TextPag
   return { text: page.toString('utf8'), next_offset };
 }
 
-/** Returns the page of a content that begins at an offset, or null if the content is binary. */
-export function pageOfContent(bytes: Buffer, offset: number, size: number): TextPage | null {
+/** Returns the page of a content that begins at an offset. The text of a binary content is null. */
+export function pageOfContent(bytes: Buffer, offset: number, size: number): TextPage<string | null> {
   const { page, next_offset } = pageOf(bytes, offset, size);
-  if (!isUtf8(page) || page.includes(0)) return null;
+  if (!isUtf8(page) || page.includes(0)) return { text: null, next_offset: null };
   return { text: page.toString('utf8'), next_offset };
 }
 

@@ -2,6 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { logFailure } from '#platform/http';
 import { toJsonText } from '#platform/json';
 import { Problem, problemOfDatabaseError } from '#platform/problem';
+import { ProtocolError, ProtocolErrorCode } from '../protocol-error';
 import type { Caller } from '../sessions/caller';
 import { type Arguments, ToolReply } from './tool';
 
@@ -56,4 +57,32 @@ export function problemOf(error: unknown, { requestId }: Caller, toolName: strin
         }));
   logFailure(problem, { request_id: requestId, tool: toolName }, 'a tool failed');
   return problem;
+}
+
+/** The maximum length of a URI in an error, in characters. */
+const URI_MAX = 4_096;
+
+/**
+ * Turns the errors of a method other than `tools/call` into protocol errors.
+ *
+ * @param uri the URI that the error for a 404 names, by which clients recognize it since 2026-07-28
+ */
+export async function withProtocolErrors<Result>(
+  caller: Caller,
+  method: string,
+  work: () => Promise<Result>,
+  uri?: string,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error;
+    const { code, status, detail } = problemOf(error, caller, method);
+    if (code === 'not_found' && uri !== undefined) {
+      const data = { uri: uri.slice(0, URI_MAX) };
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Resource not found.', data);
+    }
+    const { InvalidParams, InternalError } = ProtocolErrorCode;
+    throw new ProtocolError(status < 500 ? InvalidParams : InternalError, detail);
+  }
 }

@@ -85,8 +85,6 @@ export interface ToolDeclaration<Args extends object> {
   input?: Record<string, JsonSchema>;
   required?: readonly (keyof Args & string)[];
   output: Record<string, JsonSchema>;
-  /** Members of the output that may be absent. */
-  optional?: readonly string[];
   anyOf: readonly [Role, ...Role[]];
   /** Default: it only reads. */
   hints?: Partial<ToolHints>;
@@ -94,7 +92,8 @@ export interface ToolDeclaration<Args extends object> {
   run: (call: ToolCall<Args>) => Promise<object>;
 }
 
-const READS: ToolHints = {
+/** The hints of a tool that only reads. */
+export const READS: ToolHints = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
@@ -128,7 +127,7 @@ export const objectOf = (
 
 /** Creates a tool. */
 export function tool<Args extends object = Arguments>(declared: ToolDeclaration<Args>): EndpointTool {
-  const { name, title, description, input = {}, required = [], output, optional = [] } = declared;
+  const { name, title, description, input = {}, required = [], output } = declared;
   const annotations = { ...READS, ...declared.hints };
   return {
     listed: {
@@ -136,10 +135,7 @@ export function tool<Args extends object = Arguments>(declared: ToolDeclaration<
       title,
       description,
       inputSchema: objectOf({ ...input, ...WORKSPACE_INPUT }, required),
-      outputSchema: objectOf(
-        output,
-        Object.keys(output).filter((member) => !optional.includes(member)),
-      ),
+      outputSchema: objectOf(output),
       annotations,
     },
     anyOf: declared.anyOf,

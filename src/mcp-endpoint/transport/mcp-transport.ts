@@ -5,7 +5,7 @@ import {
   isLegacyRequest,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { FairLimiter, WaitTimeout } from '#platform/concurrency';
+import { FairLimiter, unlessAborted, WaitTimeout } from '#platform/concurrency';
 import { parsePlain, Reply, type ServiceRequest } from '#platform/http';
 import { countValues } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
@@ -125,24 +125,10 @@ export class McpTransport {
     if (Array.isArray(parsedBody)) runSequentially(transport);
     try {
       // frees the server at the deadline, or when the client disconnects
-      return await withSignal(caller.signal, transport.handleRequest(request, { parsedBody }));
+      return await unlessAborted(transport.handleRequest(request, { parsedBody }), caller.signal);
     } finally {
       await server.close();
     }
-  }
-}
-
-/** Waits for work until the signal is aborted. */
-async function withSignal<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
-  let abort = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    abort = () => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }
 

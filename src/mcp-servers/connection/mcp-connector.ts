@@ -1,5 +1,5 @@
 import { Client, type jsonSchemaValidator } from '@modelcontextprotocol/client';
-import { FairLimiter, linkedSignal, WaitTimeout } from '#platform/concurrency';
+import { FairLimiter, linkedSignal, unlessAborted, WaitTimeout } from '#platform/concurrency';
 import type { Environment } from '#platform/config';
 import type { OutboundHttp } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
@@ -188,13 +188,3 @@ const clientFor = ({ transport }: ConnectionTarget): Client =>
       jsonSchemaValidator: NO_VALIDATOR,
     },
   );
-
-/** Waits for work until the signal is aborted. Ignores a later failure of the work. */
-function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const leave = (): void => reject(signal.reason as Error);
-    if (signal.aborted) leave();
-    else signal.addEventListener('abort', leave, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-  });
-}

@@ -110,9 +110,13 @@ export class ServerReconcileStep extends OwnedReconcileStep<ServerEntity, Declar
     }
   }
 
-  protected different(present: readonly PresentServer[]) {
-    return Promise.resolve(
-      present.filter(({ row, content }) => this.withNewTools.has(content) || isDifferent(row, content)),
+  protected isDifferent(row: ComparedServer, content: DeclaredServer): boolean {
+    const { columns } = content;
+    return (
+      this.withNewTools.has(content) ||
+      COMPARED.some((member) => row[member] !== columns[member]) ||
+      row.description_sha256 !== sha256OrNull(columns.description) ||
+      row.metadata_sha256 !== sha256OrNull(storedJson(columns.metadata.text))
     );
   }
 
@@ -173,8 +177,3 @@ const ownerOf = (server_id: string, name: string) => ({ server_id, name, is_syst
 /** The declared columns that determine how to reach a server. */
 const TARGET = ['url', 'transport', ...AUTH_COLUMNS] as const;
 const COMPARED = ['name', ...TARGET] as const;
-
-const isDifferent = (row: ComparedServer, { columns }: DeclaredServer): boolean =>
-  COMPARED.some((member) => row[member] !== columns[member]) ||
-  row.description_sha256 !== sha256OrNull(columns.description) ||
-  row.metadata_sha256 !== sha256OrNull(storedJson(columns.metadata.text));

@@ -1,8 +1,9 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, pathNumber, type Reply, type Versioned } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
+import { LifecycleController } from '../../resources';
 import {
   CreateServerDto,
   PatchServerDto,
@@ -16,8 +17,18 @@ import { ServerService } from './server.service';
 
 @ApiTags('MCP servers')
 @Controller('mcp/v1/servers')
-export class ServerController {
-  constructor(private readonly servers: ServerService) {}
+export class ServerController extends LifecycleController({
+  param: 'server_id',
+  view: ServerDto,
+  archive: { summary: 'Archive an MCP server and its tools, and delete its secret' },
+  restore: {
+    summary: 'Restore an archived MCP server and its tools',
+    description: 'The secret is not restored. Send it again with PATCH.',
+  },
+}) {
+  constructor(private readonly servers: ServerService) {
+    super(servers);
+  }
 
   /** Register an MCP server */
   @Post()
@@ -59,36 +70,6 @@ export class ServerController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<ServerDto>> {
     return this.servers.patch(scope, id, dto, ifMatch);
-  }
-
-  /** Archive an MCP server and its tools, and delete its secret */
-  @Post(':server_id/archive')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: ServerDto })
-  archive(
-    @CurrentScope() scope: OrgScope,
-    @Param('server_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ServerDto>> {
-    return this.servers.archive(scope, id, ifMatch);
-  }
-
-  /**
-   * Restore an archived MCP server and its tools
-   *
-   * @remarks The secret is not restored. Send it again with PATCH.
-   */
-  @Post(':server_id/restore')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: ServerDto })
-  restore(
-    @CurrentScope() scope: OrgScope,
-    @Param('server_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ServerDto>> {
-    return this.servers.restore(scope, id, ifMatch);
   }
 
   /** List the versions of an MCP server */

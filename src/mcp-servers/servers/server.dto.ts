@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { ArrayMaxSize, IsArray, IsBoolean, IsOptional, IsString } from 'class-validator';
 import {
   AnyJsonObject,
@@ -21,6 +21,7 @@ import {
   IsName,
   OwnedDto,
   OwnedListQueryDto,
+  UNVERSIONED_MEMBERS,
 } from '../../resources';
 import { type ServerEntity, type ServerVersionRow, type Transport, TRANSPORTS } from './server.entity';
 import {
@@ -129,24 +130,6 @@ export class ServerListQueryDto extends OwnedListQueryDto {
   health?: HealthStatus;
 }
 
-/** A version of an MCP server. Versions never change. */
-export class ServerVersionDto {
-  server_id!: string;
-  org_id!: string;
-  workspace_id!: string;
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  version_ordinal!: number;
-  version_id!: string;
-  name!: string;
-  description!: string | null;
-  url!: string;
-  @ApiProperty({ enum: TRANSPORTS })
-  transport!: Transport;
-  auth!: ServerAuthViewDto;
-  created_at!: Date;
-  created_by!: string;
-}
-
 /** Why a server cannot be used. */
 export class ServerFailureDto {
   @ApiProperty({ enum: FAILURE_KINDS })
@@ -189,6 +172,16 @@ export class ServerDto extends OwnedDto {
 }
 
 export class ServerPageDto extends PageOf(ServerDto) {}
+
+const WITHOUT_VERSIONS = ['app_id', 'auth', 'is_system', 'metadata', 'tools_listed_at', 'health'] as const;
+
+/** A version of an MCP server. Versions never change. */
+export class ServerVersionDto extends OmitType(ServerDto, [...UNVERSIONED_MEMBERS, ...WITHOUT_VERSIONS]) {
+  /** Numbered from 1 without gaps. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  override version_ordinal!: number;
+  auth!: ServerAuthViewDto;
+}
 
 export class ServerVersionPageDto extends PageOf(ServerVersionDto) {}
 

@@ -1,29 +1,13 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { AnyJson, AnyJsonObject, viewOf } from '#platform/http';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { AnyJson, viewOf } from '#platform/http';
 import { PageOf } from '#platform/paging';
+import { ToolDto } from './tool.dto';
 
 /** A version of a tool, as its server described it at that time. Versions never change. */
-export class ToolVersionDto {
-  tool_id!: string;
-  server_id!: string;
-  org_id!: string;
-  workspace_id!: string;
+export class ToolVersionDto extends OmitType(ToolDto, ['generation', 'updated_at', 'archived_at']) {
+  /** Numbered from 1 without gaps. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  version_ordinal!: number;
-  version_id!: string;
-  name!: string;
-  title!: string | null;
-  description!: string | null;
-  @AnyJsonObject()
-  input_schema!: object;
-  @AnyJsonObject({ nullable: true })
-  output_schema!: object | null;
-  @AnyJsonObject({ nullable: true })
-  annotations!: object | null;
-  /** SHA-256 over the canonical JSON (RFC 8785) of name, title, description, schemas and annotations. */
-  digest!: string;
-  created_at!: Date;
-  created_by!: string;
+  override version_ordinal!: number;
 }
 
 export class ToolVersionPageDto extends PageOf(ToolVersionDto) {}

@@ -10,7 +10,7 @@ import {
   RawJson,
 } from '#platform/json';
 import type { OrderedListQueryDto, Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { found } from '../../resources';
 import { ServerService } from './server.service';
 import { ToolStore } from './tool-store';
 import type { ToolVersionRow } from './tool.entity';
@@ -91,8 +91,7 @@ export class ToolVersionService {
 
   private async find(scope: OrgScope, toolId: string, ordinal: number): Promise<ToolVersionRow> {
     const row = await this.tools.versions.find(scope.orgKey, toolId, ordinal);
-    if (!row) throw problem.notFound('tool version', String(ordinal));
-    return row;
+    return found(row, 'tool version', String(ordinal));
   }
 }
 

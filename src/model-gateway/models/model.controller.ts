@@ -1,8 +1,9 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiParam, ApiExtraModels, ApiTags } from '@nestjs/swagger';
 import { GatewayProblemDto } from '../gateway-problem.dto';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
+import { LifecycleController } from '../../resources';
 import { ModelDto, ModelPageDto } from './model-view.dto';
 import { CreateModelDto, ModelListQueryDto, PatchModelDto } from './model.dto';
 import { ModelService } from './model.service';
@@ -10,8 +11,18 @@ import { ModelService } from './model.service';
 @ApiTags('Model gateway')
 @ApiExtraModels(GatewayProblemDto)
 @Controller('model/v1/models')
-export class ModelController {
-  constructor(private readonly models: ModelService) {}
+export class ModelController extends LifecycleController({
+  param: 'model_id',
+  view: ModelDto,
+  archive: {
+    summary: 'Archive a model',
+    description: 'Clients can no longer call the model.',
+  },
+  restore: { summary: 'Restore an archived model' },
+}) {
+  constructor(private readonly models: ModelService) {
+    super(models);
+  }
 
   /** Create a model, which clients call by its name */
   @Post()
@@ -58,35 +69,5 @@ export class ModelController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<ModelDto>> {
     return this.models.patch(scope, id, dto, ifMatch);
-  }
-
-  /**
-   * Archive a model
-   *
-   * @remarks Clients can no longer call the model.
-   */
-  @Post(':model_id/archive')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: ModelDto })
-  archive(
-    @CurrentScope() scope: OrgScope,
-    @Param('model_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ModelDto>> {
-    return this.models.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived model */
-  @Post(':model_id/restore')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: ModelDto })
-  restore(
-    @CurrentScope() scope: OrgScope,
-    @Param('model_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ModelDto>> {
-    return this.models.restore(scope, id, ifMatch);
   }
 }

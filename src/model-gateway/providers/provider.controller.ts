@@ -1,8 +1,9 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { LifecycleController } from '../../resources';
 import {
   CreateModelProviderDto,
   ModelProviderDto,
@@ -14,8 +15,18 @@ import { ProviderService } from './provider.service';
 
 @ApiTags('Model gateway')
 @Controller('model/v1/providers')
-export class ModelProviderController {
-  constructor(private readonly providers: ProviderService) {}
+export class ModelProviderController extends LifecycleController({
+  param: 'provider_id',
+  view: ModelProviderDto,
+  archive: {
+    summary: 'Archive a model provider and delete its key',
+    description: 'Models keep it as a target, but cannot call it.',
+  },
+  restore: { summary: 'Restore an archived model provider, without its deleted key' },
+}) {
+  constructor(private readonly providers: ProviderService) {
+    super(providers);
+  }
 
   /** Register a model provider */
   @Post()
@@ -59,35 +70,5 @@ export class ModelProviderController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<ModelProviderDto>> {
     return this.providers.patch(scope, id, dto, ifMatch);
-  }
-
-  /**
-   * Archive a model provider and delete its key
-   *
-   * @remarks Models keep it as a target, but cannot call it.
-   */
-  @Post(':provider_id/archive')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: ModelProviderDto })
-  archive(
-    @CurrentScope() scope: OrgScope,
-    @Param('provider_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ModelProviderDto>> {
-    return this.providers.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived model provider, without its deleted key */
-  @Post(':provider_id/restore')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: ModelProviderDto })
-  restore(
-    @CurrentScope() scope: OrgScope,
-    @Param('provider_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ModelProviderDto>> {
-    return this.providers.restore(scope, id, ifMatch);
   }
 }

@@ -1,8 +1,6 @@
 import type { AccountChanges, OrgScope } from '#platform/auth';
 import type { OrgScopedRepository, OrgRow, Tx } from '#platform/db';
-import { problem } from '#platform/problem';
 import {
-  type ResourceAction,
   type ResourceKind,
   type ResourceKit,
   type ResourceRow,
@@ -30,20 +28,5 @@ export abstract class AccountService<Row extends ResourceRow & OrgRow, View> ext
 
   protected override begin<Result>(scope: OrgScope, work: (tx: Tx) => Promise<Result>): Promise<Result> {
     return this.changes.run(scope.orgId, work);
-  }
-
-  protected async admit(
-    _tx: Tx,
-    scope: OrgScope,
-    row: Row | null,
-    id: string,
-    _action: ResourceAction,
-  ): Promise<Row> {
-    return Promise.resolve(this.readable(scope, row, id));
-  }
-
-  protected readable(_scope: OrgScope, row: Row | null, id: string): Row {
-    if (!row) throw problem.notFound(this.kind.noun, id);
-    return row;
   }
 }

@@ -8,7 +8,6 @@ import type { FieldError } from '#platform/problem';
 import {
   type AnyOf,
   type Declared,
-  type Matched,
   newOwned,
   OwnedReconcileStep,
   type OwningApp,
@@ -48,8 +47,13 @@ export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi,
     return Promise.resolve({ contents: declared.map(readDeclared), faults: [] });
   }
 
-  protected different(present: readonly Matched<DeclaredApi, ComparedApi, ComparedApi>[]) {
-    return Promise.resolve(present.filter(({ row, content }) => isDifferent(row, content)));
+  protected isDifferent(row: ComparedApi, content: DeclaredApi): boolean {
+    return (
+      ['name' as const, ...CALL_FIELDS].some((member) => !isDeepStrictEqual(row[member], content[member])) ||
+      row.description_sha256 !== sha256OrNull(content.description) ||
+      row.headers_sha256 !== sha256OrNull(storedJson(content.headers.text)) ||
+      row.metadata_sha256 !== sha256OrNull(storedJson(content.metadata.text))
+    );
   }
 
   protected newRow(scope: Scope, app: OwningApp, name: string, content: DeclaredApi): ApiEntity {
@@ -86,9 +90,3 @@ export class ApiReconcileStep extends OwnedReconcileStep<ApiEntity, DeclaredApi,
     tx.afterCommit(() => ids.forEach((id) => this.directory.invalidate(scope.orgId, id)));
   }
 }
-
-const isDifferent = (row: ComparedApi, content: DeclaredApi): boolean =>
-  ['name' as const, ...CALL_FIELDS].some((member) => !isDeepStrictEqual(row[member], content[member])) ||
-  row.description_sha256 !== sha256OrNull(content.description) ||
-  row.headers_sha256 !== sha256OrNull(storedJson(content.headers.text)) ||
-  row.metadata_sha256 !== sha256OrNull(storedJson(content.metadata.text));

@@ -1,8 +1,9 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, pathNumber, type Reply, type Versioned } from '#platform/http';
 import { ListQueryDto, type Page } from '#platform/paging';
+import { LifecycleController } from '../../resources';
 import {
   ApiDto,
   ApiListQueryDto,
@@ -16,8 +17,15 @@ import { ApiService } from './api.service';
 
 @ApiTags('APIs')
 @Controller('registry/v1/apis')
-export class ApiController {
-  constructor(private readonly apis: ApiService) {}
+export class ApiController extends LifecycleController({
+  param: 'api_id',
+  view: ApiDto,
+  archive: { summary: 'Archive a registered API and delete its secret' },
+  restore: { summary: 'Restore an archived API, without its deleted secret' },
+}) {
+  constructor(private readonly apis: ApiService) {
+    super(apis);
+  }
 
   /** Register an HTTP API */
   @Post()
@@ -59,32 +67,6 @@ export class ApiController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<ApiDto>> {
     return this.apis.patch(scope, id, dto, ifMatch);
-  }
-
-  /** Archive a registered API and delete its secret */
-  @Post(':api_id/archive')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: ApiDto })
-  archive(
-    @CurrentScope() scope: OrgScope,
-    @Param('api_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ApiDto>> {
-    return this.apis.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived API, without its deleted secret */
-  @Post(':api_id/restore')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: ApiDto })
-  restore(
-    @CurrentScope() scope: OrgScope,
-    @Param('api_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ApiDto>> {
-    return this.apis.restore(scope, id, ifMatch);
   }
 
   /** List the versions of a registered API */

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -37,6 +37,7 @@ import {
   PatchedHeadersProperty,
   REQUESTS_PER_MINUTE_MAX,
   TIMEOUT_MIN_MS,
+  UNVERSIONED_MEMBERS,
 } from '../../resources';
 import {
   ApiAuthDto,
@@ -177,33 +178,6 @@ export class ApiListQueryDto extends OwnedListQueryDto {
   q?: string;
 }
 
-/** A version of an API. Versions never change. */
-export class ApiVersionDto {
-  api_id!: string;
-  org_id!: string;
-  workspace_id!: string;
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
-  version_ordinal!: number;
-  version_id!: string;
-  name!: string;
-  description!: string | null;
-  base_url!: string;
-  auth!: ApiAuthViewDto;
-  @ApiProperty({ enum: API_METHODS, isArray: true })
-  allowed_methods!: ApiMethod[];
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: TIMEOUT_MIN_MS })
-  timeout_ms!: number;
-  @HeadersProperty()
-  headers!: object;
-  allow_encoded_slash!: boolean;
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
-  requests_per_minute!: number | null;
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
-  max_in_flight!: number | null;
-  created_at!: Date;
-  created_by!: string;
-}
-
 /** An HTTP API registered in a workspace. Its versions cover all members except `metadata` and the secret of `auth`. */
 export class ApiDto extends OwnedDto {
   api_id!: string;
@@ -230,6 +204,14 @@ export class ApiDto extends OwnedDto {
 }
 
 export class ApiPageDto extends PageOf(ApiDto) {}
+
+/** A version of an API. Versions never change. */
+export class ApiVersionDto extends OmitType(ApiDto, [...UNVERSIONED_MEMBERS, 'app_id', 'auth', 'metadata']) {
+  /** Numbered from 1 without gaps. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1 })
+  override version_ordinal!: number;
+  auth!: ApiAuthViewDto;
+}
 
 export class ApiVersionPageDto extends PageOf(ApiVersionDto) {}
 

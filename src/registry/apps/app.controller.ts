@@ -4,6 +4,7 @@ import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, NotRepeatable, Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { LifecycleController } from '../../resources';
 import {
   AppDto,
   AppListQueryDto,
@@ -18,11 +19,25 @@ import { AppReconcileService } from './app-reconcile.service';
 
 @ApiTags('Apps')
 @Controller('registry/v1/apps')
-export class AppController {
+export class AppController extends LifecycleController({
+  param: 'app',
+  view: AppDto,
+  archive: {
+    summary: 'Archive an app',
+    description: 'Its resources stay, and become `unmanaged`.',
+  },
+  restore: {
+    summary: 'Restore an archived app',
+    description:
+      'The app takes back the resources that it owned, unless they are archived or no longer `unmanaged`.',
+  },
+}) {
   constructor(
     private readonly apps: AppService,
     private readonly reconciles: AppReconcileService,
-  ) {}
+  ) {
+    super(apps);
+  }
 
   /** Declare an app, which the next reconcile applies */
   @Post()
@@ -64,40 +79,6 @@ export class AppController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<AppDto>> {
     return this.apps.patch(scope, app, dto, ifMatch);
-  }
-
-  /**
-   * Archive an app
-   *
-   * @remarks Its resources stay, and become `unmanaged`.
-   */
-  @Post(':app/archive')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: AppDto })
-  archive(
-    @CurrentScope() scope: OrgScope,
-    @Param('app') app: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<AppDto>> {
-    return this.apps.archive(scope, app, ifMatch);
-  }
-
-  /**
-   * Restore an archived app
-   *
-   * @remarks The app takes back the resources that it owned, unless they are archived or no longer `unmanaged`.
-   */
-  @Post(':app/restore')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: AppDto })
-  restore(
-    @CurrentScope() scope: OrgScope,
-    @Param('app') app: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<AppDto>> {
-    return this.apps.restore(scope, app, ifMatch);
   }
 
   /** Reconcile an app: create, restore, update and archive its resources in one transaction */

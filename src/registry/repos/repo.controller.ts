@@ -1,15 +1,23 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, type Reply, versioned, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { LifecycleController } from '../../resources';
 import { CreateRepoDto, PatchRepoDto, RepoDto, RepoListQueryDto, RepoPageDto } from './repo.dto';
 import { RepoService } from './repo.service';
 
 @ApiTags('Repositories')
 @Controller('registry/v1/repos')
-export class RepoController {
-  constructor(private readonly repos: RepoService) {}
+export class RepoController extends LifecycleController({
+  param: 'repo_id',
+  view: RepoDto,
+  archive: { summary: 'Archive a repository' },
+  restore: { summary: 'Restore an archived repository' },
+}) {
+  constructor(private readonly repos: RepoService) {
+    super(repos);
+  }
 
   /**
    * Register a repository
@@ -54,31 +62,5 @@ export class RepoController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<RepoDto>> {
     return this.repos.patch(scope, id, dto, ifMatch);
-  }
-
-  /** Archive a repository */
-  @Post(':repo_id/archive')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: RepoDto })
-  archive(
-    @CurrentScope() scope: OrgScope,
-    @Param('repo_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<RepoDto>> {
-    return this.repos.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived repository */
-  @Post(':repo_id/restore')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: RepoDto })
-  restore(
-    @CurrentScope() scope: OrgScope,
-    @Param('repo_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<RepoDto>> {
-    return this.repos.restore(scope, id, ifMatch);
   }
 }

@@ -92,5 +92,5 @@ function urlOf(text: string): string {
   if (url !== null) return url;
   const detail =
     'must be the URL of a repository, such as https://host/path or git@host:path, without query and fragment';
-  throw problem.invalidFields([{ pointer: '/url', detail }]);
+  throw problem.invalidField('/url', detail);
 }

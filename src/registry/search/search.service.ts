@@ -175,18 +175,18 @@ function searchOf(dto: SearchDto): Search {
   const needsQuery = dto.mode !== 'vector' || dto.vector === undefined;
   if (needsQuery && dto.query === undefined) {
     const detail = dto.mode === 'vector' ? 'is required without `vector`' : 'is required in this mode';
-    throw problem.invalidFields([{ pointer: '/query', detail }]);
+    throw problem.invalidField('/query', detail);
   }
   if (dto.mode === 'keyword' && dto.vector !== undefined) {
     const detail = 'is not allowed in the mode `keyword`. Leave it out, or use another mode';
-    throw problem.invalidFields([{ pointer: '/vector', detail }]);
+    throw problem.invalidField('/vector', detail);
   }
   const query = normalizeQuery(dto.query ?? '');
   if (needsQuery && query.text === '') {
-    throw problem.invalidFields([{ pointer: '/query', detail: 'must not be blank' }]);
+    throw problem.invalidField('/query', 'must not be blank');
   }
   if (query.words.length > WORDS_MAX) {
-    throw problem.invalidFields([{ pointer: '/query', detail: `must have at most ${WORDS_MAX} words` }]);
+    throw problem.invalidField('/query', `must have at most ${WORDS_MAX} words`);
   }
   const reach = {
     workspaceId: dto.workspace_id,
@@ -198,7 +198,7 @@ function searchOf(dto: SearchDto): Search {
 }
 
 function parseVector(numbers: readonly number[], dimensions: number | undefined): Float64Array {
-  const invalid = (detail: string): Problem => problem.invalidFields([{ pointer: '/vector', detail }]);
+  const invalid = (detail: string): Problem => problem.invalidField('/vector', detail);
   if (dimensions !== undefined && numbers.length !== dimensions) {
     throw invalid(`must have ${dimensions} numbers, like the stored embeddings, not ${numbers.length}`);
   }

@@ -125,7 +125,7 @@ function requireKey(row: ApiKeyEntity | null, serviceAccountId: string, keyId: s
 export function expiryOf(text: string | null | undefined): Date | null {
   const expiry = text === undefined || text === null ? null : parseTime(text);
   if (expiry && expiry.getTime() <= Date.now()) {
-    throw problem.invalidFields([{ pointer: '/expires_at', detail: 'must be in the future' }]);
+    throw problem.invalidField('/expires_at', 'must be in the future');
   }
   return expiry;
 }

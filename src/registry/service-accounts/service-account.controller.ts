@@ -1,8 +1,9 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRole } from '#platform/auth';
 import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { LifecycleController } from '../../resources';
 import {
   CreateServiceAccountDto,
   PatchServiceAccountDto,
@@ -14,8 +15,16 @@ import { ServiceAccountService } from './service-account.service';
 
 @ApiTags('Service accounts')
 @Controller('registry/v1/service-accounts')
-export class ServiceAccountController {
-  constructor(private readonly serviceAccounts: ServiceAccountService) {}
+export class ServiceAccountController extends LifecycleController({
+  param: 'service_account_id',
+  view: ServiceAccountDto,
+  access: RequireRole('admin'),
+  archive: { summary: 'Archive a service account, which disables its keys' },
+  restore: { summary: 'Restore an archived service account and its keys, except revoked ones' },
+}) {
+  constructor(private readonly serviceAccounts: ServiceAccountService) {
+    super(serviceAccounts);
+  }
 
   /** Create a service account */
   @Post()
@@ -59,31 +68,5 @@ export class ServiceAccountController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<ServiceAccountDto>> {
     return this.serviceAccounts.patch(scope, id, dto, ifMatch);
-  }
-
-  /** Archive a service account, which disables its keys */
-  @Post(':service_account_id/archive')
-  @HttpCode(200)
-  @RequireRole('admin')
-  @ApiOkResponse({ type: ServiceAccountDto })
-  archive(
-    @CurrentScope() scope: OrgScope,
-    @Param('service_account_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ServiceAccountDto>> {
-    return this.serviceAccounts.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived service account and its keys, except revoked ones */
-  @Post(':service_account_id/restore')
-  @HttpCode(200)
-  @RequireRole('admin')
-  @ApiOkResponse({ type: ServiceAccountDto })
-  restore(
-    @CurrentScope() scope: OrgScope,
-    @Param('service_account_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ServiceAccountDto>> {
-    return this.serviceAccounts.restore(scope, id, ifMatch);
   }
 }

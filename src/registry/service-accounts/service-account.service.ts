@@ -193,7 +193,7 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
   ): Promise<AddedWorkspace[]> {
     if (after.workspaceIds.length > 1 && after.workspaceIds.includes(EVERY_WORKSPACE)) {
       const detail = `must not contain other workspaces if it contains "${EVERY_WORKSPACE}", which means every workspace`;
-      throw problem.invalidFields([{ pointer: '/workspace_ids', detail }]);
+      throw problem.invalidField('/workspace_ids', detail);
     }
     const oldIds = new Set(before.workspaceIds);
     const added = after.workspaceIds.filter((id) => id !== EVERY_WORKSPACE && !oldIds.has(id));
@@ -201,7 +201,7 @@ export class ServiceAccountService extends AccountService<ServiceAccountEntity, 
     const unknown = added.find((id) => !workspaces.some(({ workspace_id }) => workspace_id === id));
     if (unknown !== undefined) {
       const pointer = `/workspace_ids/${after.workspaceIds.indexOf(unknown)}`;
-      throw problem.invalidFields([{ pointer, detail: 'is not a workspace of the organization' }]);
+      throw problem.invalidField(pointer, 'is not a workspace of the organization');
     }
     return workspaces;
   }

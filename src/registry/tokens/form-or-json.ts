@@ -33,10 +33,7 @@ function formOf(bytes: Buffer): Record<string, string> {
   const parameters = [...new URLSearchParams(bytes.toString('utf8'))].filter(([, value]) => value !== '');
   const names = new Set<string>();
   for (const [name] of parameters) {
-    if (names.has(name))
-      throw problem.invalidFields([
-        { pointer: `/${pointerToken(name)}`, detail: 'is sent twice. Send it once' },
-      ]);
+    if (names.has(name)) throw problem.invalidField(`/${pointerToken(name)}`, 'is sent twice. Send it once');
     names.add(name);
   }
   return Object.fromEntries(parameters);

@@ -21,9 +21,7 @@ export function readKeyExchange(request: ServiceRequest): KeyExchange {
   const dto = readFormOrJson(TokenRequestDto, request);
   const keys = [dto.client_secret, dto.api_key, inHeader?.apiKey].filter((key) => key !== undefined);
   if (dto.grant_type !== 'client_credentials' && (dto.grant_type !== undefined || !dto.api_key)) {
-    const rejection = problem.invalidFields([
-      { pointer: '/grant_type', detail: 'must be client_credentials' },
-    ]);
+    const rejection = problem.invalidField('/grant_type', 'must be client_credentials');
     throw dto.grant_type === undefined
       ? rejection
       : rejection.withMembers({ error: 'unsupported_grant_type' });
@@ -34,16 +32,12 @@ export function readKeyExchange(request: ServiceRequest): KeyExchange {
       keys.length > 1
         ? 'is sent twice. Send the API key once'
         : 'must be the API key. You can also send it as `api_key`, or with HTTP Basic authentication';
-    throw problem.invalidFields([{ pointer: '/client_secret', detail }]);
+    throw problem.invalidField('/client_secret', detail);
   }
   if (inHeader?.clientId && dto.client_id !== undefined && dto.client_id !== inHeader.clientId) {
-    throw problem.invalidFields([
-      {
-        pointer: '/client_id',
-        detail:
-          'differs from the client id in the `Authorization` header. Leave it out, or send the same value',
-      },
-    ]);
+    const detail =
+      'differs from the client id in the `Authorization` header. Leave it out, or send the same value';
+    throw problem.invalidField('/client_id', detail);
   }
   return { apiKey, clientId: dto.client_id ?? (inHeader?.clientId || undefined) };
 }

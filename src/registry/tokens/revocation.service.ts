@@ -39,7 +39,7 @@ export class RevocationService {
    */
   async revoke(principal: Principal, requestId: string, dto: RevokeTokenDto): Promise<RevokedTokenDto> {
     if ((dto.token === undefined) === (dto.jti === undefined)) {
-      throw problem.invalidFields([{ pointer: '', detail: 'must have either `token` or `jti`' }]);
+      throw problem.invalidField('', 'must have either `token` or `jti`');
     }
     const revocation =
       dto.token === undefined
@@ -72,9 +72,10 @@ export class RevocationService {
       requireAdmin(principal, 'revoke the token of another principal');
     }
     if (token.jti === null) {
-      throw problem.invalidFields([
-        { pointer: '/token', detail: 'has no jti, so it cannot be revoked. Suspend its account instead' },
-      ]);
+      throw problem.invalidField(
+        '/token',
+        'has no jti, so it cannot be revoked. Suspend its account instead',
+      );
     }
     return {
       issuer: token.issuer.issuer,
@@ -124,4 +125,4 @@ function requireAdmin(principal: Principal, purpose: string): void {
 }
 
 const invalidToken = (): Problem =>
-  problem.invalidFields([{ pointer: '/token', detail: 'is not a valid token of the organization' }]);
+  problem.invalidField('/token', 'is not a valid token of the organization');

@@ -3,8 +3,7 @@ import { AccountChanges, type OrgScope, reduceRoles, type Role } from '#platform
 import type { Tx } from '#platform/db';
 import { checkValues } from '#platform/http';
 import type { Page } from '#platform/paging';
-import { problem } from '#platform/problem';
-import { AuditLog, checkLive } from '../../resources';
+import { AuditLog, checkLive, found } from '../../resources';
 import { checkRoles } from '../accounts/grants';
 import { type MemberDto, type MemberListQueryDto, type PutMemberDto, toMemberDto } from './member.dto';
 import type { MemberEntity } from './member.entity';
@@ -31,7 +30,8 @@ export class MemberService {
 
   async get(scope: OrgScope, workspaceId: string, principalId: string): Promise<MemberDto> {
     await this.workspaces.find(scope, workspaceId);
-    return toMemberDto(requireMember(await this.members.find(scope, workspaceId, principalId), principalId));
+    const row = await this.members.find(scope, workspaceId, principalId);
+    return toMemberDto(found(row, 'member', principalId));
   }
 
   /**
@@ -67,7 +67,8 @@ export class MemberService {
   remove(scope: OrgScope, workspaceId: string, principalId: string): Promise<void> {
     return this.changes.run(scope.orgId, async (tx) => {
       const workspace = await this.workspaces.lockManaged(tx, scope, workspaceId);
-      const row = requireMember(await this.members.find(scope, workspaceId, principalId, tx), principalId);
+      const current = await this.members.find(scope, workspaceId, principalId, tx);
+      const row = found(current, 'member', principalId);
       checkLive(workspace, 'workspace');
       checkRoles(scope.rolesIn(workspaceId), row.roles, [], 'in the workspace');
       await this.members.remove(tx, scope, workspaceId, principalId);
@@ -88,12 +89,6 @@ export class MemberService {
 
   private async checkPrincipal(tx: Tx, scope: OrgScope, principalId: string): Promise<void> {
     const principal = await this.principals.find(scope, principalId, tx);
-    if (!principal) throw problem.notFound('principal', principalId);
-    checkLive(principal, principalTypeOf(principalId).replace('_', ' '));
+    checkLive(found(principal, 'principal', principalId), principalTypeOf(principalId).replace('_', ' '));
   }
-}
-
-function requireMember(row: MemberEntity | null, principalId: string): MemberEntity {
-  if (!row) throw problem.notFound('member', principalId);
-  return row;
 }

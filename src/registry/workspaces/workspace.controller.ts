@@ -1,8 +1,9 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRole, RequireRoleSomewhere } from '#platform/auth';
 import { created, IfMatch, type Reply, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { LifecycleController } from '../../resources';
 import {
   CreateWorkspaceDto,
   PatchWorkspaceDto,
@@ -14,8 +15,15 @@ import { WorkspaceService } from './workspace.service';
 
 @ApiTags('Workspaces')
 @Controller('registry/v1/workspaces')
-export class WorkspaceController {
-  constructor(private readonly workspaces: WorkspaceService) {}
+export class WorkspaceController extends LifecycleController({
+  param: 'workspace_id',
+  view: WorkspaceDto,
+  archive: { summary: 'Archive a workspace' },
+  restore: { summary: 'Restore an archived workspace' },
+}) {
+  constructor(private readonly workspaces: WorkspaceService) {
+    super(workspaces);
+  }
 
   /** Create a workspace */
   @Post()
@@ -53,31 +61,5 @@ export class WorkspaceController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<WorkspaceDto>> {
     return this.workspaces.patch(scope, id, dto, ifMatch);
-  }
-
-  /** Archive a workspace */
-  @Post(':workspace_id/archive')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: WorkspaceDto })
-  archive(
-    @CurrentScope() scope: OrgScope,
-    @Param('workspace_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<WorkspaceDto>> {
-    return this.workspaces.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived workspace */
-  @Post(':workspace_id/restore')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: WorkspaceDto })
-  restore(
-    @CurrentScope() scope: OrgScope,
-    @Param('workspace_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<WorkspaceDto>> {
-    return this.workspaces.restore(scope, id, ifMatch);
   }
 }

@@ -61,6 +61,12 @@ export class WorkspaceAccess {
   }
 }
 
+/** Returns the row. Throws 404 if there is none. */
+export function found<Row>(row: Row | null | undefined, kind: string, id: string): Row {
+  if (row == null) throw problem.notFound(kind, id);
+  return row;
+}
+
 /** Returns the resource if the caller may read it. Throws 404 otherwise. */
 export function readable<Row extends Placed>(
   scope: OrgScope,
@@ -93,4 +99,4 @@ function checkOpen({ archived }: { archived: boolean }): void {
 }
 
 const unknownWorkspace = (): Problem =>
-  problem.invalidFields([{ pointer: '/workspace_id', detail: 'is not a workspace that you have access to' }]);
+  problem.invalidField('/workspace_id', 'is not a workspace that you have access to');

@@ -26,6 +26,16 @@ export class OwnedDto extends PlacedDto {
   acquired_from!: AcquiredFromDto | null;
 }
 
+/** The members that versions do not have. */
+export const UNVERSIONED_MEMBERS = [
+  'generation',
+  'app',
+  'sync_state',
+  'acquired_from',
+  'updated_at',
+  'archived_at',
+] as const;
+
 /** The filters of every list of resources that apps can declare. */
 export class OwnedListQueryDto extends NamedListQueryDto {
   /** Only resources of this workspace. */

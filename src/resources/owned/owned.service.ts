@@ -2,7 +2,7 @@ import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { Versioned } from '#platform/http';
 import type { OrderedListQueryDto, Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { found } from '../access/workspace-access';
 import { OrgResourceService } from '../org-resource.service';
 import {
   type ArtifactKind,
@@ -50,8 +50,7 @@ export abstract class OwnedService<
   protected async findVersion(scope: OrgScope, id: string, ordinal: number): Promise<VersionRow> {
     await this.find(scope, id);
     const row = await this.owned.versions.find(scope.orgKey, id, ordinal);
-    if (!row) throw problem.notFound(`${this.kind.noun} version`, String(ordinal));
-    return row;
+    return found(row, `${this.kind.noun} version`, String(ordinal));
   }
 
   /**

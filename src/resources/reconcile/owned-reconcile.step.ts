@@ -147,9 +147,12 @@ export abstract class OwnedReconcileStep<
   }
 
   /** Returns the resources that may differ from their declarations. `present` includes resources to restore. */
-  protected abstract different(
-    present: readonly Matched<Content, Compared, Compared>[],
-  ): Promise<readonly object[]>;
+  protected different(present: readonly Matched<Content, Compared, Compared>[]): Promise<readonly object[]> {
+    return Promise.resolve(present.filter(({ row, content }) => this.isDifferent(row, content)));
+  }
+
+  /** Tells whether a resource may differ from its declaration. */
+  protected abstract isDifferent(row: Compared, content: Content): boolean;
 
   /** Returns the row of a resource to create. */
   protected abstract newRow(scope: Scope, app: OwningApp, name: string, content: Content): Row;

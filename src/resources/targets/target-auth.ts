@@ -161,7 +161,7 @@ export class TargetAuth<
       secret === null
         ? 'cannot be null for this type. To remove the secret, set the type to `none`.'
         : `\`${member}\` is required because ${changed}`;
-    throw problem.invalidFields([{ pointer: `/auth/${member}`, detail }]);
+    throw problem.invalidField(`/auth/${member}`, detail);
   }
 
   /** Merges a patch into `auth`. Keeps the current members only if the type does not change. */

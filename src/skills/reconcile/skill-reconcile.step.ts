@@ -30,22 +30,7 @@ import { SkillSpecDto } from '../upload/skill-spec.dto';
 /** Twice the maximum number of declarations in an app, so that the largest app finds all its digests. Takes a few MiB. */
 const CACHED_DIGESTS_MAX = 20_000;
 
-/**
- * Caches the source digests of valid declarations by the SHA-256 of name and spec. Writing and reading a SKILL.md takes
- * about a hundred times as long, and most declarations have not changed since the last reconcile.
- */
-class DeclaredDigests {
-  private readonly cache = new LRUCache<string, string>({ max: CACHED_DIGESTS_MAX });
-
-  get(name: string, spec: object): string | undefined {
-    return this.cache.get(keyOf(name, spec));
-  }
-
-  set(name: string, spec: object, digest: string): void {
-    this.cache.set(keyOf(name, spec), digest);
-  }
-}
-
+/** Returns the key of a declaration's source digest: the SHA-256 of name and spec. */
 const keyOf = (name: string, spec: object): string =>
   createHash('sha256')
     .update(toJsonText([name, spec]))
@@ -60,7 +45,11 @@ interface DeclaredSkill {
 /** Reconciles the skills that an app declares. */
 @Injectable()
 export class SkillReconcileStep extends OwnedReconcileStep<SkillEntity, DeclaredSkill, ComparedSkill> {
-  private readonly digests = new DeclaredDigests();
+  /**
+   * The source digests of valid declarations. Writing and reading a SKILL.md takes about a hundred times as long, and most
+   * declarations have not changed since the last reconcile.
+   */
+  private readonly digests = new LRUCache<string, string>({ max: CACHED_DIGESTS_MAX });
 
   constructor(
     steps: ReconcileSteps,
@@ -77,14 +66,15 @@ export class SkillReconcileStep extends OwnedReconcileStep<SkillEntity, Declared
   readonly specType = SkillSpecDto;
 
   faultsIn(name: string, spec: Record<string, unknown>, pointer: string): FieldError[] {
-    if (this.digests.get(name, spec) !== undefined) return [];
+    const key = keyOf(name, spec);
+    if (this.digests.has(key)) return [];
     const faults: FieldError[] = [];
     const isName = name.length <= NAME_MAX && SKILL_NAME.test(name);
     if (!isName) faults.push({ pointer: pointer.replace(/[^/]*$/, 'name'), detail: NAME_RULE });
     try {
       validateBody(SkillSpecDto, spec);
       const content = contentOf({ name: isName ? name : PLACEHOLDER, spec });
-      if (isName) this.digests.set(name, spec, content.source_digest);
+      if (isName) this.digests.set(key, content.source_digest);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       faults.push(...faultsOf(error, pointer));
@@ -96,16 +86,19 @@ export class SkillReconcileStep extends OwnedReconcileStep<SkillEntity, Declared
     return Promise.resolve({ contents: declared.map((one) => ({ declared: one })), faults: [] });
   }
 
-  /** Compares skills with their declarations by digest, without reading their contents. */
-  protected async different(present: readonly PresentSkill[]) {
+  protected override async different(present: readonly PresentSkill[]) {
     const different: PresentSkill[] = [];
     for (const [index, one] of present.entries()) {
       if (index % SPECS_PER_TICK === SPECS_PER_TICK - 1) await yieldToEventLoop();
-      const { declared } = one.content;
-      const digest = this.digests.get(declared.name, declared.spec) ?? contentOf(declared).source_digest;
-      if (one.row.source_digest !== digest) different.push(one);
+      if (this.isDifferent(one.row, one.content)) different.push(one);
     }
     return different;
+  }
+
+  /** Compares a skill with its declaration by digest, without reading its contents. */
+  protected isDifferent({ source_digest }: ComparedSkill, { declared }: DeclaredSkill): boolean {
+    const digest = this.digests.get(keyOf(declared.name, declared.spec));
+    return source_digest !== (digest ?? contentOf(declared).source_digest);
   }
 
   /** Stores the contents of all skills in one order, so that concurrent reconciles do not deadlock. */

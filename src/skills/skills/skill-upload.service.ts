@@ -35,7 +35,7 @@ export class SkillUploadService {
       const upload = await readUpload(spooled, query, CreateSkillDto);
       const { workspaceId, name = '' } = upload;
       if (workspaceId === undefined) {
-        throw problem.invalidFields([{ pointer: '/workspace_id', detail: 'is required' }]);
+        throw problem.invalidField('/workspace_id', 'is required');
       }
       const content = upload.contentFor(name);
       return this.skills.create(scope, workspaceId, content, () => spooled.file.checkOpen());

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
 import {
@@ -11,6 +11,7 @@ import {
   type Versioned,
 } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { LifecycleController } from '../../resources';
 import {
   CreateSkillDto,
   PatchSkillDto,
@@ -25,11 +26,18 @@ import { TakesSkill } from '../upload/skill-upload';
 
 @ApiTags('Skills')
 @Controller('skill/v1/skills')
-export class SkillController {
+export class SkillController extends LifecycleController({
+  param: 'skill_id',
+  view: SkillDto,
+  archive: { summary: 'Archive a skill' },
+  restore: { summary: 'Restore an archived skill' },
+}) {
   constructor(
     private readonly skills: SkillService,
     private readonly uploads: SkillUploadService,
-  ) {}
+  ) {
+    super(skills);
+  }
 
   /** Create a skill from JSON members or from an upload of its directory */
   @Post()
@@ -77,31 +85,5 @@ export class SkillController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<SkillDto>> {
     return this.skills.patch(scope, id, dto, ifMatch);
-  }
-
-  /** Archive a skill */
-  @Post(':skill_id/archive')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: SkillDto })
-  archive(
-    @CurrentScope() scope: OrgScope,
-    @Param('skill_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<SkillDto>> {
-    return this.skills.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived skill */
-  @Post(':skill_id/restore')
-  @HttpCode(200)
-  @RequireRoleSomewhere('admin')
-  @ApiOkResponse({ type: SkillDto })
-  restore(
-    @CurrentScope() scope: OrgScope,
-    @Param('skill_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<SkillDto>> {
-    return this.skills.restore(scope, id, ifMatch);
   }
 }

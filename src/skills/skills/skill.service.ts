@@ -267,7 +267,7 @@ function editedSkillMd(bytes: Buffer, row: SkillEntity, dto: PatchSkillDto): Ski
   } catch (error) {
     if (!(error instanceof SkillFault)) throw error;
     const { member, detail } = error;
-    throw problem.invalidFields([{ pointer: member === null ? '' : `/${member}`, detail }]);
+    throw problem.invalidField(member === null ? '' : `/${member}`, detail);
   }
 }
 

@@ -124,7 +124,7 @@ async function readForm({ request, file }: SpooledUpload): Promise<SkillUpload> 
   });
   const [first] = files;
   if (!first) {
-    throw problem.invalidFields([{ pointer: '/file', detail: 'is required: a part with a filename' }]);
+    throw problem.invalidField('/file', 'is required: a part with a filename');
   }
   const uploaded =
     files.length === 1 && isArchive(first)

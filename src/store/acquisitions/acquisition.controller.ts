@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/com
 import { ApiCreatedResponse, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { Throws } from '#platform/problem';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import { created, LongRunning, Reply, RequestBody, RequestSignal } from '#platform/http';
+import { created, Reply, RequestBody, RequestSignal, TakesAsLongAsImports } from '#platform/http';
 import type { Page } from '#platform/paging';
 import {
   AcquireStoreItemDto,
@@ -13,13 +13,6 @@ import {
   UpgradedAcquisitionDto,
 } from './acquisition.dto';
 import { AcquisitionService } from './acquisition.service';
-
-/** Allows more time, because installing a large package takes long. */
-const Installs = () =>
-  LongRunning(
-    () => true,
-    ({ IMPORT_TIMEOUT_MS }) => IMPORT_TIMEOUT_MS,
-  );
 
 @ApiTags('Store')
 @Controller('store/v1')
@@ -34,7 +27,7 @@ export class AcquisitionController {
   @Post('items/:store_item_id/acquire')
   @Throws('forbidden', 'storage_unavailable')
   @RequireRoleSomewhere('editor')
-  @Installs()
+  @TakesAsLongAsImports()
   @ApiCreatedResponse({ type: AcquisitionDto })
   @ApiOkResponse({ type: AcquisitionDto, description: 'The workspace had acquired the item before.' })
   async create(
@@ -71,7 +64,7 @@ export class AcquisitionController {
   @Throws('forbidden', 'storage_unavailable')
   @HttpCode(200)
   @RequireRoleSomewhere('editor')
-  @Installs()
+  @TakesAsLongAsImports()
   @RequestBody({ optional: true })
   @ApiOkResponse({ type: UpgradedAcquisitionDto })
   upgrade(

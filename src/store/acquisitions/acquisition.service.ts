@@ -185,7 +185,7 @@ export class AcquisitionService {
   private async offeredRelease(item: StoreItemEntity, releaseId: string | undefined): Promise<Release> {
     const release = await this.catalogue.releaseOf(item, releaseId);
     if (!release) {
-      throw problem.invalidFields([{ pointer: '/release_id', detail: 'is not a release of this item' }]);
+      throw problem.invalidField('/release_id', 'is not a release of this item');
     }
     checkOffered(item, release, 'install');
     return release;

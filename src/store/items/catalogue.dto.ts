@@ -2,8 +2,8 @@ import { OmitType } from '@nestjs/swagger';
 import { IsOneOf, NotNull, viewOf } from '#platform/http';
 import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import { IsFilter } from '../../resources';
-import { StoreItemDto, StoreReleaseDto, toStoreItemDto } from './store-item.dto';
-import { CATEGORIES, type Category, type StoreItemEntity } from './store-item.entity';
+import { manifestOf, StoreItemDto, StoreReleaseDto, toStoreItemDto } from './store-item.dto';
+import { CATEGORIES, type Category, type ReleaseRow, type StoreItemEntity } from './store-item.entity';
 
 export class StoreItemListQueryDto extends OrderedListQueryDto {
   /** Words or word prefixes in the name or the tagline. */
@@ -50,3 +50,5 @@ export class CatalogueReleasePageDto extends PageOf(CatalogueReleaseDto) {}
 export const toCatalogueItemDto = viewOf(CatalogueItemDto, (row: StoreItemEntity, orgId: string) =>
   toStoreItemDto(row, row.org_id === orgId ? row.org_ids : row.org_ids.filter((one) => one === orgId)),
 );
+
+export const toCatalogueReleaseDto = viewOf(CatalogueReleaseDto, (row: ReleaseRow) => manifestOf(row));

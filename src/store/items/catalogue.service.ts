@@ -5,14 +5,15 @@ import { type Reply, type RequestedContent, storedContent } from '#platform/http
 import type { OrderedListQueryDto, Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { BlobStore } from '#platform/storage';
+import { found } from '../../resources';
 import type { Action, ReleaseRow, StoreItemEntity } from './store-item.entity';
 import { StoreItemRepository } from './store-item.repository';
-import { toStoreReleaseDto } from './store-item.service';
 import {
   type CatalogueItemDto,
   type CatalogueReleaseDto,
   type StoreItemListQueryDto,
   toCatalogueItemDto,
+  toCatalogueReleaseDto,
 } from './catalogue.dto';
 import { CatalogueRepository } from './catalogue.repository';
 
@@ -39,9 +40,7 @@ export class CatalogueService {
 
   /** Returns an item that admits the caller's organization. Errors: 404. */
   async find(scope: OrgScope, id: string, on?: SqlExecutor): Promise<StoreItemEntity> {
-    const row = await this.catalogue.find(scope, id, on);
-    if (!row) throw problem.notFound('store item', id);
-    return row;
+    return found(await this.catalogue.find(scope, id, on), 'store item', id);
   }
 
   /**
@@ -63,13 +62,7 @@ export class CatalogueService {
     const { org_id } = await this.find(scope, id);
     const publisher = { orgKey: { column: 'org_id', value: org_id } } as const;
     const { rows, page } = await this.items.listReleases(publisher, id, query);
-    return {
-      items: rows.map((row) => {
-        const { created_by: _, ...release } = toStoreReleaseDto(row);
-        return release;
-      }),
-      page,
-    };
+    return { items: rows.map((row) => toCatalogueReleaseDto(row)), page };
   }
 
   /**

@@ -1,7 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { viewOf } from '#platform/http';
 import { ARTIFACT_KINDS, type ArtifactKind } from '../../resources';
-import { type Action, ACTIONS, type Category, CATEGORIES, type StoreItemEntity } from './store-item.entity';
+import {
+  type Action,
+  ACTIONS,
+  type Category,
+  CATEGORIES,
+  type ReleaseRow,
+  type StoreItemEntity,
+} from './store-item.entity';
 
 /** The source of an item. */
 export class StoreSourceDto {
@@ -171,7 +178,7 @@ export const toStoreItemDto = viewOf(
   (row: StoreItemEntity, orgIds: string[] = row.org_ids) => ({
     publisher_org_id: row.org_id,
     source: { kind: 'release' as const, release_id: row.release_id, artifact_id: row.artifact_id },
-    manifest: row.manifest as unknown as PackageManifestDto,
+    ...manifestOf(row),
     agent_profile: row.agent_profile as unknown as AgentProfileDto | null,
     policy: {
       generation: row.policy_generation,
@@ -202,3 +209,9 @@ export class StoreReleaseDto {
   created_at!: Date;
   created_by!: string;
 }
+
+export const manifestOf = ({ manifest }: Pick<ReleaseRow, 'manifest'>) => ({
+  manifest: manifest as unknown as PackageManifestDto,
+});
+
+export const toStoreReleaseDto = viewOf(StoreReleaseDto, (row: ReleaseRow) => manifestOf(row));

@@ -7,6 +7,7 @@ import { problem } from '#platform/problem';
 import {
   type AuditAction,
   changedColumns,
+  found,
   OrgResourceService,
   pick,
   requireRole,
@@ -22,13 +23,13 @@ import type {
   ReviewStoreItemDto,
 } from './store-item-bodies.dto';
 import {
-  type PackageManifestDto,
   type PublisherItemDto,
   type StoreItemDto,
   type StoreItemsPageDto,
   type StoreReleaseDto,
   toPublisherItemDto,
   toStoreItemDto,
+  toStoreReleaseDto,
 } from './store-item.dto';
 import {
   AUDITED_FIELDS,
@@ -117,11 +118,6 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     });
   }
 
-  /** Withdraws an item permanently. Others can no longer read, download or acquire it. Their copies stay. */
-  withdraw(scope: OrgScope, id: string, ifMatch?: string): Promise<Versioned<PublisherItemDto>> {
-    return this.archive(scope, id, ifMatch);
-  }
-
   /**
    * Marks the newest release as reviewed or not. Errors: 404; 409 for a withdrawn item or a `release_id` that is not the
    * newest.
@@ -132,8 +128,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     id: string,
     { is_reviewed = true, release_id }: ReviewStoreItemDto,
   ): Promise<StoreItemDto> {
-    const orgId = await this.items.publisherOf(id);
-    if (orgId === null) throw problem.notFound('store item', id);
+    const orgId = found(await this.items.publisherOf(id), STORE_ITEM.noun, id);
     const scope = orgScope(orgId, principal.id, expandRoles(['publisher']), requestId);
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
@@ -150,7 +145,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
   ): Promise<Page<StoreReleaseDto>> {
     await this.find(scope, id);
     const { rows, page } = await this.items.listReleases(scope, id, query);
-    return { items: rows.map(toStoreReleaseDto), page };
+    return { items: rows.map((row) => toStoreReleaseDto(row)), page };
   }
 
   /** Inserts a new item with its first release, in the transaction that makes its package permanent. */
@@ -200,11 +195,6 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     return { is_public, org_ids: [...new Set(org_ids)] };
   }
 
-  /** Runs a step of publishing in one transaction. */
-  runInTransaction<Result>(scope: OrgScope, work: (tx: Tx) => Promise<Result>): Promise<Result> {
-    return this.transaction(scope, work);
-  }
-
   protected override admit(
     _tx: Tx,
     scope: OrgScope,
@@ -223,8 +213,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
 
   /** Checks only existence, because the admission has checked that the caller may read somewhere in the organization. */
   protected override readable(_scope: OrgScope, row: StoreItemEntity | null, id: string): StoreItemEntity {
-    if (!row) throw problem.notFound('store item', id);
-    return row;
+    return found(row, STORE_ITEM.noun, id);
   }
 
   protected override checkWritable({ archived_at }: StoreItemEntity): void {
@@ -294,20 +283,4 @@ const releaseOf = (
   ...pick(row, [...RELEASED_FIELDS, 'store_item_id', 'org_id', 'workspace_id']),
   created_at,
   created_by: principalId,
-});
-
-export const toStoreReleaseDto = ({ manifest, ...row }: ReleaseRow): StoreReleaseDto => ({
-  ...pick(row, [
-    'release_id',
-    'publication_id',
-    'version_label',
-    'release_notes',
-    'sha256',
-    'size_bytes',
-    'file_count',
-    'signature',
-    'created_at',
-    'created_by',
-  ]),
-  manifest: manifest as unknown as PackageManifestDto,
 });

@@ -67,14 +67,9 @@ export class Pinning {
 
   private async unknownReference(tx: Tx, scope: Scope, { kind, artifact_id, version_id }: ArtifactReference) {
     const isVersion = version_id != null && (await this.pinOne(tx, scope, { kind, artifact_id })) !== null;
-    return problem.invalidFields([
-      isVersion
-        ? { pointer: '/artifact/version_id', detail: `is not a version of the ${nounOf(kind)}` }
-        : {
-            pointer: '/artifact/artifact_id',
-            detail: 'must be in the workspace and not archived',
-          },
-    ]);
+    return isVersion
+      ? problem.invalidField('/artifact/version_id', `is not a version of the ${nounOf(kind)}`)
+      : problem.invalidField('/artifact/artifact_id', 'must be in the workspace and not archived');
   }
 }
 

@@ -5,10 +5,10 @@ import {
   created,
   ETAG_HEADER,
   IfMatch,
-  LongRunning,
   RequestBody,
   Reply,
   RequestSignal,
+  TakesAsLongAsImports,
   type Versioned,
 } from '#platform/http';
 import { OrderedListQueryDto, type Page } from '#platform/paging';
@@ -27,13 +27,6 @@ import { StoreItemService } from '../items/store-item.service';
 import { PublishingService } from './publishing.service';
 
 const PATH = '/store/v1/publisher/items';
-
-/** Allows more time, because publishing a large package takes long. */
-const Publishes = () =>
-  LongRunning(
-    () => true,
-    ({ IMPORT_TIMEOUT_MS }) => IMPORT_TIMEOUT_MS,
-  );
 
 @ApiTags('Store')
 @Controller('store/v1/publisher/items')
@@ -57,7 +50,7 @@ export class PublisherItemController {
   @Post()
   @Throws('storage_unavailable')
   @RequireRoleSomewhere('publisher')
-  @Publishes()
+  @TakesAsLongAsImports()
   @ApiCreatedResponse({ type: PublisherItemDto })
   async create(
     @CurrentScope() scope: OrgScope,
@@ -129,14 +122,14 @@ export class PublisherItemController {
     @Param('store_item_id') id: string,
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<PublisherItemDto>> {
-    return this.items.withdraw(scope, id, ifMatch);
+    return this.items.archive(scope, id, ifMatch);
   }
 
   /** Publish a new release of an item */
   @Post(':store_item_id/releases')
   @Throws('storage_unavailable')
   @RequireRoleSomewhere('publisher')
-  @Publishes()
+  @TakesAsLongAsImports()
   @RequestBody({ optional: true })
   @ApiCreatedResponse({ type: PublisherItemDto, headers: ETAG_HEADER })
   async createRelease(

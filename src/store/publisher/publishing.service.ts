@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope, Scope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
-import type { Tx } from '#platform/db';
+import { Database, type Tx } from '#platform/db';
 import { checkValues, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { RawJson } from '#platform/json';
@@ -51,6 +51,7 @@ export class PublishingService {
   });
 
   constructor(
+    private readonly database: Database,
     private readonly access: WorkspaceAccess,
     private readonly items: StoreItemService,
     private readonly pinning: Pinning,
@@ -72,7 +73,7 @@ export class PublishingService {
     const { workspace_id, artifact, actions, audience } = dto;
     const owner = { orgId: scope.orgId, workspaceId: workspace_id };
     return this.limiter.run(owner, signal, async () => {
-      const pinned = await this.items.runInTransaction(scope, async (tx) => {
+      const pinned = await this.database.transaction(async (tx) => {
         const workspace = await this.access.enter(tx, scope, workspace_id, ['publisher']);
         checkValues(dto);
         await this.signing.check(scope, tx);
@@ -116,7 +117,7 @@ export class PublishingService {
     signal: AbortSignal,
   ): Promise<Versioned<PublisherItemDto>> {
     return this.limiter.run(scope.orgId, signal, async () => {
-      const { workspace, nodes } = await this.items.runInTransaction(scope, async (tx) => {
+      const { workspace, nodes } = await this.database.transaction(async (tx) => {
         const item = await this.items.lockForRelease(tx, scope, id);
         await this.access.holdOpen(tx, scope, item.workspace_id);
         checkSame(item, dto);
@@ -154,7 +155,7 @@ export class PublishingService {
     return this.builder.build(workspace, nodes, async (built) => {
       const blob = await this.blobs.write(workspace, untilAborted(signal, packArchive(built.entries)));
       return this.blobs.keepOrDiscard([blob], () =>
-        this.items.runInTransaction(workspace, (tx) => work(tx, { nodes, built, blob })),
+        this.database.transaction((tx) => work(tx, { nodes, built, blob })),
       );
     });
   }

@@ -11,6 +11,7 @@ import {
   type Versioned,
 } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { LifecycleController } from '../../../resources';
 import {
   CreateDatasetDto,
   DatasetDto,
@@ -24,8 +25,16 @@ import { DatasetService } from './dataset.service';
 @ApiTags('Datasets')
 @Controller('eval/v1/datasets')
 @RequireWorkspace()
-export class DatasetController {
-  constructor(private readonly datasets: DatasetService) {}
+export class DatasetController extends LifecycleController({
+  param: 'dataset_id',
+  view: DatasetDto,
+  access: RequireRole('evaluator'),
+  archive: { summary: 'Archive a dataset' },
+  restore: { summary: 'Restore an archived dataset' },
+}) {
+  constructor(private readonly datasets: DatasetService) {
+    super(datasets);
+  }
 
   /** Create a dataset */
   @Post()
@@ -78,31 +87,5 @@ export class DatasetController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<DatasetDto>> {
     return this.datasets.patch(scope, id, dto, signal, ifMatch);
-  }
-
-  /** Archive a dataset */
-  @Post(':dataset_id/archive')
-  @HttpCode(200)
-  @RequireRole('evaluator')
-  @ApiOkResponse({ type: DatasetDto })
-  archive(
-    @CurrentScope() scope: Scope,
-    @Param('dataset_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<DatasetDto>> {
-    return this.datasets.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived dataset */
-  @Post(':dataset_id/restore')
-  @HttpCode(200)
-  @RequireRole('evaluator')
-  @ApiOkResponse({ type: DatasetDto })
-  restore(
-    @CurrentScope() scope: Scope,
-    @Param('dataset_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<DatasetDto>> {
-    return this.datasets.restore(scope, id, ifMatch);
   }
 }

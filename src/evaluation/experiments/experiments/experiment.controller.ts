@@ -13,6 +13,7 @@ import {
   type Versioned,
 } from '#platform/http';
 import type { Page } from '#platform/paging';
+import { LifecycleController } from '../../../resources';
 import {
   CreateExperimentDto,
   ExperimentDto,
@@ -29,8 +30,16 @@ import { ExperimentService } from './experiment.service';
 @ApiExtraModels(ScoreSummaryDto, ScorerCoverageDto, ScorerReferenceDto)
 @Controller('eval/v1/experiments')
 @RequireWorkspace()
-export class ExperimentController {
-  constructor(private readonly experiments: ExperimentService) {}
+export class ExperimentController extends LifecycleController({
+  param: 'experiment_id',
+  view: ExperimentDto,
+  access: RequireRole('evaluator'),
+  archive: { summary: 'Archive an experiment' },
+  restore: { summary: 'Restore an archived experiment' },
+}) {
+  constructor(private readonly experiments: ExperimentService) {
+    super(experiments);
+  }
 
   /** Create an experiment, or resume one */
   @Post()
@@ -87,31 +96,5 @@ export class ExperimentController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<ExperimentDto>> {
     return this.experiments.patch(scope, id, dto, ifMatch);
-  }
-
-  /** Archive an experiment */
-  @Post(':experiment_id/archive')
-  @HttpCode(200)
-  @RequireRole('evaluator')
-  @ApiOkResponse({ type: ExperimentDto })
-  archive(
-    @CurrentScope() scope: Scope,
-    @Param('experiment_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ExperimentDto>> {
-    return this.experiments.archive(scope, id, ifMatch);
-  }
-
-  /** Restore an archived experiment */
-  @Post(':experiment_id/restore')
-  @HttpCode(200)
-  @RequireRole('evaluator')
-  @ApiOkResponse({ type: ExperimentDto })
-  restore(
-    @CurrentScope() scope: Scope,
-    @Param('experiment_id') id: string,
-    @IfMatch() ifMatch?: string,
-  ): Promise<Versioned<ExperimentDto>> {
-    return this.experiments.restore(scope, id, ifMatch);
   }
 }

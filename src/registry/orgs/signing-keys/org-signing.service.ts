@@ -9,7 +9,7 @@ import { canonicalJson } from '#platform/json';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { SealedSecretError, SecretBox } from '#platform/secrets';
-import { AuditLog, createdChanges } from '../../../resources';
+import { AuditLog, createdChanges, found } from '../../../resources';
 import {
   type CreateSigningKeyDto,
   type SigningKeyDto,
@@ -111,7 +111,7 @@ export class OrgSigningService {
 
   /** Returns a key. Errors: 404. */
   async get(scope: OrgScope, kid: string): Promise<SigningKeyDto> {
-    const row = requireKey(await this.keys.find(scope, kid), kid);
+    const row = found(await this.keys.find(scope, kid), 'signing key', kid);
     return toSigningKeyDto(row, await this.currentKid(scope));
   }
 
@@ -121,7 +121,7 @@ export class OrgSigningService {
    */
   revoke(scope: OrgScope, kid: string): Promise<SigningKeyDto> {
     return this.database.transaction(async (tx) => {
-      const row = requireKey(await this.keys.lock(tx, scope, kid, 'update'), kid);
+      const row = found(await this.keys.lock(tx, scope, kid, 'update'), 'signing key', kid);
       if (row.revoked_at) return toSigningKeyDto(row, null);
       const now = new Date();
       const columns = { revoked_at: now, updated_at: now, private_jwk: null };
@@ -181,11 +181,6 @@ export class OrgSigningService {
       changes: createdChanges({ name: row.name }),
     });
   }
-}
-
-function requireKey(row: OrgSigningKeyEntity | null, kid: string): OrgSigningKeyEntity {
-  if (!row) throw problem.notFound('signing key', kid);
-  return row;
 }
 
 const useOf = (kid: string): string => `org-signing-key:${kid}`;

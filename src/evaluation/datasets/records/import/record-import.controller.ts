@@ -5,9 +5,9 @@ import {
   ApiBodies,
   IncomingBody,
   type IncomingRequest,
-  LongRunning,
   RequestBody,
   RequestSignal,
+  TakesAsLongAsImports,
 } from '#platform/http';
 import { Throws } from '#platform/problem';
 import { RecordImportService } from './record-import.service';
@@ -40,7 +40,7 @@ export class RecordImportController {
   @HttpCode(200)
   @Throws('storage_unavailable')
   @RequireRole('editor')
-  @LongRunning(() => true, ({ IMPORT_TIMEOUT_MS }) => IMPORT_TIMEOUT_MS)
+  @TakesAsLongAsImports()
   @RequestBody({
     kind: 'streamed',
     media: [...IMPORT_MEDIA, JSON_MEDIA],
