@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { checkIfMatch, checkImmutable, checkValues, Versioned } from '#platform/http';
-import type { Page, RowPage } from '#platform/paging';
+import { type Page, type RowPage, toPage } from '#platform/paging';
 import { Problem, problem } from '#platform/problem';
 import { checkNotMoved, WorkspaceAccess } from './access/workspace-access';
 import type { AuditAction, AuditChange } from './audit-log/audit-entry.entity';
@@ -220,8 +220,8 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   }
 
   /** Converts a page of rows into a page of views. */
-  protected page({ rows, page }: RowPage<Row>): Page<View> {
-    return { items: rows.map(this.kind.toView), page };
+  protected page(rows: RowPage<Row>): Page<View> {
+    return toPage(rows, this.kind.toView);
   }
 
   /** Returns the changes that the audit log shows. */

@@ -1,7 +1,7 @@
 import type { Scope } from '#platform/auth';
 import type { Tx, WorkspaceScopedRepository, WorkspaceRow } from '#platform/db';
 import type { Versioned } from '#platform/http';
-import { problem } from '#platform/problem';
+import { orNotFound } from '#platform/problem';
 import type { ResourceKind, ResourceRow, ResourceRows } from './resource-kind';
 import { type ResourceKit, ResourceService } from './resource.service';
 import { checkWorkspaceOfCreate } from './workspace-body';
@@ -36,7 +36,6 @@ export abstract class WorkspaceResourceService<
   }
 
   protected readable(_scope: Scope, row: Row | null, id: string): Row {
-    if (!row) throw problem.notFound(this.kind.noun, id);
-    return row;
+    return orNotFound(row, this.kind.noun, id);
   }
 }

@@ -1,8 +1,8 @@
 import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { Versioned } from '#platform/http';
-import type { OrderedListQueryDto, Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { type OrderedListQueryDto, type Page, toPage } from '#platform/paging';
+import { orNotFound } from '#platform/problem';
 import { OrgResourceService } from '../org-resource.service';
 import {
   type ArtifactKind,
@@ -38,8 +38,7 @@ export abstract class OwnedService<
 
   async listVersions(scope: OrgScope, id: string, query: OrderedListQueryDto): Promise<Page<VersionView>> {
     await this.find(scope, id);
-    const { rows, page } = await this.owned.versions.list(scope.orgKey, id, query);
-    return { items: rows.map(this.toVersionView), page };
+    return toPage(await this.owned.versions.list(scope.orgKey, id, query), this.toVersionView);
   }
 
   async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<VersionView>> {
@@ -49,9 +48,11 @@ export abstract class OwnedService<
   /** Returns the row of a version that the caller may read. Throws 404. */
   protected async findVersion(scope: OrgScope, id: string, ordinal: number): Promise<VersionRow> {
     await this.find(scope, id);
-    const row = await this.owned.versions.find(scope.orgKey, id, ordinal);
-    if (!row) throw problem.notFound(`${this.kind.noun} version`, String(ordinal));
-    return row;
+    return orNotFound(
+      await this.owned.versions.find(scope.orgKey, id, ordinal),
+      `${this.kind.noun} version`,
+      ordinal,
+    );
   }
 
   /**

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { expandRoles, type OrgScope, orgScope, type Principal } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { checkIfMatch, Versioned } from '#platform/http';
-import type { OrderedListQueryDto, Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { type OrderedListQueryDto, type Page, toPage } from '#platform/paging';
+import { problem, orNotFound } from '#platform/problem';
 import {
   type AuditAction,
   changedColumns,
@@ -149,8 +149,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     query: OrderedListQueryDto,
   ): Promise<Page<StoreReleaseDto>> {
     await this.find(scope, id);
-    const { rows, page } = await this.items.listReleases(scope, id, query);
-    return { items: rows.map(toStoreReleaseDto), page };
+    return toPage(await this.items.listReleases(scope, id, query), toStoreReleaseDto);
   }
 
   /** Inserts a new item with its first release, in the transaction that makes its package permanent. */
@@ -223,8 +222,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
 
   /** Checks only existence, because the guard has checked that the caller may read somewhere in the organization. */
   protected override readable(_scope: OrgScope, row: StoreItemEntity | null, id: string): StoreItemEntity {
-    if (!row) throw problem.notFound('store item', id);
-    return row;
+    return orNotFound(row, 'store item', id);
   }
 
   protected override checkWritable({ archived_at }: StoreItemEntity): void {
