@@ -26,3 +26,23 @@ export function parseExactly(text: string): unknown {
 /** Returns the digits, with the sign, of an integer that was too long for a number; undefined for other values. */
 export const longDigits = (value: unknown): string | undefined =>
   value instanceof RawJson ? value.text : undefined;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const BRACKET = 0x5b;
+const BRACE = 0x7b;
+
+/** Returns whether a JSON text has more than this many objects, lists and commas. Counts them without parsing. */
+export function hasMoreElements(text: Buffer, max: number): boolean {
+  if (text.length <= max) return false;
+  let elements = 0;
+  let isText = false;
+  for (let at = 0; at < text.length && elements <= max; at++) {
+    const byte = text[at];
+    if (byte === QUOTE) isText = !isText;
+    else if (isText) at += byte === BACKSLASH ? 1 : 0;
+    else if (byte === COMMA || byte === BRACE || byte === BRACKET) elements++;
+  }
+  return elements > max;
+}

@@ -1,5 +1,5 @@
 import { type ElementCounter, MAX_ELEMENTS, tooManyElements } from './element.counter';
-import { parseExactly } from './exact-json';
+import { hasMoreElements, parseExactly } from './exact-json';
 import { type JsonObject, JsonValueReader } from './json-value.reader';
 import { OtlpDecodeError } from './otlp.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
@@ -120,7 +120,8 @@ export class JsonRecordReader<Item> extends JsonEnvelopeReader {
 }
 
 function parse(bytes: Buffer): unknown {
-  if (bytes.length > MAX_ELEMENTS) checkElements(bytes);
+  // V8 takes up to 100 bytes for each element. If a parse exceeds the heap of its thread, V8 ends the whole process.
+  if (hasMoreElements(bytes, MAX_ELEMENTS)) throw tooManyElements();
   try {
     return parseExactly(bytes.toString('utf8'));
   } catch (error) {
@@ -128,26 +129,4 @@ function parse(bytes: Buffer): unknown {
     const position = error instanceof Error ? /at position \d+/.exec(error.message)?.[0] : undefined;
     throw new OtlpDecodeError(`The body is not valid JSON${position ? ` (${position})` : ''}.`);
   }
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const BRACKET = 0x5b;
-const BRACE = 0x7b;
-
-/**
- * Counts objects, lists and commas before parsing. V8 takes up to 100 bytes for each. If a parse exceeds the heap of its thread,
- * V8 ends the whole process, not only the thread.
- */
-function checkElements(bytes: Buffer): void {
-  let elements = 0;
-  let isText = false;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === QUOTE) isText = !isText;
-    else if (isText) at += byte === BACKSLASH ? 1 : 0;
-    else if (byte === COMMA || byte === BRACE || byte === BRACKET) elements += 1;
-  }
-  if (elements > MAX_ELEMENTS) throw tooManyElements();
 }

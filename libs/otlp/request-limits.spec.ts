@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { setImmediate as turn } from 'node:timers/promises';
 import { bytes, message } from '../testing/otlp-bytes';
 import { decodeLogsRequest, decodeMetricsRequest, decodeTraceRequest } from './decode.fixture';
-import { DEFAULT_LIMITS, type OtlpEncoding, type OtlpLimits, REQUEST_DECODERS } from './index';
-import { MAX_ELEMENTS, MAX_RECORD_VALUES } from './element.counter';
+import { DEFAULT_LIMITS, MAX_ELEMENTS, MAX_RECORD_VALUES } from './element.counter';
+import { type OtlpEncoding, type OtlpLimits, REQUEST_DECODERS } from './index';
 import { attributes, encodersOf, decodeErrorOf, requests } from './request.fixture';
 
 const LIMITS: OtlpLimits = { attributes: 3, events: 2, links: 1 };

@@ -1,5 +1,5 @@
 import protobuf from 'protobufjs';
-import { encodeExportResponse, encodeStatus, ERROR_DOMAIN, rpcCodeOf } from './index';
+import { encodeExportResponse, encodeStatus } from './index';
 
 /** From googleapis: google/rpc/status.proto, google/rpc/error_details.proto, google/protobuf/any.proto. */
 const types = protobuf.parse(`
@@ -19,9 +19,9 @@ interface Status {
   details: { typeUrl: string; value: Uint8Array }[];
 }
 
-function decodedStatus(code: number) {
-  const message = 'Grüße: the body is cut off';
-  const bytes = encodeStatus({ code, message, problemCode: 'invalid_request' });
+function decodedStatus(httpStatus: number) {
+  const detail = 'Grüße: the body is cut off';
+  const bytes = encodeStatus({ status: httpStatus, detail, code: 'invalid_request' });
   const status = types.lookupType('Status').decode(bytes) as unknown as Status;
   const details = status.details.map(({ typeUrl, value }) => {
     const [, name] = /^type\.googleapis\.com\/google\.rpc\.(\w+)$/.exec(typeUrl) ?? [];
@@ -70,16 +70,16 @@ describe('the response to an export', () => {
 
 describe('the response to a failed protobuf request', () => {
   it('is a google.rpc.Status with the problem code', () => {
-    expect(decodedStatus(14)).toEqual({
+    expect(decodedStatus(503)).toEqual({
       code: 14,
       message: 'Grüße: the body is cut off',
-      details: [{ name: 'ErrorInfo', reason: 'invalid_request', domain: ERROR_DOMAIN }],
+      details: [{ name: 'ErrorInfo', reason: 'invalid_request', domain: 'agent-registry-service' }],
     });
   });
 
   it('describes the fault of invalid data', () => {
-    expect(decodedStatus(3).details).toEqual([
-      { name: 'ErrorInfo', reason: 'invalid_request', domain: ERROR_DOMAIN },
+    expect(decodedStatus(400).details).toEqual([
+      { name: 'ErrorInfo', reason: 'invalid_request', domain: 'agent-registry-service' },
       { name: 'BadRequest', fieldViolations: [{ description: 'Grüße: the body is cut off' }] },
     ]);
   });
@@ -93,6 +93,6 @@ describe('the response to a failed protobuf request', () => {
     [503, 14],
     [418, 2],
   ])('maps HTTP %i to the code %i', (httpStatus, code) => {
-    expect(rpcCodeOf(httpStatus)).toBe(code);
+    expect(decodedStatus(httpStatus).code).toBe(code);
   });
 });

@@ -11,7 +11,7 @@ const REJECTED = {
 export type OtlpSignal = keyof typeof REJECTED;
 
 /** `domain` of the ErrorInfo in {@link encodeStatus}: the owner of the problem codes in `reason`. */
-export const ERROR_DOMAIN = 'agent-registry-service';
+const ERROR_DOMAIN = 'agent-registry-service';
 
 const ERROR_INFO_TYPE = 'type.googleapis.com/google.rpc.ErrorInfo';
 const BAD_REQUEST_TYPE = 'type.googleapis.com/google.rpc.BadRequest';
@@ -41,11 +41,14 @@ const RPC_CODES: Readonly<Record<number, number>> = {
   504: 4, // DEADLINE_EXCEEDED
 };
 
+/** The code of a status that is not in `RPC_CODES`. */
 const UNKNOWN = 2;
 
-/** Returns the google.rpc.Code of an HTTP status; 2 (UNKNOWN) for a status without one. */
-export function rpcCodeOf(httpStatus: number): number {
-  return RPC_CODES[httpStatus] ?? UNKNOWN;
+interface OtlpProblem {
+  /** HTTP status. */
+  status: number;
+  detail: string;
+  code: string;
 }
 
 /**
@@ -73,22 +76,15 @@ export function encodeExportResponse(
   return Buffer.from(writer.finish());
 }
 
-/** An error, for {@link encodeStatus}. */
-export interface RpcStatus {
-  /** A google.rpc.Code, see {@link rpcCodeOf}. */
-  code: number;
-  /** Plain English. */
-  message: string;
-  /** The `code` member of the problem body in JSON. */
-  problemCode: string;
-}
-
 /**
  * Encodes the body of every 4xx and 5xx response to a protobuf request: google.rpc.Status (google/rpc/status.proto), with the
  * problem code as the `reason` of an ErrorInfo. For invalid data (INVALID_ARGUMENT), OTLP also requires a BadRequest. Its only
  * violation names no field.
+ *
+ * @param problem the members of the problem body in JSON
  */
-export function encodeStatus({ code, message, problemCode }: RpcStatus): Buffer {
+export function encodeStatus({ status, detail: message, code: problemCode }: OtlpProblem): Buffer {
+  const code = RPC_CODES[status] ?? UNKNOWN;
   const writer = Writer.create();
   writer.uint32(8).int32(code); // code = 1
   writer.uint32(18).string(message); // message = 2

@@ -1,5 +1,5 @@
 export { type AnyOf, holdsAny, requireRole } from './access/any-of';
-export { checkNotMoved, found, narrowScope, readable, WorkspaceAccess } from './access/workspace-access';
+export { checkNotMoved, narrowScope, readable, WorkspaceAccess } from './access/workspace-access';
 export {
   readableWorkspaces,
   whereReadable,

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { checkIfMatch, checkImmutable, checkValues, Versioned } from '#platform/http';
-import type { Page, RowPage } from '#platform/paging';
-import { Problem, problem } from '#platform/problem';
-import { checkNotMoved, found, WorkspaceAccess } from './access/workspace-access';
+import { type Page, type RowPage, toPage } from '#platform/paging';
+import { orNotFound, Problem, problem } from '#platform/problem';
+import { checkNotMoved, WorkspaceAccess } from './access/workspace-access';
 import type { AuditAction, AuditChange } from './audit-log/audit-entry.entity';
 import { AuditLog, createdChanges } from './audit-log/audit-log.repository';
 import { bumpedColumns, changedColumns, changesToAudit, checkLive, createsVersion } from './change';
@@ -175,7 +175,7 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
 
   /** Returns the row if the caller may read it. Throws 404 otherwise. By default, every caller may read. */
   protected readable(_scope: S, row: Row | null, id: string): Row {
-    return found(row, this.kind.noun, id);
+    return orNotFound(row, this.kind.noun, id);
   }
 
   /** Runs `work` in one transaction. If a name is taken, throws 409 with the id of the resource that has the name. */
@@ -218,8 +218,8 @@ export abstract class ResourceService<S extends OrgScope, Row extends ResourceRo
   }
 
   /** Converts a page of rows into a page of views. */
-  protected page({ rows, page }: RowPage<Row>): Page<View> {
-    return { items: rows.map(this.kind.toView), page };
+  protected page(rows: RowPage<Row>): Page<View> {
+    return toPage(rows, this.kind.toView);
   }
 
   /** Returns the changes that the audit log shows. */

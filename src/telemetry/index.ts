@@ -13,12 +13,7 @@ export { TraceExportService } from './traces/trace.service';
 export { mayBeCall } from './traces/span-content';
 export { TraceStore } from './traces/trace-store';
 export { SpanDto, SpanListQueryDto, SpanPageDto, toSpanDto } from './traces/span.dto';
-export {
-  FEED_TEXT_FIELDS,
-  type FeedEntry,
-  type FeedPosition,
-  TraceFeedRepository,
-} from './traces/trace-feed.repository';
+export { type FeedEntry, type FeedPosition, TraceFeedRepository } from './traces/trace-feed.repository';
 export {
   type ScoreBounds,
   type ScoreCondition,
@@ -57,13 +52,7 @@ export {
   TraceStatsRowDto,
 } from './traces/stats/trace-stats.dto';
 export { checkStatsValues, readStatsQuery } from './traces/stats/trace-stats-query';
-export {
-  FILTERS_MAX,
-  MEASURE_FIELDS,
-  STATS_OPERATORS,
-  TRACE_GROUPS,
-  type TraceFilter,
-} from './traces/trace-stats.types';
+export { MEASURE_FIELDS, TRACE_GROUPS, type TraceFilter } from './traces/trace-stats.types';
 export {
   toBaseTraceDto,
   TraceDto,
@@ -74,7 +63,6 @@ export {
 } from './traces/trace.dto';
 export {
   type SessionRef,
-  type SpanReading,
   TRACE_ID,
   type TraceBatch,
   type TraceRef,

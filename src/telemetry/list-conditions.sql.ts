@@ -2,12 +2,19 @@ import { join, microsecondsToTime, raw, type Sql, sql, type Where } from '#platf
 import { firstMicrosecond } from '#platform/http';
 import type { TimedListQueryDto } from './list-query.dto';
 
-/** Restricts a list to `since` (inclusive) and `until` (exclusive), to the microsecond. */
-export function addTimes(where: Where, column: string, { since, until }: TimedListQueryDto): Where {
+/** Returns the conditions that a time is at or after `since`, and before `until`, to the microsecond. */
+export function timesOf(column: string, { since, until }: Pick<TimedListQueryDto, 'since' | 'until'>): Sql[] {
   const time = (text: string): Sql => microsecondsToTime(sql`${firstMicrosecond(text)}`);
-  return where
-    .addIf(since, (text) => sql`${raw(column)} >= ${time(text)}`)
-    .addIf(until, (text) => sql`${raw(column)} < ${time(text)}`);
+  return [
+    ...(since === undefined ? [] : [sql`${raw(column)} >= ${time(since)}`]),
+    ...(until === undefined ? [] : [sql`${raw(column)} < ${time(until)}`]),
+  ];
+}
+
+/** Restricts a list to the times of its query. */
+export function addTimes(where: Where, column: string, query: TimedListQueryDto): Where {
+  for (const condition of timesOf(column, query)) where.addScattered(condition);
+  return where;
 }
 
 /** Returns the LIKE pattern that matches texts containing this one. */

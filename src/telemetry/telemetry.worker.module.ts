@@ -2,9 +2,7 @@ import { Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { JobsWorkerModule, PeriodicTasks } from '#platform/jobs';
 import { PARTITIONED_TABLES } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
-import { DayDropper } from './retention/day-dropper';
-import { SignalRetention } from './retention/signal-retention';
-import { TraceRetention } from './retention/trace-retention';
+import { TelemetryRetention } from './retention/telemetry-retention';
 import { TraceRetentionRepository } from './retention/trace-retention.repository';
 import { TelemetryModule } from './telemetry.module';
 
@@ -14,21 +12,19 @@ const RETENTION_MS = 10 * 60_000;
 /** Periodic tasks of a worker: creates partitions in advance, and drops them when their retention ends. */
 @Module({
   imports: [JobsWorkerModule, TelemetryModule],
-  providers: [TraceRetention, TraceRetentionRepository, SignalRetention, DayDropper],
+  providers: [TelemetryRetention, TraceRetentionRepository],
 })
 export class TelemetryWorkerModule implements OnApplicationBootstrap {
   constructor(
     private readonly tasks: PeriodicTasks,
     private readonly partitions: DayPartitions,
-    private readonly traces: TraceRetention,
-    private readonly signals: SignalRetention,
+    private readonly retention: TelemetryRetention,
   ) {}
 
   onApplicationBootstrap(): void {
     for (const table of PARTITIONED_TABLES) {
       this.tasks.every(`partitions of ${table}`, PARTITIONS_MS, () => this.partitions.createAhead(table));
     }
-    this.tasks.every('retention of traces', RETENTION_MS, () => this.traces.deleteExpired());
-    this.tasks.every('retention of logs and metrics', RETENTION_MS, () => this.signals.deleteExpired());
+    this.tasks.every('retention of telemetry', RETENTION_MS, () => this.retention.deleteExpired());
   }
 }

@@ -4,6 +4,7 @@ import { from } from 'pg-copy-streams';
 import { createTestDatabase, type TestDatabase } from '../../testing/test-database';
 import { type ArrayElements, arrayParameter, type ArrayType } from './array-parameter';
 import { BulkColumns } from './bulk-columns';
+import { sql } from './sql';
 
 describe('arrayParameter', () => {
   let database: TestDatabase;
@@ -132,10 +133,9 @@ describe('arrayParameter', () => {
       { id: 'b', size: 1 },
       { id: 'a', size: null },
     ];
-    const result = await client.query(`SELECT ${columns.names}, $1 AS own FROM ${columns.from(2, 'input')}`, [
-      'x',
-      ...columns.parameters(rows),
-    ]);
+    const { text, values } =
+      sql`SELECT ${columns.columnList}, ${'x'} AS own FROM ${columns.table(rows, 'input')}`;
+    const result = await client.query(text, values);
     expect(result.rows).toEqual([
       { id: 'b', size: '1', own: 'x' },
       { id: 'a', size: null, own: 'x' },

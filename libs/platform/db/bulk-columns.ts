@@ -34,16 +34,6 @@ export class BulkColumns<Row> {
   }
 
   /**
-   * Returns the FROM item for a statement in plain text.
-   *
-   * @param first number of its first parameter in the statement
-   */
-  from(first: number, alias: string): string {
-    const arrays = this.columns.map(({ type }, index) => `$${first + index}::${type}[]`);
-    return `unnest(${arrays.join(', ')}) AS ${alias}(${this.names})`;
-  }
-
-  /**
    * Yields batches of rows in the format of `COPY … FROM STDIN (FORMAT binary)` into these columns, so that many or large rows
    * need neither text nor parameters. The types must be exactly those of the columns.
    */
@@ -60,10 +50,6 @@ export class BulkColumns<Row> {
     }
     copy.writeInt16(END);
     yield copy.take();
-  }
-
-  parameters(rows: readonly Row[]): Buffer[] {
-    return this.columns.map((column) => encode(column, rows));
   }
 }
 

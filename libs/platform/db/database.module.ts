@@ -28,7 +28,7 @@ function withPlanner(text: string): string {
 const AFTER_DEADLINE_MS = 500;
 
 /** Options of the one data source. The pool reads `json` as `RawJson` and `int8` as numbers. */
-export function dataSourceOptions(url: string, environment: Environment): DataSourceOptions {
+function dataSourceOptions(url: string, environment: Environment): DataSourceOptions {
   return {
     type: 'postgres',
     driver: { ...pg, Pool: FairPool },

@@ -1,14 +1,15 @@
 export { DELETE_BATCH, deleteInBatches, inChunks } from './batches';
 export { type BulkColumn, BulkColumns } from './bulk-columns';
 export { Database } from './database';
-export { DatabaseModule, dataSourceOptions } from './database.module';
+export { DatabaseModule } from './database.module';
 export type { EntityClass } from './entity-table';
-export type { PreparedStatement, SqlExecutor, Statement, Tx } from './executor';
+export type { SqlExecutor, Statement, Tx } from './executor';
 export { followIndexes, indexOrdered } from './index-order';
 export { JsonColumn } from './json-column';
 export { ArchivableEntity, StampedEntity } from './stamped.entity';
 export {
   empty,
+  firstRow,
   join,
   microsecondsToTime,
   minuteOf,

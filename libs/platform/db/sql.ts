@@ -1,5 +1,5 @@
 import tag, { empty, join, raw, type Sql } from 'sql-template-tag';
-import type { PreparedStatement } from './executor';
+import type { PreparedStatement, SqlExecutor } from './executor';
 
 /**
  * A statement, or a part of one, with each value where it is used: ``sql`SELECT name FROM agents WHERE agent_id = ${id}` ``.
@@ -11,6 +11,10 @@ export { empty, join, raw, type Sql };
 
 /** Names a statement of a hot path, so that PostgreSQL parses and plans it once per connection. Its text must never vary. */
 export const prepared = (name: string, { text, values }: Sql): PreparedStatement => ({ name, text, values });
+
+/** Runs a statement that is prepared by name, and returns its first row, or null. */
+export const firstRow = async <Row>(on: SqlExecutor, name: string, statement: Sql): Promise<Row | null> =>
+  (await on.query<Row>(prepared(name, statement)))[0] ?? null;
 
 /**
  * Converts microseconds since 1970 into a time, exactly. Multiplying an integer with an interval would go through a

@@ -1,4 +1,4 @@
-import { join, raw, sql, type Where } from '#platform/db';
+import { join, raw, type Sql, sql, type Where } from '#platform/db';
 import { firstMillisecond, instantOf, NotBelow, IsOptionalTime } from '#platform/http';
 import { firstIdAt, type IdPrefix } from '#platform/ids';
 import { NamedListQueryDto } from './page.dto';
@@ -21,26 +21,38 @@ export class CreatedListQueryDto extends NamedListQueryDto {
 interface OwnId {
   prefix: IdPrefix;
   id: string;
+  /** The table of the columns, with a dot, if the statement has several. */
+  table?: string;
 }
 
 /**
- * Filters a list by the time of creation. Ids contain that time too, unless a clock was set back. The bounds on the ids
- * are a day wider. They let a list in id order start at the right place instead of reading all newer rows.
+ * Returns the conditions that rows were created at or after a time, and before another. Ids contain that time too, unless a
+ * clock was set back. The bounds on the ids are a day wider. They let a list in id order start at the right place instead of
+ * reading all newer rows.
  */
-export function addCreated(
-  where: Where,
-  { prefix, id }: OwnId,
-  { created_after, created_before }: CreatedListQueryDto,
-): void {
-  const column = raw(id);
-  const bounds = [
-    ...timesOf(created_after).map(
-      (time) => sql`created_at >= ${time} AND ${column} >= ${firstIdAt(prefix, time.getTime() - DAY_MS)}`,
+export function createdWithin(
+  { prefix, id, table = '' }: OwnId,
+  after: string | undefined,
+  before: string | undefined,
+): Sql[] {
+  const [createdAt, idColumn] = [raw(`${table}created_at`), raw(`${table}${id}`)];
+  return [
+    ...timesOf(after).map(
+      (time) => sql`${createdAt} >= ${time} AND ${idColumn} >= ${firstIdAt(prefix, time.getTime() - DAY_MS)}`,
     ),
-    ...timesOf(created_before).map(
-      (time) => sql`created_at < ${time} AND ${column} < ${firstIdAt(prefix, time.getTime() + DAY_MS)}`,
+    ...timesOf(before).map(
+      (time) => sql`${createdAt} < ${time} AND ${idColumn} < ${firstIdAt(prefix, time.getTime() + DAY_MS)}`,
     ),
   ];
+}
+
+/** Filters a list by the time of creation. */
+export function addCreated(
+  where: Where,
+  id: OwnId,
+  { created_after, created_before }: CreatedListQueryDto,
+): void {
+  const bounds = createdWithin(id, created_after, created_before);
   if (bounds.length > 0) where.addIndexedInParts(join(bounds, ' AND '), (condition) => condition);
 }
 

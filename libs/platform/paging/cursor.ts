@@ -1,11 +1,17 @@
 import { problem } from '#platform/problem';
-import { type ListQueryDto, PAGE_SIZE_DEFAULT, TOTAL_MAX } from './page.dto';
+import { type ListQueryDto, type Page, type PageMetaDto, PAGE_SIZE_DEFAULT, TOTAL_MAX } from './page.dto';
 
 /** A page of rows. */
 export interface RowPage<Row> {
   rows: Row[];
-  page: { limit: number; offset: number; total: number | null; next_cursor: string | null };
+  page: PageMetaDto;
 }
+
+/** Converts the rows of a page to views. */
+export const toPage = <Row, View>({ rows, page }: RowPage<Row>, toView: (row: Row) => View): Page<View> => ({
+  items: rows.map((row) => toView(row)),
+  page,
+});
 
 /** The end of a page: its sort, and the key and id of its last row. Opaque to clients. */
 export interface CursorPosition {
@@ -51,7 +57,7 @@ export async function pageOf<Row>(
 }
 
 /** Adds the total of a list to a cursor. */
-export const withTotal = (cursor: string, total: number | null): string => `${cursor}.${total ?? ''}`;
+const withTotal = (cursor: string, total: number | null): string => `${cursor}.${total ?? ''}`;
 
 async function totalOf(
   { cursor, offset }: { cursor: string | undefined; offset: number },
@@ -74,6 +80,14 @@ function split(cursor: string): [position: string, total?: string] {
   if (!/^\d{0,6}$/.test(total) || Number(total) > TOTAL_MAX) throw invalidCursor();
   return [cursor.slice(0, at), total];
 }
+
+/** Throws 400 `invalid_query` for a cursor together with an offset. */
+export function checkStart({ cursor, offset }: Pick<ListQueryDto, 'cursor' | 'offset'>): void {
+  if (cursor === undefined || offset === undefined) return;
+  throw problem.invalidQuery('cursor', 'cannot be combined with offset');
+}
+
+export const foreignCursor = () => problem.invalidQuery('cursor', 'belongs to another list or sort');
 
 const invalidCursor = () =>
   problem.invalidQuery('cursor', 'must be the next_cursor of the previous page, unchanged');

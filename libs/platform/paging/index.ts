@@ -1,5 +1,14 @@
-export { addCreated, CreatedListQueryDto } from './created.dto';
-export { decodeCursor, encodeCursor, pageOf, type RowPage, withTotal } from './cursor';
+export { addCreated, CreatedListQueryDto, createdWithin } from './created.dto';
+export {
+  checkStart,
+  decodeCursor,
+  encodeCursor,
+  foreignCursor,
+  pageOf,
+  type RowPage,
+  toPage,
+} from './cursor';
+export { filteredBatches } from './filtered-batches';
 export { listPage } from './list-page';
 export {
   BY_CHANGE,

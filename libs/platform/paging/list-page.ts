@@ -4,7 +4,7 @@ import type { ListSpec } from './list-spec';
 import { type ListQueryDto, TOTAL_MAX } from './page.dto';
 import {
   cursorAfter,
-  isAfter,
+  afterCursor,
   named,
   orderBy,
   orderOf,
@@ -155,19 +155,18 @@ async function readIndexed<Row>(
   order: PageOrder,
 ): Promise<PagePart<Row>> {
   const { key, cursor, offset, limit } = order;
-  const where = cursor === undefined ? spec.where : spec.where.copy().add(isAfter(spec, order, cursor));
   const sized = spec.bytes === undefined ? empty : sql`, ${toSql(spec.bytes)} AS page_bytes`;
   const sorted = spec.bytes !== undefined && key.type ? `, ${key.expression} AS page_sort` : '';
   const keys = [key.minute, key.type && key.expression, spec.id];
   const sort = orderBy(order, ...keys.flatMap((one) => one ?? []));
   const skip = cursor === undefined && offset > 0 ? sql` OFFSET ${offset}` : empty;
   const statement = sql`SELECT ${toSql(spec.columns)}, ${placeColumns(order, spec)}${sized}${raw(sorted)}
-    FROM ${toSql(spec.from)} WHERE ${where.sql} ${sort} LIMIT ${limit + 1}${skip}`;
+    FROM ${toSql(spec.from)} WHERE ${afterCursor(spec, order).sql} ${sort} LIMIT ${limit + 1}${skip}`;
   const variant = `${order.sort}${cursor === undefined ? '' : '.after'}${skip === empty ? '' : '.offset'}`;
   const isInOrder = spec.name === undefined && spec.where.isInOrder(key.type === undefined);
   const id = spec.idType === 'int8' ? 'page_id::int8' : 'page_id';
   const page = key.type ? orderBy(order, 'page_sort', id) : orderBy(order, id);
-  const limited = spec.bytes === undefined ? statement : withinBytes(statement, page);
+  const limited = spec.bytes === undefined ? statement : withinBytes(statement, page, spec);
   const found = await on.query<Placed<Row>>(
     isInOrder ? indexOrdered(limited, !hasWildcard(spec)) : named(spec, variant, limited),
   );

@@ -58,10 +58,12 @@ export interface ListSpec<Row = unknown> {
   /** Excludes archived rows unless the query includes them. Absent: rows are never archived. */
   archivedAt?: string;
   /**
-   * The expression of a row's size in bytes, for rows that may be large: a page ends early, with a cursor, once it has
-   * `PAGE_BYTES`. Absent: rows are small.
+   * The expression of a row's size in bytes, for rows that may be large: a page ends early, with a cursor, before it exceeds
+   * `maxBytes`, but after at least one row. Absent: rows are small.
    */
   bytes?: string | Sql;
+  /** Defaults to `PAGE_BYTES`. */
+  maxBytes?: number;
   /** Counts the rows. Default: by the conditions. Returns null for more than TOTAL_MAX. Required for several ranges. */
   count?: () => Promise<number | null>;
   /** Filters rows by a part of the condition that is outside of the statement. Keeps their order. */

@@ -7,9 +7,9 @@ import {
   type Sql,
   sql,
   type Statement,
+  type Where,
 } from '#platform/db';
-import { problem } from '#platform/problem';
-import { decodeCursor, encodeCursor } from './cursor';
+import { checkStart, decodeCursor, encodeCursor, foreignCursor } from './cursor';
 import { BY_CREATION, type ListSpec, type RowPlace, type SortKey } from './list-spec';
 import { type ListQueryDto, PAGE_BYTES, PAGE_SIZE_DEFAULT } from './page.dto';
 
@@ -38,9 +38,7 @@ export function orderOf(
   query: ListQueryDto,
   { sorts = BY_CREATION, defaultSort = '-created_at' }: Pick<ListSpec, 'sorts' | 'defaultSort'>,
 ): PageOrder {
-  if (query.cursor !== undefined && query.offset !== undefined) {
-    throw problem.invalidQuery('cursor', 'cannot be combined with offset');
-  }
+  checkStart(query);
   const sort = query.sort ?? defaultSort;
   const descending = sort.startsWith('-');
   const key = (sorts as Record<string, SortKey>)[sort.slice(descending ? 1 : 0)];
@@ -64,8 +62,11 @@ export const placeColumns = ({ key }: PageOrder, { id, idType }: RowId): Sql =>
 export const cursorAfter = (row: RowPlace, { sort, key }: PageOrder): string =>
   encodeCursor({ sort, key: key.type ? row.page_key : null, id: row.page_id });
 
-/** Returns the condition for rows after a cursor. Throws 400 `invalid_query` for the cursor of another list or sort. */
-export function isAfter({ id, idType }: RowId, { sort, key, descending }: PageOrder, cursor: string): Sql {
+/** Returns the conditions for rows after the cursor. Throws 400 `invalid_query` for the cursor of another list or sort. */
+export const afterCursor = <Row>(spec: ListSpec<Row>, order: PageOrder): Where =>
+  order.cursor === undefined ? spec.where : spec.where.copy().add(isAfter(spec, order, order.cursor));
+
+function isAfter({ id, idType }: RowId, { sort, key, descending }: PageOrder, cursor: string): Sql {
   const position = decodeCursor(cursor);
   const than = raw(descending ? '<' : '>');
   if (position.sort !== sort || (idType === 'int8' && !isInt8(position.id))) throw foreignCursor();
@@ -86,8 +87,6 @@ const isInt8 = (text: string): boolean => {
   const integer = BigInt(text);
   return integer === BigInt.asIntN(64, integer);
 };
-
-const foreignCursor = () => problem.invalidQuery('cursor', 'belongs to another list or sort');
 
 /** How keys are written to a cursor and read back. Every text that matches `form` can be read. */
 const KEYS = {
@@ -115,12 +114,15 @@ export const named = ({ name }: Pick<ListSpec, 'name'>, variant: string, stateme
   name === undefined ? statement : prepared(`${name}.${variant}`, statement);
 
 /**
- * Selects the rows of a page that start within its byte limit, and at least the first. PostgreSQL stores large values apart
- * from their rows, and does not read the values of omitted rows.
+ * Selects the rows of a page that are within its byte limit, and at least the first. PostgreSQL stores large values apart from
+ * their rows, and does not read the values of omitted rows.
  */
-export const withinBytes = (rows: Sql, sort: Sql): Sql =>
+export const withinBytes = (
+  rows: Sql,
+  sort: Sql,
+  { maxBytes = PAGE_BYTES }: Pick<ListSpec, 'maxBytes'>,
+): Sql =>
   sql`SELECT * FROM (
-    SELECT *, sum(page_bytes) OVER page - page_bytes AS page_bytes_before,
-      lead(true, 1, false) OVER page AS page_has_more
+    SELECT *, sum(page_bytes) OVER page AS page_bytes_total, lead(true, 1, false) OVER page AS page_has_more
     FROM (${rows}) page_rows WINDOW page AS (${sort} ROWS UNBOUNDED PRECEDING)
-  ) within WHERE page_bytes_before < ${PAGE_BYTES} ${sort}`;
+  ) within WHERE page_bytes_total <= ${maxBytes} OR page_bytes_total = page_bytes ${sort}`;

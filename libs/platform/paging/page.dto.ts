@@ -1,8 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsOptional, IsString, MaxLength } from 'class-validator';
-import { IsOneOf, IsWholeNumber } from '#platform/http';
+import { IsBoolean, IsOptional } from 'class-validator';
+import { IsOneOf, IsWholeNumber, IsNullableText } from '#platform/http';
 import { BY_CHANGE, BY_NAME } from './list-spec';
 
 export const PAGE_SIZE_DEFAULT = 50;
@@ -65,9 +65,7 @@ export class PageQueryDto {
   offset?: number;
 
   /** `next_cursor` of the previous page. Continues after that page, at the same cost at any depth. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(2048)
+  @IsNullableText(2048, 0)
   cursor?: string;
 }
 

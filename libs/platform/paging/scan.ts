@@ -3,7 +3,7 @@ import type { ListSpec, RowPlace, ScanRules } from './list-spec';
 import { TOTAL_MAX } from './page.dto';
 import {
   cursorAfter,
-  isAfter,
+  afterCursor,
   named,
   orderBy,
   type PageOrder,
@@ -68,7 +68,7 @@ async function scanPart<Row>(
   order: PageOrder,
 ): Promise<PagePart<Row>> {
   const { limit, offset } = order;
-  const table = rowsOf(spec, rules, startOfRange(spec, order), order, PAGE_LIMIT);
+  const table = rowsOf(spec, rules, afterCursor(spec, order), order, PAGE_LIMIT);
   const placed = await readMatches<Row>(on, spec, rules, order, table);
   const matches = placed.filter(({ page_place }) => offset === 0 || page_place! > offset);
   const skipped = offset === 0 ? 0 : Math.min(offset, placed.at(-1)?.page_place ?? 0);
@@ -97,7 +97,7 @@ function readMatches<Row>(
     ${sort} LIMIT ${offset + limit + 1}`;
   const variant = `${order.descending ? 'descending' : 'ascending'}${order.cursor === undefined ? '' : '.after'}${offset === 0 ? '' : '.offset'}`;
   const page = offset === 0 ? rows : afterOffset(offset, rows);
-  const statement: Statement = isSized ? withinBytes(page, raw('ORDER BY page_place')) : page;
+  const statement: Statement = isSized ? withinBytes(page, raw('ORDER BY page_place'), spec) : page;
   return on.query(named(spec, variant, statement));
 }
 
@@ -137,10 +137,6 @@ export async function countScanned<Row>(
   );
   return counted && counted.is_cut !== true ? counted.total : null;
 }
-
-/** Returns the conditions for rows after the cursor. */
-const startOfRange = <Row>(spec: ListSpec<Row>, order: PageOrder): Where =>
-  order.cursor === undefined ? spec.where : spec.where.copy().add(isAfter(spec, order, order.cursor));
 
 const sortOf = <Row>({ id }: ListSpec<Row>, order: PageOrder): Sql =>
   order.key.type ? orderBy(order, order.key.expression, id) : orderBy(order, id);

@@ -1,6 +1,13 @@
 export { formatBytes } from './byte-size';
 export { AUTHENTICATION_CODES, CATALOGUE, type ProblemCode } from './catalogue';
-export { Problem, problem, type FieldError, type ProblemBody, type ProblemOptions } from './problem';
+export {
+  orNotFound,
+  Problem,
+  problem,
+  type FieldError,
+  type ProblemBody,
+  type ProblemOptions,
+} from './problem';
 export {
   duplicateOf,
   explainConstraint,

@@ -99,6 +99,12 @@ export class Problem extends Error {
   }
 }
 
+/** Returns a row that was looked up. Throws 404 if there is none. */
+export function orNotFound<Row>(row: Row | null | undefined | false, kind: string, id: string | number): Row {
+  if (!row) throw problem.notFound(kind, String(id));
+  return row;
+}
+
 /** Returns an id from a client for use in a message, or an empty text if it is not a plain id. */
 const formatId = (id: string): string => (/^[\w.:-]{1,64}$/.test(id) ? ` ${id}` : '');
 

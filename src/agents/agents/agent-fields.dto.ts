@@ -5,12 +5,10 @@ import {
   ArrayUnique,
   IsArray,
   IsOptional,
-  IsString,
   Length,
-  MaxLength,
   type ValidationArguments,
 } from 'class-validator';
-import { Nested, IsText, IsWholeNumber } from '#platform/http';
+import { Nested, IsText, IsWholeNumber, IsNullableText } from '#platform/http';
 import { DescribedBodyDto, IsName, ORDINAL_MAX } from '../../resources';
 
 export const INSTRUCTIONS_MAX = 1_000_000;
@@ -70,9 +68,7 @@ export class AgentFieldsDto extends DescribedBodyDto {
   @IsName()
   model?: string | null;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(INSTRUCTIONS_MAX)
+  @IsNullableText(INSTRUCTIONS_MAX, 0)
   instructions?: string | null;
 
   /** Permissions that the runtime of the agent must grant. */

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Batcher, SMALL_WRITES } from '#platform/concurrency';
 import { toRawJson } from '#platform/json';
-import type { Page } from '#platform/paging';
-import { isDataError, problem } from '#platform/problem';
-import { found, readableWorkspaces } from '../../resources';
+import { type Page, toPage } from '#platform/paging';
+import { isDataError, orNotFound, problem } from '#platform/problem';
+import { readableWorkspaces } from '../../resources';
 import {
   type CreateMessageDto,
   type MessageDto,
@@ -74,13 +74,12 @@ export class MessageService {
 
   async list(scope: OrgScope, sessionId: string, query: MessageListQueryDto): Promise<Page<MessageDto>> {
     await this.sessions.find(scope, sessionId);
-    const { rows, page } = await this.messages.list(scope, sessionId, query);
-    return { items: rows.map(toMessageDto), page };
+    return toPage(await this.messages.list(scope, sessionId, query), toMessageDto);
   }
 
   async get(scope: OrgScope, sessionId: string, messageId: string): Promise<MessageDto> {
     await this.sessions.find(scope, sessionId);
     const row = await this.messages.find(scope, sessionId, messageId);
-    return toMessageDto(found(row, 'message', messageId));
+    return toMessageDto(orNotFound(row, 'message', messageId));
   }
 }

@@ -75,9 +75,7 @@ export class AnnotatorListQueryDto extends OrderedListQueryDto {}
 export class AnsweredScoreDto {
   scorer_id!: string;
   score_id!: string;
-  @ApiProperty({ type: 'number', nullable: true })
   score!: number | null;
-  @ApiProperty({ type: 'string', nullable: true })
   label!: string | null;
 }
 
@@ -86,10 +84,8 @@ export class ItemAnswerDto {
   @ApiProperty({ enum: [...OUTCOMES] })
   outcome!: Outcome;
   /** Why the person skipped the item. */
-  @ApiProperty({ type: 'string', nullable: true })
   reason!: string | null;
   scores!: AnsweredScoreDto[];
-  @ApiProperty({ type: 'string', nullable: true })
   author!: string | null;
   created_at!: Date;
   created_by!: string;
@@ -98,16 +94,11 @@ export class ItemAnswerDto {
 /** What is to be scored. */
 class ItemTargetDto {
   item_id!: string;
-  @ApiProperty({ type: 'string', nullable: true })
   trace_id!: string | null;
-  @ApiProperty({ type: 'string', nullable: true })
   session_id!: string | null;
   /** Set if the item is a result of an experiment. */
-  @ApiProperty({ type: 'string', nullable: true })
   experiment_id!: string | null;
-  @ApiProperty({ type: 'string', nullable: true })
   result_id!: string | null;
-  @ApiProperty({ type: 'string', nullable: true })
   case_id!: string | null;
 }
 
@@ -138,7 +129,6 @@ export const toAnnotationItemDto = viewOf(AnnotationItemDto, (row: ListedItemRow
 export class AnnotatorDto {
   /** The account. */
   principal_id!: string;
-  @ApiProperty({ type: 'string', nullable: true })
   author!: string | null;
   @ApiProperty({ type: 'integer', minimum: 0 })
   scored_count!: number;
@@ -159,7 +149,6 @@ export class QueueScorerDto {
   @ApiProperty({ type: 'integer', minimum: 1 })
   scorer_version!: number;
   name!: string;
-  @ApiProperty({ type: 'string', nullable: true })
   description!: string | null;
   /** Instructions for the people who score. */
   rubric!: string;
@@ -186,7 +175,6 @@ export class ClaimedItemDto extends ItemTargetDto {
   @AnyJson()
   expected!: unknown;
   /** Why the content cannot be shown. Skip such an item. */
-  @ApiProperty({ type: 'string', nullable: true })
   content_error!: string | null;
 }
 
@@ -197,7 +185,6 @@ export type NoItemReason = (typeof NO_ITEM_REASONS)[number];
 /** The next item for a person, or the reason why the person gets no item. */
 export class ClaimResponseDto {
   /** Null if there is nothing to do for this person now. */
-  @ApiProperty({ type: ClaimedItemDto, nullable: true })
   item!: ClaimedItemDto | null;
   /**
    * Why there is no item: `completed` (all items are completed), `done` (the person has scored or skipped all remaining

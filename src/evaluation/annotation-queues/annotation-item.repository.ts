@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, prepared, raw, type Sql, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { Database, firstRow, prepared, raw, sql, type Tx, Where } from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
 import type { AnnotationItemListQueryDto, AnnotatorListQueryDto } from './annotation-item.dto';
 import type {
@@ -65,8 +65,8 @@ export class AnnotationItemRepository {
     const read = sql`SELECT ${raw(ITEM_COLUMNS)}, i.item_status FROM annotation_items i
       WHERE i.item_id = ${itemId} AND i.queue_id = ${queueId} AND i.workspace_id = ${workspaceId}`;
     return tx
-      ? first<AnnotationItemRow>(tx, 'annotation-item.lock', sql`${read} FOR UPDATE`)
-      : first<AnnotationItemRow>(this.database, 'annotation-item.find', read);
+      ? firstRow<AnnotationItemRow>(tx, 'annotation-item.lock', sql`${read} FOR UPDATE`)
+      : firstRow<AnnotationItemRow>(this.database, 'annotation-item.find', read);
   }
 
   list(scope: Scope, queueId: string, query: AnnotationItemListQueryDto): Promise<RowPage<ListedItemRow>> {
@@ -116,7 +116,7 @@ export class AnnotationItemRepository {
 
   /** Locks the row of a person until the transaction ends. Returns the last item that the person claimed; empty for none. */
   async lockAnnotator(tx: Tx, { workspaceId }: Scope, queueId: string, by: Annotator): Promise<string> {
-    const row = await first<{ last_item_id: string }>(
+    const row = await firstRow<{ last_item_id: string }>(
       tx,
       'annotation-annotator.lock',
       sql`INSERT INTO annotation_annotators (queue_id, principal_id, author, workspace_id, created_at, last_active_at)
@@ -135,7 +135,7 @@ export class AnnotationItemRepository {
     by: Annotator,
     leaseMs: number,
   ): Promise<Claim | null> {
-    return first<Claim>(
+    return firstRow<Claim>(
       tx,
       'annotation-place.renew',
       sql`UPDATE annotation_places SET claimed_until = now() + ${leaseMs} * interval '1 millisecond',
@@ -159,7 +159,7 @@ export class AnnotationItemRepository {
     { after, leaseMs }: { after: string; leaseMs: number },
   ): Promise<Claim | null> {
     // PostgreSQL looks up scalar subqueries by key for each place, whatever the statistics say.
-    return first<Claim>(
+    return firstRow<Claim>(
       tx,
       'annotation-place.claim',
       sql`WITH claimed AS (
@@ -185,7 +185,7 @@ export class AnnotationItemRepository {
 
   /** Returns when the next claim of somebody else ends, among the items left for this person. Null without such a claim. */
   async nextRelease({ workspaceId }: Scope, queueId: string, by: Annotator): Promise<Date | null> {
-    const row = await first<{ claimed_until: Date }>(
+    const row = await firstRow<{ claimed_until: Date }>(
       this.database,
       'annotation-place.next-release',
       sql`SELECT p.claimed_until FROM annotation_places p
@@ -205,7 +205,7 @@ export class AnnotationItemRepository {
    * undefined if others have all places.
    */
   async fill(tx: Tx, { workspaceId }: Scope, { itemId, by }: Work): Promise<number | null | undefined> {
-    const filled = await first<{ result_version: number | null }>(
+    const filled = await firstRow<{ result_version: number | null }>(
       tx,
       'annotation-place.fill',
       sql`UPDATE annotation_places place
@@ -243,7 +243,7 @@ export class AnnotationItemRepository {
     { workspaceId }: Scope,
     { itemId, by }: Work,
   ): Promise<'scored' | 'skipped' | null> {
-    const row = await first<{ outcome: 'scored' | 'skipped' }>(
+    const row = await firstRow<{ outcome: 'scored' | 'skipped' }>(
       tx,
       'annotation-answer.outcome',
       sql`SELECT outcome FROM annotation_answers WHERE item_id = ${itemId} AND workspace_id = ${workspaceId}
@@ -322,7 +322,3 @@ export class AnnotationItemRepository {
 const RESULT_VERSION = raw(`(SELECT r.version FROM annotation_items i
   JOIN results r ON r.workspace_id = i.workspace_id AND r.experiment_id = i.experiment_id AND r.result_id = i.result_id
   WHERE i.item_id = annotation_places.item_id AND i.workspace_id = annotation_places.workspace_id)`);
-
-/** Runs a prepared statement, and returns its first row. */
-const first = async <Row>(on: SqlExecutor, name: string, statement: Sql): Promise<Row | null> =>
-  (await on.query<Row>(prepared(name, statement)))[0] ?? null;

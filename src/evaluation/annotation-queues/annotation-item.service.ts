@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
-import type { Page } from '#platform/paging';
-import { type FieldError, Problem, problem } from '#platform/problem';
+import { type Page, toPage } from '#platform/paging';
+import { type FieldError, Problem, problem, orNotFound } from '#platform/problem';
 import { pick } from '../../resources';
 import { type PinnedScorerRow, ScorerRepository } from '../scorers';
 import { type CheckedScore, ScoreService } from '../scores';
@@ -152,8 +152,7 @@ export class AnnotationItemService {
     query: AnnotationItemListQueryDto,
   ): Promise<Page<AnnotationItemDto>> {
     await this.queues.find(scope, queueId);
-    const { rows, page } = await this.items.list(scope, queueId, query);
-    return { items: rows.map(toAnnotationItemDto), page };
+    return toPage(await this.items.list(scope, queueId, query), toAnnotationItemDto);
   }
 
   /** Lists the people who work on a queue. Errors: 404. */
@@ -163,8 +162,7 @@ export class AnnotationItemService {
     query: AnnotatorListQueryDto,
   ): Promise<Page<AnnotatorDto>> {
     await this.queues.find(scope, queueId);
-    const { rows, page } = await this.items.listAnnotators(scope, queueId, query);
-    return { items: rows.map(toAnnotatorDto), page };
+    return toPage(await this.items.listAnnotators(scope, queueId, query), toAnnotatorDto);
   }
 
   /**
@@ -243,9 +241,7 @@ export class AnnotationItemService {
   }
 
   private async itemOf(scope: Scope, queueId: string, itemId: string, tx?: Tx): Promise<AnnotationItemRow> {
-    const item = await this.items.find(scope, queueId, itemId, tx);
-    if (!item) throw problem.notFound('annotation item', itemId);
-    return item;
+    return orNotFound(await this.items.find(scope, queueId, itemId, tx), 'annotation item', itemId);
   }
 
   /** Returns the scorers of a queue. Errors: 409 if one is archived. */

@@ -189,13 +189,11 @@ export class AnnotationQueueDto extends StampsDto implements QueueProgressDto {
   queue_id!: string;
   workspace_id!: string;
   name!: string;
-  @ApiProperty({ type: 'string', nullable: true })
   description!: string | null;
   scorer_ids!: string[];
   /** The pinned versions that everybody answers. New versions of a scorer do not affect the queue. */
   scorers!: QueueScorerVersionDto[];
   source!: AnnotationSourceDto;
-  @ApiProperty({ type: [String], nullable: true })
   assignees!: string[] | null;
   @ApiProperty({ type: 'integer', minimum: 1, maximum: SCORES_PER_ITEM_MAX })
   scores_per_item!: number;

@@ -3,7 +3,6 @@ export { type DatasetDto, DatasetListQueryDto } from './datasets/dataset.dto';
 export type { DatasetEntity } from './datasets/dataset.entity';
 export { DatasetRepository } from './datasets/dataset.repository';
 export { DatasetService } from './datasets/dataset.service';
-export { CaseEntity } from './records/record.entity';
 export { type CaseFilter, type RecordAsOf, RecordRepository } from './records/record.repository';
 export { RecordWordsRepository } from './records/record-words.repository';
 export {

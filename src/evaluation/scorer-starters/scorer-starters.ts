@@ -1,5 +1,11 @@
-import { decodeCursor, encodeCursor, type Page, PAGE_SIZE_DEFAULT } from '#platform/paging';
-import { problem } from '#platform/problem';
+import {
+  checkStart,
+  decodeCursor,
+  encodeCursor,
+  foreignCursor,
+  type Page,
+  PAGE_SIZE_DEFAULT,
+} from '#platform/paging';
 import { ANSWER_STARTERS } from './answer.starters';
 import {
   type ScorerStarterDto,
@@ -81,9 +87,7 @@ export const SCORER_STARTERS: readonly ScorerStarter[] = [
 
 /** Returns a page of the matching starters. Errors: 400 for a cursor of another list, or a cursor with an offset. */
 export function listStarters(query: ScorerStarterListQueryDto): Page<ScorerStarterDto> {
-  if (query.cursor !== undefined && query.offset !== undefined) {
-    throw problem.invalidQuery('cursor', 'cannot be combined with offset');
-  }
+  checkStart(query);
   const sort = query.sort ?? 'created_at';
   const matching = SCORER_STARTERS.filter(
     ({ scorer_kind, grain, tags }) =>
@@ -116,8 +120,6 @@ function startAfter(
   sort: string,
 ): number {
   const index = starters.findIndex(({ starter_id }) => starter_id === cursor.id);
-  if (index < 0 || cursor.sort !== sort || cursor.key !== null) {
-    throw problem.invalidQuery('cursor', 'belongs to another list or sort');
-  }
+  if (index < 0 || cursor.sort !== sort || cursor.key !== null) throw foreignCursor();
   return index + 1;
 }

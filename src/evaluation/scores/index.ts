@@ -1,12 +1,5 @@
 export { ScoresModule } from './scores.module';
-export {
-  type CurrentScore,
-  detailOf,
-  type ScoreDetail,
-  show,
-  type ShownScores,
-  withCurrentScores,
-} from './current-scores.repository';
+export { detailOf, show, type ShownScores, withCurrentScores } from './current-scores.repository';
 export {
   bytesOfScores,
   currentScores,
@@ -23,8 +16,6 @@ export {
 } from './current-scores.sql';
 export {
   type ExperimentResult,
-  type ReferencedPair,
-  type ReferencingResult,
   type ResultRange,
   ResultReferenceRepository,
   type Times,
@@ -33,7 +24,7 @@ export { CreateScoreDto } from './score.dto';
 export type { TargetKind } from './score.entity';
 export { type HostedScore, ScoreRepository, type ScoringRun } from './score.repository';
 export { type CheckedScore, ScoreService } from './score.service';
-export { type LockedResult, ScoreTargetRepository, type TargetKey } from './score-target.repository';
+export { type LockedResult, ScoreTargetRepository } from './score-target.repository';
 export { TargetDirectory } from './score-targets';
 export { itemOf, type SampleSpread, type ScoredItem, storable } from './scored-item';
 export { TraceScoresModule } from './trace-scores.module';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, prepared, raw, sql, type Tx } from '#platform/db';
+import { Database, firstRow, prepared, raw, sql, type Tx } from '#platform/db';
 import type { ScoreRow, TargetKind } from './score.entity';
 
 /** A target to lock. A result has its experiment. */
@@ -30,14 +30,12 @@ export class ScoreTargetRepository {
   constructor(private readonly database: Database) {}
 
   async findResult({ workspaceId }: Scope, resultId: string): Promise<ResultTarget | null> {
-    const [row] = await this.database.query<ResultTarget>(
-      prepared(
-        'score-target.result',
-        sql`SELECT experiment_id, result_id, version AS result_version, trace_id, session_id, case_id FROM results
-          WHERE result_id = ${resultId} AND workspace_id = ${workspaceId}`,
-      ),
+    return firstRow<ResultTarget>(
+      this.database,
+      'score-target.result',
+      sql`SELECT experiment_id, result_id, version AS result_version, trace_id, session_id, case_id FROM results
+        WHERE result_id = ${resultId} AND workspace_id = ${workspaceId}`,
     );
-    return row ?? null;
   }
 
   async experimentExists({ workspaceId }: Scope, experimentId: string): Promise<boolean> {

@@ -3,21 +3,20 @@ import type { Scope } from '#platform/auth';
 import { Environment } from '#platform/config';
 import {
   Database,
+  firstRow,
   followIndexes,
   join,
   prepared,
   raw,
   readWithin,
-  type Sql,
   sql,
+  type Sql,
   type SqlExecutor,
   type Tx,
   Where,
 } from '#platform/db';
-import { firstMillisecond } from '#platform/http';
-import { firstIdAt } from '#platform/ids';
 import { toRawJson } from '#platform/json';
-import { BY_CREATION, type RowPage, listPage } from '#platform/paging';
+import { BY_CREATION, createdWithin, listPage, type RowPage } from '#platform/paging';
 import type { ScoreFiltersDto, ScoreListQueryDto } from './score.dto';
 import type { ScoreRow } from './score.entity';
 
@@ -106,8 +105,6 @@ const INDEXED = [
 
 /** The other filters. */
 const SCANNED = ['scorer_version', 'scorer_kind', 'source', 'target_kind', 'case_id', 'label'] as const;
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Stores and lists the scores by clients, hosted scoring, people and end users. */
 @Injectable()
@@ -365,13 +362,11 @@ export class ScoreRepository {
   }
 
   async find(scope: Scope, id: string, on: SqlExecutor = this.database): Promise<ScoreRow | null> {
-    const [row] = await on.query<ScoreRow>(
-      prepared(
-        'score.find',
-        sql`SELECT ${raw(COLUMNS)} FROM scores t WHERE t.score_id = ${id} AND t.workspace_id = ${scope.workspaceId}`,
-      ),
+    return firstRow<ScoreRow>(
+      on,
+      'score.find',
+      sql`SELECT ${raw(COLUMNS)} FROM scores t WHERE t.score_id = ${id} AND t.workspace_id = ${scope.workspaceId}`,
     );
-    return row ?? null;
   }
 
   /**
@@ -437,15 +432,5 @@ const boundsOf = ({ min_score, max_score }: ScoreFiltersDto): Sql[] => [
   ...(max_score === undefined ? [] : [sql`t.score <= ${max_score}::float8`]),
 ];
 
-/**
- * Returns the conditions on the time. Ids also contain the time, so that bounds on the ids let an index skip the rows outside.
- * These bounds are a day wider, because a clock may have been set back.
- */
-function timesOf({ since, until }: ScoreFiltersDto): Sql[] {
-  const [from, to] = [since, until].map((time) => (time === undefined ? null : firstMillisecond(time)));
-  const idAt = (time: Date, days: number): string => firstIdAt('score', time.getTime() + days * DAY_MS);
-  return [
-    ...(from ? [sql`t.created_at >= ${from} AND t.score_id >= ${idAt(from, -1)}`] : []),
-    ...(to ? [sql`t.created_at < ${to} AND t.score_id < ${idAt(to, 1)}`] : []),
-  ];
-}
+const timesOf = ({ since, until }: ScoreFiltersDto): Sql[] =>
+  createdWithin({ prefix: 'score', id: 'score_id', table: 't.' }, since, until);

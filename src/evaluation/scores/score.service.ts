@@ -4,8 +4,8 @@ import { Database, type Tx } from '#platform/db';
 import { checkValues } from '#platform/http';
 import { newId } from '#platform/ids';
 import { RawJson, sha256OfJson, toRawJson } from '#platform/json';
-import type { Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { type Page, toPage } from '#platform/paging';
+import { problem, orNotFound } from '#platform/problem';
 import {
   minAnnotationsOf,
   type HumanDefinition,
@@ -120,9 +120,7 @@ export class ScoreService {
   }
 
   async get(scope: Scope, id: string): Promise<ScoreDto> {
-    const row = await this.scores.find(scope, id);
-    if (!row) throw problem.notFound('score', id);
-    return toScoreDto(row);
+    return toScoreDto(orNotFound(await this.scores.find(scope, id), 'score', id));
   }
 
   /** Lists scores. Errors: 400 for a sort by score without a scorer. */
@@ -132,8 +130,7 @@ export class ScoreService {
       const detail = '`score` requires `scorer_id` or `scorer_name`, because scorers have different scales';
       throw problem.invalidQuery('sort', detail);
     }
-    const { rows, page } = await this.scores.list(scope, query);
-    return { items: rows.map(toScoreDto), page };
+    return toPage(await this.scores.list(scope, query), toScoreDto);
   }
 
   /** Returns the scorer that a request names. Null for a name that no scorer has. */

@@ -1,4 +1,4 @@
-import { sumOf } from './numeric';
+import { Numbering, sumOf } from './numeric';
 import { countsStatistic, totalsStatistic, type ResampledStatistic } from './resampled-statistic';
 
 /** A relative variation below this is due to rounding. */
@@ -191,16 +191,11 @@ function shapesOf(units: readonly (readonly (string | number)[])[]): {
   shapes: number[][];
   counts: Float64Array;
 } {
-  const categories = new Map<string | number, number>();
+  const categories = new Numbering<string | number>();
   const groups = new Map<string, { values: number[]; count: number }>();
   for (const unit of units) {
     if (unit.length < 2) continue;
-    const values = unit.map((value) => {
-      const existing = categories.get(value);
-      if (existing !== undefined) return existing;
-      categories.set(value, categories.size);
-      return categories.size - 1;
-    });
+    const values = unit.map((value) => categories.numberOf(value));
     const key = values.sort((a, b) => a - b).join();
     const group = groups.get(key);
     if (group) group.count++;

@@ -66,7 +66,9 @@ function includeEstimate({ lower, upper }: Interval, estimate: number): Interval
 function drawDistribution(statistic: ResampledStatistic, seed: Seed): BootstrapDistribution | null {
   const random = new Xoshiro128(seed);
   const resamples = Math.max(RESAMPLES_MIN, Math.min(RESAMPLES_MAX, Math.floor(DRAWS / statistic.cost)));
-  const replicates = statistic.replicates?.(random, resamples) ?? drawOneByOne(statistic, random, resamples);
+  const replicates =
+    statistic.replicates?.(random, resamples) ??
+    new Float64Array(resamples).map(() => statistic.replicate(random));
   let count = 0;
   for (let i = 0; i < resamples; i++) {
     if (Number.isFinite(replicates[i]!)) replicates[count++] = replicates[i]!;
@@ -78,12 +80,6 @@ function drawDistribution(statistic: ResampledStatistic, seed: Seed): BootstrapD
     acceleration: accelerationOf(statistic),
     quantile: (p) => quantile(sorted, p),
   };
-}
-
-function drawOneByOne(statistic: ResampledStatistic, random: Xoshiro128, resamples: number): Float64Array {
-  const replicates = new Float64Array(resamples);
-  for (let i = 0; i < resamples; i++) replicates[i] = statistic.replicate(random);
-  return replicates;
 }
 
 function shareBelow(estimate: number, sorted: Float64Array): number {

@@ -28,4 +28,4 @@ export {
   VERDICTS,
 } from './computation/paired-statistics';
 export { IntervalDto } from './interval.dto';
-export { lowerBound } from './numeric';
+export { lowerBound, Numbering } from './numeric';

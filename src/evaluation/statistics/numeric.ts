@@ -12,6 +12,26 @@ export function sumOf(values: Float64Array): number {
   return sum;
 }
 
+/** Numbers distinct values from 0, in order of first appearance. */
+export class Numbering<Value> {
+  private readonly numbers = new Map<Value, number>();
+
+  numberOf(value: Value): number {
+    let number = this.numbers.get(value);
+    if (number === undefined) this.numbers.set(value, (number = this.numbers.size));
+    return number;
+  }
+
+  get size(): number {
+    return this.numbers.size;
+  }
+
+  /** The values, in the order of their numbers. */
+  get values(): Value[] {
+    return [...this.numbers.keys()];
+  }
+}
+
 /** Decimal digits of a quotient. A double has 17. */
 const QUOTIENT_DIGITS = 40;
 const DECIMAL = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;

@@ -39,7 +39,7 @@ export const permutationsOf = (tests: number): number =>
  * @param permutations assignments of signs to draw, see `permutationsOf`
  */
 export function signFlipTest(differences: Float64Array, seed: Seed, permutations = PERMUTATIONS): number {
-  const own = summable(withoutZeros(differences));
+  const own = summable(differences.filter((one) => one !== 0));
   if (own.length === 0) return 1;
   const observed = Math.abs(sumOf(own));
   // sums that differ only by rounding count as equal
@@ -67,20 +67,7 @@ function oneSizeTail(differences: Float64Array): number | null {
   return Math.max(P_MIN / 2, fairTail(differences.length, one));
 }
 
-function withoutZeros(differences: Float64Array): Float64Array {
-  const own = new Float64Array(differences.length);
-  let count = 0;
-  for (let i = 0; i < differences.length; i++) {
-    if (differences[i] !== 0) own[count++] = differences[i]!;
-  }
-  return own.subarray(0, count);
-}
-
-function sumOfSizes(differences: Float64Array): number {
-  let sum = 0;
-  for (let i = 0; i < differences.length; i++) sum += Math.abs(differences[i]!);
-  return sum;
-}
+const sumOfSizes = (differences: Float64Array): number => sumOf(differences.map(Math.abs));
 
 /** Rescales differences whose sum would overflow. The test does not depend on the scale. */
 function summable(differences: Float64Array): Float64Array {

@@ -1,4 +1,4 @@
-import { sumOf } from './numeric';
+import { Numbering, sumOf } from './numeric';
 import type { Xoshiro128 } from './random';
 import { Resampler, type SampledColumn } from './resampler';
 import { type BootstrapDistribution, meanDistribution } from './saddlepoint';
@@ -178,14 +178,9 @@ function groupsOf(columns: readonly Float64Array[]): Groups {
   return { resampler, columns: sampled, totals: new Float64Array(columns.length) };
 }
 
-/** Numbers distinct values in order of first appearance. */
 function numberValues(values: Float64Array): { numbers: Int32Array; values: number } {
-  const numberByValue = new Map<number, number>();
+  const numbering = new Numbering<number>();
   const numbers = new Int32Array(values.length);
-  for (let i = 0; i < values.length; i++) {
-    let number = numberByValue.get(values[i]!);
-    if (number === undefined) numberByValue.set(values[i]!, (number = numberByValue.size));
-    numbers[i] = number;
-  }
-  return { numbers, values: numberByValue.size };
+  for (let i = 0; i < values.length; i++) numbers[i] = numbering.numberOf(values[i]!);
+  return { numbers, values: numbering.size };
 }

@@ -137,8 +137,7 @@ function quantileOfMean(centred: Float64Array, z: number, middle: number, size: 
  */
 export function signFlipTail(differences: Float64Array, observed: number, least: number): number | null {
   if (differences.length < SADDLEPOINT_FROM) return null;
-  const sizes = new Float64Array(differences.length);
-  for (let i = 0; i < sizes.length; i++) sizes[i] = abs(differences[i]!);
+  const sizes = differences.map(abs);
   const scale = rescale(sizes);
   if (scale === null) return null;
   let squares = 0;

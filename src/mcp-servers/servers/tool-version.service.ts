@@ -1,3 +1,4 @@
+import { orNotFound } from '#platform/problem';
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Versioned } from '#platform/http';
@@ -10,7 +11,6 @@ import {
   RawJson,
 } from '#platform/json';
 import type { OrderedListQueryDto, Page } from '#platform/paging';
-import { found } from '../../resources';
 import { ServerService } from './server.service';
 import { ToolStore } from './tool-store';
 import type { ToolVersionRow } from './tool.entity';
@@ -91,7 +91,7 @@ export class ToolVersionService {
 
   private async find(scope: OrgScope, toolId: string, ordinal: number): Promise<ToolVersionRow> {
     const row = await this.tools.versions.find(scope.orgKey, toolId, ordinal);
-    return found(row, 'tool version', String(ordinal));
+    return orNotFound(row, 'tool version', String(ordinal));
   }
 }
 

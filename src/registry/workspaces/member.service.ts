@@ -1,9 +1,10 @@
+import { orNotFound } from '#platform/problem';
 import { Injectable } from '@nestjs/common';
 import { AccountChanges, type OrgScope, reduceRoles, type Role } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { checkValues } from '#platform/http';
 import type { Page } from '#platform/paging';
-import { AuditLog, checkLive, found } from '../../resources';
+import { AuditLog, checkLive } from '../../resources';
 import { checkRoles } from '../accounts/grants';
 import { type MemberDto, type MemberListQueryDto, type PutMemberDto, toMemberDto } from './member.dto';
 import type { MemberEntity } from './member.entity';
@@ -31,7 +32,7 @@ export class MemberService {
   async get(scope: OrgScope, workspaceId: string, principalId: string): Promise<MemberDto> {
     await this.workspaces.find(scope, workspaceId);
     const row = await this.members.find(scope, workspaceId, principalId);
-    return toMemberDto(found(row, 'member', principalId));
+    return toMemberDto(orNotFound(row, 'member', principalId));
   }
 
   /**
@@ -68,7 +69,7 @@ export class MemberService {
     return this.changes.run(scope.orgId, async (tx) => {
       const workspace = await this.workspaces.lockManaged(tx, scope, workspaceId);
       const current = await this.members.find(scope, workspaceId, principalId, tx);
-      const row = found(current, 'member', principalId);
+      const row = orNotFound(current, 'member', principalId);
       checkLive(workspace, 'workspace');
       checkRoles(scope.rolesIn(workspaceId), row.roles, [], 'in the workspace');
       await this.members.remove(tx, scope, workspaceId, principalId);
@@ -89,6 +90,9 @@ export class MemberService {
 
   private async checkPrincipal(tx: Tx, scope: OrgScope, principalId: string): Promise<void> {
     const principal = await this.principals.find(scope, principalId, tx);
-    checkLive(found(principal, 'principal', principalId), principalTypeOf(principalId).replace('_', ' '));
+    checkLive(
+      orNotFound(principal, 'principal', principalId),
+      principalTypeOf(principalId).replace('_', ' '),
+    );
   }
 }

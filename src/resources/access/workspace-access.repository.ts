@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, prepared, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { Database, firstRow, prepared, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { type AnyOf, holdsAny, READERS } from './any-of';
 
 /** Reads which workspaces are archived. */
@@ -12,8 +12,7 @@ export class WorkspaceAccessRepository {
   async hold(tx: Tx, scope: OrgScope, workspaceId: string): Promise<{ archived: boolean } | null> {
     const statement = sql`SELECT archived_at IS NOT NULL AS archived FROM workspaces
       WHERE workspace_id = ${workspaceId} AND org_id = ${scope.orgId} FOR SHARE`;
-    const [row] = await tx.query<{ archived: boolean }>(prepared('workspace.hold', statement));
-    return row ?? null;
+    return firstRow<{ archived: boolean }>(tx, 'workspace.hold', statement);
   }
 
   /** Returns the given workspaces that are live, in organizations that are neither archived nor suspended. */

@@ -62,11 +62,6 @@ export class WorkspaceAccess {
 }
 
 /** Returns the row. Throws 404 if there is none. */
-export function found<Row>(row: Row | null | undefined, kind: string, id: string): Row {
-  if (row == null) throw problem.notFound(kind, id);
-  return row;
-}
-
 /** Returns the resource if the caller may read it. Throws 404 otherwise. */
 export function readable<Row extends Placed>(
   scope: OrgScope,

@@ -1,8 +1,8 @@
 import type { OrgScope, Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { Versioned } from '#platform/http';
-import type { OrderedListQueryDto, Page } from '#platform/paging';
-import { found } from '../access/workspace-access';
+import { type OrderedListQueryDto, type Page, toPage } from '#platform/paging';
+import { orNotFound } from '#platform/problem';
 import { OrgResourceService } from '../org-resource.service';
 import {
   type ArtifactKind,
@@ -38,8 +38,7 @@ export abstract class OwnedService<
 
   async listVersions(scope: OrgScope, id: string, query: OrderedListQueryDto): Promise<Page<VersionView>> {
     await this.find(scope, id);
-    const { rows, page } = await this.owned.versions.list(scope.orgKey, id, query);
-    return { items: rows.map(this.toVersionView), page };
+    return toPage(await this.owned.versions.list(scope.orgKey, id, query), this.toVersionView);
   }
 
   async getVersion(scope: OrgScope, id: string, ordinal: number): Promise<Versioned<VersionView>> {
@@ -50,7 +49,7 @@ export abstract class OwnedService<
   protected async findVersion(scope: OrgScope, id: string, ordinal: number): Promise<VersionRow> {
     await this.find(scope, id);
     const row = await this.owned.versions.find(scope.orgKey, id, ordinal);
-    return found(row, `${this.kind.noun} version`, String(ordinal));
+    return orNotFound(row, `${this.kind.noun} version`, String(ordinal));
   }
 
   /**

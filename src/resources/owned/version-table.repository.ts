@@ -1,5 +1,5 @@
 import type { OrgScope, TenantKey } from '#platform/auth';
-import { type Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
+import { type Database, firstRow, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { listPage, type ListQueryDto, type RowPage } from '#platform/paging';
 import type { ArtifactReference } from '../packages/packager';
 
@@ -80,8 +80,7 @@ export class VersionTable<Row> {
     const statement = sql`SELECT ${raw(this.columns)} FROM ${raw(table)}
       WHERE ${raw(idColumn)} = ${id} AND ${raw(ordinalColumn)} = ${ordinal}
         AND ${raw(tenant.column)} = ${tenant.value}`;
-    const [row] = await on.query<Row>(prepared(`${table}.find`, statement));
-    return row ?? null;
+    return firstRow<Row>(on, `${table}.find`, statement);
   }
 
   /**

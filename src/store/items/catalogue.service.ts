@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import type { SqlExecutor, Tx } from '#platform/db';
 import { type Reply, type RequestedContent, storedContent } from '#platform/http';
-import type { OrderedListQueryDto, Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { type OrderedListQueryDto, type Page, toPage } from '#platform/paging';
+import { problem, orNotFound } from '#platform/problem';
 import { BlobStore } from '#platform/storage';
-import { found } from '../../resources';
 import type { Action, ReleaseRow, StoreItemEntity } from './store-item.entity';
 import { StoreItemRepository } from './store-item.repository';
 import {
@@ -29,8 +28,7 @@ export class CatalogueService {
   ) {}
 
   async list(scope: OrgScope, query: StoreItemListQueryDto): Promise<Page<CatalogueItemDto>> {
-    const { rows, page } = await this.catalogue.listPage(scope, query);
-    return { items: rows.map((row) => toCatalogueItemDto(row, scope.orgId)), page };
+    return toPage(await this.catalogue.listPage(scope, query), (row) => toCatalogueItemDto(row, scope.orgId));
   }
 
   /** Errors: 404. */
@@ -40,7 +38,7 @@ export class CatalogueService {
 
   /** Returns an item that admits the caller's organization. Errors: 404. */
   async find(scope: OrgScope, id: string, on?: SqlExecutor): Promise<StoreItemEntity> {
-    return found(await this.catalogue.find(scope, id, on), 'store item', id);
+    return orNotFound(await this.catalogue.find(scope, id, on), 'store item', id);
   }
 
   /**
@@ -61,8 +59,7 @@ export class CatalogueService {
   ): Promise<Page<CatalogueReleaseDto>> {
     const { org_id } = await this.find(scope, id);
     const publisher = { orgKey: { column: 'org_id', value: org_id } } as const;
-    const { rows, page } = await this.items.listReleases(publisher, id, query);
-    return { items: rows.map((row) => toCatalogueReleaseDto(row)), page };
+    return toPage(await this.items.listReleases(publisher, id, query), toCatalogueReleaseDto);
   }
 
   /**

@@ -2,12 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { expandRoles, type OrgScope, orgScope, type Principal } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { checkIfMatch, Versioned } from '#platform/http';
-import type { OrderedListQueryDto, Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { type OrderedListQueryDto, type Page, toPage } from '#platform/paging';
+import { problem, orNotFound } from '#platform/problem';
 import {
   type AuditAction,
   changedColumns,
-  found,
   OrgResourceService,
   pick,
   requireRole,
@@ -128,7 +127,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     id: string,
     { is_reviewed = true, release_id }: ReviewStoreItemDto,
   ): Promise<StoreItemDto> {
-    const orgId = found(await this.items.publisherOf(id), STORE_ITEM.noun, id);
+    const orgId = orNotFound(await this.items.publisherOf(id), STORE_ITEM.noun, id);
     const scope = orgScope(orgId, principal.id, expandRoles(['publisher']), requestId);
     return this.transaction(scope, async (tx) => {
       const row = await this.lock(tx, scope, id, 'update');
@@ -144,8 +143,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
     query: OrderedListQueryDto,
   ): Promise<Page<StoreReleaseDto>> {
     await this.find(scope, id);
-    const { rows, page } = await this.items.listReleases(scope, id, query);
-    return { items: rows.map((row) => toStoreReleaseDto(row)), page };
+    return toPage(await this.items.listReleases(scope, id, query), toStoreReleaseDto);
   }
 
   /** Inserts a new item with its first release, in the transaction that makes its package permanent. */
@@ -213,7 +211,7 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
 
   /** Checks only existence, because the admission has checked that the caller may read somewhere in the organization. */
   protected override readable(_scope: OrgScope, row: StoreItemEntity | null, id: string): StoreItemEntity {
-    return found(row, STORE_ITEM.noun, id);
+    return orNotFound(row, STORE_ITEM.noun, id);
   }
 
   protected override checkWritable({ archived_at }: StoreItemEntity): void {

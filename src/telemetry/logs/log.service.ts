@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type DecodedLogsRequest, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
-import type { Page } from '#platform/paging';
+import { type Page, toPage } from '#platform/paging';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import { EvaluationEvents, scoresInLog, warningsForLogs } from '../evaluation-events/evaluation-event';
 import { type ExportedRecords, ExportWriter } from '../exports/export.writer';
@@ -18,13 +18,11 @@ export class LogService {
   constructor(private readonly limiter: ReadLimiter) {}
 
   async list(scope: Scope, query: LogListQueryDto, signal: AbortSignal): Promise<Page<LogRecordDto>> {
-    const { rows, page } = await this.limiter.read(
-      scope,
-      HINT,
-      (on) => new LogListRepository(on).list(scope, query),
-      { noun: 'logs', signal },
-    );
-    return { items: rows.map(toLogRecordDto), page };
+    const logs = await this.limiter.read(scope, HINT, (on) => new LogListRepository(on).list(scope, query), {
+      noun: 'logs',
+      signal,
+    });
+    return toPage(logs, toLogRecordDto);
   }
 }
 

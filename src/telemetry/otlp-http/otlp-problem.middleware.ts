@@ -1,5 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
-import { encodeStatus, rpcCodeOf } from '#otlp';
+import { encodeStatus } from '#otlp';
 import { PROBLEM_WRITER, type ProblemWriter } from '#platform/http';
 import { otlpEncodingOf, PROTOBUF_MEDIA } from './otlp-body.decorator';
 
@@ -21,9 +21,9 @@ export function otlpProblems(request: Request, response: Response, next: NextFun
   next();
 }
 
-const writeStatus: ProblemWriter = (response, { status, detail, code }) => {
+const writeStatus: ProblemWriter = (response, body) => {
   response.setHeader('Content-Type', PROTOBUF_MEDIA);
-  response.end(encodeStatus({ code: rpcCodeOf(status), message: detail, problemCode: code }));
+  response.end(encodeStatus(body));
 };
 
 const writeProblem: ProblemWriter = (response, body) => {

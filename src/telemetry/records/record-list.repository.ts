@@ -1,9 +1,8 @@
 import type { Scope } from '#platform/auth';
 import { BulkColumns, followIndexes, join, raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
-import { listPage, type RowPage } from '#platform/paging';
+import { listPage, type RowPage, type RowPlace } from '#platform/paging';
 import { addTimes, attributeConditions } from '../list-conditions.sql';
 import type { RecordListQueryDto } from '../list-query.dto';
-import { cutPage, type SizedRow } from '../page-budget';
 import { type SourceParts, SourceReadRepository } from '../sources/source-read.repository';
 
 /** A table of records that is partitioned by day. Lists sort by its time column, then by its number column. */
@@ -26,15 +25,14 @@ export interface RecordConditions {
 }
 
 /** A record of a page before its content is read. */
-interface SizedRecord extends SizedRow {
+interface PlacedRecord extends RowPlace {
   day: string;
-  page_key: string;
 }
 
-const KEYS = new BulkColumns<SizedRecord & { workspace_id: string }>([
+const KEYS = new BulkColumns<PlacedRecord & { workspace_id: string }>([
   { name: 'workspace_id', type: 'text', value: ({ workspace_id }) => workspace_id },
   { name: 'day', type: 'date', value: ({ day }) => day },
-  { name: 'time', type: 'timestamptz', value: ({ page_key }) => BigInt(page_key) },
+  { name: 'time', type: 'timestamptz', value: ({ page_key }) => BigInt(page_key!) },
   { name: 'number', type: 'int8', value: ({ page_id }) => BigInt(page_id) },
 ]);
 
@@ -53,9 +51,8 @@ export abstract class RecordListRepository<Row> {
   ) {}
 
   /**
-   * Reads a page of the selected records. Ends the page early, after at least one record, if it exceeds PAGE_BYTES. Reads the
-   * sizes first, and then only the content of the records on the page. Checks conditions that no index serves on a bounded
-   * number of records, see `listPage`.
+   * Reads a page of the selected records. Reads the sizes first, and then only the content of the records on the page. Checks
+   * conditions that no index serves on a bounded number of records, see `listPage`.
    */
   protected async listBy(
     scope: Scope,
@@ -63,20 +60,15 @@ export abstract class RecordListRepository<Row> {
     conditions: RecordConditions,
   ): Promise<RowPage<Row & SourceParts>> {
     await followIndexes(this.database);
-    const sized = await this.find(scope, query, conditions);
-    const { rows, page } = cutPage(sized, query.sort ?? this.defaultSort);
+    const { rows, page } = await this.find(scope, query, conditions);
     return { rows: await this.read(scope, rows), page };
-  }
-
-  private get defaultSort(): string {
-    return `-${this.table.time}`;
   }
 
   private find(
     scope: Scope,
     query: RecordListQueryDto,
     { indexed, columns, content }: RecordConditions,
-  ): Promise<RowPage<SizedRecord>> {
+  ): Promise<RowPage<PlacedRecord>> {
     const { name, time, number } = this.table;
     const where = addTimes(Where.estimatedByAverage(scope.key), time, query);
     where.addIf(indexed, (condition) => condition);
@@ -84,12 +76,13 @@ export abstract class RecordListRepository<Row> {
     const lookups = [...content, ...attributeConditions('t', query.attribute)];
     const spec = {
       from: `${name} t`,
-      columns: `t.day::text AS day, ${RESPONSE_SIZE} AS response_size`,
+      columns: 't.day::text AS day',
+      bytes: RESPONSE_SIZE,
       where,
       id: `t.${number}`,
       idType: 'int8' as const,
       sorts: { [time]: { expression: `t.${time}`, type: 'timestamptz' as const } },
-      defaultSort: this.defaultSort,
+      defaultSort: `-${time}`,
     };
     if (columns.length + lookups.length === 0) {
       return listPage(this.database, { ...spec, ...(isUnfiltered && { name: `${name}.list` }) }, query);
@@ -105,7 +98,7 @@ export abstract class RecordListRepository<Row> {
    * Reads records in the given order, each by its keys. Days are both joined and listed, so that PostgreSQL neither plans for
    * nor locks the partitions of other days. Never prepared, because the plan must know the days.
    */
-  private async read(scope: Scope, records: readonly SizedRecord[]): Promise<(Row & SourceParts)[]> {
+  private async read(scope: Scope, records: readonly PlacedRecord[]): Promise<(Row & SourceParts)[]> {
     if (records.length === 0) return [];
     const { name, time, number, columns } = this.table;
     const [table, timeColumn, numberColumn] = [raw(name), raw(`t.${time}`), raw(`t.${number}`)];

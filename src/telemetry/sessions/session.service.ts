@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import type { Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { type Page, toPage } from '#platform/paging';
+import { orNotFound } from '#platform/problem';
 import { ReadLimiter } from '../read-limiter';
 import { TraceStore } from '../traces/trace-store';
 import { toTraceDto, type TraceDto } from '../traces/trace.dto';
@@ -34,8 +34,7 @@ export class SessionService {
       (on) => new SessionRepository(on).totals(scope, [sessionId]),
       { signal },
     );
-    if (!session) throw problem.notFound('session', sessionId);
-    return session;
+    return orNotFound(session, 'session', sessionId);
   }
 
   async listTraces(
@@ -57,7 +56,6 @@ export class SessionService {
     signal: AbortSignal,
   ): Promise<Page<TraceDto>> {
     const ofSession = { ...query, session_id: sessionId };
-    const { rows, page } = await this.store.withSignal(signal).listTraces(scope, ofSession);
-    return { items: rows.map(toTraceDto), page };
+    return toPage(await this.store.withSignal(signal).listTraces(scope, ofSession), toTraceDto);
   }
 }

@@ -1,4 +1,5 @@
 import {
+  hasMoreElements,
   longDigits,
   MAX_VALUE_DEPTH,
   type OtlpAttributes,
@@ -27,27 +28,9 @@ export function contentOf(value: OtlpValue | undefined, mimeType?: OtlpValue): O
   if (typeof value !== 'string') return value ?? null;
   if (value === '') return null;
   const isJson = typeof mimeType === 'string' ? /[/+]json\b/i.test(mimeType) : /^\s*[[{]/.test(value);
-  return isJson && !isTooLarge(value) ? parseJson(value) : value;
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const BRACKET = 0x5b;
-const BRACE = 0x7b;
-
-/** Returns whether a JSON text has too many elements. Counts them without parsing. */
-function isTooLarge(text: string): boolean {
-  if (text.length <= ELEMENTS_MAX) return false;
-  let elements = 0;
-  let isText = false;
-  for (let at = 0; at < text.length && elements <= ELEMENTS_MAX; at++) {
-    const unit = text.charCodeAt(at);
-    if (unit === QUOTE) isText = !isText;
-    else if (isText) at += unit === BACKSLASH ? 1 : 0;
-    else if (unit === COMMA || unit === BRACKET || unit === BRACE) elements++;
-  }
-  return elements > ELEMENTS_MAX;
+  if (!isJson) return value;
+  const isTooLarge = value.length > ELEMENTS_MAX && hasMoreElements(Buffer.from(value), ELEMENTS_MAX);
+  return isTooLarge ? value : parseJson(value);
 }
 
 /**

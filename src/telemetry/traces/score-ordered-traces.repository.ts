@@ -1,8 +1,10 @@
 import type { Scope } from '#platform/auth';
 import { join, type Sql, sql, type SqlExecutor } from '#platform/db';
 import {
+  checkStart,
   decodeCursor,
   encodeCursor,
+  foreignCursor,
   type ListSpec,
   PAGE_SIZE_DEFAULT,
   pageOf,
@@ -11,9 +13,9 @@ import {
   scanEnd,
   type ScanRules,
 } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { timesOf } from '../list-conditions.sql';
 import { SUMMARY } from './trace-columns.sql';
-import { checksOf, timesOf, tracesOf } from './trace-filters.sql';
+import { checksOf, tracesOf } from './trace-filters.sql';
 import type { ScoreSort } from './score-query';
 import type { TraceListQueryDto } from './trace-query.dto';
 import type { ScorePosition, TraceScores } from './trace-scores';
@@ -78,7 +80,7 @@ export class ScoreOrderedTraces {
     limit: number,
     traceIds: readonly string[] | undefined,
   ): Promise<string | null> {
-    const checks = checksOf(this.query, timesOf(this.query));
+    const checks = checksOf(this.query, timesOf('t.started_at', this.query));
     const readMax = 'lookup' in checks ? LOOKUP_PAGE_MAX : PAGE_MAX;
     const deadline = scanEnd(this.database);
     const selection = { scorer: this.by.scorer, source: this.query.score_source ?? null, traceIds };
@@ -121,15 +123,12 @@ export class ScoreOrderedTraces {
   }
 
   private startOf(cursor: string | undefined, offset: number): Start {
+    checkStart(this.query);
     if (cursor === undefined) return { after: undefined, toSkip: offset };
-    if (this.query.offset !== undefined)
-      throw problem.invalidQuery('cursor', 'cannot be combined with offset');
     const position = decodeCursor(cursor);
     const [, sort, skip] = CURSOR_SORT.exec(position.sort) ?? [];
     const score = Number(position.key ?? NaN);
-    if (sort !== this.sort || !Number.isFinite(score)) {
-      throw problem.invalidQuery('cursor', 'belongs to another list or sort');
-    }
+    if (sort !== this.sort || !Number.isFinite(score)) throw foreignCursor();
     return { after: { score, score_id: position.id }, toSkip: Number(skip ?? 0) };
   }
 }

@@ -14,8 +14,7 @@ import {
   type Tx,
   Where,
 } from '#platform/db';
-import { type ListQueryDto, listPage, type RowPage, type SortKey } from '#platform/paging';
-import { cutPage, PAGE_BYTES, type SizedRow } from '../page-budget';
+import { type ListQueryDto, listPage, type RowPage, type RowPlace, type SortKey } from '#platform/paging';
 import { SourceReadRepository } from '../sources/source-read.repository';
 import { bitsOf, type SpanRecord } from './span-record';
 import type { SpanHead, SpanRow } from './span.dto';
@@ -110,8 +109,6 @@ const whereTrace = ({ workspaceId }: Scope, { day, trace_no }: TraceLocation): S
 
 const SORTS: Record<string, SortKey> = { started_at: { expression: 's.started_at', type: 'timestamptz' } };
 
-const DEFAULT_SORT = 'started_at';
-
 /** Whether a span may be a model call. Instrumentations send an operation, provider or model for every call. */
 const MAY_BE_CALL = raw('AND s.tool_name IS NULL AND num_nonnulls(s.operation, s.provider, s.model) > 0');
 
@@ -161,13 +158,15 @@ export class SpanRepository {
     scope: Scope,
     trace: LocatedTrace,
     query: ListQueryDto,
-    maxBytes = PAGE_BYTES,
+    maxBytes?: number,
   ): Promise<RowPage<SpanRow>> {
     await followIndexes(this.database);
-    const sized = await listPage<SizedRow>(
+    const { rows, page } = await listPage<RowPlace>(
       this.database,
       {
-        columns: `${RESPONSE_SIZE} AS response_size`,
+        columns: 's.span_id',
+        bytes: RESPONSE_SIZE,
+        maxBytes,
         from: 'spans s',
         where: new Where(scope.key, 's')
           .add(sql`s.day = ${trace.day}::date`)
@@ -175,17 +174,16 @@ export class SpanRepository {
         id: 's.span_id',
         idType: 'int8',
         sorts: SORTS,
-        defaultSort: DEFAULT_SORT,
+        defaultSort: 'started_at',
         count: () => Promise.resolve(trace.span_count),
       },
       query,
     );
-    const { rows, page } = cutPage(sized, query.sort ?? DEFAULT_SORT, maxBytes);
     return { rows: await this.read(scope, trace, rows), page };
   }
 
   /** Reads spans in the given order. */
-  private async read(scope: Scope, trace: LocatedTrace, spans: readonly SizedRow[]): Promise<SpanRow[]> {
+  private async read(scope: Scope, trace: LocatedTrace, spans: readonly RowPlace[]): Promise<SpanRow[]> {
     if (spans.length === 0) return [];
     const ids = spans.map(({ page_id }) => page_id);
     const stored = await this.database.query<SourcedSpan>(

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { etagOf, type Reply, streamed } from '#platform/http';
 import { toJsonText } from '#platform/json';
-import type { ListQueryDto, Page, RowPage } from '#platform/paging';
+import { type ListQueryDto, type Page, type RowPage, toPage } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { TraceStore } from './trace-store';
 import { type SpanRow, type TelemetrySpanDto, toTelemetrySpanDto } from './span.dto';
@@ -27,8 +27,7 @@ export class SpanService {
     query: ListQueryDto,
     signal: AbortSignal,
   ): Promise<Page<TelemetrySpanDto>> {
-    const { rows, page } = await this.page(scope, traceId, query, signal);
-    return { items: rows.map(toTelemetrySpanDto), page };
+    return toPage(await this.page(scope, traceId, query, signal), toTelemetrySpanDto);
   }
 
   /**

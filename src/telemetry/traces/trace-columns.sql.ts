@@ -95,6 +95,16 @@ export function traceCondition({ field, among, from, to }: TraceFilter): Sql {
   );
 }
 
+/**
+ * Returns the condition that one of the traces `t` meets all filters. It is a scalar subquery, so that PostgreSQL looks up the
+ * models of each trace by key. A join might read all models.
+ *
+ * @param traces the traces, to follow FROM
+ */
+export const meetAll = (filters: readonly TraceFilter[], traces: Sql): Sql =>
+  sql`coalesce((SELECT true FROM (SELECT ${FILTERED_COLUMNS} FROM ${traces} OFFSET 0) f
+    WHERE ${join(filters.map(traceCondition), ') AND (', '(', ')')} LIMIT 1), false)`;
+
 /** Returns the condition that an expression meets a filter. */
 export function compared(
   expression: Sql,

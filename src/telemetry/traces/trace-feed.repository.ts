@@ -4,16 +4,15 @@ import {
   BulkColumns,
   Database,
   empty,
-  join,
+  firstRow,
   microsecondsToTime,
   prepared,
   raw,
-  type Sql,
   sql,
   timeToMicroseconds,
   Where,
 } from '#platform/db';
-import { FILTERED_COLUMNS, traceCondition } from './trace-columns.sql';
+import { meetAll } from './trace-columns.sql';
 import type { TraceFilter } from './trace-stats.types';
 
 /**
@@ -90,14 +89,13 @@ export class TraceFeedRepository {
 
   /** Reads the clock of the database and the watermark of the feed. */
   async clock(): Promise<FeedClock> {
-    const [clock] = await this.database.query<FeedClock>(
-      prepared(
-        'trace-feed.clock',
-        sql`SELECT ${timeToMicroseconds(raw('statement_timestamp()'))} AS now_us,
-            ${timeToMicroseconds(SETTLED)} AS settled_us
-          FROM pg_stat_activity
-          WHERE datname = current_database() AND backend_xid IS NOT NULL AND pid <> pg_backend_pid()`,
-      ),
+    const clock = await firstRow<FeedClock>(
+      this.database,
+      'trace-feed.clock',
+      sql`SELECT ${timeToMicroseconds(raw('statement_timestamp()'))} AS now_us,
+          ${timeToMicroseconds(SETTLED)} AS settled_us
+        FROM pg_stat_activity
+        WHERE datname = current_database() AND backend_xid IS NOT NULL AND pid <> pg_backend_pid()`,
     );
     return clock!;
   }
@@ -133,22 +131,17 @@ export class TraceFeedRepository {
       grain === 'trace'
         ? [raw('t.trace_id'), raw('t.trace_id = p.trace_id')]
         : [sql`CASE WHEN ${IS_LAST_OF_SESSION} THEN t.session_id END`, raw('t.session_id = p.target_id')];
+    // The filters are checked only for the rows of the page.
+    const traces = sql`traces t WHERE t.workspace_id = p.workspace_id AND ${isTarget}`;
+    const isMet = filters.length === 0 ? empty : sql` AND ${meetAll(filters, traces)}`;
     return this.database.query<FeedEntry>(
       sql`WITH p AS MATERIALIZED (
          SELECT t.workspace_id, t.trace_id, t.session_id, t.arrived_at, ${target} AS target_id
          FROM (SELECT * FROM traces WHERE ${where.sql} ORDER BY arrived_at, trace_id LIMIT ${limit}) t
        )
        SELECT p.trace_id, p.session_id, ${timeToMicroseconds(raw('p.arrived_at'))} AS arrived_us, p.target_id,
-         p.target_id IS NOT NULL${andMeets(filters, isTarget)} AS is_met
+         p.target_id IS NOT NULL${isMet} AS is_met
        FROM p ORDER BY p.arrived_at, p.trace_id`,
     );
   }
 }
-
-/** Returns the condition as a scalar subquery, so that filters are checked only for the rows of the page, each by an index. */
-const andMeets = (filters: readonly TraceFilter[], isTarget: Sql): Sql =>
-  filters.length === 0
-    ? empty
-    : sql` AND coalesce((SELECT true FROM (
-       SELECT ${FILTERED_COLUMNS} FROM traces t WHERE t.workspace_id = p.workspace_id AND ${isTarget} OFFSET 0
-     ) f WHERE ${join(filters.map(traceCondition), ') AND (', '(', ')')} LIMIT 1), false)`;

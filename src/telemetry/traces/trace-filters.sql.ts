@@ -1,6 +1,5 @@
 import type { Scope } from '#platform/auth';
-import { join, microsecondsToTime, raw, type Sql, sql, type Where } from '#platform/db';
-import { firstMicrosecond } from '#platform/http';
+import { join, raw, type Sql, sql, type Where } from '#platform/db';
 import type { ScanRules } from '#platform/paging';
 import { attributeConditions, containing, mentionsInJson } from '../list-conditions.sql';
 import { MODELS_MAX } from './trace-aggregate';
@@ -69,15 +68,6 @@ export function checksOf(filters: TraceFilters, further: readonly Sql[] = []): S
     ...(conditions.length > 0 && { condition: join(conditions, ' AND ') }),
     ...(lookups.length > 0 && { lookup: join(lookups, ' AND '), cost: lookupCost(filters) }),
   };
-}
-
-/** Returns the times of a query as conditions, for lists that are not in the order of starts. */
-export function timesOf({ since, until }: TraceFilters): Sql[] {
-  const time = (text: string): Sql => microsecondsToTime(sql`${firstMicrosecond(text)}`);
-  return [
-    ...(since === undefined ? [] : [sql`t.started_at >= ${time(since)}`]),
-    ...(until === undefined ? [] : [sql`t.started_at < ${time(until)}`]),
-  ];
 }
 
 /** Returns a table of the traces with these ids. OFFSET keeps PostgreSQL from joining the whole tables. */

@@ -1,10 +1,10 @@
 import type { Scope } from '#platform/auth';
-import { followIndexes, prepared, raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
+import { firstRow, followIndexes, raw, sql, type Sql, type SqlExecutor, Where } from '#platform/db';
 import { listPage, type ListSpec, type RowPage, type RowPlace, type SortKey } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { addTimes } from '../list-conditions.sql';
+import { addTimes, timesOf } from '../list-conditions.sql';
 import { SORT_MEASURES, SUMMARY } from './trace-columns.sql';
-import { checksOf, timesOf, tracesOf, useIndex } from './trace-filters.sql';
+import { checksOf, tracesOf, useIndex } from './trace-filters.sql';
 import { readScoreFilters, readScoreSort } from './score-query';
 import { TRACE_SORTS, type TraceListQueryDto } from './trace-query.dto';
 import { ScoreOrderedTraces } from './score-ordered-traces.repository';
@@ -134,7 +134,7 @@ export class TraceListRepository {
         return {
           ...order,
           from: 'traces t',
-          scan: checksOf(query, timesOf(query)),
+          scan: checksOf(query, timesOf('t.started_at', query)),
           where,
           sorts: key(expression),
         };
@@ -162,13 +162,12 @@ export class TraceListRepository {
   }
 
   private async isRare({ workspaceId }: Scope, model: string): Promise<boolean> {
-    const [row] = await this.database.query<{ count: number }>(
-      prepared(
-        'trace-list.count-of-model',
-        sql`SELECT count(*) AS count FROM (
-          SELECT 1 FROM trace_models WHERE workspace_id = ${workspaceId} AND model = ${model}
-          LIMIT ${raw(String(RARE_MAX + 1))}) counted`,
-      ),
+    const row = await firstRow<{ count: number }>(
+      this.database,
+      'trace-list.count-of-model',
+      sql`SELECT count(*) AS count FROM (
+        SELECT 1 FROM trace_models WHERE workspace_id = ${workspaceId} AND model = ${model}
+        LIMIT ${raw(String(RARE_MAX + 1))}) counted`,
     );
     return row!.count <= RARE_MAX;
   }

@@ -1,8 +1,7 @@
-import { ApiProperty, OmitType } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
+import { OmitType } from '@nestjs/swagger';
 import { IsNumber, Min } from 'class-validator';
 import { IsOneOf, NotBelow, NotNull, IsOptionalText } from '#platform/http';
-import { SortedBy } from '#platform/paging';
+import { SortedBy, ToNumber } from '#platform/paging';
 import { AttributePairs, TimedListQueryDto } from '../list-query.dto';
 import { NAME_MAX } from '../span-mapping/field.parser';
 import { AreScoreFilters, IsScoreSort } from './score-query';
@@ -13,12 +12,6 @@ const TEXT_MAX = 200;
 
 /** Members of a trace that lists can be sorted by. */
 export const TRACE_SORTS = ['started_at', 'duration_ms', 'cost_usd'] as const;
-
-/** Converts a query parameter to a number. Leaves other values unchanged, so that validation rejects them. */
-const ToNumber = () =>
-  Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^\d{1,15}(\.\d{1,6})?$/.test(value) ? Number(value) : value,
-  );
 
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
@@ -64,7 +57,6 @@ export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
   status?: (typeof TRACE_STATUSES)[number];
 
   /** Minimum duration in milliseconds. */
-  @ApiProperty({ type: 'number', minimum: 0, required: false })
   @NotNull()
   @IsNumber()
   @Min(0)
@@ -72,7 +64,6 @@ export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
   min_duration_ms?: number;
 
   /** Maximum duration in milliseconds. */
-  @ApiProperty({ type: 'number', minimum: 0, required: false })
   @NotNull()
   @IsNumber()
   @Min(0)

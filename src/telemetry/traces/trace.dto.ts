@@ -59,7 +59,6 @@ export class TraceScoreDto {
   /** `client`, `hosted`, `human` or `end_user`. */
   source!: string;
   /** Null if the scorer deliberately gave no score. */
-  @ApiProperty({ type: 'number', nullable: true })
   score!: number | null;
   label!: string | null;
   author!: string | null;

@@ -2,7 +2,6 @@ import type { Scope } from '#platform/auth';
 import {
   empty,
   followIndexes,
-  join,
   microsecondsToTime,
   prepared,
   raw,
@@ -12,9 +11,8 @@ import {
   timeToMicroseconds,
   Where,
 } from '#platform/db';
-import { FILTERED_COLUMNS, SUMMARY, traceCondition } from './trace-columns.sql';
+import { meetAll, SUMMARY } from './trace-columns.sql';
 import type { TraceRow, TraceSummary } from './trace.dto';
-import type { TraceFilter } from './trace-stats.types';
 import type {
   LocatedTrace,
   SessionPosition,
@@ -180,10 +178,5 @@ const whereSelected = (
     .addIf(session_ids, (ids) => sql`session_id = ANY(${ids}::text[])`)
     .addIf(since, (time) => sql`started_at >= ${time}`)
     .addIf(until, (time) => sql`started_at < ${time}`);
-  return filters.length === 0 ? where : where.add(meets(filters));
+  return filters.length === 0 ? where : where.add(meetAll(filters, raw('(SELECT traces.*) t')));
 };
-
-/** Returns a scalar subquery, so that PostgreSQL looks up the models of each trace by key. A join might read all models. */
-const meets = (filters: readonly TraceFilter[]): Sql =>
-  sql`coalesce((SELECT true FROM (SELECT ${FILTERED_COLUMNS} FROM (SELECT traces.*) t OFFSET 0) f
-    WHERE ${join(filters.map(traceCondition), ') AND (', '(', ')')} LIMIT 1), false)`;

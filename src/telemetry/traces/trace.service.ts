@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type DecodedTraceRequest, REQUEST_DECODERS } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { orNotFound } from '#platform/problem';
 import { warningsForSpans } from '../evaluation-events/evaluation-event';
 import { ExportQueue, ExportResources } from '../exports/export-queue';
 import type { SpanRecord } from './span-record';
@@ -27,11 +27,9 @@ export class TraceService {
 
   /** Reads a trace with its first spans. Error: 404 for an unknown trace. */
   async get(scope: Scope, traceId: string, signal: AbortSignal): Promise<TraceTreeDto> {
-    const tree = TRACE_ID.test(traceId)
-      ? await this.store.withSignal(signal).findTree(scope, traceId, LIMITS)
-      : undefined;
-    if (!tree) throw problem.notFound('trace', traceId);
-    return toTraceTreeDto(tree);
+    const store = this.store.withSignal(signal);
+    const tree = TRACE_ID.test(traceId) && (await store.findTree(scope, traceId, LIMITS));
+    return toTraceTreeDto(orNotFound(tree, 'trace', traceId));
   }
 }
 

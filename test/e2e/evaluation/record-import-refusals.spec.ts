@@ -46,7 +46,7 @@ describe('invalid imports', () => {
       '/lines/3/input',
       /must be JSON text: the field is not JSON/,
     ],
-    ['a row with another number of fields', 'csv', 'input,label\n1\n', '/lines/2', /has 1 fields/],
+    ['a row with another number of fields', 'csv', 'input,label\n1\n', '/lines/2', /has 1 field, but/],
     [
       'an unknown column',
       'csv',

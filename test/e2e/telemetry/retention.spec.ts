@@ -11,7 +11,7 @@ import {
 } from '#testing';
 import { jsonExport } from '#testing';
 import { DayPartitionRepository } from '../../../src/telemetry/partitions/day-partition.repository';
-import { TraceRetention } from '../../../src/telemetry/retention/trace-retention';
+import { TelemetryRetention } from '../../../src/telemetry/retention/telemetry-retention';
 import { JSON_MEDIA, RawExporter } from './otlp.harness';
 import { inconsistentSessions } from './reading.fixture';
 
@@ -37,7 +37,7 @@ describe('expired traces', () => {
   });
 
   const partitions = (): Promise<string[]> => app.get(DayPartitionRepository).list('spans');
-  const dropExpired = (by: TestWorker = worker): Promise<void> => by.get(TraceRetention).deleteExpired();
+  const dropExpired = (by: TestWorker = worker): Promise<void> => by.get(TelemetryRetention).deleteExpired();
   const spansOf = async (traceId: string): Promise<[number, string[]]> => {
     const { status, body } = await reader.get(`/eval/v1/experiments/${experiment}/traces/${traceId}/spans`);
     return [status, (body.items ?? []).map((span: { span_id: string }) => span.span_id)];

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ApiClient, ownApp, createTestWorker, newOrganization, type TestWorker } from '#testing';
 import { DayPartitionRepository } from '../../../src/telemetry/partitions/day-partition.repository';
 import { DayPartitions } from '../../../src/telemetry/partitions/day-partitions';
-import { SignalRetention } from '../../../src/telemetry/retention/signal-retention';
-import { TraceRetention } from '../../../src/telemetry/retention/trace-retention';
+import { TelemetryRetention } from '../../../src/telemetry/retention/telemetry-retention';
 import { JSON_MEDIA, RawExporter } from './otlp.harness';
 import { SIGNALS, type TestSignal } from './signals.harness';
 
@@ -57,7 +56,7 @@ describe('expired logs and metrics', () => {
     const signal = SIGNALS[name];
     const kept = await recordFrom(signal, KEPT[name]);
     const over = await recordFrom(signal, KEPT[name] + 1);
-    await worker.get(SignalRetention).deleteExpired();
+    await worker.get(TelemetryRetention).deleteExpired();
     const days = await app.get(DayPartitionRepository).list(signal.table);
     expect(days).toContain(await dayBefore(KEPT[name]));
     expect(days).not.toContain(await dayBefore(KEPT[name] + 1));
@@ -67,7 +66,7 @@ describe('expired logs and metrics', () => {
 
   it('keep the sources that are still referenced', async () => {
     const text = await recordFrom(SIGNALS.logs, KEPT.logs);
-    await worker.get(TraceRetention).deleteExpired();
+    await worker.get(TelemetryRetention).deleteExpired();
     const { items } = (await reader.get(`${SIGNALS.logs.path}?service_name=${text}`)).body;
     expect(items).toMatchObject([{ resource: { attributes: { 'service.name': text } } }]);
   });
@@ -81,7 +80,7 @@ describe('expired logs and metrics', () => {
       WHERE l.service_name = $2 AND l.workspace_id = e.workspace_id AND e.xmin = l.xmin`;
     await app.database.query(ages, [await dayBefore(3), old]);
     await app.database.query(ages, [await dayBefore(2), recent]);
-    await worker.get(SignalRetention).deleteExpired();
+    await worker.get(TelemetryRetention).deleteExpired();
     for (const body of bodies) await exporter.send(body, { media: JSON_MEDIA, path });
     const services = await servicesOf(SIGNALS.logs);
     expect([old, recent].map((text) => services.filter((service) => service === text).length)).toEqual([

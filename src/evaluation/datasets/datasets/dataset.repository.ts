@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, prepared, type Sql, sql, type Tx, Where, WorkspaceScopedRepository } from '#platform/db';
+import { Database, firstRow, sql, type Sql, type Tx, Where, WorkspaceScopedRepository } from '#platform/db';
 import { toRawJson } from '#platform/json';
 import { addCreated, BY_FREQUENT_CHANGE, BY_NAME, listPage, type RowPage } from '#platform/paging';
 import type { RecordSchemas } from './dataset-schemas';
@@ -83,13 +83,12 @@ export class DatasetRepository extends WorkspaceScopedRepository<DatasetEntity> 
     recordsAdded: number,
   ): Promise<RecordChange> {
     const at = new Date();
-    const [row] = await tx.query<{ revision: number }>(
-      prepared(
-        'dataset.begin-change',
-        sql`UPDATE datasets
-          SET revision = revision + 1, record_count = record_count + ${recordsAdded}, updated_at = ${at}
-          WHERE dataset_id = ${datasetId} AND workspace_id = ${workspaceId} RETURNING revision`,
-      ),
+    const row = await firstRow<{ revision: number }>(
+      tx,
+      'dataset.begin-change',
+      sql`UPDATE datasets
+        SET revision = revision + 1, record_count = record_count + ${recordsAdded}, updated_at = ${at}
+        WHERE dataset_id = ${datasetId} AND workspace_id = ${workspaceId} RETURNING revision`,
     );
     return { datasetId, revision: row!.revision, at };
   }

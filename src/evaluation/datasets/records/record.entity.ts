@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { JsonColumn, StampedEntity } from '#platform/db';
+import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 
 export const SOURCE_KINDS = ['manual', 'session', 'trace', 'external'] as const;
@@ -18,8 +18,9 @@ export const VERSION_FIELDS = [
 
 export const RECORD_COLUMNS = [...VERSION_FIELDS, 'created_revision', 'updated_at', 'archived_at'] as const;
 
-/** A case: the input of a subject, and the expected answer. */
-export abstract class CaseEntity extends StampedEntity {
+/** A record of a dataset, in its newest version. */
+@Entity('records')
+export class RecordEntity extends ArchivableEntity {
   @Column('text')
   workspace_id!: string;
 
@@ -34,11 +35,7 @@ export abstract class CaseEntity extends StampedEntity {
 
   @Column('text', { array: true })
   tags!: string[];
-}
 
-/** A record of a dataset, in its newest version. */
-@Entity('records')
-export class RecordEntity extends CaseEntity {
   @PrimaryColumn('text')
   dataset_record_id!: string;
 
@@ -71,10 +68,6 @@ export class RecordEntity extends CaseEntity {
   /** The dataset's revision that created the record. */
   @Column('bigint')
   created_revision!: number;
-
-  /** Null while the record is live. */
-  @Column('timestamptz', { nullable: true })
-  archived_at!: Date | null;
 }
 
 /** One version of a record. */

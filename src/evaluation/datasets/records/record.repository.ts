@@ -85,13 +85,9 @@ export class RecordRepository extends WorkspaceScopedRepository<RecordEntity> {
     return listPage<RecordEntity>(
       this.database,
       {
-        columns: COLUMNS,
-        from: 'records',
+        ...this.listed,
         where,
-        id: 'dataset_record_id',
         sorts: BY_CHANGE,
-        archivedAt: 'archived_at',
-        bytes: 'bytes',
         ...(isCountKnown && { count: () => Promise.resolve(total) }),
       },
       query,

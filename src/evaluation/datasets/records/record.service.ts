@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { checkIfMatch, checkImmutable, checkValues, valueErrors, Versioned } from '#platform/http';
-import type { ListQueryDto, Page } from '#platform/paging';
-import { type Problem, problem } from '#platform/problem';
+import { type ListQueryDto, type Page, toPage } from '#platform/paging';
+import { type Problem, problem, orNotFound } from '#platform/problem';
 import { checkLive, checkNotMoved, checkWorkspaceOfCreate, versionEtag } from '../../../resources';
 import {
   DatasetSchemas,
@@ -78,8 +78,7 @@ export class RecordService {
 
   async list(scope: Scope, datasetId: string, query: RecordListQueryDto): Promise<Page<RecordDto>> {
     const { record_count } = await this.datasets.find(scope, datasetId);
-    const { rows, page } = await this.records.list(scope, datasetId, query, record_count);
-    return { items: rows.map(toRecordDto), page };
+    return toPage(await this.records.list(scope, datasetId, query, record_count), toRecordDto);
   }
 
   async listVersions(
@@ -89,8 +88,7 @@ export class RecordService {
     query: ListQueryDto,
   ): Promise<Page<RecordVersionDto>> {
     await this.find(scope, datasetId, recordId);
-    const { rows, page } = await this.records.listVersions(scope, recordId, query);
-    return { items: rows.map(toRecordVersionDto), page };
+    return toPage(await this.records.listVersions(scope, recordId, query), toRecordVersionDto);
   }
 
   async getVersion(
@@ -100,8 +98,11 @@ export class RecordService {
     version: number,
   ): Promise<Versioned<RecordVersionDto>> {
     await this.find(scope, datasetId, recordId);
-    const row = await this.records.findVersion(scope, recordId, version);
-    if (!row) throw problem.notFound('record version', String(version));
+    const row = orNotFound(
+      await this.records.findVersion(scope, recordId, version),
+      'record version',
+      version,
+    );
     return new Versioned(toRecordVersionDto(row), row.version);
   }
 

@@ -3,8 +3,15 @@ import type { Scope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
 import type { SqlExecutor } from '#platform/db';
 import { type Reply, streamed } from '#platform/http';
-import { decodeCursor, encodeCursor, type Page, PAGE_BYTES, PAGE_SIZE_DEFAULT } from '#platform/paging';
-import { problem } from '#platform/problem';
+import {
+  checkStart,
+  decodeCursor,
+  encodeCursor,
+  foreignCursor,
+  type Page,
+  PAGE_BYTES,
+  PAGE_SIZE_DEFAULT,
+} from '#platform/paging';
 import type { CaseFilter } from '../records/record.repository';
 import { caseBytes, CaseMaker, type CsvCase } from './csv/csv.case';
 import { CHUNK_BYTES, piecesOf } from './csv/csv.reader';
@@ -228,12 +235,10 @@ export class DatasetReadingService {
 }
 
 /** Returns the number of rows before a page. Errors: 400 for a cursor of another list, or together with an offset. */
-function rowsBefore({ cursor, offset }: DatasetCaseListQueryDto): number {
-  if (cursor === undefined) return offset ?? 0;
-  if (offset !== undefined) throw problem.invalidQuery('cursor', 'cannot be combined with offset');
-  const { sort, key, id } = decodeCursor(cursor);
-  if (sort !== BY_ROW || key !== null || !/^[1-9]\d{0,8}$/.test(id)) {
-    throw problem.invalidQuery('cursor', 'belongs to another list or sort');
-  }
+function rowsBefore(query: DatasetCaseListQueryDto): number {
+  checkStart(query);
+  if (query.cursor === undefined) return query.offset ?? 0;
+  const { sort, key, id } = decodeCursor(query.cursor);
+  if (sort !== BY_ROW || key !== null || !/^[1-9]\d{0,8}$/.test(id)) throw foreignCursor();
   return Number(id);
 }

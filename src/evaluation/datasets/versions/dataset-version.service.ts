@@ -5,8 +5,8 @@ import { Environment } from '#platform/config';
 import { Database, type Tx } from '#platform/db';
 import type { IncomingRequest, SpooledFile } from '#platform/http';
 import { newId } from '#platform/ids';
-import type { ListQueryDto, Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { type ListQueryDto, type Page, toPage } from '#platform/paging';
+import { orNotFound } from '#platform/problem';
 import { DatasetService } from '../datasets/dataset.service';
 import { checkLive } from '../../../resources';
 import { FairLimiter } from '#platform/concurrency';
@@ -99,15 +99,12 @@ export class DatasetVersionService {
 
   async list(scope: Scope, datasetId: string, query: ListQueryDto): Promise<Page<DatasetVersionDto>> {
     await this.datasets.get(scope, datasetId);
-    const { rows, page } = await this.versions.list(scope, datasetId, query);
-    return { items: rows.map(toDatasetVersionDto), page };
+    return toPage(await this.versions.list(scope, datasetId, query), toDatasetVersionDto);
   }
 
   /** Returns a version. Errors: 404 for an unknown version or dataset. */
   async find(scope: Scope, datasetId: string, version: number): Promise<DatasetVersionRow> {
-    const row = await this.versions.find(scope, datasetId, version);
-    if (!row) throw problem.notFound('dataset version', String(version));
-    return row;
+    return orNotFound(await this.versions.find(scope, datasetId, version), 'dataset version', version);
   }
 
   /** Writes the content of a file and then, with the dataset locked, its version. */

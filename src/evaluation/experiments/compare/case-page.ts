@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { decodeCursor, encodeCursor, PAGE_BYTES } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { decodeCursor, encodeCursor, foreignCursor, PAGE_BYTES } from '#platform/paging';
 import { lowerBound } from '../../statistics';
 import { type CaseResults, type Outcome, outcomeOf, type PairedCases, resultsOf } from '../../statistics';
 
@@ -115,7 +114,7 @@ function indexAfter(
   const { key } = position;
   const difference = Number(position.id);
   const isOwn = position.sort === listName(selection) && key !== null && String(difference) === position.id;
-  if (!isOwn) throw problem.invalidQuery('cursor', 'belongs to another list or sort');
+  if (!isOwn) throw foreignCursor();
   const bound = rankOf(selection.sort, difference);
   const first = ordered.findIndex((index) => {
     const own = rankOf(selection.sort, differences[index]!);

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsBoolean, IsInt, IsNumber, IsOptional, Max, Min } from 'class-validator';
-import { AnyJson, IsOneOf, IsNullableText } from '#platform/http';
+import { IsBoolean, IsNumber, IsOptional, Max, Min } from 'class-validator';
+import { AnyJson, IsOneOf, IsNullableText, IsWholeNumber } from '#platform/http';
 import { PageQueryDto, ToBoolean, ToInteger, ToNumber, PageOf } from '#platform/paging';
 import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../experiments/experiment.entity';
 import type { IntervalDto } from '../../statistics';
@@ -35,11 +35,8 @@ export class CompareQueryDto extends PageQueryDto {
   scorer?: string;
 
   /** The version of `scorer` to compare. By default, the newest that both experiments have. */
-  @ApiProperty({ required: false, type: 'integer', format: 'int32', minimum: 1 })
   @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(2_147_483_647)
+  @IsWholeNumber({ required: false, minimum: 1, maximum: 2_147_483_647, format: 'int32' })
   @ToInteger()
   scorer_version?: number;
 
@@ -123,7 +120,6 @@ export class ComparedMeanDto {
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   current_scorer_version!: number | null;
   /** Mean of the scores that are not null; null without such scores. */
-  @ApiProperty({ type: 'number', nullable: true })
   mean!: number | null;
   @ApiProperty({ type: 'integer', minimum: 0 })
   count!: number;
@@ -143,7 +139,6 @@ export class ScorerComparisonDto {
   candidate!: ComparedMeanDto;
   baseline!: ComparedMeanDto;
   /** Mean of candidate - baseline over the cases with scores on both sides; null without such cases. */
-  @ApiProperty({ type: 'number', nullable: true })
   difference!: number | null;
   /** 95% confidence interval of the difference, by bootstrap over cases (BCa). Null for fewer than two cases. */
   confidence_interval!: IntervalDto | null;
@@ -203,7 +198,6 @@ export class ComparedCaseDto {
   @AnyJson()
   expected!: unknown;
   /** The difference that sorts the case: candidate - baseline by `scorer`, or the mean over all scorers. */
-  @ApiProperty({ type: 'number', nullable: true })
   difference!: number | null;
   @ApiProperty({ enum: OUTCOMES })
   outcome!: Outcome;
@@ -216,9 +210,7 @@ export class ComparedCaseDto {
   @ApiProperty({ type: 'integer', minimum: 0 })
   baseline_count!: number;
   /** The first 20 trials in order of arrival, or fewer if they are large. */
-  @ApiProperty({ type: [ComparedResultDto] })
   candidate!: ComparedResultDto[];
-  @ApiProperty({ type: [ComparedResultDto] })
   baseline!: ComparedResultDto[];
 }
 
@@ -235,7 +227,6 @@ export class ComparisonDto {
    * The compared scorers, at most 100, sorted by name; those in both experiments take precedence, then those with the most
    * scores. Null on further pages of cases, requested with `cursor` or an `offset` above 0.
    */
-  @ApiProperty({ type: [ScorerComparisonDto], nullable: true })
   scorers!: ScorerComparisonDto[] | null;
   /** Number of scorers found in either experiment (in at most 10,000 versions of each). `scorers` has those that are compared. */
   @ApiProperty({ type: 'integer', minimum: 0 })

@@ -1,6 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, empty, followIndexes, prepared, raw, type Sql, sql, type Tx } from '#platform/db';
+import {
+  Database,
+  empty,
+  firstRow,
+  followIndexes,
+  prepared,
+  raw,
+  sql,
+  type Sql,
+  type Tx,
+} from '#platform/db';
 import type { RawJson } from '#platform/json';
 import {
   type ExperimentScores,
@@ -325,22 +335,21 @@ export class ComparisonRepository {
 
   /** Reads a batch as columns, because a row per result costs more than its content. */
   private async readBatch(tx: Tx, scope: Scope, experimentId: string, after: string): Promise<BatchRow> {
-    const [row] = await tx.query<BatchRow>(
-      prepared(
-        'comparison.batch',
-        sql`
-          SELECT max(result_id) AS last, json_agg(result_id)::text AS ids, json_agg(case_key)::text AS keys,
-                 json_agg(expected_key)::text AS expected, json_agg(bytes)::text AS bytes,
-                 json_agg(has_error)::text AS errors
-          FROM (
-            SELECT result_id, coalesce(trial_group, dataset_record_id, case_id) AS case_key, bytes,
-                   error IS NOT NULL AS has_error,
-                   CASE WHEN is_expected THEN coalesce(dataset_record_id, case_id) END AS expected_key
-            FROM results
-            WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} AND result_id > ${after}
-            ORDER BY result_id LIMIT ${raw(String(RESULTS_AT_ONCE))}
-          ) AS batch`,
-      ),
+    const row = await firstRow<BatchRow>(
+      tx,
+      'comparison.batch',
+      sql`
+        SELECT max(result_id) AS last, json_agg(result_id)::text AS ids, json_agg(case_key)::text AS keys,
+               json_agg(expected_key)::text AS expected, json_agg(bytes)::text AS bytes,
+               json_agg(has_error)::text AS errors
+        FROM (
+          SELECT result_id, coalesce(trial_group, dataset_record_id, case_id) AS case_key, bytes,
+                 error IS NOT NULL AS has_error,
+                 CASE WHEN is_expected THEN coalesce(dataset_record_id, case_id) END AS expected_key
+          FROM results
+          WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} AND result_id > ${after}
+          ORDER BY result_id LIMIT ${raw(String(RESULTS_AT_ONCE))}
+        ) AS batch`,
     );
     return row!;
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Scope } from '#platform/auth';
 import { FairLimiter } from '#platform/concurrency';
-import { PAGE_SIZE_DEFAULT } from '#platform/paging';
+import { checkStart, PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { AnalysisThreads } from '../../statistics';
 import { planPage } from './case-page';
@@ -102,9 +102,7 @@ export class ComparisonService {
     query: CompareQueryDto,
     signal: AbortSignal,
   ): Promise<ComparisonDto> {
-    if (query.cursor !== undefined && query.offset !== undefined) {
-      throw problem.invalidQuery('cursor', 'cannot be combined with offset');
-    }
+    checkStart(query);
     const choice = choiceOf(query);
     const pair = pairOf(
       await this.reader.find(scope, experimentId, query.baseline_experiment_id, (id) =>

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { problem } from '#platform/problem';
-import type { ScoreColumns } from '../../statistics';
+import { Numbering, type ScoreColumns } from '../../statistics';
 import {
   type ChosenScorer,
   type ComparedExperiment,
@@ -206,8 +206,8 @@ function differingCasesReason(
 
 /** Reads the results and the scores of each side. */
 class SideReader {
-  /** The judges of both sides, numbered from 1. */
-  private readonly judges = new Map<string, number>();
+  /** The judges of both sides. */
+  private readonly judges = new Numbering<string>();
 
   constructor(
     private readonly comparisons: ComparisonRepository,
@@ -272,7 +272,7 @@ class SideReader {
           else if (!hasErrors[result]!) columns.nulls[index * count + result] = 1;
           // with allowMismatch, scores by any judge are compared
           const judge = allowMismatch ? null : (column.judges?.[i] ?? null);
-          if (judge !== null) columns.judges[index * count + result] = this.numberOf(judge);
+          if (judge !== null) columns.judges[index * count + result] = this.judges.numberOf(judge) + 1;
         });
       }
     });
@@ -292,12 +292,6 @@ class SideReader {
       models,
     };
   }
-
-  private numberOf(judge: string): number {
-    const number = this.judges.get(judge) ?? this.judges.size + 1;
-    this.judges.set(judge, number);
-    return number;
-  }
 }
 
 /** Returns the versions of one scorer. */
@@ -309,12 +303,8 @@ const numbersOf = (versions: readonly ScoredVersion[], scorer: string): number[]
 
 /** Numbers distinct keys in order of appearance; -1 for null. */
 function numberKeys(keys: readonly (string | null)[]): Int32Array {
-  const numbers = new Map<string, number>();
-  return Int32Array.from(keys, (key) => {
-    if (key === null) return -1;
-    if (!numbers.has(key)) numbers.set(key, numbers.size);
-    return numbers.get(key)!;
-  });
+  const numbering = new Numbering<string>();
+  return Int32Array.from(keys, (key) => (key === null ? -1 : numbering.numberOf(key)));
 }
 
 /** Selects the scorers to compare: those of both sides first, then those with the most scores. Sorts them by name. */

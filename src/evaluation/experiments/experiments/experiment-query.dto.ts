@@ -4,9 +4,7 @@ import {
   ArrayMaxSize,
   IsNumber,
   IsObject,
-  IsString,
   Matches,
-  MaxLength,
   registerDecorator,
   type ValidationArguments,
 } from 'class-validator';
@@ -35,9 +33,7 @@ class ExperimentFiltersDto extends CreatedListQueryDto {
   @IsOneOf(SUBJECT_KINDS, { required: false })
   subject_kind?: SubjectKind;
 
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsOptionalText(255, 0)
   subject_id?: string;
 
   @NotNull()
@@ -48,23 +44,17 @@ class ExperimentFiltersDto extends CreatedListQueryDto {
   baseline_experiment_id?: string;
 
   /** The exact name of the evaluation. */
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsOptionalText(255, 0)
   name?: string;
 
-  @NotNull()
-  @IsString()
-  @MaxLength(255)
+  @IsOptionalText(255, 0)
   run_key?: string;
 
   @IsOptionalText(255)
   tag?: string;
 
   /** Words or word prefixes in the names or description. */
-  @NotNull()
-  @IsString()
-  @MaxLength(1000)
+  @IsOptionalText(1000, 0)
   q?: string;
 }
 

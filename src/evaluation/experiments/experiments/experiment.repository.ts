@@ -47,15 +47,7 @@ export class ExperimentRepository extends WorkspaceScopedRepository<ExperimentEn
     addCreated(where, { prefix: 'exp', id: 'experiment_id' }, query);
     return listPage<ExperimentEntity>(
       this.database,
-      {
-        columns: COLUMNS,
-        from: 'experiments',
-        where,
-        id: 'experiment_id',
-        sorts: BY_NAME,
-        archivedAt: 'archived_at',
-        bytes: 'bytes',
-      },
+      { ...this.listed, columns: COLUMNS, where, sorts: BY_NAME },
       query,
     );
   }

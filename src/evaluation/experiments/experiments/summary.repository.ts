@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, prepared, raw, type Sql, sql, type SqlExecutor, type Tx } from '#platform/db';
+import { Database, firstRow, raw, sql, type Sql, type SqlExecutor, type Tx } from '#platform/db';
 import { currentScores, hasPeople } from '../../scores';
 
 /** Maximum number of results that a summary covers, in order of arrival. */
@@ -80,12 +80,11 @@ export class SummaryRepository {
    * may name.
    */
   async mayHaveLateScores({ workspaceId }: Scope, experimentId: string): Promise<boolean> {
-    const [row] = await this.database.query<{ may_have: boolean }>(
-      prepared(
-        'summary.late',
-        sql`SELECT EXISTS (SELECT FROM scores WHERE workspace_id = ${workspaceId} AND experiment_id = ${experimentId} AND is_late)
-              OR ${hasPeople(workspaceId, { ofResults: false })} AS may_have`,
-      ),
+    const row = await firstRow<{ may_have: boolean }>(
+      this.database,
+      'summary.late',
+      sql`SELECT EXISTS (SELECT FROM scores WHERE workspace_id = ${workspaceId} AND experiment_id = ${experimentId} AND is_late)
+            OR ${hasPeople(workspaceId, { ofResults: false })} AS may_have`,
     );
     return row!.may_have;
   }

@@ -4,19 +4,22 @@ import {
   ArrayMinSize,
   IsArray,
   IsBoolean,
-  IsInt,
   IsNumber,
   IsOptional,
   Max,
   Min,
 } from 'class-validator';
-import { Nested, IsNullableText, IsText } from '#platform/http';
+import { Nested, IsNullableText, IsText, IsWholeNumber } from '#platform/http';
 import type { IntervalDto } from '../../statistics';
 import type { CoverageDto } from '../experiments/experiment.dto';
 import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../experiments/experiment.entity';
 import { SUMMARY_RESULTS_MAX } from '../experiments/summary.repository';
 
 export const RULES_MAX = 100;
+
+/** Declares a number of results, which may be absent or null. */
+const IsResultCount = (minimum: number) =>
+  IsWholeNumber({ minimum, maximum: SUMMARY_RESULTS_MAX, format: 'int32', nullable: true, required: false });
 
 /** A rule about one scorer, with at least one bound. Each bound is a check. */
 export class GateRuleDto {
@@ -36,17 +39,7 @@ export class GateRuleDto {
 
   /** Minimum number of scores that are not null. */
   @IsOptional()
-  @ApiProperty({
-    type: 'integer',
-    format: 'int32',
-    minimum: 1,
-    maximum: SUMMARY_RESULTS_MAX,
-    nullable: true,
-    required: false,
-  })
-  @IsInt()
-  @Min(1)
-  @Max(SUMMARY_RESULTS_MAX)
+  @IsResultCount(1)
   min_count?: number | null;
 
   /**
@@ -62,10 +55,7 @@ export class GateRuleDto {
 
   /** Maximum number of cases that are worse than in the baseline. */
   @IsOptional()
-  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, nullable: true, required: false })
-  @IsInt()
-  @Min(0)
-  @Max(SUMMARY_RESULTS_MAX)
+  @IsResultCount(0)
   max_regressed_cases?: number | null;
 
   /** How far any single case may drop below the baseline. */
@@ -120,6 +110,7 @@ export class GateDto {
   rules!: GateRuleDto[];
 }
 
+/** Each kind of check is named like the bound in its rule. */
 export const CHECK_KINDS = [
   'min_mean',
   'max_regression',
@@ -151,12 +142,10 @@ export class GateCheckDto {
    * The value compared with the bound: for `max_regression`, candidate - baseline; for `max_case_regression`, this
    * difference in the worst case. Null if unknown, which fails the check.
    */
-  @ApiProperty({ type: 'number', nullable: true })
   actual!: number | null;
   /** The lowest `actual` that passes, 0 or less for regressions. For `max_regressed_cases`, the highest. */
   bound!: number;
   /** The value itself, whether or not it is compared with the bound. */
-  @ApiProperty({ type: 'number', nullable: true })
   estimate!: number | null;
   /** 95% confidence interval of the estimate. Null unless `confident`, and for fewer than two cases. */
   confidence_interval!: IntervalDto | null;
@@ -193,6 +182,5 @@ export class GateResultDto {
   /** Coverage of the baseline. Null if there is no baseline or no rule needs one. */
   baseline_coverage!: CoverageDto | null;
   /** One check per bound, in the order of the rules. */
-  @ApiProperty({ type: [GateCheckDto] })
   checks!: GateCheckDto[];
 }

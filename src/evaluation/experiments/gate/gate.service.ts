@@ -16,7 +16,7 @@ import { isSameJudgeOf, AnalysisThreads } from '../../statistics';
 import type { ScoreTotals } from '../../statistics';
 import type { GateMeasures } from '../../statistics';
 import { checksOf, isSet, type MeasuredScorer, needsBaseline } from './gate-checks';
-import type { GateDto, GateResultDto, GateRuleDto } from './gate.dto';
+import { CHECK_KINDS, type GateDto, type GateResultDto, type GateRuleDto } from './gate.dto';
 
 /** The measures and the coverage of the scorers that the rules name. */
 interface Measured {
@@ -196,16 +196,7 @@ const refuse = (faults: FieldError[]): void => {
   if (faults.length > 0) throw problem.invalidFields(faults);
 };
 
-const BOUNDS = [
-  'min_mean',
-  'max_regression',
-  'min_count',
-  'min_coverage',
-  'max_regressed_cases',
-  'max_case_regression',
-] as const satisfies (keyof GateRuleDto)[];
-
 const faultsOfRule = (rule: GateRuleDto, place: number): FieldError[] =>
-  BOUNDS.some((bound) => isSet(rule[bound]))
+  CHECK_KINDS.some((bound) => isSet(rule[bound]))
     ? []
-    : [{ pointer: `/rules/${place}`, detail: `must have at least one of ${BOUNDS.join(', ')}` }];
+    : [{ pointer: `/rules/${place}`, detail: `must have at least one of ${CHECK_KINDS.join(', ')}` }];

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type Reply, streamed } from '#platform/http';
 import { RawJson, toJsonText } from '#platform/json';
-import { problem } from '#platform/problem';
+import { orNotFound } from '#platform/problem';
 import { cellOfText, csvFormat, EXPORT_MEDIA, exportParts, JSON_LINES } from '../../datasets';
 import { ExperimentRepository } from '../experiments/experiment.repository';
 import { toResultDto } from './result.dto';
@@ -45,9 +45,7 @@ export class ResultExportService {
     experimentId: string,
     { format = 'jsonl', ...filters }: ResultExportQueryDto,
   ): Promise<Reply> {
-    if (!(await this.experiments.exists(scope, experimentId))) {
-      throw problem.notFound('experiment', experimentId);
-    }
+    orNotFound(await this.experiments.exists(scope, experimentId), 'experiment', experimentId);
     const parts = exportParts(this.results.batches(scope, experimentId, filters), FORMATS[format]);
     return streamed(parts, {
       type: `${EXPORT_MEDIA[format]}; charset=utf-8`,

@@ -4,27 +4,29 @@ import { Environment } from '#platform/config';
 import {
   Database,
   empty,
+  firstRow,
   followIndexes,
-  indexOrdered,
   join,
-  prepared,
   raw,
   readWithin,
-  type Sql,
   sql,
+  type Sql,
   type SqlExecutor,
   Where,
 } from '#platform/db';
-import { BY_CHANGE, BY_CREATION, listPage, type RowPage, type ListSpec } from '#platform/paging';
+import {
+  BY_CHANGE,
+  BY_CREATION,
+  filteredBatches,
+  listPage,
+  type RowPage,
+  type ListSpec,
+} from '#platform/paging';
 import { readScoreFilters, readScoreSort, type ScoreBounds, type ScoreSort } from '../../../telemetry';
 import { bytesOfScores, withCurrentScores, hasScore, mayHavePeople, sortedScores } from '../../scores';
 import type { Result, ResultRow } from './result.entity';
-import { RESULT_SORTS, type ResultFilters, type ResultListQueryDto } from './result-query.dto';
+import { RESULT_SORTS, type ResultFiltersDto, type ResultListQueryDto } from './result-query.dto';
 import { RESULT_SELECT } from './result.repository';
-
-/** Limits of one statement of an export: the results that it examines, and the bytes that it returns. */
-const BATCH_RESULTS = 500;
-const BATCH_BYTES = 1024 * 1024;
 
 /** The columns of a list. The scores of a result count towards its size, and are read for the rows of the page. */
 const columnsOf = (workspaceId: string) => ({
@@ -41,13 +43,6 @@ interface Conditions {
   /** On other columns. */
   scanned: Sql[];
   scores: ScoreBounds[];
-}
-
-/** A batch of an export. */
-interface Batch {
-  results: Result[];
-  /** The result after which the next batch begins. Null after the last batch. */
-  next: string | null;
 }
 
 /** Lists and exports the results of an experiment. */
@@ -102,64 +97,30 @@ export class ResultListRepository {
     });
   }
 
-  /**
-   * Yields the results as they are stored, oldest first, in batches. Holds no connection between batches. A batch is empty
-   * if the filters exclude all the results that it examined. The reader may stop after any batch.
-   */
+  /** Yields the results as they are stored, oldest first, see `filteredBatches`. */
   async *batches(
     scope: Scope,
     experimentId: string,
-    filters: ResultFilters,
+    filters: ResultFiltersDto,
   ): AsyncGenerator<Result[], void, undefined> {
-    const conditions = conditionsOf(filters);
-    for (let after: string | null = ''; after !== null;) {
-      const { results, next }: Batch = await this.batch(scope, experimentId, conditions, after);
-      yield results;
-      after = next;
-    }
-  }
-
-  private async batch(
-    scope: Scope,
-    experimentId: string,
-    conditions: Conditions,
-    after: string,
-  ): Promise<Batch> {
     const { workspaceId } = scope;
-    const matching = [
-      ...conditions.unique,
-      ...conditions.indexed,
-      ...conditions.scanned,
-      ...lookupsOf(workspaceId, conditions.scores),
-    ];
-    const rows = await this.database.query<
-      ResultRow & { examined_last: string | null; examined_count: number; has_more: boolean | null }
-    >(
-      indexOrdered(sql`WITH examined AS MATERIALIZED (
-          SELECT workspace_id, experiment_id, result_id FROM results
+    const { unique, indexed, scanned, scores } = conditionsOf(filters);
+    const matching = [raw('true'), ...unique, ...indexed, ...scanned, ...lookupsOf(workspaceId, scores)];
+    const batches = filteredBatches<ResultRow>(this.database, {
+      columns: RESULT_SELECT,
+      examined: (after) =>
+        sql`SELECT workspace_id, experiment_id, result_id AS id FROM results
           WHERE workspace_id = ${workspaceId} AND experiment_id = ${experimentId} AND result_id > ${after}
-          ORDER BY result_id LIMIT ${raw(String(BATCH_RESULTS))}
-        ), matches AS (
-          SELECT t.*, sum(size) OVER page - size AS bytes_before, lead(true, 1, false) OVER page AS has_more
+          ORDER BY result_id`,
+      matches: sql`SELECT t.*, t.result_id AS id
           FROM examined CROSS JOIN LATERAL (
             SELECT *, bytes + ${bytesOfScores(workspaceId, 'r')} AS size FROM results r
             WHERE r.workspace_id = examined.workspace_id AND r.experiment_id = examined.experiment_id
-              AND r.result_id = examined.result_id OFFSET 0
+              AND r.result_id = examined.id OFFSET 0
           ) t
-          WHERE ${matching.length > 0 ? join(matching, ' AND ') : raw('true')}
-          WINDOW page AS (ORDER BY t.result_id ROWS UNBOUNDED PRECEDING)
-        )
-        SELECT ${raw(RESULT_SELECT)}, has_more, examined_last, examined_count
-        FROM (SELECT max(result_id) AS examined_last, count(*) AS examined_count FROM examined) summary
-        LEFT JOIN matches ON bytes_before < ${raw(String(BATCH_BYTES))}
-        ORDER BY result_id`),
-    );
-    const { examined_last, examined_count } = rows[0]!;
-    const last = rows.at(-1)!;
-    const found = rows.filter(({ result_id }) => result_id !== null);
-    const results = await withCurrentScores(this.database, scope, found);
-    if (last.has_more === true) return { results, next: last.result_id };
-    return { results, next: examined_count < BATCH_RESULTS ? null : examined_last };
+          WHERE ${join(matching, ' AND ')}`,
+    });
+    for await (const rows of batches) yield await withCurrentScores(this.database, scope, rows);
   }
 
   private async mayHavePeople(
@@ -167,11 +128,10 @@ export class ResultListRepository {
     experimentId: string,
     { scorer }: ScoreSort,
   ): Promise<boolean> {
-    const [people] = await this.database.query<{ may_count: boolean }>(
-      prepared(
-        'result.sorted-people',
-        sql`SELECT ${mayHavePeople(workspaceId, experimentId, scorer)} AS may_count`,
-      ),
+    const people = await firstRow<{ may_count: boolean }>(
+      this.database,
+      'result.sorted-people',
+      sql`SELECT ${mayHavePeople(workspaceId, experimentId, scorer)} AS may_count`,
     );
     return people!.may_count;
   }
@@ -265,7 +225,7 @@ interface SortedList {
 const withDirection = ({ sort }: ResultListQueryDto, name: string): string =>
   sort?.startsWith('-') === true ? `-${name}` : name;
 
-function conditionsOf(filters: ResultFilters): Conditions {
+function conditionsOf(filters: ResultFiltersDto): Conditions {
   const { case_id, dataset_record_id, session_id, trace_id, tag, has_error } = filters;
   return {
     unique: case_id === undefined ? [] : [sql`case_id = ${case_id}`],

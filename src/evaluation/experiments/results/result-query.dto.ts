@@ -1,4 +1,4 @@
-import { PickType } from '@nestjs/swagger';
+import { IntersectionType } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
 import { IsOneOf, IsNullableText } from '#platform/http';
 import { PageQueryDto, ToBoolean } from '#platform/paging';
@@ -9,20 +9,8 @@ import { CASE_ID_MAX } from './result.dto';
 /** Members of a result that lists can be sorted by. */
 export const RESULT_SORTS = ['created_at', 'updated_at', 'duration_ms'] as const;
 
-export class ResultListQueryDto extends PageQueryDto {
-  /**
-   * `created_at` (the default is `-created_at`), `updated_at`, `duration_ms` or `score:<scorer>`. Ascending; a leading `-`
-   * sorts descending. Results without the duration or the score come last.
-   */
-  @IsScoreSort(RESULT_SORTS)
-  sort?: string;
-
-  /** Has no effect, because results cannot be archived. */
-  @IsOptional()
-  @IsBoolean()
-  @ToBoolean()
-  include_archived?: boolean;
-
+/** Filters of lists and exports. */
+export class ResultFiltersDto {
   @IsNullableText(CASE_ID_MAX, 0)
   case_id?: string;
 
@@ -50,22 +38,23 @@ export class ResultListQueryDto extends PageQueryDto {
   score?: string[];
 }
 
-/** The filters that lists and exports share. */
-export const RESULT_FILTERS = [
-  'case_id',
-  'dataset_record_id',
-  'session_id',
-  'trace_id',
-  'tag',
-  'has_error',
-  'score',
-] as const;
+export class ResultListQueryDto extends IntersectionType(PageQueryDto, ResultFiltersDto) {
+  /**
+   * `created_at` (the default is `-created_at`), `updated_at`, `duration_ms` or `score:<scorer>`. Ascending; a leading `-`
+   * sorts descending. Results without the duration or the score come last.
+   */
+  @IsScoreSort(RESULT_SORTS)
+  sort?: string;
 
-/** Filters of lists and exports. */
-export type ResultFilters = Pick<ResultListQueryDto, (typeof RESULT_FILTERS)[number]>;
+  /** Has no effect, because results cannot be archived. */
+  @IsOptional()
+  @IsBoolean()
+  @ToBoolean()
+  include_archived?: boolean;
+}
 
 /** The results to export, and their format. */
-export class ResultExportQueryDto extends PickType(ResultListQueryDto, RESULT_FILTERS) {
+export class ResultExportQueryDto extends ResultFiltersDto {
   @IsOptional()
   @IsOneOf(EXPORT_FORMATS, { required: false, default: 'jsonl' })
   format?: ExportFormatName;

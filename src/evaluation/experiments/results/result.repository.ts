@@ -1,6 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, empty, prepared, raw, type Sql, sql, type SqlExecutor, type Tx } from '#platform/db';
+import {
+  Database,
+  empty,
+  firstRow,
+  prepared,
+  raw,
+  sql,
+  type Sql,
+  type SqlExecutor,
+  type Tx,
+} from '#platform/db';
 import { type RawJson, toRawJson } from '#platform/json';
 import { bytesOfScores, withCurrentScores, peopleScored } from '../../scores';
 import type { ExperimentState } from '../experiments/experiment.entity';
@@ -65,15 +75,13 @@ export class ResultRepository {
    * experiment.
    */
   async lockExperiment(tx: Tx, scope: Scope, experimentId: string): Promise<ExperimentState | null> {
-    const [row] = await tx.query<ExperimentState>(
-      prepared(
-        'result.lock-experiment',
-        sql`SELECT experiment_id, experiment_status, archived_at, dataset_id, dataset_version, dataset_revision,
-              dataset_filter
-            FROM experiments WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} FOR SHARE`,
-      ),
+    return firstRow<ExperimentState>(
+      tx,
+      'result.lock-experiment',
+      sql`SELECT experiment_id, experiment_status, archived_at, dataset_id, dataset_version, dataset_revision,
+            dataset_filter
+          FROM experiments WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} FOR SHARE`,
     );
-    return row ?? null;
   }
 
   /**

@@ -12,8 +12,8 @@ import {
   versionShowing,
 } from '#platform/http';
 import { sameJson, toJsonText, toRawJson, toRawJsonOrNull } from '#platform/json';
-import type { Page } from '#platform/paging';
-import { isDataError, Problem, problem } from '#platform/problem';
+import { type Page, toPage } from '#platform/paging';
+import { isDataError, Problem, problem, orNotFound } from '#platform/problem';
 import type { ExperimentState } from '../experiments/experiment.entity';
 import { ExperimentRepository } from '../experiments/experiment.repository';
 import { checkRunning } from '../experiments/experiment.service';
@@ -220,9 +220,7 @@ export class ResultService {
   }
 
   async get(scope: Scope, experimentId: string, resultId: string): Promise<Versioned<ResultDto>> {
-    const row = await this.results.find(scope, experimentId, resultId);
-    if (!row) throw problem.notFound('result', resultId);
-    return versioned(row);
+    return versioned(orNotFound(await this.results.find(scope, experimentId, resultId), 'result', resultId));
   }
 
   async list(scope: Scope, experimentId: string, query: ResultListQueryDto): Promise<Page<ResultDto>> {
@@ -231,10 +229,9 @@ export class ResultService {
       this.lists.list(scope, experimentId, query),
     ]);
     if (exists.status === 'rejected') throw exists.reason;
-    if (!exists.value) throw problem.notFound('experiment', experimentId);
+    orNotFound(exists.value, 'experiment', experimentId);
     if (list.status === 'rejected') throw list.reason;
-    const { rows, page } = list.value;
-    return { items: rows.map(toResultDto), page };
+    return toPage(list.value, toResultDto);
   }
 
   /** Writes the valid results. Returns for each item its stored result, or its problem. */
@@ -327,8 +324,11 @@ export class ResultService {
   }
 
   private async lock(tx: Tx, scope: Scope, experimentId: string): Promise<ExperimentState> {
-    const experiment = await this.results.lockExperiment(tx, scope, experimentId);
-    if (!experiment) throw problem.notFound('experiment', experimentId);
+    const experiment = orNotFound(
+      await this.results.lockExperiment(tx, scope, experimentId),
+      'experiment',
+      experimentId,
+    );
     checkRunning(experiment);
     return experiment;
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, prepared, raw, sql, Where } from '#platform/db';
+import { Database, firstRow, raw, sql, Where } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import { BY_CREATION, type ListQueryDto, listPage, type ListSpec, type RowPage } from '#platform/paging';
 
@@ -61,14 +61,13 @@ export class ExperimentTraceRepository {
   /** Returns the ids of the traces that an experiment's results reference, in no particular order. */
   async traceIds({ workspaceId }: Scope, experimentId: string, limit: number): Promise<string[]> {
     // Aggregated into one value, because reading 10,000 rows takes longer than finding them.
-    const [row] = await this.database.query<{ ids: string | null }>(
-      prepared(
-        'experiment-trace.trace-ids',
-        sql`SELECT string_agg(trace_id, ',') AS ids FROM (
-            SELECT DISTINCT trace_id FROM results
-            WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId} AND trace_id IS NOT NULL
-            LIMIT ${limit}) referenced`,
-      ),
+    const row = await firstRow<{ ids: string | null }>(
+      this.database,
+      'experiment-trace.trace-ids',
+      sql`SELECT string_agg(trace_id, ',') AS ids FROM (
+          SELECT DISTINCT trace_id FROM results
+          WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId} AND trace_id IS NOT NULL
+          LIMIT ${limit}) referenced`,
     );
     return row?.ids ? row.ids.split(',') : [];
   }
@@ -90,26 +89,23 @@ export class ExperimentTraceRepository {
   }
 
   async coverage({ workspaceId }: Scope, experimentId: string): Promise<TraceCoverage> {
-    const [row] = await this.database.query<TraceCoverage>(
-      prepared(
-        'experiment-trace.coverage',
-        sql`SELECT count(*) AS results, count(trace_id) AS with_trace FROM results
-          WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}`,
-      ),
+    const row = await firstRow<TraceCoverage>(
+      this.database,
+      'experiment-trace.coverage',
+      sql`SELECT count(*) AS results, count(trace_id) AS with_trace FROM results
+        WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}`,
     );
     return row!;
   }
 
   /** Returns the newest result that references a trace: of this experiment if it has one, else of any other. */
   async find({ workspaceId }: Scope, experimentId: string, traceId: string): Promise<TraceReference | null> {
-    const [row] = await this.database.query<TraceReference>(
-      prepared(
-        'experiment-trace.find',
-        sql`SELECT ${raw(COLUMNS)} FROM results r
-          WHERE r.workspace_id = ${workspaceId} AND r.trace_id = ${traceId}
-          ORDER BY r.experiment_id = ${experimentId} DESC, r.result_id DESC LIMIT 1`,
-      ),
+    return firstRow<TraceReference>(
+      this.database,
+      'experiment-trace.find',
+      sql`SELECT ${raw(COLUMNS)} FROM results r
+        WHERE r.workspace_id = ${workspaceId} AND r.trace_id = ${traceId}
+        ORDER BY r.experiment_id = ${experimentId} DESC, r.result_id DESC LIMIT 1`,
     );
-    return row ?? null;
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { type ListQueryDto, type Page, TOTAL_MAX } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { type ListQueryDto, type Page, TOTAL_MAX, toPage } from '#platform/paging';
+import { problem, orNotFound } from '#platform/problem';
 import { type SpanDto, toSpanDto, TRACE_ID, TraceStore, type TraceSummary } from '../../../telemetry';
 import { ExperimentRepository } from '../experiments/experiment.repository';
 import { type ExperimentTraceDto, toExperimentTraceDto } from './experiment-trace.dto';
@@ -23,7 +23,7 @@ export class ExperimentTraceService {
     query: ListQueryDto,
     signal: AbortSignal,
   ): Promise<Page<ExperimentTraceDto>> {
-    await this.checkExperiment(scope, experimentId);
+    orNotFound(await this.experiments.exists(scope, experimentId), 'experiment', experimentId);
     const store = this.store.withSignal(signal);
     const traces = new Map<string, TraceSummary>();
     const { rows, page } = await this.references.list(scope, experimentId, query, {
@@ -65,8 +65,7 @@ export class ExperimentTraceService {
   ): Promise<Page<SpanDto>> {
     const store = this.store.withSignal(signal);
     await this.find(scope, experimentId, traceId, store);
-    const { rows, page } = await store.listSpans(scope, traceId, query);
-    return { items: rows.map(toSpanDto), page };
+    return toPage(await store.listSpans(scope, traceId, query), toSpanDto);
   }
 
   private async find(
@@ -75,7 +74,7 @@ export class ExperimentTraceService {
     traceId: string,
     store: TraceStore,
   ): Promise<{ trace: TraceSummary; reference: TraceReference | null }> {
-    await this.checkExperiment(scope, experimentId);
+    orNotFound(await this.experiments.exists(scope, experimentId), 'experiment', experimentId);
     if (!TRACE_ID.test(traceId)) throw problem.notFound('trace', traceId);
     const [reference, [trace]] = await Promise.all([
       this.references.find(scope, experimentId, traceId),
@@ -84,12 +83,6 @@ export class ExperimentTraceService {
     const isElsewhere = reference !== null && reference.experiment_id !== experimentId;
     if (!trace || isElsewhere) throw problem.notFound('trace', traceId);
     return { trace, reference };
-  }
-
-  private async checkExperiment(scope: Scope, experimentId: string): Promise<void> {
-    if (!(await this.experiments.exists(scope, experimentId))) {
-      throw problem.notFound('experiment', experimentId);
-    }
   }
 
   /** Returns how many of the referenced traces have arrived, or null if there are more than a list counts. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { problem } from '#platform/problem';
+import { orNotFound } from '#platform/problem';
 import { checkStatsValues, readStatsQuery, TraceStore } from '../../../telemetry';
 import { ExperimentRepository } from '../experiments/experiment.repository';
 import { ExperimentTraceRepository, TRACE_LABELS } from './experiment-trace.repository';
@@ -27,9 +27,7 @@ export class TraceStatsService {
     signal: AbortSignal,
   ): Promise<TraceStatsDto> {
     const query = readStatsQuery(dto, STATS_FIELDS);
-    if (!(await this.experiments.exists(scope, experimentId))) {
-      throw problem.notFound('experiment', experimentId);
-    }
+    orNotFound(await this.experiments.exists(scope, experimentId), 'experiment', experimentId);
     checkStatsValues(dto);
     const fields = new Set([...query.groupBy, ...query.filters.map(({ field }) => field)]);
     const labels = TRACE_LABELS.filter((label) => fields.has(label));

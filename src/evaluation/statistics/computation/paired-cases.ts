@@ -1,4 +1,4 @@
-import { decimalMean } from '../numeric';
+import { decimalMean, Numbering } from '../numeric';
 
 /** Values with a relative difference below this are equal up to rounding. */
 const ROUNDING = 1e-12;
@@ -90,17 +90,13 @@ export function countCases({ starts }: CaseResults): number {
 /** Pairs the cases of two experiments by the keys of their results. */
 export function pairCases(candidate: readonly string[], baseline: readonly string[]): PairedCases {
   // keys are numbered in order of appearance, then sorted
-  const numbers = new Map<string, number>();
-  const numberOf = (key: string): number => {
-    const existing = numbers.get(key);
-    if (existing !== undefined) return existing;
-    numbers.set(key, numbers.size);
-    return numbers.size - 1;
-  };
-  const numbered = [candidate, baseline].map((keys) => Int32Array.from(keys, numberOf));
-  const keys = [...numbers.keys()].sort();
+  const numbering = new Numbering<string>();
+  const numbered = [candidate, baseline].map((keys) =>
+    Int32Array.from(keys, (key) => numbering.numberOf(key)),
+  );
+  const keys = numbering.values.sort();
   const indexes = new Int32Array(keys.length);
-  keys.forEach((key, index) => (indexes[numbers.get(key)!] = index));
+  keys.forEach((key, index) => (indexes[numbering.numberOf(key)] = index));
   const [own, other] = numbered.map((side) =>
     groupResults(
       side.map((number) => indexes[number]!),

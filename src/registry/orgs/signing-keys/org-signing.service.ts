@@ -7,9 +7,9 @@ import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { canonicalJson } from '#platform/json';
 import type { Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { orNotFound, problem } from '#platform/problem';
 import { SealedSecretError, SecretBox } from '#platform/secrets';
-import { AuditLog, createdChanges, found } from '../../../resources';
+import { AuditLog, createdChanges } from '../../../resources';
 import {
   type CreateSigningKeyDto,
   type SigningKeyDto,
@@ -111,7 +111,7 @@ export class OrgSigningService {
 
   /** Returns a key. Errors: 404. */
   async get(scope: OrgScope, kid: string): Promise<SigningKeyDto> {
-    const row = found(await this.keys.find(scope, kid), 'signing key', kid);
+    const row = orNotFound(await this.keys.find(scope, kid), 'signing key', kid);
     return toSigningKeyDto(row, await this.currentKid(scope));
   }
 
@@ -121,7 +121,7 @@ export class OrgSigningService {
    */
   revoke(scope: OrgScope, kid: string): Promise<SigningKeyDto> {
     return this.database.transaction(async (tx) => {
-      const row = found(await this.keys.lock(tx, scope, kid, 'update'), 'signing key', kid);
+      const row = orNotFound(await this.keys.lock(tx, scope, kid, 'update'), 'signing key', kid);
       if (row.revoked_at) return toSigningKeyDto(row, null);
       const now = new Date();
       const columns = { revoked_at: now, updated_at: now, private_jwk: null };

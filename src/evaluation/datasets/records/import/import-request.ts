@@ -115,6 +115,7 @@ export class ImportSources {
     const copy = await body.spool(this.content.bytes(scope, version));
     const readerOf = (columns: string[]) =>
       cells === 'json' ? exportedRows(columns) : caseRows(layoutOfVersion(version), cells);
-    return new CsvSource(copy, version.size_bytes, readerOf, true);
+    const options = { caseIdColumn: version.case_id_column, mapping: version.mapping };
+    return new CsvSource(copy, version.size_bytes, readerOf, options);
   }
 }

@@ -154,10 +154,11 @@ const ROW_NUMBER_BYTES = 10;
 export class CaseSize {
   /** Bytes of every case besides its cells and tags. */
   private readonly frame: number;
-  private readonly idAt: number;
+  /** Index of the column of the case ids. -1 if row numbers are the case ids. */
+  readonly idAt: number;
+  readonly tagsAt: readonly number[];
+  readonly json: JsonMetadata;
   private readonly isIdMapped: boolean;
-  private readonly tagsAt: readonly number[];
-  private readonly json: JsonMetadata;
 
   constructor(layout: CsvLayout) {
     const { columns, caseIdColumn, mapping, valueColumns } = layout;

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { TimeSlice } from '#platform/concurrency';
 import type { SpooledFile } from '#platform/http';
-import { CaseSize, CellFault, faultOfTags, JsonMetadata, PARSED_CELL_BYTES, tagsOf } from './csv.case';
+import { CaseSize, CellFault, faultOfTags, PARSED_CELL_BYTES, tagsOf } from './csv.case';
 import {
   columnsOf,
   type CsvLayout,
@@ -13,7 +13,7 @@ import {
   SHORT_TEXT_BYTES,
   quoteShort,
 } from './csv.columns';
-import { CsvFault, type CsvRecord, CsvScanner } from './csv.scanner';
+import { CsvFault, type CsvRecord, CsvScanner, type KeptBytes } from './csv.scanner';
 
 export const ROWS_MAX = 100_000;
 const CASE_ID_MAX = 255;
@@ -53,11 +53,13 @@ export async function readCsv(
   caseBytes: number,
 ): Promise<CsvContent> {
   const reading = new CsvReading(options, caseBytes);
+  const input = new CsvInput(reading, options, caseBytes);
   for await (const chunk of file.chunks(CHUNK_BYTES, Buffer.allocUnsafeSlow(CHUNK_BYTES))) {
     reading.beginChunk();
-    for await (const piece of piecesOf(chunk)) reading.push(piece);
+    for await (const piece of piecesOf(chunk)) input.push(piece);
   }
-  return reading.end();
+  input.end();
+  return reading.content();
 }
 
 /** Yields the pieces of a chunk, and yields to the event loop every few milliseconds. */
@@ -69,16 +71,11 @@ export async function* piecesOf(chunk: Buffer): AsyncGenerator<Buffer, void, und
   }
 }
 
-/** One reading of a file, piece by piece. */
-class CsvReading {
-  private readonly input = new CsvInput((record) => this.take(record));
+/** Checks a file, and records its case ids and where its rows begin. */
+class CsvReading implements CsvRows {
   private readonly chunks: ChunkPlace[] = [];
-  private layout: CsvLayout | undefined;
-  private size: CaseSize | undefined;
-  private delimiter: DelimiterCheck | undefined;
-  private idAt = -1;
-  private tagsAt: number[] = [];
-  private json: JsonMetadata | undefined;
+  private layout!: CsvLayout;
+  private size!: CaseSize;
   private rowCount = 0;
   /** Case id to line. */
   private readonly caseIds = new Map<string, number>();
@@ -92,81 +89,43 @@ class CsvReading {
     this.chunks.push({ rowsBefore: this.rowCount, rowOffset: null });
   }
 
-  push(piece: Buffer): void {
-    this.input.push(piece);
+  content(): CsvContent {
+    const { layout, rowCount, caseIds, chunks } = this;
+    return { layout, rowCount, caseIds: this.size.idAt < 0 ? null : [...caseIds.keys()], chunks };
   }
 
-  end(): CsvContent {
-    this.input.end();
-    this.delimiter?.end();
-    if (!this.layout) throw missingHeader();
-    return {
-      layout: this.layout,
-      rowCount: this.rowCount,
-      caseIds: this.idAt < 0 ? null : [...this.caseIds.keys()],
-      chunks: this.chunks,
-    };
-  }
-
-  private take(record: CsvRecord): void {
-    if (this.layout) this.takeRow(record, this.layout);
-    else this.takeHeader(record);
-  }
-
-  private takeHeader(record: CsvRecord): void {
-    const { cells, fieldCount, line } = record;
-    const names = columnsOf(cells, fieldCount, line);
-    const layout = layoutOf(names, this.options);
-    const { columns, caseIdColumn, mapping } = layout;
-    this.layout = layout;
-    this.idAt = caseIdColumn === null ? -1 : columns.indexOf(caseIdColumn);
-    this.tagsAt = mapping.tags.map((column) => columns.indexOf(column));
-    this.json = new JsonMetadata(layout);
+  header(columns: string[]): KeptParts {
+    this.layout = layoutOf(columns, this.options);
+    this.size = new CaseSize(this.layout);
+    const { idAt, tagsAt, json } = this.size;
     const keep: number[] = [];
-    if (this.json.at >= 0) keep[this.json.at] = PARSED_CELL_BYTES;
-    if (this.idAt >= 0) keep[this.idAt] = SHORT_TEXT_BYTES;
-    for (const at of this.tagsAt) keep[at] = PARSED_CELL_BYTES;
-    this.delimiter = new DelimiterCheck(names, record, this.options);
-    // A row with a longer cell is rejected anyway.
-    if (this.delimiter.isOpen) keep[0] = this.caseBytes;
-    this.input.scanner.keep = keep;
-    this.size = new CaseSize(layout);
-    this.input.scanner.exactOver = this.size.cellsWithin(this.caseBytes);
+    if (json.at >= 0) keep[json.at] = PARSED_CELL_BYTES;
+    if (idAt >= 0) keep[idAt] = SHORT_TEXT_BYTES;
+    for (const at of tagsAt) keep[at] = PARSED_CELL_BYTES;
+    return { keep, exactOver: this.size.cellsWithin(this.caseBytes) };
   }
 
-  private takeRow(record: CsvRecord, { columns }: CsvLayout): void {
-    const { cells, fieldCount, line, at } = record;
+  row(record: CsvRecord): void {
+    const { cells, line, at } = record;
+    const { idAt, tagsAt, json } = this.size;
     this.rowCount++;
     if (this.rowCount > ROWS_MAX)
       throw new CsvFault(line, `is row ${this.rowCount}. A file can have at most ${ROWS_MAX} rows`);
-    if (fieldCount !== columns.length) {
-      throw new CsvFault(
-        line,
-        `has ${counted(fieldCount, 'field')}, but the header names ${counted(columns.length, 'column')}${this.delimiter!.hint}`,
-      );
-    }
-    if (this.idAt >= 0) this.takeCaseId(cells[this.idAt]!, line);
-    if (record.isCut && (this.tagsAt.length > 0 || this.json!.at >= 0)) {
+    if (idAt >= 0) this.takeCaseId(cells[idAt]!, line);
+    if (record.isCut && (tagsAt.length > 0 || json.at >= 0)) {
       throw new CsvFault(
         line,
         `has tags or metadata of more than ${PARSED_CELL_BYTES / 1024} KiB in one field`,
       );
     }
-    const tags = this.tagsAt.length > 0 ? this.takeTags(record) : [];
-    const members = this.json!.at >= 0 ? this.takeMetadata(record) : '';
-    if (record.jsonBytes > this.input.scanner.exactOver) this.takeSize(record, tags, members);
-    if (this.delimiter!.isOpen) this.takeDelimiter(this.delimiter!, record);
+    const tags = tagsAt.length > 0 ? this.takeTags(record) : [];
+    const members = json.at >= 0 ? this.takeMetadata(record) : '';
+    this.checkSize(record, tags, members);
     this.place(at);
   }
 
-  private takeDelimiter(delimiter: DelimiterCheck, record: CsvRecord): void {
-    delimiter.take(record);
-    // A file with one column has no separate ids, tags or metadata.
-    if (!delimiter.isOpen) this.input.scanner.keep = [];
-  }
-
   private takeTags({ cells, line }: CsvRecord): string[] {
-    const tags = tagsOf(this.tagsAt.map((column) => cells[column]!));
+    const tags = tagsOf(this.size.tagsAt.map((column) => cells[column]!));
     const fault = faultOfTags(tags);
     if (fault) throw new CsvFault(line, fault);
     return tags;
@@ -174,15 +133,17 @@ class CsvReading {
 
   /** Returns the members of the metadata, as `JsonMetadata` does. */
   private takeMetadata({ cells, line }: CsvRecord): string {
+    const { json } = this.size;
     try {
-      return this.json!.membersOf(cells[this.json!.at]!);
+      return json.membersOf(cells[json.at]!);
     } catch (error) {
       throw error instanceof CellFault ? new CsvFault(line, error.detail) : error;
     }
   }
 
-  private takeSize(record: CsvRecord, tags: string[], members: string): void {
-    const bytes = this.size!.of(record, this.rowCount, tags, members);
+  private checkSize(record: CsvRecord, tags: string[], members: string): void {
+    if (record.jsonBytes <= this.size.cellsWithin(this.caseBytes)) return;
+    const bytes = this.size.of(record, this.rowCount, tags, members);
     if (bytes <= this.caseBytes) return;
     throw new CsvFault(
       record.line,
@@ -222,19 +183,41 @@ const LF = 10;
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
+/** The parts of each row that a reader of rows needs. */
+interface KeptParts {
+  keep: KeptBytes;
+  /** See `CsvScanner`. */
+  exactOver?: number;
+}
+
+/** Reads the rows of a file. */
+export interface CsvRows {
+  header(columns: string[]): KeptParts;
+  /** @param record with as many fields as the header @param row its number, from 1 */
+  row(record: CsvRecord, row: number): void;
+}
+
 /**
- * Scans a file from its header on, piece by piece: CSV in UTF-8, with or without a byte order mark, and without NUL
- * characters, which PostgreSQL cannot store. Errors: `CsvFault` with the first faulty line.
+ * Reads a file from its header on, piece by piece: CSV in UTF-8, with or without a byte order mark, and without NUL
+ * characters, which PostgreSQL cannot store. Errors: `CsvFault` with the first faulty line, also for a file with another
+ * delimiter, and for a row with more or fewer fields than the header.
  */
 export class CsvInput {
-  readonly scanner: CsvScanner;
+  private readonly scanner = new CsvScanner(HEADER_KEEP, (record) => this.take(record));
   private isFirst = true;
   /** The first bytes of a character that continues in the next piece. */
   private partial: Buffer = Buffer.alloc(0);
+  private delimiter: DelimiterCheck | undefined;
+  private keep: KeptBytes = [];
+  private columnCount = 0;
+  private rowCount = 0;
 
-  constructor(take: (record: CsvRecord) => void) {
-    this.scanner = new CsvScanner(HEADER_KEEP, take);
-  }
+  /** @param fieldBytes size of a field in the file, in bytes, above which `rows` rejects its row */
+  constructor(
+    private readonly rows: CsvRows,
+    private readonly options: CsvOptions,
+    private readonly fieldBytes: number,
+  ) {}
 
   push(piece: Buffer): void {
     const { length } = BYTE_ORDER_MARK;
@@ -256,6 +239,35 @@ export class CsvInput {
   end(): void {
     if (this.partial.length > 0) throw notUtf8(this.scanner.line);
     this.scanner.end();
+    if (!this.delimiter) {
+      throw new CsvFault(1, 'is missing: a header row with the names of the columns is required');
+    }
+    this.delimiter.end();
+  }
+
+  private take(record: CsvRecord): void {
+    const { cells, fieldCount, line } = record;
+    if (!this.delimiter) return this.takeHeader(record, columnsOf(cells, fieldCount, line));
+    if (fieldCount !== this.columnCount) {
+      throw new CsvFault(
+        line,
+        `has ${counted(fieldCount, 'field')}, but the header names ${counted(this.columnCount, 'column')}${this.delimiter.hint}`,
+      );
+    }
+    this.rows.row(record, ++this.rowCount);
+    if (!this.delimiter.isOpen) return;
+    this.delimiter.take(record);
+    if (!this.delimiter.isOpen) this.scanner.keep = this.keep;
+  }
+
+  private takeHeader(record: CsvRecord, columns: string[]): void {
+    const { keep, exactOver = Infinity } = this.rows.header(columns);
+    this.columnCount = columns.length;
+    this.keep = keep;
+    this.delimiter = new DelimiterCheck(columns, record, this.options);
+    // The check compares the only field of each row.
+    this.scanner.keep = this.delimiter.isOpen ? [this.fieldBytes] : keep;
+    this.scanner.exactOver = exactOver;
   }
 
   /** Returns the first fault of the next piece, or null. */
@@ -267,10 +279,6 @@ export class CsvInput {
     return isUtf8(complete) && !complete.includes(0) ? null : firstFault(complete, this.scanner.line);
   }
 }
-
-/** Returns the fault of an empty file. */
-export const missingHeader = (): CsvFault =>
-  new CsvFault(1, 'is missing: a header row with the names of the columns is required');
 
 function firstFault(bytes: Buffer, firstLine: number): CsvFault | null {
   let line = firstLine;

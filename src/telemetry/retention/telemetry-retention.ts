@@ -1,0 +1,91 @@
+import { Injectable } from '@nestjs/common';
+import { Environment } from '#platform/config';
+import { Database } from '#platform/db';
+import { rootLogger } from '#platform/logging';
+import { isLockTimeout } from '#platform/problem';
+import { ExportRepository } from '../exports/export.repository';
+import {
+  DayPartitionRepository,
+  PARTITIONED_TABLES,
+  type PartitionedTable,
+} from '../partitions/day-partition.repository';
+import { TraceRetentionRepository } from './trace-retention.repository';
+
+/** How long dropping a partition may wait for running statements and block new ones. */
+const LOCK_MS = 500;
+
+/** Sources outlive their records by this many days, because a process writes a source only once a day. */
+const SOURCE_DAYS = 2;
+
+/** Days for which stored exports are remembered. Exporters stop retrying after minutes. */
+const EXPORT_DAYS = 2;
+
+/**
+ * Drops traces, logs and metrics that arrived more than `TRACE_RETENTION_DAYS`, `LOG_RETENTION_DAYS` or
+ * `METRIC_RETENTION_DAYS` ago, day by day, the oldest first. Safe to run in any number of workers at once.
+ */
+@Injectable()
+export class TelemetryRetention {
+  constructor(
+    private readonly environment: Environment,
+    private readonly database: Database,
+    private readonly partitions: DayPartitionRepository,
+    private readonly traces: TraceRetentionRepository,
+    private readonly exports: ExportRepository,
+  ) {}
+
+  async deleteExpired(): Promise<void> {
+    const { TRACE_RETENTION_DAYS, LOG_RETENTION_DAYS, METRIC_RETENTION_DAYS } = this.environment;
+    const today = (await this.partitions.days(0))[0]!;
+    await this.dropExpired('spans', today, TRACE_RETENTION_DAYS);
+    await this.dropExpired('log_records', today, LOG_RETENTION_DAYS ?? TRACE_RETENTION_DAYS);
+    await this.dropExpired('metric_points', today, METRIC_RETENTION_DAYS ?? TRACE_RETENTION_DAYS);
+    await this.traces.deleteSourcesBefore(daysBefore(await this.oldestDay(today), SOURCE_DAYS));
+    await this.exports.deleteBefore(daysBefore(today, EXPORT_DAYS));
+  }
+
+  /** @param days for how many days rows are stored; undefined means forever */
+  private async dropExpired(table: PartitionedTable, today: string, days: number | undefined): Promise<void> {
+    if (days === undefined) return;
+    const firstRetainedDay = daysBefore(today, days);
+    for (const day of await this.partitions.list(table)) {
+      if (day < firstRetainedDay) await this.drop(table, day);
+    }
+  }
+
+  /**
+   * Drops the partition of a day. For spans, first deletes the rows of their traces in batches. After that, nobody finds the
+   * spans, and a late span creates its trace again, in today's partition. Then drops the partition together with the rows
+   * that writers had locked. Locks these rows before the partition, and their sessions after it, in the order that all
+   * writers use. If the lock is not free in time, leaves the day to the next run.
+   */
+  private async drop(table: PartitionedTable, day: string): Promise<void> {
+    if (table === 'spans') await this.traces.deleteUnlocked(day);
+    try {
+      await this.database.transaction(async (tx) => {
+        await this.partitions.setLockTimeout(tx, LOCK_MS);
+        const deleted = table === 'spans' ? await this.traces.deleteRemaining(tx, day) : [];
+        await this.partitions.drop(tx, table, day);
+        await this.traces.updateSessions(tx, deleted);
+      });
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      rootLogger.info({ day }, `a partition of ${table} is in use; the next run will try again`);
+    }
+  }
+
+  /** Returns the oldest day with records of any signal, but no later than `day`. All signals share the sources. */
+  private async oldestDay(day: string): Promise<string> {
+    const tables = await Promise.all(PARTITIONED_TABLES.map((table) => this.partitions.list(table)));
+    return tables
+      .flatMap(([oldest]) => oldest ?? [])
+      .reduce((one, other) => (other < one ? other : one), day);
+  }
+}
+
+/** Returns the day that is this many days earlier. */
+function daysBefore(day: string, days: number): string {
+  const before = new Date(`${day}T00:00:00Z`);
+  before.setUTCDate(before.getUTCDate() - days);
+  return before.toISOString().slice(0, 10);
+}
