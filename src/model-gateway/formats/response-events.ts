@@ -3,7 +3,6 @@ import { firstChoiceOf } from './chat-outcome';
 import { newId, secondsNow } from './foreign-id';
 import { type JsonObject, listOf, objectOf } from './json-shape';
 import { type ItemStatus, outputPart, responseOf, statusOf } from './response-object';
-import type { Usage } from './usage';
 
 /**
  * Translates the chunks of a chat completion to the stream of a Response. The `type` of each object is also the name of its event.
@@ -20,10 +19,6 @@ export class ResponseEvents {
 
   /** @param request the client's request. The Response objects repeat it */
   constructor(private readonly request: JsonObject) {}
-
-  get usage(): Usage {
-    return this.#answer.usage;
-  }
 
   /**
    * Adds a chunk, and returns its events.
