@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { ScorerRepository, toMeasure } from '../scorers';
+import { ScorerRepository } from '../scorers';
 import { AnalysisThreads, type AnnotatorRating } from '../statistics';
 import { pinsOf } from './annotation-queue.entity';
 import { AnnotationQueueService } from './annotation-queue.service';
@@ -36,19 +36,11 @@ export class QueueAgreementService {
       for (const [index, { scorer_id, scorer_version, name }] of scorers.entries()) {
         const rows = await this.scores.ratings(scope, queueId, index, most + 1);
         is_truncated ||= rows.length > most;
-        const { units, ...measures } = await runTask('measureAnnotators', {
+        const measures = await runTask('measureAnnotators', {
           id: scorer_id,
           units: unitsOf(rows.slice(0, most)),
         });
-        measured.push({
-          scorer_id,
-          scorer_version,
-          name,
-          units,
-          observed_agreement: toMeasure(measures.observedAgreement),
-          krippendorffs_alpha_nominal: toMeasure(measures.nominalAlpha),
-          krippendorffs_alpha_interval: toMeasure(measures.intervalAlpha),
-        });
+        measured.push({ scorer_id, scorer_version, name, ...measures });
       }
       return { queue_id: queueId, scorers: measured, is_truncated };
     });

@@ -184,15 +184,18 @@ class LlmRequest implements JudgeRequest {
     knownFeatures: ChatFeatures,
     bill: Bill,
   ): Promise<Exchange> {
-    const { repository } = this.settings;
+    const { caller, repository, target } = this.settings;
     const { model, isTemperatureRequired } = this.question;
     let isServerWide = true;
     for (let features = knownFeatures; ;) {
       const body = chatBody(this.question, messages, features);
-      const reply = await this.exchange(body, bill);
-      if (reply instanceof JudgeFailure) {
-        const fewer = reply.refusal && withoutRefusedFeature(features, reply.refusal, isTemperatureRequired);
-        if (!fewer) throw reply;
+      let reply: InternalAnswer;
+      try {
+        reply = await caller.ask(target, model, body, bill.call, (extent) => bill.addLost(body, extent));
+      } catch (error) {
+        const refusal = error instanceof JudgeFailure ? error.refusal : undefined;
+        const fewer = refusal && withoutRefusedFeature(features, refusal, isTemperatureRequired);
+        if (!fewer) throw error;
         features = fewer.features;
         isServerWide &&= fewer.isServerWide;
         continue;
@@ -209,18 +212,6 @@ class LlmRequest implements JudgeRequest {
       bill.add(answer, body);
       const server: JudgeServer = { provider_kind: provider.kind, base_url: provider.base.href };
       return { answer, server, features, sha256: sha256Of(body) };
-    }
-  }
-
-  /** Sends a body. Returns the failure if the judge does not answer. */
-  private async exchange(body: string, bill: Bill): Promise<InternalAnswer | JudgeFailure> {
-    const { caller, target } = this.settings;
-    const onLostAnswer = (extent: 'whole' | 'part'): void => bill.addLost(body, extent);
-    try {
-      return await caller.ask(target, this.question.model, body, bill.call, onLostAnswer);
-    } catch (error) {
-      if (error instanceof JudgeFailure) return error;
-      throw error;
     }
   }
 

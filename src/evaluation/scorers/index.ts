@@ -1,5 +1,5 @@
 export { ScorersModule } from './scorers.module';
-export { MeasureDto, toMeasure } from './agreement/agreement.dto';
+export { MeasureDto } from './agreement/agreement.dto';
 export {
   type ChecksDefinition,
   type HumanDefinition,

@@ -19,7 +19,7 @@ import type { AcquiredFromDto } from '../../resources';
 import { DEFINITIONS, SCORER_KINDS, type ScorerKind } from './definitions/definition.forms';
 import { type Grain, GRAINS } from './scorer.entity';
 
-/** A JSON object. `ScorerDefinitions` checks its form by the kind of the scorer. */
+/** A JSON object. `ScorerService.checkDefinition` checks its form by the kind of the scorer. */
 const IsDefinition =
   ({ description = 'Depends', ...options }: ApiPropertyOptions = {}): PropertyDecorator =>
   (target, property) => {

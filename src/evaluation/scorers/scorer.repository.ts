@@ -13,7 +13,6 @@ import { BY_NAME, type ListQueryDto, listPage, type RowPage } from '#platform/pa
 import { type ArtifactReference, findCopies, type InstalledCopy, VersionTable } from '../../resources';
 import type { ScorerListQueryDto } from './scorer.dto';
 import {
-  DESCRIPTIVE_FIELDS,
   type PinnedScorer,
   type PinnedScorerRow,
   ScorerEntity,
@@ -84,27 +83,7 @@ export class ScorerRepository extends WorkspaceScopedRepository<ScorerEntity> {
       .addIndexed(query.grain, (grain) => sql`grain = ${grain}`)
       .addIf(query.tag, (tag) => sql`tags @> ARRAY[${tag}::text]`)
       .addSearch(query.q);
-    return listPage<ScorerEntity>(
-      this.database,
-      {
-        columns: [
-          ...VERSION_FIELDS,
-          ...DESCRIPTIVE_FIELDS,
-          'created_at',
-          'created_by',
-          'updated_at',
-          'archived_at',
-          'acquired_from',
-        ].join(', '),
-        from: 'scorers',
-        where,
-        id: 'scorer_id',
-        sorts: BY_NAME,
-        archivedAt: 'archived_at',
-        bytes: 'bytes',
-      },
-      query,
-    );
+    return listPage<ScorerEntity>(this.database, { ...this.listed, where, sorts: BY_NAME }, query);
   }
 
   /** Stores the current state of scorers as their newest versions. */

@@ -14,7 +14,8 @@ import {
   stamps,
   WorkspaceResourceService,
 } from '../../resources';
-import { ScorerDefinitions } from './scorer-definitions';
+import { faultsOfHuman, faultsOfJudge, type ScorerKind } from './definitions/definition.forms';
+import { CodeEngine } from './engine/threads/code.engine';
 import {
   type CreateScorerDto,
   type PatchScorerDto,
@@ -61,20 +62,40 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
   constructor(
     kit: ResourceKit,
     private readonly scorers: ScorerRepository,
-    private readonly definitions: ScorerDefinitions,
+    private readonly engine: CodeEngine,
   ) {
     super(kit, scorers, SCORER);
   }
 
   /** Errors: 400 for a definition that does not fit the kind, 409 for a name that is taken. */
   async create(scope: Scope, dto: CreateScorerDto, signal: AbortSignal): Promise<Versioned<ScorerDto>> {
-    await this.definitions.check(scope, dto.scorer_kind, dto.definition, signal);
+    await this.checkDefinition(scope, dto.scorer_kind, dto.definition, signal);
     return this.createIn(scope, dto.workspace_id, () => newScorer(scope, dto, null));
   }
 
   /**
-   * Creates a copy of a published scorer, or updates the versioned members of an existing copy, in the caller's transaction. Errors: those of
-   * `create`; 409 for a copy of another kind.
+   * Checks a definition. A slow check delays only its own organization. Errors: 400 with each fault and its JSON pointer.
+   * Throws the signal's reason when it is aborted.
+   */
+  async checkDefinition(
+    scope: Scope,
+    kind: ScorerKind,
+    definition: object,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const faults =
+      kind === 'code'
+        ? await this.engine.validate(definition, signal, scope)
+        : (kind === 'human' ? faultsOfHuman : faultsOfJudge)(definition);
+    if (faults.length === 0) return;
+    throw problem.invalidFields(
+      faults.map(({ pointer, detail }) => ({ pointer: `/definition${pointer}`, detail })),
+    );
+  }
+
+  /**
+   * Creates a copy of a published scorer, or updates the versioned members of an existing copy, in the caller's
+   * transaction. Errors: those of `create`; 409 for a copy of another kind.
    *
    * @param copyId the existing copy
    */
@@ -95,7 +116,7 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
     }
     if (!row) await this.checkNameFree(tx, scope, published);
     const definition = newDefinition(row, dto.definition);
-    if (definition) await this.definitions.check(scope, dto.scorer_kind, dto.definition, signal);
+    if (definition) await this.checkDefinition(scope, dto.scorer_kind, dto.definition, signal);
     if (!row) return { row: await this.insert(tx, scope, published), change: 'created' };
     const members = { grain: published.grain, definition, acquired_from: from };
     const next = await this.write(tx, scope, row, members, 'update');
@@ -118,7 +139,7 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
       // The check may take long, so it runs before the row is locked. The kind of a scorer never changes.
       const row = await this.find(scope, id);
       if (newDefinition(row, dto.definition))
-        await this.definitions.check(scope, row.scorer_kind, dto.definition, signal);
+        await this.checkDefinition(scope, row.scorer_kind, dto.definition, signal);
     }
     return this.change(scope, id, dto, ifMatch, (row) => ({
       name: dto.name,

@@ -5,7 +5,6 @@ import { StatisticsModule } from '../statistics';
 import { AgreementRepository } from './agreement/agreement.repository';
 import { AgreementService } from './agreement/agreement.service';
 import { CodeEngine } from './engine/threads/code.engine';
-import { ScorerDefinitions } from './scorer-definitions';
 import { ScorerPackager } from './scorer.packager';
 import { ScorerEntity } from './scorer.entity';
 import { ScorerRepository } from './scorer.repository';
@@ -18,7 +17,6 @@ import { ScorerService } from './scorer.service';
     AgreementRepository,
     AgreementService,
     CodeEngine,
-    ScorerDefinitions,
     ScorerPackager,
     ScorerRepository,
     ScorerService,

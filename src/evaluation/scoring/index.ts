@@ -2,7 +2,7 @@ export { ScoringModule } from './scoring.module';
 export { ScoreRequestDto } from './score/scoring.dto';
 export { ScoringService } from './score/scoring.service';
 export type { ScoreResultDto, ScoreRunDto } from './score-runs/score-run.dto';
-export { RUN_STATUSES } from './score-runs/score-run.entity';
+export { RUN_STATUSES } from './score-runs/score-run.types';
 export { ScoreRunService } from './score-runs/score-run.service';
 export type { Selection } from './targets/candidates';
 export { SubjectBuilder } from './targets/subject-builder';

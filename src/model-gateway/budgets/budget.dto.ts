@@ -33,12 +33,8 @@ export class PutModelBudgetDto {
   monthly_budget_usd!: number | null;
 }
 
-/** The model budget of a workspace, and the amount spent in the current month. */
-export class ModelBudgetDto {
-  workspace_id!: string;
-  /** Null if there is no budget. */
-  @UsdProperty({ nullable: true })
-  monthly_budget_usd!: number | null;
+/** The amount that was spent in the current month, and what remains of the budget. */
+export class MonthlySpendDto {
   /** The month of the amounts, in UTC. */
   @ApiProperty({ pattern: '^\\d{4}-\\d{2}$', example: '2026-11' })
   month!: string;
@@ -47,4 +43,12 @@ export class ModelBudgetDto {
   /** The remaining budget. Null if there is no budget. */
   @UsdProperty({ nullable: true })
   remaining_usd!: number | null;
+}
+
+/** The model budget of a workspace, and the amount spent in the current month. */
+export class ModelBudgetDto extends MonthlySpendDto {
+  workspace_id!: string;
+  /** Null if there is no budget. */
+  @UsdProperty({ nullable: true })
+  monthly_budget_usd!: number | null;
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Database, sql } from '#platform/db';
+import type { MonthlySpendDto } from './budget.dto';
 
 /** How long this process may miss the spending of other processes. */
 const LIFETIME_MS = 1_000;
@@ -13,15 +14,6 @@ export interface SpendRow {
   /** The first day of the month. */
   month: string;
   spent_usd: number;
-}
-
-/** The amount that was spent in the current month (UTC), and what remains of the budget. */
-export interface MonthlySpend {
-  /** Such as `2026-11`. */
-  month: string;
-  spent_usd: number;
-  /** Null if there is no budget. */
-  remaining_usd: number | null;
 }
 
 /** Returns the first day of a time's month (UTC), as `model_spend` has it. */
@@ -39,7 +31,7 @@ export class SpendRepository {
   constructor(private readonly database: Database) {}
 
   /** Returns the spending of the current month, and what remains of a budget in US dollars. */
-  async currentMonth(subject: string, budget: number | null): Promise<MonthlySpend> {
+  async currentMonth(subject: string, budget: number | null): Promise<MonthlySpendDto> {
     const firstDay = firstDayOf(new Date());
     const [row] = await this.read([subject], firstDay);
     const spent = row?.spent_usd ?? 0;

@@ -88,6 +88,11 @@ describe('an answer', () => {
     expect(() => translated(called, 'messages')).toThrow('returned JSON that is nested too deeply');
   });
 
+  it('cannot become a response if it has more than 10,000 parts', () => {
+    const content = Array.from({ length: 10_001 }, () => ({ type: 'tool_use' }));
+    expect(() => translated({ content }, 'responses', 'anthropic')).toThrow('returned too many parts');
+  });
+
   it('changes no prototype if it has __proto__ members', () => {
     const text = '{"__proto__":{"choices":[]},"choices":[{"message":{"__proto__":{"content":"x"}}}]}';
     expect(translated(text, 'chat')).toMatchObject({ text, facts: { text: '' } });

@@ -10,7 +10,8 @@ import {
   textOf,
 } from '../formats/json-shape';
 import { toChatAnswer } from '../formats/messages-to-chat-answer';
-import { toResponsesAnswer } from '../formats/response-object';
+import { toResponsesAnswer } from '../formats/response-events';
+import { StreamFailure } from '../formats/stream-failure';
 import {
   type Usage,
   usageOfChat,
@@ -55,11 +56,21 @@ export function translateAnswer(
   const answer = isLarge ? outlineOf(bytes) : parsedObject(bytes.toString());
   if (!answer) throw unusableAnswer(name, 'did not return a JSON object');
   if (!IS_ANSWER[wire](answer)) throw unusableAnswer(name, `did not return ${NOUNS[wire]}`);
-  const facts = factsOf(answer, wire);
+  const chat = wire === 'messages' ? toChatAnswer(answer) : answer;
+  const facts: AnswerFacts = {
+    ...(wire === 'responses' ? responseContents(answer) : chatContents(chat)),
+    usage: USAGE_OF[wire](answer),
+    id: nameOf(answer.id) ?? null,
+    model: nameOf(answer.model) ?? null,
+  };
   if (wire === format) return { bytes, facts };
-  const text = jsonText(translate(answer, wire, format, request));
-  if (text === undefined) throw unusableAnswer(name, 'returned JSON that is nested too deeply');
-  return { bytes: Buffer.from(text), facts };
+  try {
+    const text = jsonText(translateChat(chat, format, request));
+    if (text === undefined) throw unusableAnswer(name, 'returned JSON that is nested too deeply');
+    return { bytes: Buffer.from(text), facts };
+  } catch (error) {
+    throw error instanceof StreamFailure ? unusableAnswer(name, 'returned too many parts') : error;
+  }
 }
 
 /** Checks that an object is an answer in a format, not an error from an intermediary. */
@@ -77,36 +88,13 @@ const NOUNS: Readonly<Record<CallFormat, string>> = {
   messages: 'a message',
 };
 
-function translate(answer: JsonObject, wire: CallFormat, format: CallFormat, request: Buffer): JsonObject {
-  const chat = wire === 'messages' ? toChatAnswer(answer) : answer;
+/** Translates a chat completion to another format. */
+function translateChat(chat: JsonObject, format: CallFormat, request: Buffer): JsonObject {
   if (format === 'messages') return toMessagesAnswer(chat);
   return format === 'responses' ? toResponsesAnswer(chat, parsedObject(request.toString()) ?? {}) : chat;
 }
 
-function factsOf(answer: JsonObject, wire: CallFormat): AnswerFacts {
-  const { text, toolCalls, finishReason } = CONTENTS[wire](answer);
-  return {
-    usage: USAGE_OF[wire](answer),
-    id: nameOf(answer.id) ?? null,
-    model: nameOf(answer.model) ?? null,
-    finishReason: nameOf(finishReason) ?? null,
-    text,
-    toolCalls,
-  };
-}
-
-interface Contents {
-  text: string;
-  toolCalls: JsonObject[];
-  finishReason: unknown;
-}
-
-const CONTENTS: Readonly<Record<CallFormat, (answer: JsonObject) => Contents>> = {
-  chat: chatContents,
-  messages: (answer) => chatContents(toChatAnswer(answer)),
-  responses: responseContents,
-  embeddings: () => ({ text: '', toolCalls: [], finishReason: undefined }),
-};
+type Contents = Pick<AnswerFacts, 'text' | 'toolCalls' | 'finishReason'>;
 
 function chatContents(answer: JsonObject): Contents {
   const { message, finish_reason: finishReason } = firstChoiceOf(answer);
@@ -114,7 +102,7 @@ function chatContents(answer: JsonObject): Contents {
   return {
     text: contentTextOf(content) ?? '',
     toolCalls: callsOf(rest).map(({ id, ...called }) => ({ id, type: 'function', function: called })),
-    finishReason,
+    finishReason: nameOf(finishReason) ?? null,
   };
 }
 
@@ -130,7 +118,7 @@ function responseContents({ output, status }: JsonObject): Contents {
         type: 'function',
         function: { name: textOf(item.name), arguments: textOf(item.arguments) },
       })),
-    finishReason: status,
+    finishReason: nameOf(status) ?? null,
   };
 }
 

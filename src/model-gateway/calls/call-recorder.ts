@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ModelPrices } from '../../telemetry';
-import type { Usage } from '../formats/usage';
+import { NO_USAGE, type Usage } from '../formats/usage';
+import type { UsageRow } from '../usage/usage.repository';
 import { UsageWriter } from '../usage/usage.writer';
 import { costOfCall } from './call-budgets';
 import type { Call, CallOutcome, Recorded } from './call.types';
@@ -61,26 +62,31 @@ export class CallRecorder {
     const { isCached, error } = outcome;
     const { caller, model, progress } = call;
     const { target } = progress;
+    const used = isCached ? NO_USAGE : usage;
+    const row: UsageRow = {
+      workspace_id: model.workspace_id,
+      day: new Date(ended.endedAt).toISOString().slice(0, 10),
+      model_id: model.model_id,
+      principal_id: caller.principalId,
+      provider_id: target?.provider.provider_id ?? '',
+      upstream_model: target?.upstream_model ?? '',
+      org_id: caller.orgId,
+      call_count: 1,
+      failed_count: error === null ? 0 : 1,
+      cached_count: isCached ? 1 : 0,
+      unpriced_count: costUsd === null ? 1 : 0,
+      input_tokens: used.inputTokens ?? 0,
+      output_tokens: used.outputTokens ?? 0,
+      cached_input_tokens: used.cachedInputTokens ?? 0,
+      cache_write_tokens: used.cacheWriteTokens ?? 0,
+      cost_usd: costUsd ?? 0,
+    };
     // both are written concurrently, and neither rejects
-    const counted = this.usage.add({
-      orgId: caller.orgId,
-      principalId: caller.principalId,
-      serviceAccountId: caller.serviceAccountId,
-      workspaceId: model.workspace_id,
-      modelId: model.model_id,
-      providerId: target?.provider.provider_id ?? '',
-      upstreamModel: target?.upstream_model ?? '',
-      usage: isCached ? NOTHING_USED : usage,
-      costUsd,
-      isFailed: error !== null,
-      isCached,
-    });
+    const counted = this.usage.add({ row, serviceAccountId: caller.serviceAccountId });
     if (model.record_spans) await this.spans.add(caller.orgId, model.workspace_id, spanOf(ended));
     await counted;
   }
 }
-
-const NOTHING_USED: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, cacheWriteTokens: 0 };
 
 /** Returns the reported usage, with estimates for the parts that are missing or too low. */
 const estimateUsage = ({ body }: Call, reported: Usage, answeredLength: number): Usage => ({

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Dispatcher } from 'undici';
 import { type ByteLease, linkedSignal } from '#platform/concurrency';
 import { Blocks } from '#platform/http';
-import { OutboundHttp, readCapped, retryAfterMs } from '#platform/outbound';
+import { OutboundHttp, readCapped, retryAfterMs, undici } from '#platform/outbound';
 import { Problem } from '#platform/problem';
 import { SealedSecretError } from '#platform/secrets';
 import { tracing } from '#platform/tracing';
@@ -130,7 +130,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   private readonly timer: NodeJS.Timeout;
   private readonly onAbort = (): void => this.fail(this.request.signal.reason);
   private status = 0;
-  private headers: readonly Buffer[] = [];
+  private headers: Buffer[] = [];
   private abort: ((reason?: Error) => void) | undefined;
   private reason: unknown;
 
@@ -211,20 +211,16 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   private errorOf(text: string): CallFailure {
-    return errorResponse(this.sender, this.status, text, retryAfterMs(headersOf(this.headers)));
+    return errorResponse(
+      this.sender,
+      this.status,
+      text,
+      retryAfterMs(undici().util.parseHeaders(this.headers)),
+    );
   }
 }
 
 const NOTHING = Buffer.alloc(0);
-
-/** Returns raw headers by lower-case name. If a header is repeated, the last value counts. */
-function headersOf(raw: readonly Buffer[]): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (let at = 0; at < raw.length; at += 2) {
-    headers[raw[at]!.toString('latin1').toLowerCase()] = raw[at + 1]!.toString('latin1');
-  }
-  return headers;
-}
 
 /** Returns the failure for an error of a request. Throws errors that are no failure of the provider. */
 function failureOf(error: unknown, name: string): unknown {

@@ -17,24 +17,6 @@ import type { ProviderKind } from '../providers/provider.entity';
 import { type AnswerFacts, type CallFormat, wireFormatOf } from './call.types';
 import { StreamedAnswer } from './streamed-answer';
 
-/** Translates the events of a provider to the events for the client. */
-export interface StreamTranslation {
-  /**
-   * Adds an event, and returns the bytes to send to the client. They are empty for an event that is not passed on.
-   *
-   * @throws StreamFailure for an error from the provider
-   */
-  push(event: SseEvent): Buffer;
-  /** Whether the answer is complete. */
-  readonly isDone: boolean;
-  /** The last bytes of a complete answer. */
-  end(): Buffer;
-  /** The facts about the answer so far. */
-  readonly facts: AnswerFacts;
-  /** Characters of text and arguments so far, from which tokens are estimated if the answer breaks off. */
-  readonly length: number;
-}
-
 export interface StreamRequest {
   format: CallFormat;
   kind: ProviderKind;
@@ -56,9 +38,11 @@ export function streamTranslationOf(stream: StreamRequest): StreamTranslation {
   return stream.format === 'messages' ? new NativeMessages(stream) : new MessagesAsChat(stream);
 }
 
-abstract class Translation implements StreamTranslation {
+/** Translates the events of a provider to the events for the client. */
+export abstract class StreamTranslation {
   protected readonly answer: StreamedAnswer;
   protected abstract readonly usage: Usage;
+  /** Whether the answer is complete. */
   isDone = false;
   private last: Buffer = NOTHING;
 
@@ -66,16 +50,24 @@ abstract class Translation implements StreamTranslation {
     this.answer = new StreamedAnswer(stream.keepsContent);
   }
 
+  /** The facts about the answer so far. */
   get facts(): AnswerFacts {
     return this.answer.facts(this.usage);
   }
 
+  /** Characters of text and arguments so far, from which tokens are estimated if the answer breaks off. */
   get length(): number {
     return this.answer.length;
   }
 
+  /**
+   * Adds an event, and returns the bytes to send to the client. They are empty for an event that is not passed on.
+   *
+   * @throws StreamFailure for an error from the provider
+   */
   abstract push(event: SseEvent): Buffer;
 
+  /** The last bytes of a complete answer. */
   end(): Buffer {
     return this.last;
   }
@@ -89,7 +81,7 @@ abstract class Translation implements StreamTranslation {
 }
 
 /** Chat completions from a provider of the same format. Their bytes are not changed. */
-class NativeChat extends Translation {
+class NativeChat extends StreamTranslation {
   protected usage: Usage = NO_USAGE;
 
   push(event: SseEvent): Buffer {
@@ -106,7 +98,7 @@ class NativeChat extends Translation {
 }
 
 /** Chat completions for a client that speaks Anthropic's messages. */
-class ChatAsMessages extends Translation {
+class ChatAsMessages extends StreamTranslation {
   private readonly events = new MessageEvents();
 
   push({ data }: SseEvent): Buffer {
@@ -129,7 +121,7 @@ class ChatAsMessages extends Translation {
 }
 
 /** Anthropic's messages for a client that speaks chat completions or Responses. */
-class MessagesAsChat extends Translation {
+class MessagesAsChat extends StreamTranslation {
   private readonly chunks = new ChatChunks();
   private readonly responses =
     this.stream.format === 'responses' ? responsesOf(this.stream.request) : undefined;
@@ -163,7 +155,7 @@ const RESPONSE_ENDS: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Responses from a provider of the same format. Their bytes are not changed. */
-class NativeResponses extends Translation {
+class NativeResponses extends StreamTranslation {
   protected usage: Usage = NO_USAGE;
 
   push(sse: SseEvent): Buffer {
@@ -179,7 +171,7 @@ class NativeResponses extends Translation {
 }
 
 /** Messages from a provider of the same format. Their bytes are not changed. */
-class NativeMessages extends Translation {
+class NativeMessages extends StreamTranslation {
   private readonly chunks = new ChatChunks();
 
   push(event: SseEvent): Buffer {

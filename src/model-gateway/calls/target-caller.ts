@@ -103,15 +103,8 @@ async function tryTargets<Answer>(
       }
     }
   }
-  throw failure ?? noTarget();
+  throw failure!; // a model has at least one target
 }
-
-const noTarget = (): CallFailure =>
-  new CallFailure(
-    'refused',
-    'does not exist',
-    problem.unavailable('The model has no target that can be called. Add a target to it.'),
-  );
 
 /**
  * Returns the targets of a model in the order in which a call tries them: as listed, or for `weighted` in a random order, in

@@ -1,5 +1,5 @@
 import { isAbsent, isObject, type JsonObject, nameOf, objectOf, withoutUndefined } from './json-shape';
-import { UntranslatableError } from './request-members';
+import { requiredText, UntranslatableError } from './request-members';
 
 const PDF = 'application/pdf';
 
@@ -40,11 +40,7 @@ function blocksOfPart(part: unknown, at: string, kinds: readonly PartKind[]): Js
   }
   if (part.type === 'image_url') return [{ ...imageOf(part, at), ...cacheControlOf(part) }];
   if (part.type === 'file') return [{ ...documentOf(part, at), ...cacheControlOf(part) }];
-  const member = part.type === 'refusal' ? 'refusal' : 'text';
-  const text = part[member];
-  if (typeof text !== 'string')
-    throw new UntranslatableError(`${at}/${member}`, 'Set this member to a string.');
-  return textBlocks(text, part);
+  return textBlocks(requiredText(part, part.type === 'refusal' ? 'refusal' : 'text', at), part);
 }
 
 function imageOf(part: JsonObject, at: string): JsonObject {

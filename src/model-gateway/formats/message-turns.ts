@@ -1,7 +1,7 @@
 import { ChatMessageList, contentOfParts, textAndImages } from './chat-message.list';
 import { isAbsent, isObject, type JsonObject, nameOf, objectOf } from './json-shape';
 import { toolArgumentsOf } from './tool-input';
-import { UntranslatableError } from './request-members';
+import { requiredText, UntranslatableError } from './request-members';
 
 /**
  * Translates the system prompt and the turns of a Messages request to chat messages.
@@ -113,11 +113,11 @@ function blockListOf(content: unknown, at: string): JsonObject[] {
 
 /** Translates a text, an image or a plain text document to a part of a chat message. */
 function partOf(block: JsonObject, at: string): JsonObject {
-  if (block.type === 'text') return { type: 'text', text: textMember(block, 'text', at) };
+  if (block.type === 'text') return { type: 'text', text: requiredText(block, 'text', at) };
   if (block.type === 'image') return { type: 'image_url', image_url: { url: imageUrlOf(block, at) } };
   const source = objectOf(block.source);
   if (block.type === 'document' && source.type === 'text') {
-    return { type: 'text', text: textMember(source, 'data', `${at}/source`) };
+    return { type: 'text', text: requiredText(source, 'data', `${at}/source`) };
   }
   if (block.type === 'document') {
     throw new UntranslatableError(
@@ -133,14 +133,8 @@ function partOf(block: JsonObject, at: string): JsonObject {
 
 /** Returns the text of a block, which must be a text block. */
 function textOfBlock(block: JsonObject, at: string): string {
-  if (block.type === 'text') return textMember(block, 'text', at);
+  if (block.type === 'text') return requiredText(block, 'text', at);
   throw new UntranslatableError(`${at}/type`, 'Use only blocks of type text: no others are accepted here.');
-}
-
-function textMember(object: JsonObject, member: string, at: string): string {
-  const text = object[member];
-  if (typeof text === 'string') return text;
-  throw new UntranslatableError(`${at}/${member}`, `Set \`${member}\` to a string.`);
 }
 
 function imageUrlOf(block: JsonObject, at: string): string {

@@ -15,6 +15,13 @@ export class UntranslatableError extends Error {
   }
 }
 
+/** Returns a member of an object of a request, which must be a string. @param at the JSON Pointer of the object */
+export function requiredText(object: JsonObject, member: string, at: string): string {
+  const text = object[member];
+  if (typeof text === 'string') return text;
+  throw new UntranslatableError(`${at}/${member}`, `Set \`${member}\` to a string.`);
+}
+
 /** Returns a number of a request, or undefined if it is absent. */
 export function optionalNumber(request: JsonObject, name: string): number | undefined {
   if (isAbsent(request[name])) return undefined;

@@ -1,8 +1,8 @@
 import { type AnswerBlock, type AnswerStep, ChatChunkAssembler } from './chat-chunk.assembler';
+import { firstChoiceOf } from './chat-outcome';
 import { newId, secondsNow } from './foreign-id';
-import type { JsonObject } from './json-shape';
-import { callItem, type ItemStatus, messageItem, outputPart, responseOf, statusOf } from './response-object';
-import type { Usage } from './usage';
+import { type JsonObject, listOf, objectOf } from './json-shape';
+import { type ItemStatus, outputPart, responseOf, statusOf } from './response-object';
 
 /**
  * Translates the chunks of a chat completion to the stream of a Response. The `type` of each object is also the name of its event.
@@ -19,10 +19,6 @@ export class ResponseEvents {
 
   /** @param request the client's request. The Response objects repeat it */
   constructor(private readonly request: JsonObject) {}
-
-  get usage(): Usage {
-    return this.#answer.usage;
-  }
 
   /**
    * Adds a chunk, and returns its events.
@@ -126,13 +122,12 @@ export class ResponseEvents {
     return [...events, done];
   }
 
-  #itemOf(block: AnswerBlock, status: ItemStatus): JsonObject {
+  #itemOf({ kind, id: call_id, name, text }: AnswerBlock, status: ItemStatus): JsonObject {
     const isNew = status === 'in_progress';
-    if (block.kind === 'call') {
-      const text = isNew ? '' : block.text || '{}';
-      return callItem(this.#itemId, status, { callId: block.id, name: block.name, arguments: text });
-    }
-    return messageItem(this.#itemId, status, isNew ? [] : [outputPart(block.kind, block.text)]);
+    const item = { id: this.#itemId, status };
+    return kind === 'call'
+      ? { ...item, type: 'function_call', call_id, name, arguments: isNew ? '' : text || '{}' }
+      : { ...item, type: 'message', role: 'assistant', content: isNew ? [] : [outputPart(kind, text)] };
   }
 
   #itemPlace(block: AnswerBlock): JsonObject {
@@ -146,4 +141,19 @@ export class ResponseEvents {
   #event(type: string, members: JsonObject): JsonObject {
     return { type, sequence_number: this.#sequenceNumber++, ...members };
   }
+}
+
+/**
+ * Translates a whole chat completion to a Response, which is the same as at the end of its stream.
+ *
+ * @param request the client's request in the format of the Responses API. The Response repeats it
+ * @throws StreamFailure if the answer has too many parts
+ */
+export function toResponsesAnswer(chat: JsonObject, request: JsonObject): JsonObject {
+  const { message, finish_reason } = firstChoiceOf(chat);
+  const { tool_calls, ...delta } = objectOf(message);
+  const calls = listOf(tool_calls).map((call, index) => ({ ...objectOf(call), index }));
+  const events = new ResponseEvents(request);
+  events.push({ ...chat, choices: [{ delta: { ...delta, tool_calls: calls }, finish_reason }] });
+  return objectOf(events.end().at(-1)?.response);
 }

@@ -1,6 +1,6 @@
 import { ChatMessageList, contentOfParts, textAndImages } from './chat-message.list';
 import { isAbsent, isObject, type JsonObject, nameOf, textOf, withoutUndefined } from './json-shape';
-import { UntranslatableError } from './request-members';
+import { requiredText, UntranslatableError } from './request-members';
 
 const TEXT_TYPES: readonly unknown[] = ['input_text', 'output_text', 'text'];
 
@@ -90,20 +90,14 @@ function partsOf(content: unknown, at: string): JsonObject[] {
 
 function partOf(part: unknown, at: string): JsonObject {
   if (!isObject(part)) throw new UntranslatableError(at, 'Set each part to an object with a `type`.');
-  if (TEXT_TYPES.includes(part.type)) return { type: 'text', text: textMember(part, 'text', at) };
-  if (part.type === 'refusal') return { type: 'text', text: textMember(part, 'refusal', at) };
+  if (TEXT_TYPES.includes(part.type)) return { type: 'text', text: requiredText(part, 'text', at) };
+  if (part.type === 'refusal') return { type: 'text', text: requiredText(part, 'refusal', at) };
   if (part.type === 'input_image') return imageOf(part, at);
   if (part.type === 'input_file') return fileOf(part, at);
   throw new UntranslatableError(
     `${at}/type`,
     'Remove this part: with this provider, parts are input_text, input_image and input_file.',
   );
-}
-
-function textMember(part: JsonObject, member: string, at: string): string {
-  const text = part[member];
-  if (typeof text === 'string') return text;
-  throw new UntranslatableError(`${at}/${member}`, `Set \`${member}\` to a string.`);
 }
 
 function imageOf(part: JsonObject, at: string): JsonObject {

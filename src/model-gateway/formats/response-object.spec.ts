@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { toResponsesAnswer } from './response-object';
+import { toChatAnswer } from './messages-to-chat-answer';
+import { toResponsesAnswer } from './response-events';
 import { responsesToChatRequest } from './responses-to-chat';
 
 const look = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{"at":"moon"}' } };
@@ -12,7 +13,6 @@ const usage = {
 };
 const completion = (message: unknown, finish_reason: unknown = 'stop') => ({
   id: 'chatcmpl-1',
-  created: 1_700_000_000,
   model: 'gpt-x',
   choices: [{ index: 0, message, finish_reason }],
   usage,
@@ -26,7 +26,7 @@ describe('toResponsesAnswer', () => {
     expect(answer).toEqual({
       id: expect.stringMatching(/^resp_[0-9a-f]{32}$/),
       object: 'response',
-      created_at: 1_700_000_000,
+      created_at: expect.any(Number),
       status: 'completed',
       background: false,
       error: null,
@@ -105,8 +105,16 @@ describe('toResponsesAnswer', () => {
     expect(outcome('tool_calls')).toEqual(['completed', null, 'completed']);
   });
 
+  it('keeps calls apart that have the same id', () => {
+    const answer: any = toResponsesAnswer(completion({ content: null, tool_calls: [look, look] }), {});
+    expect(answer.output.map((item: any) => item.arguments)).toEqual(['{"at":"moon"}', '{"at":"moon"}']);
+  });
+
   it('returns a refusal as a refusal, and no usage if it is unknown', () => {
-    const answer: any = toResponsesAnswer({ choices: [{ message: { content: null, refusal: 'No.' } }] }, {});
+    const answer: any = toResponsesAnswer(
+      { choices: [{ message: { content: null, refusal: 'No.' }, finish_reason: 'stop' }] },
+      {},
+    );
     expect(answer.output[0].content).toEqual([{ type: 'refusal', refusal: 'No.' }]);
     expect(answer.usage).toBeNull();
   });
@@ -126,12 +134,16 @@ describe('toResponsesAnswer', () => {
   it('accepts anything that a provider or a client sends', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
-        const message = { content: one, tool_calls: [{ id: one, function: other }], refusal: other };
+        const blocks = [
+          one,
+          { type: 'tool_use', id: one, name: other, input: other },
+          { type: 'text', text: one },
+        ];
         const request = { tools: one, text: other, reasoning: one, metadata: other, instructions: one };
-        expect(toResponsesAnswer({ choices: one, usage: other, created: one }, request).object).toBe(
-          'response',
-        );
-        expect(toResponsesAnswer(completion(message, one), request).object).toBe('response');
+        for (const content of [one, blocks]) {
+          const chat = toChatAnswer({ id: one, model: other, content, stop_reason: one, usage: other });
+          expect(toResponsesAnswer(chat, request).object).toBe('response');
+        }
       }),
     );
   });

@@ -1,5 +1,3 @@
-import { callsOf, contentTextOf, firstChoiceOf } from './chat-outcome';
-import { newId, secondsNow } from './foreign-id';
 import {
   countOf,
   isObject,
@@ -36,44 +34,6 @@ const INCOMPLETE_REASONS = new Map<unknown, string>([
 /** Returns the final status of an answer for the finish reason of a chat completion. */
 export function statusOf(finishReason: unknown): 'completed' | 'incomplete' {
   return INCOMPLETE_REASONS.has(finishReason) ? 'incomplete' : 'completed';
-}
-
-/**
- * Translates a chat completion to a Response object, without the model's reasoning.
- *
- * @param request the client's request in the format of the Responses API. The object repeats it
- */
-export function toResponsesAnswer(chat: JsonObject, request: JsonObject): JsonObject {
-  const { finish_reason: finishReason, message } = firstChoiceOf(chat);
-  return responseOf(request, {
-    id: newId('resp_'),
-    createdAt: countOf(chat.created) ?? secondsNow(),
-    model: nameOf(chat.model),
-    status: statusOf(finishReason),
-    output: outputOf(objectOf(message), finishReason),
-    finishReason: nameOf(finishReason),
-    usageSource: chat,
-  });
-}
-
-/** Returns the items of an answer. The last item of an incomplete answer is incomplete. */
-function outputOf(message: JsonObject, finishReason: unknown): JsonObject[] {
-  const text = contentTextOf(message.content);
-  const refusal = nameOf(message.refusal);
-  const content = [
-    ...(text === undefined ? [] : [outputPart('text', text)]),
-    ...(refusal === undefined ? [] : [outputPart('refusal', refusal)]),
-  ];
-  const items = content.length === 0 ? [] : [messageItem(newId('msg_'), 'completed', content)];
-  for (const call of callsOf(message)) {
-    const callId = call.id ?? newId('call_');
-    items.push(
-      callItem(newId('fc_'), 'completed', { callId, name: call.name, arguments: call.arguments || '{}' }),
-    );
-  }
-  const last = items.at(-1);
-  if (last) last.status = statusOf(finishReason);
-  return items;
 }
 
 /** Returns a Response object, which repeats the request with the defaults of the API. */
@@ -144,25 +104,4 @@ export function outputPart(kind: 'text' | 'refusal', text: string): JsonObject {
   return kind === 'refusal'
     ? { type: 'refusal', refusal: text }
     : { type: 'output_text', text, annotations: [], logprobs: [] };
-}
-
-/** Returns an item with an assistant message. */
-export function messageItem(id: string, status: ItemStatus, content: readonly JsonObject[]): JsonObject {
-  return { id, type: 'message', status, role: 'assistant', content };
-}
-
-/** Returns an item with a tool call. */
-export function callItem(
-  id: string,
-  status: ItemStatus,
-  call: { callId: string; name: string; arguments: string },
-): JsonObject {
-  return {
-    id,
-    type: 'function_call',
-    status,
-    call_id: call.callId,
-    name: call.name,
-    arguments: call.arguments,
-  };
 }

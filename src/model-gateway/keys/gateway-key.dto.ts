@@ -1,9 +1,9 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, IntersectionType } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
 import { NotNull, ReadOnlyMembersOf, viewOf, IsImmutable, IsNullableTime } from '#platform/http';
 import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { IsFilter, IsLimit, IsName, PlacedDto, REQUESTS_PER_MINUTE_MAX } from '../../resources';
-import { IsBudget, UsdProperty } from '../budgets/budget.dto';
+import { IsBudget, MonthlySpendDto, UsdProperty } from '../budgets/budget.dto';
 import { IsKeyModels, type ModelReference } from './key-models';
 
 const TOKENS_PER_MINUTE_MAX = 1_000_000_000;
@@ -118,18 +118,8 @@ export class NewGatewayKeyDto extends GatewayKeyDto {
   key!: string;
 }
 
-/** The caller's gateway key, and the amount it has spent. */
-export class CurrentGatewayKeyDto extends GatewayKeyDto {
-  /** The month of the amounts, in UTC. */
-  @ApiProperty({ pattern: '^\\d{4}-\\d{2}$', example: '2026-11' })
-  month!: string;
-  /** The cost of all calls with the key this month. */
-  @UsdProperty()
-  spent_usd!: number;
-  /** The remaining budget. Null if there is no budget. */
-  @UsdProperty({ nullable: true })
-  remaining_usd!: number | null;
-}
+/** The caller's gateway key, and the amount that all calls with the key have cost this month. */
+export class CurrentGatewayKeyDto extends IntersectionType(GatewayKeyDto, MonthlySpendDto) {}
 
 export class GatewayKeyPageDto extends PageOf(GatewayKeyDto) {}
 

@@ -87,12 +87,7 @@ export const storedTarget = ({
 });
 
 /** Returns a price without members that are null. */
-function storedPrice(price: TargetPriceDto): TargetPrice {
-  const { cached_input_usd_per_million, cache_write_usd_per_million } = price;
-  return {
-    input_usd_per_million: price.input_usd_per_million,
-    output_usd_per_million: price.output_usd_per_million,
-    ...(cached_input_usd_per_million != null && { cached_input_usd_per_million }),
-    ...(cache_write_usd_per_million != null && { cache_write_usd_per_million }),
-  };
-}
+const storedPrice = (price: TargetPriceDto): TargetPrice =>
+  Object.fromEntries(
+    Object.entries(price).filter(([, usd]) => usd !== null && usd !== undefined),
+  ) as unknown as TargetPrice;

@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, IntersectionType } from '@nestjs/swagger';
 import { AnyJsonObject, viewOf } from '#platform/http';
 import type { Page, PageMetaDto } from '#platform/paging';
 import { PlacedDto } from '../../resources';
@@ -21,8 +21,8 @@ export class ListedModelDto {
   owned_by!: string;
 }
 
-/** A model that clients call by its name. The last four members are for OpenAI's clients. */
-export class ModelDto extends PlacedDto {
+/** A model that clients call by its name. `id`, `object`, `created` and `owned_by` are for OpenAI's clients. */
+export class ModelDto extends IntersectionType(PlacedDto, ListedModelDto) {
   model_id!: string;
   name!: string;
   description!: string | null;
@@ -41,16 +41,6 @@ export class ModelDto extends PlacedDto {
   record_spans!: boolean;
   @AnyJsonObject()
   metadata!: object;
-  /** The same as `name`. */
-  id!: string;
-  @ApiProperty({ enum: ['model'] })
-  object!: 'model';
-  /** The same as `created_at`, in seconds since 1970. */
-  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
-  created!: number;
-  /** The kind of the first target's provider. */
-  @ApiProperty({ enum: PROVIDER_KINDS })
-  owned_by!: string;
 }
 
 /** A page of models. `object` and `data` are for OpenAI's clients. */

@@ -43,19 +43,22 @@ export const USAGE_COUNTS = [
   'cost_usd',
 ] as const;
 
-/** A row of `model_usage`. */
-export interface UsageRow extends Record<(typeof USAGE_COUNTS)[number], number> {
-  workspace_id: string;
-  day: string;
-  model_id: string;
-  principal_id: string;
-  provider_id: string;
-  upstream_model: string;
-  org_id: string;
-}
+/** The members of `model_usage` that identify a row. The last two are empty for calls that reached no provider. */
+export const USAGE_KEY = [
+  'workspace_id',
+  'day',
+  'model_id',
+  'principal_id',
+  'provider_id',
+  'upstream_model',
+] as const;
 
-const KEY = ['workspace_id', 'day', 'model_id', 'principal_id', 'provider_id', 'upstream_model'];
-const COLUMNS = [...KEY, 'org_id', ...USAGE_COUNTS].join(', ');
+/** A row of `model_usage`. */
+export type UsageRow = Record<(typeof USAGE_KEY)[number] | 'org_id', string> &
+  Record<(typeof USAGE_COUNTS)[number], number>;
+
+const KEY = USAGE_KEY.join(', ');
+const COLUMNS = [...USAGE_KEY, 'org_id', ...USAGE_COUNTS].join(', ');
 const ADDED = USAGE_COUNTS.map((column) => `${column} = model_usage.${column} + excluded.${column}`).join(
   ', ',
 );
@@ -86,8 +89,8 @@ export class UsageRepository {
         sql`WITH upserted AS (
             INSERT INTO model_usage (${raw(COLUMNS)})
             SELECT ${raw(COLUMNS)} FROM json_populate_recordset(NULL::model_usage, ${toJsonText(usage)})
-            ORDER BY ${raw(KEY.join(', '))}
-            ON CONFLICT (${raw(KEY.join(', '))}) DO UPDATE SET ${raw(ADDED)}
+            ORDER BY ${raw(KEY)}
+            ON CONFLICT (${raw(KEY)}) DO UPDATE SET ${raw(ADDED)}
           )
           INSERT INTO model_spend (subject, month, spent_usd)
           SELECT subject, month, spent_usd FROM json_populate_recordset(NULL::model_spend, ${toJsonText(spending)})

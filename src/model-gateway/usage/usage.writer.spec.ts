@@ -3,24 +3,32 @@ import { SpendRepository } from '../budgets/spend.repository';
 import type { UsageRepository, UsageRow } from './usage.repository';
 import { type UsedCall, UsageWriter } from './usage.writer';
 
-const CALL: UsedCall = {
-  orgId: 'org_1',
-  workspaceId: 'wsp_1',
-  principalId: 'user',
-  serviceAccountId: null,
-  modelId: 'model_1',
-  providerId: 'prov_1',
-  upstreamModel: 'u',
-  usage: { inputTokens: 1, outputTokens: 2, cachedInputTokens: null, cacheWriteTokens: null },
-  costUsd: 1,
-  isFailed: false,
-  isCached: false,
+const row: UsageRow = {
+  workspace_id: 'wsp_1',
+  day: '2026-11-20',
+  model_id: 'model_1',
+  principal_id: 'user',
+  provider_id: 'prov_1',
+  upstream_model: 'u',
+  org_id: 'org_1',
+  call_count: 1,
+  failed_count: 0,
+  cached_count: 0,
+  unpriced_count: 0,
+  input_tokens: 1,
+  output_tokens: 2,
+  cached_input_tokens: 0,
+  cache_write_tokens: 0,
+  cost_usd: 1,
 };
+const CALL: UsedCall = { row, serviceAccountId: null };
 
 describe('usage', () => {
   const added: UsageRow[][] = [];
+  let failures = 0;
   const repository = {
     add: (usage: UsageRow[]) => {
+      if (failures > 0) return Promise.reject(new Error(`failure ${failures--}`));
       added.push(usage);
       return Promise.resolve([]);
     },
@@ -33,8 +41,18 @@ describe('usage', () => {
   });
 
   it('becomes one row for calls that end together', async () => {
-    await Promise.all([writer.add(CALL), writer.add(CALL), writer.add({ ...CALL, isFailed: true })]);
+    await Promise.all([
+      writer.add(CALL),
+      writer.add(CALL),
+      writer.add({ ...CALL, row: { ...row, failed_count: 1 } }),
+    ]);
     expect(added).toEqual([[expect.objectContaining({ call_count: 3, failed_count: 1, cost_usd: 3 })]]);
+  });
+
+  it('is counted once if it is stored by a second attempt', async () => {
+    failures = 1;
+    await Promise.all([writer.add(CALL), writer.add(CALL)]);
+    expect(added).toEqual([[expect.objectContaining({ call_count: 2 })]]);
   });
 
   it('is also written for a call that ends just as the previous group is done', async () => {

@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Problem } from '#platform/problem';
 import { sharedApp } from '#testing';
 import { OpenApiSource } from '../../../src/openapi';
-import { ScorerDefinitions } from '../../../src/evaluation/scorers/scorer-definitions';
+import { ScorerService } from '../../../src/evaluation/scorers/scorer.service';
 import type { ScorerKind } from '../../../src/evaluation/scorers/definitions/definition.forms';
 
 const CHOICE = {
@@ -98,12 +98,12 @@ function* changed(value: unknown): Generator {
 
 describe('definitions of scorers', () => {
   const app = sharedApp();
-  let definitions: ScorerDefinitions;
+  let scorers: ScorerService;
   let schemas: Record<string, ValidateFunction>;
   const scope = { workspaceId: 'wsp_of_definitions' } as Scope;
 
   beforeAll(() => {
-    definitions = app.get(ScorerDefinitions);
+    scorers = app.get(ScorerService);
     const ajv = new Ajv2020({ strict: false, allErrors: true });
     ajv.addSchema({ $id: 'api', ...app.get(OpenApiSource).document() });
     const names = new Set(SAMPLES.map(([schema]) => schema));
@@ -115,7 +115,7 @@ describe('definitions of scorers', () => {
   /** Returns the faults that the service finds. */
   const faultsOf = async (kind: ScorerKind, definition: object): Promise<string[]> => {
     try {
-      await definitions.check(scope, kind, definition, new AbortController().signal);
+      await scorers.checkDefinition(scope, kind, definition, new AbortController().signal);
       return [];
     } catch (error) {
       if (error instanceof Problem) return error.errors!.map((one) => one.detail);

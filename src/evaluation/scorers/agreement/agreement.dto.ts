@@ -36,7 +36,7 @@ export class AgreeingScorerDto {
   scorer_kind!: ScorerKind;
 }
 
-export class MeasureDto {
+export class MeasureDto implements Measure {
   /** Number of units measured. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   units!: number;
@@ -49,7 +49,7 @@ export class MeasureDto {
 
 const CATEGORY = { oneOf: [{ type: 'string' }, { type: 'number' }] };
 
-export class ConfusionDto {
+export class ConfusionDto implements Confusion {
   @ApiProperty({
     enum: ['label', 'score'],
     description: 'Whether the categories are labels or scores.',
@@ -71,7 +71,7 @@ export class ConfusionDto {
 }
 
 /** Agreement of a scorer with a reference on the units that both scored. */
-export class AgreementDto {
+export class AgreementDto implements AgreementMeasures {
   scorer!: AgreeingScorerDto;
   reference!: AgreeingScorerDto;
   /** The requested version of the scorer; null for any version. */
@@ -103,34 +103,3 @@ export class AgreementDto {
 }
 
 export const toScorer = viewOf(AgreeingScorerDto);
-
-type MeasureMembers = Pick<
-  AgreementDto,
-  | 'confusion'
-  | 'observed_agreement'
-  | 'cohens_kappa'
-  | 'weighted_kappa'
-  | 'krippendorffs_alpha_nominal'
-  | 'krippendorffs_alpha_interval'
-  | 'mean_absolute_error'
->;
-
-export function toMeasures({ confusion, ...measures }: AgreementMeasures): MeasureMembers {
-  return {
-    confusion: confusion && toConfusion(confusion),
-    observed_agreement: toMeasure(measures.observedAgreement),
-    cohens_kappa: toMeasure(measures.cohensKappa),
-    weighted_kappa: toMeasure(measures.weightedKappa),
-    krippendorffs_alpha_nominal: toMeasure(measures.nominalAlpha),
-    krippendorffs_alpha_interval: toMeasure(measures.intervalAlpha),
-    mean_absolute_error: toMeasure(measures.meanAbsoluteError),
-  };
-}
-
-const toConfusion = ({ values, ...confusion }: Confusion): ConfusionDto => ({
-  ...confusion,
-  category_scores: values,
-});
-
-export const toMeasure = (measure: Measure | null): MeasureDto | null =>
-  measure && { units: measure.units, value: measure.value, confidence_interval: measure.interval };

@@ -5,7 +5,7 @@ import type { ScorerEntity } from '../scorer.entity';
 import { ScorerRepository } from '../scorer.repository';
 import { AnalysisThreads } from '../../statistics';
 import type { Ratings } from '../../statistics';
-import { type AgreementDto, type AgreementQueryDto, toMeasures, toScorer } from './agreement.dto';
+import { type AgreementDto, type AgreementQueryDto, toScorer } from './agreement.dto';
 import {
   AgreementRepository,
   type LimitedList,
@@ -77,7 +77,7 @@ export class AgreementService {
         experiment_id: experimentId,
         units: pairs.length,
         is_truncated: isTruncated,
-        ...toMeasures(measures),
+        ...measures,
       };
     });
   }
@@ -121,19 +121,15 @@ export class AgreementService {
   /** Returns the scores of the choices in all versions that gave ratings. Omits choices whose scores differ. */
   private async choiceScores(
     scope: Scope,
-    [scorer, reference]: readonly [ScorerEntity, ScorerEntity],
+    scorers: readonly [ScorerEntity, ScorerEntity],
     pairs: readonly RatingPair[],
   ): Promise<Map<string, number>> {
-    const versions = [
-      ...versionsOf(
-        scorer,
-        pairs.map((pair) => pair[0]),
+    const versions = ([0, 1] as const).flatMap((side) =>
+      versionsOf(
+        scorers[side],
+        pairs.map((pair) => pair[side]),
       ),
-      ...versionsOf(
-        reference,
-        pairs.map((pair) => pair[1]),
-      ),
-    ];
+    );
     const scores = new Map<string, number>();
     const differing = new Set<string>();
     for (const { value, score } of await this.ratings.choicesOf(scope, versions)) {

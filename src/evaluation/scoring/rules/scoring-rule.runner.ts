@@ -133,11 +133,7 @@ export class ScoringRuleRunner {
     const row = rule && (await this.scorers.find(scope, rule.scorer_id));
     if (!row) return false;
     const scorer = toRunnable(row);
-    const hasBackend = await this.runner.checkBackend(scorer).then(
-      () => true,
-      () => false,
-    );
-    if (!hasBackend) {
+    if (!(await this.runner.hasBackend(scorer))) {
       await this.rules.recordError([ruleId], NO_BACKEND);
       return false;
     }

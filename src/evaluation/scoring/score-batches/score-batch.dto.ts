@@ -7,8 +7,7 @@ import {
   BATCH_TARGETS_MAX,
   RUN_STATUSES as BATCH_STATUSES,
   type RunStatus as BatchStatus,
-  type ScoreBatchRow,
-} from '../score-runs/score-run.entity';
+} from '../score-runs/score-run.types';
 import { ScoringWorkDto } from '../score-runs/score-run.dto';
 
 /** A selection of up to 100,000 targets, and how to score them. Selectors narrow each other; give at least one. */
@@ -73,7 +72,7 @@ export class ScoreBatchDto extends ScoringWorkDto {
 
 export class ScoreBatchPageDto extends PageOf(ScoreBatchDto) {}
 
-export const toScoreBatchDto = viewOf(ScoreBatchDto, (row: ScoreBatchRow) => ({
-  cache: row.uses_cache,
-  archived_at: null,
-}));
+/** A batch as the repository reads it. */
+export type ScoreBatchRow = Omit<ScoreBatchDto, 'archived_at'>;
+
+export const toScoreBatchDto = viewOf(ScoreBatchDto, () => ({ archived_at: null }));

@@ -3,11 +3,10 @@ import type { Scope } from '#platform/auth';
 import { Database, prepared, raw, sql, type SqlExecutor, type Tx, Where } from '#platform/db';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import type { ScoringRequest } from '../score/scoring.service';
-import type { ScoreBatchRow } from '../score-runs/score-run.entity';
 import { isBatch, sharedColumns } from '../score-runs/score-run.repository';
 import type { ScoringTarget } from '../targets/target.entity';
 import { TARGET_COLUMNS, targetRows } from '../targets/target.repository';
-import type { ScoreBatchListQueryDto } from './score-batch.dto';
+import type { ScoreBatchListQueryDto, ScoreBatchRow } from './score-batch.dto';
 
 const COLUMNS = `batch_status, run_count, ${sharedColumns(
   `batch_status = 'running'`,
@@ -45,7 +44,7 @@ export class ScoreBatchRepository {
                                  concurrency, max_cost_usd, uses_cache, created_by)
       VALUES (${id}, ${scope.orgId}, ${scope.workspaceId}, ${scorer.scorer_id}, ${scorer.scorer_version},
               ${selection.experimentId ?? null}, ${selection.grain}, ${options.concurrency}, ${options.max_cost_usd},
-              ${options.uses_cache}, ${scope.principalId})`);
+              ${options.cache}, ${scope.principalId})`);
   }
 
   /** Adds waiting targets to a batch, each once. Returns how many were new. */

@@ -6,7 +6,7 @@ import { rootLogger } from '#platform/logging';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { type ScoringRequest, ScoringService } from '../score/scoring.service';
-import { BATCH_TARGETS_MAX, type ScoreBatchRow } from '../score-runs/score-run.entity';
+import { BATCH_TARGETS_MAX } from '../score-runs/score-run.types';
 import { ScoreRunService } from '../score-runs/score-run.service';
 import { type ScoringTarget, toTargets } from '../targets/target.entity';
 import { TargetRepository } from '../targets/target.repository';
@@ -15,6 +15,7 @@ import {
   type CreateScoreBatchDto,
   type ScoreBatchDto,
   type ScoreBatchListQueryDto,
+  type ScoreBatchRow,
   toScoreBatchDto,
 } from './score-batch.dto';
 import { ScoreBatchRepository } from './score-batch.repository';

@@ -12,12 +12,13 @@ import {
   type TargetKind,
 } from '../../scores';
 import { isResult, type ScoringTarget, targetIdOf } from '../targets/target.entity';
-import type { Outcome, ScoreRunRow } from './score-run.entity';
+import type { ScoreRunRow } from './score-run.dto';
+import type { Outcome } from './score-run.types';
 import { setCounts } from './score-run.repository';
 
 /** A run that a worker has claimed. */
 export interface ClaimedRun
-  extends ScoringRun, Pick<ScoreRunRow, 'grain' | 'concurrency' | 'total' | 'max_cost_usd' | 'uses_cache'> {
+  extends ScoringRun, Pick<ScoreRunRow, 'grain' | 'concurrency' | 'total' | 'max_cost_usd' | 'cache'> {
   org_id: string;
   takeovers: number;
   /** Cost of the outcomes so far, in US dollars. */
@@ -88,7 +89,7 @@ export class RunExecutionRepository {
             AND (run_status = 'queued'
                  OR (run_status = 'running' AND (lease_expires_at IS NULL OR lease_expires_at < now())))
           RETURNING score_run_id, score_batch_id, org_id, workspace_id, scorer_id, scorer_version, experiment_id, grain,
-                    concurrency, total, takeovers, created_by, max_cost_usd, uses_cache,
+                    concurrency, total, takeovers, created_by, max_cost_usd, uses_cache AS cache,
                     (SELECT coalesce(sum(s.cost_usd), 0) FROM target_outcomes s
                      WHERE s.score_run_id = score_runs.score_run_id
                        AND s.workspace_id = score_runs.workspace_id) AS cost_usd,

@@ -5,14 +5,7 @@ import { ChangingListQueryDto, PageOf } from '#platform/paging';
 import { type Grain, GRAINS } from '../../scorers';
 import type { ScoredItem } from '../../scores';
 import { isResult, type ScoringTarget } from '../targets/target.entity';
-import {
-  type FailureCode,
-  RUN_STATUSES,
-  type RunStatus,
-  type ScoreResultRow,
-  type ScoreRunRow,
-  FAILURE_CODES,
-} from './score-run.entity';
+import { FAILURE_CODES, type FailureCode, RUN_STATUSES, type RunStatus } from './score-run.types';
 
 export class ScoreRunListQueryDto extends ChangingListQueryDto {
   /** Runs of any version of this scorer. */
@@ -178,39 +171,20 @@ export class ScoreResultDto extends ScoringResultDto {
 
 export class ScoreResultPageDto extends PageOf(ScoreResultDto) {}
 
-export const toScoreRunDto = viewOf(ScoreRunDto, (row: ScoreRunRow) => ({
-  cache: row.uses_cache,
-  archived_at: null,
-}));
+/** A run as the repository reads it. */
+export type ScoreRunRow = Omit<ScoreRunDto, 'archived_at'>;
 
-export const toScoreResultDto = (row: ScoreResultRow): ScoreResultDto => ({
-  score_id: row.score_id,
-  score_run_id: row.score_run_id,
-  scorer_id: row.scorer_id,
-  scorer_version: row.scorer_version,
-  ...present({
-    trace_id: row.trace_id,
-    session_id: row.session_id,
-    result_id: row.result_id,
-    case_id: row.case_id,
-    score: row.score,
-    choice: row.choice,
-    confidence: row.confidence,
-    probabilities: row.probabilities,
-    answers: row.answers,
-    reasoning: row.reasoning,
-    backend: row.backend,
-    model: row.model,
-    judge_digest: row.judge_digest,
-    error: row.error,
-    cost_usd: row.cost_usd,
-    request_sha256: row.request_sha256,
-    is_cached: row.is_cached,
-    samples: row.samples as SampleSpreadDto | null,
-  }),
-  elapsed_ms: row.elapsed_ms,
-  created_at: row.created_at,
-});
+export const toScoreRunDto = viewOf(ScoreRunDto, () => ({ archived_at: null }));
+
+/** A result as the repository reads it. Members without a value are null. */
+export type ScoreResultRow = {
+  [Member in Exclude<keyof ScoreResultDto, 'preview_request'>]: ScoreResultDto[Member] | null;
+};
+
+const toResultView = viewOf(ScoreResultDto);
+
+export const toScoreResultDto = (row: ScoreResultRow): ScoreResultDto =>
+  toResultView(present(row) as ScoreResultDto);
 
 /** Returns the view of a result that is not stored. */
 export const toScoringResultDto = (target: ScoringTarget, item: ScoredItem): ScoringResultDto => {

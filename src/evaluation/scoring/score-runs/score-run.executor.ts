@@ -16,7 +16,7 @@ import {
   type RunKey,
   type ScoredTarget,
 } from './run-execution.repository';
-import { type Outcome, SUCCEEDED } from './score-run.entity';
+import { type Outcome, SUCCEEDED } from './score-run.types';
 import type { RunEnd } from './score-run.repository';
 import { SCORE_RUN, ScoreRunService } from './score-run.service';
 import { ScoringMetrics } from './scoring.metrics';
@@ -158,7 +158,7 @@ export class ScoreRunExecutor extends JobProcessor<{ score_run_id: string }> {
       targets: await this.executions.targetsLeft(run),
       concurrency: run.concurrency,
       unstored: scorer.scorer_kind === 'code' ? UNSTORED_MAX : 0,
-      cache: run.uses_cache ? 'read' : 'write',
+      cache: run.cache ? 'read' : 'write',
       budget,
       runId: run.score_run_id,
       retry: whileDatabaseUnavailable(abandoned.signal),

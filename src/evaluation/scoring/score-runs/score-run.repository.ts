@@ -10,8 +10,8 @@ import {
   type VersionAtGrain,
 } from '../targets/target.entity';
 import { TARGET_COLUMNS, targetRows } from '../targets/target.repository';
-import type { ScoreRunListQueryDto } from './score-run.dto';
-import type { FailureCode, Outcome, ScoreBatchRow, ScoreResultRow, ScoreRunRow } from './score-run.entity';
+import type { ScoreResultRow, ScoreRunListQueryDto, ScoreRunRow } from './score-run.dto';
+import type { FailureCode, Outcome, RunStatus } from './score-run.types';
 
 /** The counts of runs and batches, as aggregates of outcomes (`s`). */
 const COUNTS = {
@@ -35,7 +35,7 @@ export const setCounts = (runId: string, workspaceId: string): Sql =>
 export const sharedColumns = (isRunning: string, soFar: (column: string, count: string) => string): string =>
   [
     'workspace_id, scorer_id, scorer_version, experiment_id, score_batch_id, grain, concurrency, total, max_cost_usd',
-    'uses_cache, failure_code, failure_detail, started_at, finished_at, created_at, updated_at, created_by',
+    'uses_cache AS cache, failure_code, failure_detail, started_at, finished_at, created_at, updated_at, created_by',
     ...Object.entries(COUNTS).map(
       ([column, count]) =>
         `CASE WHEN ${isRunning} THEN ${soFar(column, count)} ELSE ${column} END AS ${column}`,
@@ -49,7 +49,7 @@ const COLUMNS = `score_run_id, rule_id, run_status, ${sharedColumns(
 )}`;
 
 /** The result of a target: what became of it (`o`), the target itself (`t`), and its score (`s`). */
-const RESULT_COLUMNS = `o.score_run_id, o.ordinal, o.score_id, o.scorer_id, o.scorer_version, t.trace_id, t.session_id,
+const RESULT_COLUMNS = `o.score_run_id, o.score_id, o.scorer_id, o.scorer_version, t.trace_id, t.session_id,
   t.result_id, t.case_id, s.score, s.label AS choice,
   o.confidence, o.probabilities, s.answers, coalesce(o.reasoning, s.comment) AS reasoning, o.backend,
   coalesce(s.model, o.model) AS model, s.judge_digest, o.error, o.elapsed_ms, o.cost_usd, o.request_sha256, o.is_cached,
@@ -74,16 +74,15 @@ export interface NewScoreRun
   extends
     VersionAtGrain,
     Pick<ScoreRunRow, 'concurrency' | 'max_cost_usd'>,
-    Partial<Pick<ScoreRunRow, 'score_run_id' | 'experiment_id' | 'rule_id' | 'uses_cache'>> {
+    Partial<Pick<ScoreRunRow, 'score_run_id' | 'experiment_id' | 'rule_id' | 'cache'>> {
   /** The range of results that was scanned to select the targets, see `TargetRepository.scannedRanges`. */
   scannedRange?: ScannedRange | null;
 }
 
 /** A batch after one of its runs has ended. */
-export interface CountedBatch extends Pick<
-  ScoreBatchRow,
-  'score_batch_id' | 'batch_status' | 'max_cost_usd' | 'cost_usd' | 'total'
-> {
+export interface CountedBatch extends Pick<ScoreRunRow, 'max_cost_usd' | 'cost_usd' | 'total'> {
+  score_batch_id: string;
+  batch_status: RunStatus;
   /** Why the run failed. */
   run_failure_code: FailureCode | null;
   run_failure_detail: string | null;
@@ -120,7 +119,7 @@ export class ScoreRunRepository {
                                    rule_id, run_status, started_at, finished_at, scanned_from, scanned_to)
       VALUES (${id}, ${scope.orgId}, ${scope.workspaceId}, ${run.scorer_id}, ${run.scorer_version},
               ${run.experiment_id ?? null}, ${run.grain}, ${run.concurrency}, ${total}, ${run.max_cost_usd},
-              ${run.uses_cache ?? true}, now(), now(), ${scope.principalId}, ${run.rule_id ?? null},
+              ${run.cache ?? true}, now(), now(), ${scope.principalId}, ${run.rule_id ?? null},
               ${total === 0 ? 'succeeded' : 'queued'}, ${end}, ${end}, ${run.scannedRange?.from ?? null},
               ${run.scannedRange?.to ?? null})
       RETURNING ${raw(COLUMNS)}`);

@@ -12,10 +12,11 @@ import {
   type ScoreResultDto,
   type ScoreRunDto,
   type ScoreRunListQueryDto,
+  type ScoreRunRow,
   toScoreResultDto,
   toScoreRunDto,
 } from './score-run.dto';
-import { type Outcome, type ScoreBatchRow, type ScoreRunRow, SUCCEEDED } from './score-run.entity';
+import { type Outcome, SUCCEEDED } from './score-run.types';
 import { type CountedBatch, type NewScoreRun, type RunEnd, ScoreRunRepository } from './score-run.repository';
 
 /** Scores the targets of a run. */
@@ -135,7 +136,7 @@ export class ScoreRunService {
   async startBatchRuns(
     tx: Tx,
     scope: Scope,
-    batch: Pick<ScoreBatchRow, 'score_batch_id' | 'max_cost_usd'>,
+    batch: Pick<CountedBatch, 'score_batch_id' | 'max_cost_usd'>,
     { openRuns = 0, costUsd = 0 } = {},
   ): Promise<number> {
     const openMax = batch.max_cost_usd === null ? OPEN_RUNS_MAX : 1;
@@ -185,7 +186,7 @@ export class ScoreRunService {
   async cancelBatch(
     tx: Tx,
     scope: Scope,
-    { score_batch_id, total }: Pick<ScoreBatchRow, 'score_batch_id' | 'total'>,
+    { score_batch_id, total }: Pick<CountedBatch, 'score_batch_id' | 'total'>,
     reason = 'The batch was cancelled.',
   ): Promise<void> {
     const waiting = await this.runs.lockAndCountWaiting(tx, scope, score_batch_id);

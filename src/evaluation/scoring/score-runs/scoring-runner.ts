@@ -25,8 +25,7 @@ import {
 import { itemOf, type ScoredItem, storable } from '../../scores';
 import { type PreparedTarget, SubjectBuilder } from '../targets/subject-builder';
 import type { ScoringTarget } from '../targets/target.entity';
-import { type ScoringResultDto, toScoringResultDto } from './score-run.dto';
-import type { ScoreRunRow } from './score-run.entity';
+import { type ScoreRunRow, type ScoringResultDto, toScoringResultDto } from './score-run.dto';
 
 /** Maximum number of targets whose content is read together. */
 const CHUNK = 32;
@@ -71,7 +70,7 @@ export function checkRunnable(row: { scorer_kind: ScorerKind; archived_at: Date 
 }
 
 /** The options of a request to score. */
-export type ScoringOptions = Pick<ScoreRunRow, 'concurrency' | 'max_cost_usd' | 'uses_cache'>;
+export type ScoringOptions = Pick<ScoreRunRow, 'concurrency' | 'max_cost_usd' | 'cache'>;
 
 /** Targets to score. */
 interface ScoringWork {
@@ -123,6 +122,11 @@ export class ScoringRunner {
     const share = environment.WORKER_CONCURRENCY;
     this.code = new FairLimiter({ share });
     this.judges = new FairLimiter({ share });
+  }
+
+  /** Tells whether the judge backend of a scorer is configured. Code needs none. */
+  async hasBackend(scorer: RunnableScorer): Promise<boolean> {
+    return scorer.scorer_kind !== 'llm_judge' || (await this.backends.find(judgedOf(scorer))) !== undefined;
   }
 
   /** Checks that the judge backend of a scorer is configured. Errors: 503 if it is not. */

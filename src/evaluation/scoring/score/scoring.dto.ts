@@ -20,7 +20,7 @@ import {
 import { IsRuleFilters, type RuleFilterDto, IsTraceIds } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
 import type { ScoringResultDto } from '../score-runs/score-run.dto';
-import { RUN_STATUSES, type RunStatus } from '../score-runs/score-run.entity';
+import { RUN_STATUSES, type RunStatus } from '../score-runs/score-run.types';
 import { SCORE_MODES, type ScoreMode } from '../targets/target.entity';
 
 /** Maximum number of ids in one member of a request. */

@@ -132,7 +132,7 @@ export class ScoringService {
     const options = {
       concurrency: Math.min(dto.concurrency || CONCURRENCY_DEFAULT, CONCURRENCY_MAX),
       max_cost_usd: dto.max_cost_usd ?? null,
-      uses_cache: dto.cache !== false,
+      cache: dto.cache !== false,
     };
     const scorer = toRunnable(row);
     if (asksJudge) {

@@ -1,5 +1,5 @@
 import { ByteBudget } from '#platform/concurrency';
-import type { TraceRow, TraceSpan } from '../../../telemetry';
+import { toBaseTraceDto, type TraceRow, type TraceSpan } from '../../../telemetry';
 import { MAX_SUBJECT_LENGTH } from '../../scorers';
 import { isUnread, jsonSize, SPANS_MAX } from '../../trace-content';
 
@@ -33,21 +33,7 @@ export class SubjectBudget {
 }
 
 /** The members of a trace that a scorer always sees. */
-export const totalsOf = (trace: TraceRow) => ({
-  trace_id: trace.trace_id,
-  root_name: trace.root_name,
-  started_at: trace.started_at,
-  ended_at: trace.ended_at,
-  duration_ms: trace.duration_ms,
-  span_count: trace.span_count,
-  error_count: trace.error_count,
-  input_tokens: trace.input_tokens,
-  output_tokens: trace.output_tokens,
-  cost_usd: trace.cost_usd,
-  models: trace.models,
-  session_id: trace.session_id,
-  service_name: trace.service_name,
-});
+export const totalsOf = (trace: TraceRow) => ({ ...toBaseTraceDto(trace), ended_at: trace.ended_at });
 
 /** A span without its content. */
 const bareSpan = (span: TraceSpan) => ({

@@ -36,7 +36,7 @@ export interface Measure {
   /** Number of units measured. */
   units: number;
   value: number | null;
-  interval: Interval | null;
+  confidence_interval: Interval | null;
 }
 
 /** Counts of units by the scorer's category (row) and the reference's category (column). */
@@ -44,22 +44,22 @@ export interface Confusion {
   basis: 'label' | 'score';
   categories: (string | number)[];
   /** The score of each category; null if any category has no score. */
-  values: number[] | null;
+  category_scores: number[] | null;
   counts: number[][];
   units: number;
 }
 
 interface CategoryMeasures {
   confusion: Confusion | null;
-  observedAgreement: Measure | null;
-  cohensKappa: Measure | null;
-  weightedKappa: Measure | null;
-  nominalAlpha: Measure | null;
+  observed_agreement: Measure | null;
+  cohens_kappa: Measure | null;
+  weighted_kappa: Measure | null;
+  krippendorffs_alpha_nominal: Measure | null;
 }
 
 export interface AgreementMeasures extends CategoryMeasures {
-  intervalAlpha: Measure | null;
-  meanAbsoluteError: Measure | null;
+  krippendorffs_alpha_interval: Measure | null;
+  mean_absolute_error: Measure | null;
 }
 
 type Pair<Value> = readonly [scorer: Value, reference: Value];
@@ -77,12 +77,13 @@ export function measureAgreement({
   const measure = measurerOf(ids);
   const categoryMeasures = measureCategories(categorize(scorer, reference), choiceScores, measure);
   const pairs = numericPairs(scorer.scores, reference.scores);
-  if (pairs.length === 0) return { ...categoryMeasures, intervalAlpha: null, meanAbsoluteError: null };
+  if (pairs.length === 0)
+    return { ...categoryMeasures, krippendorffs_alpha_interval: null, mean_absolute_error: null };
   const column = (side: 0 | 1): Float64Array => Float64Array.from(pairs, (pair) => pair[side]);
   return {
     ...categoryMeasures,
-    intervalAlpha: measure('interval alpha', intervalAlphaOf(pairs)),
-    meanAbsoluteError: measure('mean absolute error', meanAbsoluteErrorOf(column(0), column(1))),
+    krippendorffs_alpha_interval: measure('interval alpha', intervalAlphaOf(pairs)),
+    mean_absolute_error: measure('mean absolute error', meanAbsoluteErrorOf(column(0), column(1))),
   };
 }
 
@@ -104,16 +105,21 @@ export interface AnnotatorMeasures {
   /** Number of units that at least two raters rated. */
   units: number;
   /** Share of pairs of raters who agree, averaged over the units. */
-  observedAgreement: Measure | null;
-  nominalAlpha: Measure | null;
-  intervalAlpha: Measure | null;
+  observed_agreement: Measure | null;
+  krippendorffs_alpha_nominal: Measure | null;
+  krippendorffs_alpha_interval: Measure | null;
 }
 
 /** Measures the agreement of the raters of each unit, by labels if all ratings have one, else by scores. */
 export function measureAnnotators({ id, units }: AnnotatorsInput): AnnotatorMeasures {
   const rated = units.filter((ratings) => ratings.length > 1);
   if (rated.length === 0) {
-    return { units: 0, observedAgreement: null, nominalAlpha: null, intervalAlpha: null };
+    return {
+      units: 0,
+      observed_agreement: null,
+      krippendorffs_alpha_nominal: null,
+      krippendorffs_alpha_interval: null,
+    };
   }
   const measure = measurerOf([id]);
   const labels = rated.map((ratings) => ratings.flatMap(({ label }) => label ?? []));
@@ -124,9 +130,9 @@ export function measureAnnotators({ id, units }: AnnotatorsInput): AnnotatorMeas
   const agreement = Float64Array.from(categories, shareOfEqualPairs);
   return {
     units: rated.length,
-    observedAgreement: isNominal ? measure('observed agreement', meanOf(agreement)) : null,
-    nominalAlpha: isNominal ? measure('nominal alpha', nominalAlphaOf(categories)) : null,
-    intervalAlpha: measure('interval alpha', intervalAlphaOf(scores)),
+    observed_agreement: isNominal ? measure('observed agreement', meanOf(agreement)) : null,
+    krippendorffs_alpha_nominal: isNominal ? measure('nominal alpha', nominalAlphaOf(categories)) : null,
+    krippendorffs_alpha_interval: measure('interval alpha', intervalAlphaOf(scores)),
   };
 }
 
@@ -144,7 +150,7 @@ const measurerOf =
   (purpose, statistic) => ({
     units: statistic.units,
     value: Number.isFinite(statistic.estimate) ? statistic.estimate : null,
-    interval: bootstrapInterval(statistic, seedOf(purpose, ...[...ids].sort())),
+    confidence_interval: bootstrapInterval(statistic, seedOf(purpose, ...[...ids].sort())),
   });
 
 interface Categorized {
@@ -158,7 +164,12 @@ function measureCategories(
   measure: Measurer,
 ): CategoryMeasures {
   if (!categorized) {
-    const none = { observedAgreement: null, cohensKappa: null, weightedKappa: null, nominalAlpha: null };
+    const none = {
+      observed_agreement: null,
+      cohens_kappa: null,
+      weighted_kappa: null,
+      krippendorffs_alpha_nominal: null,
+    };
     return { confusion: null, ...none };
   }
   const { basis, pairs } = categorized;
@@ -170,14 +181,14 @@ function measureCategories(
     columns.flatMap((count, column) => (count > 0 ? [{ row, column, count }] : [])),
   );
   const scores = categories.flatMap((one) => (typeof one === 'number' ? one : (choiceScores.get(one) ?? [])));
-  const values = scores.length === categories.length ? scores : null;
+  const category_scores = scores.length === categories.length ? scores : null;
   const agreement = Float64Array.from(pairs, ([own, other]) => Number(own === other));
   return {
-    confusion: { basis, categories, values, counts, units: pairs.length },
-    observedAgreement: measure('observed agreement', meanOf(agreement)),
-    cohensKappa: measure('kappa', cohensKappaOf(cells, categories.length)),
-    weightedKappa: values && measure('weighted kappa', quadraticKappaOf(cells, values)),
-    nominalAlpha: measure('nominal alpha', nominalAlphaOf(pairs)),
+    confusion: { basis, categories, category_scores, counts, units: pairs.length },
+    observed_agreement: measure('observed agreement', meanOf(agreement)),
+    cohens_kappa: measure('kappa', cohensKappaOf(cells, categories.length)),
+    weighted_kappa: category_scores && measure('weighted kappa', quadraticKappaOf(cells, category_scores)),
+    krippendorffs_alpha_nominal: measure('nominal alpha', nominalAlphaOf(pairs)),
   };
 }
 
