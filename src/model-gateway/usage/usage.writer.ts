@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Batcher, retry } from '#platform/concurrency';
+import { Batcher, FairLimiter, retry } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
 import { SpendRepository, type SpendRow } from '../budgets/spend.repository';
 import { USAGE_COUNTS, USAGE_KEY, UsageRepository, type UsageRow } from './usage.repository';
@@ -25,7 +25,7 @@ export class UsageWriter {
   private readonly batches = new Batcher<UsedCall, void>({
     run: (calls) => this.write(calls),
     max: BATCH_MAX,
-    isSequential: true,
+    shared: { limiter: new FairLimiter({ concurrency: 1 }), owner: 'model usage' },
   });
 
   constructor(
@@ -38,7 +38,7 @@ export class UsageWriter {
    * that was paid for. The call is then in the log.
    */
   add(call: UsedCall): Promise<void> {
-    return this.batches.add([], call);
+    return this.batches.add([call.row.org_id], call);
   }
 
   private async write(calls: readonly UsedCall[]): Promise<void[]> {

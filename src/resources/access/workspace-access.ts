@@ -61,7 +61,6 @@ export class WorkspaceAccess {
   }
 }
 
-/** Returns the row. Throws 404 if there is none. */
 /** Returns the resource if the caller may read it. Throws 404 otherwise. */
 export function readable<Row extends Placed>(
   scope: OrgScope,
