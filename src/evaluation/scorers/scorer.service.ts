@@ -4,8 +4,8 @@ import { patchMetadata, Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { canonicalJson, type RawJson, toRawJson } from '#platform/json';
 import type { Tx } from '#platform/db';
-import type { ListQueryDto, Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { type ListQueryDto, type Page, toPage } from '#platform/paging';
+import { orNotFound, problem } from '#platform/problem';
 import {
   type AcquiredFrom,
   type InstalledArtifact,
@@ -153,13 +153,11 @@ export class ScorerService extends WorkspaceResourceService<ScorerEntity, Scorer
 
   async listVersions(scope: Scope, id: string, query: ListQueryDto): Promise<Page<ScorerVersionDto>> {
     await this.find(scope, id);
-    const { rows, page } = await this.scorers.listVersions(scope, id, query);
-    return { items: rows.map(toScorerVersionDto), page };
+    return toPage(await this.scorers.listVersions(scope, id, query), toScorerVersionDto);
   }
 
   async getVersion(scope: Scope, id: string, version: number): Promise<Versioned<ScorerVersionDto>> {
-    const row = await this.scorers.findVersion(scope, id, version);
-    if (!row) throw problem.notFound('scorer version', String(version));
+    const row = orNotFound(await this.scorers.findVersion(scope, id, version), 'scorer version', version);
     return new Versioned(toScorerVersionDto(row), row.scorer_version);
   }
 }

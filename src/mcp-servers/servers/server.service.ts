@@ -5,7 +5,7 @@ import { patchMetadata, Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import { urlFault } from '#platform/outbound';
-import type { Page } from '#platform/paging';
+import { type Page, toPage } from '#platform/paging';
 import { type FieldError, problem } from '#platform/problem';
 import { SecretBox } from '#platform/secrets';
 import {
@@ -180,8 +180,7 @@ export class ServerService extends OwnedService<ServerEntity, ServerDto, ServerV
 
   async listTools(scope: OrgScope, id: string, query: ToolListQueryDto): Promise<Page<ToolDto>> {
     await this.find(scope, id);
-    const { rows, page } = await this.tools.list(scope, id, query);
-    return { items: rows.map(toToolDto), page };
+    return toPage(await this.tools.list(scope, id, query), toToolDto);
   }
 
   async getTool(scope: OrgScope, id: string, toolId: string): Promise<Versioned<ToolDto>> {

@@ -10,7 +10,7 @@ import {
   jsonChanges,
   RawJson,
 } from '#platform/json';
-import type { OrderedListQueryDto, Page } from '#platform/paging';
+import { type OrderedListQueryDto, type Page, toPage } from '#platform/paging';
 import { ServerService } from './server.service';
 import { ToolStore } from './tool-store';
 import type { ToolVersionRow } from './tool.entity';
@@ -43,8 +43,7 @@ export class ToolVersionService {
     query: OrderedListQueryDto,
   ): Promise<Page<ToolVersionDto>> {
     await this.servers.findToolOf(scope, serverId, toolId);
-    const { rows, page } = await this.tools.versions.list(scope.orgKey, toolId, query);
-    return { items: rows.map(toToolVersionDto), page };
+    return toPage(await this.tools.versions.list(scope.orgKey, toolId, query), toToolVersionDto);
   }
 
   async get(

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AccountChanges, type OrgScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { checkIfMatch, checkImmutable, parseTime, Versioned } from '#platform/http';
-import type { Page } from '#platform/paging';
+import { type Page, toPage } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { ApiKeyService, expiryOf, ServiceAccountService } from '../../registry';
 import {
@@ -100,8 +100,7 @@ export class GatewayKeyService {
   }
 
   async list(scope: OrgScope, query: GatewayKeyListQueryDto): Promise<Page<GatewayKeyDto>> {
-    const { rows, page } = await this.keys.list(scope, query);
-    return { items: rows.map(toGatewayKeyDto), page };
+    return toPage(await this.keys.list(scope, query), toGatewayKeyDto);
   }
 
   /** Returns a key. Errors: 404. */

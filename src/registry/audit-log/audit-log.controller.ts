@@ -1,7 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/auth';
-import type { Page } from '#platform/paging';
+import { type Page, toPage } from '#platform/paging';
 import { AuditEntryDto, AuditLogPageDto, AuditLogQueryDto, toAuditEntryDto } from './audit-log.dto';
 import { AuditLogListRepository } from './audit-log-list.repository';
 
@@ -18,7 +18,6 @@ export class AuditLogController {
     @CurrentScope() scope: OrgScope,
     @Query() query: AuditLogQueryDto,
   ): Promise<Page<AuditEntryDto>> {
-    const { rows, page } = await this.entries.list(scope, query);
-    return { items: rows.map(toAuditEntryDto), page };
+    return toPage(await this.entries.list(scope, query), toAuditEntryDto);
   }
 }

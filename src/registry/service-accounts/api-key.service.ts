@@ -3,7 +3,7 @@ import { AccountChanges, type OrgScope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { parseTime } from '#platform/http';
 import { newId } from '#platform/ids';
-import type { Page } from '#platform/paging';
+import { type Page, toPage } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { AuditLog, checkLive } from '../../resources';
 import {
@@ -71,8 +71,7 @@ export class ApiKeyService {
 
   async list(scope: OrgScope, serviceAccountId: string, query: ApiKeyListQueryDto): Promise<Page<ApiKeyDto>> {
     await this.serviceAccounts.find(scope, serviceAccountId);
-    const { rows, page } = await this.keys.list(scope, serviceAccountId, query);
-    return { items: rows.map(toApiKeyDto), page };
+    return toPage(await this.keys.list(scope, serviceAccountId, query), toApiKeyDto);
   }
 
   async get(scope: OrgScope, serviceAccountId: string, keyId: string): Promise<ApiKeyDto> {

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { AccountChanges, type OrgScope, reduceRoles, type Role } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { checkValues } from '#platform/http';
-import type { Page } from '#platform/paging';
+import { type Page, toPage } from '#platform/paging';
 import { AuditLog, checkLive } from '../../resources';
 import { checkRoles } from '../accounts/grants';
 import { type MemberDto, type MemberListQueryDto, type PutMemberDto, toMemberDto } from './member.dto';
@@ -25,8 +25,7 @@ export class MemberService {
 
   async list(scope: OrgScope, workspaceId: string, query: MemberListQueryDto): Promise<Page<MemberDto>> {
     await this.workspaces.find(scope, workspaceId);
-    const { rows, page } = await this.members.list(scope, workspaceId, query);
-    return { items: rows.map(toMemberDto), page };
+    return toPage(await this.members.list(scope, workspaceId, query), toMemberDto);
   }
 
   async get(scope: OrgScope, workspaceId: string, principalId: string): Promise<MemberDto> {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { problem } from '#platform/problem';
+import { orNotFound, problem } from '#platform/problem';
 import type { ScorerEntity } from '../scorer.entity';
 import { ScorerRepository } from '../scorer.repository';
 import { AnalysisThreads } from '../../statistics';
@@ -43,8 +43,7 @@ export class AgreementService {
     query: AgreementQueryDto,
     signal: AbortSignal,
   ): Promise<AgreementDto> {
-    const scorer = await this.scorers.find(scope, scorerId);
-    if (!scorer) throw problem.notFound('scorer', scorerId);
+    const scorer = orNotFound(await this.scorers.find(scope, scorerId), 'scorer', scorerId);
     const { reference_scorer_id: referenceId, experiment_id: experimentId = null } = query;
     if (referenceId === scorerId) {
       throw problem.invalidQuery('reference_scorer_id', 'must be a different scorer');

@@ -5,7 +5,7 @@ import { checkIfMatch, type Versioned } from '#platform/http';
 import { newId } from '#platform/ids';
 import { toRawJson } from '#platform/json';
 import type { Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { orNotFound, problem } from '#platform/problem';
 import {
   checkWorkspaceOfCreate,
   type ResourceKind,
@@ -199,8 +199,7 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
 
   /** Locks the scorer, so that concurrent requests cannot exceed the limit. Errors: 404, 409. */
   private async checkCapacity(tx: Tx, scope: Scope, scorerId: string): Promise<void> {
-    const scorer = await this.scorers.lock(tx, scope, scorerId, 'update');
-    if (!scorer) throw problem.notFound('scorer', scorerId);
+    const scorer = orNotFound(await this.scorers.lock(tx, scope, scorerId, 'update'), 'scorer', scorerId);
     checkRunnable(scorer);
     if ((await this.rules.countLive(tx, scope, scorerId)) < RULES_MAX) return;
     throw problem.conflict(

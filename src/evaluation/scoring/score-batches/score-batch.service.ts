@@ -3,8 +3,8 @@ import type { Scope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { rootLogger } from '#platform/logging';
-import type { Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { type Page, toPage } from '#platform/paging';
+import { orNotFound, problem } from '#platform/problem';
 import { type ScoringRequest, ScoringService } from '../score/scoring.service';
 import { BATCH_TARGETS_MAX } from '../score-runs/score-run.types';
 import { ScoreRunService } from '../score-runs/score-run.service';
@@ -130,8 +130,7 @@ export class ScoreBatchService {
   }
 
   async list(scope: Scope, query: ScoreBatchListQueryDto): Promise<Page<ScoreBatchDto>> {
-    const { rows, page } = await this.batches.list(scope, query);
-    return { items: rows.map(toScoreBatchDto), page };
+    return toPage(await this.batches.list(scope, query), toScoreBatchDto);
   }
 
   async get(scope: Scope, id: string): Promise<ScoreBatchDto> {
@@ -158,8 +157,6 @@ export class ScoreBatchService {
   }
 
   private async find(scope: Scope, id: string): Promise<ScoreBatchRow> {
-    const row = await this.batches.find(scope, id);
-    if (!row) throw problem.notFound('scoring batch', id);
-    return row;
+    return orNotFound(await this.batches.find(scope, id), 'scoring batch', id);
   }
 }

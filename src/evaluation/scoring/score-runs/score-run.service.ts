@@ -4,8 +4,8 @@ import { Database, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { defineJob, JobQueue } from '#platform/jobs';
 import { rootLogger } from '#platform/logging';
-import type { ListQueryDto, Page } from '#platform/paging';
-import { problem } from '#platform/problem';
+import { type ListQueryDto, type Page, toPage } from '#platform/paging';
+import { orNotFound, problem } from '#platform/problem';
 import { WorkspaceAccessRepository } from '../../../resources';
 import { type ScoringTarget, TARGETS_MAX } from '../targets/target.entity';
 import {
@@ -83,8 +83,7 @@ export class ScoreRunService {
   }
 
   async list(scope: Scope, query: ScoreRunListQueryDto): Promise<Page<ScoreRunDto>> {
-    const { rows, page } = await this.runs.list(scope, query);
-    return { items: rows.map(toScoreRunDto), page };
+    return toPage(await this.runs.list(scope, query), toScoreRunDto);
   }
 
   async get(scope: Scope, id: string): Promise<ScoreRunDto> {
@@ -93,8 +92,7 @@ export class ScoreRunService {
 
   async listResults(scope: Scope, id: string, query: ListQueryDto): Promise<Page<ScoreResultDto>> {
     await this.find(scope, id);
-    const { rows, page } = await this.runs.listResults(scope, id, query);
-    return { items: rows.map(toScoreResultDto), page };
+    return toPage(await this.runs.listResults(scope, id, query), toScoreResultDto);
   }
 
   /** Returns the mean of the scores that a run has so far. Null without scores, and for an unknown run. */
@@ -199,9 +197,7 @@ export class ScoreRunService {
   }
 
   private async find(scope: Scope, id: string): Promise<ScoreRunRow> {
-    const row = await this.runs.find(scope, id);
-    if (!row) throw problem.notFound('scoring run', id);
-    return row;
+    return orNotFound(await this.runs.find(scope, id), 'scoring run', id);
   }
 }
 

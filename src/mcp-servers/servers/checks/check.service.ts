@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import type { Page } from '#platform/paging';
+import { type Page, toPage } from '#platform/paging';
 import { type RefreshedServer, ServerRefresher } from './server-refresher';
 import { problemOf, ServerFailure } from '../../connection/server-failure';
 import { ServerService } from '../server.service';
@@ -55,8 +55,7 @@ export class CheckService {
   /** Lists the checks of a server. Errors: 404. */
   async list(scope: OrgScope, id: string, query: CheckListQueryDto): Promise<Page<ServerCheckDto>> {
     await this.servers.find(scope, id);
-    const { rows, page } = await this.checks.list(scope, id, query);
-    return { items: rows.map(toServerCheckDto), page };
+    return toPage(await this.checks.list(scope, id, query), toServerCheckDto);
   }
 }
 

@@ -6,7 +6,7 @@ import type { OrgScope } from '#platform/auth';
 import { Database, type SqlExecutor, type Tx } from '#platform/db';
 import { newId } from '#platform/ids';
 import { canonicalJson } from '#platform/json';
-import type { Page } from '#platform/paging';
+import { type Page, toPage } from '#platform/paging';
 import { orNotFound, problem } from '#platform/problem';
 import { SealedSecretError, SecretBox } from '#platform/secrets';
 import { AuditLog, createdChanges } from '../../../resources';
@@ -104,9 +104,9 @@ export class OrgSigningService {
   }
 
   async list(scope: OrgScope, query: SigningKeyListQueryDto): Promise<Page<SigningKeyDto>> {
-    const { rows, page } = await this.keys.list(scope, query);
+    const page = await this.keys.list(scope, query);
     const currentKid = await this.currentKid(scope);
-    return { items: rows.map((row) => toSigningKeyDto(row, currentKid)), page };
+    return toPage(page, (row) => toSigningKeyDto(row, currentKid));
   }
 
   /** Returns a key. Errors: 404. */
