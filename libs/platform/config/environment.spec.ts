@@ -59,6 +59,7 @@ describe('the environment', () => {
     ['AUTH_CACHE_SECONDS', '61'],
     ['REQUEST_TIMEOUT_MS', '-1'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+    ['EMBEDDINGS_BASE_URL', 'http://user:password@localhost/v1'],
     ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
     ['OTEL_TRACES_SAMPLER', 'sometimes'],
   ])('reports %s by its name if it is %s', (name, value) => {
@@ -69,8 +70,16 @@ describe('the environment', () => {
     ['PORT', '80x', 'PORT: must be an integer from 0 to 65535.'],
     ['LOG_LEVEL', 'loud', 'LOG_LEVEL: must be one of fatal, error, warn, info, debug, trace, silent.'],
     ['JUDGE_BASE_URL', 'http://localhost/v1', 'JUDGE_MODEL: is required if JUDGE_BASE_URL is set.'],
+    ['EMBEDDINGS_MODEL', 'm', 'EMBEDDINGS_MODEL: must begin with gateway: if EMBEDDINGS_BASE_URL is not set.'],
     ['JUDGE_MAX_TOKENS', '100000', 'JUDGE_MAX_TOKENS: must be at most half of JUDGE_CONTEXT_TOKENS.'],
   ])('states each rule once if %s is %s', (name, value, message) => {
     expect(() => readEnvironment({ [name]: value })).toThrow(new StartError(message));
+  });
+
+  it('does not accept a model of the gateway for a provider of the installation', () => {
+    const env = { JUDGE_BASE_URL: 'http://localhost/v1', JUDGE_MODEL: 'gateway:m' };
+    expect(() => readEnvironment(env)).toThrow(
+      'JUDGE_MODEL: cannot be of the gateway if JUDGE_BASE_URL is set.',
+    );
   });
 });

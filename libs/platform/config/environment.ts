@@ -279,12 +279,16 @@ export function readEnvironment(source: NodeJS.ProcessEnv = process.env): Enviro
 
 /** Returns the rules between variables that are broken. */
 function faultsBetween(environment: Environment): string[] {
-  const { JUDGE_BASE_URL, JUDGE_MODEL, JUDGE_MAX_TOKENS, JUDGE_CONTEXT_TOKENS } = environment;
-  const { EMBEDDINGS_BASE_URL, EMBEDDINGS_MODEL } = environment;
+  const { JUDGE_MAX_TOKENS, JUDGE_CONTEXT_TOKENS } = environment;
   const faults: string[] = [];
-  if (JUDGE_BASE_URL && !JUDGE_MODEL) faults.push('JUDGE_MODEL: is required if JUDGE_BASE_URL is set.');
-  if (EMBEDDINGS_BASE_URL && !EMBEDDINGS_MODEL)
-    faults.push('EMBEDDINGS_MODEL: is required if EMBEDDINGS_BASE_URL is set.');
+  for (const user of ['JUDGE', 'EMBEDDINGS'] as const) {
+    const { [`${user}_BASE_URL` as const]: url, [`${user}_MODEL` as const]: model } = environment;
+    const isOfGateway = model?.startsWith('gateway:');
+    if (url && !model) faults.push(`${user}_MODEL: is required if ${user}_BASE_URL is set.`);
+    if (url && isOfGateway) faults.push(`${user}_MODEL: cannot be of the gateway if ${user}_BASE_URL is set.`);
+    if (!url && model && !isOfGateway)
+      faults.push(`${user}_MODEL: must begin with gateway: if ${user}_BASE_URL is not set.`);
+  }
   if (JUDGE_MAX_TOKENS * 2 > JUDGE_CONTEXT_TOKENS)
     faults.push('JUDGE_MAX_TOKENS: must be at most half of JUDGE_CONTEXT_TOKENS.');
   return faults;

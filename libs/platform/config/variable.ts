@@ -49,8 +49,13 @@ export const apiKey = () =>
   matching('must contain only visible ASCII characters, without spaces', /^[\x21-\x7e]+$/);
 
 export const httpUrl = () =>
-  variable('must be an http or https URL', (value) =>
-    isURL(value, { require_tld: false, protocols: ['http', 'https'], require_protocol: true })
+  variable('must be an http or https URL without user and password', (value) =>
+    isURL(value, {
+      require_tld: false,
+      protocols: ['http', 'https'],
+      require_protocol: true,
+      disallow_auth: true,
+    })
       ? value
       : undefined,
   );

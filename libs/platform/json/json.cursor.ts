@@ -73,7 +73,7 @@ export class JsonCursor {
     return literal === 'null' ? null : literal === 'true';
   }
 
-  /** Moves past the value at the position, however deeply it is nested. The text must be valid JSON. */
+  /** Moves past the value at the position, however deeply it is nested. Checks only that it ends. */
   skipValue(): void {
     if (!BEGINS_STRUCTURE.has(this.text[this.at])) {
       END_OF_PRIMITIVE.lastIndex = this.at;
@@ -83,8 +83,10 @@ export class JsonCursor {
     let depth = 0;
     do {
       STRUCTURE.lastIndex = this.at;
-      const { 0: character, index } = STRUCTURE.exec(this.text)!;
-      this.at = index + 1;
+      const found = STRUCTURE.exec(this.text);
+      if (!found) throw this.syntaxError('the end of a value');
+      const [character] = found;
+      this.at = STRUCTURE.lastIndex;
       if (character === '"') this.skipRestOfString();
       else depth += character === '{' || character === '[' ? 1 : -1;
     } while (depth > 0);
@@ -136,6 +138,7 @@ export class JsonCursor {
     let isEscaped: boolean;
     do {
       const quote = this.text.indexOf('"', this.at);
+      if (quote < 0) throw this.syntaxError('the closing quote of a string');
       let before = quote;
       while (before > this.at && this.text.charCodeAt(before - 1) === BACKSLASH) before--;
       isEscaped = (quote - before) % 2 === 1;

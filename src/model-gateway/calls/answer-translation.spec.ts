@@ -123,7 +123,7 @@ describe('an answer', () => {
 
     it('is rejected if it is no answer, or must be translated', () => {
       const page = `<html>${' '.repeat(5 * MIB)}`;
-      expect(() => translated(page, 'chat')).toThrow('did not return a chat completion');
+      expect(() => translated(page, 'chat')).toThrow('did not return a JSON object');
       const text = `{"choices":[],"x":"${'x'.repeat(5 * MIB)}"}`;
       expect(() => translated(text, 'messages')).toThrow('returned more than 4194304 bytes');
     });

@@ -1,3 +1,4 @@
+import { JsonInputError } from '#platform/json';
 import { callsOf, contentTextOf, firstChoiceOf } from '../formats/chat-outcome';
 import { toMessagesAnswer } from '../formats/chat-to-messages-answer';
 import {
@@ -22,6 +23,7 @@ import {
 import type { ProviderKind } from '../providers/provider.entity';
 import { answerTooLarge, unusableAnswer } from './call-failure';
 import { type AnswerFacts, type CallFormat, wireFormatOf } from './call.types';
+import { members } from './json-splice';
 
 /** Maximum size of an answer that is parsed, in bytes. The members of larger ones, such as embeddings, are not read. */
 const PARSED_MAX = 4 * 1024 * 1024;
@@ -122,43 +124,20 @@ function responseContents({ output, status }: JsonObject): Contents {
   };
 }
 
-const [QUOTE, BACKSLASH, BRACE, BRACKET, END_BRACE, END_BRACKET] = [...Buffer.from('"\\{[}]')] as number[];
+/** The members of a large answer that are read. */
+const OUTLINED: ReadonlySet<string> = new Set(['choices', 'content', 'data', 'output', 'usage']);
 
-/** The beginning of a member's value: an array, or an object with at most two levels, such as the usage. */
-const VALUE = /^\s*:\s*(\[|\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})/;
-const VALUE_MAX = 4 * 1024;
-/** The members to look for. */
-const OUTLINED: ReadonlySet<string> = new Set(['"choices"', '"content"', '"data"', '"output"', '"usage"']);
-const NAME_MAX = 9;
-
-/** Returns some members of an answer that is too large to parse without blocking the event loop. Its arrays are empty. */
-function outlineOf(bytes: Buffer): JsonObject {
-  const members: JsonObject = {};
-  let depth = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === BRACE || byte === BRACKET) depth++;
-    else if (byte === END_BRACE || byte === END_BRACKET) depth--;
-    else if (byte === QUOTE) {
-      const end = endOfString(bytes, at);
-      const quoted = depth === 1 && end - at <= NAME_MAX ? bytes.toString('latin1', at, end) : '';
-      const name = quoted.slice(1, -1);
-      if (OUTLINED.has(quoted) && !(name in members)) {
-        const [, value] = VALUE.exec(bytes.toString('latin1', end, end + VALUE_MAX)) ?? [];
-        members[name] = value === '[' ? [] : value && parsedObject(value);
-      }
-      at = end - 1;
+/** Returns some members of an answer that is too large to parse without blocking the event loop. Its lists are empty. */
+function outlineOf(bytes: Buffer): JsonObject | undefined {
+  const text = bytes.toString('latin1');
+  const outline: JsonObject = {};
+  try {
+    for (const { name, start, end } of members(text)) {
+      if (OUTLINED.has(name)) outline[name] = text[start] === '[' ? [] : parsedObject(text.slice(start, end));
     }
+  } catch (error) {
+    if (!(error instanceof JsonInputError)) throw error;
+    return undefined;
   }
-  return members;
-}
-
-/** Returns the index after a string that begins at an index. */
-function endOfString(bytes: Buffer, start: number): number {
-  for (let end = bytes.indexOf(QUOTE!, start + 1); end >= 0; end = bytes.indexOf(QUOTE!, end + 1)) {
-    let escapes = 0;
-    while (bytes[end - 1 - escapes] === BACKSLASH) escapes++;
-    if (escapes % 2 === 0) return end + 1;
-  }
-  return bytes.length;
+  return outline;
 }

@@ -36,11 +36,11 @@ interface Member {
   end: number;
 }
 
-/** Yields the top-level members of an object. */
-function* members(text: string): Generator<Member, void> {
+/** Yields the top-level members of an object. Throws `JsonInputError` for a text that is not a JSON object. */
+export function* members(text: string): Generator<Member, void> {
   const cursor = new JsonCursor(text);
   cursor.skipWhitespace();
-  cursor.accept('{');
+  if (!cursor.accept('{')) throw cursor.syntaxError('an object');
   cursor.skipWhitespace();
   if (cursor.accept('}')) return;
   do {
@@ -51,4 +51,5 @@ function* members(text: string): Generator<Member, void> {
     yield { name, start, end: cursor.at };
     cursor.skipWhitespace();
   } while (cursor.accept(','));
+  if (!cursor.accept('}')) throw cursor.syntaxError('"," or "}"');
 }

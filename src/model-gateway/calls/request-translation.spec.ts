@@ -10,6 +10,13 @@ describe('a request', () => {
     expect(inspected(JSON.stringify({ model: 'm', max_tokens: limit }))).toMatchObject({ maxTokens: null });
   });
 
+  it.each([
+    ['{"model":', 'The body is not JSON: it ends at line 1, column 10, where a value is expected.'],
+    ['[1]', 'The body must be a JSON object'],
+  ])('is rejected with one sentence about its fault if it is %s', (text, detail) => {
+    expect(() => inspected(text)).toThrow(detail);
+  });
+
   it('is passed on unchanged if it has 100,000 levels, but cannot be translated', () => {
     const text = `{"model":"m","messages":[{"role":"user","content":"Hi"}],"metadata":${DEEP}}`;
     expect(inspected(text)).toMatchObject({ model: 'm' });

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { parsePlain } from '#platform/http';
 import { problem } from '#platform/problem';
 import { toMessagesRequest } from '../formats/chat-to-messages';
 import { isObject, type JsonObject, nameOf, numberOf, objectOf } from '../formats/json-shape';
@@ -15,14 +16,8 @@ const MODEL_MAX = 255;
 
 /** Reads the facts of a request. Errors: 400. */
 export function inspect(bytes: Buffer): RequestFacts {
-  if (!isUtf8(bytes)) throw problem.invalidField('', 'The body is not valid UTF-8.');
-  let body: unknown;
-  try {
-    body = JSON.parse(bytes.toString());
-  } catch {
-    throw problem.invalidField('', 'The body is not valid JSON.');
-  }
-  if (!isObject(body)) throw problem.invalidField('', 'The body must be a JSON object.');
+  const body = parse(bytes);
+  if (!isObject(body)) throw problem.invalidField('', 'must be a JSON object');
   const { model, stream } = body;
   if (nameOf(model) === undefined || (model as string).length > MODEL_MAX) {
     throw problem.invalidField(
@@ -40,6 +35,15 @@ export function inspect(bytes: Buffer): RequestFacts {
     maxTokens: tokensOf(body.max_completion_tokens ?? body.max_output_tokens ?? body.max_tokens),
     temperature: numberOf(body.temperature) ?? null,
   };
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    if (isUtf8(bytes)) return JSON.parse(bytes.toString());
+  } catch {
+    // reported with its position below
+  }
+  return parsePlain(bytes);
 }
 
 /** The form in which a provider takes a request. */

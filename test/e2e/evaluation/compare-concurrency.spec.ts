@@ -7,35 +7,34 @@ import type { Problem } from '#platform/problem';
 import { ownApp } from '#testing';
 import { ComparisonRepository } from '../../../src/evaluation/experiments/compare/comparison.repository';
 import { ScoreReader } from '../../../src/evaluation/experiments/compare/score-reader';
+import { AnalysisThreads } from '../../../src/evaluation/statistics/computation/analysis.threads';
 import { compare, compared, completed, experimentOf, EXPERIMENTS, scored } from './comparison.fixture';
 import { EvaluationWorkspace, outcome } from './evaluation.harness';
 
 const NEVER = new AbortController().signal;
 /** How many requests may wait. */
-const WAITING_MAX = 256;
-/** Reservations that run no task. */
-const NO_TASKS = { path: '', deadlineMs: 0 };
+const WAITING_MAX = 128;
 
 /** Comparisons of one workspace and abandoned requests must not block other comparisons. */
 describe('comparisons under load', () => {
   const app = ownApp({ env: { REQUEST_TIMEOUT_MS: '60000' } });
   let space: EvaluationWorkspace;
-  let pool: ComputationPool;
+  let threads: AnalysisThreads;
 
   beforeAll(async () => {
     space = await EvaluationWorkspace.open(app);
-    pool = app.get(ComputationPool);
+    threads = app.get(AnalysisThreads);
   });
 
-  /** Occupies all threads on behalf of other organizations. Returns a function that releases them. */
+  /** Occupies all threads for statistics on behalf of other organizations. Returns a function that releases them. */
   async function occupyThreads(): Promise<() => Promise<void>> {
     let release = (): void => undefined;
     const end = new Promise<void>((resolve) => (release = resolve));
     const started: Promise<void>[] = [];
-    const reservations = Array.from({ length: pool.threads }, (_, n) => {
+    const reservations = Array.from({ length: app.get(ComputationPool).threads - 1 }, (_, n) => {
       let start = (): void => undefined;
       started.push(new Promise<void>((resolve) => (start = resolve)));
-      return pool.reserve({ orgId: `other ${n}`, workspaceId: 'theirs' }, NEVER, NO_TASKS, () => {
+      return threads.reserve({ orgId: `other ${n}`, workspaceId: 'theirs' }, NEVER, () => {
         start();
         return end;
       });
@@ -52,7 +51,7 @@ describe('comparisons under load', () => {
     const client = new AbortController();
     const waits = new Error('the request waits');
     const own = { orgId: space.organization.orgId, workspaceId: space.id } as Scope;
-    const waiting = pool.reserve(own, client.signal, NO_TASKS, () => Promise.resolve());
+    const waiting = threads.reserve(own, client.signal, () => Promise.resolve());
     client.abort(waits);
     const reason = await waiting.then(
       () => waits,
