@@ -114,9 +114,9 @@ export class Batcher<Item, Result, Ready = Item> {
   private async collect(queue: Queue<Item, Result>): Promise<void> {
     const { shared } = this.rules;
     queue.collecting++;
-    if (shared?.filling) await fill(queue, shared.filling);
-    // items of the same turn of the event loop share a batch
-    else await yieldToEventLoop();
+    // items of the same turn of the event loop share a batch of their owner
+    if (!shared) await yieldToEventLoop();
+    else if (shared.filling) await fill(queue, shared.filling);
     const work = async (): Promise<void> => {
       queue.collecting--;
       queue.running++;

@@ -40,19 +40,23 @@ describe('usage', () => {
     writer = new UsageWriter(repository, new SpendRepository({} as Database));
   });
 
-  it('becomes one row for calls that end together', async () => {
+  it('becomes one row for calls that end while another is stored', async () => {
     await Promise.all([
+      writer.add({ ...CALL, row: { ...row, model_id: 'first' } }),
       writer.add(CALL),
       writer.add(CALL),
       writer.add({ ...CALL, row: { ...row, failed_count: 1 } }),
     ]);
-    expect(added).toEqual([[expect.objectContaining({ call_count: 3, failed_count: 1, cost_usd: 3 })]]);
+    expect(added).toEqual([
+      [expect.objectContaining({ model_id: 'first', call_count: 1 })],
+      [expect.objectContaining({ call_count: 3, failed_count: 1, cost_usd: 3 })],
+    ]);
   });
 
   it('is counted once if it is stored by a second attempt', async () => {
     failures = 1;
     await Promise.all([writer.add(CALL), writer.add(CALL)]);
-    expect(added).toEqual([[expect.objectContaining({ call_count: 2 })]]);
+    expect(added.flat().map(({ call_count }) => call_count)).toEqual([1, 1]);
   });
 
   it('is also written for a call that ends just as the previous group is done', async () => {
