@@ -7,8 +7,6 @@ import { ModelGatewayModule } from './model-gateway.module';
 
 const EXPIRY_MS = 60_000;
 const OLD_LIMITS_MS = 10 * 60_000;
-/** Number of answers to delete per statement. */
-const DELETED_AT_ONCE = 1_000;
 
 /** The gateway's part of the worker: deletes expired cached answers and old rate limits. */
 @Module({ imports: [GatewayEmbeddingsModule, JobsWorkerModule, ModelGatewayModule] })
@@ -20,9 +18,7 @@ export class ModelGatewayWorkerModule implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.tasks.every('expired model answers', EXPIRY_MS, async () => {
-      while (await this.answers.deleteExpired(DELETED_AT_ONCE));
-    });
+    this.tasks.every('expired model answers', EXPIRY_MS, () => this.answers.deleteExpired());
     this.tasks.every('old rate limits of models', OLD_LIMITS_MS, () => this.limits.deleteOld());
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LoadingCache } from '#platform/concurrency';
-import { Database, join, prepared, sql } from '#platform/db';
+import { Database, DELETE_BATCH, deleteInBatches, join, prepared, sql } from '#platform/db';
 import { type RawJson, toJsonText, toRawJson } from '#platform/json';
 import { rootLogger } from '#platform/logging';
 import type { PinnedScorer } from '../scorers';
@@ -107,16 +107,17 @@ export class JudgeRepository {
     );
   }
 
-  /** Deletes at most `limit` answers older than this many days. Returns their number. */
-  async deleteOldAnswers(days: number, limit: number): Promise<number> {
-    const rows = await this.database.query<{ count: number }>(
+  /** Deletes the answers older than this many days. */
+  deleteOldAnswers(days: number): Promise<void> {
+    return deleteInBatches(
+      this.database,
       sql`WITH old AS (
-          SELECT ctid FROM judge_answers WHERE created_at < now() - ${days}::float8 * interval '1 day' LIMIT ${limit}
+          SELECT ctid FROM judge_answers WHERE created_at < now() - ${days}::float8 * interval '1 day'
+          LIMIT ${DELETE_BATCH}
         ), deleted AS (
           DELETE FROM judge_answers WHERE ctid IN (SELECT ctid FROM old) RETURNING 1
-        ) SELECT count(*)::integer AS count FROM deleted`,
+        ) SELECT count(*)::integer AS deleted FROM deleted`,
     );
-    return rows[0]!.count;
   }
 
   /**

@@ -16,9 +16,6 @@ import { JudgeMetrics } from './judge-caller';
 import { type CachedAnswers, JudgeRepository } from './judge.repository';
 import { judgeOf, SampleTally } from './tally';
 
-/** Cached answers deleted per statement. */
-const DELETED_AT_ONCE = 1_000;
-
 /** The error of a target that was not scored because the budget was spent. */
 export const BUDGET_EXCEEDED =
   'The budget of the run (max_cost_usd) was spent before this target was scored.';
@@ -121,10 +118,9 @@ export class JudgeService {
     }
   }
 
-  /** Deletes cached answers older than `JUDGE_CACHE_DAYS`, in batches. */
-  async deleteOldAnswers(): Promise<void> {
-    const { JUDGE_CACHE_DAYS } = this.environment;
-    while ((await this.repository.deleteOldAnswers(JUDGE_CACHE_DAYS, DELETED_AT_ONCE)) === DELETED_AT_ONCE);
+  /** Deletes cached answers older than `JUDGE_CACHE_DAYS`. */
+  deleteOldAnswers(): Promise<void> {
+    return this.repository.deleteOldAnswers(this.environment.JUDGE_CACHE_DAYS);
   }
 
   private async judge(

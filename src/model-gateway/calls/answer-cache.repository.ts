@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Database, prepared, sql } from '#platform/db';
+import { Database, DELETE_BATCH, deleteInBatches, prepared, sql } from '#platform/db';
 import { rootLogger } from '#platform/logging';
 import type { Call } from './call.types';
 
@@ -64,14 +64,17 @@ export class AnswerCacheRepository {
     return row ?? null;
   }
 
-  /** Deletes one batch of expired answers. @returns whether there may be more */
-  async deleteExpired(batch: number): Promise<boolean> {
-    const deleted = await this.database.query(
-      sql`DELETE FROM model_answers WHERE (model_id, request_sha256) IN (
-          SELECT model_id, request_sha256 FROM model_answers WHERE expires_at <= now() ORDER BY expires_at LIMIT ${batch}
-        ) RETURNING 1 AS deleted`,
+  /** Deletes the expired answers. */
+  deleteExpired(): Promise<void> {
+    return deleteInBatches(
+      this.database,
+      sql`WITH expired AS (
+          SELECT model_id, request_sha256 FROM model_answers WHERE expires_at <= now() ORDER BY expires_at
+          LIMIT ${DELETE_BATCH}
+        ), deleted AS (
+          DELETE FROM model_answers WHERE (model_id, request_sha256) IN (SELECT * FROM expired) RETURNING 1
+        ) SELECT count(*)::integer AS deleted FROM deleted`,
     );
-    return deleted.length === batch;
   }
 
   private async store(modelId: string, requestSha256: Buffer, body: Buffer, seconds: number): Promise<void> {
