@@ -7,9 +7,9 @@ import {
   contentOf,
   Conversation,
   entriesOf,
-  type Entry,
-  nameOf,
-  plain,
+  type TranscriptEntry,
+  displayName,
+  parsedValue,
   type SessionMessage,
   type ToolNames,
   toolNamesIn,
@@ -21,7 +21,7 @@ interface Turn {
   /** Whether the assistant says something in the last message. */
   isAnswered: boolean;
   /** The entries of each message. */
-  entries: Entry[][];
+  entries: TranscriptEntry[][];
 }
 
 type JsonObject = Record<string, unknown>;
@@ -29,7 +29,7 @@ type JsonObject = Record<string, unknown>;
 /**
  * Returns a session as a transcript: its messages, tool calls and tool results in order. Takes tool calls from the messages.
  * Calls of tools that the messages of a trace do not name come from the trace's spans, and are inserted before its last
- * answer. Indents every line of content by two spaces, so that content cannot look like the head of an entry.
+ * answer. Indents every line of content by two spaces, so that content cannot look like the heading of an entry.
  *
  * @param target the trace to judge, if the target is not the session; the session then has no spans of other traces
  */
@@ -65,7 +65,7 @@ function lacksContent({ is_truncated, span_count, spans }: JsonObject): boolean 
   if (!Array.isArray(spans)) return true;
   const isEmpty = (value: unknown): boolean => !isJsonObject(value) || Object.keys(value).length === 0;
   const isCut = (span: unknown): boolean =>
-    isJsonObject(span) && span.is_truncated === true && isEmpty(plain(span.attributes));
+    isJsonObject(span) && span.is_truncated === true && isEmpty(parsedValue(span.attributes));
   return !(typeof span_count === 'number' && spans.length >= span_count) || spans.some(isCut);
 }
 
@@ -88,7 +88,11 @@ function turnsOf(messages: readonly SessionMessage[], names: ToolNames): Turn[] 
  * Inserts the tool calls that only the spans of a trace have, before the answer of its last turn. If the messages have a
  * result of a tool that no span names, they are assumed to have the results of all tools.
  */
-function withCalls({ isAnswered, entries }: Turn, traceTurns: readonly Turn[], spans: unknown): Entry[] {
+function withCalls(
+  { isAnswered, entries }: Turn,
+  traceTurns: readonly Turn[],
+  spans: unknown,
+): TranscriptEntry[] {
   const called = callsOf(spans);
   const spanTools = new Set(called.map(({ tool }) => tool));
   const named = traceTurns.flatMap((turn) => turn.entries.flat()).filter(({ tool }) => tool !== undefined);
@@ -102,31 +106,31 @@ function withCalls({ isAnswered, entries }: Turn, traceTurns: readonly Turn[], s
   return [...entries.slice(0, answerAt), missing, ...entries.slice(answerAt)].flat();
 }
 
-function callsOf(spans: unknown): Entry[] {
+function callsOf(spans: unknown): TranscriptEntry[] {
   if (!Array.isArray(spans)) return [];
   return spans.filter(isJsonObject).flatMap((span) => {
-    const call = toolCallOf({ ...span, attributes: plain(span.attributes) });
+    const call = toolCallOf({ ...span, attributes: parsedValue(span.attributes) });
     if (!call) return [];
     const content = contentOf(span);
-    const name = nameOf(call.name);
+    const name = displayName(call.name);
     const called = callEntry('', name, call.args === undefined ? content.input : call.args);
     const result = call.result === undefined ? (content.output ?? undefined) : call.result;
     const failure = failureOf(span.status);
     if (failure === undefined) return result === undefined ? [called] : [called, answerEntry(name, result)];
     const body = [failure, bodyOf(result)].filter((text) => text !== '').join('\n');
-    return [called, { head: `${name} fails`, body, tool: name, isAnswer: true }];
+    return [called, { heading: `${name} fails`, body, tool: name, isAnswer: true }];
   });
 }
 
 /** Returns the error message of a failed span, which may be empty. Returns undefined for a span that did not fail. */
 function failureOf(status: unknown): string | undefined {
-  const value = plain(status);
+  const value = parsedValue(status);
   if (!isJsonObject(value) || value.code !== 'error') return undefined;
   return typeof value.message === 'string' ? value.message : '';
 }
 
-function toText(entries: readonly Entry[], isCut: boolean): string {
-  const texts = entries.map(({ head, body }) => `[${head}]${body === '' ? '' : `\n${indented(body)}`}`);
+function toText(entries: readonly TranscriptEntry[], isCut: boolean): string {
+  const texts = entries.map(({ heading, body }) => `[${heading}]${body === '' ? '' : `\n${indented(body)}`}`);
   if (isCut) texts.push('[the rest is too large to show]');
   return texts.join('\n\n');
 }

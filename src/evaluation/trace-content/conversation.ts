@@ -1,6 +1,7 @@
 import { isJsonObject } from '#platform/json';
 import { type MeaningfulEvent, readSpanContent, repeatsUsage } from '../../telemetry';
-import { entriesOf, messageListOf, messagesIn, jsonOrText, plain, type SessionMessage } from './messages';
+import { messageListOf, messagesIn, parsedValue, type SessionMessage } from './messages';
+import { entriesOf, jsonOrText } from './transcript-entries';
 
 type JsonObject = Record<string, unknown>;
 
@@ -92,8 +93,8 @@ class Turn {
 
   /** Counts a message of a span. @param earlier the counts with which it is compared */
   private count(message: SessionMessage, counts: Counts, earlier: Counts): CountedMessage {
-    const entries = entriesOf(message).map(({ head, body }) => {
-      const fingerprint = JSON.stringify([head, canonical(body)]);
+    const entries = entriesOf(message).map(({ heading, body }) => {
+      const fingerprint = JSON.stringify([heading, canonical(body)]);
       const count = (counts.get(fingerprint) ?? 0) + 1;
       counts.set(fingerprint, count);
       return { fingerprint, count };
@@ -172,14 +173,14 @@ const isTool = (span: JsonObject): boolean =>
 function isModelCall(span: JsonObject, { input, output }: { input: unknown; output: unknown }): boolean {
   if (repeatsUsage(operationOf(span))) return false;
   const isNamed = [span.operation, span.model, span.provider].some((name) => typeof name === 'string');
-  return isNamed || [input, output].some((content) => messageListOf(plain(content)) !== undefined);
+  return isNamed || [input, output].some((content) => messageListOf(parsedValue(content)) !== undefined);
 }
 
 /** Returns the input and output of a span. If they were omitted because of their size, reads them from its attributes. */
 export function contentOf(span: JsonObject): { input: unknown; output: unknown } {
   const { input = null, output = null, is_truncated } = span;
   if (is_truncated !== true || (input !== null && output !== null)) return { input, output };
-  const [attributes, events] = [plain(span.attributes), plain(span.events)];
+  const [attributes, events] = [parsedValue(span.attributes), parsedValue(span.events)];
   const read = readSpanContent({
     attributes: (isJsonObject(attributes) ? attributes : {}) as never,
     events: (Array.isArray(events) ? events : []) as MeaningfulEvent[],

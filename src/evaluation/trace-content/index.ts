@@ -1,21 +1,23 @@
 export { TraceContentModule } from './trace-content.module';
 export { contentOf, Conversation } from './conversation';
 export {
+  firstUserContent,
+  lastAssistantContent,
+  messagesIn,
+  parsedValue,
+  type SessionMessage,
+} from './messages';
+export {
   answerEntry,
   bodyOf,
   callEntry,
+  displayName,
   entriesOf,
-  type Entry,
-  firstUserContent,
   jsonOrText,
-  lastAssistantContent,
-  messagesIn,
-  nameOf,
-  plain,
-  type SessionMessage,
   type ToolNames,
   toolNamesIn,
-} from './messages';
+  type TranscriptEntry,
+} from './transcript-entries';
 export {
   type InputOutput,
   isUnread,

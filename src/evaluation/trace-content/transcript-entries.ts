@@ -1,0 +1,123 @@
+import { cutText, isJsonObject, toJsonText } from '#platform/json';
+import { parsedValue, type SessionMessage, textOfPart } from './messages';
+
+/** Longest role or tool name, in characters. Longer ones are cut. */
+const NAME_MAX = 100;
+
+/** One utterance, tool call or tool result of a conversation. */
+export interface TranscriptEntry {
+  /** The speaker, or the tool that is called or returns a result. */
+  heading: string;
+  body: string;
+  /** The tool that is called or returns a result. */
+  tool?: string;
+  isAnswer?: boolean;
+}
+
+/** Names of tools by the ids of their calls. */
+export type ToolNames = ReadonlyMap<string, string>;
+const NO_NAMES: ToolNames = new Map();
+
+/** Returns the names of the tools that messages call, by the ids of the calls. */
+export function toolNamesIn(messages: readonly SessionMessage[]): ToolNames {
+  const names = new Map<string, string>();
+  for (const { content, tool_calls } of messages) {
+    for (const one of [partsIn(parsedValue(content)), parsedValue(tool_calls)].flat()) {
+      const call = callOf(one);
+      if (call?.id !== undefined && call.name !== undefined) names.set(call.id, call.name);
+    }
+  }
+  return names;
+}
+
+/** Returns the entries of a message. @param names the tools whose calls the message may answer */
+export function entriesOf(message: SessionMessage, names: ToolNames = NO_NAMES): TranscriptEntry[] {
+  const role = displayName(message.role);
+  const content = partsIn(parsedValue(message.content));
+  const calls = parsedValue(message.tool_calls);
+  const answered = message.name ?? names.get(message.tool_call_id ?? '') ?? 'tool';
+  const toEntry = (text: string): TranscriptEntry =>
+    role === 'tool' ? answerEntry(displayName(answered), text) : { heading: role, body: text };
+  const contents = Array.isArray(content)
+    ? content.map((part) => entryOfPart(role, part, names, toEntry))
+    : content === null || content === undefined || content === ''
+      ? []
+      : [toEntry(textOf(content))];
+  return [...contents, ...(Array.isArray(calls) ? calls.map((call) => entryOfCall(role, call)) : [])];
+}
+
+/** Parses the parts of a message that was flattened into texts. */
+const partsIn = (content: unknown): unknown =>
+  typeof content === 'string' && /^\s*\[\s*\{\s*"type"/.test(content) ? jsonOrText(content) : content;
+
+/** Parses JSON text. Returns any other text unchanged. */
+export function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const CALLS = new Set(['tool_call', 'tool_use', 'tool-call', 'function_call']);
+const ANSWERS = new Set(['tool_call_response', 'tool_result', 'tool-result', 'function_call_output']);
+
+/** Reads a part of a message in the format of OpenTelemetry (`tool_call`), Anthropic (`tool_use`) or the AI SDK (`tool-call`). */
+function entryOfPart(
+  role: string,
+  part: unknown,
+  names: ToolNames,
+  toEntry: (text: string) => TranscriptEntry,
+): TranscriptEntry {
+  if (isJsonObject(part) && CALLS.has(part.type as string)) return entryOfCall(role, part);
+  if (isJsonObject(part) && ANSWERS.has(part.type as string)) {
+    const id = part.id ?? part.tool_use_id ?? part.tool_call_id ?? part.toolCallId ?? part.call_id;
+    const name = part.name ?? part.toolName ?? (typeof id === 'string' ? names.get(id) : undefined);
+    return answerEntry(
+      displayName(name ?? id ?? 'tool'),
+      part.response ?? part.result ?? part.output ?? part.content,
+    );
+  }
+  return toEntry(textOfPart(part) ?? textOf(part));
+}
+
+/** Reads a call in OpenAI's format, `{"function": {"name", "arguments"}}`, or with these members at the top level. */
+function callOf(value: unknown) {
+  if (!isJsonObject(value)) return undefined;
+  const called = isJsonObject(value.function) ? value.function : value;
+  const name = called.name ?? called.toolName;
+  const id = value.id ?? value.tool_call_id ?? value.toolCallId ?? value.call_id;
+  return {
+    id: typeof id === 'string' ? id : undefined,
+    name: typeof name === 'string' ? name : undefined,
+    args: called.arguments ?? called.args ?? called.input,
+  };
+}
+
+function entryOfCall(role: string, value: unknown): TranscriptEntry {
+  const call = callOf(value);
+  if (!call) return { heading: `${role} calls`, body: bodyOf(value), tool: '' };
+  return callEntry(`${role} `, displayName(call.name), call.args);
+}
+
+export const callEntry = (caller: string, name: string, args: unknown): TranscriptEntry => ({
+  heading: `${caller}calls ${name}`,
+  body: bodyOf(args),
+  tool: name,
+});
+
+export const answerEntry = (name: string, result: unknown): TranscriptEntry => ({
+  heading: `${name} answers`,
+  body: bodyOf(result),
+  tool: name,
+  isAnswer: true,
+});
+
+export const bodyOf = (value: unknown): string =>
+  value === undefined || value === null ? '' : textOf(parsedValue(value));
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : toJsonText(value));
+
+/** Returns a name for a heading: short, and on one line. */
+export const displayName = (name: unknown): string =>
+  cutText((typeof name === 'string' ? name : '?').replace(/[\s\u0085[\]]+/g, ' '), NAME_MAX);
