@@ -6,6 +6,7 @@ import {
   CallFailure,
   type InstalledModel,
   type InternalAnswer,
+  type InternalCall,
   InternalCalls,
   type ReportedError,
   type RequestObserver,
@@ -78,15 +79,14 @@ export class JudgeCaller {
    * worker's slot while it waits. Throws `JudgeFailure` if no attempt succeeds.
    *
    * @param name identifies the model, for its rate limit
-   * @param onLostAnswer called for each unusable answer that may be charged. `part`: the connection broke before the answer
-   *   was complete
+   * @param onLost see `InternalCall`
    */
   async ask(
     { backend, model }: JudgeTarget,
     name: string,
     body: string,
     call: JudgeCall,
-    onLostAnswer: (extent: 'whole' | 'part') => void = () => undefined,
+    onLost?: InternalCall['onLost'],
   ): Promise<InternalAnswer> {
     if (!model) throw new JudgeFailure('The judge is not configured.');
     const { metrics } = this;
@@ -101,7 +101,6 @@ export class JudgeCaller {
         metrics.requests.inc({ backend, outcome });
         metrics.duration.observe({ backend }, ms / 1000);
         if (!(result instanceof CallFailure)) return;
-        if (result.details.lostAnswer) onLostAnswer(result.details.lostAnswer);
         if (outcome !== 'limited' && !isRequestFault(result)) this.warn(backend, result);
       },
     };
@@ -109,7 +108,7 @@ export class JudgeCaller {
     const { signal } = call;
     const request = { model, format: 'chat', body, principalId: PRINCIPAL, timeoutMs, signal } as const;
     try {
-      const internal = { ...request, maxBytes: ANSWER_MAX };
+      const internal = { ...request, maxBytes: ANSWER_MAX, ...(onLost && { onLost }) };
       return await this.calls.callWithRetries(internal, `${backend}:${name}`, call, observer);
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error;

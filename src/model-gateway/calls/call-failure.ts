@@ -2,6 +2,7 @@ import { codeOfError, outboundFailure } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
 import { isObject, nameOf, objectOf, parsedObject, textOf } from '../formats/json-shape';
 import { StreamFailure } from '../formats/stream-failure';
+import { NO_USAGE, type Usage } from '../formats/usage';
 
 /** Maximum characters of a provider's message that are passed on to the client. */
 const MESSAGE_MAX = 1_000;
@@ -41,9 +42,19 @@ export interface FailureDetails {
   reported?: ReportedError;
   /** `Retry-After` of the provider, in milliseconds. */
   retryAfterMs?: number | undefined;
-  /** The part of an unusable answer that arrived, and may be charged. */
-  lostAnswer?: 'whole' | 'part';
+  /** Undefined if the provider has done no work. */
+  lost?: LostAnswer | undefined;
 }
+
+/** An answer that cannot be used, but that the provider may charge. */
+export interface LostAnswer {
+  /** The usage that the answer reports. */
+  usage: Usage;
+  /** The size of the answer. Null if it is too large to read. */
+  bytes: number | null;
+}
+
+const NOTHING_RECEIVED: LostAnswer = { usage: NO_USAGE, bytes: 0 };
 
 /** A failed request to a provider. */
 export class CallFailure extends Error {
@@ -64,6 +75,14 @@ export class CallFailure extends Error {
     this.name = 'CallFailure';
   }
 }
+
+/**
+ * Returns the answer that is lost because of an error, or undefined if the provider has done no work.
+ *
+ * @param error the error of a request that was sent
+ */
+export const lostAnswerOf = (error: unknown): LostAnswer | undefined =>
+  error instanceof CallFailure ? error.details.lost : NOTHING_RECEIVED;
 
 /** The provider that failed. */
 export interface FailedProvider {
@@ -142,7 +161,7 @@ export function connectionFailure(name: string, error: unknown): CallFailure {
         : timeoutFailure(name);
     case 'unreachable':
       return isClosedConnection(error)
-        ? failed(name, 'closed the connection before its answer was complete', 'part', error)
+        ? failed(name, 'closed the connection before its answer was complete', NOTHING_RECEIVED, error)
         : failed(name, 'cannot be reached', undefined, error);
     case null:
       throw error;
@@ -173,21 +192,23 @@ export const timeoutFailure = (name: string, timeoutMs?: number): CallFailure =>
     'timeout',
     `did not respond ${timeoutMs === undefined ? 'in time' : `within ${timeoutMs / 1000} s`}`,
     noResponse(name),
-    { lostAnswer: 'part' },
+    { lost: NOTHING_RECEIVED },
   );
 
 const noResponse = (name: string): Problem =>
   new Problem('request_timeout', `The provider ${name} did not respond in time.`, UPSTREAM);
 
 /** Returns the failure for an answer that cannot be used. @param predicate such as `did not return JSON` */
-export const unusableAnswer = (name: string, predicate: string): CallFailure =>
-  failed(name, predicate, 'whole');
+export const unusableAnswer = (name: string, predicate: string, lost = NOTHING_RECEIVED): CallFailure =>
+  failed(name, predicate, lost);
 
-export const answerTooLarge = (name: string, maxBytes: number): CallFailure => {
+export const answerTooLarge = (
+  name: string,
+  maxBytes: number,
+  lost: LostAnswer = { usage: NO_USAGE, bytes: null },
+): CallFailure => {
   const predicate = `returned more than ${maxBytes} bytes`;
-  return new CallFailure('too_large', predicate, unavailable(`The provider ${name} ${predicate}.`), {
-    lostAnswer: 'whole',
-  });
+  return new CallFailure('too_large', predicate, unavailable(`The provider ${name} ${predicate}.`), { lost });
 };
 
 /** Returns the failure for a target that cannot be called before it is changed. */
@@ -225,18 +246,8 @@ const unavailable = (detail: string, cause?: unknown): Problem =>
 const permanent = (detail: string): Problem =>
   problem.unavailable(detail, { isUpstream: true, headers: NO_RETRY });
 
-const failed = (
-  name: string,
-  predicate: string,
-  lostAnswer?: 'whole' | 'part',
-  cause?: unknown,
-): CallFailure =>
-  new CallFailure(
-    'failed',
-    predicate,
-    unavailable(`The provider ${name} ${predicate}.`, cause),
-    lostAnswer && { lostAnswer },
-  );
+const failed = (name: string, predicate: string, lost?: LostAnswer, cause?: unknown): CallFailure =>
+  new CallFailure('failed', predicate, unavailable(`The provider ${name} ${predicate}.`, cause), { lost });
 
 function limited(name: string, because: string, retryAfterMs: number | undefined): Problem {
   const seconds = Math.max(RETRY_SECONDS, Math.ceil((retryAfterMs ?? 0) / 1000));

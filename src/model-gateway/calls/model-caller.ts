@@ -146,9 +146,7 @@ export class ModelCaller implements OnApplicationShutdown {
       return await work();
     } catch (failure) {
       const error = errorTypeOf(call, failure instanceof CallFailure ? failure.problem : failure);
-      // a provider that has received the request may charge for it, but not if it has failed
-      const answeredLength = call.progress.isSent ? 0 : null;
-      await this.recorder.record(call, { ...NO_OUTCOME, error }, startedAt, answeredLength);
+      await this.recorder.record(call, { ...NO_OUTCOME, error }, startedAt, null);
       throw failure;
     }
   }

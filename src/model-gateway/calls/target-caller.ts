@@ -4,12 +4,15 @@ import { readCapped } from '#platform/outbound';
 import { problem } from '#platform/problem';
 import { SseReader, SseTooLarge } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
+import { NO_USAGE } from '../formats/usage';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
 import { translateAnswer, type TranslatedAnswer } from './answer-translation';
+import { usageOfLost } from './call-budgets';
 import {
   CallFailure,
   errorResponse,
   isErrorBody,
+  lostAnswerOf,
   sanitizedFailure,
   targetUnavailable,
   unusableAnswer,
@@ -47,16 +50,17 @@ export class TargetCaller {
 
   /** Returns the whole answer. Throws `CallFailure`, a `Problem`, or the signal's reason. */
   plain(call: Call): Promise<TranslatedAnswer> {
-    return tryTargets(call, async (target) => {
-      const { name, kind } = target.provider;
-      const bytes = await this.client.whole(requestOf(call, target), call.maxBytes, call.lease);
+    return tryTargets(call, async (request) => {
+      const { name, kind } = request.provider;
+      const bytes = await this.client.whole(request, call.maxBytes, call.lease);
       return translateAnswer(bytes, { format: call.format, kind, name }, call.body);
     });
   }
 
   /** Returns the answer once it has started. Errors: as for `plain`. */
   stream(call: Call): Promise<StreamAnswer> {
-    return tryTargets(call, ({ provider, ...target }) => {
+    return tryTargets(call, (request) => {
+      const { provider } = request;
       const { format, facts, body, model } = call;
       const translation = streamTranslationOf({
         format,
@@ -65,7 +69,7 @@ export class TargetCaller {
         request: format === 'responses' ? body.toString() : '',
         keepsContent: model.capture_content && model.record_spans,
       });
-      return this.client.stream(requestOf(call, { provider, ...target }), async (response) => {
+      return this.client.stream(request, async (response) => {
         if (!/^text\/event-stream\b/i.test(response.contentType)) throw await unstreamedFailure(response);
         const rest = translatedParts(response, translation);
         const { value, done } = await rest.next();
@@ -78,9 +82,10 @@ export class TargetCaller {
 
 async function tryTargets<Answer>(
   call: Call,
-  work: (target: CalledTarget) => Promise<Answer>,
+  work: (request: ProviderRequest) => Promise<Answer>,
 ): Promise<Answer> {
-  const { signal, model, lease, progress } = call;
+  const { signal, model, lease, progress, facts, format } = call;
+  const maxTokens = format === 'embeddings' ? 0 : facts.maxTokens;
   const leasedBytes = lease?.bytes ?? 0;
   let failure: CallFailure | undefined;
   for (const target of targetOrder(model)) {
@@ -88,14 +93,16 @@ async function tryTargets<Answer>(
       signal.throwIfAborted();
       progress.target = target;
       progress.attempts++;
-      progress.isSent = false;
+      let request: ProviderRequest | undefined;
       try {
-        return await work(target);
+        request = requestOf(call, target);
+        return await work(request);
       } catch (error) {
         lease?.tryResize(leasedBytes);
+        const lost = request && lostAnswerOf(error);
+        if (lost) progress.lost.push({ target, usage: usageOfLost(lost, request!.body, maxTokens) });
         if (!(error instanceof CallFailure) || error.reason === 'rejected') throw error;
         failure = error;
-        progress.isSent = false;
         const isRetryable = error.reason === 'failed' || error.reason === 'rate_limited';
         const waitMs = backOffMs(tries, { retryAfterMs: error.details.retryAfterMs });
         if (!isRetryable || tries > model.retries || waitMs > WAIT_MAX_MS) break;
@@ -130,7 +137,7 @@ export function targetOrder(
 
 /** Returns the request for a target. Throws `CallFailure` if the target cannot take it. */
 function requestOf(call: Call, { provider, upstream_model: model }: CalledTarget): ProviderRequest {
-  const { format, progress, span } = call;
+  const { format, span } = call;
   if (provider.is_archived) throw targetUnavailable(`The provider ${provider.name} is archived.`);
   const wire = wireFormatOf(provider.kind, format);
   if (!wire) throw unsupportedFormat(provider.name, call);
@@ -147,7 +154,6 @@ function requestOf(call: Call, { provider, upstream_model: model }: CalledTarget
     traceparent: `00-${span.traceId}-${span.spanId}-01`,
     timeoutMs: call.model.timeout_ms,
     signal: call.signal,
-    onSent: () => (progress.isSent = true),
   };
 }
 
@@ -172,7 +178,10 @@ async function unstreamedFailure({ sender, body }: ProviderResponse): Promise<Ca
   const text = await readCapped(body, ERROR_MAX);
   return text !== undefined && isErrorBody(text)
     ? errorResponse(sender, 500, text, undefined)
-    : unusableAnswer(sender.name, 'did not return an event stream');
+    : unusableAnswer(sender.name, 'did not return an event stream', {
+        usage: NO_USAGE,
+        bytes: text === undefined ? null : Buffer.byteLength(text),
+      });
 }
 
 /** Yields the bytes for the client, for each chunk that arrives. Ends when the answer is complete. */

@@ -27,6 +27,17 @@ export function tokensOf(value: unknown): number | null {
   return count === null || count > TOKENS_MAX ? null : count;
 }
 
+/** Returns the tokens of two requests together. */
+export const sumOfUsage = (one: Usage, other: Usage): Usage => ({
+  inputTokens: sumOf(one.inputTokens, other.inputTokens),
+  outputTokens: sumOf(one.outputTokens, other.outputTokens),
+  cachedInputTokens: sumOf(one.cachedInputTokens, other.cachedInputTokens),
+  cacheWriteTokens: sumOf(one.cacheWriteTokens, other.cacheWriteTokens),
+});
+
+const sumOf = (one: number | null, other: number | null): number | null =>
+  one === null ? other : one + (other ?? 0);
+
 /** Reads the usage of a chat completion, or of the chunk that contains it. */
 export function usageOfChat(answer: unknown): Usage {
   const usage = objectOf(objectOf(answer).usage);
