@@ -97,6 +97,13 @@ describe('a judge that is a gateway model', () => {
     expect(total).toMatchObject({ call_count: judge.requests.length, failed_count: 1 });
   });
 
+  it('has the message of its provider in the error', async () => {
+    jest.spyOn(Math, 'random').mockReturnValue(0.05);
+    judge.reply = () => ({ status: 500, body: '{"error":{"message":"boom"}}' });
+    const { error } = await fixture.testResult({ model: `gateway:${await newJudge()}` });
+    expect(error).toMatch(/ returned status 500: boom\. Gave up after 6 attempts\.$/);
+  });
+
   it('costs what all of its targets have cost', async () => {
     let server = '';
     judge.reply = ({ json }) => {
