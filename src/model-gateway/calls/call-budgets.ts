@@ -6,7 +6,7 @@ import { SpendRepository } from '../budgets/spend.repository';
 import { NO_USAGE, type Usage } from '../formats/usage';
 import type { KeyLimits } from '../keys/key-limits.repository';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
-import { type LostAnswer, NO_RETRY } from './call-failure';
+import { type LostAnswer, NO_RETRY, quotaExhausted } from './call-failure';
 
 /** Approximate bytes per token. */
 export const BYTES_PER_TOKEN = 4;
@@ -114,7 +114,7 @@ function exhaustedProblem({ noun, usd }: Budget): Problem {
   const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
   const seconds = Math.ceil((next - now.getTime()) / 1000);
   const detail = `The monthly budget of ${noun} (${usd} US dollars) is spent. Ask an admin to raise it, or wait until next month (UTC).`;
-  return problem.rateLimited(detail, seconds).withMembers({ error_code: 'insufficient_quota' }, NO_RETRY);
+  return quotaExhausted(detail, seconds);
 }
 
 function unpriced(targets: readonly CalledTarget[], { noun }: Budget): Problem {

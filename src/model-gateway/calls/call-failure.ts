@@ -1,5 +1,5 @@
 import { codeOfError, outboundFailure } from '#platform/outbound';
-import { Problem, problem } from '#platform/problem';
+import { formatBytes, Problem, problem } from '#platform/problem';
 import { isObject, nameOf, objectOf, parsedObject, textOf } from '../formats/json-shape';
 import { StreamFailure } from '../formats/stream-failure';
 import { NO_USAGE, type Usage } from '../formats/usage';
@@ -8,11 +8,18 @@ import { NO_USAGE, type Usage } from '../formats/usage';
 const MESSAGE_MAX = 1_000;
 /** Maximum characters of an error type. */
 const TYPE_MAX = 100;
-/** `Retry-After` in seconds if the provider does not send one. */
+/** `Retry-After` in seconds if the provider does not send one: after a rate limit, and for an account without credit. */
 const RETRY_SECONDS = 1;
+const QUOTA_SECONDS = 3_600;
 
 /** The header that tells OpenAI's and Anthropic's clients not to retry, because the result would be the same. */
 export const NO_RETRY = { 'X-Should-Retry': 'false' };
+/** The error code of OpenAI's API for a spent budget or an account without credit. */
+const NO_QUOTA = 'insufficient_quota';
+
+/** Returns a 429 that OpenAI's and Anthropic's clients do not retry. */
+export const quotaExhausted = (detail: string, seconds: number): Problem =>
+  problem.rateLimited(detail, seconds).withMembers({ error_code: NO_QUOTA }, NO_RETRY);
 
 /** Why a request to a provider failed, which decides what may follow. */
 export type FailureReason =
@@ -118,12 +125,18 @@ export function errorResponse(
       const detail = `The provider ${name} rejected the request${because}`;
       return fail('rejected', new Problem(code, detail, UPSTREAM));
     }
+    // the message of 401 and 403 is left out, because it may repeat the key
     case 401:
-    case 403:
-      // the message is left out, because it may repeat the key
       return fail(
         'refused',
-        permanent(`The provider ${name} rejected its stored API key (${status}). Set \`api_key\` again.`),
+        permanent(`The provider ${name} rejected its stored API key (401). Set \`api_key\` again.`),
+      );
+    case 403:
+      return fail(
+        'refused',
+        permanent(
+          `The provider ${name} denied access (403). Set \`api_key\` again, or allow the key to use the model.`,
+        ),
       );
     case 404:
       return fail(
@@ -131,8 +144,9 @@ export function errorResponse(
         permanent(`The provider ${name} does not know the model or the operation (404)${because}`),
       );
     case 429: {
-      const isQuota = text.includes('insufficient_quota');
-      return fail(isQuota ? 'refused' : 'rate_limited', limited(name, because, retryAfterMs));
+      if (!text.includes(NO_QUOTA)) return fail('rate_limited', limited(name, because, retryAfterMs));
+      const detail = `The account at the provider ${name} has no credit left (429)${because}`;
+      return fail('refused', quotaExhausted(detail, secondsOf(retryAfterMs, QUOTA_SECONDS)));
     }
     default:
       return status === 408 || status === 409 || status === 425 || status >= 500
@@ -207,7 +221,7 @@ export const answerTooLarge = (
   maxBytes: number,
   lost: LostAnswer = { usage: NO_USAGE, bytes: null },
 ): CallFailure => {
-  const predicate = `returned more than ${maxBytes} bytes`;
+  const predicate = `returned more than ${formatBytes(maxBytes)}`;
   return new CallFailure('too_large', predicate, unavailable(`The provider ${name} ${predicate}.`), { lost });
 };
 
@@ -250,12 +264,14 @@ const failed = (name: string, predicate: string, lost?: LostAnswer, cause?: unkn
   new CallFailure('failed', predicate, unavailable(`The provider ${name} ${predicate}.`, cause), { lost });
 
 function limited(name: string, because: string, retryAfterMs: number | undefined): Problem {
-  const seconds = Math.max(RETRY_SECONDS, Math.ceil((retryAfterMs ?? 0) / 1000));
   return problem.rateLimited(
     `The provider ${name} rejected the request because of a limit (429)${because}`,
-    seconds,
+    secondsOf(retryAfterMs, RETRY_SECONDS),
   );
 }
+
+const secondsOf = (retryAfterMs: number | undefined, min: number): number =>
+  Math.max(min, Math.ceil((retryAfterMs ?? 0) / 1000));
 
 /**
  * Reads an error in OpenAI's or Anthropic's format. Ignores other bodies, because the error page of an intermediary may reveal

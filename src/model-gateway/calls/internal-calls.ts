@@ -184,7 +184,7 @@ export class InternalCalls {
 
   private async callModel(call: InternalCall, modelId: string): Promise<InternalAnswer> {
     const requested = await this.models.findById(modelId);
-    if (!requested) throw problem.notFound('model', modelId, 'It was archived.');
+    if (!requested) throw new Problem('not_found', `There is no model ${modelId}, or it was archived.`);
     if (requested.is_workspace_archived)
       throw problem.conflict('The workspace of the model is archived. Restore it to call the model.');
     const body = Buffer.from(call.body);
