@@ -62,6 +62,7 @@ export interface LostAnswer {
 }
 
 const NOTHING_RECEIVED: LostAnswer = { usage: NO_USAGE, bytes: 0 };
+export const UNREAD: LostAnswer = { usage: NO_USAGE, bytes: null };
 
 /** A failed request to a provider. */
 export class CallFailure extends Error {
@@ -216,11 +217,7 @@ const noResponse = (name: string): Problem =>
 export const unusableAnswer = (name: string, predicate: string, lost = NOTHING_RECEIVED): CallFailure =>
   failed(name, predicate, lost);
 
-export const answerTooLarge = (
-  name: string,
-  maxBytes: number,
-  lost: LostAnswer = { usage: NO_USAGE, bytes: null },
-): CallFailure => {
+export const answerTooLarge = (name: string, maxBytes: number, lost = UNREAD): CallFailure => {
   const predicate = `returned more than ${formatBytes(maxBytes)}`;
   return new CallFailure('too_large', predicate, unavailable(`The provider ${name} ${predicate}.`), { lost });
 };

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { backOffMs, pause } from '#platform/concurrency';
 import { readCapped } from '#platform/outbound';
 import { problem } from '#platform/problem';
+import { parsedObject } from '../formats/json-shape';
 import { SseReader, SseTooLarge } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
-import { NO_USAGE } from '../formats/usage';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
-import { translateAnswer, type TranslatedAnswer } from './answer-translation';
+import { lostAnswer, translateAnswer, type TranslatedAnswer } from './answer-translation';
 import { usageOfLost } from './call-budgets';
 import {
   CallFailure,
@@ -15,9 +15,10 @@ import {
   lostAnswerOf,
   sanitizedFailure,
   targetUnavailable,
+  UNREAD,
   unusableAnswer,
 } from './call-failure';
-import { type Call, WIRE_PATHS, wireFormatOf } from './call.types';
+import { type Call, type CallFormat, WIRE_PATHS, wireFormatOf } from './call.types';
 import { ProviderClient, type ProviderRequest, type ProviderResponse } from './provider-client';
 import { translateRequest } from './request-translation';
 import { type StreamTranslation, streamTranslationOf } from './stream-translation';
@@ -70,7 +71,8 @@ export class TargetCaller {
         keepsContent: model.capture_content && model.record_spans,
       });
       return this.client.stream(request, async (response) => {
-        if (!/^text\/event-stream\b/i.test(response.contentType)) throw await unstreamedFailure(response);
+        if (!/^text\/event-stream\b/i.test(response.contentType))
+          throw await unstreamedFailure(response, wireFormatOf(provider.kind, format)!);
         const rest = translatedParts(response, translation);
         const { value, done } = await rest.next();
         if (done) throw unusableAnswer(provider.name, 'closed the stream before its first event');
@@ -174,14 +176,11 @@ const unsupportedFormat = (name: string, { format }: Call): CallFailure =>
   );
 
 /** Returns the failure for a response that is not a stream. It may be an error with status 200. */
-async function unstreamedFailure({ sender, body }: ProviderResponse): Promise<CallFailure> {
+async function unstreamedFailure({ sender, body }: ProviderResponse, wire: CallFormat): Promise<CallFailure> {
   const text = await readCapped(body, ERROR_MAX);
-  return text !== undefined && isErrorBody(text)
-    ? errorResponse(sender, 500, text, undefined)
-    : unusableAnswer(sender.name, 'did not return an event stream', {
-        usage: NO_USAGE,
-        bytes: text === undefined ? null : Buffer.byteLength(text),
-      });
+  if (text !== undefined && isErrorBody(text)) return errorResponse(sender, 500, text, undefined);
+  const lost = text === undefined ? UNREAD : lostAnswer(parsedObject(text), wire, Buffer.byteLength(text));
+  return unusableAnswer(sender.name, 'did not return an event stream', lost);
 }
 
 /** Yields the bytes for the client, for each chunk that arrives. Ends when the answer is complete. */

@@ -28,15 +28,14 @@ export function tokensOf(value: unknown): number | null {
 }
 
 /** Returns the tokens of two requests together. */
-export const sumOfUsage = (one: Usage, other: Usage): Usage => ({
-  inputTokens: sumOf(one.inputTokens, other.inputTokens),
-  outputTokens: sumOf(one.outputTokens, other.outputTokens),
-  cachedInputTokens: sumOf(one.cachedInputTokens, other.cachedInputTokens),
-  cacheWriteTokens: sumOf(one.cacheWriteTokens, other.cacheWriteTokens),
-});
-
-const sumOf = (one: number | null, other: number | null): number | null =>
-  one === null ? other : one + (other ?? 0);
+export function sumOfUsage(one: Usage, other: Usage): Usage {
+  const sum = { ...one };
+  for (const kind of Object.keys(NO_USAGE) as (keyof Usage)[]) {
+    const count = other[kind];
+    if (count !== null) sum[kind] = Math.min((sum[kind] ?? 0) + count, TOKENS_MAX);
+  }
+  return sum;
+}
 
 /** Reads the usage of a chat completion, or of the chunk that contains it. */
 export function usageOfChat(answer: unknown): Usage {

@@ -257,6 +257,14 @@ describe('a call', () => {
     expect(await reservedOf(name)).toBe(0);
   });
 
+  it('is charged the usage of a response that is not the stream that it requested', async () => {
+    const name = await model();
+    const usage = { prompt_tokens: 100, completion_tokens: 10 };
+    provider.answer = (_call, response) => json(response, { choices: [], usage });
+    expect((await ask(name, { stream: true })).status).toBe(503);
+    expect(await total()).toMatchObject({ failed_count: 1, input_tokens: 100, output_tokens: 10 });
+  });
+
   it('is charged its request if the provider does not respond in time', async () => {
     const name = await model({ timeout_ms: 200 });
     provider.answer = () => undefined;
