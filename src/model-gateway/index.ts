@@ -1,3 +1,4 @@
+export type { Recorded } from './calls/call.types';
 export { BudgetRepository } from './budgets/budget.repository';
 export { KeyLimitsRepository } from './keys/key-limits.repository';
 export { CallFailure, type ReportedError } from './calls/call-failure';
@@ -8,6 +9,7 @@ export { type InstalledModel, InstalledModels } from './calls/installed-models';
 export {
   GATEWAY_PREFIX,
   type InternalAnswer,
+  type InternalCall,
   InternalCalls,
   type RequestObserver,
   type RetriedWork,

@@ -1,14 +1,25 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ApiClient, ownApp, createTestWorker, TestJudge, type TestWorker } from '#testing';
+import {
+  type ApiClient,
+  ownApp,
+  createTestWorker,
+  type JudgeReply,
+  TestJudge,
+  type TestWorker,
+} from '#testing';
 import { modelOf, newModel, newProvider } from '../e2e/model-gateway/provider.fixture';
-import { COST, GOOD, JudgeFixture, says } from './judge.fixture';
+import { COST, GOOD, JudgeFixture, says, tokenCost } from './judge.fixture';
 
 const PRICE = { input_usd_per_million: 10, output_usd_per_million: 100 };
 
 describe('a judge that is a gateway model', () => {
   let judge: TestJudge;
   const app = ownApp({
-    env: { OUTBOUND_ALLOW: '127.0.0.0/8', MODEL_PRICES: JSON.stringify({ 'gpt-test': PRICE }) },
+    env: {
+      OUTBOUND_ALLOW: '127.0.0.0/8',
+      MODEL_PRICES: JSON.stringify({ 'gpt-test': PRICE }),
+      JUDGE_TIMEOUT_MS: '1000',
+    },
   });
   let worker: TestWorker;
   let fixture: JudgeFixture;
@@ -22,6 +33,7 @@ describe('a judge that is a gateway model', () => {
     await worker.close();
     await judge.close();
   });
+  afterEach(() => jest.restoreAllMocks());
   beforeEach(async () => {
     judge.reset();
     judge.reply = () => says(GOOD);
@@ -55,6 +67,61 @@ describe('a judge that is a gateway model', () => {
         cost_usd: expect.closeTo(2 * COST, 12),
       }),
     ]);
+  });
+
+  it.each<[string, JudgeReply, (request: string) => number]>([
+    ['is wrong JSON', { status: 200, body: '{"hello":"world"}' }, (request) => tokenCost(request, 17)],
+    ['is not JSON', { status: 200, body: '<html>hello</html>' }, (request) => tokenCost(request, 18)],
+    [
+      'is wrong JSON with its usage',
+      { status: 200, body: '{"usage":{"prompt_tokens":100,"completion_tokens":10}}' },
+      () => COST,
+    ],
+    ['breaks off', 'closes', (request) => tokenCost(request, 0)],
+    ['does not arrive in time', 'hangs', (request) => tokenCost(request, 0)],
+    ['is too long to read', 'floods', (request) => tokenCost(request, 3 * 4096)],
+    ['rejects the request (400)', { status: 400 }, () => 0],
+    ['rejects the request (413)', { status: 413 }, () => 0],
+    ['is 500', { status: 500 }, () => 0],
+  ])('costs the same in the usage and in the run if its answer %s', async (_, failure, costOf) => {
+    jest.spyOn(Math, 'random').mockReturnValue(0.05);
+    judge.reply = ({ repeat }) => (repeat === 0 ? failure : says(GOOD));
+    const scorer = await fixture.scorer({ model: `gateway:${await newJudge()}` });
+    const { run } = await fixture.completeRun(scorer, await fixture.experiment());
+    const expected = costOf(judge.requests[0]!.body) + (judge.requests.length - 1) * COST;
+    const { total } = await usage();
+    expect([run.cost_usd, total.cost_usd]).toEqual([
+      expect.closeTo(expected, 5),
+      expect.closeTo(expected, 5),
+    ]);
+    expect(total).toMatchObject({ call_count: judge.requests.length, failed_count: 1 });
+  });
+
+  it('has the message of its provider in the error', async () => {
+    jest.spyOn(Math, 'random').mockReturnValue(0.05);
+    judge.reply = () => ({ status: 500, body: '{"error":{"message":"boom"}}' });
+    const { error } = await fixture.testResult({ model: `gateway:${await newJudge()}` });
+    expect(error).toMatch(/ returned status 500: boom\. Gave up after 6 attempts\.$/);
+  });
+
+  it('costs what all of its targets have cost', async () => {
+    let server = '';
+    judge.reply = ({ json }) => {
+      server = json.model;
+      return json.model === 'gpt-test' ? says(GOOD) : { status: 200, body: '{"hello":"world"}' };
+    };
+    const provider_id = await newProvider(admin, workspace(), base());
+    const targets = [
+      { provider_id, upstream_model: 'first', price: { ...PRICE, input_usd_per_million: 1_000 } },
+      { provider_id, upstream_model: 'gpt-test' },
+    ];
+    await newModel(admin, workspace(), { name: 'two', strategy: 'fallback', targets });
+    const scorer = await fixture.scorer({ model: 'gateway:two' });
+    const { run } = await fixture.completeRun(scorer, await fixture.experiment());
+    expect(server).toBe('gpt-test');
+    const { total } = await usage();
+    expect(run.cost_usd).toBeCloseTo(total.cost_usd as number, 12);
+    expect(run.cost_usd).toBeGreaterThan(COST + 50 * tokenCost(judge.requests[0]!.body, 0));
   });
 
   it('gives a new answer for each sample, even if the model caches answers, and leaves no traces', async () => {

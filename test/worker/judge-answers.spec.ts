@@ -264,5 +264,20 @@ describe('a judge', () => {
       expect(item.error).toMatch(/^The classifier's answer is invalid: /);
       expect(item).not.toHaveProperty('score');
     });
+
+    it.each([
+      [
+        401,
+        'The classifier rejected the API key of this service (401). Ask the operator to check CLASSIFIER_API_KEY.',
+      ],
+      [
+        403,
+        'The classifier denied access (403). Ask the operator to check CLASSIFIER_API_KEY, and whether it may use the model.',
+      ],
+      [404, 'The classifier refused the request (404): status 404'],
+    ])('is named in the error if it returns %i', async (status, error) => {
+      judge.reply = () => ({ status });
+      expect(await fixture.testResult(classifier)).toMatchObject({ error });
+    });
   });
 });

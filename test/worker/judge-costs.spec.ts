@@ -1,6 +1,6 @@
 import { ALL_FEATURES, JudgeRepository } from '../../src/evaluation/judges/judge.repository';
 import { ScoreRunExecutor } from '../../src/evaluation/scoring/score-runs/score-run.executor';
-import { COST, GOOD, type JudgedService, JudgeFixture, says, withJudge } from './judge.fixture';
+import { COST, GOOD, type JudgedService, JudgeFixture, says, tokenCost, withJudge } from './judge.fixture';
 
 describe('a judge', () => {
   let judge: JudgedService['judge'];
@@ -172,6 +172,24 @@ describe('a judge', () => {
       });
       expect(cut.run).toMatchObject({ run_status: 'failed', failure_code: 'budget_exceeded' });
       expect(cut.run.cost_usd).toBeLessThan(1);
+    });
+
+    it.each([
+      ['wrong JSON', '{"hello":"world"}', (request: string) => tokenCost(request, 17)],
+      ['HTML', '<html>hello</html>', (request: string) => tokenCost(request, 18)],
+      ['no message', '{"choices":[]}', (request: string) => tokenCost(request, 14)],
+      [
+        'wrong JSON with its usage',
+        '{"usage":{"prompt_tokens":100,"completion_tokens":10}}',
+        (): number => COST,
+      ],
+    ])('is charged the size of an unusable answer (%s), or its usage', async (_, body, costOf) => {
+      const random = jest.spyOn(Math, 'random').mockReturnValue(0.05);
+      judge.reply = ({ repeat }) => (repeat === 0 ? { status: 200, body } : says(GOOD));
+      const { run } = await fixture.completeRun(await fixture.scorer(), await fixture.experiment());
+      const [first, ...others] = judge.requests;
+      expect(run.cost_usd).toBeCloseTo(costOf(first!.body) + others.length * COST, 5);
+      random.mockRestore();
     });
 
     it('gets no waiting requests once others have spent the budget', async () => {

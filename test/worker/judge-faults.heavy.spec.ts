@@ -64,6 +64,7 @@ describe('a judge', () => {
     ['a timeout', 'hangs'],
     ['an answer other than JSON', { status: 200, body: '<html>Bad gateway</html>' }],
     ['an empty answer', { status: 200, body: '' }],
+    ['JSON other than a chat completion', { status: 200, body: '{"hello":"world"}' }],
     ['500', { status: 500 }],
     ['503 with Retry-After', { status: 503, headers: { 'retry-after': '0' } }],
     ['429', { status: 429 }],
@@ -86,7 +87,7 @@ describe('a judge', () => {
       { status: 200, body: 'no' },
       /^The judge did not return JSON\. Gave up after 6 attempts/,
     ],
-    ['always returns 502', { status: 502 }, /^The judge returned 502\. Gave up after 6 attempts/],
+    ['always returns 502', { status: 502 }, /^The judge returned 502: status 502\. Gave up after 6 attempts/],
   ])('fails the target after six attempts if it %s', async (_, failure, error) => {
     shortenBackOff();
     judge.reply = () => failure;
@@ -135,7 +136,7 @@ describe('a judge', () => {
   it('fails the targets at once when Retry-After is longer than the time left', async () => {
     judge.reply = () => ({ status: 429, headers: { 'retry-after': '3600' } });
     const { results } = await scored(1);
-    expect(results[0].error).toBe('The judge returned 429. There was no time left for a retry.');
+    expect(results[0].error).toBe('The judge returned 429: status 429. There was no time left for a retry.');
   });
 
   it('gets about as many concurrent requests from all workers together as it accepts', async () => {

@@ -70,7 +70,11 @@ describe('the environment', () => {
     ['PORT', '80x', 'PORT: must be an integer from 0 to 65535.'],
     ['LOG_LEVEL', 'loud', 'LOG_LEVEL: must be one of fatal, error, warn, info, debug, trace, silent.'],
     ['JUDGE_BASE_URL', 'http://localhost/v1', 'JUDGE_MODEL: is required if JUDGE_BASE_URL is set.'],
-    ['EMBEDDINGS_MODEL', 'm', 'EMBEDDINGS_MODEL: must begin with gateway: if EMBEDDINGS_BASE_URL is not set.'],
+    [
+      'EMBEDDINGS_MODEL',
+      'm',
+      'EMBEDDINGS_MODEL: must begin with gateway: if EMBEDDINGS_BASE_URL is not set.',
+    ],
     ['JUDGE_MAX_TOKENS', '100000', 'JUDGE_MAX_TOKENS: must be at most half of JUDGE_CONTEXT_TOKENS.'],
   ])('states each rule once if %s is %s', (name, value, message) => {
     expect(() => readEnvironment({ [name]: value })).toThrow(new StartError(message));

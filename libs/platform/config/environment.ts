@@ -285,7 +285,8 @@ function faultsBetween(environment: Environment): string[] {
     const { [`${user}_BASE_URL` as const]: url, [`${user}_MODEL` as const]: model } = environment;
     const isOfGateway = model?.startsWith('gateway:');
     if (url && !model) faults.push(`${user}_MODEL: is required if ${user}_BASE_URL is set.`);
-    if (url && isOfGateway) faults.push(`${user}_MODEL: cannot be of the gateway if ${user}_BASE_URL is set.`);
+    if (url && isOfGateway)
+      faults.push(`${user}_MODEL: cannot be of the gateway if ${user}_BASE_URL is set.`);
     if (!url && model && !isOfGateway)
       faults.push(`${user}_MODEL: must begin with gateway: if ${user}_BASE_URL is not set.`);
   }

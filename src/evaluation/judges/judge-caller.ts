@@ -6,6 +6,7 @@ import {
   CallFailure,
   type InstalledModel,
   type InternalAnswer,
+  type InternalCall,
   InternalCalls,
   type ReportedError,
   type RequestObserver,
@@ -21,8 +22,11 @@ const REFUSAL_MAX = 300;
 const WARNINGS_MS = 60_000;
 /** The principal under which the usage of judges is recorded. */
 const PRINCIPAL = 'judges';
-/** The settings with the API keys of the judges. */
-const API_KEYS: Record<JudgeBackendName, string> = { llm: 'JUDGE_API_KEY', classifier: 'CLASSIFIER_API_KEY' };
+/** The names of the judges of the operator in errors, and the settings with their API keys. */
+const INSTALLED: Record<JudgeBackendName, { noun: string; apiKey: string }> = {
+  llm: { noun: 'The judge', apiKey: 'JUDGE_API_KEY' },
+  classifier: { noun: 'The classifier', apiKey: 'CLASSIFIER_API_KEY' },
+};
 const DURATION_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
 
 /** The model that judges. */
@@ -78,15 +82,14 @@ export class JudgeCaller {
    * worker's slot while it waits. Throws `JudgeFailure` if no attempt succeeds.
    *
    * @param name identifies the model, for its rate limit
-   * @param onLostAnswer called for each unusable answer that may be charged. `part`: the connection broke before the answer
-   *   was complete
+   * @param onLost see `InternalCall`
    */
   async ask(
     { backend, model }: JudgeTarget,
     name: string,
     body: string,
     call: JudgeCall,
-    onLostAnswer: (extent: 'whole' | 'part') => void = () => undefined,
+    onLost?: InternalCall['onLost'],
   ): Promise<InternalAnswer> {
     if (!model) throw new JudgeFailure('The judge is not configured.');
     const { metrics } = this;
@@ -101,7 +104,6 @@ export class JudgeCaller {
         metrics.requests.inc({ backend, outcome });
         metrics.duration.observe({ backend }, ms / 1000);
         if (!(result instanceof CallFailure)) return;
-        if (result.details.lostAnswer) onLostAnswer(result.details.lostAnswer);
         if (outcome !== 'limited' && !isRequestFault(result)) this.warn(backend, result);
       },
     };
@@ -109,13 +111,13 @@ export class JudgeCaller {
     const { signal } = call;
     const request = { model, format: 'chat', body, principalId: PRINCIPAL, timeoutMs, signal } as const;
     try {
-      const internal = { ...request, maxBytes: ANSWER_MAX };
+      const internal = { ...request, maxBytes: ANSWER_MAX, ...(onLost && { onLost }) };
       return await this.calls.callWithRetries(internal, `${backend}:${name}`, call, observer);
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error;
       const text = typeof model === 'string' ? gatewayText(error) : installedText(error, backend);
       const { reported } = error.details;
-      const message = error.conclusion === '' ? text : `${text} ${error.conclusion}`;
+      const message = error.conclusion === '' ? text : `${asSentence(text)} ${error.conclusion}`;
       throw new JudgeFailure(message, undefined, isRequestFault(error) ? reported : undefined);
     }
   }
@@ -132,33 +134,46 @@ export class JudgeCaller {
 /** Whether the form or the content of the request is at fault. */
 const isRequestFault = ({ details: { status } }: CallFailure): boolean => status === 400 || status === 422;
 
-const TOO_LARGE = "The judge's response exceeds 1 MiB.";
+/** Adds the full stop that a server's message may lack. */
+const asSentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
+
+const tooLarge = (noun: string): string => `${noun}'s response exceeds 1 MiB.`;
 
 /** Returns what the operator's judge did. */
 function installedText({ reason, predicate, details }: CallFailure, backend: JudgeBackendName): string {
-  const { status } = details;
-  if (reason === 'too_large') return TOO_LARGE;
-  if (status === undefined) return `The judge ${predicate}.`;
-  if (reason === 'failed' || reason === 'rate_limited') return `The judge returned ${status}.`;
-  if (status === 401 || status === 403) {
-    return `The judge rejected the API key of this service (${status}). Ask the operator to check ${API_KEYS[backend]}.`;
+  const { status, reported } = details;
+  const { noun, apiKey } = INSTALLED[backend];
+  if (reason === 'too_large') return tooLarge(noun);
+  if (status === undefined) return `${noun} ${predicate}.`;
+  if (reason === 'failed' || reason === 'rate_limited') {
+    return asSentence(withReason(`${noun} returned ${status}`, reported));
+  }
+  if (status === 401) {
+    return `${noun} rejected the API key of this service (401). Ask the operator to check ${apiKey}.`;
+  }
+  if (status === 403) {
+    return `${noun} denied access (403). Ask the operator to check ${apiKey}, and whether it may use the model.`;
   }
   if (status >= 300 && status < 400) {
-    return `The judge returned a redirect (${status}). Redirects are not followed.`;
+    return `${noun} returned a redirect (${status}). Redirects are not followed.`;
   }
-  return refusedText(status, details.reported);
+  return refusedText(noun, status, reported);
 }
 
 /** Returns what a gateway model did, with the names of the workspace's own providers. */
 function gatewayText(failure: CallFailure): string {
   const { reason, problem, details } = failure;
-  if (reason === 'too_large') return TOO_LARGE;
+  const { noun } = INSTALLED.llm;
+  if (reason === 'too_large') return tooLarge(noun);
   return isRequestFault(failure)
-    ? refusedText(details.status!, details.reported)
+    ? refusedText(noun, details.status!, details.reported)
     : `The judge could not be called through the gateway: ${problem.detail}`;
 }
 
-function refusedText(status: number, reported: ReportedError | undefined): string {
+const refusedText = (noun: string, status: number, reported: ReportedError | undefined): string =>
+  withReason(`${noun} refused the request (${status})`, reported);
+
+function withReason(text: string, reported: ReportedError | undefined): string {
   const reason = cutText(reported?.message ?? '', REFUSAL_MAX);
-  return `The judge refused the request (${status})${reason && `: ${reason}`}`;
+  return `${text}${reason && `: ${reason}`}`;
 }

@@ -1,4 +1,4 @@
-import type { InternalAnswer } from '../../model-gateway';
+import { type InternalAnswer, type Recorded, usageOfChat } from '../../model-gateway';
 import {
   cutText,
   judgeBackendOf,
@@ -191,7 +191,7 @@ class LlmRequest implements JudgeRequest {
       const body = chatBody(this.question, messages, features);
       let reply: InternalAnswer;
       try {
-        reply = await caller.ask(target, model, body, bill.call, (extent) => bill.addLost(body, extent));
+        reply = await caller.ask(target, model, body, bill.call, (lost) => bill.addLost(lost));
       } catch (error) {
         const refusal = error instanceof JudgeFailure ? error.refusal : undefined;
         const fewer = refusal && withoutRefusedFeature(features, refusal, isTemperatureRequired);
@@ -204,7 +204,7 @@ class LlmRequest implements JudgeRequest {
       const { value, provider, upstreamModel, costUsd } = reply;
       const answer = readChatAnswer(value);
       if (!answer) {
-        bill.addLost(body, 'whole');
+        bill.add({ ...usageOfChat(value), costUsd: costUsd ?? undefined, text: JSON.stringify(value) }, body);
         throw new JudgeFailure('The judge did not return a chat completion.');
       }
       answer.model ??= upstreamModel;
@@ -257,6 +257,9 @@ class LlmRequest implements JudgeRequest {
   }
 }
 
+type BilledAnswer = Pick<ChatAnswer, 'costUsd' | 'inputTokens' | 'outputTokens' | 'text'> &
+  Partial<Pick<ChatAnswer, 'model'>>;
+
 /** Sums the costs of the requests for one judgement. Charges each cost to the call as soon as it is known. */
 class Bill {
   /** In US dollars. Undefined while no cost is known. */
@@ -269,7 +272,7 @@ class Bill {
   ) {}
 
   /** Adds the cost of an answer. Estimates tokens that the server does not report, so that budgets still work. */
-  add({ costUsd, inputTokens, outputTokens, model, text }: ChatAnswer, body: string): void {
+  add({ costUsd, inputTokens, outputTokens, model, text }: BilledAnswer, body: string): void {
     const input = inputTokens ?? tokensOf(body);
     const output = outputTokens ?? tokensOf(text);
     this.charge(
@@ -279,10 +282,10 @@ class Bill {
     );
   }
 
-  /** Adds the estimated cost of a lost answer: the tokens sent and, for a whole answer, the maximum tokens of an answer. */
-  addLost(body: string, extent: 'whole' | 'part'): void {
-    const { model, maxTokens } = this.question;
-    this.charge(this.prices(model, tokensOf(body), extent === 'whole' ? maxTokens : 0));
+  /** Adds the cost of a lost answer. */
+  addLost({ usage, costUsd }: Recorded): void {
+    const { inputTokens, outputTokens } = usage;
+    this.charge(costUsd ?? this.prices(this.question.model, inputTokens, outputTokens));
   }
 
   private charge(costUsd: number | null): void {

@@ -125,7 +125,7 @@ describe('an answer', () => {
       const page = `<html>${' '.repeat(5 * MIB)}`;
       expect(() => translated(page, 'chat')).toThrow('did not return a JSON object');
       const text = `{"choices":[],"x":"${'x'.repeat(5 * MIB)}"}`;
-      expect(() => translated(text, 'messages')).toThrow('returned more than 4194304 bytes');
+      expect(() => translated(text, 'messages')).toThrow('returned more than 4 MiB');
     });
   });
 });

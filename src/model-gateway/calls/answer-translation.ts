@@ -2,6 +2,7 @@ import { JsonInputError } from '#platform/json';
 import { callsOf, contentTextOf, firstChoiceOf } from '../formats/chat-outcome';
 import { toMessagesAnswer } from '../formats/chat-to-messages-answer';
 import {
+  isObject,
   type JsonObject,
   jsonText,
   listOf,
@@ -21,7 +22,7 @@ import {
   usageOfResponses,
 } from '../formats/usage';
 import type { ProviderKind } from '../providers/provider.entity';
-import { answerTooLarge, unusableAnswer } from './call-failure';
+import { answerTooLarge, type LostAnswer, unusableAnswer } from './call-failure';
 import { type AnswerFacts, type CallFormat, wireFormatOf } from './call.types';
 import { members } from './json-splice';
 
@@ -54,25 +55,42 @@ export function translateAnswer(
 ): TranslatedAnswer {
   const wire = wireFormatOf(kind, format)!;
   const isLarge = bytes.length > PARSED_MAX;
-  if (isLarge && wire !== format) throw answerTooLarge(name, PARSED_MAX);
   const answer = isLarge ? outlineOf(bytes) : parsedObject(bytes.toString());
-  if (!answer) throw unusableAnswer(name, 'did not return a JSON object');
-  if (!IS_ANSWER[wire](answer)) throw unusableAnswer(name, `did not return ${NOUNS[wire]}`);
+  const lost = lostAnswer(answer, wire, bytes.length);
+  if (isLarge && wire !== format) throw answerTooLarge(name, PARSED_MAX, lost);
+  checkAnswer(answer, wire, name, lost);
   const chat = wire === 'messages' ? toChatAnswer(answer) : answer;
   const facts: AnswerFacts = {
     ...(wire === 'responses' ? responseContents(answer) : chatContents(chat)),
-    usage: USAGE_OF[wire](answer),
+    usage: lost.usage,
     id: nameOf(answer.id) ?? null,
     model: nameOf(answer.model) ?? null,
   };
   if (wire === format) return { bytes, facts };
   try {
     const text = jsonText(translateChat(chat, format, request));
-    if (text === undefined) throw unusableAnswer(name, 'returned JSON that is nested too deeply');
+    if (text === undefined) throw unusableAnswer(name, 'returned JSON that is nested too deeply', lost);
     return { bytes: Buffer.from(text), facts };
   } catch (error) {
-    throw error instanceof StreamFailure ? unusableAnswer(name, 'returned too many parts') : error;
+    throw error instanceof StreamFailure ? unusableAnswer(name, 'returned too many parts', lost) : error;
   }
+}
+
+/** Returns what an answer of this size has used if it turns out to be unusable. */
+export const lostAnswer = (answer: unknown, wire: CallFormat, bytes: number): LostAnswer => ({
+  usage: USAGE_OF[wire](answer),
+  bytes,
+});
+
+/** Throws `CallFailure` for a value that is not an answer in a format. */
+export function checkAnswer(
+  answer: unknown,
+  wire: CallFormat,
+  name: string,
+  lost: LostAnswer,
+): asserts answer is JsonObject {
+  if (!isObject(answer)) throw unusableAnswer(name, 'did not return a JSON object', lost);
+  if (!IS_ANSWER[wire](answer)) throw unusableAnswer(name, `did not return ${NOUNS[wire]}`, lost);
 }
 
 /** Checks that an object is an answer in a format, not an error from an intermediary. */

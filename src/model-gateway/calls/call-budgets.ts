@@ -6,10 +6,12 @@ import { SpendRepository } from '../budgets/spend.repository';
 import { NO_USAGE, type Usage } from '../formats/usage';
 import type { KeyLimits } from '../keys/key-limits.repository';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
-import { NO_RETRY } from './call-failure';
+import { type LostAnswer, NO_RETRY, quotaExhausted } from './call-failure';
 
-/** Approximate bytes per token, for estimates before a call. */
-const BYTES_PER_TOKEN = 4;
+/** Approximate bytes per token. */
+export const BYTES_PER_TOKEN = 4;
+/** Bytes per token of lost answers: fewer than on average, so that they do not exceed a budget. */
+const LOST_BYTES_PER_TOKEN = 3;
 /** Assumed output tokens of a call without a limit, for estimates. */
 const LIKELY_OUTPUT_TOKENS = 1_024;
 
@@ -112,7 +114,7 @@ function exhaustedProblem({ noun, usd }: Budget): Problem {
   const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1);
   const seconds = Math.ceil((next - now.getTime()) / 1000);
   const detail = `The monthly budget of ${noun} (${usd} US dollars) is spent. Ask an admin to raise it, or wait until next month (UTC).`;
-  return problem.rateLimited(detail, seconds).withMembers({ error_code: 'insufficient_quota' }, NO_RETRY);
+  return quotaExhausted(detail, seconds);
 }
 
 function unpriced(targets: readonly CalledTarget[], { noun }: Budget): Problem {
@@ -122,6 +124,26 @@ function unpriced(targets: readonly CalledTarget[], { noun }: Budget): Problem {
     { headers: NO_RETRY },
   );
 }
+
+/**
+ * Returns the tokens of a lost answer: those that it reports, or an estimate by its size.
+ *
+ * @param maxTokens maximum tokens of the answer, if the request limits them
+ */
+export function usageOfLost(
+  { usage, bytes }: LostAnswer,
+  request: string | Uint8Array,
+  maxTokens: number | null,
+): Usage {
+  const estimated = bytes === null ? (maxTokens ?? LIKELY_OUTPUT_TOKENS) : lostTokens(bytes);
+  return {
+    ...usage,
+    inputTokens: usage.inputTokens ?? lostTokens(Buffer.byteLength(request)),
+    outputTokens: usage.outputTokens ?? Math.min(estimated, maxTokens ?? Infinity),
+  };
+}
+
+const lostTokens = (bytes: number): number => Math.ceil(bytes / LOST_BYTES_PER_TOKEN);
 
 type PricedTarget = Pick<CalledTarget, 'upstream_model' | 'price' | 'provider'>;
 

@@ -5,12 +5,12 @@ describe('a request that fails without a response', () => {
     ['UND_ERR_CONNECT_TIMEOUT', 'timeout', undefined],
     ['ECONNREFUSED', 'failed', undefined],
     ['ENOTFOUND', 'failed', undefined],
-    ['UND_ERR_HEADERS_TIMEOUT', 'timeout', 'part'],
-    ['UND_ERR_BODY_TIMEOUT', 'timeout', 'part'],
-    ['ECONNRESET', 'failed', 'part'],
-    ['UND_ERR_SOCKET', 'failed', 'part'],
-  ])('has cost its prompt only if it was sent (%s)', (code, reason, lostAnswer) => {
+    ['UND_ERR_HEADERS_TIMEOUT', 'timeout', 0],
+    ['UND_ERR_BODY_TIMEOUT', 'timeout', 0],
+    ['ECONNRESET', 'failed', 0],
+    ['UND_ERR_SOCKET', 'failed', 0],
+  ])('has cost its prompt only if it was sent (%s)', (code, reason, bytes) => {
     const { reason: actual, details } = connectionFailure('p', Object.assign(new Error(), { code }));
-    expect([actual, details.lostAnswer]).toEqual([reason, lostAnswer]);
+    expect([actual, details.lost?.bytes]).toEqual([reason, bytes]);
   });
 });

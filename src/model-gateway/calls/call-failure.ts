@@ -1,17 +1,25 @@
 import { codeOfError, outboundFailure } from '#platform/outbound';
-import { Problem, problem } from '#platform/problem';
+import { formatBytes, Problem, problem } from '#platform/problem';
 import { isObject, nameOf, objectOf, parsedObject, textOf } from '../formats/json-shape';
 import { StreamFailure } from '../formats/stream-failure';
+import { NO_USAGE, type Usage } from '../formats/usage';
 
 /** Maximum characters of a provider's message that are passed on to the client. */
 const MESSAGE_MAX = 1_000;
 /** Maximum characters of an error type. */
 const TYPE_MAX = 100;
-/** `Retry-After` in seconds if the provider does not send one. */
+/** `Retry-After` in seconds if the provider does not send one: after a rate limit, and for an account without credit. */
 const RETRY_SECONDS = 1;
+const QUOTA_SECONDS = 3_600;
 
 /** The header that tells OpenAI's and Anthropic's clients not to retry, because the result would be the same. */
 export const NO_RETRY = { 'X-Should-Retry': 'false' };
+/** The error code of OpenAI's API for a spent budget or an account without credit. */
+const NO_QUOTA = 'insufficient_quota';
+
+/** Returns a 429 that OpenAI's and Anthropic's clients do not retry. */
+export const quotaExhausted = (detail: string, seconds: number): Problem =>
+  problem.rateLimited(detail, seconds).withMembers({ error_code: NO_QUOTA }, NO_RETRY);
 
 /** Why a request to a provider failed, which decides what may follow. */
 export type FailureReason =
@@ -41,9 +49,20 @@ export interface FailureDetails {
   reported?: ReportedError;
   /** `Retry-After` of the provider, in milliseconds. */
   retryAfterMs?: number | undefined;
-  /** The part of an unusable answer that arrived, and may be charged. */
-  lostAnswer?: 'whole' | 'part';
+  /** Undefined if the provider has done no work. */
+  lost?: LostAnswer | undefined;
 }
+
+/** An answer that cannot be used, but that the provider may charge. */
+export interface LostAnswer {
+  /** The usage that the answer reports. */
+  usage: Usage;
+  /** The size of the answer. Null if it is too large to read. */
+  bytes: number | null;
+}
+
+const NOTHING_RECEIVED: LostAnswer = { usage: NO_USAGE, bytes: 0 };
+export const UNREAD: LostAnswer = { usage: NO_USAGE, bytes: null };
 
 /** A failed request to a provider. */
 export class CallFailure extends Error {
@@ -64,6 +83,14 @@ export class CallFailure extends Error {
     this.name = 'CallFailure';
   }
 }
+
+/**
+ * Returns the answer that is lost because of an error, or undefined if the provider has done no work.
+ *
+ * @param error the error of a request that was sent
+ */
+export const lostAnswerOf = (error: unknown): LostAnswer | undefined =>
+  error instanceof CallFailure ? error.details.lost : NOTHING_RECEIVED;
 
 /** The provider that failed. */
 export interface FailedProvider {
@@ -99,12 +126,18 @@ export function errorResponse(
       const detail = `The provider ${name} rejected the request${because}`;
       return fail('rejected', new Problem(code, detail, UPSTREAM));
     }
+    // the message of 401 and 403 is left out, because it may repeat the key
     case 401:
-    case 403:
-      // the message is left out, because it may repeat the key
       return fail(
         'refused',
-        permanent(`The provider ${name} rejected its stored API key (${status}). Set \`api_key\` again.`),
+        permanent(`The provider ${name} rejected its stored API key (401). Set \`api_key\` again.`),
+      );
+    case 403:
+      return fail(
+        'refused',
+        permanent(
+          `The provider ${name} denied access (403). Set \`api_key\` again, or allow the key to use the model.`,
+        ),
       );
     case 404:
       return fail(
@@ -112,8 +145,9 @@ export function errorResponse(
         permanent(`The provider ${name} does not know the model or the operation (404)${because}`),
       );
     case 429: {
-      const isQuota = text.includes('insufficient_quota');
-      return fail(isQuota ? 'refused' : 'rate_limited', limited(name, because, retryAfterMs));
+      if (!text.includes(NO_QUOTA)) return fail('rate_limited', limited(name, because, retryAfterMs));
+      const detail = `The account at the provider ${name} has no credit left (429)${because}`;
+      return fail('refused', quotaExhausted(detail, secondsOf(retryAfterMs, QUOTA_SECONDS)));
     }
     default:
       return status === 408 || status === 409 || status === 425 || status >= 500
@@ -142,7 +176,7 @@ export function connectionFailure(name: string, error: unknown): CallFailure {
         : timeoutFailure(name);
     case 'unreachable':
       return isClosedConnection(error)
-        ? failed(name, 'closed the connection before its answer was complete', 'part', error)
+        ? failed(name, 'closed the connection before its answer was complete', NOTHING_RECEIVED, error)
         : failed(name, 'cannot be reached', undefined, error);
     case null:
       throw error;
@@ -173,21 +207,19 @@ export const timeoutFailure = (name: string, timeoutMs?: number): CallFailure =>
     'timeout',
     `did not respond ${timeoutMs === undefined ? 'in time' : `within ${timeoutMs / 1000} s`}`,
     noResponse(name),
-    { lostAnswer: 'part' },
+    { lost: NOTHING_RECEIVED },
   );
 
 const noResponse = (name: string): Problem =>
   new Problem('request_timeout', `The provider ${name} did not respond in time.`, UPSTREAM);
 
 /** Returns the failure for an answer that cannot be used. @param predicate such as `did not return JSON` */
-export const unusableAnswer = (name: string, predicate: string): CallFailure =>
-  failed(name, predicate, 'whole');
+export const unusableAnswer = (name: string, predicate: string, lost = NOTHING_RECEIVED): CallFailure =>
+  failed(name, predicate, lost);
 
-export const answerTooLarge = (name: string, maxBytes: number): CallFailure => {
-  const predicate = `returned more than ${maxBytes} bytes`;
-  return new CallFailure('too_large', predicate, unavailable(`The provider ${name} ${predicate}.`), {
-    lostAnswer: 'whole',
-  });
+export const answerTooLarge = (name: string, maxBytes: number, lost = UNREAD): CallFailure => {
+  const predicate = `returned more than ${formatBytes(maxBytes)}`;
+  return new CallFailure('too_large', predicate, unavailable(`The provider ${name} ${predicate}.`), { lost });
 };
 
 /** Returns the failure for a target that cannot be called before it is changed. */
@@ -225,26 +257,18 @@ const unavailable = (detail: string, cause?: unknown): Problem =>
 const permanent = (detail: string): Problem =>
   problem.unavailable(detail, { isUpstream: true, headers: NO_RETRY });
 
-const failed = (
-  name: string,
-  predicate: string,
-  lostAnswer?: 'whole' | 'part',
-  cause?: unknown,
-): CallFailure =>
-  new CallFailure(
-    'failed',
-    predicate,
-    unavailable(`The provider ${name} ${predicate}.`, cause),
-    lostAnswer && { lostAnswer },
-  );
+const failed = (name: string, predicate: string, lost?: LostAnswer, cause?: unknown): CallFailure =>
+  new CallFailure('failed', predicate, unavailable(`The provider ${name} ${predicate}.`, cause), { lost });
 
 function limited(name: string, because: string, retryAfterMs: number | undefined): Problem {
-  const seconds = Math.max(RETRY_SECONDS, Math.ceil((retryAfterMs ?? 0) / 1000));
   return problem.rateLimited(
     `The provider ${name} rejected the request because of a limit (429)${because}`,
-    seconds,
+    secondsOf(retryAfterMs, RETRY_SECONDS),
   );
 }
+
+const secondsOf = (retryAfterMs: number | undefined, min: number): number =>
+  Math.max(min, Math.ceil((retryAfterMs ?? 0) / 1000));
 
 /**
  * Reads an error in OpenAI's or Anthropic's format. Ignores other bodies, because the error page of an intermediary may reveal

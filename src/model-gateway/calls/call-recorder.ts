@@ -1,14 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { ModelPrices } from '../../telemetry';
-import { NO_USAGE, type Usage } from '../formats/usage';
+import { NO_USAGE, sumOfUsage, type Usage } from '../formats/usage';
 import type { UsageRow } from '../usage/usage.repository';
 import { UsageWriter } from '../usage/usage.writer';
-import { costOfCall } from './call-budgets';
+import { BYTES_PER_TOKEN, costOfCall } from './call-budgets';
 import type { Call, CallOutcome, Recorded } from './call.types';
 import { type EndedCall, spanOf, SpanWriter } from './span.writer';
-
-/** Approximate bytes per token, for calls whose provider does not report the usage. */
-const BYTES_PER_TOKEN = 4;
 
 /** Records calls: their usage, cost and span. */
 @Injectable()
@@ -20,10 +17,11 @@ export class CallRecorder {
   ) {}
 
   /**
-   * Records a call. Resolves when the record is committed and can be read. Always calls `call.onRecorded`, even if it fails.
+   * Records a call, with its lost answers. Resolves when the record is committed and can be read. Always calls
+   * `call.onRecorded`, even if it fails.
    *
    * @param startedAt milliseconds since 1970
-   * @param answeredLength characters received so far, to estimate tokens from if the usage is incomplete; null if nothing was sent
+   * @param answeredLength characters of the answer, to estimate tokens from if the usage is incomplete; null without an answer
    */
   async record(
     call: Call,
@@ -32,23 +30,27 @@ export class CallRecorder {
     answeredLength: number | null,
   ): Promise<Recorded> {
     const { facts, isCached, error } = outcome;
-    const { target } = call.progress;
+    const { target, lost } = call.progress;
     // an answer that broke off may have reported only the usage at its start
     const isEstimated = answeredLength !== null && (facts.usage.inputTokens === null || error !== null);
-    const usage = isEstimated ? estimateUsage(call, facts.usage, answeredLength) : facts.usage;
-    const costUsd = isCached || !target ? 0 : costOfCall(target, usage, this.prices);
-    // a call that reached no provider has no price, and cost nothing
-    const cost = costUsd ?? (usage.inputTokens === null && error !== null ? 0 : null);
+    const answered = isEstimated ? estimateUsage(call, facts.usage, answeredLength) : facts.usage;
+    const isFree = isCached || !target || (error !== null && answeredLength === null);
+    const costs = [
+      isFree ? 0 : costOfCall(target, answered, this.prices),
+      ...lost.map((one) => costOfCall(one.target, one.usage, this.prices)),
+    ];
+    const recorded: Recorded = {
+      usage: lost.reduce((sum, one) => sumOfUsage(sum, one.usage), answered),
+      costUsd: costs.reduce((sum, cost) => (sum === null || cost === null ? null : sum + cost)),
+    };
     const ended: EndedCall = {
+      ...recorded,
       call,
       outcome,
-      usage,
-      isEstimated,
-      costUsd: cost,
+      isEstimated: isEstimated || lost.length > 0,
       startedAt,
       endedAt: Date.now(),
     };
-    const recorded = { usage, costUsd: cost };
     try {
       await this.write(ended);
     } finally {

@@ -105,11 +105,11 @@ export interface CallProgress {
   target: CalledTarget | null;
   /** Number of requests to providers. */
   attempts: number;
-  /** Whether the last target may have received the request, and may charge for it. */
-  isSent: boolean;
+  /** The usage of answers that were lost. */
+  lost: { target: CalledTarget; usage: Usage }[];
 }
 
-export const newProgress = (): CallProgress => ({ target: null, attempts: 0, isSent: false });
+export const newProgress = (): CallProgress => ({ target: null, attempts: 0, lost: [] });
 
 /** The usage and the cost of a call. */
 export interface Recorded {

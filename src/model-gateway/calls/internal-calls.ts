@@ -3,14 +3,16 @@ import { backOffMs, linkedSignal, pause } from '#platform/concurrency';
 import { randomHex } from '#platform/ids';
 import { Problem, problem } from '#platform/problem';
 import { type CalledModel, type CalledProvider, ModelDirectory } from '../models/model-directory';
-import { type CallFormat, newProgress } from './call.types';
-import { CallBudgets } from './call-budgets';
-import { CallFailure, timeoutFailure, unusableAnswer } from './call-failure';
+import { parsedObject } from '../formats/json-shape';
+import { checkAnswer, lostAnswer } from './answer-translation';
+import { type CallFormat, newProgress, type Recorded, WIRE_PATHS } from './call.types';
+import { CallBudgets, usageOfLost } from './call-budgets';
+import { CallFailure, lostAnswerOf, timeoutFailure, unusableAnswer } from './call-failure';
 import type { InstalledModel } from './installed-models';
 import { type LearnedLimit, LearnedLimits, type LimitedWork, type RequestOutcome } from './learned-limit';
 import { ModelCaller } from './model-caller';
 import { ProviderClient } from './provider-client';
-import { inspect } from './request-translation';
+import { inspect, maxTokensOf } from './request-translation';
 
 /** Prefix of a model of the gateway in settings and scorers. */
 export const GATEWAY_PREFIX = 'gateway:';
@@ -38,6 +40,8 @@ export interface InternalCall {
   /** Maximum size of the answer, in bytes. */
   maxBytes: number;
   signal: AbortSignal;
+  /** Called for each request without a usable answer that may be charged. The cost of a model of the operator is null. */
+  onLost?: (lost: Recorded) => void;
 }
 
 export interface InternalAnswer {
@@ -154,21 +158,33 @@ export class InternalCalls {
 
   private async callInstalled(
     call: InternalCall,
-    { provider, path }: InstalledModel,
+    { provider, format }: InstalledModel,
   ): Promise<InternalAnswer> {
     const { body, timeoutMs, signal, maxBytes } = call;
+    const path = format === null ? '' : WIRE_PATHS[format];
     const request = { provider, path, body, headers: {}, traceparent: undefined, timeoutMs, signal };
-    const text = (await this.client.whole(request, maxBytes)).toString();
-    const apiKey = provider.apiKey();
-    // some servers repeat the API key in their answers
-    const value = parsed(apiKey === null ? text : text.replaceAll(apiKey, '…'));
-    if (value === undefined) throw unusableAnswer(provider.name, 'did not return JSON');
-    return { value, provider, upstreamModel: undefined, costUsd: null };
+    signal.throwIfAborted();
+    try {
+      const bytes = await this.client.whole(request, maxBytes);
+      const apiKey = provider.apiKey();
+      const text = bytes.toString();
+      // some servers repeat the API key in their answers
+      const value = parsed(apiKey === null ? text : text.replaceAll(apiKey, '…'));
+      const lost = lostAnswer(value, call.format, bytes.length);
+      if (value === undefined) throw unusableAnswer(provider.name, 'did not return JSON', lost);
+      if (format !== null) checkAnswer(value, format, provider.name, lost);
+      return { value, provider, upstreamModel: undefined, costUsd: null };
+    } catch (error) {
+      const lost = lostAnswerOf(error);
+      const maxTokens = maxTokensOf(parsedObject(body) ?? {});
+      if (lost) call.onLost?.({ usage: usageOfLost(lost, body, maxTokens), costUsd: null });
+      throw error;
+    }
   }
 
   private async callModel(call: InternalCall, modelId: string): Promise<InternalAnswer> {
     const requested = await this.models.findById(modelId);
-    if (!requested) throw problem.notFound('model', modelId, 'It was archived.');
+    if (!requested) throw new Problem('not_found', `There is no model ${modelId}, or it was archived.`);
     if (requested.is_workspace_archived)
       throw problem.conflict('The workspace of the model is archived. Restore it to call the model.');
     const body = Buffer.from(call.body);
@@ -180,6 +196,7 @@ export class InternalCalls {
       limits: null,
     });
     const progress = newProgress();
+    const ended: { recorded?: Recorded } = {};
     const late = new AbortController();
     const timer = setTimeout(() => {
       const name = progress.target?.provider.name ?? model.name;
@@ -198,11 +215,17 @@ export class InternalCalls {
         signal: stop.signal,
         lease: undefined,
         maxBytes: call.maxBytes,
-        onRecorded: release,
+        onRecorded: (recorded) => {
+          release();
+          ended.recorded = recorded;
+        },
         progress,
       });
       const { provider, upstream_model: upstreamModel } = progress.target!; // its answer is not from the cache
       return { value: parsed(bytes.toString()), provider, upstreamModel, costUsd };
+    } catch (error) {
+      if (ended.recorded) call.onLost?.(ended.recorded);
+      throw error;
     } finally {
       clearTimeout(timer);
       stop.unlink();

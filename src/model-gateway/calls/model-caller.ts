@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { withDeadline } from '#platform/concurrency';
 import { rootLogger } from '#platform/logging';
+import { outboundFailure } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
 import { formatSse } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
@@ -120,7 +121,8 @@ export class ModelCaller implements OnApplicationShutdown {
         last = translation.end();
       } catch (error) {
         if (call.signal.aborted) throw error;
-        await record(error instanceof StreamFailure ? error.type : 'connection_error');
+        const unreported = isTimeout(error) ? 'request_timeout' : 'connection_error';
+        await record(error instanceof StreamFailure ? error.type : unreported);
         yield failureEvent(call.format, providerName(call), error);
         throw brokenStream(providerName(call), error);
       }
@@ -146,9 +148,7 @@ export class ModelCaller implements OnApplicationShutdown {
       return await work();
     } catch (failure) {
       const error = errorTypeOf(call, failure instanceof CallFailure ? failure.problem : failure);
-      // a provider that has received the request may charge for it, but not if it has failed
-      const answeredLength = call.progress.isSent ? 0 : null;
-      await this.recorder.record(call, { ...NO_OUTCOME, error }, startedAt, answeredLength);
+      await this.recorder.record(call, { ...NO_OUTCOME, error }, startedAt, null);
       throw failure;
     }
   }
@@ -170,12 +170,20 @@ const providerName = ({ progress }: Call): string => progress.target?.provider.n
 const brokenStream = (name: string, cause: unknown): Problem =>
   problem.unavailable(`The provider ${name} ended its response early.`, { isUpstream: true, cause });
 
+/** Tells whether the gateway has ended a stream, because its next part did not arrive in time. */
+const isTimeout = (error: unknown): boolean => outboundFailure(error) === 'timeout';
+
 /** Returns the event that reports a broken stream to the client, in the client's format. */
 function failureEvent(format: CallFormat, name: string, error: unknown): Buffer {
+  const isLate = isTimeout(error);
   const reason = error instanceof StreamFailure ? error.message : 'The connection broke.';
-  const message = `The provider ${name} ended its response early: ${reason}`;
-  const type = error instanceof StreamFailure ? error.type : 'api_error';
-  const failure = { message, type, code: 'service_unavailable', param: null };
+  const message = isLate
+    ? `The gateway ended its response early, because the provider ${name} stopped sending.`
+    : `The provider ${name} ended its response early: ${reason}`;
+  const unreported = isLate ? 'timeout_error' : 'api_error';
+  const type = error instanceof StreamFailure ? error.type : unreported;
+  const code = isLate ? 'request_timeout' : 'service_unavailable';
+  const failure = { message, type, code, param: null };
   switch (format) {
     case 'messages':
       return event({ type: 'error', error: { type, message } }, 'error');

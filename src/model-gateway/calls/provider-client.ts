@@ -38,8 +38,6 @@ export interface ProviderRequest {
   timeoutMs: number;
   /** Aborted once nobody waits for the answer. */
   signal: AbortSignal;
-  /** Called when the provider may have received the request. */
-  onSent?: () => void;
 }
 
 /** A response whose body arrives while it is read. The body must be read or destroyed. */
@@ -68,7 +66,6 @@ export class ProviderClient {
       const sender = senderOf(provider);
       const dispatcher = this.dispatcherFor(provider);
       const exchange = new Exchange(request, sender, { maxBytes, lease }, resolve, reject);
-      request.onSent?.();
       dispatcher.dispatch(optionsOf(request, sender, 'application/json'), exchange);
     });
   }
@@ -89,7 +86,6 @@ export class ProviderClient {
     const stop = linkedSignal(signal, late.signal);
     const timer = setTimeout(() => late.abort(timeoutFailure(provider.name, timeoutMs)), timeoutMs);
     const respond = async (): Promise<Begun> => {
-      request.onSent?.();
       const options = { ...optionsOf(request, sender, 'text/event-stream'), signal: stop.signal };
       const { statusCode, headers, body } = await dispatcher.request(options);
       const contentType = String(headers['content-type'] ?? '');

@@ -32,7 +32,7 @@ export function inspect(bytes: Buffer): RequestFacts {
     model: model as string,
     isStream: stream === true,
     includesUsage: objectOf(body.stream_options).include_usage === true,
-    maxTokens: tokensOf(body.max_completion_tokens ?? body.max_output_tokens ?? body.max_tokens),
+    maxTokens: maxTokensOf(body),
     temperature: numberOf(body.temperature) ?? null,
   };
 }
@@ -45,6 +45,10 @@ function parse(bytes: Buffer): unknown {
   }
   return parsePlain(bytes);
 }
+
+/** Returns the maximum tokens of the answer to a request, or null if the request does not limit them. */
+export const maxTokensOf = (body: JsonObject): number | null =>
+  tokensOf(body.max_completion_tokens ?? body.max_output_tokens ?? body.max_tokens);
 
 /** The form in which a provider takes a request. */
 export interface RequestForm {

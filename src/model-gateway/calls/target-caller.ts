@@ -2,19 +2,23 @@ import { Injectable } from '@nestjs/common';
 import { backOffMs, pause } from '#platform/concurrency';
 import { readCapped } from '#platform/outbound';
 import { problem } from '#platform/problem';
+import { parsedObject } from '../formats/json-shape';
 import { SseReader, SseTooLarge } from '../formats/sse';
 import { StreamFailure } from '../formats/stream-failure';
 import type { CalledModel, CalledTarget } from '../models/model-directory';
-import { translateAnswer, type TranslatedAnswer } from './answer-translation';
+import { lostAnswer, translateAnswer, type TranslatedAnswer } from './answer-translation';
+import { usageOfLost } from './call-budgets';
 import {
   CallFailure,
   errorResponse,
   isErrorBody,
+  lostAnswerOf,
   sanitizedFailure,
   targetUnavailable,
+  UNREAD,
   unusableAnswer,
 } from './call-failure';
-import { type Call, WIRE_PATHS, wireFormatOf } from './call.types';
+import { type Call, type CallFormat, WIRE_PATHS, wireFormatOf } from './call.types';
 import { ProviderClient, type ProviderRequest, type ProviderResponse } from './provider-client';
 import { translateRequest } from './request-translation';
 import { type StreamTranslation, streamTranslationOf } from './stream-translation';
@@ -47,16 +51,17 @@ export class TargetCaller {
 
   /** Returns the whole answer. Throws `CallFailure`, a `Problem`, or the signal's reason. */
   plain(call: Call): Promise<TranslatedAnswer> {
-    return tryTargets(call, async (target) => {
-      const { name, kind } = target.provider;
-      const bytes = await this.client.whole(requestOf(call, target), call.maxBytes, call.lease);
+    return tryTargets(call, async (request) => {
+      const { name, kind } = request.provider;
+      const bytes = await this.client.whole(request, call.maxBytes, call.lease);
       return translateAnswer(bytes, { format: call.format, kind, name }, call.body);
     });
   }
 
   /** Returns the answer once it has started. Errors: as for `plain`. */
   stream(call: Call): Promise<StreamAnswer> {
-    return tryTargets(call, ({ provider, ...target }) => {
+    return tryTargets(call, (request) => {
+      const { provider } = request;
       const { format, facts, body, model } = call;
       const translation = streamTranslationOf({
         format,
@@ -65,8 +70,9 @@ export class TargetCaller {
         request: format === 'responses' ? body.toString() : '',
         keepsContent: model.capture_content && model.record_spans,
       });
-      return this.client.stream(requestOf(call, { provider, ...target }), async (response) => {
-        if (!/^text\/event-stream\b/i.test(response.contentType)) throw await unstreamedFailure(response);
+      return this.client.stream(request, async (response) => {
+        if (!/^text\/event-stream\b/i.test(response.contentType))
+          throw await unstreamedFailure(response, wireFormatOf(provider.kind, format)!);
         const rest = translatedParts(response, translation);
         const { value, done } = await rest.next();
         if (done) throw unusableAnswer(provider.name, 'closed the stream before its first event');
@@ -78,9 +84,10 @@ export class TargetCaller {
 
 async function tryTargets<Answer>(
   call: Call,
-  work: (target: CalledTarget) => Promise<Answer>,
+  work: (request: ProviderRequest) => Promise<Answer>,
 ): Promise<Answer> {
-  const { signal, model, lease, progress } = call;
+  const { signal, model, lease, progress, facts, format } = call;
+  const maxTokens = format === 'embeddings' ? 0 : facts.maxTokens;
   const leasedBytes = lease?.bytes ?? 0;
   let failure: CallFailure | undefined;
   for (const target of targetOrder(model)) {
@@ -88,14 +95,16 @@ async function tryTargets<Answer>(
       signal.throwIfAborted();
       progress.target = target;
       progress.attempts++;
-      progress.isSent = false;
+      let request: ProviderRequest | undefined;
       try {
-        return await work(target);
+        request = requestOf(call, target);
+        return await work(request);
       } catch (error) {
         lease?.tryResize(leasedBytes);
+        const lost = request && lostAnswerOf(error);
+        if (lost) progress.lost.push({ target, usage: usageOfLost(lost, request!.body, maxTokens) });
         if (!(error instanceof CallFailure) || error.reason === 'rejected') throw error;
         failure = error;
-        progress.isSent = false;
         const isRetryable = error.reason === 'failed' || error.reason === 'rate_limited';
         const waitMs = backOffMs(tries, { retryAfterMs: error.details.retryAfterMs });
         if (!isRetryable || tries > model.retries || waitMs > WAIT_MAX_MS) break;
@@ -130,7 +139,7 @@ export function targetOrder(
 
 /** Returns the request for a target. Throws `CallFailure` if the target cannot take it. */
 function requestOf(call: Call, { provider, upstream_model: model }: CalledTarget): ProviderRequest {
-  const { format, progress, span } = call;
+  const { format, span } = call;
   if (provider.is_archived) throw targetUnavailable(`The provider ${provider.name} is archived.`);
   const wire = wireFormatOf(provider.kind, format);
   if (!wire) throw unsupportedFormat(provider.name, call);
@@ -147,7 +156,6 @@ function requestOf(call: Call, { provider, upstream_model: model }: CalledTarget
     traceparent: `00-${span.traceId}-${span.spanId}-01`,
     timeoutMs: call.model.timeout_ms,
     signal: call.signal,
-    onSent: () => (progress.isSent = true),
   };
 }
 
@@ -168,11 +176,11 @@ const unsupportedFormat = (name: string, { format }: Call): CallFailure =>
   );
 
 /** Returns the failure for a response that is not a stream. It may be an error with status 200. */
-async function unstreamedFailure({ sender, body }: ProviderResponse): Promise<CallFailure> {
+async function unstreamedFailure({ sender, body }: ProviderResponse, wire: CallFormat): Promise<CallFailure> {
   const text = await readCapped(body, ERROR_MAX);
-  return text !== undefined && isErrorBody(text)
-    ? errorResponse(sender, 500, text, undefined)
-    : unusableAnswer(sender.name, 'did not return an event stream');
+  if (text !== undefined && isErrorBody(text)) return errorResponse(sender, 500, text, undefined);
+  const lost = text === undefined ? UNREAD : lostAnswer(parsedObject(text), wire, Buffer.byteLength(text));
+  return unusableAnswer(sender.name, 'did not return an event stream', lost);
 }
 
 /** Yields the bytes for the client, for each chunk that arrives. Ends when the answer is complete. */

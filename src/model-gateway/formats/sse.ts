@@ -1,3 +1,5 @@
+import { formatBytes } from '#platform/problem';
+
 /** One server-sent event. */
 export interface SseEvent {
   /** The name of the event. Events of OpenAI's chat completions have no name. */
@@ -10,7 +12,7 @@ export interface SseEvent {
 /** The error for an event or a comment that is larger than the reader accepts. */
 export class SseTooLarge extends Error {
   constructor(readonly maxEventBytes: number) {
-    super(`An event of the stream has more than ${maxEventBytes} bytes.`);
+    super(`An event of the stream has more than ${formatBytes(maxEventBytes)}.`);
     this.name = 'SseTooLarge';
   }
 }

@@ -27,6 +27,16 @@ export function tokensOf(value: unknown): number | null {
   return count === null || count > TOKENS_MAX ? null : count;
 }
 
+/** Returns the tokens of two requests together. */
+export function sumOfUsage(one: Usage, other: Usage): Usage {
+  const sum = { ...one };
+  for (const kind of Object.keys(NO_USAGE) as (keyof Usage)[]) {
+    const count = other[kind];
+    if (count !== null) sum[kind] = Math.min((sum[kind] ?? 0) + count, TOKENS_MAX);
+  }
+  return sum;
+}
+
 /** Reads the usage of a chat completion, or of the chunk that contains it. */
 export function usageOfChat(answer: unknown): Usage {
   const usage = objectOf(objectOf(answer).usage);

@@ -15,8 +15,7 @@ export function baseUrlFault(text: string, secretMember = 'auth'): string | null
   if (common !== null) return common;
   const [, path] = /^https?:\/\/[^/?]+(\/[^?]*)?/i.exec(text) ?? [];
   if (!/^https?:\/\/[^/?]/i.test(text)) return 'must have a host after http:// or https://';
-  if (text.includes('?'))
-    return `must not have a query (?). Callers send the query, and a secret belongs in ${secretMember}`;
+  if (text.includes('?')) return `must not have a query (?). A secret belongs in ${secretMember}`;
   if (path === undefined) return null;
   if (SLASHES.test(path)) return 'must not contain an encoded slash or backslash (%2F, %5C) in its path';
   const segments = path.split('/').map((segment) => segment.replace(DOT, '.'));

@@ -306,6 +306,16 @@ describe('a failing provider', () => {
     expect(JSON.stringify(refused.body)).not.toContain('sk-of-the-provider');
   });
 
+  it('causes 429 that clients do not retry if its account has no credit', async () => {
+    const error = { message: 'You exceeded your quota', code: 'insufficient_quota' };
+    provider.answer = (_call, response) => json(response, { error }, 429);
+    const retrying = new OpenAI({ baseURL: `${app.url}/model/v1`, apiKey: key });
+    await expect(
+      retrying.chat.completions.create({ model: await model({ retries: 2 }), messages }),
+    ).rejects.toMatchObject({ status: 429, code: 'insufficient_quota' });
+    expect(provider.calls).toHaveLength(1);
+  });
+
   it('causes 504 if it is too slow, and its request is aborted', async () => {
     provider.answer = () => undefined;
     const late = await app

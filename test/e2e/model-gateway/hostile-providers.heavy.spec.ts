@@ -138,7 +138,7 @@ describe('a provider response', () => {
       sent = flood(response, Buffer.alloc(64 * 1024, ' '));
     };
     // not retried, because it would be as large again
-    expectUnavailable(await ask(await model({ retries: 2 })), /returned more than 67108864 bytes/);
+    expectUnavailable(await ask(await model({ retries: 2 })), /returned more than 64 MiB/);
     await until(() => provider.aborted === 1);
     expect(sent.bytes).toBeLessThan(80 * MIB);
     expect(provider.calls).toHaveLength(1);
@@ -324,7 +324,7 @@ describe('a stream', () => {
       response.write('data: ');
       sent = flood(response, Buffer.alloc(64 * 1024, 'x'));
     };
-    expectUnavailable(await ask(await model(), { stream: true }), /more than 4194304 bytes/);
+    expectUnavailable(await ask(await model(), { stream: true }), /more than 4 MiB/);
     await until(() => provider.aborted === 1);
     expect(sent.bytes).toBeLessThan(16 * MIB);
   });
@@ -374,7 +374,7 @@ describe('a stream', () => {
       begin(response);
       sent = flood(response, Buffer.from(':\n'.repeat(32 * 1024)));
     };
-    expectUnavailable(await ask(await model(), { stream: true }), /more than 4194304 bytes/);
+    expectUnavailable(await ask(await model(), { stream: true }), /more than 4 MiB/);
     expect(sent.bytes).toBeLessThan(16 * MIB);
   });
 
@@ -425,7 +425,9 @@ describe('a stream', () => {
       send(response, contentChunk('Hel'));
     };
     const startedAt = performance.now();
-    expect(await received(await model({ timeout_ms: 2_000 }))).toContain('ended its response early');
+    const event = await received(await model({ timeout_ms: 2_000 }));
+    expect(event).toContain('The gateway ended its response early');
+    expect(event).toContain('"code":"request_timeout"');
     expect(performance.now() - startedAt).toBeLessThan(10_000);
     await until(() => provider.aborted === 1);
     await until(async () => (await usage()).failed_count === 1);

@@ -200,10 +200,9 @@ describe('a call', () => {
   it('counts the tokens that the provider received if its response cannot be read', async () => {
     const name = await model();
     // as if the memory for the response were exhausted
-    jest.spyOn(app.get(ProviderClient), 'whole').mockImplementationOnce(({ onSent }) => {
-      onSent?.();
-      return Promise.reject(problem.overloaded('The memory is exhausted.'));
-    });
+    jest
+      .spyOn(app.get(ProviderClient), 'whole')
+      .mockRejectedValueOnce(problem.overloaded('The memory is exhausted.'));
     expect((await ask(name)).status).toBe(503);
     const { call_count, failed_count, input_tokens, cost_usd } = await total();
     expect([call_count, failed_count, input_tokens > 0, cost_usd > 0]).toEqual([1, 1, true, true]);
@@ -238,7 +237,39 @@ describe('a call', () => {
     const name = await model();
     provider.answer = (_call, response) => json(response, { error: { message: 'no' } }, 400);
     expect((await ask(name)).status).toBe(400);
-    expect(await total()).toMatchObject({ call_count: 1, failed_count: 1 });
+    // a rejected request costs nothing
+    expect(await total()).toMatchObject({ call_count: 1, failed_count: 1, input_tokens: 0, cost_usd: 0 });
     expect(await reservedOf(name)).toBe(0);
+  });
+
+  it.each([
+    ['with its usage', { usage: { prompt_tokens: 100, completion_tokens: 10 } }, 200, 20],
+    ['by its size', { hello: 'world' }, undefined, 2 * Math.ceil(17 / 3)],
+  ])('is charged each unusable response %s', async (_, unusable, input, output) => {
+    const name = await model({ retries: 1 });
+    provider.answer = (_call, response) => json(response, unusable);
+    expect((await ask(name)).status).toBe(503);
+    const sent = provider.calls.map(({ text }) => Math.ceil(text.length / 3));
+    const input_tokens = input ?? sent[0]! + sent[1]!;
+    const { cost_usd, ...counts } = await total();
+    expect(counts).toMatchObject({ call_count: 1, failed_count: 1, input_tokens, output_tokens: output });
+    expect(cost_usd).toBeCloseTo((input_tokens * 2 + output * 10) / 1e6, 12);
+    expect(await reservedOf(name)).toBe(0);
+  });
+
+  it('is charged the usage of a response that is not the stream that it requested', async () => {
+    const name = await model();
+    const usage = { prompt_tokens: 100, completion_tokens: 10 };
+    provider.answer = (_call, response) => json(response, { choices: [], usage });
+    expect((await ask(name, { stream: true })).status).toBe(503);
+    expect(await total()).toMatchObject({ failed_count: 1, input_tokens: 100, output_tokens: 10 });
+  });
+
+  it('is charged its request if the provider does not respond in time', async () => {
+    const name = await model({ timeout_ms: 200 });
+    provider.answer = () => undefined;
+    expect((await ask(name)).status).toBe(504);
+    const input_tokens = Math.ceil(provider.last.text.length / 3);
+    expect(await total()).toMatchObject({ failed_count: 1, input_tokens, output_tokens: 0 });
   });
 });

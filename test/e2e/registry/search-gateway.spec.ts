@@ -44,5 +44,14 @@ describe('search with embeddings from a gateway model', () => {
       `/model/v1/usage?workspace_id=${org.workspaceId}&group_by=model,principal`,
     );
     expect(body.items).toEqual([expect.objectContaining({ model: 'embeddings', principal_id: 'search' })]);
+
+    const wrong = await prepared.another({ EMBEDDINGS_MODEL: 'gateway:model_nope' });
+    const missing = await wrong
+      .api(await org.token('editor'))
+      .post('/registry/v1/search', { mode: 'vector', query: 'car' });
+    await wrong.close();
+    expect(missing.body.detail).toContain(
+      'cannot be called: There is no model model_nope, or it was archived.',
+    );
   });
 });

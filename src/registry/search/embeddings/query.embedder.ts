@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter, LoadingCache } from '#platform/concurrency';
 import { Environment } from '#platform/config';
-import { problem } from '#platform/problem';
+import { type Problem, problem } from '#platform/problem';
 import { BUILTIN_DIMENSIONS, embedBuiltin, embeddingIdentity } from '../../../resources';
 import { EmbeddingRepository } from './embedding.repository';
 import { EmbeddingFailure, RemoteEmbedder } from './remote.embedder';
@@ -10,7 +10,7 @@ import { EmbeddingFailure, RemoteEmbedder } from './remote.embedder';
 /** Number of cached query vectors, of a few KB each. The pages of a search then embed its query once. */
 const CACHED = 500;
 
-/** `Retry-After` for a query that cannot be embedded, in seconds. */
+/** Shortest `Retry-After` for a query that cannot be embedded, in seconds. */
 const RETRY_SECONDS = 5;
 
 /** Concurrent requests to the backend per organization. Another organization can always add one more. */
@@ -73,34 +73,38 @@ export class QueryEmbedder {
         AbortSignal.any([signal, timeout]),
       );
     } catch (error) {
-      throw error === timeout.reason ? unavailable('The query was not embedded in time.') : error;
+      throw error === timeout.reason ? this.unavailable('The query was not embedded in time.') : error;
     }
   }
 
   private async embedRemotely(query: string): Promise<Float64Array | null> {
     if (this.remote.isPaused) {
-      throw unavailable('The embeddings backend is unavailable.');
+      throw this.unavailable('The embeddings backend is unavailable.');
     }
     try {
       const [vector] = await this.remote.embed([query]);
       const dimensions = await this.dimensions();
       if (vector && dimensions !== undefined && vector.length !== dimensions) {
-        throw unavailable('The embeddings backend returned a vector of a different length than before.');
+        throw this.unavailable('The embeddings backend returned a vector of a different length than before.');
       }
       return vector ?? null;
     } catch (error) {
       if (!(error instanceof EmbeddingFailure)) throw error;
       this.remote.pauseAfter(error);
-      throw unavailable(error.message, error);
+      throw this.unavailable(error.message, error);
     }
   }
-}
 
-const unavailable = (detail: string, cause?: unknown) =>
-  problem.unavailable(`${detail} Use the mode \`keyword\`, or send a \`vector\`.`, {
-    headers: { 'Retry-After': String(RETRY_SECONDS) },
-    cause,
-  });
+  /** Returns a 503 that ends with the pause of the backend. */
+  private unavailable(detail: string, cause?: unknown): Problem {
+    const seconds = Math.max(RETRY_SECONDS, Math.ceil(this.remote.pauseMs / 1000));
+    return problem.unavailable(`${detail} Use the mode \`hybrid\` or \`keyword\`, or send a \`vector\`.`, {
+      headers: { 'Retry-After': String(seconds) },
+      isUpstream: true,
+      cause,
+    });
+  }
+}
 
 /** English stop words, which say nothing about the subject of a query. */
 const STOP_WORDS = new Set(

@@ -58,7 +58,12 @@ export class RemoteEmbedder {
 
   /** Whether the backend has failed so recently that it should not be called. */
   get isPaused(): boolean {
-    return performance.now() < this.pausedUntil;
+    return this.pauseMs > 0;
+  }
+
+  /** The time until the backend may be called again, in ms. Negative if it may be called now. */
+  get pauseMs(): number {
+    return this.pausedUntil - performance.now();
   }
 
   /**
