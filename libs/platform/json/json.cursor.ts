@@ -5,11 +5,12 @@ const SPACE = 0x20;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LOWER_U = 0x75;
+const OPENING = 0x7b;
+const CLOSING = 0x7d;
 const WHITESPACE = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const SHORT_ESCAPES = '"\\/bfnrt';
 const HEX_DIGITS = /[0-9a-fA-F]{4}/y;
-const STRUCTURE = /["{}[\]]/g;
 const BEGINS_STRUCTURE: ReadonlySet<string | undefined> = new Set(['"', '{', '[']);
 const END_OF_PRIMITIVE = /[,}\]\s]|$/g;
 const LITERALS = ['null', 'true', 'false'] as const;
@@ -80,15 +81,16 @@ export class JsonCursor {
       this.at = END_OF_PRIMITIVE.exec(this.text)!.index;
       return;
     }
+    const { text } = this;
     let depth = 0;
     do {
-      STRUCTURE.lastIndex = this.at;
-      const found = STRUCTURE.exec(this.text);
-      if (!found) throw this.syntaxError('the end of a value');
-      const [character] = found;
-      this.at = STRUCTURE.lastIndex;
-      if (character === '"') this.skipRestOfString();
-      else depth += character === '{' || character === '[' ? 1 : -1;
+      if (this.at >= text.length) throw this.syntaxError('the end of a value');
+      const code = text.charCodeAt(this.at++);
+      // with this bit set, [ equals { and ] equals }
+      const bracket = code | 0x20;
+      if (code === QUOTE) this.skipRestOfString();
+      else if (bracket === OPENING) depth++;
+      else if (bracket === CLOSING) depth--;
     } while (depth > 0);
   }
 

@@ -32,7 +32,7 @@ export function parseJson(bytes: Buffer, separate?: string): unknown {
     throw new JsonInputError('', 'The body is not valid UTF-8. Send JSON in UTF-8.');
   }
   if (bytes.length > VALUES_MAX && countValues(bytes, VALUES_MAX) > VALUES_MAX) {
-    const detail = `The body has more than ${VALUES_MAX} members and elements. Send fewer values.`;
+    const detail = `The body has more than ${VALUES_MAX.toLocaleString('en')} members and elements. Send fewer values.`;
     throw new JsonInputError('', detail, undefined, true);
   }
   const start = BYTE_ORDER_MARK.every((byte, place) => bytes[place] === byte) ? BYTE_ORDER_MARK.length : 0;
