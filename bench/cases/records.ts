@@ -76,7 +76,7 @@ export async function search(bench: Bench): Promise<void> {
     { config: { model: 'm7' }, experiment_status: 'completed' as const },
     { score: { scorer: 'exact', gte: 0.999 } },
     { score: { scorer: 'exact', gte: 0.5 } },
-    { created_before: new Date(Date.now() - 86_400_000).toISOString() },
+    { until: new Date(Date.now() - 86_400_000).toISOString() },
   ]) {
     const title = JSON.stringify(body).replace(/"2.*"/, '"yesterday"');
     await comparePages(bench, `search of ${RECORDS} experiments by ${title}`, {

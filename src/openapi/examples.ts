@@ -209,7 +209,7 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       summary: 'Experiments with one model since 2026 whose mean score is at least 0.8',
       value: {
         config: { model: 'gpt-4o' },
-        created_after: '2026-01-01T00:00:00Z',
+        since: '2026-01-01T00:00:00Z',
         score: { scorer: 'exact', gte: 0.8 },
       },
     },

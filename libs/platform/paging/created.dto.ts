@@ -9,12 +9,12 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export class CreatedListQueryDto extends NamedListQueryDto {
   /** Only items created at or after this time (RFC 3339). */
   @IsOptionalTime()
-  created_after?: string;
+  since?: string;
 
   /** Only items created before this time (RFC 3339). */
   @IsOptionalTime()
-  @NotBelow('created_after', instantOf)
-  created_before?: string;
+  @NotBelow('since', instantOf)
+  until?: string;
 }
 
 /** The id column of a resource, and the prefix of its ids. */
@@ -47,12 +47,8 @@ export function createdWithin(
 }
 
 /** Filters a list by the time of creation. */
-export function addCreated(
-  where: Where,
-  id: OwnId,
-  { created_after, created_before }: CreatedListQueryDto,
-): void {
-  const bounds = createdWithin(id, created_after, created_before);
+export function addCreated(where: Where, id: OwnId, { since, until }: CreatedListQueryDto): void {
+  const bounds = createdWithin(id, since, until);
   if (bounds.length > 0) where.addIndexedInParts(join(bounds, ' AND '), (condition) => condition);
 }
 

@@ -20,8 +20,7 @@ export class AuditLogListRepository {
       .addIndexed(query.action, (action) => sql`action = ${action}`)
       .addIndexed(query.resource_type, (type) => sql`resource_type = ${type}`)
       .addIndexed(query.resource_id, (id) => sql`resource_id = ${id}`);
-    const times = { created_after: query.since, created_before: query.until };
-    addCreated(where, { prefix: 'aud', id: 'audit_entry_id' }, times);
+    addCreated(where, { prefix: 'aud', id: 'audit_entry_id' }, query);
     return listPage<AuditEntryEntity>(
       this.database,
       { columns: '*', from: 'audit_log', where, id: 'audit_entry_id' },

@@ -79,12 +79,12 @@ describe('a search in a large workspace', () => {
     [DATASETS, {}],
     [DATASETS, { metadata: { stage: 'final' } }],
     [DATASETS, { tags: ['all'] }],
-    [DATASETS, { created_after: year(1) }],
+    [DATASETS, { since: year(1) }],
     [EXPERIMENTS, {}],
     [EXPERIMENTS, { metadata: { stage: 'final' } }],
     [EXPERIMENTS, { score: { scorer: 'exact', gte: 0.1 } }],
     [EXPERIMENTS, { score: { scorer: 'exact' }, experiment_status: 'completed' }],
-    [EXPERIMENTS, { created_before: year(0.1) }],
+    [EXPERIMENTS, { until: year(0.1) }],
     [EXPERIMENTS, { config: ['all:1'] }],
   ];
   it.each(wide)(
@@ -98,12 +98,8 @@ describe('a search in a large workspace', () => {
   );
 
   it.each([DATASETS, EXPERIMENTS])('starts at the requested time in %s', async (path) => {
-    const bounds = { created_after: year(1.9), created_before: year(1.89) };
-    for (const body of [
-      bounds,
-      { created_before: year(1.8) },
-      { created_after: year(1.8), sort: 'created_at' },
-    ]) {
+    const bounds = { since: year(1.9), until: year(1.89) };
+    for (const body of [bounds, { until: year(1.8) }, { since: year(1.8), sort: 'created_at' }]) {
       const plans = await plansOf(path, body);
       const counted = plans.find((plan) => nodesOf(plan).some((node) => node['Node Type'] === 'Aggregate'));
       for (const plan of body === bounds ? plans : plans.filter((one) => one !== counted)) {

@@ -24,14 +24,9 @@ describe('an invalid search or list', () => {
       [path, { metadata: ['a'] }, 400, '/metadata'],
       [path, { metadata: null }, 400, '/metadata'],
       [path, { q: Array.from({ length: 33 }, (_, i) => `w${i}`).join(' ') }, 400, '/q'],
-      [path, { created_after: 'yesterday' }, 400, '/created_after'],
-      [path, { created_before: 1_700_000_000 }, 400, '/created_before'],
-      [
-        path,
-        { created_after: '2025-01-02T00:00:00Z', created_before: '2025-01-01T00:00:00Z' },
-        400,
-        '/created_before',
-      ],
+      [path, { since: 'yesterday' }, 400, '/since'],
+      [path, { until: 1_700_000_000 }, 400, '/until'],
+      [path, { since: '2025-01-02T00:00:00Z', until: '2025-01-01T00:00:00Z' }, 400, '/until'],
       [path, { limit: '5' }, 400, '/limit'],
       [path, { limit: 501 }, 400, '/limit'],
       [path, { limit: 1.5 }, 400, '/limit'],
@@ -71,9 +66,9 @@ describe('an invalid search or list', () => {
   );
 
   it.each([
-    ['created_after=2025-01-02T00:00:00Z&created_before=2025-01-01T00:00:00Z', 'created_before'],
-    ['created_after=2025-01-02', 'created_after'],
-    ['created_after=2025-01-02T00:00:00Z&created_after=2025-01-02T00:00:00Z', 'created_after'],
+    ['since=2025-01-02T00:00:00Z&until=2025-01-01T00:00:00Z', 'until'],
+    ['since=2025-01-02', 'since'],
+    ['since=2025-01-02T00:00:00Z&since=2025-01-02T00:00:00Z', 'since'],
   ])('returns 400 invalid_query for a list with ?%s', async (query, place) => {
     for (const path of [DATASETS, EXPERIMENTS]) {
       const answer = await space.viewer.get(`${path}?${query}`);

@@ -153,19 +153,14 @@ describe('search', () => {
         expect(await listed(path, bounds)).toEqual(names);
         return names.reverse();
       };
-      expect(await within({ created_after: times.middle })).toEqual(['middle', 'late']);
-      expect(await within({ created_before: times.middle })).toEqual(['early']);
-      expect(await within({ created_after: times.early, created_before: times.late })).toEqual([
-        'early',
-        'middle',
-      ]);
-      expect(await within({ created_after: '2025-03-01T11:00:00.5+01:00' })).toEqual(['middle', 'late']);
-      expect(await within({ created_after: '2025-03-01T10:00:00.5000001Z' })).toEqual(['late']);
-      expect(await within({ created_before: '2025-03-01T10:00:00.5000001Z' })).toEqual(['early', 'middle']);
-      expect(await within({ created_after: times.late, created_before: times.late })).toEqual([]);
-      expect(
-        await within({ created_after: '0000-01-01T00:00:00Z', created_before: '9999-12-31T23:59:60Z' }),
-      ).toHaveLength(3);
+      expect(await within({ since: times.middle })).toEqual(['middle', 'late']);
+      expect(await within({ until: times.middle })).toEqual(['early']);
+      expect(await within({ since: times.early, until: times.late })).toEqual(['early', 'middle']);
+      expect(await within({ since: '2025-03-01T11:00:00.5+01:00' })).toEqual(['middle', 'late']);
+      expect(await within({ since: '2025-03-01T10:00:00.5000001Z' })).toEqual(['late']);
+      expect(await within({ until: '2025-03-01T10:00:00.5000001Z' })).toEqual(['early', 'middle']);
+      expect(await within({ since: times.late, until: times.late })).toEqual([]);
+      expect(await within({ since: '0000-01-01T00:00:00Z', until: '9999-12-31T23:59:60Z' })).toHaveLength(3);
     });
   });
 

@@ -87,7 +87,7 @@ describeLists(['/eval/'], async (seeds) => {
   );
   const experiment = `/eval/v1/experiments/${ids.experiment_id}`;
   const dataset = `/eval/v1/datasets/${ids.dataset_id}`;
-  const created = { created_after: SINCE, created_before: UNTIL };
+  const created = { since: SINCE, until: UNTIL };
   const words = { q: ['rare', 'common'], tag: ['seldom', 'often'] };
   const bodies = (...filters: object[]): object[] => filters.map((filter) => ({ workspace_id: ids.workspace_id, ...filter }));
   const either = ['common', 'rare'];

@@ -89,7 +89,7 @@ describeLists(['/file/', '/skill/', '/agent/', '/mcp/', '/model/', '/store/', '/
           path: '/agent/v1/sessions', by,
           filters: {
             workspace_id, agent_id: [ids.agent_id!, idAt('agent', 7)], session_status: ['active', 'failed'],
-            created_after: ['2020-01-01T00:00:00Z'], created_before: ['2100-01-01T00:00:00Z'],
+            since: ['2020-01-01T00:00:00Z'], until: ['2100-01-01T00:00:00Z'],
           },
         },
         listMessages: { path: `/agent/v1/sessions/${ids.session_id}/messages`, by, filters: { role: ['system', 'user'] } },
