@@ -54,6 +54,7 @@ export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject
       else {
         const traits = traitsOf(completed.paths, path, method, operation);
         completeOperation(operation, traits);
+        if (traits.workspace === 'required') addWorkspace(operation, schemas);
         const takesEnumeration = takesEnumerated(operation, schemas);
         completeErrors(operation, { ...traits, takesEnumeration }, responses);
       }
@@ -81,6 +82,18 @@ function addHeaders(responses: Operation['responses']): void {
   for (const [status, response] of Object.entries(responses) as [string, Response][]) {
     const added = { ...REQUEST_ID_HEADER, ...RATE_LIMIT_HEADERS, ...ERROR_HEADERS[status] };
     response.headers = { ...added, ...response.headers };
+  }
+}
+
+/** Adds the `workspace_id` that every JSON body of a workspace's route accepts. */
+function addWorkspace({ requestBody }: Operation, schemas: Record<string, Schema>): void {
+  for (const [media, { schema = {} }] of Object.entries(requestBody?.content ?? {})) {
+    const properties = schemas[schema.$ref?.split('/').at(-1) ?? '']?.properties;
+    if (!properties || !/[/+]json$/.test(media)) continue;
+    properties.workspace_id ??= {
+      type: 'string',
+      description: 'The workspace that X-Service-Workspace-Id names.',
+    };
   }
 }
 

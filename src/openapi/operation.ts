@@ -41,6 +41,7 @@ export interface Response {
 }
 
 export interface Schema {
+  description?: string;
   type?: string | string[];
   properties?: Record<string, Schema>;
   required?: string[];

@@ -160,9 +160,12 @@ export class DatasetDto extends StampsDto {
   input_schema!: object | null;
   @AnyJsonObject({ nullable: true })
   expected_schema!: object | null;
-  /** Records that are not archived. */
+  /** Records that are not archived. The rows of CSV versions are no records: see `row_count`. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   record_count!: number;
+  /** Number of rows of the newest CSV version. Null if there is none. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, maximum: 100_000, nullable: true })
+  row_count!: number | null;
   /** Number of the newest CSV version. Null if there is none. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   latest_version!: number | null;

@@ -94,10 +94,10 @@ export class DatasetRepository extends WorkspaceScopedRepository<DatasetEntity> 
   }
 
   /** Returns the number of the dataset's next CSV version, which is a change of the dataset. The row stays locked. */
-  async nextVersion(tx: Tx, { workspaceId }: Scope, id: string, at: Date): Promise<number> {
+  async nextVersion(tx: Tx, { workspaceId }: Scope, id: string, rowCount: number, at: Date): Promise<number> {
     const [row] = await tx.query<{ latest_version: number }>(
       sql`UPDATE datasets
-        SET latest_version = coalesce(latest_version, 0) + 1, revision = revision + 1, updated_at = ${at}
+        SET latest_version = coalesce(latest_version, 0) + 1, row_count = ${rowCount}, revision = revision + 1, updated_at = ${at}
         WHERE dataset_id = ${id} AND workspace_id = ${workspaceId} RETURNING latest_version`,
     );
     return row!.latest_version;
