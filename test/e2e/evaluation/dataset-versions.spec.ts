@@ -11,7 +11,14 @@ import {
   uploadVersion,
   versionsOf,
 } from './dataset-versions.fixture';
-import { type Dataset, EvaluationWorkspace, outcome, statusesOf, TIME } from './evaluation.harness';
+import {
+  type Dataset,
+  EvaluationWorkspace,
+  outcome,
+  type Page,
+  statusesOf,
+  TIME,
+} from './evaluation.harness';
 
 const MIB = 1024 * 1024;
 

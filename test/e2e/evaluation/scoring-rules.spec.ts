@@ -69,6 +69,7 @@ describe('a scoring rule', () => {
       filters: [
         { field: 'model', op: 'in', value: ['gpt', null] },
         { field: 'duration_ms', op: 'gte', value: 1.5 },
+        { field: 'agent_version', op: 'eq', value: '1.2' },
       ],
       grain: 'session',
       enabled: false,

@@ -33,7 +33,7 @@ describe('a body of a route in a workspace', () => {
     const { space } = on;
     const { experiment_id } = await space.experiment();
     const code = { scorer_kind: 'code', definition: { language: 'javascript', source: 'function score() { return 1; }' } };
-    const { scorer_id } = (await space.evaluator.post<any>('/eval/v1/scorers', { workspace_id: space.id, name: 'code', ...code })).body;
+    const { scorer_id } = (await space.evaluator.post('/eval/v1/scorers', { workspace_id: space.id, name: 'code', ...code })).body;
     const [traceId] = await on.traces(1);
     const queue = await on.queue(await on.scorer(), { trace_ids: [traceId] });
     const item = await on.claim(queue);
@@ -50,11 +50,11 @@ describe('a body of a route in a workspace', () => {
     ];
     for (const [path, body] of requests) {
       const by = path.startsWith(QUEUES) ? on.ann.api : space.evaluator;
-      const wrong = await by.post<any>(path, { ...body, workspace_id: 'wsp_other' });
+      const wrong = await by.post(path, { ...body, workspace_id: 'wsp_other' });
       expect([path, ...outcome(wrong), ...places(wrong)]).toEqual([path, 400, 'invalid_request', '/workspace_id']);
-      const typed = await by.post<any>(path, { ...body, workspace_id: 5 });
+      const typed = await by.post(path, { ...body, workspace_id: 5 });
       expect([path, typed.status]).toEqual([path, 400]);
-      const right = await by.post<any>(path, { ...body, workspace_id: space.id });
+      const right = await by.post(path, { ...body, workspace_id: space.id });
       expect([path, right.status < 300]).toEqual([path, true]);
     }
   }); // oxfmt-ignore
