@@ -31,11 +31,11 @@ describe('a scorer that cannot be shown all of a target', () => {
       expect(item).not.toHaveProperty('score');
       expect(item).not.toHaveProperty('preview_request');
     }
-    judge.reset();
+    const asked = judge.requests.length;
     const { run, results } = await fixture.completeRun(scorer, experiment);
     expect(results.filter((one) => one.error !== undefined)).toMatchObject([TOO_LARGE]);
     expect(run).toMatchObject({ completed_count: 1, failed_count: 1, too_large_count: 1, truncated_count: 0 });
-    expect(judge.requests).toHaveLength(1);
+    expect(judge.requests).toHaveLength(asked + 1);
     const { body } = await fixture.scoring.evaluator.get(`/eval/v1/scores?score_run_id=${run.score_run_id}`);
     expect(body.items).toMatchObject([{ score: 1, is_truncated: false }]);
   }); // oxfmt-ignore

@@ -46,7 +46,7 @@ describe('a body of a route in a workspace', () => {
       ['/eval/v1/scores/stats/query', {}],
       ['/eval/v1/datasets/search', {}],
       [`${QUEUES}/${queue.queue_id}/next`, {}],
-      [`${QUEUES}/${queue.queue_id}/items/${item}/skip`, {}],
+      [`${QUEUES}/${queue.queue_id}/items/${item}/skip`, { reason: 'unclear' }],
     ];
     for (const [path, body] of requests) {
       const by = path.startsWith(QUEUES) ? on.ann.api : space.evaluator;

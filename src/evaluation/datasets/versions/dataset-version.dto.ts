@@ -52,8 +52,8 @@ export class CsvMappingDto {
   expected?: string | string[] | null;
 
   /**
-   * Columns of `metadata`. The cells of a column `metadata`, and of a column that is named without a list, are JSON objects.
-   * Columns that the mapping does not name are added if they are not part of the input.
+   * Columns of `metadata`, to which columns are added that no part names. The cells of a column `metadata`, and of a column
+   * that is named without a list, are JSON objects.
    */
   @IsColumns()
   metadata?: string | string[] | null;
@@ -189,14 +189,7 @@ export class DatasetColumnDto {
 
 /** Something about a file that probably differs from what you expect. */
 export class DatasetWarningDto {
-  /**
-   * `no_input`: every input is empty. `no_expected`: no case has an expected value. `expected_in_input`: a column of the input
-   * looks like an expected value. `second_expected`: a column with a name of an expected value becomes metadata.
-   * `input_is_object`: the column `input` is a member of the input. `unnamed_column_in_input`: a column without a name is part
-   * of the input. `row_numbers_as_case_ids`: the file has no case ids. `empty_column`: every cell is empty. `empty_cells`: some
-   * cells of the input or the expected value are empty. `numbers_as_text`: expected values that are numbers become text.
-   * `single_value`: a metadata column has the same value in every row.
-   */
+  /** Names the kind of the warning. */
   @ApiProperty({ enum: [...CSV_WARNINGS] })
   code!: CsvWarning['code'];
   /** Null if the warning is about the whole file. */

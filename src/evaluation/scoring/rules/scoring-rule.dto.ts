@@ -52,7 +52,7 @@ const IsPace = (defaultPace?: Pace) =>
       required: false,
       ...(defaultPace && { default: defaultPace }),
       description:
-        'How `max_cost_usd_per_day` is spent. `even`: by any time, at most the share of the limit that equals the share of the day (UTC) that has passed, so that the scored traces are spread over the day. The rule skips traces that exceed it. `greedy`: as traces arrive, until the limit is reached.',
+        '`even` spends at most the share of `max_cost_usd_per_day` that equals the share of the day (UTC) that has passed, and skips traces beyond it, so that the scored traces are spread over the day; `greedy` spends it as traces arrive.',
     }),
   );
 
@@ -135,7 +135,7 @@ export class PatchScoringRuleDto {
   @IsQuietSeconds(`${QUIET} Null restores the default.`)
   quiet_seconds?: number | null;
 
-  /** Null removes the limit. A change ends a pause. Traces that the rule has skipped remain skipped. */
+  /** Null removes the limit. A change ends a pause, but skipped traces remain skipped. */
   @IsCost()
   max_cost_usd_per_day?: number | null;
 

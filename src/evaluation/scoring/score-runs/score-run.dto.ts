@@ -150,8 +150,8 @@ export class ScoringResultDto {
    */
   judge_digest?: string;
   /**
-   * True if the scorer could not be shown all of the target. With a score: a transcript, or the trace or session, was cut. With
-   * an `error`: the input, output or expected value was too large, and these are never cut.
+   * True if the scorer could not be shown all of the target. With a score, a transcript was cut, and with an `error`, the input,
+   * output or expected value was too large to be shown whole.
    */
   is_truncated?: boolean;
   /** Why the target has no score. */

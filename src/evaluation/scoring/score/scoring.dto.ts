@@ -124,7 +124,7 @@ export class ScoreRequestDto extends TargetSelectionDto {
 
   /**
    * Scores only the newest targets (of an experiment, its newest results), at most 100, or 5 in `preview` and `test`.
-   * Without a limit, a larger selection is rejected (422). 0 selects nothing.
+   * Without a limit, a larger selection is rejected (422).
    */
   @IsOptional()
   @IsWholeNumber({ minimum: 0, required: false, nullable: true })
