@@ -165,7 +165,7 @@ describe('model usage', () => {
     expect(
       body.items.map(({ principal_id, principal }: any) => [principal_id, principal] as unknown),
     ).toEqual([
-      [id, 'the gateway of support'],
+      [id, 'gateway key: the gateway of support'],
       ['ada', null],
     ]);
   });
