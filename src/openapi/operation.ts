@@ -47,6 +47,7 @@ export interface Schema {
   required?: string[];
   additionalProperties?: unknown;
   $ref?: string;
+  readOnly?: boolean;
   enum?: unknown[];
   items?: Schema;
   anyOf?: Schema[];
