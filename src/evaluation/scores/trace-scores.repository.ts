@@ -9,7 +9,7 @@ import {
   type TraceScore,
   TraceScores,
 } from '../../telemetry';
-import { unknownScorers } from './scorer-names';
+import { unknownScorers } from './scorer-names.repository';
 
 const CONDITIONS = new BulkColumns<ScoreCondition & { place: number }>([
   { name: 'place', type: 'int8', value: ({ place }) => place },

@@ -99,8 +99,8 @@ export class AgreementDto implements Omit<AgreementMeasures, 'people'> {
   /** Whether older scores may exist that were not read. */
   is_truncated!: boolean;
   /**
-   * Number of units on which no category has a majority, so that more than half of the people did not agree. The confusion and
-   * the next four measures leave them out. 0 without categories.
+   * Number of units on which no category has more than half of the people, which the confusion and the next four measures leave
+   * out. 0 without categories.
    */
   @ApiProperty({ type: 'integer', minimum: 0 })
   tie_count!: number;
@@ -121,8 +121,8 @@ export class AgreementDto implements Omit<AgreementMeasures, 'people'> {
   /** Mean of Cohen's kappa with each person, without those for whom it is undefined. Null if there are none. */
   mean_kappa!: number | null;
   /**
-   * The people who scored for the reference, each compared with the scorer: at most 100, those with the most units first. If
-   * only the scorer has people, they are compared with the reference. Empty without people or categories.
+   * The at most 100 people with the most units, each compared with the scorer. People of the scorer are compared with the
+   * reference if the reference has none.
    */
   people!: PersonAgreementDto[];
   /** Number of people, including those that `people` omits. */
