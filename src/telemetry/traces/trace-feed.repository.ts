@@ -57,7 +57,14 @@ export interface FeedEntry extends FeedPosition {
 }
 
 /** Text fields that filters of the feed may name. */
-export const FEED_TEXT_FIELDS = ['root_name', 'service_name', 'model', 'status', 'session_id'] as const;
+export const FEED_TEXT_FIELDS = [
+  'root_name',
+  'service_name',
+  'model',
+  'status',
+  'session_id',
+  'agent_version',
+] as const;
 
 const RANGES = new BulkColumns<FeedRange & { workspace_id: string; index: number }>([
   { name: 'place', type: 'int8', value: ({ index }) => index },
