@@ -1,6 +1,6 @@
 import { ComparisonRepository } from '../../src/evaluation/experiments/compare/comparison.repository';
 import { Bench } from '../bench';
-import { compare } from '../measure';
+import { compare, timed } from '../measure';
 
 const RESULTS = 10_000;
 const SCORERS = 5;
@@ -93,12 +93,6 @@ const resultOf = (n: number) => ({
     'scorer 5': Math.random() * Math.random(),
   },
 });
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await work();
-  return performance.now() - startedAt;
-}
 
 /** Runs the statements of the service. */
 async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {

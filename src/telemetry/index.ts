@@ -27,10 +27,12 @@ export {
 } from './traces/trace-scores';
 export {
   AreScoreFilters,
+  checkScorerNames,
   IsScoreSort,
   readScoreFilters,
   readScoreSort,
   type ScoreSort,
+  unknownScorerDetail,
 } from './traces/score-query';
 export { StartedListQueryDto } from './traces/trace-query.dto';
 export {

@@ -5,8 +5,8 @@ export type {
   AnnotatorRating,
   Confusion,
   Measure,
-  Ratings,
 } from './computation/agreement-measures';
+export type { Ratings } from './computation/agreement-categories';
 export { AnalysisThreads } from './computation/analysis.threads';
 export {
   type CaseResults,
@@ -27,5 +27,6 @@ export {
   type Verdict,
   VERDICTS,
 } from './computation/paired-statistics';
+export { exactSum, meanText } from './exact-mean.sql';
 export { IntervalDto } from './interval.dto';
 export { lowerBound, Numbering } from './numeric';

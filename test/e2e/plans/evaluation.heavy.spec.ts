@@ -156,8 +156,10 @@ describeLists(['/eval/'], async (seeds) => {
         listWorkspaceScoringRules: { path: '/eval/v1/scoring-rules', by },
         listScoringRules: { path: `/eval/v1/scorers/${ids.scorer_id}/rules`, by },
         listScores: {
-          path: '/eval/v1/scores', by, sorts: ['created_at'],
+          path: '/eval/v1/scores', by,
           searches: {
+            comment: ['x'], answers: ['{"a": 1}'], metadata: ['{"a": 1}'], result_version: ['1'], span_id: ['x'], model: ['x'],
+            judge_digest: ['x'], supersedes_score_id: ['x'], superseded_by_score_id: ['x'],
             scorer_id: [ids.human_scorer_id!], scorer_name: ['first scorer'], trace_id: ['7'.padStart(32, '0')], session_id: [ids.session_id!],
             result_id: [ids.result_id!], experiment_id: [ids.experiment_id!], author: either, score_run_id: ['run_rare'], created_by: ['usr_rare', 'usr_common'],
             since: SINCE, until: UNTIL, scorer_version: ['1'], scorer_kind: ['human'], source: ['human', 'client'], target_kind: ['trace', 'result'],

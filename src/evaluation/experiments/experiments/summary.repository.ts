@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, firstRow, raw, sql, type Sql, type SqlExecutor, type Tx } from '#platform/db';
 import { currentScores, hasPeople } from '../../scores';
+import { exactSum, meanText } from '../../statistics';
 
 /** Maximum number of results that a summary covers, in order of arrival. */
 export const SUMMARY_RESULTS_MAX = 10_000;
@@ -38,15 +39,14 @@ export interface CoveredCounts {
 }
 
 /**
- * Mean and number of the scores under each name, by name. Returns one more than a summary holds if there are more. Means are
- * computed to 400 decimals and returned as text, because PostgreSQL divides to 16 digits and fails on values too small for a
- * double. Only the means within the limit are divided, because 10,000 results can have a million names.
+ * Mean and number of the scores under each name, by name. Returns one more than a summary holds if there are more. Only the
+ * means within the limit are divided, because 10,000 results can have a million names.
  *
  * @param further columns over the scores of a name
  */
 const meansOf = (scores: Sql, further: Sql): Sql =>
-  sql`SELECT *, ((total + 0::numeric(500, 400)) / nullif(count, 0))::text AS mean FROM (
-      SELECT scorer_name AS scorer, sum(score::text::numeric) AS total, count(score) AS count,
+  sql`SELECT *, ${meanText('total', 'count')} AS mean FROM (
+      SELECT scorer_name AS scorer, ${raw(exactSum('score'))} AS total, count(score) AS count,
              count(*) FILTER (WHERE is_late) AS late_count ${further}
       FROM (${scores}) score GROUP BY scorer_name ORDER BY scorer_name LIMIT ${raw(String(SUMMARY_SCORERS_MAX + 1))}
     ) scorer`;
