@@ -60,6 +60,7 @@ export {
   TracePageDto,
   type TraceRow,
   type TraceSummary,
+  type TraceUsage,
 } from './traces/trace.dto';
 export {
   type SessionRef,

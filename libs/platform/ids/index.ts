@@ -5,7 +5,7 @@ import { randomFillSync } from 'node:crypto';
 export type IdPrefix =
   | 'org' | 'usr' | 'sva' | 'key' | 'wsp' | 'app' | 'repo' | 'api' | 'agt' | 'ses' | 'msg' | 'skl' | 'file'
   | 'mcps' | 'tool' | 'ds' | 'rec' | 'exp' | 'res' | 'scr' | 'run' | 'rule' | 'score' | 'item' | 'rel' | 'pub' | 'prov'
-  | 'model' | 'ver' | 'aud' | 'acq' | 'sig' | 'mcpr' | 'batch' | 'queue' | 'qitem';
+  | 'model' | 'ver' | 'aud' | 'acq' | 'sig' | 'mcpr' | 'batch' | 'queue' | 'qitem' | 'gate';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
