@@ -67,6 +67,7 @@ export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject
     }
   }
   closeBodies(completed.paths, schemas);
+  addReadOnlyMembers(completed.paths, schemas);
   for (const name of FINAL_SCHEMAS) {
     const schema = schemas[name];
     if (schema) schema.additionalProperties = false;
@@ -96,6 +97,20 @@ const FINAL_SCHEMAS = [
 
 /** Schemas that accept unknown members, because clients send tools exactly as an MCP server lists them. */
 const OPEN_SCHEMAS = new Set(['DeclaredToolDto']);
+
+/** Adds the other members of the resource to the bodies of PATCH, which accept and ignore them. */
+function addReadOnlyMembers(paths: Paths, schemas: Record<string, Schema>): void {
+  for (const { patch } of Object.values(paths)) {
+    const success = patch?.responses['200'] as Response | undefined;
+    const [body, view] = [patch?.requestBody, success].map((one) => {
+      const { $ref } = (one?.content?.['application/json']?.schema ?? {}) as Schema;
+      return schemas[$ref?.split('/').at(-1) ?? ''];
+    });
+    if (!body?.properties || !view?.properties) continue;
+    for (const [name, schema] of Object.entries(view.properties))
+      body.properties[name] ??= { ...schema, readOnly: true };
+  }
+}
 
 /** Closes the schemas of JSON bodies and of the objects in them, because the service rejects unknown members. */
 function closeBodies(paths: Paths, schemas: Record<string, Schema>): void {

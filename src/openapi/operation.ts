@@ -46,6 +46,7 @@ export interface Schema {
   required?: string[];
   additionalProperties?: unknown;
   $ref?: string;
+  readOnly?: boolean;
   enum?: unknown[];
   items?: Schema;
   anyOf?: Schema[];

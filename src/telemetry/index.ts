@@ -55,9 +55,9 @@ export { checkStatsValues, readStatsQuery } from './traces/stats/trace-stats-que
 export { MEASURE_FIELDS, TRACE_GROUPS, type TraceFilter } from './traces/trace-stats.types';
 export {
   toBaseTraceDto,
-  TraceDto,
+  ScoredTraceDto,
   BaseTraceDto,
-  TracePageDto,
+  ScoredTracePageDto,
   type TraceRow,
   type TraceSummary,
   type TraceUsage,

@@ -432,5 +432,4 @@ const boundsOf = ({ min_score, max_score }: ScoreFiltersDto): Sql[] => [
   ...(max_score === undefined ? [] : [sql`t.score <= ${max_score}::float8`]),
 ];
 
-const timesOf = ({ since, until }: ScoreFiltersDto): Sql[] =>
-  createdWithin({ prefix: 'score', id: 'score_id', table: 't.' }, since, until);
+const timesOf = (filters: ScoreFiltersDto): Sql[] => createdWithin('t.score_id', 't.created_at', filters);

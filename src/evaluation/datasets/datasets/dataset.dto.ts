@@ -13,7 +13,7 @@ import {
   IsText,
 } from '#platform/http';
 import { isJsonObject } from '#platform/json';
-import { PageOf, CreatedListQueryDto } from '#platform/paging';
+import { PageOf, NamedListQueryDto } from '#platform/paging';
 import { AcquiredFromDto, IsDescription, IsMetadataFilter, StampsDto } from '../../../resources';
 
 /** Members that create and PATCH share. */
@@ -118,7 +118,7 @@ function IsBaselines(): PropertyDecorator {
     });
 }
 
-export class DatasetListQueryDto extends CreatedListQueryDto {
+export class DatasetListQueryDto extends NamedListQueryDto {
   /** Words or word prefixes in the name or description. */
   @IsOptionalText(1000, 0)
   q?: string;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, firstRow, sql, type Sql, type Tx, Where, WorkspaceScopedRepository } from '#platform/db';
 import { toRawJson } from '#platform/json';
-import { addCreated, BY_FREQUENT_CHANGE, BY_NAME, listPage, type RowPage } from '#platform/paging';
+import { BY_FREQUENT_CHANGE, BY_NAME, listPage, type RowPage } from '#platform/paging';
 import type { RecordSchemas } from './dataset-schemas';
 import type { DatasetSearchDto } from './dataset.dto';
 import { DatasetEntity } from './dataset.entity';
@@ -64,7 +64,6 @@ export class DatasetRepository extends WorkspaceScopedRepository<DatasetEntity> 
         (metadata) => sql`searchable_json(metadata) @> searchable_json(${toRawJson(metadata)}::json)`,
       )
       .addSearch(query.q);
-    addCreated(where, { prefix: 'ds', id: 'dataset_id' }, query);
     return listPage<DatasetEntity>(
       this.database,
       { ...this.listed, where, sorts: { ...BY_NAME, ...BY_FREQUENT_CHANGE } },

@@ -211,7 +211,7 @@ export class DatasetReadingService {
       page: {
         limit,
         offset: query.offset ?? 0,
-        total: version.row_count,
+        total: query.total === false ? null : version.row_count,
         next_cursor:
           last !== undefined && last < version.row_count
             ? encodeCursor({ sort: BY_ROW, key: null, id: String(last) })

@@ -131,7 +131,12 @@ export class DatasetVersionDto {
 export class DatasetVersionPageDto extends PageOf(DatasetVersionDto) {}
 
 /** A page of the rows of a file, in row order. */
-export class DatasetCaseListQueryDto extends OmitType(ListQueryDto, ['sort', 'include_archived'] as const) {}
+export class DatasetCaseListQueryDto extends OmitType(ListQueryDto, [
+  'sort',
+  'include_archived',
+  'since',
+  'until',
+] as const) {}
 
 /** A row, as a case. Cells are strings. */
 export class DatasetCaseDto {

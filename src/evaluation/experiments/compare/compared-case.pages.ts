@@ -59,6 +59,7 @@ export class ComparedCasePages {
       limit = PAGE_SIZE_DEFAULT,
       offset = 0,
       cursor,
+      total: isCounted,
     }: CompareQueryDto,
     signal: AbortSignal,
   ): Promise<ComparedCasePageDto> {
@@ -115,7 +116,8 @@ export class ComparedCasePages {
       const results = { candidate: rows('candidate', candidate), baseline: rows('baseline', baseline) };
       return toCase(cases, scorers, one.index, differences[one.index]!, results, usage);
     });
-    return { items, page: { limit, offset, total: planned.total, next_cursor: planned.nextCursor } };
+    const total = isCounted === false ? null : planned.total;
+    return { items, page: { limit, offset, total, next_cursor: planned.nextCursor } };
   }
 
   /** Returns the sizes of one side's results. Those of a page include their scores, with labels and comments. */

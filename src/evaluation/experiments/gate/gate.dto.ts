@@ -11,7 +11,7 @@ import {
 } from 'class-validator';
 import { Nested, IsNullableText, IsWholeNumber, viewOf } from '#platform/http';
 import type { RawJson } from '#platform/json';
-import { CreatedListQueryDto, PageOf, SortedBy } from '#platform/paging';
+import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import type { IntervalDto } from '../../statistics';
 import { IsUnit, type UNIT } from '../compare/comparison.dto';
 import type { CoverageDto } from '../experiments/experiment.dto';
@@ -257,7 +257,6 @@ export type KeptGateRow = Omit<KeptGateDto, 'request' | 'result'> & { request: R
 
 export class KeptGatePageDto extends PageOf(KeptGateDto) {}
 
-@SortedBy('created_at')
-export class KeptGateListQueryDto extends CreatedListQueryDto {}
+export class KeptGateListQueryDto extends OrderedListQueryDto {}
 
 export const toKeptGateDto = viewOf(KeptGateDto) as unknown as (row: KeptGateRow) => KeptGateDto;

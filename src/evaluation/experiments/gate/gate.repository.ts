@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Database, prepared, raw, sql, Where } from '#platform/db';
 import { newId } from '#platform/ids';
 import { type RawJson, toRawJson } from '#platform/json';
-import { addCreated, BY_CREATION, listPage, type RowPage } from '#platform/paging';
+import { BY_CREATION, listPage, type RowPage } from '#platform/paging';
 import type { GateDto, GateResultDto, KeptGateListQueryDto, KeptGateRow } from './gate.dto';
 
 /** Maximum number of checks that are kept for an experiment. */
@@ -40,7 +40,6 @@ export class GateRepository {
 
   list(scope: Scope, experimentId: string, query: KeptGateListQueryDto): Promise<RowPage<KeptGateRow>> {
     const where = new Where(scope.key).add(sql`experiment_id = ${experimentId}`);
-    addCreated(where, { prefix: 'gate', id: 'gate_check_id' }, query);
     return listPage<KeptGateRow>(
       this.database,
       {
@@ -49,6 +48,7 @@ export class GateRepository {
         from: 'gate_checks',
         where,
         id: 'gate_check_id',
+        createdAt: 'created_at',
         sorts: BY_CREATION,
       },
       query,

@@ -149,7 +149,14 @@ export class ScoreRunRepository {
       .addIndexed(query.score_batch_id, (id) => sql`r.score_batch_id = ${id}`);
     return listPage<ScoreRunRow>(
       this.database,
-      { columns: COLUMNS, from: 'score_runs r', where, id: 'r.score_run_id', sorts: BY_CHANGE },
+      {
+        columns: COLUMNS,
+        from: 'score_runs r',
+        where,
+        id: 'r.score_run_id',
+        createdAt: 'r.created_at',
+        sorts: BY_CHANGE,
+      },
       query,
     );
   }
@@ -158,7 +165,7 @@ export class ScoreRunRepository {
     const where = new Where(scope.key, 'o').add(sql`o.score_run_id = ${runId}`);
     return listPage<ScoreResultRow>(
       this.database,
-      { columns: RESULT_COLUMNS, from: RESULTS, where, id: 'o.score_id' },
+      { columns: RESULT_COLUMNS, from: RESULTS, where, id: 'o.score_id', createdAt: 'o.created_at' },
       query,
     );
   }
