@@ -1,3 +1,4 @@
+import { ComparedResultRepository } from '../../src/evaluation/experiments/compare/compared-result.repository';
 import { ComparisonRepository } from '../../src/evaluation/experiments/compare/comparison.repository';
 import { Bench } from '../bench';
 import { compare, timed } from '../measure';
@@ -97,6 +98,7 @@ const resultOf = (n: number) => ({
 /** Runs the statements of the service. */
 async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
   const comparisons = new ComparisonRepository(direct.database);
+  const results = new ComparedResultRepository(direct.database);
   const experiments = [...(await comparisons.find(scope, ids)).values()];
   const scorers = Array.from({ length: SCORERS }, (_, n) => ({
     scorer: `scorer ${n + 1}`,
@@ -107,12 +109,7 @@ async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
     for (const one of experiments) await comparisons.scoredVersions(tx, scope, one, null);
     for (const one of experiments) {
       let last = '';
-      await comparisons.readResults(
-        tx,
-        scope,
-        one.experiment_id,
-        ({ resultIds }) => (last = resultIds.at(-1)!),
-      );
+      await results.readResults(tx, scope, one.experiment_id, ({ resultIds }) => (last = resultIds.at(-1)!));
       const reading = { results: RESULTS, last, allowMismatch: false };
       await comparisons.readScores(tx, scope, one, scorers, reading, () => undefined);
     }
@@ -122,7 +119,7 @@ async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
   await Promise.all(
     experiments.map((one) => {
       const page = { resultIds: pageOf(one.experiment_id), withInput: pageOf(one.experiment_id) };
-      return comparisons.readRows(scope, one, page, scorers, false);
+      return results.readRows(scope, one, page, scorers, false);
     }),
   );
 }

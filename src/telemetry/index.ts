@@ -62,6 +62,7 @@ export {
   ScoredTracePageDto,
   type TraceRow,
   type TraceSummary,
+  type TraceUsage,
 } from './traces/trace.dto';
 export {
   type SessionRef,
