@@ -57,5 +57,7 @@ function markOf(request: ServiceRequest): string {
 }
 
 /** Returns the body of a search. */
-const bodyOf = ({ method, body }: ServiceRequest): Readonly<Record<string, unknown>> =>
-  method === 'POST' && typeof body === 'object' && body !== null && !Buffer.isBuffer(body) ? body : {};
+function bodyOf({ method, body }: ServiceRequest): Readonly<Record<string, unknown>> {
+  const isObject = typeof body === 'object' && body !== null && !Buffer.isBuffer(body);
+  return method === 'POST' && isObject ? (body as Record<string, unknown>) : {};
+}

@@ -185,7 +185,7 @@ describe('the scores of a workspace', () => {
     const survey = await fixture.on.scorer(SURVEY);
     const answers = { tone: 'kind', right: true, stars: 4 };
     const answered = await fixture.on.score(survey, { trace_id, answers, comment: 'Say “50%_ off” \\o/' });
-    const metadata = { build: { branch: 'main', id: 12345678901234567890 }, tags: ['a', 'b'], 'zero\0': 1 };
+    const metadata = { build: { branch: 'main', id: 12345678901234567000 }, tags: ['a', 'b'], 'zero\0': 1 };
     const measured = await score({ scorer_name: 'm', trace_id, score: 1, metadata, comment: 'ÄRGER' });
     const corrected = await score({ scorer_name: 'm', trace_id, score: 0 });
     const includes = async (query: Record<string, string>) =>
