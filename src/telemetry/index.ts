@@ -69,3 +69,22 @@ export {
   type TraceSelection,
   type TraceSpan,
 } from './traces/trace.types';
+export { contentOf, Conversation } from './conversation/conversation';
+export {
+  firstUserContent,
+  lastAssistantContent,
+  messagesIn,
+  parsedValue,
+  type SessionMessage,
+} from './conversation/messages';
+export {
+  answerEntry,
+  bodyOf,
+  callEntry,
+  displayName,
+  entriesOf,
+  jsonOrText,
+  type ToolNames,
+  toolNamesIn,
+  type TranscriptEntry,
+} from './conversation/transcript-entries';
