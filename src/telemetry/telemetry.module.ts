@@ -13,6 +13,7 @@ import { MetricWriteRepository } from './metrics/metric-write.repository';
 import { DayPartitionRepository } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
 import { SessionService } from './sessions/session.service';
+import { TranscriptService } from './sessions/transcript/transcript.service';
 import { SessionWriteRepository } from './traces/session-write.repository';
 import { SourceWriteRepository } from './sources/source-write.repository';
 import { ModelPrices } from './span-mapping/model-prices';
@@ -47,6 +48,7 @@ import { TraceWriter } from './traces/trace.writer';
     TraceService,
     SpanService,
     SessionService,
+    TranscriptService,
     ExportRepository,
     ExportWriter,
     LogWriteRepository,
@@ -73,6 +75,7 @@ import { TraceWriter } from './traces/trace.writer';
     TraceService,
     SpanService,
     SessionService,
+    TranscriptService,
     LogExportService,
     LogService,
     MetricExportService,

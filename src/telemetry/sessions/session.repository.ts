@@ -1,7 +1,19 @@
 import type { Scope } from '#platform/auth';
-import { followIndexes, prepared, raw, sql, type SqlExecutor, Where } from '#platform/db';
+import {
+  followIndexes,
+  join,
+  microsecondsToTime,
+  prepared,
+  raw,
+  type Sql,
+  sql,
+  type SqlExecutor,
+  timeToMicroseconds,
+  Where,
+} from '#platform/db';
 import { listPage, type RowPage, type SortKey } from '#platform/paging';
-import { addTimes } from '../list-conditions.sql';
+import { addTimes, timesOf } from '../list-conditions.sql';
+import type { TimedListQueryDto } from '../list-query.dto';
 import { MEASURES } from '../traces/trace-columns.sql';
 import type { SessionDto, SessionListQueryDto } from './session.dto';
 
@@ -20,6 +32,19 @@ const namesOf = (column: string, from: string) =>
   raw(
     `ARRAY(SELECT ${column} COLLATE "C" AS name FROM ${from} GROUP BY name ORDER BY name LIMIT ${NAMES_MAX})`,
   );
+
+/** The place of a trace in its session. */
+export interface SessionTracePlace {
+  trace_id: string;
+  /** Its start, in microseconds since 1970. */
+  started_us: string;
+}
+
+/** A part of a session's traces. */
+export interface SessionTraceRange extends Pick<TimedListQueryDto, 'since' | 'until'> {
+  from?: SessionTracePlace | undefined;
+  before?: SessionTracePlace | undefined;
+}
 
 const LIMIT = raw(String(SESSION_TRACES_MAX));
 
@@ -45,6 +70,33 @@ export class SessionRepository {
     );
     const ids = rows.map(({ session_id }) => session_id);
     return { rows: await this.totals(scope, ids), page };
+  }
+
+  /**
+   * Reads the traces of a session in order of time: from a position on, or the last ones before it, which are returned in order
+   * of time as well.
+   */
+  async traces(
+    { workspaceId }: Scope,
+    sessionId: string,
+    { from, before, ...times }: SessionTraceRange,
+    limit: number,
+  ): Promise<SessionTracePlace[]> {
+    await followIndexes(this.database);
+    const at = ({ started_us, trace_id }: SessionTracePlace): Sql =>
+      sql`(${microsecondsToTime(sql`${started_us}::bigint`)}, ${trace_id})`;
+    const conditions = [
+      sql`t.workspace_id = ${workspaceId} AND t.session_id = ${sessionId}`,
+      ...timesOf('t.started_at', times),
+      ...(from ? [sql`(t.started_at, t.trace_id) >= ${at(from)}`] : []),
+      ...(before ? [sql`(t.started_at, t.trace_id) < ${at(before)}`] : []),
+    ];
+    const order = raw(before ? 't.started_at DESC, t.trace_id DESC' : 't.started_at, t.trace_id');
+    const rows = await this.database.query<SessionTracePlace>(
+      sql`SELECT t.trace_id, ${timeToMicroseconds(raw('t.started_at'))}::text AS started_us FROM traces t
+        WHERE ${join(conditions, ' AND ')} ORDER BY ${order} LIMIT ${limit}`,
+    );
+    return before ? rows.reverse() : rows;
   }
 
   /**

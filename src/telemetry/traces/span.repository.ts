@@ -206,12 +206,17 @@ export class SpanRepository {
   async findByTraces(
     { workspaceId }: Scope,
     traces: readonly LocatedTrace[],
-    { limit, maxBytes, callsOnly = false, fromEnd = false }: SpanReading,
+    { limit, maxBytes, callsOnly = false, fromEnd = false, after }: SpanReading,
   ): Promise<StoredSpan[]> {
     const order = raw(fromEnd ? 'started_at DESC, span_id DESC' : 'started_at, span_id');
     const running = sql`OVER (ORDER BY trace_index, ${order} ROWS UNBOUNDED PRECEDING)`;
     const fits = sql`s.content_size <= ${maxBytes} AND s.contents <= ${maxBytes}`;
     const days = traces.map(({ day }) => day);
+    const startsAfter =
+      after === undefined
+        ? empty
+        : sql`AND (s.started_at, s.span_id) > (SELECT p.started_at, p.span_id FROM spans p
+            WHERE p.workspace_id = ${workspaceId} AND p.day = t.day AND p.trace_no = t.trace_no AND p.span_id = ${bitsOf(after)})`;
     return this.database.query<StoredSpan>(
       sql`SELECT s.trace_id, ${HEAD}, ${MEANING}, s.content_size, CASE WHEN ${fits} THEN s.attributes END AS attributes,
           CASE WHEN ${fits} THEN coalesce(s.events, '[]') END AS events,
@@ -227,7 +232,7 @@ export class SpanRepository {
             CROSS JOIN LATERAL (
               SELECT * FROM spans s
               WHERE s.workspace_id = ${workspaceId} AND s.day = t.day AND s.day = ANY (${[...new Set(days)]}::date[])
-                AND s.trace_no = t.trace_no ${callsOnly ? MAY_BE_CALL : empty}
+                AND s.trace_no = t.trace_no ${callsOnly ? MAY_BE_CALL : empty} ${startsAfter}
               ORDER BY ${order} LIMIT ${limit}
             ) span ORDER BY trace_index, ${order} LIMIT ${limit}
           ) first
