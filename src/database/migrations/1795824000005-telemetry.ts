@@ -72,6 +72,9 @@ export class Telemetry1795824000005 extends SqlMigration {
       root_name text,
       input json,
       output json,
+      -- their first characters, for lists
+      input_preview text,
+      output_preview text,
       session_key text COLLATE "C",
       session_id text COLLATE "C",
       service_key text COLLATE "C",
@@ -79,19 +82,34 @@ export class Telemetry1795824000005 extends SqlMigration {
       -- the version of the agent that produced the trace; its key is prefixed with the origin: 'agent' or 'service'
       version_key text COLLATE "C",
       agent_version text COLLATE "C",
+      user_key text COLLATE "C",
+      user_id text COLLATE "C",
+      environment_key text COLLATE "C",
+      environment text COLLATE "C",
+      -- name and version come from the same span
+      prompt_key text COLLATE "C",
+      prompt_name text COLLATE "C",
+      prompt_version text COLLATE "C",
+      -- of all spans: the first by name
+      tags text[] COLLATE "C" NOT NULL DEFAULT '{}',
       -- size of input and output; not a generated column, because every update of the row would decompress both
       content_size integer NOT NULL DEFAULT 0,
       PRIMARY KEY (workspace_id, trace_id)
     ) WITH (fillfactor = 80); -- leaves room for new row versions on the page, because spans arrive late
     ALTER SEQUENCE trace_numbers OWNED BY traces.trace_no;
     -- GET /telemetry/v1/traces: sort started_at, and the selective filters session_id (also for the traces of a session),
-    -- service_name, root_name and status error
+    -- user_id, prompt_name, service_name, root_name, environment and status error
     CREATE INDEX traces_by_start ON traces (workspace_id, started_at, trace_id);
     CREATE INDEX traces_by_session ON traces (workspace_id, session_id, started_at, trace_id)
       WHERE session_id IS NOT NULL;
     CREATE INDEX traces_by_service ON traces (workspace_id, service_name, started_at, trace_id)
       WHERE service_name IS NOT NULL;
     CREATE INDEX traces_by_root ON traces (workspace_id, root_name, started_at, trace_id) WHERE root_name IS NOT NULL;
+    CREATE INDEX traces_by_user ON traces (workspace_id, user_id, started_at, trace_id) WHERE user_id IS NOT NULL;
+    CREATE INDEX traces_by_prompt ON traces (workspace_id, prompt_name, started_at, trace_id)
+      WHERE prompt_name IS NOT NULL;
+    CREATE INDEX traces_by_environment ON traces (workspace_id, environment, started_at, trace_id)
+      WHERE environment IS NOT NULL;
     CREATE INDEX traces_in_error ON traces (workspace_id, started_at, trace_id) WHERE error_count > 0;
     -- Its sorts duration_ms and cost_usd. Updates of a trace are not heap-only anyway, because arrived_at is indexed.
     CREATE INDEX traces_by_duration ON traces

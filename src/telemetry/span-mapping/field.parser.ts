@@ -1,4 +1,5 @@
 import type { OtlpValue } from '#otlp';
+import { contentOf } from './content.parser';
 
 /** Maximum number of tokens of a span. No model uses more. A larger count is a mistake that would distort every sum. */
 const MAX_TOKENS = 1e9;
@@ -16,6 +17,36 @@ export const isName = (text: string): boolean =>
 export function textOf(value: OtlpValue | undefined): string | null {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && isName(value) ? value : null;
+}
+
+/** Maximum number of tags of a span, and of a trace. */
+export const TAGS_MAX = 100;
+
+/** Maximum length of a text with tags, because splitting a longer one takes long. */
+const TAGS_LENGTH_MAX = 65_536;
+
+/**
+ * Reads tags: a list, a JSON list, or a text with commas. Each is a name without surrounding spaces. Skips other values. Returns
+ * the first 100 distinct tags; null if there are none.
+ */
+export function tagsOf(value: OtlpValue | undefined): string[] | null {
+  const tags = new Set<string>();
+  for (const one of Array.isArray(value) ? value : splitTags(value)) {
+    const tag = textOf(typeof one === 'string' ? one.trim() : one);
+    if (tag !== null) tags.add(tag);
+    if (tags.size === TAGS_MAX) break;
+  }
+  return tags.size === 0 ? null : [...tags];
+}
+
+function splitTags(value: OtlpValue | undefined): readonly OtlpValue[] {
+  if (typeof value !== 'string') return value === undefined ? [] : [value];
+  if (value.length > TAGS_LENGTH_MAX) return [];
+  if (value.startsWith('[')) {
+    const parsed = contentOf(value);
+    if (Array.isArray(parsed)) return parsed;
+  }
+  return value.split(',');
 }
 
 /** Reads a token count, from 0 to 10^9. */

@@ -18,6 +18,11 @@ const MEANINGS: Record<keyof SpanMeaning, string> = {
   sessionId: 'session',
   serviceName: 'service',
   agentVersion: 'agent version',
+  userId: 'user',
+  environment: 'environment',
+  tags: 'tags',
+  promptName: 'prompt name',
+  promptVersion: 'prompt version',
   input: 'input',
   output: 'output',
 };

@@ -32,6 +32,11 @@ const BITS = {
   sessionId: 1 << 11,
   serviceName: 1 << 12,
   agentVersion: 1 << 13,
+  userId: 1 << 14,
+  environment: 1 << 15,
+  tags: 1 << 16,
+  promptName: 1 << 17,
+  promptVersion: 1 << 18,
 } satisfies Record<keyof SpanFields, number>;
 
 /** The bits of the fields that an attribute may fill, by the name of the attribute. */
@@ -75,6 +80,11 @@ export function readSpanFields(span: MeaningfulSpan): SpanFields {
     sessionId: field(BITS.sessionId, MEANING_TABLE.sessionId),
     serviceName: field(BITS.serviceName, MEANING_TABLE.serviceName),
     agentVersion: field(BITS.agentVersion, MEANING_TABLE.agentVersion),
+    userId: field(BITS.userId, MEANING_TABLE.userId),
+    environment: field(BITS.environment, MEANING_TABLE.environment),
+    tags: field(BITS.tags, MEANING_TABLE.tags),
+    promptName: field(BITS.promptName, MEANING_TABLE.promptName),
+    promptVersion: field(BITS.promptVersion, MEANING_TABLE.promptVersion),
   };
 }
 

@@ -47,6 +47,11 @@ const NOTHING: SpanMeaning = {
   sessionId: null,
   serviceName: null,
   agentVersion: null,
+  userId: null,
+  environment: null,
+  tags: null,
+  promptName: null,
+  promptVersion: null,
   input: null,
   output: null,
 };
@@ -65,7 +70,7 @@ describe('the meaning of a span', () => {
 
   it.each(ATTRIBUTES)('reads $field from $name alone', ({ field, name, where }) => {
     const value = meaning({ [name]: 1, ...(where && { [where.name]: where.is }) })[field];
-    expect([1, '1']).toContain(value);
+    expect([1, '1', ['1']]).toContainEqual(value);
   });
 
   it.each(ATTRIBUTES.filter(({ where }) => where))(
@@ -76,6 +81,27 @@ describe('the meaning of a span', () => {
       expect(meaning({ [name]: 'x' })[field]).toBeNull();
     },
   );
+
+  it.each([
+    [
+      ['a', 'b', 'a'],
+      ['a', 'b'],
+    ],
+    ['["a","b"]', ['a', 'b']],
+    ['a, b,,a', ['a', 'b']],
+    [['', 'x'.repeat(256), null], null],
+    ['[broken', ['[broken']],
+    [Array.from({ length: 120 }, (_, n) => n), Array.from({ length: 100 }, (_, n) => String(n))],
+  ])('reads tags from a list, a JSON list or a text with commas: %j', (sent, tags) => {
+    expect(meaning({ 'tag.tags': sent }).tags).toEqual(tags);
+  });
+
+  it('prefers the environment of the resource over its earlier name', () => {
+    const resource = { 'deployment.environment': 'old', 'deployment.environment.name': 'production' };
+    expect(meaningOf(span({}, [], resource)).environment).toBe('production');
+    expect(meaningOf(span({}, [], { 'deployment.environment': 'old' })).environment).toBe('old');
+    expect(meaningOf(span({ 'deployment.environment': 'span' })).environment).toBe('span');
+  });
 
   it('puts system instructions before the messages', () => {
     const inputOf = (instructions: OtlpValue, messages: OtlpValue) =>

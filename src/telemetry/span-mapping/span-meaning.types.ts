@@ -30,6 +30,16 @@ export interface SpanMeaning {
   serviceName: string | null;
   /** The version of the agent, else of its service. */
   agentVersion: string | null;
+  /** The user on whose behalf the agent works. */
+  userId: string | null;
+  /** The deployment environment ('production'). */
+  environment: string | null;
+  /** Distinct tags, at most 100. */
+  tags: readonly string[] | null;
+  /** The prompt template. */
+  promptName: string | null;
+  /** The version of the prompt template. */
+  promptVersion: string | null;
   /** Input messages or value: parsed if it is JSON, else the text. */
   input: OtlpValue;
   /** Output messages or value: parsed if it is JSON, else the text. */
@@ -57,7 +67,9 @@ export type Convention =
   | 'AI SDK'
   | 'Pydantic AI'
   | 'OpenLIT'
-  | 'Strands';
+  | 'Strands'
+  | 'Langfuse'
+  | 'LangSmith';
 
 /** A part of a span that may have a field of its meaning. */
 export type MeaningSource = MeaningPlace & { readonly convention: Convention };

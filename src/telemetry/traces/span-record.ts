@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import { TimeSlice } from '#platform/concurrency';
 import { type EvaluationEvent, scoresInSpan } from '../evaluation-events/evaluation-event';
 import { NAME_MAX } from '../span-mapping/field.parser';
+import { previewOf } from '../span-mapping/content-preview';
 import { AGENT_VERSION } from '../span-mapping/meaning.table';
 import type { ModelPrices } from '../span-mapping/model-prices';
 import { readSpanContent, readSpanFields, type SpanFields } from '../span-mapping/span-meaning.reader';
@@ -20,6 +21,9 @@ export interface RootView {
   /** JSON texts; null if the span has none. */
   input: string | null;
   output: string | null;
+  /** Their first characters as readable text; null if the span has none. */
+  inputPreview: string | null;
+  outputPreview: string | null;
   /** The cost that the span reports for the calls below it; null if it reports none or is itself a call. */
   costUsd: number | null;
 }
@@ -152,11 +156,15 @@ function toSpanRecord(
 
 /** Reads the parts of a root span that its trace returns. Not used for other spans, because it may parse messages. */
 function rootView(span: OtlpSpan, { operation, costUsd }: SpanFields): RootView {
-  const { input, output } = readSpanContent(span);
+  const content = readSpanContent(span);
+  const input = content.input === null ? null : JSON.stringify(content.input);
+  const output = content.output === null ? null : JSON.stringify(content.output);
   return {
     name: shortName(span.name),
-    input: input === null ? null : JSON.stringify(input),
-    output: output === null ? null : JSON.stringify(output),
+    input,
+    output,
+    inputPreview: input === null ? null : previewOf(content.input, input, 'input'),
+    outputPreview: output === null ? null : previewOf(content.output, output, 'output'),
     costUsd: repeatsUsage(operation) ? costUsd : null,
   };
 }

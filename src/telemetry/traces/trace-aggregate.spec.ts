@@ -138,7 +138,32 @@ describe('aggregateTraces', () => {
       { id: 1, attributes: { 'input.value': '{"a":1}', 'output.value': 'plain' } },
       { id: 2, parent: 1, attributes: { 'input.value': 'not this' } },
     ]);
-    expect(root?.value).toEqual({ name: 'span 1', input: '{"a":1}', output: '"plain"', costUsd: null });
+    expect(root?.value).toEqual({
+      name: 'span 1',
+      input: '{"a":1}',
+      output: '"plain"',
+      inputPreview: '{"a":1}',
+      outputPreview: 'plain',
+      costUsd: null,
+    });
+  });
+
+  it('prefers the user, environment and prompt of the root, and unites the tags of all spans', async () => {
+    const prompt = (name: string, version?: string) => ({
+      'gen_ai.prompt.name': name,
+      ...(version !== undefined && { 'gen_ai.prompt.version': version }),
+    });
+    const trace = await aggregate([
+      { id: 1, parent: 3, start: 1, attributes: { 'user.id': 'child', ...prompt('early', '7') } },
+      { id: 2, parent: 3, start: 2, attributes: { 'tag.tags': 'b,a', 'deployment.environment': 'staging' } },
+      { id: 3, start: 3, attributes: { 'user.id': 'root', 'tag.tags': 'c,a', ...prompt('whole') } },
+    ]);
+    expect([trace.user?.value, trace.environment?.value, trace.tags]).toEqual([
+      'root',
+      'staging',
+      ['a', 'b', 'c'],
+    ]);
+    expect(trace.prompt?.value).toEqual({ name: 'whole', version: null });
   });
 
   it('sums the usage of calls, and keeps the maximum of the steps that repeat it', async () => {

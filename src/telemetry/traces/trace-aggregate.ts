@@ -1,4 +1,5 @@
 import { TimeSlice } from '#platform/concurrency';
+import { TAGS_MAX } from '../span-mapping/field.parser';
 import type { RootView, SpanRecord } from './span-record';
 
 /** Maximum number of models per trace, the first by name. A trace with more models is a mistake of the sender. */
@@ -56,6 +57,17 @@ export interface TraceAggregate extends UsageLevels {
   service: FirstOf<string> | null;
   /** A version from an agent's span takes precedence over versions of services. */
   agentVersion: FirstOf<string> | null;
+  user: FirstOf<string> | null;
+  environment: FirstOf<string> | null;
+  prompt: FirstOf<PromptRef> | null;
+  /** The first tags of all spans. Sorted. */
+  tags: string[];
+}
+
+/** The prompt of a span. */
+interface PromptRef {
+  name: string;
+  version: string | null;
 }
 
 /** Aggregates distinct spans that are sorted by trace. Returns the traces in the same order. */
@@ -86,6 +98,10 @@ async function aggregateTrace(
   let service: SpanRecord | null = null;
   let version: SpanRecord | null = null;
   let ownVersion: SpanRecord | null = null;
+  let user: SpanRecord | null = null;
+  let environment: SpanRecord | null = null;
+  let prompt: SpanRecord | null = null;
+  let tags: Set<string> | null = null;
   for (let index = start; index < end; index++) {
     if (slice.isOver()) await slice.yield();
     const record = records[index]!;
@@ -93,6 +109,10 @@ async function aggregateTrace(
     if (isRoot(record)) root = firstOf(root, record);
     if (record.fields.sessionId !== null) session = firstOf(session, record);
     if (record.fields.serviceName !== null) service = firstOf(service, record);
+    if (record.fields.userId !== null) user = firstOf(user, record);
+    if (record.fields.environment !== null) environment = firstOf(environment, record);
+    if (record.fields.promptName !== null) prompt = firstOf(prompt, record);
+    for (const tag of record.fields.tags ?? []) (tags ??= new Set()).add(tag);
     if (record.fields.agentVersion === null) continue;
     if (record.namesVersion) ownVersion = firstOf(ownVersion, record);
     else version = firstOf(version, record);
@@ -106,6 +126,13 @@ async function aggregateTrace(
     key: `${ownVersion ? 'agent' : 'service'} ${orderKey(versioned)}`,
     value: versioned.fields.agentVersion!,
   };
+  trace.user = user && { key: orderKey(user), value: user.fields.userId! };
+  trace.environment = environment && { key: orderKey(environment), value: environment.fields.environment! };
+  trace.prompt = prompt && {
+    key: orderKey(prompt),
+    value: { name: prompt.fields.promptName!, version: prompt.fields.promptVersion },
+  };
+  if (tags) trace.tags = [...tags].sort().slice(0, TAGS_MAX);
   return trace;
 }
 
@@ -124,6 +151,10 @@ const emptyTrace = ({ workspaceId, span, startedAt, endedAt }: SpanRecord): Trac
   session: null,
   service: null,
   agentVersion: null,
+  user: null,
+  environment: null,
+  prompt: null,
+  tags: [],
 });
 
 function addSpan(trace: TraceAggregate, record: SpanRecord): void {
