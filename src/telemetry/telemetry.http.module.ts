@@ -3,7 +3,7 @@ import { LogController } from './logs/log.controller';
 import { MetricController } from './metrics/metric.controller';
 import { otlpProblems } from './otlp-http/otlp-problem.middleware';
 import { SessionController } from './sessions/session.controller';
-import { TraceStatsController } from './traces/stats/trace-stats.controller';
+import { SpanStatsController, TraceStatsController } from './traces/stats/trace-stats.controller';
 import { TelemetryModule } from './telemetry.module';
 import { SpanController } from './traces/span.controller';
 import { TraceController } from './traces/trace.controller';
@@ -13,6 +13,7 @@ import { TraceController } from './traces/trace.controller';
   imports: [TelemetryModule],
   controllers: [
     TraceStatsController,
+    SpanStatsController,
     TraceController,
     SpanController,
     SessionController,

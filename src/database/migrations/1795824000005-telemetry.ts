@@ -169,7 +169,9 @@ export class Telemetry1795824000005 extends SqlMigration {
       output_tokens bigint,
       -- parts of input_tokens and of output_tokens
       cached_input_tokens bigint,
+      cache_write_tokens bigint,
       reasoning_tokens bigint,
+      time_to_first_token_ms double precision,
       cost_usd double precision,
       source_id uuid NOT NULL,
       name text NOT NULL,
@@ -179,6 +181,8 @@ export class Telemetry1795824000005 extends SqlMigration {
       operation text COLLATE "C",
       provider text COLLATE "C",
       model text COLLATE "C",
+      -- the model that was asked for, if no model answered because the call failed
+      requested_model text COLLATE "C",
       agent_name text COLLATE "C",
       tool_name text COLLATE "C",
       attributes json NOT NULL,

@@ -14,6 +14,11 @@ export const SCORE_GROUPS = [
   'model',
   'service',
   'agent_version',
+  'user_id',
+  'environment',
+  'prompt_name',
+  'prompt_version',
+  'hour',
   'trace_day',
 ] as const;
 export type ScoreGroup = (typeof SCORE_GROUPS)[number];
@@ -25,10 +30,11 @@ export class ScoreStatsQueryDto extends ScoreFiltersDto {
   workspace_id?: string;
 
   /**
-   * `scorer` and `version` are the name and the version of the scorer; `day` is the day of recording (UTC, YYYY-MM-DD);
-   * `tag` is a tag of the scored result; `model`, `service` and `agent_version` belong to the trace, and `trace_day` is the
-   * day on which the trace started. A score counts in each of its tags and models; without groups, one row covers all
-   * scores.
+   * `scorer` and `version` are the name and the version of the scorer. `hour` (`2026-11-20T14:00:00Z`) and `day` are those of
+   * recording, in UTC. `tag` is a tag of the scored result. `service`, `agent_version`, `user_id`, `environment`, `prompt_name` and
+   * `prompt_version` are those of the trace, and `trace_day` is the day on which it started. `model` is each model of the trace,
+   * because a score is about the whole trace: a score counts in each of its tags and models. Without groups, one row covers
+   * all scores.
    */
   @IsOptional()
   @IsArray()

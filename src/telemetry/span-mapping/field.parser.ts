@@ -61,6 +61,19 @@ export function dollarsOf(value: OtlpValue | undefined): number | null {
   return number >= 0 && number <= MAX_DOLLARS ? number : null;
 }
 
+/** Maximum time to a first token. A longer one was sent in another unit. */
+const MAX_MILLISECONDS = 86_400_000;
+
+/** Reads a duration in milliseconds, from 0 to a day. */
+export function millisecondsOf(value: OtlpValue | undefined): number | null {
+  const number = numberOf(value);
+  return number >= 0 && number <= MAX_MILLISECONDS ? number : null;
+}
+
+/** Converts seconds into milliseconds. Returns NaN for anything but a number. */
+export const inMilliseconds = (seconds: OtlpValue): number =>
+  Number((numberOf(seconds) * 1000).toPrecision(15));
+
 /** Maximum length of decimals, because the regular expression overflows the stack on long texts. */
 const DECIMAL_LENGTH_MAX = 64;
 const DECIMAL = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;

@@ -14,6 +14,7 @@ const MEANINGS: Record<keyof SpanMeaning, string> = {
   cachedInputTokens: 'cached input tokens',
   cacheWriteTokens: 'cache write tokens',
   reasoningTokens: 'reasoning tokens',
+  timeToFirstTokenMs: 'time to first token',
   costUsd: 'cost',
   sessionId: 'session',
   serviceName: 'service',
@@ -35,7 +36,8 @@ function wordsOf(source: MeaningSource): string {
     case 'attribute': {
       const where = source.where && ` where ${code(source.where.name)} is ${code(source.where.is)}`;
       const after = source.instructions && ` after ${code(source.instructions)}`;
-      return code(source.name) + (where ?? '') + (after ?? '');
+      const unit = source.unit && ' in seconds';
+      return code(source.name) + (where ?? '') + (after ?? '') + (unit ?? '');
     }
     case 'resource':
       return `${code(source.name)} of the resource`;

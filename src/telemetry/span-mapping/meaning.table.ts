@@ -1,5 +1,5 @@
 import { contentOf, instructedContentOf } from './content.parser';
-import { dollarsOf, tagsOf, textOf, tokensOf } from './field.parser';
+import { dollarsOf, millisecondsOf, tagsOf, textOf, tokensOf } from './field.parser';
 import type { Convention, MeaningSource, MeaningTable } from './span-meaning.types';
 
 /** The attribute with the version of an agent. */
@@ -161,6 +161,15 @@ export const MEANING_TABLE: MeaningTable = {
       ...attributes('Pydantic AI', 'gen_ai.usage.details.reasoning_tokens'),
     ],
   },
+  timeToFirstTokenMs: {
+    as: millisecondsOf,
+    sources: [
+      inSeconds('OpenTelemetry', 'gen_ai.response.time_to_first_chunk'),
+      inSeconds('OpenLIT', 'gen_ai.server.time_to_first_token'),
+      ...attributes('AI SDK', 'ai.response.msToFirstChunk'),
+      inEvent('AI SDK', 'ai.stream.firstChunk', 'ai.response.msToFirstChunk'),
+    ],
+  },
   costUsd: {
     as: dollarsOf,
     sources: [
@@ -292,6 +301,11 @@ export const MEANING_TABLE: MeaningTable = {
 
 function attributes(convention: Convention, ...names: string[]): MeaningSource[] {
   return names.map((name) => ({ from: 'attribute', convention, name }));
+}
+
+/** Returns an attribute with a duration in seconds. */
+function inSeconds(convention: Convention, name: string): MeaningSource {
+  return { from: 'attribute', convention, name, unit: 's' };
 }
 
 /** Returns an attribute whose meaning depends on the kind of the span. */

@@ -1,5 +1,6 @@
 import type { OtlpAttributes, OtlpValue } from '#otlp';
 import { flattenedList } from './flattened-list';
+import { inMilliseconds } from './field.parser';
 import { MEANING_TABLE } from './meaning.table';
 import { eventsIn, messagesOf } from './message-events';
 import type {
@@ -37,6 +38,7 @@ const BITS = {
   tags: 1 << 16,
   promptName: 1 << 17,
   promptVersion: 1 << 18,
+  timeToFirstTokenMs: 1 << 19,
 } satisfies Record<keyof SpanFields, number>;
 
 /** The bits of the fields that an attribute may fill, by the name of the attribute. */
@@ -76,6 +78,7 @@ export function readSpanFields(span: MeaningfulSpan): SpanFields {
     cachedInputTokens: field(BITS.cachedInputTokens, MEANING_TABLE.cachedInputTokens),
     cacheWriteTokens: field(BITS.cacheWriteTokens, MEANING_TABLE.cacheWriteTokens),
     reasoningTokens: field(BITS.reasoningTokens, MEANING_TABLE.reasoningTokens),
+    timeToFirstTokenMs: field(BITS.timeToFirstTokenMs, MEANING_TABLE.timeToFirstTokenMs),
     costUsd: field(BITS.costUsd, MEANING_TABLE.costUsd),
     sessionId: field(BITS.sessionId, MEANING_TABLE.sessionId),
     serviceName: field(BITS.serviceName, MEANING_TABLE.serviceName),
@@ -107,7 +110,7 @@ function read<T>(rule: MeaningRule<T>, span: MeaningfulSpan): T | null {
 function find(source: MeaningSource, span: MeaningfulSpan): OtlpValue | undefined {
   switch (source.from) {
     case 'attribute':
-      return hasMeaning(source, span) ? span.attributes[source.name] : undefined;
+      return hasMeaning(source, span) ? inUnit(source, span.attributes[source.name]) : undefined;
     case 'resource':
       return span.resource.attributes[source.name];
     case 'flattened':
@@ -129,6 +132,9 @@ function hasMeaning({ where }: MeaningAttribute, span: MeaningfulSpan): boolean 
   const kind = span.attributes[where.name];
   return typeof kind === 'string' && kind.toLowerCase() === where.is.toLowerCase();
 }
+
+const inUnit = ({ unit }: MeaningAttribute, value: OtlpValue | undefined): OtlpValue | undefined =>
+  unit === 's' && value !== undefined ? inMilliseconds(value) : value;
 
 const attributesOf = (event: string, span: MeaningfulSpan): OtlpAttributes | undefined =>
   span.events.find(({ name }) => name === event)?.attributes;

@@ -43,6 +43,7 @@ const NOTHING: SpanMeaning = {
   cachedInputTokens: null,
   cacheWriteTokens: null,
   reasoningTokens: null,
+  timeToFirstTokenMs: null,
   costUsd: null,
   sessionId: null,
   serviceName: null,

@@ -22,6 +22,8 @@ export interface SpanMeaning {
   cacheWriteTokens: number | null;
   /** Output tokens used for reasoning; from 0 to 10^9. */
   reasoningTokens: number | null;
+  /** Time until the first part of a streamed answer, in milliseconds; up to a day. */
+  timeToFirstTokenMs: number | null;
   /** The cost that the span itself reports, in US dollars; from 0 to 10^6. */
   costUsd: number | null;
   /** The session or conversation. */
@@ -106,6 +108,8 @@ export type MeaningPlace =
 export interface MeaningAttribute {
   readonly from: 'attribute';
   readonly name: string;
+  /** The unit of a duration, if it is not milliseconds. */
+  readonly unit?: 's';
   /** Name of the attribute with the media type of the text. */
   readonly mimeType?: string;
   /** Name of the attribute with system instructions, which become the first message. */

@@ -44,6 +44,8 @@ export interface SpanRecord {
   costUsd: number | null;
   /** Whether the span's tokens and cost are the sum over the spans below it. */
   repeatsUsage: boolean;
+  /** The requested model of a call that failed; null if a model answered. */
+  requestedModel: string | null;
   /** Whether the span itself names the version in `fields`, rather than its service. */
   namesVersion: boolean;
   /** Null unless the span is a root. */
@@ -75,8 +77,32 @@ export function* toSpanRecords(
     records.push(toSpanRecord(scope, span, prices, sources.sourceOf(span), texts));
     yield;
   }
+  nameAsAnswered(records, prices);
   return records;
 }
+
+/** Names the models of calls that failed as they answer in the same trace, for example when a call was retried. */
+function nameAsAnswered(records: readonly SpanRecord[], prices: ModelPrices): void {
+  const failed = records.filter(({ requestedModel }) => requestedModel !== null);
+  if (failed.length === 0) return;
+  const answering = new Map<string, Set<string>>();
+  for (const { span, fields, requestedModel } of records) {
+    if (fields.model === null || requestedModel !== null) continue;
+    const models = answering.get(span.traceId) ?? new Set<string>();
+    answering.set(span.traceId, models);
+    if (models.size < ANSWERS_MAX) models.add(fields.model);
+  }
+  for (const record of failed) {
+    const { fields, span } = record;
+    const models = [...(answering.get(span.traceId) ?? [])];
+    if (models.includes(fields.model!)) continue;
+    const answers = models.filter((model) => prices.mayAnswerAs(fields.model!, model));
+    if (answers.length === 1) record.fields = { ...fields, model: answers[0]! };
+  }
+}
+
+/** Maximum number of models of a trace that are compared. */
+const ANSWERS_MAX = 100;
 
 /**
  * Returns the spans of several exports in the order of their traces' keys, in which all writers lock traces. Of a span that was
@@ -118,7 +144,8 @@ function toSpanRecord(
   source: Source,
   texts: TextSlab,
 ): SpanRecord {
-  const fields = readSpanFields(span);
+  const read = readSpanFields(span);
+  const fields = namedAsRequested(span, read, prices);
   const startedAt = microseconds(span.startTimeUnixNano);
   const { traceId, spanId, parentSpanId, name, kind, status, startTimeUnixNano } = span;
   const { droppedAttributesCount, droppedEventsCount, droppedLinksCount } = span;
@@ -143,6 +170,7 @@ function toSpanRecord(
     fields,
     costUsd: fields.costUsd ?? prices.costOf(fields, timeOf(startedAt)),
     repeatsUsage: repeatsUsage(fields.operation),
+    requestedModel: isUnanswered(span) ? read.model : null,
     namesVersion: span.attributes[AGENT_VERSION] !== undefined,
     root: parentSpanId === null ? rootView(span, fields) : null,
     scores: scoresInSpan(scope, span),
@@ -152,6 +180,24 @@ function toSpanRecord(
       links: span.links.length === 0 ? null : texts.add(linksJson(span.links)),
     },
   };
+}
+
+/** Attributes with the model that answered. */
+const ANSWERED_MODELS = [
+  'gen_ai.response.model',
+  'llm.response.model_name',
+  'llm.response.model',
+  'ai.response.model',
+];
+
+/** Whether the model of a span is only the requested one, because the call failed. */
+const isUnanswered = ({ status, attributes }: OtlpSpan): boolean =>
+  status.code === 'error' && ANSWERED_MODELS.every((name) => attributes[name] === undefined);
+
+/** Names the model of a call that failed as the price table does, because gateways and clients name one model differently. */
+function namedAsRequested(span: OtlpSpan, fields: SpanFields, prices: ModelPrices): SpanFields {
+  if (fields.model === null || !isUnanswered(span)) return fields;
+  return { ...fields, model: prices.requestedName(fields.model) };
 }
 
 /** Reads the parts of a root span that its trace returns. Not used for other spans, because it may parse messages. */

@@ -38,6 +38,8 @@ const COLUMNS = new BulkColumns<LocatedSpan>([
   { name: 'output_tokens', type: 'int8', value: ({ record }) => record.fields.outputTokens },
   { name: 'cached_input_tokens', type: 'int8', value: ({ record }) => record.fields.cachedInputTokens },
   { name: 'reasoning_tokens', type: 'int8', value: ({ record }) => record.fields.reasoningTokens },
+  { name: 'cache_write_tokens', type: 'int8', value: ({ record }) => record.fields.cacheWriteTokens },
+  { name: 'time_to_first_token_ms', type: 'float8', value: ({ record }) => record.fields.timeToFirstTokenMs },
   { name: 'cost_usd', type: 'float8', value: ({ record }) => record.costUsd },
   { name: 'source_id', type: 'uuid', value: ({ record }) => record.source.id },
   { name: 'name', type: 'text', value: ({ record }) => record.span.name },
@@ -47,6 +49,7 @@ const COLUMNS = new BulkColumns<LocatedSpan>([
   { name: 'operation', type: 'text', value: ({ record }) => record.fields.operation },
   { name: 'provider', type: 'text', value: ({ record }) => record.fields.provider },
   { name: 'model', type: 'text', value: ({ record }) => record.fields.model },
+  { name: 'requested_model', type: 'text', value: ({ record }) => record.requestedModel },
   { name: 'agent_name', type: 'text', value: ({ record }) => record.fields.agentName },
   { name: 'tool_name', type: 'text', value: ({ record }) => record.fields.toolName },
   { name: 'attributes', type: 'json', value: ({ record }) => record.content.attributes },
@@ -92,7 +95,7 @@ const HEAD =
 /** The columns of a span `s` for a `SpanMeaningDto`. */
 const MEANING =
   raw(`s.operation, s.provider, s.model, s.agent_name, s.tool_name, s.input_tokens, s.output_tokens,
-  s.cached_input_tokens, s.reasoning_tokens, s.cost_usd`);
+  s.cached_input_tokens, s.cache_write_tokens, s.reasoning_tokens, s.time_to_first_token_ms, s.cost_usd`);
 
 /**
  * An upper bound of a span's size as JSON, in bytes: members of a fixed size, names (JSON may escape one character as six)

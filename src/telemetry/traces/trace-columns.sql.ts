@@ -59,6 +59,10 @@ export const TEXTS: Readonly<Record<string, string>> = {
   service_name: 't.service_name',
   agent_version: 't.agent_version',
   session_id: 't.session_id',
+  user_id: 't.user_id',
+  environment: 't.environment',
+  prompt_name: 't.prompt_name',
+  prompt_version: 't.prompt_version',
 };
 
 const STARTED_AT = `date_trunc('milliseconds', t.started_at)`;
@@ -74,7 +78,7 @@ export const USAGE_NAMES = Object.keys(USAGE) as (keyof typeof USAGE)[];
 /** Selects from a trace `t` the columns that filters refer to. */
 export const FILTERED_COLUMNS: Sql = raw(
   [
-    ...['t.workspace_id', 't.trace_id'],
+    ...['t.workspace_id', 't.trace_id', 't.tags'],
     ...Object.entries({ ...MEASURES, ...TEXTS, started_at: STARTED_AT }).map(
       ([name, expression]) => `${expression} AS ${name}`,
     ),
@@ -87,6 +91,9 @@ export function traceCondition({ field, among, from, to }: TraceFilter): Sql {
   if (Object.hasOwn(MEASURES, field)) return compared(sql`${column}::float8`, 'float8', { among, from, to });
   if (field === 'started_at') return compared(column, 'timestamptz', { among, from, to });
   if (Object.hasOwn(TEXTS, field)) return compared(sql`${column} COLLATE "C"`, 'text', { among });
+  if (field === 'tag') {
+    return isAmong(among, (tags) => sql`f.tags && ${tags}::text[]`, sql`cardinality(f.tags) = 0`);
+  }
   if (field !== 'model') throw new TypeError(`Traces cannot be filtered by ${field}.`);
   return isAmong(
     among,

@@ -49,6 +49,6 @@ function duplicateErrors(pointer: string, names: readonly string[]): FieldError[
 
 function countErrors({ measure, aggregation }: TraceMetric, index: number): FieldError[] {
   if (measure !== 'count' || aggregation === 'count' || aggregation === 'sum') return [];
-  const detail = 'must be count or sum, because the measure count is the number of traces';
+  const detail = 'must be count or sum, because the measure count only counts';
   return [{ pointer: `/metrics/${index}/aggregation`, detail }];
 }
