@@ -16,11 +16,11 @@ const FLAGS = 'coalesce(s.usage_flags, 0)';
  * Whether the usage of a span `s` may count. While a parent is missing, a step may repeat the calls below it, so it counts only if
  * no call of the trace has any.
  */
-const MAY_COUNT = `(f.gap_count = 0 OR f.has_no_calls OR ${isCall('s')})`;
+const mayCount = (noCalls: string): string => `(f.gap_count = 0 OR ${noCalls} OR ${isCall('s')})`;
 
-const INPUT_COUNTS = `${MAY_COUNT} AND ${FLAGS} & 1 = 0`;
-const OUTPUT_COUNTS = `${MAY_COUNT} AND ${FLAGS} & 2 = 0`;
-const COST_COUNTS = `${MAY_COUNT} AND ${FLAGS} & 4 = 0 AND (${FLAGS} & 8 = 0 OR ${FLAGS} & 3 = 0)`;
+const INPUT_COUNTS = `${mayCount('f.calls_input_tokens IS NULL')} AND ${FLAGS} & 1 = 0`;
+const OUTPUT_COUNTS = `${mayCount('f.calls_output_tokens IS NULL')} AND ${FLAGS} & 2 = 0`;
+const COST_COUNTS = `${mayCount('f.has_no_calls')} AND ${FLAGS} & 4 = 0 AND (${FLAGS} & 8 = 0 OR ${FLAGS} & 3 = 0)`;
 
 const inputOf = (column: string): string => `CASE WHEN ${INPUT_COUNTS} THEN s.${column} END`;
 const outputOf = (column: string): string => `CASE WHEN ${OUTPUT_COUNTS} THEN s.${column} END`;

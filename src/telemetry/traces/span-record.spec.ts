@@ -85,11 +85,9 @@ describe('toSpanRecords', () => {
     );
   });
 
-  it('recognizes agent runs of Pydantic AI without an operation as steps that repeat usage', async () => {
-    expect(await record({ all_messages_events: '[]', 'gen_ai.usage.input_tokens': 1 })).toHaveProperty(
-      'repeatsUsage',
-      true,
-    );
-    expect(await record({ 'gen_ai.usage.input_tokens': 1 })).toHaveProperty('repeatsUsage', false);
+  it('recognizes agent runs of Pydantic AI without an operation as steps', async () => {
+    const model = { 'gen_ai.request.model': 'gpt-4o' };
+    expect(await record({ ...model, all_messages_events: '[]' })).toHaveProperty('isStep', true);
+    expect(await record(model)).toHaveProperty('isStep', false);
   });
 });

@@ -18,12 +18,14 @@ import { type ListQueryDto, listPage, type RowPage, type RowPlace, type SortKey 
 import { SourceReadRepository } from '../sources/source-read.repository';
 import { bitsOf, type SpanRecord } from './span-record';
 import type { SpanHead, SpanRow } from './span.dto';
+import type { UsageState } from './usage-tree';
 import type { LocatedTrace, SpanReading, StoredSpan, TraceLocation } from './trace.types';
 
 /** A span to store, and the location of its trace. */
 export interface LocatedSpan {
   record: SpanRecord;
   location: TraceLocation;
+  usage: UsageState | undefined;
 }
 
 const COLUMNS = new BulkColumns<LocatedSpan>([
@@ -41,6 +43,9 @@ const COLUMNS = new BulkColumns<LocatedSpan>([
   { name: 'cache_write_tokens', type: 'int8', value: ({ record }) => record.fields.cacheWriteTokens },
   { name: 'time_to_first_token_ms', type: 'float8', value: ({ record }) => record.fields.timeToFirstTokenMs },
   { name: 'cost_usd', type: 'float8', value: ({ record }) => record.costUsd },
+  { name: 'usage_flags', type: 'int4', value: ({ usage }) => usage?.flags ?? null },
+  { name: 'unpriced_calls', type: 'int4', value: ({ usage }) => usage?.unpriced.calls || null },
+  { name: 'unpriced_steps', type: 'int4', value: ({ usage }) => usage?.unpriced.steps || null },
   { name: 'source_id', type: 'uuid', value: ({ record }) => record.source.id },
   { name: 'name', type: 'text', value: ({ record }) => record.span.name },
   { name: 'kind', type: 'text', value: ({ record }) => record.span.kind },

@@ -113,9 +113,8 @@ const SPAN_TEXTS = {
 const TRACE_TEXTS_OF_SPANS = ['user_id', 'environment', ...SPAN_TRACE_FIELDS] as const;
 
 /** Selects from a trace `t` what is needed to find its spans and to tell which usage counts. */
-const PLACE = raw(
-  't.day, t.trace_no, t.gap_count, num_nonnulls(t.input_tokens, t.output_tokens, t.cost_usd) = 0 AS has_no_calls',
-);
+const PLACE = raw(`t.models, t.day, t.trace_no, t.gap_count, t.input_tokens AS calls_input_tokens,
+  t.output_tokens AS calls_output_tokens, num_nonnulls(t.input_tokens, t.output_tokens, t.cost_usd) = 0 AS has_no_calls`);
 
 /**
  * Builds the statement of a query. Joins traces and spans by all their keys, including the workspace, so that PostgreSQL
@@ -216,7 +215,7 @@ class StatsStatement {
 
   private columns(): Sql {
     const labels = this.labels.map((label) => raw(`labels.${label}`));
-    return join([FILTERED_COLUMNS, ...labels, ...(this.readsSpans ? [raw('t.models'), PLACE] : [])], ', ');
+    return join([FILTERED_COLUMNS, ...labels, ...(this.readsSpans ? [PLACE] : [])], ', ');
   }
 
   /**
