@@ -24,6 +24,8 @@ import { TraceFeedRepository } from './traces/trace-feed.repository';
 import { ReadLimiter } from './read-limiter';
 import { TraceExportService, TraceService } from './traces/trace.service';
 import { TraceWriteRepository } from './traces/trace-write.repository';
+import { UsageWriteRepository } from './traces/usage-write.repository';
+import { UsageWriter } from './traces/usage.writer';
 import { TraceWriter } from './traces/trace.writer';
 
 /** Stores and reads traces, logs and metrics, in the API and in the worker. */
@@ -42,6 +44,8 @@ import { TraceWriter } from './traces/trace.writer';
     SpanRepository,
     ReadLimiter,
     TraceWriteRepository,
+    UsageWriteRepository,
+    UsageWriter,
     TraceWriter,
     TraceExportService,
     TraceService,

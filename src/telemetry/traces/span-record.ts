@@ -24,7 +24,7 @@ export interface RootView {
   /** Their first characters as readable text; null if the span has none. */
   inputPreview: string | null;
   outputPreview: string | null;
-  /** The cost that the span reports for the calls below it; null if it reports none or is itself a call. */
+  /** The cost that the span reports, or the price of a call; null if it has neither. */
   costUsd: number | null;
 }
 
@@ -39,11 +39,13 @@ export interface SpanRecord {
   /** Microseconds since 1970, rounded down. */
   startedAt: bigint;
   endedAt: bigint;
+  /** Whether the sender sent no start. */
+  startUnknown: boolean;
   fields: SpanFields;
   /** The cost that the span reports, else the price of its tokens. */
   costUsd: number | null;
-  /** Whether the span's tokens and cost are the sum over the spans below it. */
-  repeatsUsage: boolean;
+  /** Whether the span is a step of the work (an agent, a tool, a search) rather than a model call. */
+  isStep: boolean;
   /** Whether the span itself names the version in `fields`, rather than its service. */
   namesVersion: boolean;
   /** Null unless the span is a root. */
@@ -119,8 +121,11 @@ function toSpanRecord(
   texts: TextSlab,
 ): SpanRecord {
   const fields = readSpanFields(span);
-  const startedAt = microseconds(span.startTimeUnixNano);
-  const { traceId, spanId, parentSpanId, name, kind, status, startTimeUnixNano } = span;
+  const startTimeUnixNano = span.startTimeUnixNano || span.endTimeUnixNano || BigInt(Date.now()) * 1_000_000n;
+  const startedAt = microseconds(startTimeUnixNano);
+  const costUsd = fields.costUsd ?? prices.costOf(fields, timeOf(startedAt));
+  const isStep = !isModelCall(fields);
+  const { traceId, spanId, parentSpanId, name, kind, status } = span;
   const { droppedAttributesCount, droppedEventsCount, droppedLinksCount } = span;
   return {
     workspaceId: scope.workspaceId,
@@ -138,13 +143,14 @@ function toSpanRecord(
     },
     source,
     startedAt,
-    // 0 if the sender sent no end
+    // 0, which is 1970, if the sender sent none
+    startUnknown: span.startTimeUnixNano === 0n,
     endedAt: span.endTimeUnixNano === 0n ? startedAt : microseconds(span.endTimeUnixNano),
     fields,
-    costUsd: fields.costUsd ?? prices.costOf(fields, timeOf(startedAt)),
-    repeatsUsage: repeatsUsage(fields.operation),
+    costUsd,
+    isStep,
     namesVersion: span.attributes[AGENT_VERSION] !== undefined,
-    root: parentSpanId === null ? rootView(span, fields) : null,
+    root: parentSpanId === null ? rootView(span, isStep ? fields.costUsd : costUsd) : null,
     scores: scoresInSpan(scope, span),
     content: {
       attributes: texts.add(JSON.stringify(span.attributes)),
@@ -155,7 +161,7 @@ function toSpanRecord(
 }
 
 /** Reads the parts of a root span that its trace returns. Not used for other spans, because it may parse messages. */
-function rootView(span: OtlpSpan, { operation, costUsd }: SpanFields): RootView {
+function rootView(span: OtlpSpan, costUsd: number | null): RootView {
   const content = readSpanContent(span);
   const input = content.input === null ? null : JSON.stringify(content.input);
   const output = content.output === null ? null : JSON.stringify(content.output);
@@ -165,7 +171,7 @@ function rootView(span: OtlpSpan, { operation, costUsd }: SpanFields): RootView 
     output,
     inputPreview: input === null ? null : previewOf(content.input, input, 'input'),
     outputPreview: output === null ? null : previewOf(content.output, output, 'output'),
-    costUsd: repeatsUsage(operation) ? costUsd : null,
+    costUsd,
   };
 }
 
@@ -232,6 +238,42 @@ const STEPS_OF_CALLS = new Set([
   'ai.embed',
   'ai.embedmany',
 ]);
+
+/** Further operations that are not model calls, in lower case. They may consist of some. */
+const OTHER_STEPS = new Set([
+  // gen_ai.operation.name
+  'execute_tool',
+  'plan',
+  'retrieval',
+  'guardrail',
+  // openinference.span.kind and traceloop.span.kind
+  'tool',
+  'retriever',
+  'evaluator',
+  'prompt',
+  'unknown',
+  'ai.toolcall',
+]);
+
+/** Operations of model calls that need not name a model, in lower case. */
+const CALLS = new Set([
+  'chat',
+  'text_completion',
+  'generate_content',
+  'embeddings',
+  'completion',
+  'embedding',
+  'rerank',
+  'reranker',
+  'llm',
+]);
+
+/** Returns whether a span is a model call, by its operation, else because it names a model. */
+export function isModelCall({ operation, model }: Pick<SpanFields, 'operation' | 'model'>): boolean {
+  const name = operation?.toLowerCase() ?? '';
+  if (STEPS_OF_CALLS.has(name) || OTHER_STEPS.has(name)) return false;
+  return model !== null || CALLS.has(name);
+}
 
 /** Returns whether a span of this operation repeats the tokens and cost of the model calls below it. */
 export const repeatsUsage = (operation: string | null): boolean =>

@@ -18,12 +18,14 @@ import { type ListQueryDto, listPage, type RowPage, type RowPlace, type SortKey 
 import { SourceReadRepository } from '../sources/source-read.repository';
 import { bitsOf, type SpanRecord } from './span-record';
 import type { SpanHead, SpanRow } from './span.dto';
+import type { UsageState } from './usage-tree';
 import type { LocatedTrace, SpanReading, StoredSpan, TraceLocation } from './trace.types';
 
 /** A span to store, and the location of its trace. */
 export interface LocatedSpan {
   record: SpanRecord;
   location: TraceLocation;
+  usage: UsageState | undefined;
 }
 
 const COLUMNS = new BulkColumns<LocatedSpan>([
@@ -34,11 +36,15 @@ const COLUMNS = new BulkColumns<LocatedSpan>([
   { name: 'parent_span_id', type: 'int8', value: ({ record }) => record.span.parentSpanId },
   { name: 'started_at', type: 'timestamptz', value: ({ record }) => record.startedAt },
   { name: 'ended_at', type: 'timestamptz', value: ({ record }) => record.endedAt },
+  { name: 'start_unknown', type: 'bool', value: ({ record }) => record.startUnknown || null },
   { name: 'input_tokens', type: 'int8', value: ({ record }) => record.fields.inputTokens },
   { name: 'output_tokens', type: 'int8', value: ({ record }) => record.fields.outputTokens },
   { name: 'cached_input_tokens', type: 'int8', value: ({ record }) => record.fields.cachedInputTokens },
   { name: 'reasoning_tokens', type: 'int8', value: ({ record }) => record.fields.reasoningTokens },
   { name: 'cost_usd', type: 'float8', value: ({ record }) => record.costUsd },
+  { name: 'usage_flags', type: 'int4', value: ({ usage }) => usage?.flags ?? null },
+  { name: 'unpriced_calls', type: 'int4', value: ({ usage }) => usage?.unpriced.calls || null },
+  { name: 'unpriced_steps', type: 'int4', value: ({ usage }) => usage?.unpriced.steps || null },
   { name: 'source_id', type: 'uuid', value: ({ record }) => record.source.id },
   { name: 'name', type: 'text', value: ({ record }) => record.span.name },
   { name: 'kind', type: 'text', value: ({ record }) => record.span.kind },
@@ -83,7 +89,7 @@ const COPY = `COPY spans (${COLUMNS.names}) FROM STDIN (FORMAT binary)`;
 /** The columns of a span `s` for a `SpanHeadDto`. */
 const HEAD =
   raw(`${hex('s.span_id')} AS span_id, ${hex('s.parent_span_id')} AS parent_span_id, s.name, s.kind,
-  s.started_at, s.ended_at, json_build_object('code', s.status_code, 'message', s.status_message) AS status,
+  s.started_at, s.ended_at, s.start_unknown IS TRUE AS start_unknown, json_build_object('code', s.status_code, 'message', s.status_message) AS status,
   greatest(extract(epoch FROM s.ended_at - s.started_at) * 1000, 0)::float8 AS duration_ms,
   coalesce(s.dropped_attributes_count, 0) AS dropped_attributes_count,
   coalesce(s.dropped_events_count, 0) AS dropped_events_count,

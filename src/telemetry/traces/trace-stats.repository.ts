@@ -10,6 +10,7 @@ import {
   TEXTS,
   traceCondition,
   USAGE,
+  USAGE_BASIS,
   USAGE_NAMES,
 } from './trace-columns.sql';
 import type {
@@ -28,23 +29,12 @@ export const STATS_ROWS_MAX = 10_000;
 export const STATS_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * The share of a model `m` in the usage of a trace `f`: the usage of its calls. If the trace's usage is the usage of a step, it
- * belongs to the model of that step; among equal steps, to the first model by name. A model's calls have a cost even if the
- * cost of another model is unknown.
- */
-const shareOf = (name: keyof typeof USAGE): string =>
-  `CASE WHEN f.calls_${name} IS NOT NULL OR f.${name} IS NULL OR count(*) FILTER (WHERE m.step_${name} = f.${name}) OVER of_trace = 0
-       THEN ${USAGE[name]('m.')}
-     WHEN m.model = min(m.model) FILTER (WHERE m.step_${name} = f.${name}) OVER of_trace THEN m.step_${name}
-     END AS used_${name}`;
-
-/**
- * One row per model of each trace, and one row for a trace without models. The usage of a step without a model that repeats the
- * model calls below it belongs to no model.
+ * One row per model of each trace, and one row for a trace without models. Omits the row
+ * of spans without a model if their usage does not count.
  */
 const MODELS_OF_TRACES = raw(`(
     SELECT * FROM (
-      SELECT f.*, nullif(m.model, '') AS model, count(*) OVER of_trace AS model_count, ${USAGE_NAMES.map(shareOf).join(', ')}
+      SELECT f.*, nullif(m.model, '') AS model, count(*) OVER of_trace AS model_count, ${USAGE_NAMES.map((name) => `${USAGE[name]} AS used_${name}`).join(', ')}
       FROM source_traces f LEFT JOIN trace_models m ON m.workspace_id = f.workspace_id AND m.trace_id = f.trace_id
       WINDOW of_trace AS (PARTITION BY f.trace_id)
     ) used
@@ -82,7 +72,7 @@ const AGGREGATES: Readonly<Record<TraceAggregation, (measure: string) => string>
 };
 
 /** Columns that are first in an index of traces, after the workspace. */
-const INDEXED = new Set(['session_id', 'root_name', 'service_name']);
+const INDEXED = new Set(['session_id', 'user_id', 'root_name', 'prompt_name', 'service_name', 'environment']);
 
 /** The form of labels, which become column names. */
 const LABEL = /^[a-z_]+$/;
@@ -187,8 +177,7 @@ class StatsStatement {
 
   private columns(): Sql {
     const labels = this.labels.map((label) => raw(`labels.${label}`));
-    const calls = USAGE_NAMES.map((name) => raw(`${USAGE[name]('t.')} AS calls_${name}`));
-    return join([FILTERED_COLUMNS, ...labels, ...calls], ', ');
+    return join([FILTERED_COLUMNS, ...labels, raw(USAGE_BASIS)], ', ');
   }
 
   private isLabel(field: string): boolean {

@@ -28,7 +28,7 @@ interface SessionColumns {
   started_us: string;
 }
 
-export type LockedTrace = KeyedLocation & SessionColumns;
+export type LockedTrace = KeyedLocation & SessionColumns & { gap_count: number };
 export type MergedTrace = Omit<KeyedLocation, keyof TraceLocation> & SessionColumns;
 
 const SESSION_COLUMNS = sql`t.session_id, ${timeToMicroseconds(raw('t.started_at'))}::text AS started_us`;
@@ -64,6 +64,7 @@ const TRACES = new BulkColumns<TraceAggregate>([
   { name: 'error_count', type: 'int8', value: ({ errorCount }) => errorCount },
   ...USAGE_COLUMNS,
   { name: 'step_unpriced_count', type: 'int8', value: ({ unpricedStepCount }) => unpricedStepCount },
+  { name: 'gap_count', type: 'int8', value: ({ gapCount }) => gapCount },
   { name: 'root_cost_usd', type: 'float8', value: ({ root }) => root?.value.costUsd ?? null },
   // JSON, because one array parameter cannot hold arrays of different lengths
   { name: 'models', type: 'json', value: ({ models }) => JSON.stringify(models) },
@@ -96,16 +97,18 @@ const MODELS = new BulkColumns<ModelUsage & TraceKey>([
   ...USAGE_COLUMNS,
 ]);
 
-/** Returns an assignment that adds to a column, which may be null. */
+/**
+ * Returns an assignment that adds to a column, which may be null. A sum becomes null again if nothing is left of it; the order
+ * of additions may leave a rounding error.
+ */
 const added = (column: string) =>
   `${column} = CASE WHEN excluded.${column} IS NULL THEN t.${column}
+    WHEN excluded.${column} < 0 AND abs(t.${column} + excluded.${column}) < 1e-12 THEN NULL
     ELSE coalesce(t.${column}, 0) + excluded.${column} END`;
 
 const MERGED_USAGE = raw(`${added('input_tokens')}, ${added('output_tokens')}, ${added('cost_usd')},
       unpriced_count = t.unpriced_count + excluded.unpriced_count,
-      step_input_tokens = greatest(t.step_input_tokens, excluded.step_input_tokens),
-      step_output_tokens = greatest(t.step_output_tokens, excluded.step_output_tokens),
-      step_cost_usd = greatest(t.step_cost_usd, excluded.step_cost_usd)`);
+      ${added('step_input_tokens')}, ${added('step_output_tokens')}, ${added('step_cost_usd')}`);
 
 /** Returns assignments that take the columns from the span with the smaller key. */
 const fromFirst = (key: string, ...columns: string[]) =>
@@ -152,7 +155,7 @@ export class TraceWriteRepository {
       tx.query<LockedTrace>(
         prepared(
           'trace.lock-many',
-          sql`SELECT t.workspace_id, t.trace_id, t.trace_no, t.day::text AS day, ${SESSION_COLUMNS}
+          sql`SELECT t.workspace_id, t.trace_id, t.trace_no, t.day::text AS day, t.gap_count, ${SESSION_COLUMNS}
             FROM ${KEYS.table(chunk, 'keys')},
             LATERAL (SELECT * FROM traces t
               WHERE t.workspace_id = keys.workspace_id AND t.trace_id = keys.trace_id FOR NO KEY UPDATE) t`,
@@ -190,6 +193,7 @@ export class TraceWriteRepository {
               error_count = t.error_count + excluded.error_count,
               ${MERGED_USAGE},
               step_unpriced_count = t.step_unpriced_count + excluded.step_unpriced_count,
+              gap_count = t.gap_count + excluded.gap_count,
               ${union('models', MODELS_MAX)}, ${union('tags', TAGS_MAX)},
               ${fromFirst('root_key', 'root_name', 'input', 'output', 'input_preview', 'output_preview', 'content_size', 'root_cost_usd')},
               ${fromFirst('session_key', 'session_id')},

@@ -5,6 +5,7 @@ import {
   GroupsOf,
   MEASURE_FIELDS,
   TRACE_GROUPS,
+  TRACE_LABEL_FIELDS,
   TraceConditionDto,
   TraceMetricsDto,
   TraceStatsRowDto,
@@ -14,7 +15,10 @@ import { TRACE_LABELS } from './experiment-trace.repository';
 const STATS_GROUPS = [...TRACE_GROUPS, ...TRACE_LABELS] as const;
 type StatsGroup = (typeof STATS_GROUPS)[number];
 
-export const STATS_FIELDS = [...STATS_GROUPS, ...MEASURE_FIELDS, 'started_at'] as const;
+/** `tag` is a tag of the result. */
+const LABELS = TRACE_LABEL_FIELDS.filter((field) => field !== 'tag');
+
+export const STATS_FIELDS = [...STATS_GROUPS, ...LABELS, ...MEASURE_FIELDS, 'started_at'] as const;
 
 /** A condition on the trace. All filters must match. Measures cover the whole trace. */
 export class TraceFilterDto extends TraceConditionDto {

@@ -17,6 +17,7 @@ import {
   STATS_OPERATORS,
   TRACE_AGGREGATIONS,
   TRACE_GROUPS,
+  TRACE_LABEL_FIELDS,
   TRACE_MEASURES,
   type TraceAggregation,
   type TraceMeasure,
@@ -26,6 +27,7 @@ import {
 const GROUPS = [...TRACE_GROUPS, 'session_id', 'day'] as const;
 export const TELEMETRY_STATS_FIELDS = [
   ...TRACE_GROUPS,
+  ...TRACE_LABEL_FIELDS,
   'session_id',
   ...MEASURE_FIELDS,
   'started_at',
