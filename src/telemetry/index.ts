@@ -32,7 +32,7 @@ export {
   readScoreSort,
   type ScoreSort,
 } from './traces/score-query';
-export { StartedListQueryDto } from './traces/trace-query.dto';
+export { LabelFiltersDto, SessionTraceListQueryDto } from './traces/trace-query.dto';
 export {
   checkSelectionValues,
   conditionErrors,
@@ -52,7 +52,12 @@ export {
   TraceStatsRowDto,
 } from './traces/stats/trace-stats.dto';
 export { checkStatsValues, readStatsQuery } from './traces/stats/trace-stats-query';
-export { MEASURE_FIELDS, TRACE_GROUPS, type TraceFilter } from './traces/trace-stats.types';
+export {
+  MEASURE_FIELDS,
+  TRACE_GROUPS,
+  TRACE_LABEL_FIELDS,
+  type TraceFilter,
+} from './traces/trace-stats.types';
 export {
   toBaseTraceDto,
   TraceDto,

@@ -187,6 +187,8 @@ export class Telemetry1795824000005 extends SqlMigration {
       parent_span_id bigint,
       started_at timestamptz NOT NULL,
       ended_at timestamptz NOT NULL,
+      -- whether the sender sent no start; null for false
+      start_unknown boolean,
       input_tokens bigint,
       output_tokens bigint,
       -- parts of input_tokens and of output_tokens

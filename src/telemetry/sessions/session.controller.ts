@@ -6,7 +6,7 @@ import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { isName, NAME_MAX } from '../span-mapping/field.parser';
 import { type TraceDto, TracePageDto } from '../traces/trace.dto';
-import { StartedListQueryDto } from '../traces/trace-query.dto';
+import { SessionTraceListQueryDto } from '../traces/trace-query.dto';
 import { SessionDto, SessionListQueryDto, SessionPageDto } from './session.dto';
 import { SessionService } from './session.service';
 import { type TranscriptItemDto, TranscriptPageDto, TranscriptQueryDto } from './transcript/transcript.dto';
@@ -72,7 +72,7 @@ export class SessionController {
   listTraces(
     @CurrentScope() scope: Scope,
     @SessionId() sessionId: string,
-    @Query() query: StartedListQueryDto,
+    @Query() query: SessionTraceListQueryDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Page<TraceDto>> {
     return this.sessions.listTraces(scope, sessionId, query, signal);

@@ -79,7 +79,7 @@ const DECIMAL_LENGTH_MAX = 64;
 const DECIMAL = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 
 /** Reads a number, or a decimal text, which some instrumentations send. Returns NaN for anything else. */
-function numberOf(value: OtlpValue | undefined): number {
+export function numberOf(value: OtlpValue | undefined): number {
   if (typeof value === 'number') return value;
   const isDecimal = typeof value === 'string' && value.length <= DECIMAL_LENGTH_MAX && DECIMAL.test(value);
   return isDecimal ? Number(value) : Number.NaN;

@@ -39,6 +39,8 @@ export interface SpanRecord {
   /** Microseconds since 1970, rounded down. */
   startedAt: bigint;
   endedAt: bigint;
+  /** Whether the sender sent no start. */
+  startUnknown: boolean;
   fields: SpanFields;
   /** The cost that the span reports, else the price of its tokens. */
   costUsd: number | null;
@@ -146,10 +148,11 @@ function toSpanRecord(
 ): SpanRecord {
   const read = readSpanFields(span);
   const fields = namedAsRequested(span, read, prices);
-  const startedAt = microseconds(span.startTimeUnixNano);
+  const startTimeUnixNano = span.startTimeUnixNano || span.endTimeUnixNano || BigInt(Date.now()) * 1_000_000n;
+  const startedAt = microseconds(startTimeUnixNano);
   const costUsd = fields.costUsd ?? prices.costOf(fields, timeOf(startedAt));
   const isStep = !isModelCall(fields);
-  const { traceId, spanId, parentSpanId, name, kind, status, startTimeUnixNano } = span;
+  const { traceId, spanId, parentSpanId, name, kind, status } = span;
   const { droppedAttributesCount, droppedEventsCount, droppedLinksCount } = span;
   return {
     workspaceId: scope.workspaceId,
@@ -167,7 +170,8 @@ function toSpanRecord(
     },
     source,
     startedAt,
-    // 0 if the sender sent no end
+    // 0, which is 1970, if the sender sent none
+    startUnknown: span.startTimeUnixNano === 0n,
     endedAt: span.endTimeUnixNano === 0n ? startedAt : microseconds(span.endTimeUnixNano),
     fields,
     requestedModel: isUnanswered(span) ? read.model : null,

@@ -59,6 +59,8 @@ export class SpanHeadDto {
   status!: SpanStatusDto;
   started_at!: Date;
   ended_at!: Date;
+  /** Whether the sender sent no start. `started_at` is then the end, else the time of arrival. */
+  start_unknown!: boolean;
   @ApiProperty({ type: 'number', minimum: 0 })
   duration_ms!: number;
   /** Number of attributes that were dropped by the sender, or by the service beyond its limit. */

@@ -36,6 +36,7 @@ const COLUMNS = new BulkColumns<LocatedSpan>([
   { name: 'parent_span_id', type: 'int8', value: ({ record }) => record.span.parentSpanId },
   { name: 'started_at', type: 'timestamptz', value: ({ record }) => record.startedAt },
   { name: 'ended_at', type: 'timestamptz', value: ({ record }) => record.endedAt },
+  { name: 'start_unknown', type: 'bool', value: ({ record }) => record.startUnknown || null },
   { name: 'input_tokens', type: 'int8', value: ({ record }) => record.fields.inputTokens },
   { name: 'output_tokens', type: 'int8', value: ({ record }) => record.fields.outputTokens },
   { name: 'cached_input_tokens', type: 'int8', value: ({ record }) => record.fields.cachedInputTokens },
@@ -91,7 +92,7 @@ const COPY = `COPY spans (${COLUMNS.names}) FROM STDIN (FORMAT binary)`;
 /** The columns of a span `s` for a `SpanHeadDto`. */
 const HEAD =
   raw(`${hex('s.span_id')} AS span_id, ${hex('s.parent_span_id')} AS parent_span_id, s.name, s.kind,
-  s.started_at, s.ended_at, json_build_object('code', s.status_code, 'message', s.status_message) AS status,
+  s.started_at, s.ended_at, s.start_unknown IS TRUE AS start_unknown, json_build_object('code', s.status_code, 'message', s.status_message) AS status,
   greatest(extract(epoch FROM s.ended_at - s.started_at) * 1000, 0)::float8 AS duration_ms,
   coalesce(s.dropped_attributes_count, 0) AS dropped_attributes_count,
   coalesce(s.dropped_events_count, 0) AS dropped_events_count,

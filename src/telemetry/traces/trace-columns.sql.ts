@@ -50,7 +50,8 @@ export const MEASURES = {
 export const SUMMARY: Sql = raw(`t.trace_id, t.root_name, t.started_at, t.ended_at,
   ${MEASURES.duration_ms}::float8 AS duration_ms, t.span_count, t.error_count,
   ${MEASURES.input_tokens} AS input_tokens, ${MEASURES.output_tokens} AS output_tokens,
-  ${MEASURES.cost_usd}::float8 AS cost_usd, t.models, t.session_id, t.service_name, t.agent_version`);
+  ${MEASURES.cost_usd}::float8 AS cost_usd, t.models, t.session_id, t.service_name, t.agent_version,
+  t.user_id, t.environment, t.tags, t.prompt_name, t.prompt_version, t.input_preview, t.output_preview`);
 
 /** Measures of a trace `t` to sort by. Each of these expressions has an index. */
 export const SORT_MEASURES = {

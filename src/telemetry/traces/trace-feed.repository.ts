@@ -13,7 +13,7 @@ import {
   Where,
 } from '#platform/db';
 import { meetAll } from './trace-columns.sql';
-import type { TraceFilter } from './trace-stats.types';
+import { TRACE_LABEL_FIELDS, type TraceFilter } from './trace-stats.types';
 
 /**
  * A position in the trace feed. The feed orders traces by the time at which their last span was stored (by the clock of the
@@ -57,7 +57,15 @@ export interface FeedEntry extends FeedPosition {
 }
 
 /** Text fields that filters of the feed may name. */
-export const FEED_TEXT_FIELDS = ['root_name', 'service_name', 'model', 'status', 'session_id'] as const;
+export const FEED_TEXT_FIELDS = [
+  'root_name',
+  'service_name',
+  'agent_version',
+  'model',
+  'status',
+  'session_id',
+  ...TRACE_LABEL_FIELDS,
+] as const;
 
 const RANGES = new BulkColumns<FeedRange & { workspace_id: string; index: number }>([
   { name: 'place', type: 'int8', value: ({ index }) => index },

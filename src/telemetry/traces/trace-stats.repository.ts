@@ -43,7 +43,7 @@ const AGGREGATES: Readonly<Record<TraceAggregation, (measure: string) => string>
 };
 
 /** Columns that are first in an index of traces, after the workspace. */
-const INDEXED = new Set(['session_id', 'root_name', 'service_name', 'user_id', 'prompt_name', 'environment']);
+const INDEXED = new Set(['session_id', 'user_id', 'root_name', 'prompt_name', 'service_name', 'environment']);
 
 /** The form of labels, which become column names. */
 const LABEL = /^[a-z_]+$/;

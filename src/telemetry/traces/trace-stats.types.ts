@@ -33,17 +33,7 @@ export const TRACE_AGGREGATIONS = [
 export type TraceAggregation = (typeof TRACE_AGGREGATIONS)[number];
 
 /** Fields of every trace to group by. `status` is `error` if at least one span has an error, else `ok`. */
-export const TRACE_GROUPS = [
-  'model',
-  'root_name',
-  'status',
-  'service_name',
-  'agent_version',
-  'user_id',
-  'environment',
-  'prompt_name',
-  'prompt_version',
-] as const;
+export const TRACE_GROUPS = ['model', 'root_name', 'status', 'service_name', 'agent_version'] as const;
 
 /** Times to group by, of the start in UTC: `2026-11-20T14:00:00Z` and `2026-11-20`. */
 export const TIME_GROUPS = ['hour', 'day'] as const;
@@ -86,6 +76,9 @@ export const SPAN_GROUPS = [
 
 /** Fields of a span's trace to filter by. */
 export const SPAN_TRACE_FIELDS = ['session_id', 'service_name', 'prompt_name', 'prompt_version'] as const;
+
+/** Labels of a trace to filter by. A trace has any number of tags. */
+export const TRACE_LABEL_FIELDS = ['user_id', 'environment', 'tag', 'prompt_name', 'prompt_version'] as const;
 
 export const TRACE_STATUSES = ['ok', 'error'] as const;
 
@@ -139,7 +132,7 @@ export interface LabelledTraces {
 
 /** A condition that a value is in `among` (null stands for a missing value), or within inclusive bounds. */
 export interface TraceFilter {
-  /** A measure other than `count`, `started_at` (to the millisecond), one of TRACE_GROUPS, `session_id`, or a label. */
+  /** A measure other than `count`, `started_at` (to the millisecond), one of TRACE_GROUPS and TRACE_LABEL_FIELDS, `session_id`, or a label. */
   field: string;
   among?: readonly (string | number | Date | null)[];
   from?: number | Date;

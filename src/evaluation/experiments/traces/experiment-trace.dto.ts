@@ -1,5 +1,6 @@
-import { PageOf } from '#platform/paging';
-import { BaseTraceDto, toBaseTraceDto, type TraceSummary } from '../../../telemetry';
+import { IntersectionType } from '@nestjs/swagger';
+import { ListQueryDto, PageOf } from '#platform/paging';
+import { BaseTraceDto, LabelFiltersDto, toBaseTraceDto, type TraceSummary } from '../../../telemetry';
 import type { TraceReference } from './experiment-trace.repository';
 
 /** A trace of an experiment: its totals, and the result that references it. */
@@ -8,6 +9,8 @@ export class ExperimentTraceDto extends BaseTraceDto {
   result_id!: string | null;
   case_id!: string | null;
 }
+
+export class ExperimentTraceListQueryDto extends IntersectionType(ListQueryDto, LabelFiltersDto) {}
 
 export class ExperimentTracePageDto extends PageOf(ExperimentTraceDto) {}
 

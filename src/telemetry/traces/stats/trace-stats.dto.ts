@@ -23,16 +23,17 @@ import {
   SPAN_MEASURE_NAMES,
   SPAN_TRACE_FIELDS,
   type SpanMeasure,
+  TRACE_LABEL_FIELDS,
   TRACE_MEASURES,
   type TraceAggregation,
   type TraceMeasure,
 } from '../trace-stats.types';
 
 /** Fields by which the traces of a workspace are grouped and filtered. */
-const GROUPS = [...TRACE_GROUPS, 'tag', 'session_id', ...TIME_GROUPS] as const;
+const GROUPS = [...TRACE_GROUPS, ...TRACE_LABEL_FIELDS, 'session_id', ...TIME_GROUPS] as const;
 export const TELEMETRY_STATS_FIELDS = [
   ...TRACE_GROUPS,
-  'tag',
+  ...TRACE_LABEL_FIELDS,
   'session_id',
   ...MEASURE_FIELDS,
   'started_at',
