@@ -13,7 +13,7 @@ import { MetricWriteRepository } from './metrics/metric-write.repository';
 import { DayPartitionRepository } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
 import { SessionService } from './sessions/session.service';
-import { TranscriptService } from './sessions/transcript/transcript.service';
+import { TranscriptService } from './sessions/transcript.service';
 import { SessionWriteRepository } from './traces/session-write.repository';
 import { SourceWriteRepository } from './sources/source-write.repository';
 import { ModelPrices } from './span-mapping/model-prices';

@@ -9,8 +9,8 @@ import { type TraceDto, TracePageDto } from '../traces/trace.dto';
 import { SessionTraceListQueryDto } from '../traces/trace-query.dto';
 import { SessionDto, SessionListQueryDto, SessionPageDto } from './session.dto';
 import { SessionService } from './session.service';
-import { type TranscriptItemDto, TranscriptPageDto, TranscriptQueryDto } from './transcript/transcript.dto';
-import { TranscriptService } from './transcript/transcript.service';
+import { type TranscriptItemDto, TranscriptPageDto, TranscriptQueryDto } from './transcript.dto';
+import { TranscriptService } from './transcript.service';
 
 /**
  * Reads the session id from the path: any text of 1 to 255 characters, because agents choose the ids. Errors: 404 for

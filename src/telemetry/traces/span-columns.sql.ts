@@ -50,7 +50,7 @@ const HAS_CALL_BELOW = `s.span_id IN (
       AND ${isCall('c')})`;
 
 /** Whether the span has usage that counts. */
-const HAS_COUNTED_USAGE = `(${INPUT_COUNTS} AND s.input_tokens > 0 OR ${OUTPUT_COUNTS} AND s.output_tokens > 0
+export const HAS_COUNTED_USAGE = `(${INPUT_COUNTS} AND s.input_tokens > 0 OR ${OUTPUT_COUNTS} AND s.output_tokens > 0
   OR ${COST_COUNTS} AND s.cost_usd > 0)`;
 
 /**

@@ -15,6 +15,7 @@ const span = (attributes: OtlpAttributes, times: [bigint, bigint] = [0n, 0n]): O
     startTimeUnixNano: times[0],
     endTimeUnixNano: times[1],
     attributes,
+    status: { code: 'unset', message: '' },
     resource,
     scope,
     events: [],

@@ -2,7 +2,7 @@ import type { Scope } from '#platform/auth';
 import { empty, join, microsecondsToTime, raw, type Sql, sql, type SqlExecutor, Where } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import type { ModelPrices } from '../span-mapping/model-prices';
-import { IS_OF_MODEL, SPAN_MEASURES } from './span-columns.sql';
+import { HAS_COUNTED_USAGE, IS_OF_MODEL, SPAN_MEASURES } from './span-columns.sql';
 import { compared, FILTERED_COLUMNS, isAmong, TEXTS, traceCondition } from './trace-columns.sql';
 import { SPAN_TRACE_FIELDS } from './trace-stats.types';
 import type {
@@ -230,7 +230,10 @@ class StatsStatement {
         : sql`CASE WHEN s.requested_model IS NULL THEN s.model
             ELSE coalesce((${names}::text[])[array_position(${requested}::text[], s.model)], s.model) END`;
     const prefix = this.isOverSpans ? '' : 'span_';
-    const measures = Object.entries(SPAN_MEASURES).map(([name, one]) => `${one} AS ${prefix}${name}`);
+    const measures = Object.entries(SPAN_MEASURES).map(([name, one]) => {
+      const isOwn = this.isOfModels && OWN_MEASURES.has(name);
+      return `${isOwn ? `CASE WHEN ${IS_OF_MODEL} THEN ${one} END` : one} AS ${prefix}${name}`;
+    });
     const texts = Object.entries(SPAN_TEXTS).map(([name, one]) => `${one} AS ${name}`);
     const ofSpan = [...measures, ...(this.isOverSpans ? [...texts, 's.started_at'] : [])].join(', ');
     const model = this.isOverSpans ? sql`CASE WHEN ${raw(IS_OF_MODEL)} THEN ${known} END` : known;
@@ -239,7 +242,12 @@ class StatsStatement {
     );
     return sql`(SELECT ${ofTrace}, s.* FROM source_traces f CROSS JOIN LATERAL (
         SELECT ${raw(ofSpan)}, ${model} AS model FROM spans s
-        WHERE ${OF_TRACE} ${this.isOverSpans ? empty : sql`AND ${raw(IS_OF_MODEL)}`} OFFSET 0) s)`;
+        WHERE ${OF_TRACE} ${this.isOverSpans ? empty : sql`AND (${raw(IS_OF_MODEL)} OR ${raw(HAS_COUNTED_USAGE)})`} OFFSET 0) s)`;
+  }
+
+  /** Whether each row is a span of a model. */
+  private get isOfModels(): boolean {
+    return this.readsSpans && !this.isOverSpans;
   }
 
   private isLabel(field: string): boolean {
@@ -270,8 +278,8 @@ class StatsStatement {
   }
 
   private aggregate({ measure, aggregation }: TraceMetric): string {
-    if (measure === 'count') return 'count(*)';
-    return AGGREGATES[aggregation](`f.${this.readsSpans && !this.isOverSpans ? 'span_' : ''}${measure}`);
+    if (measure === 'count') return this.isOfModels ? 'count(f.span_span_count)' : 'count(*)';
+    return AGGREGATES[aggregation](`f.${this.isOfModels ? 'span_' : ''}${measure}`);
   }
 
   private row(): Sql {
@@ -304,6 +312,9 @@ class StatsStatement {
     return isAmong(among, (values) => sql`${label} && ${values}::text[]`, sql`cardinality(${label}) = 0`);
   }
 }
+
+/** Measures of a model that ignore a call around another call, whose cost may count. */
+const OWN_MEASURES = new Set(['duration_ms', 'time_to_first_token_ms', 'span_count', 'error_count']);
 
 /** Maximum number of models that are compared with each other. */
 const MODEL_NAMES_MAX = 1_000;

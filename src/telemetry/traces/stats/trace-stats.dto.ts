@@ -124,10 +124,7 @@ export class TelemetryTraceStatsQueryDto extends TraceMetricsDto {
   until?: string;
 
   /**
-   * Without groups, one row covers all traces. `hour` and `day` are those of the start, in UTC. Grouped by `model`, every statistic
-   * is over the spans of the model: its calls, of calls inside each other the innermost. Traces without a call are in no group.
-   * A model is named as it answered. A call that failed without an answer counts under the model that answered elsewhere under
-   * the same entry of the price table, if there is one such model, else under the name that it asked for.
+   * Without groups, one row covers all traces. Grouped by `model`, statistics are over the spans of each model, named as it answered.
    */
   @GroupsOf(GROUPS)
   group_by?: (typeof GROUPS)[number][] | null;
@@ -165,10 +162,8 @@ export const SPAN_STATS_FIELDS = [
 /** A statistic of each group. Ignores spans without a value of the measure. */
 export class SpanMetricDto {
   /**
-   * `duration_ms` is the duration of the spans themselves, and `time_to_first_token_ms` the time until a streamed answer began.
-   * Tokens and cost count once, where a call is inside another or a step repeats the calls below it: their sums are those of the
-   * traces. `input_tokens` include `cached_input_tokens` and `cache_write_tokens`, and `output_tokens` include `reasoning_tokens`.
-   * `total_tokens` is input plus output tokens. `count` counts spans; its aggregation must be `count` or `sum`.
+   * Tokens and cost count once where a call or a step repeats the calls below it. `count` counts spans, with the aggregation `count`
+   * or `sum`.
    */
   @IsOneOf(SPAN_MEASURE_NAMES)
   measure!: SpanMeasure;
@@ -205,10 +200,8 @@ export class SpanStatsQueryDto {
   until?: string;
 
   /**
-   * Without groups, one row covers all spans. `model` is null for spans that are not the model's own, such as an agent that names a
-   * model, or a call around another call. A model is named as it answered. A call that failed without an answer counts under the
-   * model that answered elsewhere under the same entry of the price table, if there is one such model, else under the name that
-   * it asked for. `user_id` and `environment` are those of the trace. `hour` and `day` are those of the span's start, in UTC.
+   * Without groups, one row covers all spans. `model` is null for spans that are not the model's own calls; `user_id` and
+   * `environment` are those of the trace.
    */
   @GroupsOf(SPAN_GROUP_FIELDS)
   group_by?: (typeof SPAN_GROUP_FIELDS)[number][] | null;

@@ -11,15 +11,15 @@ import {
   PAGE_BYTES,
   PAGE_SIZE_DEFAULT,
 } from '#platform/paging';
-import { Conversation } from '../../conversation/conversation';
-import { parsedValue } from '../../conversation/messages';
-import { ReadLimiter } from '../../read-limiter';
-import type { SpanStatusDto } from '../../traces/span.dto';
-import { TraceScores } from '../../traces/trace-scores';
-import { TraceStore } from '../../traces/trace-store';
-import type { TraceSpan } from '../../traces/trace.types';
-import { SessionRepository, type SessionTracePlace, type SessionTraceRange } from '../session.repository';
-import { SessionService } from '../session.service';
+import { Conversation } from '../conversation/conversation';
+import { parsedValue } from '../conversation/messages';
+import { ReadLimiter } from '../read-limiter';
+import type { SpanStatusDto } from '../traces/span.dto';
+import { TraceScores } from '../traces/trace-scores';
+import { TraceStore } from '../traces/trace-store';
+import type { TraceSpan } from '../traces/trace.types';
+import { SessionRepository, type SessionTracePlace, type SessionTraceRange } from './session.repository';
+import { SessionService } from './session.service';
 import { TraceTranscript } from './trace-transcript';
 import type { TranscriptItem, TranscriptItemDto, TranscriptQueryDto } from './transcript.dto';
 

@@ -1,9 +1,9 @@
 import { isJsonObject } from '#platform/json';
-import { type Counts, isModelCall, isTool, type Turn } from '../../conversation/conversation';
-import { messagesIn, parsedValue, type SessionMessage } from '../../conversation/messages';
-import { jsonValue, partsOf } from '../../conversation/transcript-entries';
-import type { TraceRow } from '../../traces/trace.dto';
-import type { TraceSpan } from '../../traces/trace.types';
+import { type Counts, isModelCall, isTool, type Turn } from '../conversation/conversation';
+import { messagesIn, parsedValue, type SessionMessage } from '../conversation/messages';
+import { jsonValue, partsOf } from '../conversation/transcript-entries';
+import type { TraceRow } from '../traces/trace.dto';
+import type { TraceSpan } from '../traces/trace.types';
 import type { TranscriptItem } from './transcript.dto';
 
 /** Attributes that identify the tool call of a span. */
