@@ -30,11 +30,8 @@ export class ScoreStatsQueryDto extends ScoreFiltersDto {
   workspace_id?: string;
 
   /**
-   * `scorer` and `version` are the name and the version of the scorer. `hour` (`2026-11-20T14:00:00Z`) and `day` are those of
-   * recording, in UTC. `tag` is a tag of the scored result. `service`, `agent_version`, `user_id`, `environment`, `prompt_name` and
-   * `prompt_version` are those of the trace, and `trace_day` is the day on which it started. `model` is each model of the trace,
-   * because a score is about the whole trace: a score counts in each of its tags and models. Without groups, one row covers
-   * all scores.
+   * `hour` and `day` (UTC) are those of recording, `tag` is a tag of the result, and the others belong to the trace. A score counts
+   * in each of its tags, and in each model of its trace, because it is about the whole trace.
    */
   @IsOptional()
   @IsArray()
