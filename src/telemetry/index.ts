@@ -32,7 +32,7 @@ export {
   readScoreSort,
   type ScoreSort,
 } from './traces/score-query';
-export { LabelFiltersDto, SessionTraceListQueryDto } from './traces/trace-query.dto';
+export { type LabelFilters, SessionTraceListQueryDto } from './traces/trace-query.dto';
 export {
   checkSelectionValues,
   conditionErrors,

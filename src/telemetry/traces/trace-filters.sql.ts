@@ -3,7 +3,7 @@ import { join, raw, type Sql, sql, type Where } from '#platform/db';
 import type { ScanRules } from '#platform/paging';
 import { attributeConditions, containing, mentionsInJson } from '../list-conditions.sql';
 import { MODELS_MAX } from './trace-aggregate';
-import type { LabelFiltersDto, TraceListQueryDto } from './trace-query.dto';
+import type { LabelFilters, TraceListQueryDto } from './trace-query.dto';
 
 // The conditions of the filters of the trace list, on a trace `t`.
 
@@ -38,7 +38,7 @@ const hasModel = (model: string): Sql =>
     OFFSET 0))`;
 
 /** Returns the conditions on the labels of a trace `t`. */
-export const labelConditions = ({ tag, ...labels }: LabelFiltersDto): Sql[] => [
+export const labelConditions = ({ tag, ...labels }: LabelFilters): Sql[] => [
   ...LABELS.flatMap((name) => (labels[name] === undefined ? [] : [sql`t.${raw(name)} = ${labels[name]}`])),
   ...(tag === undefined ? [] : [sql`${tag} = ANY (t.tags)`]),
 ];
