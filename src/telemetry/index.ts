@@ -60,9 +60,9 @@ export {
 } from './traces/trace-stats.types';
 export {
   toBaseTraceDto,
-  TraceDto,
+  ScoredTraceDto,
   BaseTraceDto,
-  TracePageDto,
+  ScoredTracePageDto,
   type TraceRow,
   type TraceSummary,
 } from './traces/trace.dto';

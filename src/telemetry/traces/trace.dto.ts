@@ -113,8 +113,6 @@ export class TraceTreeDto extends ScoredTraceDto {
 
 export class ScoredTracePageDto extends PageOf(ScoredTraceDto) {}
 
-export class TracePageDto extends PageOf(TraceDto) {}
-
 /** A trace as the repository reads it, without input and output. */
 export type TraceSummary = Omit<TraceDto, 'status'>;
 

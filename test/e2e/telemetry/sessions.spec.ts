@@ -158,6 +158,18 @@ describe('sessions', () => {
     }
   });
 
+  it('list their traces with the scores that the list of traces shows', async () => {
+    const { body } = await space.viewer.get(`${SESSIONS}/a/traces?limit=1`);
+    const { trace_id } = body.items[0] as { trace_id: string };
+    const score = { scorer_name: 'polite', trace_id, score: 0.25 };
+    const evaluator = await space.organization.as('evaluator');
+    expect((await evaluator.post('/eval/v1/scores', { workspace_id: space.id, ...score })).status).toBe(201);
+    const scored = (await space.viewer.get(`${SESSIONS}/a/traces?limit=1`)).body.items[0].scores as unknown[];
+    expect(scored).toMatchObject([{ scorer_name: 'polite', score: 0.25 }]);
+    const [listed] = (await space.viewer.get(`/telemetry/v1/traces?session_id=a&limit=1`)).body.items;
+    expect(listed.scores).toEqual(scored);
+  });
+
   it('list their traces by start', async () => {
     const path = `${SESSIONS}/a/traces`;
     const names = async (query: string): Promise<string[]> => {
