@@ -23,7 +23,10 @@ import { ScorerController } from './scorers/scorer.controller';
 import { ScorerStarterController } from './scorer-starters/scorer-starter.controller';
 import { ScoreBatchController } from './scoring/score-batches/score-batch.controller';
 import { ScoreRunController } from './scoring/score-runs/score-run.controller';
-import { ScoringRuleController } from './scoring/rules/scoring-rule.controller';
+import {
+  ScoringRuleController,
+  WorkspaceScoringRuleController,
+} from './scoring/rules/scoring-rule.controller';
 import { ScoringController } from './scoring/score/scoring.controller';
 import { ExperimentTraceController } from './experiments/traces/experiment-trace.controller';
 
@@ -57,6 +60,7 @@ import { ExperimentTraceController } from './experiments/traces/experiment-trace
     ScoreRunController,
     ScoreBatchController,
     ScoringRuleController,
+    WorkspaceScoringRuleController,
     ScoreController,
     AnnotationQueueController,
     AnnotationItemController,

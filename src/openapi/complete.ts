@@ -54,6 +54,7 @@ export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject
       else {
         const traits = traitsOf(completed.paths, path, method, operation);
         completeOperation(operation, traits);
+        if (traits.workspace === 'required') addWorkspace(operation, schemas);
         const takesEnumeration = takesEnumerated(operation, schemas);
         completeErrors(operation, { ...traits, takesEnumeration }, responses);
       }
@@ -67,6 +68,7 @@ export function completeDocument(document: OpenAPIObject, mounted: OpenAPIObject
     }
   }
   closeBodies(completed.paths, schemas);
+  addReadOnlyMembers(completed.paths, schemas);
   for (const name of FINAL_SCHEMAS) {
     const schema = schemas[name];
     if (schema) schema.additionalProperties = false;
@@ -84,6 +86,18 @@ function addHeaders(responses: Operation['responses']): void {
   }
 }
 
+/** Adds the `workspace_id` that every JSON body of a workspace's route accepts. */
+function addWorkspace({ requestBody }: Operation, schemas: Record<string, Schema>): void {
+  for (const [media, { schema = {} }] of Object.entries(requestBody?.content ?? {})) {
+    const properties = schemas[schema.$ref?.split('/').at(-1) ?? '']?.properties;
+    if (!properties || !/[/+]json$/.test(media)) continue;
+    properties.workspace_id ??= {
+      type: 'string',
+      description: 'The workspace that X-Service-Workspace-Id names.',
+    };
+  }
+}
+
 /** Schemas of responses that never get more members. */
 const FINAL_SCHEMAS = [
   'StoreSourceDto',
@@ -96,6 +110,20 @@ const FINAL_SCHEMAS = [
 
 /** Schemas that accept unknown members, because clients send tools exactly as an MCP server lists them. */
 const OPEN_SCHEMAS = new Set(['DeclaredToolDto']);
+
+/** Adds the other members of the resource to the bodies of PATCH, which accept and ignore them. */
+function addReadOnlyMembers(paths: Paths, schemas: Record<string, Schema>): void {
+  for (const { patch } of Object.values(paths)) {
+    const success = patch?.responses['200'] as Response | undefined;
+    const [body, view] = [patch?.requestBody, success].map((one) => {
+      const { $ref } = (one?.content?.['application/json']?.schema ?? {}) as Schema;
+      return schemas[$ref?.split('/').at(-1) ?? ''];
+    });
+    if (!body?.properties || !view?.properties) continue;
+    for (const [name, schema] of Object.entries(view.properties))
+      body.properties[name] ??= { ...schema, readOnly: true };
+  }
+}
 
 /** Closes the schemas of JSON bodies and of the objects in them, because the service rejects unknown members. */
 function closeBodies(paths: Paths, schemas: Record<string, Schema>): void {

@@ -41,11 +41,13 @@ export interface Response {
 }
 
 export interface Schema {
+  description?: string;
   type?: string | string[];
   properties?: Record<string, Schema>;
   required?: string[];
   additionalProperties?: unknown;
   $ref?: string;
+  readOnly?: boolean;
   enum?: unknown[];
   items?: Schema;
   anyOf?: Schema[];

@@ -32,7 +32,7 @@ export {
   readScoreSort,
   type ScoreSort,
 } from './traces/score-query';
-export { LabelFiltersDto, SessionTraceListQueryDto } from './traces/trace-query.dto';
+export { type LabelFilters, SessionTraceListQueryDto } from './traces/trace-query.dto';
 export {
   checkSelectionValues,
   conditionErrors,
@@ -60,9 +60,9 @@ export {
 } from './traces/trace-stats.types';
 export {
   toBaseTraceDto,
-  TraceDto,
+  ScoredTraceDto,
   BaseTraceDto,
-  TracePageDto,
+  ScoredTracePageDto,
   type TraceRow,
   type TraceSummary,
 } from './traces/trace.dto';

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ArrayMaxSize, Matches, MaxLength } from 'class-validator';
 import { instantOf, NotBelow, NotNull, IsOptionalText, IsOptionalTime } from '#platform/http';
@@ -7,7 +7,7 @@ import { ListQueryDto } from '#platform/paging';
 import { NAME_MAX } from './span-mapping/field.parser';
 
 /** Query of a list that is sorted by time. */
-export class TimedListQueryDto extends ListQueryDto {
+export class TimedListQueryDto extends OmitType(ListQueryDto, ['since', 'until']) {
   /**
    * Inclusive lower bound (RFC 3339) of `started_at` of a trace, `last_started_at` of a session, `logged_at` of a log record, or
    * `measured_at` of a data point.

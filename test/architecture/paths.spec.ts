@@ -19,11 +19,21 @@ const EXEMPT: readonly string[] = [];
 
 /** Folders that hold the folders of these routes, and that no path names. Holds for exempt areas too. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
-  'evaluation/scoring': ['scorers/score', 'scorers/batches', 'scorers/rules', 'score-runs', 'score-batches'],
+  'evaluation/scoring': [
+    'scorers/score',
+    'scorers/batches',
+    'scorers/rules',
+    'rules',
+    'score-runs',
+    'score-batches',
+  ],
 };
 
-/** Segments with a folder of another name: `/registry/v1/org` is the caller's own organization of `/registry/v1/orgs`. */
-const FOLDERS: Readonly<Record<string, string>> = { org: 'orgs' };
+/**
+ * Segments with a folder of another name: `/registry/v1/org` is the caller's own organization of `/registry/v1/orgs`, and
+ * `/eval/v1/scoring-rules` lists the rules of all scorers.
+ */
+const FOLDERS: Readonly<Record<string, string>> = { org: 'orgs', 'scoring-rules': 'rules' };
 
 /** The folders of routes whose paths name no area, because a standard or the clients choose them. */
 const WITHOUT_AREA: Readonly<Record<string, string>> = {

@@ -581,7 +581,8 @@ describe('every operation', () => {
     });
     expect(rule.status).toBe(201);
     const path = rule.headers.get('location')!;
-    await expectAll([evaluator.get(`${scorerPath}/rules`), evaluator.get(path)], 200);
+    const lists = [evaluator.get(`${scorerPath}/rules`), evaluator.get('/eval/v1/scoring-rules')];
+    await expectAll([...lists, evaluator.get(path)], 200);
     await expectAll([evaluator.patch(path, { enabled: false })], 200);
     await archiveAndRestore(evaluator, path);
   }

@@ -74,6 +74,8 @@ describe('a PATCH that changes nothing', () => {
     async (_, operation) => {
       const before = await stateOf(operation);
       await expectNothingWritten(operation, before, before.resource);
+      const documented = [...Object.keys(operation.body!.properties!), ...operation.readOnly];
+      expect(documented).toEqual(expect.arrayContaining(Object.keys(before.resource)));
     },
   );
 

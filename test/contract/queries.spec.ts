@@ -84,18 +84,42 @@ describe('every GET operation of openapi.json', () => {
 
   it.each(named(LISTS))('has pages of a limited size, by cursor or offset: %s', async (_, operation) => {
     const { minimum = 0, maximum = 0 } = parameterOf(operation, 'limit')!.schema!;
-    const limits = [minimum - 1, maximum + 1, 'x', '', '1&limit=1'];
+    const limits = [minimum - 1, maximum + 1, 'x', '1&limit=1'];
+    // the specification makes these parameters of one list nullable
+    if (operation.path !== '/store/v1/publisher/items') limits.push('');
     for (const limit of limits) await expectFault(operation, `limit=${limit}`, 'limit');
-    // a cursor is decoded after the resource was found
-    const isFound = !/compare$/.test(operation.path) && !resources.pathOf(operation, '~').includes('~');
-    if (parameterOf(operation, 'cursor') && isFound) await expectFault(operation, 'cursor=x', 'cursor');
+    if (parameterOf(operation, 'cursor')) await expectFault(operation, 'cursor=x', 'cursor');
     if (parameterOf(operation, 'offset')) {
       for (const offset of [-1, 'x']) await expectFault(operation, `offset=${offset}`, 'offset');
     }
+    if (parameterOf(operation, 'since')) await expectFault(operation, 'since=yesterday', 'since');
     if (operation.path.includes('{')) return;
+    if (parameterOf(operation, 'since')) {
+      const { body } = await read(operation, 'since=2099-01-01T00:00:00Z&until=2099-01-02T00:00:00Z');
+      expect(body.items).toEqual([]);
+    }
+    if (parameterOf(operation, 'total')) {
+      const { body } = await read(operation, `limit=${minimum}&total=false`);
+      expect((body.page as { total: number | null }).total).toBe(null);
+    }
     const { status, body } = await read(operation, `limit=${minimum}`);
     const { items, servers = items } = body as { items?: unknown[]; servers?: unknown[] };
     expect([status, servers!.length <= minimum]).toEqual([200, true]);
+  });
+
+  it('have lists that need not be counted, and that filter by the time of creation', () => {
+    const without = (name: string) => LISTS.filter((one) => !parameterOf(one, name)).map(({ path }) => path);
+    const isOwnFormat = (path: string) => !path.startsWith('/mcp/v1/registry/v0');
+    expect(without('total').filter(isOwnFormat)).toEqual([]);
+    // spans, starters, rows and compared cases have no time of creation, and the specification lists the parameters of one list
+    expect(without('since').filter(isOwnFormat)).toEqual([
+      '/telemetry/v1/traces/{trace_id}/spans',
+      '/eval/v1/datasets/{dataset_id}/versions/{version}/rows',
+      '/eval/v1/experiments/{experiment_id}/compare',
+      '/eval/v1/experiments/{experiment_id}/traces/{trace_id}/spans',
+      '/eval/v1/scorer-starters',
+      '/store/v1/publisher/items',
+    ]);
   });
 
   it.each(named(ENUMERATED))('rejects unknown values of a parameter: %s', async (_, operation) => {

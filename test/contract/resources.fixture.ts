@@ -15,6 +15,7 @@ export interface Schema {
   enum?: unknown[];
   properties?: Record<string, Schema>;
   required?: string[];
+  readOnly?: boolean;
   items?: Schema;
   oneOf?: Schema[];
   anyOf?: Schema[];
@@ -30,8 +31,10 @@ export interface DocumentedOperation {
   id: string;
   method: string;
   path: string;
-  /** The schema of the JSON body; null unless the body is an object. */
+  /** The schema of the JSON body, without read-only members; null unless the body is an object. */
   body: Schema | null;
+  /** Members of the body that are accepted and ignored. */
+  readOnly: string[];
   takesIfMatch: boolean;
   statuses: string[];
 }
@@ -68,11 +71,17 @@ export const documentedOperations = (): DocumentedOperation[] =>
         id: operationId,
         method: method.toUpperCase(),
         path,
-        body: schema.properties ? schema : null,
+        body: schema.properties ? { ...schema, properties: membersOf(schema, false) } : null,
+        readOnly: Object.keys(membersOf(schema, true)),
         takesIfMatch: parameters.some((one) => one.in === 'header' && one.name === 'If-Match'),
         statuses: Object.keys(responses),
       };
     }),
+  );
+
+const membersOf = ({ properties = {} }: Schema, readOnly: boolean): Record<string, Schema> =>
+  Object.fromEntries(
+    Object.entries(properties).filter(([, member]) => (member.readOnly === true) === readOnly),
   );
 
 /** One resource of each kind, as the targets of operations. */

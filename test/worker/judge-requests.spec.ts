@@ -90,11 +90,14 @@ describe('a judge', () => {
       expect(dataOf(judge.requests[0]!)).toEqual([transcript('[find_order answers]\n  {"state":"sent"}')]);
     });
 
-    it('is visibly cut in the middle if it is too long', async () => {
+    it('is visibly cut in the middle if a transcript is too long', async () => {
+      const scorer = await fixture.scorer({ prompt: '{{output}}: {{trace}}' });
       const input = `BEGIN${'x'.repeat(1_000_000)}END`;
-      await fixture.testResult({}, { input, output: 'short' });
+      const trace_ids = [await fixture.scoring.trace({ input, output: 'short' })];
+      const { body } = await fixture.scoring.score(scorer, { mode: 'test', trace_ids });
+      expect(body.results).toMatchObject([{ score: 1, is_truncated: true }]);
       const [cut, whole] = dataOf(judge.requests[0]!).sort((a, b) => b.length - a.length);
-      expect(cut).toMatch(/^BEGINx+\n\[… \d+ characters were removed here.*\]\n…x+END$/);
+      expect(cut).toMatch(/BEGINx+\n\[… \d+ characters were removed here.*\]\n…x+END\n/);
       expect(whole).toBe('short');
       const bytes = Buffer.byteLength(judge.requests[0]!.json.messages[1].content);
       expect(bytes).toBeLessThan(128_000 * 3);

@@ -4,6 +4,8 @@ import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-ru
 import { CHOICES, COST, GOOD, PRICES, says } from './judge.fixture';
 import { ALWAYS, pathOf, RulesFixture, settled, skipQuietSecond } from './scoring-rules.fixture';
 
+const NOTHING_TODAY = { sent_count: 0, skipped_count: 0, scored_count: 0, spent_today_usd: 0 };
+
 describe('a scoring rule with max_cost_usd_per_day', () => {
   let judge: TestJudge;
   let worker: TestWorker;
@@ -36,8 +38,8 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
       scorer_kind: 'llm_judge',
       definition: { prompt: 'Is {{output}} right?', output: CHOICES, ...definition },
     });
-  const ruleWith = async (max_cost_usd_per_day: number): Promise<any> =>
-    rules.rule({ max_cost_usd_per_day }, await judgeScorer());
+  const ruleWith = async (max_cost_usd_per_day: number, pace = 'greedy'): Promise<any> =>
+    rules.rule({ max_cost_usd_per_day, pace }, await judgeScorer());
   let count = 0;
   /** Sends traces whose outputs differ, so that no answer is cached. */
   const traces = async (many: number): Promise<string[]> => {
@@ -56,6 +58,15 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   };
+  /** Sets the share of the day that has passed, for the rules of the tests. */
+  const setDayShare = (dayShare: number): void => {
+    const repository = worker.get(ScoringRuleRepository);
+    const spending = ScoringRuleRepository.prototype.spending.bind(repository);
+    jest.spyOn(repository, 'spending').mockImplementation(async (...args) => ({
+      ...(await spending(...args)),
+      dayShare,
+    }));
+  };
   /** Moves the rule and its runs one day back. */
   const nextDay = async ({ rule_id }: any): Promise<void> => {
     await app.database.query(
@@ -63,7 +74,10 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
        WHERE rule_id = $1`,
       [rule_id],
     );
-    await app.database.query('UPDATE scoring_rules SET paused_until = now() WHERE rule_id = $1', [rule_id]);
+    await app.database.query(
+      `UPDATE scoring_rules SET paused_until = now(), counted_day = counted_day - interval '1 day' WHERE rule_id = $1`,
+      [rule_id],
+    );
   };
   /** Runs the rules in the other worker. Calls `meanwhile` after the worker lists the rules and before it leases them. */
   const runStale = async (meanwhile: () => Promise<unknown>): Promise<void> => {
@@ -100,7 +114,14 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
       last_paused_at: expect.any(String),
       last_error: null,
     });
-    expect(pausedRule.seen_count).toBe(2);
+    expect(await rules.seen(rule, 4)).toMatchObject({
+      sent_count: 2,
+      skipped_count: 2,
+      scored_count: 2,
+      spent_today_usd: expect.closeTo(2 * COST, 9),
+      chosen_count: 4,
+      ordered_count: 2,
+    });
     expect(judge.requests).toHaveLength(2);
     for (const { max_cost_usd } of await rules.runs(rule)) expect(max_cost_usd).toBeLessThanOrEqual(2 * COST);
   });
@@ -112,11 +133,18 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     await rules.results(rule);
     await traces(2);
     await paused(rule);
+    await rules.seen(rule, 3);
     await nextDay(rule);
+    expect(await rules.read(rule)).toMatchObject({ ...NOTHING_TODAY, paused_until: null });
     const [next] = await traces(1);
-    await rules.seen(rule, 2);
+    await rules.seen(rule, 4);
     expect(await rules.scored(rule)).toEqual([first, next].sort());
-    expect(await rules.read(rule)).toMatchObject({ paused_until: null, last_paused_at: expect.any(String) });
+    expect(await rules.read(rule)).toMatchObject({
+      sent_count: 1,
+      skipped_count: 0,
+      paused_until: null,
+      last_paused_at: expect.any(String),
+    });
   });
 
   it('limits its next run to the rest of the daily limit', async () => {
@@ -137,19 +165,22 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     await paused(rule);
   });
 
-  it('processes the arrivals of the pause when its limit is raised', async () => {
+  it('continues when its limit is raised, without the arrivals of the pause', async () => {
     const rule = await ruleWith(COST);
     await traces(1);
     await rules.seen(rule, 1);
     await rules.results(rule);
-    const missed = await traces(2);
+    await traces(2);
     await paused(rule);
+    await rules.seen(rule, 3);
     expect(await rules.patch(rule, { max_cost_usd_per_day: null })).toMatchObject({
       max_cost_usd_per_day: null,
       paused_until: null,
     });
-    await rules.seen(rule, 3);
-    expect(await rules.scored(rule)).toEqual(expect.arrayContaining(missed));
+    const next = await traces(1);
+    await rules.seen(rule, 4);
+    expect(await rules.scored(rule)).toEqual(expect.arrayContaining(next));
+    expect(await rules.read(rule)).toMatchObject({ sent_count: 2, skipped_count: 2 });
   });
 
   it('has one run at a time, even if a worker listed it before another worker starts a run', async () => {
@@ -182,13 +213,81 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     await traces(1);
     await rules.seen(rule, 1);
     await rules.results(rule);
-    const missed = await traces(1);
+    await traces(1);
     await settled(app);
     await runStale(() => rules.runDue());
-    expect(await rules.read(rule)).toMatchObject({ paused_until: midnight(), seen_count: 1 });
-    await rules.patch(rule, { max_cost_usd_per_day: null });
-    await rules.seen(rule, 2);
-    expect(await rules.scored(rule)).toEqual(expect.arrayContaining(missed));
+    expect(await rules.read(rule)).toMatchObject({
+      paused_until: midnight(),
+      seen_count: 2,
+      skipped_count: 1,
+    });
+    expect(judge.requests).toHaveLength(1);
+  });
+
+  describe('and the pace even', () => {
+    afterEach(() => jest.spyOn(worker.get(ScoringRuleRepository), 'spending').mockRestore());
+
+    it('has not spent more than a quarter of the day at 06:00, so that the sample is not the morning', async () => {
+      const rule = await ruleWith(24 * COST, 'even');
+      setDayShare(0.25);
+      await traces(20);
+      await rules.seen(rule, 20);
+      expect(await rules.scored(rule)).toHaveLength(6);
+      expect(await rules.read(rule)).toMatchObject({
+        pace: 'even',
+        sent_count: 6,
+        skipped_count: 14,
+        scored_count: 6,
+        spent_today_usd: expect.closeTo(6 * COST, 9),
+        paused_until: null,
+      });
+      await traces(3);
+      expect(await rules.seen(rule, 23)).toMatchObject({
+        sent_count: 6,
+        skipped_count: 17,
+        paused_until: null,
+      });
+      // the budget that was not spent at noon is available in the evening
+      setDayShare(0.75);
+      await traces(10);
+      await rules.seen(rule, 33);
+      expect(await rules.scored(rule)).toHaveLength(16);
+      await traces(10);
+      expect(await rules.seen(rule, 43)).toMatchObject({ sent_count: 18, skipped_count: 25 });
+      await rules.results(rule);
+      expect(await rules.read(rule)).toMatchObject({ spent_today_usd: expect.closeTo(18 * COST, 9) });
+    });
+
+    it('has half of the budget if it is created at noon, and its sampling rate applies', async () => {
+      const rule = await ruleWith(4 * COST, 'even');
+      await rules.patch(rule, { sample_rate: 0 });
+      setDayShare(0.5);
+      await traces(5);
+      expect(await rules.seen(rule, 5)).toMatchObject({ ...NOTHING_TODAY, chosen_count: 0 });
+      await rules.patch(rule, { sample_rate: 1 });
+      await traces(5);
+      await rules.seen(rule, 10);
+      expect(await rules.scored(rule)).toHaveLength(2);
+      expect(await rules.read(rule)).toMatchObject({ sent_count: 2, skipped_count: 3 });
+    });
+
+    it('spends nothing at midnight, and pauses once the whole budget is spent', async () => {
+      const rule = await ruleWith(2 * COST, 'even');
+      setDayShare(0);
+      await traces(2);
+      expect(await rules.seen(rule, 2)).toMatchObject({
+        sent_count: 0,
+        skipped_count: 2,
+        paused_until: null,
+      });
+      setDayShare(1);
+      await traces(2);
+      await rules.seen(rule, 4);
+      await rules.results(rule);
+      await traces(1);
+      expect(await paused(rule)).toMatchObject({ paused_until: midnight() });
+      expect(await rules.seen(rule, 5)).toMatchObject({ sent_count: 2, skipped_count: 3 });
+    });
   });
 
   it('counts only the cost of its own runs', async () => {

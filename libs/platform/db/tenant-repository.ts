@@ -107,6 +107,7 @@ abstract class TenantRepository<TenantScope, Row extends ObjectLiteral> {
       columns: table.columns,
       from: table.name,
       id: this.idColumn as string,
+      createdAt: 'created_at',
       ...(table.has('archived_at') && { archivedAt: 'archived_at' }),
       ...(bytes && { bytes }),
     };

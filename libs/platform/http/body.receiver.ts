@@ -3,12 +3,14 @@ import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
 import { Reflector } from '@nestjs/core';
 import type { Response } from 'express';
+import { isJsonObject } from '#platform/json';
 import { type Problem, problem } from '#platform/problem';
 import { BODY_RULE, type BodyRule, JSON_TYPE } from './body.decorator';
 import { parseBody } from './json-body';
 import type { Constructor } from './members';
 import { RequestBytes } from './request-bytes';
 import type { ServiceRequest } from './request-context';
+import { shapeOf } from './validation';
 
 /** JSON, or a merge patch (RFC 7396). */
 const JSON_MEDIA: readonly string[] = [JSON_TYPE, 'application/merge-patch+json'];
@@ -54,7 +56,8 @@ export class BodyReceiver {
     request.bodyReadAt = performance.now();
     if (bytes.length === 0) throw noBody();
     if (request.headers['idempotency-key'] !== undefined) request.bodySha256 = sha256(bytes);
-    request.body = parseBody(bytes, type, request.lease);
+    const parsed = parseBody(bytes, type, request.lease);
+    request.body = type ? withoutWorkspace(parsed, request, type) : parsed;
   }
 
   private bodyOf(context: ExecutionContext): HandlerBody | null {
@@ -108,6 +111,18 @@ export function parametersOf(
   return Object.entries(parameters ?? {})
     .filter(([key]) => key.startsWith(`${PARAMETER_KINDS[kind]}:`))
     .map(([, parameter]) => parameter);
+}
+
+/**
+ * Removes the `workspace_id` from a body whose DTO does not declare it, so that every body of a route that requires a workspace
+ * may name it. Errors: 400 for another workspace than the header's.
+ */
+function withoutWorkspace(body: unknown, { scope }: ServiceRequest, type: Constructor): unknown {
+  if (!isJsonObject(body) || !Object.hasOwn(body, 'workspace_id')) return body;
+  if (!scope || !('workspaceId' in scope) || shapeOf(type).members.has('workspace_id')) return body;
+  const { workspace_id, ...others } = body;
+  if (workspace_id === scope.workspaceId) return others;
+  throw problem.invalidField('/workspace_id', 'must be the workspace that X-Service-Workspace-Id names');
 }
 
 const isEmpty = ({ headers }: ServiceRequest): boolean =>

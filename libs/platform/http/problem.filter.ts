@@ -147,19 +147,22 @@ function challenge({ code }: Problem, metadata: string | undefined): string {
 }
 
 interface Layer {
-  route?: { methods: Record<string, boolean> };
+  route?: { path: string; methods: Record<string, boolean> };
   match(path: string): boolean;
 }
 
-/** Returns the methods of all routes at a path, for `Allow`; none for an unknown path. */
+/**
+ * Returns the methods of the routes at a path, for `Allow`; none for an unknown path. A route with this very path hides those
+ * with a parameter in its place: `/datasets/search` is no dataset that could be read or changed.
+ */
 function methodsOf(express: unknown, path: string): string[] {
   const { stack } = (express as { router: { stack: Layer[] } }).router;
-  const methods = new Set<string>();
-  for (const layer of stack) {
-    if (layer.route && matches(layer, path)) {
-      for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
-    }
-  }
+  const found = stack.flatMap((layer) => (layer.route && matches(layer, path) ? [layer.route] : []));
+  const exact = found.filter((route) => route.path === path);
+  const routes = exact.length > 0 ? exact : found;
+  const methods = new Set(
+    routes.flatMap((route) => Object.keys(route.methods).map((method) => method.toUpperCase())),
+  );
   if (methods.has('GET')) methods.add('HEAD');
   return [...methods].sort();
 }

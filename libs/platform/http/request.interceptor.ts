@@ -4,12 +4,13 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import { BodyReceiver, parametersOf } from './body.receiver';
 import { Deadline } from './deadline';
 import { Idempotency } from './idempotency';
+import { bindCursor, checkCursor } from './list-cursor';
 import type { ServiceRequest } from './request-context';
 import { ResponseWriter } from './response.writer';
 import { unknownParameters } from './validation.pipe';
 
 /**
- * Handles a request after its admission, in this order: query, body, deadline, idempotency, validation, handler, response. These
+ * Handles a request after its admission, in this order: query, body, cursor, deadline, idempotency, validation, handler, response. These
  * are steps of one interceptor, because each interceptor of Nest adds observables and promises to every request.
  */
 @Injectable()
@@ -36,10 +37,12 @@ export class RequestInterceptor implements NestInterceptor {
     this.checkQuery(context, request);
     const received = this.bodies.receive(context, request, response);
     if (received) await received;
+    checkCursor(request);
     const handler = (): Promise<unknown> => lastValueFrom(next.handle(), { defaultValue: undefined });
     const result = await this.deadline.run(context, request, () =>
       this.idempotency.run(context, request, response, handler),
     );
+    bindCursor(request, result);
     return this.responses.write(request, response, result);
   }
 

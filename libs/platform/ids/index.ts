@@ -7,6 +7,40 @@ export type IdPrefix =
   | 'mcps' | 'tool' | 'ds' | 'rec' | 'exp' | 'res' | 'scr' | 'run' | 'rule' | 'score' | 'item' | 'rel' | 'pub' | 'prov'
   | 'model' | 'ver' | 'aud' | 'acq' | 'sig' | 'mcpr' | 'batch' | 'queue' | 'qitem';
 
+/** The prefix of each id that contains the time of creation, by the member that holds it. */
+export const ID_PREFIXES: Readonly<Record<string, IdPrefix>> = {
+  org_id: 'org',
+  service_account_id: 'sva',
+  key_id: 'key',
+  workspace_id: 'wsp',
+  app_id: 'app',
+  repo_id: 'repo',
+  api_id: 'api',
+  agent_id: 'agt',
+  session_id: 'ses',
+  skill_id: 'skl',
+  file_id: 'file',
+  server_id: 'mcps',
+  tool_id: 'tool',
+  dataset_id: 'ds',
+  dataset_record_id: 'rec',
+  experiment_id: 'exp',
+  result_id: 'res',
+  scorer_id: 'scr',
+  score_run_id: 'run',
+  rule_id: 'rule',
+  score_id: 'score',
+  store_item_id: 'item',
+  release_id: 'rel',
+  provider_id: 'prov',
+  model_id: 'model',
+  audit_entry_id: 'aud',
+  acquisition_id: 'acq',
+  score_batch_id: 'batch',
+  queue_id: 'queue',
+  item_id: 'qitem',
+};
+
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** The latest time that an identifier can contain. */

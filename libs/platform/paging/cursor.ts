@@ -38,21 +38,24 @@ export function decodeCursor(cursor: string): CursorPosition {
   return position;
 }
 
+type PageQuery = Pick<ListQueryDto, 'cursor' | 'limit' | 'offset' | 'total'>;
+
 /**
  * Returns a page of a list that continues after a cursor, if any. The total is in the cursor of the page, or on the last page
- * of a list without a cursor the number of rows. Counts only if neither is known. The next cursor carries the total, so that
+ * of a list without a cursor the number of rows. Counts only if neither is known and the query wants it. The next cursor carries the total, so that
  * only the first page counts.
  *
  * @param count returns null for more than TOTAL_MAX
  */
 export async function pageOf<Row>(
-  { cursor, limit = PAGE_SIZE_DEFAULT, offset = 0 }: Pick<ListQueryDto, 'cursor' | 'limit' | 'offset'>,
+  { cursor, limit = PAGE_SIZE_DEFAULT, offset = 0, total: isCounted }: PageQuery,
   rows: Row[],
   next: string | null,
   count: () => Promise<number | null>,
 ): Promise<RowPage<Row>> {
   const isLast = limit > 0 && next === null;
-  const total = await totalOf({ cursor, offset }, { rows: rows.length, isLast }, count);
+  const total =
+    isCounted === false ? null : await totalOf({ cursor, offset }, { rows: rows.length, isLast }, count);
   return { rows, page: { limit, offset, total, next_cursor: next && withTotal(next, total) } };
 }
 
@@ -72,13 +75,14 @@ async function totalOf(
   return total > TOTAL_MAX ? null : total;
 }
 
-/** Splits a cursor into its position and the total of its list, if it carries one. */
+/** Splits a cursor into its position and the total of its list, if it carries one. Over HTTP, a mark of the list follows. */
 function split(cursor: string): [position: string, total?: string] {
-  const at = cursor.indexOf('.');
-  if (at < 0) return [cursor];
-  const total = cursor.slice(at + 1);
+  const [unmarked] = cursor.split('~', 1) as [string];
+  const at = unmarked.indexOf('.');
+  if (at < 0) return [unmarked];
+  const total = unmarked.slice(at + 1);
   if (!/^\d{0,6}$/.test(total) || Number(total) > TOTAL_MAX) throw invalidCursor();
-  return [cursor.slice(0, at), total];
+  return [unmarked.slice(0, at), total];
 }
 
 /** Throws 400 `invalid_query` for a cursor together with an offset. */

@@ -1,4 +1,4 @@
-export { addCreated, CreatedListQueryDto, createdWithin } from './created.dto';
+export { createdWithin } from './created';
 export {
   checkStart,
   decodeCursor,

@@ -1,4 +1,5 @@
-import { empty, indexOrdered, raw, type Sql, sql, type SqlExecutor, type Where } from '#platform/db';
+import { empty, indexOrdered, join, raw, type Sql, sql, type SqlExecutor, type Where } from '#platform/db';
+import { createdWithin } from './created';
 import { decodeCursor, encodeCursor, pageOf, type RowPage } from './cursor';
 import type { ListSpec } from './list-spec';
 import { type ListQueryDto, TOTAL_MAX } from './page.dto';
@@ -64,9 +65,12 @@ export async function listPage<Row>(
   return pageOf(query, rows, next, first.count ?? (() => countOf(on, first, query)));
 }
 
-function conditionsOf({ where, archivedAt }: ListSpec, query: ListQueryDto): Where {
-  if (!archivedAt || query.include_archived === true) return where;
-  return where.copy().add(raw(`${archivedAt} IS NULL`));
+function conditionsOf(spec: ListSpec, query: ListQueryDto): Where {
+  const where = spec.where.copy();
+  if (spec.archivedAt && query.include_archived !== true) where.add(raw(`${spec.archivedAt} IS NULL`));
+  const bounds = spec.createdAt ? createdWithin(spec.id, spec.createdAt, query) : [];
+  if (bounds.length > 0) where.addIndexedInParts(join(bounds, ' AND '), (condition) => condition);
+  return where;
 }
 
 /** Where a page starts: a range, the cursor within it, and the number of rows to skip. */

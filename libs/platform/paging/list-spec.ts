@@ -55,6 +55,8 @@ export interface ListSpec<Row = unknown> {
   sorts?: Record<string, SortKey>;
   /** Defaults to `-created_at`. */
   defaultSort?: string;
+  /** The time of creation, which `since` and `until` filter. Absent: the list has no such filters, or `where` contains them. */
+  createdAt?: string;
   /** Excludes archived rows unless the query includes them. Absent: rows are never archived. */
   archivedAt?: string;
   /**

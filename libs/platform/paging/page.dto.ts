@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsOptional } from 'class-validator';
-import { IsOneOf, IsWholeNumber, IsNullableText } from '#platform/http';
+import { instantOf, IsNullableText, IsOneOf, IsOptionalTime, IsWholeNumber, NotBelow } from '#platform/http';
 import { BY_CHANGE, BY_NAME } from './list-spec';
 
 export const PAGE_SIZE_DEFAULT = 50;
@@ -64,15 +64,31 @@ export class PageQueryDto {
   @IsWholeNumber({ required: false, minimum: 0, maximum: OFFSET_MAX, format: 'int32', default: 0 })
   offset?: number;
 
-  /** `next_cursor` of the previous page. Continues after that page, at the same cost at any depth. */
+  /** `next_cursor` of the previous page of this list with these filters. Continues at the same cost at any depth. */
   @IsNullableText(2048, 0)
   cursor?: string;
+
+  /** `false` skips counting: `total` is null. */
+  @IsOptional()
+  @IsBoolean()
+  @ToBoolean()
+  @ApiProperty({ required: false, default: true })
+  total?: boolean;
 }
 
 /** Query parameters of a list whose rows are never archived. */
 export class OrderedListQueryDto extends PageQueryDto {
   @sortedBy(['created_at'])
   sort?: string;
+
+  /** Only items created at or after this time (RFC 3339). */
+  @IsOptionalTime()
+  since?: string;
+
+  /** Only items created before this time (RFC 3339). */
+  @IsOptionalTime()
+  @NotBelow('since', instantOf)
+  until?: string;
 }
 
 /** Query parameters of all other lists. */
@@ -100,7 +116,7 @@ export class PageMetaDto {
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   offset!: number;
 
-  /** Exact up to 100,000, null beyond. Counted once, for the first page; pages read with a cursor repeat that count. */
+  /** Exact up to 100,000, null beyond and with `total=false`. Counted once, for the first page; pages read with a cursor repeat that count. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   total!: number | null;
 

@@ -104,6 +104,7 @@ export class MessageRepository {
           .add(sql`session_id = ${sessionId}`)
           .addIndexed(query.role, (role) => sql`role = ${role}`),
         id: 'ordinal',
+        createdAt: 'created_at',
         idType: 'int8',
         defaultSort: 'created_at',
         bytes: 'bytes',

@@ -4,7 +4,7 @@ import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/aut
 import { created, ETAG_HEADER, IfMatch, type Reply, RequestSignal, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { LifecycleController } from '../../resources';
-import { SessionTraceListQueryDto, type TraceDto, TracePageDto } from '../../telemetry';
+import { SessionTraceListQueryDto, type ScoredTraceDto, ScoredTracePageDto } from '../../telemetry';
 import {
   AgentSessionDto,
   AgentSessionListQueryDto,
@@ -75,13 +75,13 @@ export class AgentSessionController extends LifecycleController({
   /** List the traces of a session, newest first */
   @Get('sessions/:session_id/traces')
   @RequireRoleSomewhere('viewer')
-  @ApiOkResponse({ type: TracePageDto })
+  @ApiOkResponse({ type: ScoredTracePageDto })
   listTraces(
     @CurrentScope() scope: OrgScope,
     @Param('session_id') id: string,
     @Query() query: SessionTraceListQueryDto,
     @RequestSignal() signal: AbortSignal,
-  ): Promise<Page<TraceDto>> {
+  ): Promise<Page<ScoredTraceDto>> {
     return this.sessions.listTraces(scope, id, query, signal);
   }
 }

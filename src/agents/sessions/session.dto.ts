@@ -12,7 +12,7 @@ import {
   IsText,
   IsWholeNumber,
 } from '#platform/http';
-import { BY_CHANGE, CreatedListQueryDto, PageOf, SortedBy } from '#platform/paging';
+import { BY_CHANGE, NamedListQueryDto, PageOf, SortedBy } from '#platform/paging';
 import { IsFilter, IsName, MetadataBodyDto, MetadataPatchDto, PlacedDto, ORDINAL_MAX } from '../../resources';
 import { SESSION_STATUSES, type SessionStatus } from './session.entity';
 
@@ -63,7 +63,7 @@ export class PatchSessionDto extends MetadataPatchDto {
 }
 
 @SortedBy(...Object.keys(BY_CHANGE))
-export class AgentSessionListQueryDto extends CreatedListQueryDto {
+export class AgentSessionListQueryDto extends NamedListQueryDto {
   /** Only sessions of this workspace. */
   @IsFilter()
   workspace_id?: string;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, OrgScopedRepository, sql } from '#platform/db';
-import { addCreated, BY_FREQUENT_CHANGE, listPage, type RowPage } from '#platform/paging';
+import { BY_FREQUENT_CHANGE, listPage, type RowPage } from '#platform/paging';
 import { whereReadable } from '../../resources';
 import type { AgentSessionListQueryDto } from './session.dto';
 import { AgentSessionEntity, SESSION_READERS } from './session.entity';
@@ -16,7 +16,6 @@ export class AgentSessionRepository extends OrgScopedRepository<AgentSessionEnti
     const where = whereReadable(scope, query.workspace_id, SESSION_READERS)
       .addIndexedInParts(query.agent_id, (id) => sql`agent_id = ${id}`)
       .addIndexedInParts(query.session_status, (status) => sql`session_status = ${status}`);
-    addCreated(where, { prefix: 'ses', id: 'session_id' }, query);
     return listPage<AgentSessionEntity>(
       this.database,
       { ...this.listed, where, sorts: BY_FREQUENT_CHANGE },

@@ -16,7 +16,7 @@ import {
   stamps,
   narrowScope,
 } from '../../resources';
-import { SessionService, type SessionTraceListQueryDto, type TraceDto } from '../../telemetry';
+import { SessionService, type SessionTraceListQueryDto, type ScoredTraceDto } from '../../telemetry';
 import type { AgentEntity } from '../agents/agent.entity';
 import { AgentRepository } from '../agents/agent.repository';
 import { MessageRepository } from './message.repository';
@@ -91,7 +91,7 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
     id: string,
     query: SessionTraceListQueryDto,
     signal: AbortSignal,
-  ): Promise<Page<TraceDto>> {
+  ): Promise<Page<ScoredTraceDto>> {
     const { workspace_id } = readable(scope, await this.sessions.find(scope, id), SESSION.noun, id);
     return this.traces.tracesOf(narrowScope(scope, workspace_id), id, query, signal);
   }

@@ -18,6 +18,8 @@ export class EvaluationDatasets1795824000010 extends SqlMigration {
       record_count integer NOT NULL DEFAULT 0,
       -- the newest CSV version
       latest_version integer,
+      -- rows of the newest CSV version
+      row_count integer,
       -- the promoted baselines: experiment ids by eval name
       baselines jsonb NOT NULL DEFAULT '{}',
       -- the store item, the release and the publisher's version that a copy was installed from; null for other resources

@@ -47,6 +47,8 @@ export class EvaluationScores1795824000013 extends SqlMigration {
       -- the judge of a hosted score: its model as the provider answered it, and a digest of everything that identifies it
       model text,
       judge_digest text,
+      -- whether a hosted scorer saw only a part of a transcript
+      is_truncated boolean NOT NULL DEFAULT false,
       -- SHA-256 of the output of a human scorer's definition (RFC 8785); scores with equal hashes have the same scale
       output_sha256 text,
       -- how many people must have scored a result before their scores count, by the definition that the person answered

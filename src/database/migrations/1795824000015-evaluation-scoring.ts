@@ -15,6 +15,7 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       -- null for the default of the grain
       quiet_seconds integer CONSTRAINT scoring_rules_quiet CHECK (quiet_seconds BETWEEN 1 AND 86400),
       max_cost_usd_per_day double precision,
+      pace text NOT NULL DEFAULT 'even' CONSTRAINT scoring_rules_pace CHECK (pace IN ('even', 'greedy')),
       enabled boolean NOT NULL,
       generation integer NOT NULL,
       enabled_at timestamptz NOT NULL,
@@ -26,10 +27,16 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       seen_count bigint NOT NULL DEFAULT 0,
       chosen_count bigint NOT NULL DEFAULT 0,
       ordered_count bigint NOT NULL DEFAULT 0,
+      -- the counts of one day (UTC), which begins at counted_day
+      counted_day timestamptz,
+      sent_today integer NOT NULL DEFAULT 0,
+      skipped_today integer NOT NULL DEFAULT 0,
+      scored_today integer NOT NULL DEFAULT 0,
+      spent_today_usd double precision NOT NULL DEFAULT 0,
       last_run_at timestamptz,
       last_score_run_id text COLLATE "C",
       last_error text,
-      -- the end of the pause of a rule whose runs have reached max_cost_usd_per_day
+      -- the end of the last pause of a rule whose runs reached max_cost_usd_per_day
       paused_until timestamptz,
       last_paused_at timestamptz,
       -- end of the lease of the worker that runs the rule
@@ -43,6 +50,9 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
     -- GET /eval/v1/scorers/{id}/rules: sorts created_at and updated_at
     CREATE INDEX scoring_rules_by_creation ON scoring_rules (workspace_id, scorer_id, rule_id);
     CREATE INDEX scoring_rules_by_update ON scoring_rules (workspace_id, scorer_id, updated_at, rule_id);
+    -- GET /eval/v1/scoring-rules: sorts created_at and updated_at, filters scorer_id (above) and enabled
+    CREATE INDEX scoring_rules_of_workspace ON scoring_rules (workspace_id, rule_id);
+    CREATE INDEX scoring_rules_of_workspace_by_update ON scoring_rules (workspace_id, updated_at, rule_id);
     -- workers: all enabled rules
     CREATE INDEX scoring_rules_live ON scoring_rules (rule_id) WHERE enabled AND archived_at IS NULL;
 
@@ -68,6 +78,8 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       completed_count integer NOT NULL DEFAULT 0,
       failed_count integer NOT NULL DEFAULT 0,
       not_written_back_count integer NOT NULL DEFAULT 0,
+      truncated_count integer NOT NULL DEFAULT 0,
+      too_large_count integer NOT NULL DEFAULT 0,
       cost_usd double precision,
       failure_code text,
       failure_detail text,
@@ -130,6 +142,8 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       completed_count integer NOT NULL DEFAULT 0,
       failed_count integer NOT NULL DEFAULT 0,
       not_written_back_count integer NOT NULL DEFAULT 0,
+      truncated_count integer NOT NULL DEFAULT 0,
+      too_large_count integer NOT NULL DEFAULT 0,
       cost_usd double precision,
       failure_code text,
       failure_detail text,
@@ -223,6 +237,8 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
       model text,
       request_sha256 text,
       is_cached boolean,
+      -- whether the scorer could not be shown all of the target
+      is_truncated boolean NOT NULL DEFAULT false,
       elapsed_ms integer NOT NULL,
       cost_usd double precision,
       created_at timestamptz NOT NULL DEFAULT now(),

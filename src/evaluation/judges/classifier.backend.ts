@@ -39,7 +39,11 @@ export class ClassifierBackend implements JudgeBackend {
   prepare({ output, prompt, model }: JudgeDefinition, subject: ScoringSubject): Promise<JudgeRequest> {
     if (output.type !== 'choice') throw new PromptError('A classifier needs an output of type choice.');
     const { choices } = output;
-    const pieces = judgePrompt(prompt ?? OUTPUT_ONLY, subject, this.contextTokens * BYTES_PER_TOKEN);
+    const { pieces, isTruncated } = judgePrompt(
+      prompt ?? OUTPUT_ONLY,
+      subject,
+      this.contextTokens * BYTES_PER_TOKEN,
+    );
     const inputs = pieces.map((piece) => ('text' in piece ? piece.text : piece.data)).join('');
     const labels = choices.map(({ value }) => value);
     const body = JSON.stringify({ inputs, labels, ...(model && { model }) });
@@ -47,6 +51,7 @@ export class ClassifierBackend implements JudgeBackend {
     return Promise.resolve({
       body,
       sha256,
+      isTruncated,
       questionSha256: sha256Of(`${this.target.baseUrl}\n${body}`),
       samples: 1,
       ask: async (call) => {

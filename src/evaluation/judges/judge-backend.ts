@@ -3,7 +3,15 @@ import type { ReportedError, RetriedWork } from '../../model-gateway';
 import type { Answer, JudgeDefinition, ScoringSubject } from '../scorers';
 
 /** No request can be built for a target. The message addresses the scorer's author and becomes the result's `error`. */
-export class PromptError extends Error {}
+export class PromptError extends Error {
+  /** @param isTooLarge whether the judge could not be shown the input, output or expected value whole */
+  constructor(
+    message: string,
+    readonly isTooLarge = false,
+  ) {
+    super(message);
+  }
+}
 
 /** A judge gave no usable answer. The message becomes the result's `error`. */
 export class JudgeFailure extends Error {
@@ -61,6 +69,8 @@ export interface JudgeRequest {
    * server supports.
    */
   readonly questionSha256: string;
+  /** Whether a transcript or other data besides input, output and expected value is not shown whole. */
+  readonly isTruncated: boolean;
   /** The number of answers that the definition requests for each target. */
   readonly samples: number;
   /**

@@ -18,7 +18,7 @@ import {
 const subjectOf = (input: unknown, output: unknown = null) => ({
   ...{ input, output, expected: null, metadata: null, trace: null, session: null },
 });
-const sizeOf = (pieces: ReturnType<typeof judgePrompt>): number =>
+const sizeOf = ({ pieces }: ReturnType<typeof judgePrompt>): number =>
   pieces.reduce(
     (sum, piece) =>
       sum +
@@ -36,25 +36,75 @@ describe('judgePrompt', () => {
             .toBeLessThanOrEqual(maxBytes); // oxfmt-ignore
         } catch (error) {
           if (!(error instanceof PromptError)) throw error;
-          expect(maxBytes).toBeLessThan(30 + 2 * (DATA_BLOCK_BYTES + 240));
+          const whole = error.isTooLarge ? Buffer.byteLength(input) + Buffer.byteLength(output) : 2 * 240;
+          expect(maxBytes).toBeLessThan(30 + 2 * DATA_BLOCK_BYTES + whole);
         }
       }),
     );
   });
 
-  it('cuts long data, and keeps short data and the text of the template', () => {
-    const pieces = judgePrompt('{{output}} of {{input}}', subjectOf('x'.repeat(8_388_608), 'short'), 5_000);
-    expect(pieces).toEqual([
-      { data: 'short' },
-      { text: ' of ' },
-      { data: expect.stringMatching(/^x+\n\[… \d+ characters were removed .*\n…x+$/s) as string },
-    ]);
+  const long = 'x'.repeat(8_388_608);
+  const judged = (template: string, subject: Partial<ScoringSubject>, maxBytes = 5_000) =>
+    judgePrompt(template, { ...subjectOf(null), ...subject }, maxBytes);
+
+  it('cuts long metadata and transcripts, says so, and keeps all other data whole', () => {
+    const output = 'y'.repeat(3_000);
+    for (const subject of [
+      { metadata: long },
+      { trace: { input: long, spans: [] } },
+      { session: { messages: [{ role: 'user', content: long }] } },
+    ]) {
+      const [name] = Object.keys(subject);
+      const { pieces, isTruncated } = judged(`{{output}} of {{${name}}}`, { ...subject, output });
+      expect(pieces).toEqual([
+        { data: output, origin: 'output' },
+        { text: ' of ' },
+        { data: expect.stringMatching(/x+\n\[… \d+ characters were removed .*\n…x+$/s), origin: name },
+      ]);
+      expect([name, isTruncated]).toEqual([name, true]);
+    }
+    expect(judged('{{output}}{{metadata}}', { output, metadata: { a: 1 } }).isTruncated).toBe(false);
+  });
+
+  it.each<[string, string, Partial<ScoringSubject>]>([
+    ['output', '{{output}}', { output: long }],
+    ['output', 'Compare {{output}} and {{expected}}', { output: long, expected: 'x' }],
+    ['expected value', '{{output}} {{expected}}', { output: 'x', expected: { a: long } }],
+    ['input', '{{#input}}{{text}}{{/input}}', { input: [{ text: 'a' }, { text: long }] }],
+    ['output', '{{output.answer.text}}', { output: new RawJson(JSON.stringify({ answer: { text: long } })) }],
+    ['output', '{{#output}}{{.}}{{/output}}{{trace}}', { output: [long], trace: { spans: [] } }],
+    ['output', '{{output}}{{metadata}}', { output: 'x'.repeat(4_800), metadata: 'y'.repeat(4_000) }],
+  ])('refuses to judge a part of the %s: %s', (name, template, subject) => {
+    const judge = () => judged(template, subject);
+    expect(judge).toThrow(expect.objectContaining({ isTooLarge: true }));
+    expect(judge).toThrow(
+      new RegExp(`^The ${name} has \\d+ bytes, but the judge can be shown only \\d+ bytes`),
+    );
+  });
+
+  it('says that a trace or a session was too large to be read whole, unless the prompt does not show it', () => {
+    const trace = { is_truncated: true, span_count: 5, spans: [{ name: 'a' }] };
+    const session = { is_truncated: true, messages: [{ role: 'user', content: 'hi' }], trace_count: 200 };
+    const isTruncated = (template: string) => judged(template, { output: 'x', trace, session }).isTruncated;
+    for (const template of [
+      '{{trace}}',
+      '{{session}}',
+      '{{trace.spans}}',
+      '{{#trace.spans}}{{name}}{{/trace.spans}}',
+      '{{#session}}{{messages}}{{/session}}',
+    ]) {
+      expect([template, isTruncated(template)]).toEqual([template, true]);
+    }
+    for (const template of ['{{output}}', '{{trace.span_count}}', '{{session.trace_count}}{{metadata}}']) {
+      expect([template, isTruncated(template)]).toEqual([template, false]);
+    }
   });
 
   it('copies a long text once, even if the prompt inserts it a thousand times', () => {
     const input = '😀'.repeat(50_000);
     const copy = jest.spyOn(Buffer, 'from');
-    const pieces = judgePrompt('{{input}}'.repeat(1_000), subjectOf(input), 400_000);
+    const subject = { ...subjectOf(null), metadata: input };
+    const { pieces } = judgePrompt('{{metadata}}'.repeat(1_000), subject, 400_000);
     const copies = copy.mock.calls.filter(([of]) => (of as unknown) === input).length;
     copy.mockRestore();
     expect([pieces.length, new Set(pieces.map((piece) => 'data' in piece && piece.data)).size, copies]).toEqual([
@@ -81,7 +131,7 @@ const expand = (template: string, subject: Partial<ScoringSubject>, textMax = 1e
 /** Returns an expanded prompt, with its data in brackets. */
 const text = (template: string, subject: Partial<ScoringSubject>): string =>
   expand(template, subject)
-    .map((piece) => ('text' in piece ? piece.text : `[${piece.data}]`))
+    .pieces.map((piece) => ('text' in piece ? piece.text : `[${piece.data}]`))
     .join('');
 
 const json = (text: string) => new RawJson(text);
@@ -120,8 +170,14 @@ describe('expandPrompt', () => {
   });
 
   it('never expands data', () => {
-    const pieces = expand('{{#input}}{{.}}{{/input}}', { input: ['{{output}}', '{{#input}}'], output: 'no' });
-    expect(pieces).toEqual([{ data: '{{output}}' }, { data: '{{#input}}' }]);
+    const { pieces } = expand('{{#input}}{{.}}{{/input}}', {
+      input: ['{{output}}', '{{#input}}'],
+      output: 'no',
+    });
+    expect(pieces).toEqual([
+      { data: '{{output}}', origin: 'input' },
+      { data: '{{#input}}', origin: 'input' },
+    ]);
   });
 
   const list = json(JSON.stringify(new Array(1_000).fill(1)));
@@ -140,7 +196,7 @@ describe('expandPrompt', () => {
     const deep = Array.from({ length: 60 }).reduce<unknown>((inner) => ({ a: inner }), 'x'.repeat(1_000_000));
     const each = Array.from({ length: 60 }, (_, depth) => `{{input${'.a'.repeat(depth)}}}`).join('');
     expect(() => expand(each, { input: deep })).toThrow(/more than 33554432 characters of JSON/);
-    expect(expand('{{input}}'.repeat(60), { input: deep })).toHaveLength(60);
+    expect(expand('{{input}}'.repeat(60), { input: deep }).pieces).toHaveLength(60);
   });
 });
 

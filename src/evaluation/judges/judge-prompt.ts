@@ -8,7 +8,7 @@ import {
   type TemplatePath,
 } from '../scorers';
 import { PromptError } from './judge-backend';
-import { sessionTranscript, traceTranscript } from './transcript';
+import { lacksContent, sessionTranscript, traceTranscript } from './transcript';
 
 /** Assumed UTF-8 bytes per token. Most texts have more, so prompts fit. */
 export const BYTES_PER_TOKEN = 3;
@@ -26,30 +26,65 @@ const TOKEN_BYTES = 16;
 /** Bytes that the delimiters add to a text. */
 export const DATA_BLOCK_BYTES = 2 * TOKEN_BYTES * 2 + '<data-></data->\n\n'.length;
 
+/** The member of the subject that data comes from. */
+type Origin = keyof ScoringSubject;
+
 /** A piece of a prompt: text of the template, or data to judge. */
-type PromptPiece = { readonly text: string } | { readonly data: string };
+type PromptPiece = { readonly text: string } | { readonly data: string; readonly origin: Origin };
+
+/** An expanded prompt. */
+export interface ExpandedPrompt {
+  pieces: PromptPiece[];
+  /** Whether a transcript, or other data besides input, output and expected value, is not shown whole. */
+  isTruncated: boolean;
+}
+
+/** Members whose data is never cut, because a judge would give a score to what it has not seen. */
+const SHOWN_WHOLE: ReadonlySet<Origin> = new Set(['input', 'output', 'expected']);
 
 /**
- * Expands the prompt of a definition with a subject to at most `maxBytes` of UTF-8. Keeps the text of the template, and cuts
- * the longest data in the middle.
+ * Expands the prompt of a definition with a subject to at most `maxBytes` of UTF-8. Keeps the text of the template, the input,
+ * the output and the expected value, and cuts the longest of the other data in the middle.
  *
  * @throws PromptError if the prompt leaves too few bytes for the data, or the template is invalid (older releases accepted some)
  */
-export function judgePrompt(template: string, subject: ScoringSubject, maxBytes: number): PromptPiece[] {
-  const pieces = expandPrompt(parse(template), subject, Math.max(0, maxBytes));
+export function judgePrompt(template: string, subject: ScoringSubject, maxBytes: number): ExpandedPrompt {
+  const { pieces, isTruncated } = expandPrompt(parse(template), subject, Math.max(0, maxBytes));
   const sizeOf = memoize((text) => Buffer.byteLength(text));
-  const sizes = pieces.flatMap((piece) => ('data' in piece ? sizeOf(piece.data) : []));
+  const data = pieces.flatMap((piece) => ('data' in piece ? piece : []));
+  const sizes = data.map((piece) => sizeOf(piece.data));
   const templateBytes = pieces.reduce(
     (sum, piece) => sum + ('text' in piece ? Buffer.byteLength(piece.text) : 0),
     0,
   );
-  const share = fairShare(sizes, maxBytes - templateBytes - sizes.length * DATA_BLOCK_BYTES);
-  if (templateBytes > maxBytes || share < DATA_MIN) {
+  const dataBytes = maxBytes - templateBytes - sizes.length * DATA_BLOCK_BYTES;
+  if (templateBytes > maxBytes || fairShare(sizes, dataBytes) < DATA_MIN) {
     throw new PromptError('The prompt is too long: it leaves no tokens for the data.');
   }
+  const isWhole = ({ origin }: { origin: Origin }): boolean => SHOWN_WHOLE.has(origin);
+  const whole = sum(data.filter(isWhole).map((piece) => sizeOf(piece.data)));
+  const others = data.filter((piece) => !isWhole(piece)).map((piece) => sizeOf(piece.data));
+  const share = fairShare(others, dataBytes - whole);
+  if (whole > dataBytes || share < DATA_MIN) {
+    const wholeData = data.filter(isWhole);
+    const [longest] = wholeData.sort((a, b) => sizeOf(b.data) - sizeOf(a.data));
+    throw new PromptError(tooLong(longest!.origin, sizeOf(longest!.data), dataBytes), true);
+  }
   const cut = memoize((text) => cutMiddle(text, share));
-  return pieces.map((piece) => ('data' in piece ? { data: cut(piece.data) } : piece));
+  return {
+    pieces: pieces.map((piece) =>
+      'data' in piece && !isWhole(piece) ? { ...piece, data: cut(piece.data) } : piece,
+    ),
+    isTruncated: isTruncated || others.some((size) => size > share),
+  };
 }
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+
+const NAMES: Partial<Record<Origin, string>> = { expected: 'expected value' };
+
+const tooLong = (origin: Origin, bytes: number, dataBytes: number): string =>
+  `The ${NAMES[origin] ?? origin} has ${bytes} bytes, but the judge can be shown only ${Math.max(0, dataBytes)} bytes of data, and an input, an output or an expected value is never cut. Insert less into the prompt, or use a judge with a longer context.`;
 
 /** Caches the result of `work` per text, because a prompt may contain the same long text a thousand times. */
 function memoize<Result>(work: (text: string) => Result): (text: string) => Result {
@@ -79,14 +114,22 @@ export function expandPrompt(
   parts: readonly TemplatePart[],
   subject: ScoringSubject,
   textMax: number,
-): PromptPiece[] {
+): ExpandedPrompt {
   const expansion = new Expansion(subject, textMax);
-  expansion.add(parts, [subject]);
-  return expansion.pieces;
+  // no template inserts the subject itself
+  expansion.add(parts, [{ value: subject, origin: 'output' }]);
+  return expansion;
 }
 
-class Expansion {
+/** A value, and the member of the subject that it comes from. */
+interface Sourced {
+  value: unknown;
+  origin: Origin;
+}
+
+class Expansion implements ExpandedPrompt {
   readonly pieces: PromptPiece[] = [];
+  isTruncated = false;
   private readonly parsed = new Map<RawJson, unknown>();
   /** The texts of inserted objects, so that each object is serialized once. */
   private readonly texts = new Map<object, string>();
@@ -100,7 +143,7 @@ class Expansion {
     private readonly textMax: number,
   ) {}
 
-  add(parts: readonly TemplatePart[], contexts: readonly unknown[]): void {
+  add(parts: readonly TemplatePart[], contexts: readonly Sourced[]): void {
     for (const part of parts) {
       if (part.kind === 'text') this.addText(part.text);
       else if (part.kind === 'variable') this.addData(this.resolve(part.path, contexts));
@@ -114,28 +157,38 @@ class Expansion {
     this.pieces.push({ text });
   }
 
-  private addData(value: unknown): void {
+  private addData({ value, origin }: Sourced): void {
     this.values += 1;
     if (this.values > VALUES_MAX) throw new PromptError(`The prompt inserts more than ${VALUES_MAX} values.`);
-    this.pieces.push({ data: this.textOf(value) });
+    this.isTruncated ||= this.isIncomplete(value, origin);
+    this.pieces.push({ data: this.textOf(value), origin });
+  }
+
+  /** Tells whether a trace or a session, or a list or an object in one, was too large to be read whole. */
+  private isIncomplete(value: unknown, origin: Origin): boolean {
+    if (typeof value !== 'object' || value === null) return false;
+    const { session, trace } = this.subject;
+    if (value === trace && isJsonObject(value)) return lacksContent(value);
+    return (origin === 'session' && isCut(session)) || (origin === 'trace' && isCut(trace));
   }
 
   private addSection(
     { path, isInverted, parts }: TemplatePart & { kind: 'section' },
-    contexts: readonly unknown[],
+    contexts: readonly Sourced[],
   ): void {
-    const value = this.resolve(path, contexts);
+    const { value, origin } = this.resolve(path, contexts);
     const isPresent = Array.isArray(value) ? value.length > 0 : Boolean(value);
     if (isInverted) {
       if (!isPresent) this.repeat(parts, contexts);
     } else if (Array.isArray(value)) {
-      for (const item of value) this.repeat(parts, [...contexts, this.plain(item)]);
+      this.isTruncated ||= this.isIncomplete(value, origin);
+      for (const item of value) this.repeat(parts, [...contexts, { value: this.plain(item), origin }]);
     } else if (isPresent) {
-      this.repeat(parts, [...contexts, value]);
+      this.repeat(parts, [...contexts, { value, origin }]);
     }
   }
 
-  private repeat(parts: readonly TemplatePart[], contexts: readonly unknown[]): void {
+  private repeat(parts: readonly TemplatePart[], contexts: readonly Sourced[]): void {
     this.repetitions += 1 + parts.length;
     if (this.repetitions > REPETITIONS_MAX) {
       throw new PromptError(
@@ -146,13 +199,16 @@ class Expansion {
   }
 
   /** Resolves a path from the innermost section that has its first member. Ignores inherited members. */
-  private resolve({ steps, isAbsolute }: TemplatePath, contexts: readonly unknown[]): unknown {
+  private resolve({ steps, isAbsolute }: TemplatePath, contexts: readonly Sourced[]): Sourced {
     const from = isAbsolute ? contexts.slice(0, 1) : contexts;
-    if (steps.length === 0) return from.at(-1);
-    const [first] = steps;
-    let value: unknown = from.findLast((context) => resolvePath(context, [first!]).exists);
+    if (steps.length === 0) return from.at(-1)!;
+    const first = steps[0]!;
+    const context = from.findLast(({ value }) => resolvePath(value, [first]).exists);
+    let value = context?.value;
     for (const step of steps) value = this.plain(resolvePath(value, [step]).value);
-    return value;
+    // a missing value has no data, so its origin does not matter
+    const origin = context?.value === this.subject ? (first as Origin) : (context?.origin ?? 'output');
+    return { value, origin };
   }
 
   /** Parses stored JSON, each value once. A number that JavaScript would change becomes its text, unless it is zero. */
@@ -187,6 +243,8 @@ class Expansion {
     return toJsonText(value);
   }
 }
+
+const isCut = (value: unknown): boolean => isJsonObject(value) && value.is_truncated === true;
 
 const numberOf = ({ text }: RawJson): string | number => (Number(text) === 0 ? 0 : text);
 

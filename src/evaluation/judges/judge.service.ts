@@ -78,11 +78,15 @@ export interface ScoringContext {
  */
 export type Scoring = (context: ScoringContext) => Promise<ScoredItem>;
 
-/** Returns the scoring of a target that cannot be scored. */
+/**
+ * Returns the scoring of a target that cannot be scored.
+ *
+ * @param isTooLarge whether the reason is that the scorer cannot be shown it whole
+ */
 export const failedScoring =
-  (error: string): Scoring =>
+  (error: string, isTooLarge = false): Scoring =>
   () =>
-    Promise.resolve({ error, elapsed_ms: 0 });
+    Promise.resolve({ error, ...(isTooLarge && { is_truncated: true }), elapsed_ms: 0 });
 
 /** Scores targets with judges: requests the samples of a definition, caches the answers and combines them. */
 @Injectable()
@@ -113,8 +117,8 @@ export class JudgeService {
       const request = await backend.prepare(scorer.definition, subject);
       return (context) => this.judge(scorer, request, context);
     } catch (error) {
-      if (error instanceof PromptError) return failedScoring(storable(error.message, MAX_ERROR_LENGTH));
-      throw error;
+      if (!(error instanceof PromptError)) throw error;
+      return failedScoring(storable(error.message, MAX_ERROR_LENGTH), error.isTooLarge);
     }
   }
 
@@ -134,7 +138,8 @@ export class JudgeService {
     await this.collect(scorer, request, tally, context);
     const item = tally.item(scorer.definition, request.sha256);
     if (item.cost_usd) this.metrics.cost.inc({ backend }, item.cost_usd);
-    return { backend, ...item, elapsed_ms: Math.max(0, Math.round(performance.now() - start)) };
+    const elapsed_ms = Math.max(0, Math.round(performance.now() - start));
+    return { backend, ...item, ...(request.isTruncated && { is_truncated: true }), elapsed_ms };
   }
 
   /** Collects the samples, from the cache or from the judge, until so many failed that the others do not matter. */

@@ -92,7 +92,7 @@ export class LlmBackend implements JudgeBackend {
       isTemperatureRequired: definition.temperature != null,
       maxTokens: this.settings.maxTokens,
     };
-    const pieces = judgePrompt(definition.prompt, subject, this.promptBytes(question));
+    const { pieces, isTruncated } = judgePrompt(definition.prompt, subject, this.promptBytes(question));
     const delimiters = delimitersOf(
       this.settings.hash,
       pieces.flatMap((piece) => ('data' in piece ? piece.data : [])),
@@ -106,7 +106,7 @@ export class LlmBackend implements JudgeBackend {
       { role: 'user', content: prompt },
     ] as const;
     const features = await this.settings.repository.featuresOf(question.model);
-    return new LlmRequest(this.settings, question, messages, features, samples);
+    return new LlmRequest(this.settings, question, messages, features, { samples, isTruncated });
   }
 
   /** Returns the bytes left for a prompt besides the instructions, the schema and the answer. */
@@ -134,14 +134,18 @@ class LlmRequest implements JudgeRequest {
   readonly body: string;
   readonly sha256: string;
   readonly questionSha256: string;
+  readonly samples: number;
+  readonly isTruncated: boolean;
 
   constructor(
     private readonly settings: LlmSettings,
     private readonly question: ChatQuestion,
     private readonly messages: readonly ChatMessage[],
     private readonly features: ChatFeatures,
-    readonly samples: number,
+    { samples, isTruncated }: Pick<JudgeRequest, 'samples' | 'isTruncated'>,
   ) {
+    this.samples = samples;
+    this.isTruncated = isTruncated;
     this.body = chatBody(question, messages, features);
     this.sha256 = sha256Of(this.body);
     this.questionSha256 = sha256Of(

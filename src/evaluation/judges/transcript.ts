@@ -60,7 +60,7 @@ export function traceTranscript(trace: JsonObject): string {
 }
 
 /** Tells whether some content of a trace is missing from both its spans and its own input and output. */
-function lacksContent({ is_truncated, span_count, spans }: JsonObject): boolean {
+export function lacksContent({ is_truncated, span_count, spans }: JsonObject): boolean {
   if (is_truncated !== true) return false;
   if (!Array.isArray(spans)) return true;
   const isEmpty = (value: unknown): boolean => !isJsonObject(value) || Object.keys(value).length === 0;

@@ -1,12 +1,13 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { AnyJson, AnyJsonObject, IsOneOf, viewOf, IsOptionalText } from '#platform/http';
-import { ListQueryDto, PageOf } from '#platform/paging';
+import { ListQueryDto, PageOf, SortedBy } from '#platform/paging';
 import { type Grain, GRAINS, SCORER_KINDS, type ScorerKind } from '../scorers';
 import type { ScorerStarter, StarterExample } from './starter';
 
 /** Starters are listed by topic. `sort=-created_at` reverses the order. */
-export class ScorerStarterListQueryDto extends ListQueryDto {
+@SortedBy('created_at')
+export class ScorerStarterListQueryDto extends OmitType(ListQueryDto, ['since', 'until']) {
   @IsOptional()
   @IsOneOf(SCORER_KINDS, { required: false })
   scorer_kind?: ScorerKind;

@@ -107,7 +107,7 @@ export function listStarters(query: ScorerStarterListQueryDto): Page<ScorerStart
     page: {
       limit,
       offset: query.offset ?? 0,
-      total: starters.length,
+      total: query.total === false ? null : starters.length,
       next_cursor: last && hasMore ? encodeCursor({ sort, key: null, id: last.starter_id }) : null,
     },
   };

@@ -303,6 +303,8 @@ export class ScoreDto {
    * digests were given by different judges.
    */
   judge_digest!: string | null;
+  /** Whether a hosted scorer saw only a part of a transcript, because the trace or session was too large. */
+  is_truncated!: boolean;
   /** The earlier score that this one supersedes. */
   supersedes_score_id!: string | null;
   /** The score that supersedes this one. */

@@ -43,6 +43,8 @@ export interface ScoreRow {
   model: string | null;
   /** Identifies a judge: SHA-256 over its definition, backend, provider and model. */
   judge_digest: string | null;
+  /** Whether a hosted scorer saw only a part of a transcript. */
+  is_truncated: boolean;
   /** SHA-256 of the output of a human scorer's definition. Scores with the same hash are on the same scale. */
   output_sha256: string | null;
   /** For a human score: the number of people that the answered definition asks for. */

@@ -23,7 +23,7 @@ import type { ScoreRow } from './score.entity';
 const COLUMN_NAMES = [
   'score_id', 'workspace_id', 'scorer_id', 'scorer_kind', 'scorer_version', 'scorer_name', 'source', 'target_kind',
   'trace_id', 'session_id', 'experiment_id', 'result_id', 'result_version', 'case_id', 'span_id', 'score', 'label',
-  'answers', 'comment', 'metadata', 'author', 'score_run_id', 'model', 'judge_digest', 'output_sha256',
+  'answers', 'comment', 'metadata', 'author', 'score_run_id', 'model', 'judge_digest', 'is_truncated', 'output_sha256',
   'min_annotations', 'is_late', 'is_current', 'supersedes_score_id', 'superseded_by_score_id', 'superseded_at', 'created_at',
   'created_by',
 ] as const; // oxfmt-ignore
@@ -32,7 +32,7 @@ const COLUMNS = COLUMN_NAMES.map((name) => `t.${name}`).join(', ');
 /** A score to store, without its relations to other scores. */
 export type NewScore = Omit<
   ScoreRow,
-  'is_current' | 'supersedes_score_id' | 'superseded_by_score_id' | 'superseded_at'
+  'is_truncated' | 'is_current' | 'supersedes_score_id' | 'superseded_by_score_id' | 'superseded_at'
 >;
 
 /** A score that a client uploads with a result. */
@@ -78,6 +78,7 @@ export interface HostedScore extends Pick<
   | 'comment'
   | 'model'
   | 'judge_digest'
+  | 'is_truncated'
   | 'is_late'
 > {
   target_id: string;
@@ -134,6 +135,7 @@ export class ScoreRepository {
       ...row,
       ...(isCommentOnly &&
         earlier && { score: earlier.score, label: earlier.label, answers: earlier.answers }),
+      is_truncated: false,
       supersedes_score_id: earlier?.score_id ?? null,
       superseded_by_score_id: hosted.get(scorer_name) ?? null,
       superseded_at: hosted.has(scorer_name) ? row.created_at : null,
@@ -306,7 +308,7 @@ export class ScoreRepository {
           SELECT *, clock_timestamp() AS created_at FROM json_to_recordset(${toRawJson(scores)}::json) AS input(
             score_id text, target_kind text, target_id text, trace_id text, session_id text, experiment_id text,
             result_id text, result_version integer, case_id text, score float8, label text, answers json, comment text,
-            model text, judge_digest text, is_late boolean, is_replaced boolean)
+            model text, judge_digest text, is_truncated boolean, is_late boolean, is_replaced boolean)
         ), same_version AS MATERIALIZED (
           SELECT own.score_id, new_score.score_id AS new_score_id, new_score.created_at
           FROM new_score CROSS JOIN LATERAL (
@@ -346,11 +348,11 @@ export class ScoreRepository {
         )
         INSERT INTO scores (score_id, workspace_id, scorer_id, scorer_version, scorer_kind, scorer_name, source,
                             target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id,
-                            score, label, answers, comment, score_run_id, model, judge_digest, is_late, is_current,
-                            supersedes_score_id, superseded_at, created_at, created_by)
+                            score, label, answers, comment, score_run_id, model, judge_digest, is_truncated, is_late,
+                            is_current,                            supersedes_score_id, superseded_at, created_at, created_by)
         SELECT score_id, ${run.workspace_id}, ${run.scorer_id}, ${run.scorer_version}::integer, scorer.scorer_kind, scorer.name,
                'hosted', target_kind, trace_id, session_id, experiment_id, result_id, result_version, case_id, score,
-               label, answers, comment, ${run.score_run_id}, model, judge_digest, is_late,
+               label, answers, comment, ${run.score_run_id}, model, judge_digest, is_truncated, is_late,
                result_id IS NOT NULL AND NOT is_replaced AND NOT EXISTS (
                  SELECT FROM of_result WHERE of_result.new_score_id = new_score.score_id AND is_newer),
                (SELECT score_id FROM same_version WHERE same_version.new_score_id = new_score.score_id),
@@ -432,5 +434,4 @@ const boundsOf = ({ min_score, max_score }: ScoreFiltersDto): Sql[] => [
   ...(max_score === undefined ? [] : [sql`t.score <= ${max_score}::float8`]),
 ];
 
-const timesOf = ({ since, until }: ScoreFiltersDto): Sql[] =>
-  createdWithin({ prefix: 'score', id: 'score_id', table: 't.' }, since, until);
+const timesOf = (filters: ScoreFiltersDto): Sql[] => createdWithin('t.score_id', 't.created_at', filters);

@@ -31,6 +31,11 @@ export interface ScoredItem {
   judge_digest?: string;
   /** Why there is no score. Excludes `score`, because a failure is not a score of 0. */
   error?: string;
+  /**
+   * With a score: the scorer saw only a part of a transcript. With an error: the input, output or expected value was too large
+   * to be shown whole.
+   */
+  is_truncated?: boolean;
   elapsed_ms: number;
   /** Cost of asking the judge, in US dollars. */
   cost_usd?: number;

@@ -17,6 +17,7 @@ const DATASET = {
   name: STRING,
   description: STRING_OR_NULL,
   record_count: INTEGER,
+  row_count: { type: ['integer', 'null'], description: 'Number of rows of the newest CSV version.' },
   latest_version: {
     type: ['integer', 'null'],
     description: 'The newest CSV version. Null if there is none.',

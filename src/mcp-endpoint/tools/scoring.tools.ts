@@ -66,6 +66,11 @@ const SCORER = {
 const COUNTS = {
   completed_count: { ...INTEGER, description: 'Targets without an error.' },
   failed_count: { ...INTEGER, description: 'Targets with an error.' },
+  truncated_count: {
+    ...INTEGER,
+    description: 'Targets with a score whose transcript was too long to be shown whole.',
+  },
+  too_large_count: { ...INTEGER, description: 'Targets with an error because they were too large.' },
 };
 
 const COSTS = {

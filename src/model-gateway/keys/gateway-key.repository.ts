@@ -28,7 +28,7 @@ export class GatewayKeyRepository extends OrgScopedRepository<GatewayKeyEntity> 
     );
     return listPage<GatewayKeyRow>(
       this.database,
-      { columns: '*', from: KEYS, where, id: 'key_id', sorts: BY_NAME },
+      { columns: '*', from: KEYS, where, id: 'key_id', createdAt: 'created_at', sorts: BY_NAME },
       query,
     );
   }

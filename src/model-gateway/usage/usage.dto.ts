@@ -1,4 +1,4 @@
-import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { NotNull } from '#platform/http';
 import { PageMetaDto, PageQueryDto } from '#platform/paging';
@@ -12,7 +12,7 @@ export type UsageGroup = (typeof USAGE_GROUPS)[number];
 const TIME_MAX = 64;
 const GROUPS_MAX = 100;
 
-export class ModelUsageQueryDto extends OmitType(PageQueryDto, ['cursor']) {
+export class ModelUsageQueryDto extends PageQueryDto {
   /** Only usage in this workspace. */
   @IsFilter()
   workspace_id?: string;
@@ -88,6 +88,9 @@ export class ModelUsageDto extends ModelUsageTotalDto {
   @ApiProperty({ type: String, nullable: true, required: false })
   model?: string | null;
   principal_id?: string;
+  /** The name of the service account, or the display name of the user. Null if unknown. */
+  @ApiProperty({ type: String, nullable: true, required: false })
+  principal?: string | null;
   /** Null for cached responses. */
   @ApiProperty({ type: String, nullable: true, required: false })
   provider_id?: string | null;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { Database, join, prepared, raw, type Sql, sql, Where } from '#platform/db';
+import { Database, empty, join, prepared, raw, type Sql, sql, Where } from '#platform/db';
 import { toJsonText } from '#platform/json';
 import { readableWorkspaces } from '../../resources';
 import type { SpendRow } from '../budgets/spend.repository';
@@ -12,22 +12,74 @@ export interface UsageRange {
   until: string;
 }
 
+const DAY = `to_char(grouped.day, 'YYYY-MM-DD')`;
+
 /** The columns of each grouping: for GROUP BY, and for the result. */
-const GROUPS: Record<UsageGroup, { columns: string[]; selected: string[] }> = {
-  day: { columns: ['day'], selected: ["to_char(day, 'YYYY-MM-DD') AS day"] },
-  workspace: { columns: ['workspace_id'], selected: ['workspace_id'] },
+const GROUPS: Record<UsageGroup, { columns: string[]; selected: (scope: OrgScope) => Sql }> = {
+  day: { columns: ['day'], selected: () => sql`${raw(DAY)} AS day` },
+  workspace: { columns: ['workspace_id'], selected: () => sql`workspace_id` },
   model: {
     columns: ['model_id'],
-    selected: ['model_id', '(SELECT name FROM models m WHERE m.model_id = grouped.model_id) AS model'],
+    selected: () => sql`model_id, (SELECT name FROM models m WHERE m.model_id = grouped.model_id) AS model`,
   },
-  principal: { columns: ['principal_id'], selected: ['principal_id'] },
+  principal: {
+    columns: ['principal_id'],
+    selected: ({ orgId }) =>
+      sql`principal_id, coalesce(
+        (SELECT name FROM service_accounts s WHERE s.service_account_id = grouped.principal_id AND s.org_id = ${orgId}),
+        (SELECT display_name FROM users u WHERE u.user_id = grouped.principal_id AND u.org_id = ${orgId})
+      ) AS principal`,
+  },
   provider: {
     columns: ['provider_id', 'upstream_model'],
-    selected: [
-      "nullif(provider_id, '') AS provider_id",
-      "CASE WHEN provider_id <> '' THEN upstream_model END AS upstream_model",
-    ],
+    selected: () =>
+      sql`nullif(provider_id, '') AS provider_id, CASE WHEN provider_id <> '' THEN upstream_model END AS upstream_model`,
   },
+};
+
+/** Where a page of groups starts: after a number of groups, or after the group with this key. */
+export interface UsagePage {
+  limit: number;
+  offset: number;
+  after: UsagePlace | undefined;
+}
+
+/** The place of a group in its list: its values in the order of the list. */
+export type UsagePlace = readonly (string | number)[];
+
+/** A part of the order of the groups. */
+interface OrderPart {
+  expression: string;
+  type: 'float8' | 'bigint' | 'text';
+}
+
+/** Returns the order of the groups: by day (if it is a grouping), cost and calls, and then by the groups. */
+const orderOf = (groups: readonly UsageGroup[]): OrderPart[] => [
+  ...(groups.includes('day') ? [{ expression: DAY, type: 'text' as const }] : []),
+  { expression: '-grouped.cost_usd', type: 'float8' },
+  { expression: '-grouped.call_count', type: 'bigint' },
+  ...columnsOf(groups)
+    .filter((column) => column !== 'day')
+    .map((column) => ({ expression: `grouped.${column}`, type: 'text' as const })),
+];
+
+const columnsOf = (groups: readonly UsageGroup[]): string[] =>
+  groups.flatMap((group) => GROUPS[group].columns);
+
+const PLACE_FORMS: Record<OrderPart['type'], (value: unknown) => boolean> = {
+  float8: (value) => typeof value === 'number',
+  bigint: (value) => Number.isSafeInteger(value),
+  text: (value) => typeof value === 'string' && !value.includes('\0'),
+};
+
+/** Returns whether a value can be a place in the list of these groups. */
+export const isUsagePlace = (value: unknown, groups: readonly UsageGroup[]): value is UsagePlace => {
+  const order = orderOf(groups);
+  return (
+    Array.isArray(value) &&
+    value.length === order.length &&
+    order.every(({ type }, index) => PLACE_FORMS[type](value[index]))
+  );
 };
 
 /** Members of `model_usage` that are added up. */
@@ -101,23 +153,23 @@ export class UsageRepository {
     );
   }
 
-  /** Returns the groups of a page, sorted by day (if it is a grouping) and then by cost. */
+  /** Returns the groups of a page and one more, in their order, with their places. */
   groups(
     scope: OrgScope,
     query: ModelUsageQueryDto,
     range: UsageRange,
     groups: readonly UsageGroup[],
-    { limit, offset }: { limit: number; offset: number },
-  ): Promise<ModelUsageDto[]> {
-    const columns = groups.flatMap((group) => GROUPS[group].columns);
-    const selected = [...groups.flatMap((group) => GROUPS[group].selected), ...COUNTERS, 'cost_usd'].join(
-      ', ',
-    );
-    const order = [...(groups.includes('day') ? ['grouped.day'] : []), 'cost_usd DESC', 'call_count DESC'];
-    return this.database.query<ModelUsageDto>(
-      sql`SELECT ${raw(selected)} FROM (${this.groupQuery(scope, query, range, columns)}) grouped
-        ORDER BY ${raw([...order, ...columns.map((column) => `grouped.${column}`)].join(', '))}
-        LIMIT ${limit} OFFSET ${offset}`,
+    { limit, offset, after }: UsagePage,
+  ): Promise<(ModelUsageDto & { place: UsagePlace })[]> {
+    const selected = groups.map((group) => GROUPS[group].selected(scope));
+    const order = orderOf(groups);
+    const keys = raw(order.map(({ expression }) => expression).join(', '));
+    const values = after && order.map(({ type }, index) => sql`${after[index]}::${raw(type)}`);
+    const start = values ? sql`WHERE (${keys}) > (${join(values, ', ')})` : empty;
+    return this.database.query<ModelUsageDto & { place: UsagePlace }>(
+      sql`SELECT ${join(selected, ', ')}, ${raw([...COUNTERS, 'cost_usd'].join(', '))}, json_build_array(${keys}) AS place
+        FROM (${this.groupQuery(scope, query, range, columnsOf(groups))}) grouped ${start}
+        ORDER BY ${keys} LIMIT ${limit + 1} OFFSET ${offset}`,
     );
   }
 
@@ -128,9 +180,8 @@ export class UsageRepository {
     range: UsageRange,
     groups: readonly UsageGroup[],
   ): Promise<{ sums: ModelUsageTotalDto; groupCount: number }> {
-    const columns = groups.flatMap((group) => GROUPS[group].columns);
     const [row] = await this.database.query<ModelUsageTotalDto & { group_count: number }>(
-      sql`SELECT count(*) AS group_count, ${SUMS} FROM (${this.groupQuery(scope, query, range, columns)}) grouped`,
+      sql`SELECT count(*) AS group_count, ${SUMS} FROM (${this.groupQuery(scope, query, range, columnsOf(groups))}) grouped`,
     );
     const { group_count: groupCount, ...sums } = row!;
     return { sums, groupCount };

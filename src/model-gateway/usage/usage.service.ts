@@ -1,26 +1,51 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { parseTime } from '#platform/http';
-import { PAGE_SIZE_DEFAULT } from '#platform/paging';
+import { checkStart, decodeCursor, encodeCursor, foreignCursor, PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { type ModelUsagePageDto, type ModelUsageQueryDto, USAGE_GROUPS, type UsageGroup } from './usage.dto';
-import { type UsageRange, UsageRepository } from './usage.repository';
+import { isUsagePlace, type UsagePlace, type UsageRange, UsageRepository } from './usage.repository';
 
 /** Reads the usage and cost of model calls. */
 @Injectable()
 export class UsageService {
   constructor(private readonly usage: UsageRepository) {}
 
-  /** Returns a page of groups. Errors: 400 for an unknown group and an invalid range. */
+  /** Returns a page of groups. Errors: 400 for an unknown group, an invalid range and a cursor of another list. */
   async list(scope: OrgScope, query: ModelUsageQueryDto): Promise<ModelUsagePageDto> {
-    const { limit = PAGE_SIZE_DEFAULT, offset = 0 } = query;
+    checkStart(query);
+    const { limit = PAGE_SIZE_DEFAULT, offset = 0, cursor } = query;
     const groups = groupsOf(query.group_by ?? 'model');
     const range = usageRange(query, new Date());
-    const [items, { sums, groupCount }] = await Promise.all([
-      limit === 0 ? [] : this.usage.groups(scope, query, range, groups, { limit, offset }),
+    const after = cursor === undefined ? undefined : placeOf(cursor, groups);
+    const [found, { sums, groupCount }] = await Promise.all([
+      limit === 0 ? [] : this.usage.groups(scope, query, range, groups, { limit, offset, after }),
       this.usage.total(scope, query, range, groups),
     ]);
-    return { items, total: sums, page: { limit, offset, total: groupCount, next_cursor: null } };
+    const last = found.length > limit ? found[limit - 1] : undefined;
+    const items = found.slice(0, limit).map(({ place: _, ...item }) => item);
+    const next_cursor = last ? encodeCursor({ sort: SORT, id: '', key: JSON.stringify(last.place) }) : null;
+    const total = query.total === false ? null : groupCount;
+    return { items, total: sums, page: { limit, offset, total, next_cursor } };
+  }
+}
+
+/** Names the list in its cursors. */
+const SORT = 'usage';
+
+/** Returns the place in a cursor. Errors: 400 for a cursor of another list. */
+function placeOf(cursor: string, groups: readonly UsageGroup[]): UsagePlace {
+  const { sort, key } = decodeCursor(cursor);
+  const place: unknown = sort === SORT && key !== null ? parseOrNull(key) : null;
+  if (!isUsagePlace(place, groups)) throw foreignCursor();
+  return place;
+}
+
+function parseOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
   }
 }
 

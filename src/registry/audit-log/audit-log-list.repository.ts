@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
 import { Database, sql, Where } from '#platform/db';
-import { addCreated, listPage, type RowPage } from '#platform/paging';
+import { listPage, type RowPage } from '#platform/paging';
 import type { AuditEntryEntity } from '../../resources';
 import type { AuditLogQueryDto } from './audit-log.dto';
 
@@ -20,10 +20,9 @@ export class AuditLogListRepository {
       .addIndexed(query.action, (action) => sql`action = ${action}`)
       .addIndexed(query.resource_type, (type) => sql`resource_type = ${type}`)
       .addIndexed(query.resource_id, (id) => sql`resource_id = ${id}`);
-    addCreated(where, { prefix: 'aud', id: 'audit_entry_id' }, query);
     return listPage<AuditEntryEntity>(
       this.database,
-      { columns: '*', from: 'audit_log', where, id: 'audit_entry_id' },
+      { columns: '*', from: 'audit_log', where, id: 'audit_entry_id', createdAt: 'created_at' },
       query,
     );
   }

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { AnyJson, instantOf, IsOneOf, NotBelow, NotNull, viewOf, IsOptionalTime } from '#platform/http';
+import { AnyJson, IsOneOf, NotNull, viewOf } from '#platform/http';
 import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import { AUDIT_ACTIONS, type AuditAction, AUDITED_TYPES, type AuditedType, IsFilter } from '../../resources';
 
@@ -24,15 +24,6 @@ export class AuditLogQueryDto extends OrderedListQueryDto {
   /** Only entries of this resource. */
   @IsFilter(1000)
   resource_id?: string;
-
-  /** Only entries at this time or later (RFC 3339). */
-  @IsOptionalTime()
-  since?: string;
-
-  /** Only entries before this time (RFC 3339). */
-  @IsOptionalTime()
-  @NotBelow('since', instantOf)
-  until?: string;
 }
 
 /** A changed member. */

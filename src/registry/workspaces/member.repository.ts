@@ -37,6 +37,7 @@ export class MemberRepository {
         from: 'workspace_members',
         where: new Where(scope.orgKey).add(sql`workspace_id = ${workspaceId}`),
         id: 'principal_id',
+        createdAt: 'created_at',
         sorts: { principal_id: { expression: '' } },
         defaultSort: 'principal_id',
       },

@@ -63,6 +63,7 @@ export class VersionTable<Row> {
         from: this.spec.table,
         where: new Where(tenant).add(sql`${raw(this.spec.id)} = ${id}`),
         id: this.spec.ordinal,
+        createdAt: 'created_at',
         idType: 'int8',
         bytes: 'bytes',
       },

@@ -13,6 +13,7 @@ import {
   Where,
 } from '#platform/db';
 import {
+  createdWithin,
   decodeCursor,
   listPage,
   PAGE_SIZE_DEFAULT,
@@ -73,12 +74,14 @@ export class CatalogueRepository {
       const value = query[member];
       return value === undefined ? [] : facetOf(member, value);
     });
-    const isScanned = (q !== undefined && q.trim() !== '') || others.length > 0;
+    const created = createdWithin('store_item_id', 'created_at', query);
+    const isScanned = (q !== undefined && q.trim() !== '') || others.length + created.length > 0;
     if (isScanned) {
       // The listings are already limited to the caller's organization.
       const condition = Where.acrossTenants().addSearch(q);
       condition.addIf(category, (value) => sql`category = ${value}`);
       condition.addIf(topic, (value) => sql`${value} = ANY (topics)`);
+      for (const bound of created) condition.add(bound);
       const spec = {
         columns: 't.*',
         from: sql`(SELECT listed.store_item_id AS listed_id, item.* FROM ${withItems(listedTo(scope, facet, orderOfPage(query)))}) t`,

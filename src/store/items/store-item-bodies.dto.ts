@@ -1,5 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, PartialType } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -25,7 +26,7 @@ import {
   IsText,
   IsWholeNumber,
 } from '#platform/http';
-import { PAGE_SIZE_MAX, PageOf, ToInteger } from '#platform/paging';
+import { PAGE_SIZE_MAX, PageOf, ToBoolean, ToInteger } from '#platform/paging';
 import { IsFilter, ARTIFACT_KINDS, type ArtifactKind, IsDescription, IsName } from '../../resources';
 import { PublisherItemDto, StorePolicyDto, StoreReleaseDto } from './store-item.dto';
 import { type Action, ACTIONS, CATEGORIES, type Category } from './store-item.entity';
@@ -224,22 +225,41 @@ export class ReviewStoreItemDto {
   release_id?: string;
 }
 
+/** Declares a number whose empty value, as in `?limit=`, is null and means the default. */
+const IsOptionalCount = (maximum: number, byDefault: number) =>
+  applyDecorators(
+    IsOptional(),
+    IsWholeNumber({
+      required: false,
+      nullable: true,
+      format: 'int32',
+      minimum: 0,
+      maximum,
+      default: byDefault,
+    }),
+    ToInteger(),
+    Transform(({ value }: { value: unknown }) => (value === '' ? null : value)),
+  );
+
 /** The query of the organization's own items. */
 export class PublisherItemsQueryDto {
   /**
    * The maximum number of items on a page; 0 returns only the total. A page of large items (several MiB together) may
    * have fewer items. To continue after them, use `offset`.
    */
-  @IsOptional()
-  @ToInteger()
-  @IsWholeNumber({ required: false, format: 'int32', minimum: 0, maximum: PAGE_SIZE_MAX, default: 50 })
-  limit?: number;
+  @IsOptionalCount(PAGE_SIZE_MAX, 50)
+  limit?: number | null;
 
   /** The number of items to skip, from the newest. A page costs the same at any offset. */
+  @IsOptionalCount(2 ** 31 - 1, 0)
+  offset?: number | null;
+
+  /** `false` omits the total: it is null. */
   @IsOptional()
-  @ToInteger()
-  @IsWholeNumber({ required: false, format: 'int32', minimum: 0, maximum: 2 ** 31 - 1, default: 0 })
-  offset?: number;
+  @IsBoolean()
+  @ToBoolean()
+  @ApiProperty({ required: false, default: true })
+  total?: boolean;
 
   /** Only items with exactly this name. */
   @IsFilter()

@@ -135,6 +135,7 @@ export class StoreItemDto {
   artwork?: string | null;
   highlights?: string[];
   /** Whether the operator of the service has reviewed the newest release. */
+  @ApiProperty({ readOnly: true })
   is_reviewed?: boolean;
   release_notes?: string | null;
   tagline?: string | null;

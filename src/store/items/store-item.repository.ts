@@ -160,6 +160,7 @@ export class StoreItemRepository extends OrgScopedRepository<StoreItemEntity> {
         from: 'store_releases',
         where: new Where(orgKey).add(sql`store_item_id = ${itemId}`),
         id: 'release_id',
+        createdAt: 'created_at',
         bytes: 'bytes',
       },
       query,

@@ -73,7 +73,10 @@ export class StoreItemService extends OrgResourceService<StoreItemEntity, Publis
 
   async listOwn(scope: OrgScope, query: PublisherItemsQueryDto): Promise<StoreItemsPageDto> {
     const { rows, limit, offset, total } = await this.items.listOwn(scope, query);
-    return { items: rows.map((row) => toStoreItemDto(row)), page: { limit, offset, total } };
+    return {
+      items: rows.map((row) => toStoreItemDto(row)),
+      page: { limit, offset, total: query.total === false ? null : total },
+    };
   }
 
   /**

@@ -5,7 +5,7 @@ import { RequestSignal, type ServiceRequest } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { isName, NAME_MAX } from '../span-mapping/field.parser';
-import { type TraceDto, TracePageDto } from '../traces/trace.dto';
+import { type ScoredTraceDto, ScoredTracePageDto } from '../traces/trace.dto';
 import { SessionTraceListQueryDto } from '../traces/trace-query.dto';
 import { SessionDto, SessionListQueryDto, SessionPageDto } from './session.dto';
 import { SessionService } from './session.service';
@@ -68,13 +68,13 @@ export class SessionController {
   @Get(':session_id/traces')
   @RequireRole('viewer')
   @ApiSessionId()
-  @ApiOkResponse({ type: TracePageDto })
+  @ApiOkResponse({ type: ScoredTracePageDto })
   listTraces(
     @CurrentScope() scope: Scope,
     @SessionId() sessionId: string,
     @Query() query: SessionTraceListQueryDto,
     @RequestSignal() signal: AbortSignal,
-  ): Promise<Page<TraceDto>> {
+  ): Promise<Page<ScoredTraceDto>> {
     return this.sessions.listTraces(scope, sessionId, query, signal);
   }
 

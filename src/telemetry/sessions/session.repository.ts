@@ -25,7 +25,7 @@ export const SESSION_TRACES_MAX = 10_000;
 const NAMES_MAX = 100;
 
 const SORTS: Record<string, SortKey> = {
-  last_started_at: { expression: 's.last_started_at', type: 'timestamptz' },
+  last_started_at: { expression: 't.last_started_at', type: 'timestamptz' },
 };
 
 /** Returns an expression for sorted distinct names. */
@@ -49,9 +49,9 @@ export interface SessionTraceRange extends Pick<TimedListQueryDto, 'since' | 'un
 
 const LIMIT = raw(String(SESSION_TRACES_MAX));
 
-/** Returns the condition that a trace `t` of a session `s` meets conditions. */
+/** Returns the condition that a trace `o` of a session `t` meets conditions. */
 const hasTrace = (conditions: readonly Sql[]): Sql =>
-  sql`EXISTS (SELECT 1 FROM traces t WHERE t.workspace_id = s.workspace_id AND t.session_id = s.session_id
+  sql`EXISTS (SELECT 1 FROM traces o WHERE o.workspace_id = t.workspace_id AND o.session_id = t.session_id
     AND ${join(conditions, ' AND ')} OFFSET 0)`;
 
 /** The cost of looking up the traces of a session, in rows. Most sessions have few. */
@@ -68,14 +68,14 @@ export class SessionRepository {
   /** Reads a page of sessions, by the start of their last trace. */
   async list(scope: Scope, query: SessionListQueryDto): Promise<RowPage<SessionDto>> {
     await followIndexes(this.database);
-    const labels = labelConditions(query);
+    const labels = labelConditions(query, 'o');
     const { rows, page } = await listPage<{ session_id: string }>(
       this.database,
       {
-        columns: 's.session_id',
-        from: 'trace_sessions s',
-        where: addTimes(Where.estimatedByAverage(scope.key), 's.last_started_at', query),
-        id: 's.session_id',
+        columns: 't.session_id',
+        from: 'trace_sessions t',
+        where: addTimes(Where.estimatedByAverage(scope.key), 't.last_started_at', query),
+        id: 't.session_id',
         sorts: SORTS,
         defaultSort: '-last_started_at',
         ...(labels.length > 0 && { scan: { lookup: hasTrace(labels), cost: LOOKUP_COST } }),

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { type Page, toPage } from '#platform/paging';
+import type { Page } from '#platform/paging';
 import { orNotFound } from '#platform/problem';
 import { ReadLimiter } from '../read-limiter';
 import { TraceStore } from '../traces/trace-store';
-import { toTraceDto, type TraceDto } from '../traces/trace.dto';
+import { type ScoredTraceDto, toScoredTraceDto } from '../traces/trace.dto';
 import type { SessionTraceListQueryDto } from '../traces/trace-query.dto';
 import type { SessionDto, SessionListQueryDto } from './session.dto';
 import { SessionRepository } from './session.repository';
@@ -42,9 +42,9 @@ export class SessionService {
     sessionId: string,
     query: SessionTraceListQueryDto,
     signal: AbortSignal,
-  ): Promise<Page<TraceDto>> {
+  ): Promise<Page<ScoredTraceDto>> {
     const traces = await this.tracesOf(scope, sessionId, query, signal);
-    if (traces.page.total === 0) await this.get(scope, sessionId, signal); // 404, unless it has traces at other times
+    if (traces.items.length === 0) await this.get(scope, sessionId, signal); // 404, unless it has traces at other times
     return traces;
   }
 
@@ -54,8 +54,9 @@ export class SessionService {
     sessionId: string,
     query: SessionTraceListQueryDto,
     signal: AbortSignal,
-  ): Promise<Page<TraceDto>> {
-    const ofSession = { ...query, session_id: sessionId };
-    return toPage(await this.store.withSignal(signal).listTraces(scope, ofSession), toTraceDto);
+  ): Promise<Page<ScoredTraceDto>> {
+    const store = this.store.withSignal(signal);
+    const { rows, page, scores } = await store.listScoredTraces(scope, { ...query, session_id: sessionId });
+    return { items: rows.map((trace) => toScoredTraceDto(trace, scores.get(trace.trace_id))), page };
   }
 }

@@ -24,7 +24,7 @@ export interface RootView {
   /** Their first characters as readable text; null if the span has none. */
   inputPreview: string | null;
   outputPreview: string | null;
-  /** The cost that the span reports, or the price of a call; null if it has neither. */
+  /** The cost that the span reports for the calls below it; null if it reports none or is itself a call. */
   costUsd: number | null;
 }
 
@@ -178,7 +178,7 @@ function toSpanRecord(
     costUsd,
     isStep,
     namesVersion: span.attributes[AGENT_VERSION] !== undefined,
-    root: parentSpanId === null ? rootView(span, isStep ? fields.costUsd : costUsd) : null,
+    root: parentSpanId === null ? rootView(span, isStep ? fields.costUsd : null) : null,
     scores: scoresInSpan(scope, span),
     content: {
       attributes: texts.add(JSON.stringify(span.attributes)),

@@ -1,4 +1,4 @@
-import { ApiProperty, IntersectionType } from '@nestjs/swagger';
+import { ApiProperty, IntersectionType, OmitType } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { AnyJsonObject, IsOneOf, viewOf } from '#platform/http';
 import { ListQueryDto, PageOf, SortedBy } from '#platform/paging';
@@ -45,7 +45,7 @@ export class SpanScopeDto extends WithAttributesDto {
 }
 
 @SortedBy('started_at')
-export class SpanListQueryDto extends ListQueryDto {}
+export class SpanListQueryDto extends OmitType(ListQueryDto, ['since', 'until']) {}
 
 /** A span without its attributes, events and links. */
 export class SpanHeadDto {

@@ -3,7 +3,7 @@ import { join, raw, type Sql, sql, type Where } from '#platform/db';
 import type { ScanRules } from '#platform/paging';
 import { attributeConditions, containing, mentionsInJson } from '../list-conditions.sql';
 import { MODELS_MAX } from './trace-aggregate';
-import type { LabelFiltersDto, TraceListQueryDto } from './trace-query.dto';
+import type { LabelFilters, TraceListQueryDto } from './trace-query.dto';
 
 // The conditions of the filters of the trace list, on a trace `t`.
 
@@ -37,10 +37,12 @@ const hasModel = (model: string): Sql =>
     SELECT 1 FROM trace_models m WHERE m.workspace_id = t.workspace_id AND m.trace_id = t.trace_id AND m.model = ${model}
     OFFSET 0))`;
 
-/** Returns the conditions on the labels of a trace `t`. */
-export const labelConditions = ({ tag, ...labels }: LabelFiltersDto): Sql[] => [
-  ...LABELS.flatMap((name) => (labels[name] === undefined ? [] : [sql`t.${raw(name)} = ${labels[name]}`])),
-  ...(tag === undefined ? [] : [sql`${tag} = ANY (t.tags)`]),
+/** Returns the conditions on the labels of a trace. @param trace its alias */
+export const labelConditions = ({ tag, ...labels }: LabelFilters, trace = 't'): Sql[] => [
+  ...LABELS.flatMap((name) =>
+    labels[name] === undefined ? [] : [sql`${raw(`${trace}.${name}`)} = ${labels[name]}`],
+  ),
+  ...(tag === undefined ? [] : [sql`${tag} = ANY (${raw(`${trace}.tags`)})`]),
 ];
 
 const LABELS = ['user_id', 'environment', 'prompt_name', 'prompt_version'] as const;

@@ -1,4 +1,4 @@
-import { IntersectionType, OmitType } from '@nestjs/swagger';
+import { OmitType } from '@nestjs/swagger';
 import { IsNumber, Min } from 'class-validator';
 import { IsOneOf, NotBelow, NotNull, IsOptionalText } from '#platform/http';
 import { SortedBy, ToNumber } from '#platform/paging';
@@ -16,7 +16,16 @@ export const TRACE_SORTS = ['started_at', 'duration_ms', 'cost_usd'] as const;
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
 /** Filters by the labels of a trace, compared exactly. */
-export class LabelFiltersDto {
+export interface LabelFilters {
+  user_id?: string;
+  environment?: string;
+  tag?: string;
+  prompt_name?: string;
+  prompt_version?: string;
+}
+
+/** Query of a list that is sorted by time and filtered by labels. */
+export class LabelledListQueryDto extends TimedListQueryDto implements LabelFilters {
   @IsOptionalText(NAME_MAX)
   user_id?: string;
 
@@ -34,9 +43,6 @@ export class LabelFiltersDto {
   @IsOptionalText(NAME_MAX)
   prompt_version?: string;
 }
-
-/** Query of a list that is sorted by time and filtered by labels. */
-export class LabelledListQueryDto extends IntersectionType(TimedListQueryDto, LabelFiltersDto) {}
 
 /** Query of the traces of a session. */
 @SortedBy('started_at')

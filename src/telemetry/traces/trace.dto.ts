@@ -28,9 +28,8 @@ export class BaseTraceDto {
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   output_tokens!: number | null;
   /**
-   * Cost in US dollars: as reported, else computed from the tokens and the price of the model. A call inside a call counts once,
-   * with the cost of the innermost span that knows it. Null if the cost of a call is unknown and the root does not report the
-   * total.
+   * Cost in US dollars: sum over the innermost spans that report a cost, or whose model has a price. Null if the cost of a call
+   * is unknown and the root span does not report the total.
    */
   @ApiProperty({ type: 'number', minimum: 0, nullable: true })
   cost_usd!: number | null;
@@ -113,8 +112,6 @@ export class TraceTreeDto extends ScoredTraceDto {
 }
 
 export class ScoredTracePageDto extends PageOf(ScoredTraceDto) {}
-
-export class TracePageDto extends PageOf(TraceDto) {}
 
 /** A trace as the repository reads it, without input and output. */
 export type TraceSummary = Omit<TraceDto, 'status'>;

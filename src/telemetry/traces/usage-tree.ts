@@ -18,7 +18,7 @@ export interface UsageState {
   /** The measures that spans below report, and ESTIMATED. */
   flags: number;
   /** The unpriced spans below whose nearest span with a cost is this one. Its cost includes theirs. */
-  unpriced: UnpricedSpans;
+  unpriced: Readonly<UnpricedSpans>;
 }
 
 /** A stored span above new spans. */
@@ -96,8 +96,8 @@ class UsageTree {
   private readonly holders = new Map<string, string | null>();
 
   constructor(records: readonly SpanRecord[], ancestors: readonly UsageAncestor[]) {
-    for (const ancestor of ancestors) this.add(ancestor, false);
-    for (const record of records) this.add(ancestorOf(record), true);
+    for (const ancestor of ancestors) this.nodes.set(ancestor.spanId, storedNode(ancestor));
+    for (const record of records) this.nodes.set(record.span.spanId, newNode(record));
   }
 
   effect(closed: readonly UsageGap[]): UsageEffect {
@@ -106,14 +106,8 @@ class UsageTree {
       if (isNew && reports !== 0) this.report(parentSpanId, reports);
     }
     for (const { spanId, unpriced } of closed) this.hold(spanId, unpriced);
-    for (const node of this.nodes.values()) this.holdUnpriced(node);
+    for (const node of this.nodes.values()) if (node.reports !== 0) this.holdUnpriced(node);
     return this.changes();
-  }
-
-  private add(ancestor: UsageAncestor, isNew: boolean): void {
-    const { flags, unpriced } = ancestor;
-    const before = { flags, unpriced: { ...unpriced } };
-    this.nodes.set(ancestor.spanId, { ...ancestor, isNew, reports: reportedBy(ancestor), before });
   }
 
   /** Tells a span, and all spans above it, what is reported below. Stops where the spans above already know. */
@@ -133,7 +127,7 @@ class UsageTree {
 
   private gapAt(spanId: string): UsageGap {
     let gap = this.gaps.get(spanId);
-    if (!gap) this.gaps.set(spanId, (gap = { spanId, flags: 0, unpriced: { calls: 0, steps: 0 } }));
+    if (!gap) this.gaps.set(spanId, (gap = { spanId, flags: 0, unpriced: NONE }));
     return gap;
   }
 
@@ -149,9 +143,8 @@ class UsageTree {
     if (calls === 0 && steps === 0) return;
     const holder = this.holderAt(from);
     if (holder === null) return;
-    const { unpriced } = this.nodes.get(holder) ?? this.gapAt(holder);
-    unpriced.calls += calls;
-    unpriced.steps += steps;
+    const state = this.nodes.get(holder) ?? this.gapAt(holder);
+    state.unpriced = { calls: state.unpriced.calls + calls, steps: state.unpriced.steps + steps };
   }
 
   /** Returns the id of the nearest span with a cost, or of the missing parent below it; null if there is none. */
@@ -200,7 +193,17 @@ export const differs = (one: UsageState, other: UsageState): boolean =>
   one.unpriced.calls !== other.unpriced.calls ||
   one.unpriced.steps !== other.unpriced.steps;
 
-function ancestorOf({ span, fields, costUsd, isStep }: SpanRecord): UsageAncestor {
+const NONE: UnpricedSpans = { calls: 0, steps: 0 };
+const UNTOLD: UsageState = { flags: 0, unpriced: NONE };
+
+const storedNode = (ancestor: UsageAncestor): Node => ({
+  ...ancestor,
+  isNew: false,
+  reports: reportedBy(ancestor.inputTokens, ancestor.outputTokens, ancestor.costUsd),
+  before: ancestor,
+});
+
+function newNode({ span, fields, costUsd, isStep }: SpanRecord): Node {
   const isEstimated = isStep && costUsd !== null && fields.costUsd === null;
   return {
     spanId: span.spanId,
@@ -211,7 +214,10 @@ function ancestorOf({ span, fields, costUsd, isStep }: SpanRecord): UsageAncesto
     outputTokens: fields.outputTokens,
     costUsd,
     flags: isEstimated ? ESTIMATED : 0,
-    unpriced: { calls: 0, steps: 0 },
+    unpriced: NONE,
+    isNew: true,
+    reports: reportedBy(fields.inputTokens, fields.outputTokens, costUsd),
+    before: UNTOLD,
   };
 }
 
@@ -219,7 +225,7 @@ const hasUsage = ({ inputTokens, outputTokens, costUsd }: UsageAncestor): boolea
   (inputTokens ?? outputTokens ?? costUsd) !== null;
 
 /** No tokens are no report: instrumentations send 0 if they do not know. A cost of 0 is one if there are tokens. */
-function reportedBy({ inputTokens, outputTokens, costUsd }: UsageAncestor): number {
+function reportedBy(inputTokens: number | null, outputTokens: number | null, costUsd: number | null): number {
   const tokens = (inputTokens ? INPUT : 0) | (outputTokens ? OUTPUT : 0);
   return tokens | (costUsd !== null && (costUsd > 0 || tokens !== 0) ? COST : 0);
 }

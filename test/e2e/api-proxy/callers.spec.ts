@@ -59,6 +59,16 @@ describe('the `proxy` rate limit', () => {
   });
 });
 
+it('refuses a caller without the role before it looks for the API, known or not', async () => {
+  const viewer = await org.member('viewer');
+  for (const target of [`${path}/x`, '/api/v1/apis/api_unknown/x', '/api/v1/apis/nonsense/']) {
+    const { status, body } = await viewer.get(target);
+    expect([target, status, body.code]).toEqual([target, 403, 'access_denied']);
+  }
+  const runtime = await (await newOrganization(app)).member('runtime');
+  expect((await runtime.get(`${path}/x`)).status).toBe(404);
+});
+
 it('adds Proxy-Status to every problem, even one from a step before the proxy', async () => {
   const outcomes: unknown[] = [];
   for (let sent = 0; sent < 3; sent++) {

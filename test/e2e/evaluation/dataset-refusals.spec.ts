@@ -86,7 +86,9 @@ describe('an invalid CSV upload', () => {
       where('/mapping/input/0'),
     );
     expect(await refused({ mapping: { inputs: ['question'] } })).toEqual(where('/mapping/inputs'));
-    expect(await refused({ mapping: { input: 'question' } })).toEqual(where('/mapping/input'));
+    expect(await refused({ mapping: { input: 'id' } })).toEqual(where('/mapping/input'));
+    expect(await refused({ mapping: { expected: 'nope' } })).toEqual(where('/mapping/expected'));
+    expect(await refused({ mapping: { expected: 1 } })).toEqual(where('/mapping/expected'));
     expect(await refused({ mapping: { input: [1] } })).toEqual(where('/mapping/input'));
     expect(await refused({ mapping: [] })).toEqual(where('/mapping'));
     expect(await refused({ mapping: 'x' })).toEqual(where('/mapping'));

@@ -26,14 +26,14 @@ describe('the row list of a CSV version', () => {
     expect(body).toEqual({
       items: [
         {
-          id: 'x',
+          case_id: 'x',
           input: { ctx: 'a\nb' },
           expected: { a: '2' },
           metadata: { split: 'test', id: 'x', q: '1+1' },
           tags: ['b', 'a', 'c', 'd,e'],
         },
         {
-          id: 'y',
+          case_id: 'y',
           input: { ctx: '' },
           expected: { a: '' },
           metadata: { split: '', id: 'y', q: '' },
@@ -61,7 +61,7 @@ describe('the row list of a CSV version', () => {
     const file =
       ' Input,Expected ,Metadata, Tags ,source\na,"{""b"": 1}","{ ""n"": [1, null] }","x, y",faq\n';
     expect(await caseOf(await newDataset(), file)).toEqual({
-      id: '1',
+      case_id: '1',
       input: 'a',
       expected: '{"b": 1}',
       metadata: { n: [1, null], source: 'faq' },
@@ -71,7 +71,7 @@ describe('the row list of a CSV version', () => {
 
   it('forms the input from other columns if a file has an expected header but no input header', async () => {
     expect(await caseOf(await newDataset(), 'id,question,context,ground_truth\nc1,1+1,sums,2\n')).toEqual({
-      id: 'c1',
+      case_id: 'c1',
       input: { question: '1+1', context: 'sums' },
       expected: '2',
       metadata: {},
@@ -88,25 +88,95 @@ describe('the row list of a CSV version', () => {
     });
   });
 
-  it('has objects if a mapping names well-known headers, and only the input with an empty mapping', async () => {
-    const id = await newDataset();
-    const file = 'input,expected,metadata,tags\na,b,{},x;y\n';
-    const parts = ['input', 'expected', 'metadata', 'tags'];
-    const mapping = Object.fromEntries(parts.map((name) => [name, [name]]));
-    expect(await caseOf(id, file, { mapping })).toEqual({
-      id: '1',
-      input: { input: 'a' },
-      expected: { expected: 'b' },
-      metadata: { metadata: '{}' },
-      tags: ['x', 'y'],
-    });
-    expect(await caseOf(id, file, { mapping: {} })).toMatchObject({
-      input: { input: 'a', expected: 'b', metadata: '{}', tags: 'x;y' },
-      expected: null,
+  it('has the answers of published data sets as expected values, and never in the input', async () => {
+    for (const [header, expected] of [
+      ['question,answer', 'answer'],
+      ['Question,Answer', 'Answer'],
+      ['problem, REFERENCE ', ' REFERENCE '],
+      ['q,reference_answer', 'reference_answer'],
+      ['prompt,target', 'target'],
+      ['prompt,ideal', 'ideal'],
+    ] as const) {
+      const one = await caseOf(await newDataset(), `${header}\n1+1,2\n`);
+      expect([expected, one]).toEqual([
+        expected,
+        { case_id: '1', input: { [header.split(',')[0]!]: '1+1' }, expected: '2', metadata: {}, tags: [] },
+      ]);
+    }
+    const file = 'question,target,ideal,answer,reference\n1+1,t,i,2,r\n';
+    expect(await caseOf(await newDataset(), file)).toMatchObject({
+      input: { question: '1+1' },
+      expected: '2',
+      metadata: { target: 't', ideal: 'i', reference: 'r' },
     });
   });
 
-  it('reads a version that was uploaded before headers were recognized', async () => {
+  it('has the case ids of a column ID, which is no part of the input', async () => {
+    const one = await caseOf(await newDataset(), 'ID,Question,Answer\nq1,1+1,2\n');
+    expect(one).toMatchObject({ case_id: 'q1', input: { Question: '1+1' }, metadata: {} });
+  });
+
+  it('has the cell itself if the mapping names a column instead of a list', async () => {
+    const id = await newDataset();
+    const file = 'id,question,gold,info,topic\nc1,1+1,42,"{""n"": 1}","a,b"\n';
+    const mapping = { input: 'question', expected: 'gold', metadata: 'info', tags: 'topic' };
+    expect(await caseOf(id, file, { mapping })).toEqual({
+      case_id: 'c1',
+      input: '1+1',
+      expected: '42',
+      metadata: { n: 1 },
+      tags: ['a', 'b'],
+    });
+    expect(await caseOf(id, file, { mapping: { expected: 'gold', metadata: ['info'] } })).toMatchObject({
+      input: { question: '1+1', topic: 'a,b' },
+      expected: '42',
+      metadata: { info: '{"n": 1}' },
+    });
+    expect(await caseOf(id, file, { mapping: { input: 'question' } })).toMatchObject({
+      input: '1+1',
+      expected: null,
+      metadata: { gold: '42', info: '{"n": 1}', topic: 'a,b' },
+    });
+  });
+
+  it('has objects if a mapping lists well-known headers, and reads metadata and tags by their names', async () => {
+    const id = await newDataset();
+    const file = 'input,expected,metadata,tags\na,b,"{""n"": 1}",x;y\n';
+    const parts = ['input', 'expected', 'metadata', 'tags'];
+    const mapping = Object.fromEntries(parts.map((name) => [name, [name]]));
+    expect(await caseOf(id, file, { mapping })).toEqual({
+      case_id: '1',
+      input: { input: 'a' },
+      expected: { expected: 'b' },
+      metadata: { n: 1 },
+      tags: ['x', 'y'],
+    });
+    for (const unnamed of [{}, { input: [] }, { expected: null }]) {
+      const options = { mapping: { ...unnamed, tags: ['tags'] } };
+      expect(await caseOf(await newDataset(), file, options)).toMatchObject({
+        input: { input: 'a' },
+        expected: null,
+        metadata: { n: 1, expected: 'b' },
+        tags: ['x', 'y'],
+      });
+    }
+  });
+
+  it('never has a recognized column in the input unless the mapping names it there', async () => {
+    const id = await newDataset();
+    const file = 'id,question,answer,Target,tags\nc1,1+1,2,t,x\n';
+    expect(await caseOf(id, file, { mapping: { expected: ['answer'] } })).toMatchObject({
+      input: { question: '1+1' },
+      metadata: { Target: 't', tags: 'x' },
+      tags: [],
+    });
+    expect(await caseOf(id, file, { mapping: { input: ['question', 'Target'] } })).toMatchObject({
+      input: { question: '1+1', Target: 't' },
+      metadata: { answer: '2', tags: 'x' },
+    });
+  });
+
+  it('reads a version whose stored mapping has no value columns', async () => {
     const { dataset_id, version_id } = await uploadVersion(space, await newDataset(), 'question\n1+1\n');
     const path = `${versionsOf(dataset_id)}/1`;
     await app.database.query('UPDATE dataset_versions SET columns = $2, mapping = $3 WHERE version_id = $1', [
@@ -122,7 +192,7 @@ describe('the row list of a CSV version', () => {
     const id = await newDataset();
     const idsOf = async (file: string, options = {}): Promise<string[]> => {
       const { version } = await uploadVersion(space, id, file, options);
-      return (await space.list<DatasetCase>(`${versionsOf(id)}/${version}/rows`)).map((one) => one.id);
+      return (await space.list<DatasetCase>(`${versionsOf(id)}/${version}/rows`)).map((one) => one.case_id);
     };
     expect(await idsOf('id,case_id\n1,a\n2,b\n')).toEqual(['a', 'b']);
     expect(await idsOf('id,x\n7,a\n8,b\n')).toEqual(['7', '8']);
@@ -145,15 +215,15 @@ describe('the row list of a CSV version', () => {
         `limit=437${cursor ? `&cursor=${cursor}` : ''}`,
       );
       for (const one of items) {
-        expect(one.input).toEqual({ text: `row ${one.id.slice(1)}\n`.repeat(40) });
-        seen.push(one.id);
+        expect(one.input).toEqual({ text: `row ${one.case_id.slice(1)}\n`.repeat(40) });
+        seen.push(one.case_id);
       }
       expect(at).toMatchObject({ limit: 437, offset: 0, total: count });
       cursor = at.next_cursor;
     } while (cursor !== null);
     expect(seen).toEqual(rows.map((_, n) => `c${n}`));
     const deep = await page('offset=2_990&limit=500'.replace('_', ''));
-    expect(deep.items.map((one) => one.id)).toEqual(seen.slice(2_990));
+    expect(deep.items.map((one) => one.case_id)).toEqual(seen.slice(2_990));
     expect(deep.page).toEqual({ limit: 500, offset: 2_990, total: count, next_cursor: null });
     expect(await page('limit=0')).toMatchObject({ items: [], page: { total: count, next_cursor: null } });
     expect(await page('offset=3000')).toMatchObject({ items: [], page: { next_cursor: null } });

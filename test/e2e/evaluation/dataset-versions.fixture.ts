@@ -40,19 +40,23 @@ export function upload(
   options: UploadOptions = {},
   form: UploadForm = 'text',
   headers: Record<string, string> = {},
+  query = '',
 ): Promise<Answer<DatasetVersion>> {
-  const path = versionsOf(datasetId);
+  const path = `${versionsOf(datasetId)}?${query}`;
   if (form === 'json') {
     const workspace_id = client.workspaceId;
     return client.post(path, { workspace_id, content: content.toString(), ...options }, headers);
   }
-  const texts = Object.entries(options).map(([name, value]): [string, string] => [
+  const sent = Object.entries(options).filter(([, value]) => value !== null);
+  const texts = sent.map(([name, value]): [string, string] => [
     name,
     typeof value === 'string' ? value : JSON.stringify(value),
   ]);
   if (form === 'text') {
-    const query = new URLSearchParams(texts).toString();
-    return client.post(`${path}?${query}`, content, { 'content-type': 'text/csv', ...headers });
+    return client.post(`${path}&${new URLSearchParams(texts).toString()}`, content, {
+      'content-type': 'text/csv',
+      ...headers,
+    });
   }
   const body = new FormData();
   for (const [name, value] of texts) body.append(name, value);

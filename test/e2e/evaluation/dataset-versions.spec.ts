@@ -11,7 +11,14 @@ import {
   uploadVersion,
   versionsOf,
 } from './dataset-versions.fixture';
-import { type Dataset, EvaluationWorkspace, outcome, statusesOf, TIME } from './evaluation.harness';
+import {
+  type Dataset,
+  EvaluationWorkspace,
+  outcome,
+  type Page,
+  statusesOf,
+  TIME,
+} from './evaluation.harness';
 
 const MIB = 1024 * 1024;
 
@@ -58,8 +65,8 @@ describe('a CSV version of a dataset', () => {
         size_bytes: FILE.length,
         sha256: createHash('sha256').update(FILE).digest('hex'),
         case_id_column: 'id',
-        mapping: { input: ['question', 'answer'], expected: [], metadata: [], tags: [] },
-        value_columns: [],
+        mapping: { input: ['question'], expected: ['answer'], metadata: [], tags: [] },
+        value_columns: ['answer'],
         created_at: expect.stringMatching(TIME),
         updated_at: answer.body.created_at,
         created_by: space.editorId,
@@ -80,6 +87,15 @@ describe('a CSV version of a dataset', () => {
       await uploadVersion(space, before.dataset_id, 'a\n1\n');
       await uploadVersion(space, before.dataset_id, 'a\n2\n');
       expect((await readDataset(before.dataset_id)).latest_version).toBe(2);
+      expect([before.row_count, (await readDataset(before.dataset_id)).row_count]).toEqual([null, 1]);
+      const three = await uploadVersion(space, before.dataset_id, 'a\n1\n2\n3\n');
+      expect(three.row_count).toBe(3);
+      for (const [listed] of [
+        await space.list<Dataset>(`/eval/v1/datasets?name=${encodeURIComponent(before.name)}`),
+        (await space.viewer.post<Page<Dataset>>('/eval/v1/datasets/search', { q: before.name })).body.items,
+      ]) {
+        expect(listed).toMatchObject({ dataset_id: before.dataset_id, record_count: 0, row_count: 3 });
+      }
       const stale = await space.editor.patch(
         path,
         { description: 'x' },
@@ -115,7 +131,7 @@ describe('a CSV version of a dataset', () => {
       expect([again.status, again.body]).toEqual([200, first.body]);
       expect(again.headers.get('location')).toBeNull();
       // These options request the default behaviour.
-      const same = { case_id_column: 'id', mapping: { input: ['question', 'answer'] } };
+      const same = { case_id_column: 'id', mapping: { input: ['question'], expected: 'answer' } };
       expect((await upload(space.editor, id, FILE, same)).body).toEqual(first.body);
       const other = await upload(space.editor, id, FILE, { case_id_column: 'question' });
       expect([other.status, other.body.version, other.body.sha256]).toEqual([201, 2, first.body.sha256]);

@@ -280,7 +280,7 @@ export class GeneratedBodies {
       external_id: ['a', 'b', 'c'],
       content: ['a,b\n1,2\n', 'id,a\nx,1\n', 'case_id\nc\n', 'a\n"', ''],
       case_id_column: [null, 'id'],
-      mapping: [null, {}, { input: ['q'] }, { inputs: ['a'] }],
+      mapping: [null, {}, { input: ['q'] }, { expected: 'q' }, { inputs: ['a'] }],
       scorer: ['s', 't'],
       scores: [
         { s: 1, t: null, u: true },

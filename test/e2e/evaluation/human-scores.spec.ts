@@ -70,6 +70,7 @@ describe('a human score', () => {
         score_run_id: null,
         model: null,
         judge_digest: null,
+        is_truncated: false,
         supersedes_score_id: null,
         superseded_by_score_id: null,
         superseded_at: null,

@@ -103,7 +103,7 @@ describe('imported records', () => {
   ].join('\n');
   const casesOf = async (datasetId: string) => {
     const rows = await space.list<DatasetCase>(`/eval/v1/datasets/${datasetId}/versions/1/rows`);
-    return rows.map(({ id, ...one }) => ({ ...one, external_id: id }));
+    return rows.map(({ case_id, ...one }) => ({ ...one, external_id: case_id }));
   };
   const importedAs = async (datasetId: string) => {
     const records = await space.list<DatasetRecord>(`${recordsOf(datasetId)}?sort=created_at`);

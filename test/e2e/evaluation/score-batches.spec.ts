@@ -53,6 +53,8 @@ describe('a request for a batch', () => {
         completed_count: 0,
         failed_count: 0,
         not_written_back_count: 0,
+        truncated_count: 0,
+        too_large_count: 0,
         run_count: 3,
         cost_usd: null,
         max_cost_usd: null,
@@ -115,6 +117,11 @@ describe('a request for a batch', () => {
       expect(ids(targets)).toEqual(ids(newest));
     });
 
+    it('has no targets with a limit of 0', async () => {
+      const { status, body } = await on.batch(await on.scorer(), { since: SINCE, limit: 0 });
+      expect([status, body.total, body.batch_status]).toEqual([202, 0, 'succeeded']);
+    });
+
     it('selects all results of an experiment, and creates a batch that is found by experiment, scorer and status', async () => {
       const experiment = await on.experiment();
       await on.results(
@@ -146,7 +153,7 @@ describe('a request for a batch', () => {
       expect(answers.map(({ status }) => status)).toEqual(Array(7).fill(202));
       expect(answers.reduce((sum, answer) => sum + (answer.body.total as number), 0)).toBe(500);
       const left = await on.score(scorer, body);
-      expect(left.body).toMatchObject({ total: 0, run_status: 'succeeded' });
+      expect(left.body).toMatchObject({ total: 0, run_status: 'queued' });
     });
   });
 
@@ -188,9 +195,9 @@ describe('a request for a batch', () => {
       expect(await on.readBatch(body)).toMatchObject({ batch_status: 'queued' });
     });
 
-    it('returns 400 without a selector, with mode, and with a limit of 0', async () => {
+    it('returns 400 without a selector, and with mode', async () => {
       const scorer = await on.scorer();
-      for (const body of [{}, { filters: [] }, { since: SINCE, mode: 'test' }, { since: SINCE, limit: 0 }]) {
+      for (const body of [{}, { filters: [] }, { since: SINCE, mode: 'test' }]) {
         expect((await on.batch(scorer, body)).status).toBe(400);
       }
     });

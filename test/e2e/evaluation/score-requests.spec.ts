@@ -260,14 +260,6 @@ describe('a request to score', () => {
       expect(errorPointers(answer)).toEqual(['/experiment_id']);
     });
 
-    it('returns 400 for a limit of 0, because it selects nothing', async () => {
-      const answer = await on.score(await on.scorer(), { trace_ids: [await on.trace()], limit: 0 });
-      expect(answer.status).toBe(400);
-      expect(answer.body.errors).toEqual([
-        { pointer: '/limit', detail: expect.stringContaining('selects nothing') },
-      ]);
-    });
-
     it('returns 400 if it can never select a target', async () => {
       const at = '2025-01-01T00:00:00Z';
       const scorer = await on.scorer();
@@ -338,9 +330,11 @@ describe('a request to score', () => {
       { experiment_id: (await on.experiment()).experiment_id },
       { since: '2030-01-01T00:00:00Z', unscored_only: true },
       { trace_ids: [traceId], since: '2025-01-02T00:00:00Z' },
+      { trace_ids: [traceId], limit: 0 },
+      { trace_ids: [traceId], limit: 0, unscored_only: true },
     ]) {
       const answer = await on.score(scorer, body);
-      expect([answer.status, answer.body.total, answer.body.run_status]).toEqual([202, 0, 'succeeded']);
+      expect([answer.status, answer.body.total, answer.body.run_status]).toEqual([202, 0, 'queued']);
       const run = await on.evaluator.get(answer.headers.get('location')!);
       expect(run.body).toMatchObject({
         total: 0,
@@ -355,7 +349,7 @@ describe('a request to score', () => {
         expect([synchronous.status, synchronous.body.results]).toEqual([200, []]);
       }
     }
-    expect(await runsOf()).toHaveLength(3);
+    expect(await runsOf()).toHaveLength(5);
   });
 
   it('is listed and read by viewers of its workspace', async () => {

@@ -52,6 +52,11 @@ describe('a scoring rule', () => {
       last_score_run_id: null,
       last_error: null,
       max_cost_usd_per_day: null,
+      pace: 'even',
+      spent_today_usd: 0,
+      sent_count: 0,
+      skipped_count: 0,
+      scored_count: 0,
       paused_until: null,
       last_paused_at: null,
       created_at: expect.any(String),
@@ -64,6 +69,7 @@ describe('a scoring rule', () => {
       filters: [
         { field: 'model', op: 'in', value: ['gpt', null] },
         { field: 'duration_ms', op: 'gte', value: 1.5 },
+        { field: 'agent_version', op: 'eq', value: '1.2' },
       ],
       grain: 'session',
       enabled: false,
@@ -101,6 +107,39 @@ describe('a scoring rule', () => {
     expect(body.page.total).toBe(2);
     expect(await ids(`limit=1&cursor=${body.page.next_cursor}`)).toEqual([first.rule_id]);
     expect(outcome(await on.evaluator.get(`${rules}?enabled=true`))).toEqual([400, 'invalid_query']);
+  });
+
+  it('is listed with the rules of all scorers of the workspace', async () => {
+    const other = await on.scorer();
+    const [first, second, off] = [
+      await made(),
+      (await create({}, rulesOf(other))).body,
+      await made({ enabled: false, pace: 'greedy' }),
+    ];
+    const foreign = await ScoringFixture.create(app);
+    await foreign.evaluator.post(rulesOf(await foreign.scorer()), { workspace_id: foreign.workspaceId });
+    const viewer = await on.organization.as('viewer');
+    const ids = async (query: string) => {
+      const { body } = await viewer.get(`/eval/v1/scoring-rules?${query}`);
+      return body.items.map((one: any) => one.rule_id);
+    };
+    expect(await ids('')).toEqual([off.rule_id, second.rule_id, first.rule_id]);
+    expect(await ids(`scorer_id=${other.scorer_id}`)).toEqual([second.rule_id]);
+    expect(await ids('enabled=false')).toEqual([off.rule_id]);
+    expect(await ids('enabled=true&sort=updated_at')).toEqual([first.rule_id, second.rule_id]);
+    expect(await ids('scorer_id=scr_x')).toEqual([]);
+    await on.evaluator.post(`${rules}/${first.rule_id}/archive`);
+    expect(await ids('enabled=true')).toEqual([second.rule_id]);
+    expect(await ids('limit=2&include_archived=true')).toEqual([off.rule_id, second.rule_id]);
+    expect(outcome(await viewer.get('/eval/v1/scoring-rules?enabled=maybe'))).toEqual([400, 'invalid_query']);
+  });
+
+  it('spends evenly by default, and rejects an unknown pace', async () => {
+    const rule = await made({ pace: 'greedy' });
+    expect(rule.pace).toBe('greedy');
+    expect((await patch(rule, { pace: null })).body).toMatchObject({ pace: 'even' });
+    expect(outcome(await create({ pace: 'slow' }))).toEqual([422, 'validation_failed']);
+    expect(outcome(await patch(rule, { pace: 'slow' }))).toEqual([422, 'validation_failed']);
   });
 
   it('is changed by PATCH, which replaces its filters', async () => {

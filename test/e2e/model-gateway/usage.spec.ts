@@ -141,6 +141,35 @@ describe('model usage', () => {
     expect(await costs('principal_id=nobody')).toEqual([[], 0, 0]);
   });
 
+  it('is paged by cursor, with the totals on each page', async () => {
+    const query = `${RANGE}&group_by=day,principal,provider`;
+    const whole = (await read(query)).body;
+    const items: unknown[] = [];
+    let cursor: string | null = '';
+    for (let pages = 0; cursor !== null; pages++) {
+      expect(pages).toBeLessThan(10);
+      const { body } = await read(`${query}&limit=2${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+      expect(body.total).toEqual(whole.total);
+      items.push(...body.items);
+      cursor = body.page.next_cursor as string | null;
+    }
+    expect(items).toEqual(whole.items);
+  });
+
+  it('names principals', async () => {
+    const { body: key } = created(await on.key({ name: 'the gateway of support' }));
+    const id = key.service_account_id as string;
+    await use({ day: '2026-04-02', principal_id: id, cost_usd: 2 });
+    await use({ day: '2026-04-02', principal_id: 'ada', cost_usd: 1 });
+    const { body } = await read('since=2026-04-01&until=2026-05-01&group_by=principal');
+    expect(
+      body.items.map(({ principal_id, principal }: any) => [principal_id, principal] as unknown),
+    ).toEqual([
+      [id, 'gateway key: the gateway of support'],
+      ['ada', null],
+    ]);
+  });
+
   it.each([
     ['since=2026-01-31&until=2026-02-01', 2],
     ['since=2026-01-31T23:59:59Z&until=2026-02-01T00:00:00Z', 2],

@@ -153,6 +153,7 @@ describeLists(['/eval/'], async (seeds) => {
           path: '/eval/v1/score-batches', by,
           filters: { batch_status: ['failed', 'succeeded'], scorer_id: [ids.scorer_id!], experiment_id: [ids.experiment_id!] },
         },
+        listWorkspaceScoringRules: { path: '/eval/v1/scoring-rules', by },
         listScoringRules: { path: `/eval/v1/scorers/${ids.scorer_id}/rules`, by },
         listScores: {
           path: '/eval/v1/scores', by, sorts: ['created_at'],

@@ -144,7 +144,6 @@ describe('the listing of an organization', () => {
     'limit=-1',
     'limit=x',
     'limit=1.5',
-    'limit=',
     'limit=501',
     'offset=-1',
     'offset=1e3',

@@ -91,8 +91,9 @@ describe('labels of traces', () => {
     const { workspaceId: workspace_id } = organization;
     const { experiment_id } = (await client.post('/eval/v1/experiments', { workspace_id, name })).body;
     const path = `/eval/v1/experiments/${experiment_id}`;
-    for (const trace_id of ids)
-      await client.post(`${path}/results`, { case_id: trace_id, trace_id, output: '' });
+    const results = ids.map((trace_id) => ({ case_id: trace_id, trace_id, output: 'x' }));
+    const { status } = await client.post(`${path}/results/bulk`, { workspace_id, items: results });
+    expect(status).toBe(207);
     const { items } = (await client.get(`${path}/traces?${name}=${encodeURIComponent(value)}`)).body;
     expect(items.map(({ trace_id }: any) => trace_id)).toEqual([ids[0]]);
   });

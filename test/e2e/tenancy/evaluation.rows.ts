@@ -119,6 +119,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
     bodies: (_, own) => [{ workspace_id: own.workspace_id, sample_rate: 0.5 }],
   },
   'GET /eval/v1/scorers/{scorer_id}/rules': NOTHING,
+  'GET /eval/v1/scoring-rules': NOTHING,
   'GET /eval/v1/scorers/{scorer_id}/rules/{rule_id}': NOTHING,
   'PATCH /eval/v1/scorers/{scorer_id}/rules/{rule_id}': { bodies: () => [{ enabled: true }] },
   'POST /eval/v1/scorers/{scorer_id}/rules/{rule_id}/archive': NOTHING,

@@ -13,7 +13,7 @@ import {
   IsText,
 } from '#platform/http';
 import { isJsonObject } from '#platform/json';
-import { PageOf, CreatedListQueryDto } from '#platform/paging';
+import { PageOf, NamedListQueryDto } from '#platform/paging';
 import { AcquiredFromDto, IsDescription, IsMetadataFilter, StampsDto } from '../../../resources';
 
 /** Members that create and PATCH share. */
@@ -118,7 +118,7 @@ function IsBaselines(): PropertyDecorator {
     });
 }
 
-export class DatasetListQueryDto extends CreatedListQueryDto {
+export class DatasetListQueryDto extends NamedListQueryDto {
   /** Words or word prefixes in the name or description. */
   @IsOptionalText(1000, 0)
   q?: string;
@@ -160,9 +160,12 @@ export class DatasetDto extends StampsDto {
   input_schema!: object | null;
   @AnyJsonObject({ nullable: true })
   expected_schema!: object | null;
-  /** Records that are not archived. */
+  /** Records that are not archived. The rows of CSV versions are no records: see `row_count`. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   record_count!: number;
+  /** Number of rows of the newest CSV version. Null if there is none. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, maximum: 100_000, nullable: true })
+  row_count!: number | null;
   /** Number of the newest CSV version. Null if there is none. */
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
   latest_version!: number | null;

@@ -35,6 +35,10 @@ export class DatasetEntity extends ArchivableEntity {
   @Column('integer')
   record_count!: number;
 
+  /** Number of rows of the newest CSV version. Null if there is none. */
+  @Column('integer', { nullable: true })
+  row_count!: number | null;
+
   /** Number of the newest CSV version. Null if there is none. */
   @Column('integer', { nullable: true })
   latest_version!: number | null;

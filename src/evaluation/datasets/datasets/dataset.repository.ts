@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, firstRow, sql, type Sql, type Tx, Where, WorkspaceScopedRepository } from '#platform/db';
 import { toRawJson } from '#platform/json';
-import { addCreated, BY_FREQUENT_CHANGE, BY_NAME, listPage, type RowPage } from '#platform/paging';
+import { BY_FREQUENT_CHANGE, BY_NAME, listPage, type RowPage } from '#platform/paging';
 import type { RecordSchemas } from './dataset-schemas';
 import type { DatasetSearchDto } from './dataset.dto';
 import { DatasetEntity } from './dataset.entity';
@@ -64,7 +64,6 @@ export class DatasetRepository extends WorkspaceScopedRepository<DatasetEntity> 
         (metadata) => sql`searchable_json(metadata) @> searchable_json(${toRawJson(metadata)}::json)`,
       )
       .addSearch(query.q);
-    addCreated(where, { prefix: 'ds', id: 'dataset_id' }, query);
     return listPage<DatasetEntity>(
       this.database,
       { ...this.listed, where, sorts: { ...BY_NAME, ...BY_FREQUENT_CHANGE } },
@@ -94,10 +93,10 @@ export class DatasetRepository extends WorkspaceScopedRepository<DatasetEntity> 
   }
 
   /** Returns the number of the dataset's next CSV version, which is a change of the dataset. The row stays locked. */
-  async nextVersion(tx: Tx, { workspaceId }: Scope, id: string, at: Date): Promise<number> {
+  async nextVersion(tx: Tx, { workspaceId }: Scope, id: string, rowCount: number, at: Date): Promise<number> {
     const [row] = await tx.query<{ latest_version: number }>(
       sql`UPDATE datasets
-        SET latest_version = coalesce(latest_version, 0) + 1, revision = revision + 1, updated_at = ${at}
+        SET latest_version = coalesce(latest_version, 0) + 1, row_count = ${rowCount}, revision = revision + 1, updated_at = ${at}
         WHERE dataset_id = ${id} AND workspace_id = ${workspaceId} RETURNING latest_version`,
     );
     return row!.latest_version;

@@ -195,9 +195,9 @@ export class DatasetService extends WorkspaceResourceService<DatasetEntity, Data
     return this.datasets.beginChange(tx, scope, id, recordsAdded);
   }
 
-  /** Returns the number of the dataset's next CSV version. */
-  nextVersion(tx: Tx, scope: Scope, id: string, at: Date): Promise<number> {
-    return this.datasets.nextVersion(tx, scope, id, at);
+  /** Returns the number of the dataset's next CSV version, which has this many rows. */
+  nextVersion(tx: Tx, scope: Scope, id: string, rowCount: number, at: Date): Promise<number> {
+    return this.datasets.nextVersion(tx, scope, id, rowCount, at);
   }
 }
 
@@ -237,6 +237,7 @@ const newDataset = (scope: Scope, dto: CreateDatasetDto, from: AcquiredFrom | nu
   input_schema: toRawJsonOrNull(dto.input_schema),
   expected_schema: toRawJsonOrNull(dto.expected_schema),
   record_count: 0,
+  row_count: null,
   latest_version: null,
   baselines: {},
   revision: 1,

@@ -26,7 +26,7 @@ import { CreateDatasetDto } from '../datasets/dataset.dto';
 import type { DatasetEntity } from '../datasets/dataset.entity';
 import { DatasetRepository } from '../datasets/dataset.repository';
 import { DatasetService, type InstalledDataset } from '../datasets/dataset.service';
-import { type CsvOptions, LayoutFault } from '../versions/csv/csv.columns';
+import { type CsvOptions, headerOf, LayoutFault } from '../versions/csv/csv.columns';
 import { CsvFault } from '../versions/csv/csv.scanner';
 import { DatasetContent } from '../versions/dataset-reading.service';
 import { CSV_MAX_BYTES, optionsOf } from '../versions/dataset-upload';
@@ -224,11 +224,23 @@ export class DatasetPackager implements Packager {
 const omitted = (count: number): string =>
   `${count === 1 ? '1 record' : `${count} records`} of the release ${count === 1 ? 'is' : 'are'} not in the dataset, because your own records have the same external_id. Change the external_id of your records to get them with the next release.`;
 
-/** Returns no mapping if columns were recognized by their names, because an installation recognizes them again. */
-const optionsOfVersion = ({ case_id_column, mapping }: DatasetVersionRow): object => ({
-  case_id_column,
-  mapping: mapping.value_columns ? null : pick(mapping, ['expected', 'input', 'metadata', 'tags']),
-});
+/** Returns options that read the file in the same way. Columns that they do not name have become metadata. */
+function optionsOfVersion({ case_id_column, mapping }: DatasetVersionRow): object {
+  const { value_columns: values = [] } = mapping;
+  const partOf = (part: readonly string[]): string | readonly string[] =>
+    part.find((column) => values.includes(column)) ?? part;
+  const { expected, input, metadata, tags } = mapping;
+  const isByName = values.includes(metadata[headerOf(metadata, ['metadata'])] ?? '');
+  return {
+    case_id_column,
+    mapping: {
+      expected: partOf(expected),
+      input: partOf(input),
+      metadata: isByName ? metadata : partOf(metadata),
+      tags,
+    },
+  };
+}
 
 const fileOf = (path: string, file: SpooledFile): PackageFile => ({
   path,

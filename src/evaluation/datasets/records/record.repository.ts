@@ -98,7 +98,15 @@ export class RecordRepository extends WorkspaceScopedRepository<RecordEntity> {
     const where = new Where(scope.key).add(sql`dataset_record_id = ${recordId}`);
     return listPage<RecordVersionRow>(
       this.database,
-      { columns: VERSION, from: 'record_versions', where, id: 'version', idType: 'int8', bytes: 'bytes' },
+      {
+        columns: VERSION,
+        from: 'record_versions',
+        where,
+        id: 'version',
+        createdAt: 'created_at',
+        idType: 'int8',
+        bytes: 'bytes',
+      },
       query,
     );
   }

@@ -176,7 +176,7 @@ export class DatasetReadingService {
   ): Promise<number> {
     const ids = caseIds && new Set(caseIds);
     const matches = (one: CsvCase): boolean =>
-      (!ids || ids.has(one.id)) && tags.every((tag) => one.tags.includes(tag));
+      (!ids || ids.has(one.case_id)) && tags.every((tag) => one.tags.includes(tag));
     return this.limiter.run(scope, signal, async () => {
       let count = 0;
       for (let from = 1; from <= version.row_count;) {
@@ -211,7 +211,7 @@ export class DatasetReadingService {
       page: {
         limit,
         offset: query.offset ?? 0,
-        total: version.row_count,
+        total: query.total === false ? null : version.row_count,
         next_cursor:
           last !== undefined && last < version.row_count
             ? encodeCursor({ sort: BY_ROW, key: null, id: String(last) })

@@ -16,6 +16,7 @@ import {
   CsvMappingDto,
   type CsvOptionsDto,
   CsvTextOptionsDto,
+  type DatasetVersionUploadQueryDto,
 } from './dataset-version.dto';
 
 export const CSV_MAX_BYTES = 32 * 1024 * 1024;
@@ -55,11 +56,10 @@ export interface ReceivedUpload {
 /** Receives an upload. Errors: 400 for options in the query of a form or of JSON, and for a malformed form; 413. */
 export async function receiveUpload(
   request: IncomingRequest,
-  query: CsvTextOptionsDto,
+  { dry_run: _, ...options }: DatasetVersionUploadQueryDto,
 ): Promise<ReceivedUpload> {
-  const options = { ...query };
   if (request.mediaType === CSV_MEDIA) return { request, file: await request.spool(), options };
-  const misplaced = Object.entries(query).find(([, value]) => value !== undefined);
+  const misplaced = Object.entries(options).find(([, value]) => value !== undefined);
   if (misplaced) {
     throw problem.invalidQuery(
       misplaced[0],

@@ -20,12 +20,13 @@ import { DatasetReadingService } from './dataset-reading.service';
 import { CSV_MEDIA, JSON_MEDIA, uploadLimit } from './dataset-upload';
 import {
   CreateDatasetVersionDto,
-  CsvTextOptionsDto,
   type DatasetCaseDto,
   DatasetCaseListQueryDto,
   DatasetCasePageDto,
   DatasetVersionDto,
   DatasetVersionPageDto,
+  DatasetVersionPreviewDto,
+  DatasetVersionUploadQueryDto,
   MAPPING_DESCRIPTION,
 } from './dataset-version.dto';
 import { DatasetVersionService } from './dataset-version.service';
@@ -44,7 +45,7 @@ export class DatasetVersionController {
   /**
    * Upload a CSV file as a version of a dataset
    *
-   * @remarks A mapping assigns columns to the parts of a case. Columns that it does not name become `metadata`, or form `input` if it names none for `input`. The column of the case ids is in no part unless the mapping names it, and never in `input`. Without a mapping, columns are recognized by their names, ignoring case and surrounding blanks: `input` is the input, `expected`, `expected_output` or `ground_truth` (the first that exists) is the expected value, `tags` holds tags, and `metadata` holds a JSON object. All other columns become members of `metadata`, or form `input` if there is no column `input`. An empty mapping, `{}`, recognizes no names.
+   * @remarks A mapping assigns columns to the parts of a case. A list of columns makes an object, and a column name instead of a list makes the cell itself the value. Columns that it does not name become `metadata`, or form `input` if it names none for `input`. The column of the case ids is in no part unless the mapping names it, and never in `input`. Without a mapping, columns are recognized by their names, ignoring case and surrounding blanks: `input` is the input, the first that exists of `expected`, `expected_output`, `ground_truth`, `answer`, `reference`, `reference_answer`, `target` and `ideal` is the expected value, `tags` holds tags, and `metadata` holds a JSON object. All other columns become members of `metadata`, or form `input` if there is no column `input`. With or without a mapping, a column with a name of the expected value, `metadata` or `tags` never forms the input unless the mapping names it. With `dry_run=true`, the whole file is read and checked, but nothing is stored: the response shows what each column becomes, the first five cases, and warnings.
    */
   @Post()
   @Throws('storage_unavailable')
@@ -54,7 +55,7 @@ export class DatasetVersionController {
     media: [CSV_MEDIA, MULTIPART_MEDIA, JSON_MEDIA],
     limit: ({ BODY_LIMIT_BYTES }, media) => uploadLimit(BODY_LIMIT_BYTES, media),
   })
-  @ApiExtraModels(CreateDatasetVersionDto)
+  @ApiExtraModels(CreateDatasetVersionDto, DatasetVersionDto, DatasetVersionPreviewDto)
   @ApiBodies({
     [CSV_MEDIA]: { type: 'string', description: 'The file, in UTF-8. Options go in the query.' },
     [MULTIPART_MEDIA]: {
@@ -71,17 +72,22 @@ export class DatasetVersionController {
   })
   @ApiCreatedResponse({ type: DatasetVersionDto, headers: ETAG_HEADER })
   @ApiOkResponse({
-    type: DatasetVersionDto,
-    headers: ETAG_HEADER,
-    description: 'The existing version with the same bytes and options.',
+    schema: {
+      oneOf: [{ $ref: getSchemaPath(DatasetVersionDto) }, { $ref: getSchemaPath(DatasetVersionPreviewDto) }],
+    },
+    headers: { ETag: { ...ETAG_HEADER.ETag, required: false } },
+    description:
+      'The existing version with the same bytes and options. With `dry_run=true`: what the file would become, without `ETag`.',
   })
   async create(
     @CurrentScope() scope: Scope,
     @Param('dataset_id') datasetId: string,
     @IncomingBody() body: IncomingRequest,
-    @Query() query: CsvTextOptionsDto,
+    @Query() query: DatasetVersionUploadQueryDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
+    if (query.dry_run)
+      return new Reply(200, await this.versions.preview(scope, datasetId, body, query, signal));
     const { view, isNew } = await this.versions.upload(scope, datasetId, body, query, signal);
     const { version } = view;
     return isNew

@@ -1,46 +1,66 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, OmitType } from '@nestjs/swagger';
-import { ArrayMaxSize, IsArray, IsOptional, IsString, MaxLength } from 'class-validator';
+import { IsBoolean, IsOptional, IsString, MaxLength, registerDecorator } from 'class-validator';
 import { AnyJson, AnyJsonObject, Nested, ReadOnlyMembersOf, viewOf, IsNullableText } from '#platform/http';
-import { ListQueryDto, PageOf } from '#platform/paging';
-import { COLUMNS_MAX } from './csv/csv.columns';
+import { ListQueryDto, PageOf, ToBoolean } from '#platform/paging';
+import { type Becomes, BECOMES, COLUMNS_MAX } from './csv/csv.columns';
+import { CSV_WARNINGS, type CsvWarning, PREVIEW_CASES } from './csv/csv.preview';
 import type { DatasetVersionRow } from './dataset-version.repository';
 
+const isColumns = (value: unknown): boolean =>
+  typeof value === 'string' ||
+  (Array.isArray(value) && value.length <= COLUMNS_MAX && value.every((one) => typeof one === 'string'));
+
+/** Declares the columns of a part of a case: the name of one whose cell is the whole value, or a list of members. */
 const IsColumns = () =>
   applyDecorators(
     IsOptional(),
-    IsArray(),
-    ArrayMaxSize(COLUMNS_MAX),
-    IsString({ each: true }),
+    (target: object, property: string | symbol) =>
+      registerDecorator({
+        name: 'isColumns',
+        target: target.constructor,
+        propertyName: String(property),
+        validator: {
+          validate: isColumns,
+          defaultMessage: () => `must be a column, or an array of at most ${COLUMNS_MAX} columns`,
+        },
+      }),
     ApiProperty({
-      type: 'array',
-      items: { type: 'string' },
-      maxItems: COLUMNS_MAX,
-      nullable: true,
+      oneOf: [
+        { type: 'string' },
+        { type: 'array', items: { type: 'string' }, maxItems: COLUMNS_MAX },
+        { type: 'null' },
+      ],
       required: false,
-    }),
+    } as object),
   );
 
 export const MAPPING_DESCRIPTION =
   'Maps columns to the parts of a case. Without a mapping, columns are recognized by their names.';
 
-/** Maps columns to the parts of a case. */
+/**
+ * Maps columns to the parts of a case. A list makes each column a member of an object. A name instead of a list makes the
+ * cell itself the value.
+ */
 export class CsvMappingDto {
-  /** Columns of `input`. Defaults to the columns that the mapping does not name. */
+  /** Columns of `input`. Defaults to the columns that the mapping does not name, except those with a recognized name. */
   @IsColumns()
-  input?: string[] | null;
+  input?: string | string[] | null;
 
   /** Columns of `expected`. Without any, `expected` is null. */
   @IsColumns()
-  expected?: string[] | null;
+  expected?: string | string[] | null;
 
-  /** Columns of `metadata`. If the mapping names columns for `input`, the unnamed columns are added. */
+  /**
+   * Columns of `metadata`, to which columns are added that no part names. The cells of a column `metadata`, and of a column
+   * that is named without a list, are JSON objects.
+   */
   @IsColumns()
-  metadata?: string[] | null;
+  metadata?: string | string[] | null;
 
   /** Columns of `tags`. A cell holds tags separated by commas or semicolons, or a JSON array of strings. */
   @IsColumns()
-  tags?: string[] | null;
+  tags?: string | string[] | null;
 }
 
 /** How the columns of a CSV file are read. */
@@ -69,10 +89,18 @@ export class CsvTextOptionsDto {
   @IsString()
   @ApiProperty({
     description:
-      'JSON: an object of `input`, `expected`, `metadata` and `tags`, each an array of columns. Without a mapping, ' +
+      'JSON: an object of `input`, `expected`, `metadata` and `tags`, each a column or an array of columns. Without a mapping, ' +
       'columns are recognized by their names.',
   })
   mapping?: string;
+}
+
+export class DatasetVersionUploadQueryDto extends CsvTextOptionsDto {
+  /** Reads the whole file, stores nothing, and returns 200 with what the file would become. */
+  @IsOptional()
+  @IsBoolean()
+  @ToBoolean()
+  dry_run?: boolean;
 }
 
 /** A CSV file in a JSON body. */
@@ -116,8 +144,8 @@ export class DatasetVersionDto {
   case_id_column!: string | null;
   mapping!: DatasetVersionMappingDto;
   /**
-   * Columns that were recognized by their names and whose cells are complete values: text for `input` and `expected`, a
-   * JSON object for `metadata`. Empty for a file with a mapping.
+   * Columns whose cells are complete values: text for `input` and `expected`, a JSON object for `metadata`. They were
+   * recognized by their names, or mapped without a list.
    */
   value_columns!: string[];
   created_at!: Date;
@@ -131,26 +159,63 @@ export class DatasetVersionDto {
 export class DatasetVersionPageDto extends PageOf(DatasetVersionDto) {}
 
 /** A page of the rows of a file, in row order. */
-export class DatasetCaseListQueryDto extends OmitType(ListQueryDto, ['sort', 'include_archived'] as const) {}
+export class DatasetCaseListQueryDto extends OmitType(ListQueryDto, [
+  'sort',
+  'include_archived',
+  'since',
+  'until',
+] as const) {}
 
 /** A row, as a case. Cells are strings. */
 export class DatasetCaseDto {
   @ApiProperty({ maxLength: 255 })
   @MaxLength(255)
-  id!: string;
-  /** The cell of the column `input` as a string if the version recognized it, else an object that maps columns to cells. */
+  case_id!: string;
+  /** The cell of the column as a string if it is in `value_columns`, else an object that maps columns to cells. */
   @AnyJson()
   input!: unknown;
   /** Like `input`, for the columns of `expected`. Null if there are none. */
   @AnyJson()
   expected!: unknown;
-  /** Maps columns to cells, with the members of the column `metadata` if the version recognized it. */
+  /** Maps columns to cells, with the members of the JSON object in a column of `value_columns`. */
   @AnyJsonObject()
   metadata!: object;
   tags!: string[];
 }
 
 export class DatasetCasePageDto extends PageOf(DatasetCaseDto) {}
+
+/** A column of a file. */
+export class DatasetColumnDto {
+  name!: string;
+  @ApiProperty({ enum: [...BECOMES] })
+  becomes!: Becomes;
+}
+
+/** Something about a file that probably differs from what you expect. */
+export class DatasetWarningDto {
+  /** Names the kind of the warning. */
+  @ApiProperty({ enum: [...CSV_WARNINGS] })
+  code!: CsvWarning['code'];
+  /** Null if the warning is about the whole file. */
+  column!: string | null;
+  detail!: string;
+}
+
+/** What a file would become, without storing it. */
+export class DatasetVersionPreviewDto {
+  /** In the order of the file. */
+  columns!: DatasetColumnDto[];
+  @ApiProperty({
+    type: () => [DatasetCaseDto],
+    maxItems: PREVIEW_CASES,
+    description: 'The first five cases, or fewer if they are large.',
+  } as object)
+  cases!: DatasetCaseDto[];
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 0, maximum: 100_000 })
+  row_count!: number;
+  warnings!: DatasetWarningDto[];
+}
 
 const toMappingDto = viewOf(DatasetVersionMappingDto);
 

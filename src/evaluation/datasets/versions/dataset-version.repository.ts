@@ -102,7 +102,15 @@ export class DatasetVersionRepository {
     const where = new Where(scope.key).add(sql`dataset_id = ${datasetId}`);
     return listPage<DatasetVersionRow>(
       this.database,
-      { columns: COLUMNS, from: 'dataset_versions', where, id: 'version', idType: 'int8', bytes: 'bytes' },
+      {
+        columns: COLUMNS,
+        from: 'dataset_versions',
+        where,
+        id: 'version',
+        createdAt: 'created_at',
+        idType: 'int8',
+        bytes: 'bytes',
+      },
       query,
     );
   }

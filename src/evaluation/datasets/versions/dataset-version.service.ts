@@ -5,16 +5,23 @@ import { Environment } from '#platform/config';
 import { Database, type Tx } from '#platform/db';
 import type { IncomingRequest, SpooledFile } from '#platform/http';
 import { newId } from '#platform/ids';
-import { type ListQueryDto, type Page, toPage } from '#platform/paging';
+import { type ListQueryDto, type Page, PAGE_BYTES, toPage } from '#platform/paging';
 import { orNotFound } from '#platform/problem';
 import { DatasetService } from '../datasets/dataset.service';
 import { checkLive } from '../../../resources';
 import { FairLimiter } from '#platform/concurrency';
 import { type CsvLayout, type CsvOptions, LayoutFault } from './csv/csv.columns';
 import { CsvFault } from './csv/csv.scanner';
+import { previewCsv } from './csv/csv.preview';
 import { CHUNK_BYTES, type CsvContent, readCsv } from './csv/csv.reader';
 import { type CsvUpload, readUpload, receiveUpload } from './dataset-upload';
-import { type CsvTextOptionsDto, type DatasetVersionDto, toDatasetVersionDto } from './dataset-version.dto';
+import {
+  type DatasetVersionDto,
+  type DatasetVersionPreviewDto,
+  type DatasetVersionUploadQueryDto,
+  toDatasetCaseDto,
+  toDatasetVersionDto,
+} from './dataset-version.dto';
 import {
   DatasetVersionRepository,
   type DatasetVersionRow,
@@ -55,22 +62,50 @@ export class DatasetVersionService {
    * malformed file, 404 for an unknown dataset, 409 if it is archived, 503 `service_overloaded` when too many uploads wait,
    * and those of `receiveUpload` and `readUpload`.
    */
-  async upload(
+  upload(
     scope: Scope,
     datasetId: string,
     request: IncomingRequest,
-    query: CsvTextOptionsDto,
+    query: DatasetVersionUploadQueryDto,
     signal: AbortSignal,
   ): Promise<UploadedVersion> {
+    return this.read(scope, datasetId, request, query, signal, async ({ file }, content) => {
+      const identity = identityOf(datasetId, file, content);
+      const same = await this.versions.findSame(scope, identity);
+      if (same) return { view: toDatasetVersionDto(same), isNew: false };
+      return this.store(scope, identity, file, content);
+    });
+  }
+
+  /** Returns what a CSV file would become, and stores nothing. Errors: those of `upload`. */
+  preview(
+    scope: Scope,
+    datasetId: string,
+    request: IncomingRequest,
+    query: DatasetVersionUploadQueryDto,
+    signal: AbortSignal,
+  ): Promise<DatasetVersionPreviewDto> {
+    return this.read(scope, datasetId, request, query, signal, async ({ file, options }, content) => {
+      const { cases, ...preview } = await previewCsv(file, options, content.layout, PAGE_BYTES);
+      return { ...preview, cases: cases.map(toDatasetCaseDto), row_count: content.rowCount };
+    });
+  }
+
+  /** Reads and checks an upload to a live dataset. */
+  private async read<Result>(
+    scope: Scope,
+    datasetId: string,
+    request: IncomingRequest,
+    query: DatasetVersionUploadQueryDto,
+    signal: AbortSignal,
+    then: (upload: CsvUpload, content: CsvContent) => Promise<Result>,
+  ): Promise<Result> {
     const received = await receiveUpload(request, query);
     return this.limiter.run(scope, signal, async () => {
       const upload = await readUpload(scope, received);
       const content = await readContent(upload, this.environment.BODY_LIMIT_BYTES);
       checkLive((await this.datasets.get(scope, datasetId)).view, 'dataset');
-      const identity = identityOf(datasetId, upload.file, content);
-      const same = await this.versions.findSame(scope, identity);
-      if (same) return { view: toDatasetVersionDto(same), isNew: false };
-      return this.store(scope, identity, upload.file, content);
+      return then(upload, content);
     });
   }
 
@@ -142,7 +177,7 @@ export class DatasetVersionService {
     const row: DatasetVersionRow = {
       ...identity,
       workspace_id: scope.workspaceId,
-      version: await this.datasets.nextVersion(tx, scope, identity.dataset_id, at),
+      version: await this.datasets.nextVersion(tx, scope, identity.dataset_id, rowCount, at),
       version_id: newId('ver'),
       content_id: contentId,
       row_count: rowCount,

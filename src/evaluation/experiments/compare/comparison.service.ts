@@ -187,6 +187,7 @@ export class ComparisonService {
       limit = PAGE_SIZE_DEFAULT,
       offset = 0,
       cursor,
+      total: isCounted,
     }: CompareQueryDto,
     signal: AbortSignal,
   ): Promise<ComparedCasePageDto> {
@@ -229,7 +230,15 @@ export class ComparisonService {
       const results = { candidate: rows('candidate', candidate), baseline: rows('baseline', baseline) };
       return toCase(cases, scorers, one.index, differences[one.index]!, results);
     });
-    return { items, page: { limit, offset, total: planned.total, next_cursor: planned.nextCursor } };
+    return {
+      items,
+      page: {
+        limit,
+        offset,
+        total: isCounted === false ? null : planned.total,
+        next_cursor: planned.nextCursor,
+      },
+    };
   }
 }
 

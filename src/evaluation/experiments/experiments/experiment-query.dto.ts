@@ -10,7 +10,7 @@ import {
 } from 'class-validator';
 import { IsOneOf, IsTags, Nested, NotBelow, NotNull, IsOptionalText, IsText } from '#platform/http';
 import { isJsonObject } from '#platform/json';
-import { CreatedListQueryDto } from '#platform/paging';
+import { NamedListQueryDto } from '#platform/paging';
 import { IsMetadataFilter } from '../../../resources';
 import type { ConfigFilter } from './config-pairs';
 import {
@@ -25,7 +25,7 @@ const CONFIG_PAIR = /^[^:]+:/;
 const CONFIG_PAIRS_MAX = 20;
 
 /** The filters that the list and the search share. */
-class ExperimentFiltersDto extends CreatedListQueryDto {
+class ExperimentFiltersDto extends NamedListQueryDto {
   @IsOptionalText()
   dataset_id?: string;
 

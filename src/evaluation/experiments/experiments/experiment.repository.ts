@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, join, raw, type Sql, sql, type Tx, Where, WorkspaceScopedRepository } from '#platform/db';
 import { toRawJson } from '#platform/json';
-import { addCreated, BY_NAME, listPage, type RowPage } from '#platform/paging';
+import { BY_NAME, listPage, type RowPage } from '#platform/paging';
 import { configFilter } from './config-pairs';
 import { ExperimentEntity } from './experiment.entity';
 import type { ExperimentSearchDto } from './experiment-query.dto';
@@ -44,7 +44,6 @@ export class ExperimentRepository extends WorkspaceScopedRepository<ExperimentEn
       .addSearch(query.q);
     for (const forms of configFilter(query.config ?? []))
       where.addScattered(sql`config_pairs && ${forms}::text[]`);
-    addCreated(where, { prefix: 'exp', id: 'experiment_id' }, query);
     return listPage<ExperimentEntity>(
       this.database,
       { ...this.listed, columns: COLUMNS, where, sorts: BY_NAME },

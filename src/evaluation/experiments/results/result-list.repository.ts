@@ -17,6 +17,7 @@ import {
 import {
   BY_CHANGE,
   BY_CREATION,
+  createdWithin,
   filteredBatches,
   listPage,
   type RowPage,
@@ -78,7 +79,8 @@ export class ResultListRepository {
     const scan = { ...scanOf(scope, conditions), where, sorts: BY_CHANGE, defaultSort: '-created_at' };
     const countAll = () => totalOf(listPage(this.database, plain, { limit: 0 }));
     // a cursor has the total
-    const counted = isPlain || isScanned || query.cursor !== undefined ? undefined : ahead(countAll());
+    const isCountedAhead = !isPlain && !isScanned && query.cursor === undefined && query.total !== false;
+    const counted = isCountedAhead ? ahead(countAll()) : undefined;
     const people = sort.by === 'score' ? ahead(this.mayHavePeople(scope, experimentId, sort)) : undefined;
     const deadline = performance.now() + this.environment.REQUEST_TIMEOUT_MS;
     return readWithin(this.database, deadline, async (on) => {
@@ -234,6 +236,7 @@ function conditionsOf(filters: ResultFiltersDto): Conditions {
       ...(session_id === undefined ? [] : [sql`session_id = ${session_id}`]),
       ...(trace_id === undefined ? [] : [sql`trace_id = ${trace_id}`]),
       ...(has_error === true ? [sql`error IS NOT NULL`] : []),
+      ...createdWithin('result_id', 'created_at', filters),
     ],
     scanned: [
       ...(tag === undefined ? [] : [sql`tags @> ARRAY[${tag}::text]`]),

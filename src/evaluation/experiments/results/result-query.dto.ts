@@ -1,6 +1,6 @@
 import { IntersectionType } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
-import { IsOneOf, IsNullableText } from '#platform/http';
+import { instantOf, IsNullableText, IsOneOf, IsOptionalTime, NotBelow } from '#platform/http';
 import { PageQueryDto, ToBoolean } from '#platform/paging';
 import { AreScoreFilters, IsScoreSort } from '../../../telemetry';
 import { EXPORT_FORMATS, type ExportFormatName } from '../../datasets';
@@ -36,6 +36,15 @@ export class ResultFiltersDto {
   /** `<scorer>:<gte|lte|eq>:<number>`, on the numbers in `scores`. Repeatable; all must match. */
   @AreScoreFilters()
   score?: string[];
+
+  /** Only results created at or after this time (RFC 3339). */
+  @IsOptionalTime()
+  since?: string;
+
+  /** Only results created before this time (RFC 3339). */
+  @IsOptionalTime()
+  @NotBelow('since', instantOf)
+  until?: string;
 }
 
 export class ResultListQueryDto extends IntersectionType(PageQueryDto, ResultFiltersDto) {

@@ -53,7 +53,15 @@ export class ExperimentTraceRepository {
         ) newer WHERE newer.experiment_id = r.experiment_id)`);
     return listPage<TraceReference>(
       this.database,
-      { columns: COLUMNS, from: 'results r', where, id: 'r.result_id', sorts: BY_CREATION, ...existing },
+      {
+        columns: COLUMNS,
+        from: 'results r',
+        where,
+        id: 'r.result_id',
+        createdAt: 'r.created_at',
+        sorts: BY_CREATION,
+        ...existing,
+      },
       query,
     );
   }

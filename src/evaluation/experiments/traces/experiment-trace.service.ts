@@ -3,7 +3,7 @@ import type { Scope } from '#platform/auth';
 import { type ListQueryDto, type Page, TOTAL_MAX, toPage } from '#platform/paging';
 import { problem, orNotFound } from '#platform/problem';
 import {
-  type LabelFiltersDto,
+  type LabelFilters,
   type SpanDto,
   toSpanDto,
   TRACE_ID,
@@ -108,9 +108,9 @@ export class ExperimentTraceService {
 
 const LABELS = ['user_id', 'environment', 'prompt_name', 'prompt_version'] as const;
 
-const hasLabels = (trace: TraceSummary, query: LabelFiltersDto): boolean =>
+const hasLabels = (trace: TraceSummary, query: LabelFilters): boolean =>
   LABELS.every((name) => query[name] === undefined || query[name] === trace[name]) &&
   (query.tag === undefined || trace.tags.includes(query.tag));
 
-const isUnfiltered = (query: LabelFiltersDto): boolean =>
+const isUnfiltered = (query: LabelFilters): boolean =>
   query.tag === undefined && LABELS.every((name) => query[name] === undefined);

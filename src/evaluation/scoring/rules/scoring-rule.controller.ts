@@ -9,6 +9,7 @@ import {
   ScoringRuleDto,
   ScoringRuleListQueryDto,
   ScoringRulePageDto,
+  WorkspaceRuleListQueryDto,
 } from './scoring-rule.dto';
 import { ScoringRuleService } from './scoring-rule.service';
 
@@ -99,5 +100,23 @@ export class ScoringRuleController {
     @IfMatch() ifMatch?: string,
   ): Promise<Versioned<ScoringRuleDto>> {
     return this.rules.restoreOf(scope, scorerId, id, ifMatch);
+  }
+}
+
+@ApiTags('Scoring')
+@Controller('eval/v1/scoring-rules')
+@RequireWorkspace()
+export class WorkspaceScoringRuleController {
+  constructor(private readonly rules: ScoringRuleService) {}
+
+  /** List the scoring rules of all scorers */
+  @Get()
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: ScoringRulePageDto })
+  list(
+    @CurrentScope() scope: Scope,
+    @Query() query: WorkspaceRuleListQueryDto,
+  ): Promise<Page<ScoringRuleDto>> {
+    return this.rules.listAll(scope, query);
   }
 }

@@ -8,10 +8,12 @@ import {
   ValuesCheckedLater,
   viewOf,
   IsImmutable,
+  IsOptionalText,
   IsWholeNumber,
 } from '#platform/http';
-import { ChangingListQueryDto, PageOf } from '#platform/paging';
+import { ChangingListQueryDto, PageOf, ToBoolean } from '#platform/paging';
 import { IsRuleFilters, RuleFilterDto } from '../../../telemetry';
+import { type Pace, PACES } from './pace';
 import { type Grain, GRAINS } from '../../scorers';
 import { IsCost } from '../score/scoring.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
@@ -39,6 +41,18 @@ const IsQuietSeconds = (description: string) =>
       required: false,
       nullable: true,
       description,
+    }),
+  );
+
+/** Declares the pace of a rule. */
+const IsPace = (defaultPace?: Pace) =>
+  applyDecorators(
+    IsOptional(),
+    IsOneOf(PACES, {
+      required: false,
+      ...(defaultPace && { default: defaultPace }),
+      description:
+        '`even` spends at most the share of `max_cost_usd_per_day` that equals the share of the day (UTC) that has passed, and skips traces beyond it, so that the scored traces are spread over the day; `greedy` spends it as traces arrive.',
     }),
   );
 
@@ -81,6 +95,9 @@ export class CreateScoringRuleDto {
    */
   @IsCost()
   max_cost_usd_per_day?: number | null;
+
+  @IsPace('even')
+  pace?: Pace | null;
 }
 
 /** A merge patch (RFC 7396). A rule that is enabled again ignores traces that arrived before. */
@@ -118,12 +135,26 @@ export class PatchScoringRuleDto {
   @IsQuietSeconds(`${QUIET} Null restores the default.`)
   quiet_seconds?: number | null;
 
-  /** Null removes the limit. A change ends a pause, and the rule then processes the traces that arrived during the pause. */
+  /** Null removes the limit. A change ends a pause, but skipped traces remain skipped. */
   @IsCost()
   max_cost_usd_per_day?: number | null;
+
+  @IsPace()
+  pace?: Pace | null;
 }
 
 export class ScoringRuleListQueryDto extends ChangingListQueryDto {}
+
+export class WorkspaceRuleListQueryDto extends ChangingListQueryDto {
+  /** Rules of this scorer. */
+  @IsOptionalText()
+  scorer_id?: string;
+
+  @IsOptional()
+  @IsBoolean()
+  @ToBoolean()
+  enabled?: boolean;
+}
 
 /** A rule by which a scorer scores traces or sessions as they arrive. Its progress does not change the ETag. */
 export class ScoringRuleDto {
@@ -140,6 +171,24 @@ export class ScoringRuleDto {
   quiet_seconds!: number;
   /** Limit for the cost of the runs that the rule starts on one day (UTC), in US dollars; null for no limit. */
   max_cost_usd_per_day!: number | null;
+  /** How the limit is spent over the day. */
+  @ApiProperty({ enum: [...PACES] })
+  pace!: Pace;
+  /** Cost of the runs that the rule started today (UTC) and that have ended, in US dollars. */
+  @ApiProperty({ type: 'number', minimum: 0 })
+  spent_today_usd!: number;
+  /** Number of traces or sessions in the runs that the rule started today (UTC). */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  sent_count!: number;
+  /**
+   * Number of traces or sessions that matched the filters and were sampled today (UTC), but not sent: because of
+   * `max_cost_usd_per_day`, or because they were already scored or in a run.
+   */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  skipped_count!: number;
+  /** Number of sent traces or sessions that were scored without an error, in runs that have ended. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  scored_count!: number;
   /** When the rule was created, or last enabled or restored. The rule ignores traces that arrived before. */
   enabled_at!: Date;
   /** Arrival time of the last trace that the rule processed; null before the first. */
@@ -150,7 +199,10 @@ export class ScoringRuleDto {
   /** Number of processed traces or sessions that match the filters and are sampled. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   chosen_count!: number;
-  /** Number of chosen traces or sessions in the runs that the rule started. The others were already scored or in a run. */
+  /**
+   * Number of chosen traces or sessions in the runs that the rule started. The others were skipped because of
+   * `max_cost_usd_per_day`, already scored, or in a run.
+   */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   ordered_count!: number;
   /** When the rule last started a run. */
@@ -161,8 +213,8 @@ export class ScoringRuleDto {
   /** End of the current pause, after the rule reached `max_cost_usd_per_day`; null if the rule is not paused. */
   paused_until!: Date | null;
   /**
-   * When the rule was last paused; null before the first pause. The rule skips traces that arrive between then and the next
-   * midnight (UTC).
+   * When the rule was last paused; null before the first pause. The rule skips and counts traces that arrive between then and
+   * the next midnight (UTC).
    */
   last_paused_at!: Date | null;
   created_at!: Date;
@@ -173,7 +225,18 @@ export class ScoringRuleDto {
 
 export class ScoringRulePageDto extends PageOf(ScoringRuleDto) {}
 
+/** Start of the current day (UTC), in ms since 1970. */
+const today = (): number => new Date().setUTCHours(0, 0, 0, 0);
+
 export const toScoringRuleDto = viewOf(ScoringRuleDto, (row: ScoringRuleEntity) => ({
+  ...(row.counted_day?.getTime() === today()
+    ? {
+        spent_today_usd: row.spent_today_usd,
+        sent_count: row.sent_today,
+        skipped_count: row.skipped_today,
+        scored_count: row.scored_today,
+      }
+    : { spent_today_usd: 0, sent_count: 0, skipped_count: 0, scored_count: 0 }),
   filters: row.filters as unknown as RuleFilterDto[],
   quiet_seconds: quietSecondsOf(row),
   paused_until: row.paused_until && row.paused_until > new Date() ? row.paused_until : null,

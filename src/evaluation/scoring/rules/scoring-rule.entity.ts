@@ -2,6 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ArchivableEntity, JsonColumn } from '#platform/db';
 import type { RawJson } from '#platform/json';
 import type { Grain } from '../../scorers';
+import type { Pace } from './pace';
 
 /** A rule by which a scorer scores traces or sessions as they arrive, and its progress. */
 @Entity('scoring_rules')
@@ -36,6 +37,10 @@ export class ScoringRuleEntity extends ArchivableEntity {
   @Column('double precision', { nullable: true })
   max_cost_usd_per_day!: number | null;
 
+  /** How it spends the budget of a day. */
+  @Column('text')
+  pace!: Pace;
+
   @Column('boolean')
   enabled!: boolean;
 
@@ -66,6 +71,22 @@ export class ScoringRuleEntity extends ArchivableEntity {
   @Column('bigint')
   ordered_count!: number;
 
+  /** Start of the day (UTC) of the counts of the day. Null before the first. */
+  @Column('timestamptz', { nullable: true })
+  counted_day!: Date | null;
+
+  @Column('integer')
+  sent_today!: number;
+
+  @Column('integer')
+  skipped_today!: number;
+
+  @Column('integer')
+  scored_today!: number;
+
+  @Column('double precision')
+  spent_today_usd!: number;
+
   @Column('timestamptz', { nullable: true })
   last_run_at!: Date | null;
 
@@ -75,7 +96,7 @@ export class ScoringRuleEntity extends ArchivableEntity {
   @Column('text', { nullable: true })
   last_error!: string | null;
 
-  /** End of the pause of a rule that has reached `max_cost_usd_per_day`. Kept until the rule has skipped the pause. */
+  /** End of the last pause of a rule that reached `max_cost_usd_per_day`. */
   @Column('timestamptz', { nullable: true })
   paused_until!: Date | null;
 

@@ -4,16 +4,16 @@ import {
   Database,
   microsecondsToTime,
   prepared,
-  raw,
+  type Sql,
   sql,
-  timeToMicroseconds,
   type Tx,
   Where,
   WorkspaceScopedRepository,
 } from '#platform/db';
 import { BY_CHANGE, listPage, type RowPage } from '#platform/paging';
 import type { FeedPosition } from '../../../telemetry';
-import type { ScoringRuleListQueryDto } from './scoring-rule.dto';
+import type { Spending } from './pace';
+import type { ScoringRuleListQueryDto, WorkspaceRuleListQueryDto } from './scoring-rule.dto';
 import { ScoringRuleEntity } from './scoring-rule.entity';
 
 /** An enabled rule, with the columns that decide whether it has work to do. */
@@ -46,21 +46,38 @@ export interface RuleStep {
   runId: string | null;
 }
 
+/** What a rule has spent today. The cost is null while a run of the rule is open. */
+export interface SpendingRow extends Omit<Spending, 'spentUsd'> {
+  spentUsd: number | null;
+  dayEnd: Date;
+}
+
+/** Number of runs whose mean cost of a target predicts the next one's. */
+const LATEST_RUNS = 20;
+
+/** Adds to the counts of the day (UTC), which start at 0 on each day. */
+const countToday = (sent: Sql, skipped: Sql): Sql => sql`
+  (counted_day, sent_today, skipped_today, scored_today, spent_today_usd) = (
+    SELECT day, CASE WHEN is_same THEN sent_today ELSE 0 END + ${sent}::integer,
+      CASE WHEN is_same THEN skipped_today ELSE 0 END + ${skipped}::integer,
+      CASE WHEN is_same THEN scored_today ELSE 0 END, CASE WHEN is_same THEN spent_today_usd ELSE 0 END
+    FROM (SELECT day, counted_day IS NOT DISTINCT FROM day AS is_same FROM date_trunc('day', now(), 'UTC') AS day) now_day)`;
+
 @Injectable()
 export class ScoringRuleRepository extends WorkspaceScopedRepository<ScoringRuleEntity> {
   constructor(database: Database) {
     super(database, ScoringRuleEntity, 'rule_id');
   }
 
-  list(scope: Scope, scorerId: string, query: ScoringRuleListQueryDto): Promise<RowPage<ScoringRuleEntity>> {
+  list(
+    scope: Scope,
+    query: WorkspaceRuleListQueryDto | (ScoringRuleListQueryDto & { scorer_id: string }),
+  ): Promise<RowPage<ScoringRuleEntity>> {
+    const where = new Where(scope.key).addIndexed(query.scorer_id, (id) => sql`scorer_id = ${id}`);
+    if ('enabled' in query) where.addIf(query.enabled, (enabled) => sql`enabled = ${enabled}`);
     return listPage<ScoringRuleEntity>(
       this.database,
-      {
-        ...this.listed,
-        where: new Where(scope.key).add(sql`scorer_id = ${scorerId}`),
-        sorts: BY_CHANGE,
-        bytes: 'bytes',
-      },
+      { ...this.listed, where, sorts: BY_CHANGE, bytes: 'bytes' },
       query,
     );
   }
@@ -75,7 +92,7 @@ export class ScoringRuleRepository extends WorkspaceScopedRepository<ScoringRule
   }
 
   /**
-   * Lists the enabled rules of all tenants that are not paused, in order of their ids.
+   * Lists the enabled rules of all tenants, in order of their ids.
    *
    * @param after the id of the last rule of the previous page
    * @param openMax limit for counting the open runs of a rule
@@ -94,8 +111,7 @@ export class ScoringRuleRepository extends WorkspaceScopedRepository<ScoringRule
                    AND o.run_status IN ('queued', 'running')
                  LIMIT ${openMax}) open) AS open_runs
             FROM scoring_rules r
-            WHERE r.enabled AND r.archived_at IS NULL AND (r.paused_until IS NULL OR r.paused_until <= now())
-              AND r.rule_id > ${after} ORDER BY r.rule_id LIMIT ${limit}`,
+            WHERE r.enabled AND r.archived_at IS NULL AND r.rule_id > ${after} ORDER BY r.rule_id LIMIT ${limit}`,
       ),
     );
   }
@@ -127,6 +143,7 @@ export class ScoringRuleRepository extends WorkspaceScopedRepository<ScoringRule
               last_seen_at = ${microsecondsToTime(sql`${position.arrived_us}`)},
               seen_count = seen_count + ${step.seenCount}, chosen_count = chosen_count + ${step.chosenCount},
               ordered_count = ordered_count + ${step.orderedCount},
+              ${countToday(sql`${step.orderedCount}`, sql`${step.chosenCount - step.orderedCount}`)},
               last_score_run_id = coalesce(${runId}, last_score_run_id),
               last_run_at = CASE WHEN ${runId}::text IS NULL THEN last_run_at ELSE now() END,
               last_error = NULL, held_until = NULL
@@ -140,14 +157,19 @@ export class ScoringRuleRepository extends WorkspaceScopedRepository<ScoringRule
   }
 
   /**
-   * Returns the cost of the runs that a rule has started today (UTC), in US dollars, and the end of that day. The cost is
-   * null while a run of the rule is open, because it is not known yet. A run that was started today was also updated today,
-   * so the condition on `updated_at` lets PostgreSQL use an index.
+   * Returns what a rule has spent today (UTC), and the end of that day. The cost of today's runs is null while a run of the
+   * rule is open, because it is not known yet. A run that was started today was also updated today, so the condition on
+   * `updated_at` lets PostgreSQL use an index. The mean cost is that of the targets that the latest runs of this version of the
+   * scorer scored.
    */
-  async costToday(scope: Scope, ruleId: string): Promise<{ cost: number | null; day_end: Date }> {
-    const [row] = await this.database.query<{ cost: number | null; day_end: Date }>(
+  async spending(
+    scope: Scope,
+    { rule_id: ruleId }: ScoringRuleEntity,
+    version: number,
+  ): Promise<SpendingRow> {
+    const [row] = await this.database.query<SpendingRow>(
       prepared(
-        'scoring-rule.cost-today',
+        'scoring-rule.spending',
         sql`SELECT CASE WHEN EXISTS (
               SELECT FROM score_runs
               WHERE rule_id = ${ruleId} AND workspace_id = ${scope.workspaceId} AND run_status IN ('queued', 'running')
@@ -155,32 +177,27 @@ export class ScoringRuleRepository extends WorkspaceScopedRepository<ScoringRule
               SELECT coalesce(sum(cost_usd), 0)::float8 FROM score_runs
               WHERE rule_id = ${ruleId} AND workspace_id = ${scope.workspaceId}
                 AND updated_at >= date_trunc('day', now(), 'UTC') AND created_at >= date_trunc('day', now(), 'UTC')
-            ) END AS cost, date_trunc('day', now(), 'UTC') + interval '1 day' AS day_end`,
+            ) END AS "spentUsd", (
+              SELECT coalesce(sum(cost_usd), 0)::float8 / nullif(sum(completed_count), 0) FROM (
+                SELECT cost_usd, completed_count, scorer_version FROM score_runs
+                WHERE rule_id = ${ruleId} AND workspace_id = ${scope.workspaceId}
+                ORDER BY score_run_id DESC LIMIT ${LATEST_RUNS}) latest
+              WHERE scorer_version = ${version}
+            ) AS "meanUsd",
+            extract(epoch FROM now() - date_trunc('day', now(), 'UTC'))::float8 / 86400 AS "dayShare",
+            date_trunc('day', now(), 'UTC') + interval '1 day' AS "dayEnd"`,
       ),
     );
     return row!;
   }
 
-  /** Pauses a rule and releases the lease on it, unless the rule has changed since it was read. */
+  /** Pauses a rule, unless it is paused or has changed since it was read. */
   async pause(scope: Scope, { rule_id, generation }: ScoringRuleEntity, until: Date): Promise<void> {
     await this.database.query(
       sql`UPDATE scoring_rules
-        SET paused_until = ${until}, last_paused_at = now(), last_error = NULL, held_until = NULL
-        WHERE rule_id = ${rule_id} AND workspace_id = ${scope.workspaceId} AND generation = ${generation}`,
-    );
-  }
-
-  /**
-   * Ends a pause that is over, and releases the lease. The rule then skips traces that arrived before the end of the pause.
-   * Does nothing to a pause that has just started.
-   */
-  async resume(scope: Scope, { rule_id, generation }: ScoringRuleEntity): Promise<void> {
-    await this.database.query(
-      sql`UPDATE scoring_rules
-        SET seen_us = ${timeToMicroseconds(raw('paused_until'))}, seen_trace_id = '', paused_until = NULL,
-            held_until = NULL
+        SET paused_until = ${until}, last_paused_at = now()
         WHERE rule_id = ${rule_id} AND workspace_id = ${scope.workspaceId} AND generation = ${generation}
-          AND paused_until <= now()`,
+          AND paused_until IS DISTINCT FROM ${until}`,
     );
   }
 

@@ -17,6 +17,7 @@ import {
 } from '../score-runs/scoring-runner';
 import { targetIdOf, type TargetRef, TARGETS_MAX, toTargets } from '../targets/target.entity';
 import { TargetRepository } from '../targets/target.repository';
+import { affordableCount, availableUsd, evenlySpread, type Pace, type Spending } from './pace';
 import { quietSecondsOf } from './scoring-rule.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 import { type ActiveRule, type RuleStep, ScoringRuleRepository } from './scoring-rule.repository';
@@ -137,28 +138,21 @@ export class ScoringRuleRunner {
       await this.rules.recordError([ruleId], NO_BACKEND);
       return false;
     }
-    if (rule.paused_until) {
-      await this.rules.resume(scope, rule);
-      return true;
-    }
     const maxCostUsd = rule.max_cost_usd_per_day;
     if (maxCostUsd !== null && !(await this.runner.isPriced(scorer))) {
       await this.rules.recordError([ruleId], NO_PRICE);
       return false;
     }
-    let leftUsd: number | null = null;
+    let budget = NO_BUDGET;
     if (maxCostUsd !== null) {
       // The rule was read first. If another worker starts a run from here on, it advances the rule, and this step ends.
-      const { cost, day_end } = await this.rules.costToday(scope, ruleId);
-      if (cost === null) {
+      const { spentUsd, dayEnd, ...rest } = await this.rules.spending(scope, rule, scorer.scorer_version);
+      if (spentUsd === null) {
         await this.rules.release(scope, ruleId);
         return false;
       }
-      leftUsd = maxCostUsd - cost;
-      if (leftUsd <= 0) {
-        await this.rules.pause(scope, rule, day_end);
-        return false;
-      }
+      if (spentUsd >= maxCostUsd) await this.rules.pause(scope, rule, dayEnd);
+      budget = budgetOf(rule.pace, maxCostUsd, { spentUsd, ...rest });
     }
     const arrived = await this.arrivals.read(scope, {
       after: { arrived_us: rule.seen_us, trace_id: rule.seen_trace_id },
@@ -167,12 +161,12 @@ export class ScoringRuleRunner {
       filters: parseFilters(rule.filters.parse() as FilterInput[]),
       limit: ARRIVALS_MAX,
     });
-    const batch = nextBatch(arrived, rule);
+    const batch = nextBatch(arrived, rule, budget);
     if (!batch) {
       await this.rules.release(scope, ruleId);
       return false;
     }
-    const isAdvanced = await this.advance(scope, rule, scorer, batch, leftUsd);
+    const isAdvanced = await this.advance(scope, rule, scorer, batch, budget.maxUsd);
     return isAdvanced && batch.hasMore;
   }
 
@@ -184,7 +178,7 @@ export class ScoringRuleRunner {
     scope: Scope,
     rule: ScoringRuleEntity,
     scorer: RunnableScorer,
-    { position, seenCount, refs }: Batch,
+    { position, seenCount, chosenCount, refs }: Batch,
     max_cost_usd: number | null,
   ): Promise<boolean> {
     const { grain, rule_id } = rule;
@@ -196,7 +190,7 @@ export class ScoringRuleRunner {
       const step = {
         position,
         seenCount,
-        chosenCount: refs.length,
+        chosenCount,
         orderedCount: remaining.length,
         runId,
       };
@@ -211,31 +205,64 @@ export class ScoringRuleRunner {
 }
 
 /** The arrivals that one step processes. */
-interface Batch extends Pick<RuleStep, 'position' | 'seenCount'> {
-  /** The targets that match the filters and are sampled. */
+interface Batch extends Pick<RuleStep, 'position' | 'seenCount' | 'chosenCount'> {
+  /** The targets to score, of those that match the filters and are sampled. */
   refs: TargetRef[];
   /** Whether more arrivals follow. */
   hasMore: boolean;
 }
 
+/** What one step may spend. */
+interface StepBudget {
+  /** Cost limit of the run, in US dollars. */
+  maxUsd: number | null;
+  /** Number of targets after which the other arrivals wait for the next step. */
+  takeMax: number;
+  /** Number of taken targets to score. The others are skipped. */
+  sendMax: number;
+}
+
+const NO_BUDGET: StepBudget = { maxUsd: null, takeMax: TARGETS_MAX.score, sendMax: TARGETS_MAX.score };
+
+/**
+ * Returns what a step of a rule may spend. With the pace `even`, a step takes all arrivals and skips those that the budget does
+ * not allow yet, so that arrivals do not wait until they are no longer typical of the day. While the cost of a target is unknown,
+ * a step takes only one, so that the next step knows it.
+ */
+export function budgetOf(pace: Pace, maxUsdPerDay: number, spending: Spending): StepBudget {
+  const maxUsd = availableUsd(pace, maxUsdPerDay, spending);
+  if (spending.spentUsd >= maxUsdPerDay || maxUsd <= 0)
+    return { maxUsd: null, takeMax: Infinity, sendMax: 0 };
+  if (pace === 'greedy') return { ...NO_BUDGET, maxUsd };
+  const count = affordableCount(maxUsdPerDay, spending);
+  const isFull = count >= TARGETS_MAX.score || (spending.meanUsd === null && count > 0);
+  const sendMax = Math.min(count, TARGETS_MAX.score);
+  return { maxUsd, takeMax: isFull ? sendMax : Infinity, sendMax };
+}
+
 /** Takes arrivals until a run is full. Returns null if there are no arrivals. */
-function nextBatch(arrived: readonly FeedEntry[], rule: ScoringRuleEntity): Batch | null {
+function nextBatch(
+  arrived: readonly FeedEntry[],
+  rule: ScoringRuleEntity,
+  { takeMax, sendMax }: StepBudget,
+): Batch | null {
   const isChosen = ({ target_id, is_met }: FeedEntry): boolean =>
     is_met && target_id !== null && isSampled(target_id, rule.sample_rate);
-  const refs: TargetRef[] = [];
+  const chosen: TargetRef[] = [];
   let count = 0;
-  while (count < arrived.length && refs.length < TARGETS_MAX.score) {
+  while (count < arrived.length && chosen.length < takeMax) {
     const arrival = arrived[count++]!;
     if (!isChosen(arrival)) continue;
     const { trace_id, session_id } = arrival;
-    refs.push(rule.grain === 'trace' ? { trace_id, session_id } : { trace_id: null, session_id });
+    chosen.push(rule.grain === 'trace' ? { trace_id, session_id } : { trace_id: null, session_id });
   }
   const last = arrived[count - 1];
   if (!last) return null;
   return {
     position: { arrived_us: last.arrived_us, trace_id: last.trace_id },
     seenCount: arrived.slice(0, count).filter(({ target_id }) => target_id !== null).length,
-    refs,
+    chosenCount: chosen.length,
+    refs: evenlySpread(chosen, sendMax),
     hasMore: count < arrived.length || arrived.length === ARRIVALS_MAX,
   };
 }

@@ -23,6 +23,7 @@ import {
   type ScoringRuleDto,
   type ScoringRuleListQueryDto,
   toScoringRuleDto,
+  type WorkspaceRuleListQueryDto,
 } from './scoring-rule.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 import { ScoringRuleRepository } from './scoring-rule.repository';
@@ -37,6 +38,7 @@ const SETTINGS: (keyof ScoringRuleEntity)[] = [
   'enabled',
   'quiet_seconds',
   'max_cost_usd_per_day',
+  'pace',
 ];
 
 const COST_LIMIT = '/max_cost_usd_per_day';
@@ -101,6 +103,7 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
         grain: dto.grain ?? scorer.grain,
         quiet_seconds: dto.quiet_seconds ?? null,
         max_cost_usd_per_day: dto.max_cost_usd_per_day ?? null,
+        pace: dto.pace ?? 'even',
         enabled: dto.enabled ?? true,
         generation: 1,
         ...startingAt(now_us),
@@ -108,6 +111,11 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
         seen_count: 0,
         chosen_count: 0,
         ordered_count: 0,
+        counted_day: null,
+        sent_today: 0,
+        skipped_today: 0,
+        scored_today: 0,
+        spent_today_usd: 0,
         last_run_at: null,
         last_score_run_id: null,
         last_error: null,
@@ -121,7 +129,12 @@ export class ScoringRuleService extends WorkspaceResourceService<ScoringRuleEnti
 
   async list(scope: Scope, scorerId: string, query: ScoringRuleListQueryDto): Promise<Page<ScoringRuleDto>> {
     await this.scorerService.find(scope, scorerId);
-    return this.page(await this.rules.list(scope, scorerId, query));
+    return this.page(await this.rules.list(scope, { ...query, scorer_id: scorerId }));
+  }
+
+  /** Lists the rules of all scorers of the workspace. */
+  async listAll(scope: Scope, query: WorkspaceRuleListQueryDto): Promise<Page<ScoringRuleDto>> {
+    return this.page(await this.rules.list(scope, query));
   }
 
   async getOf(scope: Scope, scorerId: string, id: string): Promise<Versioned<ScoringRuleDto>> {
@@ -219,6 +232,7 @@ function settingsOf(row: ScoringRuleEntity, dto: PatchScoringRuleDto): Partial<S
     enabled: dto.enabled,
     quiet_seconds: isSameQuietTime ? undefined : dto.quiet_seconds,
     max_cost_usd_per_day: dto.max_cost_usd_per_day,
+    pace: dto.pace === null ? 'even' : dto.pace,
   };
 }
 

@@ -123,7 +123,14 @@ export class ScoreBatchRepository {
       .addIndexed(query.experiment_id, (id) => sql`b.experiment_id = ${id}`);
     return listPage<ScoreBatchRow>(
       this.database,
-      { columns: COLUMNS, from: 'score_batches b', where, id: 'b.score_batch_id', sorts: BY_CHANGE },
+      {
+        columns: COLUMNS,
+        from: 'score_batches b',
+        where,
+        id: 'b.score_batch_id',
+        createdAt: 'b.created_at',
+        sorts: BY_CHANGE,
+      },
       query,
     );
   }

@@ -147,12 +147,16 @@ export class RunExecutionRepository {
     return row?.failed_attempts ?? 0;
   }
 
-  /** Adds the cost of a judge's answer that arrived after the end of the run to the run and its batch. */
+  /** Adds the cost of a judge's answer that arrived after the end of the run to the run, its batch and its rule. */
   async addLateCost(run: RunKey, costUsd: number): Promise<void> {
     await this.database.query(
       sql`WITH late AS (
           UPDATE score_runs SET cost_usd = coalesce(cost_usd, 0) + ${costUsd}
-          WHERE ${isRun(run)} AND run_status = 'failed' RETURNING score_batch_id
+          WHERE ${isRun(run)} AND run_status = 'failed' RETURNING score_batch_id, rule_id, created_at
+        ), of_rule AS (
+          UPDATE scoring_rules rule SET spent_today_usd = spent_today_usd + ${costUsd} FROM late
+          WHERE rule.rule_id = late.rule_id AND rule.workspace_id = ${run.workspace_id}
+            AND rule.counted_day = date_trunc('day', late.created_at, 'UTC')
         )
         UPDATE score_batches b SET cost_usd = coalesce(b.cost_usd, 0) + ${costUsd} FROM late
         WHERE b.score_batch_id = late.score_batch_id AND b.workspace_id = ${run.workspace_id}`,
@@ -221,14 +225,14 @@ export class RunExecutionRepository {
     const rows = await tx.query<{ ordinal: number }>(
       sql`INSERT INTO target_outcomes (score_run_id, ordinal, score_id, workspace_id, scorer_id, scorer_version, grain,
                                        target_id, error, is_counted, confidence, probabilities, reasoning, samples,
-                                       backend, model, request_sha256, is_cached, elapsed_ms, cost_usd)
+                                       backend, model, request_sha256, is_cached, is_truncated, elapsed_ms, cost_usd)
         SELECT r.score_run_id, ordinal, score_id, r.workspace_id, r.scorer_id, r.scorer_version, r.grain, target_id,
                error, is_counted, confidence, probabilities, reasoning, samples, backend, model, request_sha256,
-               is_cached, elapsed_ms, outcome.cost_usd
+               is_cached, is_truncated, elapsed_ms, outcome.cost_usd
         FROM score_runs r CROSS JOIN json_to_recordset(${toRawJson(outcomes.map(toRow))}::json) AS outcome(
           ordinal integer, score_id text, target_id text, error text, is_counted boolean, confidence float8,
           probabilities json, reasoning text, samples json, backend text, model text, request_sha256 text,
-          is_cached boolean, elapsed_ms integer, cost_usd float8)
+          is_cached boolean, is_truncated boolean, elapsed_ms integer, cost_usd float8)
         WHERE ${isRun(run)} AND r.run_status = 'running'
         ORDER BY ordinal -- like the end of a run, which may insert the same keys
         ON CONFLICT (score_run_id, ordinal) DO NOTHING
@@ -264,6 +268,7 @@ const toRow = ({ target, scoreId, item, is_counted }: LockedTarget): object => {
     score_id: scoreId,
     target_id: targetIdOf(target),
     is_counted,
+    is_truncated: item.is_truncated === true,
     reasoning:
       reasoning !== undefined && (error !== undefined || cutComment(reasoning) !== reasoning)
         ? reasoning
@@ -288,6 +293,7 @@ const toScore = ({ target, scoreId, item, is_late, is_replaced }: LockedTarget):
   comment: item.reasoning === undefined ? null : cutComment(item.reasoning),
   model: item.model ?? null,
   judge_digest: item.judge_digest ?? null,
+  is_truncated: item.is_truncated === true,
   is_late,
   is_replaced,
 });

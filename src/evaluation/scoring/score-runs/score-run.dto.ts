@@ -53,6 +53,15 @@ export class ScoringWorkDto {
    */
   @ApiProperty({ type: 'integer', minimum: 0 })
   not_written_back_count!: number;
+  /**
+   * Number of targets without an error of which the scorer saw only a part, because a transcript, or the trace or session, was
+   * too large. Their scores have `is_truncated`.
+   */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  truncated_count!: number;
+  /** Number of targets with an error because their input, output or expected value was too large to be shown whole. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  too_large_count!: number;
   /** Number of targets that a run scores at a time. */
   @ApiProperty({ type: 'integer', minimum: 1, maximum: 32 })
   concurrency!: number;
@@ -140,6 +149,11 @@ export class ScoringResultDto {
    * model. Scores with different digests are not comparable.
    */
   judge_digest?: string;
+  /**
+   * True if the scorer could not be shown all of the target. With a score, a transcript was cut, and with an `error`, the input,
+   * output or expected value was too large to be shown whole.
+   */
+  is_truncated?: boolean;
   /** Why the target has no score. */
   error?: string;
   @ApiProperty({ type: 'integer', minimum: 0 })

@@ -18,6 +18,8 @@ const COUNTS = {
   completed_count: 'count(*) FILTER (WHERE s.error IS NULL)',
   failed_count: 'count(s.error)',
   not_written_back_count: 'count(*) FILTER (WHERE NOT s.is_counted)',
+  truncated_count: 'count(*) FILTER (WHERE s.is_truncated AND s.error IS NULL)',
+  too_large_count: 'count(*) FILTER (WHERE s.is_truncated AND s.error IS NOT NULL)',
   cost_usd: 'sum(s.cost_usd)',
 };
 
@@ -53,6 +55,7 @@ const RESULT_COLUMNS = `o.score_run_id, o.score_id, o.scorer_id, o.scorer_versio
   t.result_id, t.case_id, s.score, s.label AS choice,
   o.confidence, o.probabilities, s.answers, coalesce(o.reasoning, s.comment) AS reasoning, o.backend,
   coalesce(s.model, o.model) AS model, s.judge_digest, o.error, o.elapsed_ms, o.cost_usd, o.request_sha256, o.is_cached,
+  nullif(o.is_truncated, false) AS is_truncated,
   o.samples, o.created_at`;
 const RESULTS = `target_outcomes o JOIN score_targets t USING (score_run_id, ordinal)
   LEFT JOIN LATERAL (
@@ -149,7 +152,14 @@ export class ScoreRunRepository {
       .addIndexed(query.score_batch_id, (id) => sql`r.score_batch_id = ${id}`);
     return listPage<ScoreRunRow>(
       this.database,
-      { columns: COLUMNS, from: 'score_runs r', where, id: 'r.score_run_id', sorts: BY_CHANGE },
+      {
+        columns: COLUMNS,
+        from: 'score_runs r',
+        where,
+        id: 'r.score_run_id',
+        createdAt: 'r.created_at',
+        sorts: BY_CHANGE,
+      },
       query,
     );
   }
@@ -158,7 +168,7 @@ export class ScoreRunRepository {
     const where = new Where(scope.key, 'o').add(sql`o.score_run_id = ${runId}`);
     return listPage<ScoreResultRow>(
       this.database,
-      { columns: RESULT_COLUMNS, from: RESULTS, where, id: 'o.score_id' },
+      { columns: RESULT_COLUMNS, from: RESULTS, where, id: 'o.score_id', createdAt: 'o.created_at' },
       query,
     );
   }
@@ -291,6 +301,22 @@ export class ScoreRunRepository {
     return rows.map(({ score_run_id }) => score_run_id);
   }
 
+  /** Adds the scores and the cost of a run that has ended to the counts of the day of its rule, if it was started on that day. */
+  async addToRule(tx: Tx, scope: Scope, runId: string): Promise<void> {
+    await tx.query(
+      prepared(
+        'scoring-rule.count-run',
+        sql`UPDATE scoring_rules rule
+          SET scored_today = scored_today + r.completed_count,
+              spent_today_usd = spent_today_usd + coalesce(r.cost_usd, 0)
+          FROM score_runs r
+          WHERE r.score_run_id = ${runId} AND r.workspace_id = ${scope.workspaceId}
+            AND rule.rule_id = r.rule_id AND rule.workspace_id = r.workspace_id
+            AND rule.counted_day = date_trunc('day', r.created_at, 'UTC')`,
+      ),
+    );
+  }
+
   /**
    * Adds the counts of a run that has ended to its batch, and so locks the batch. Returns null for a run without a batch.
    */
@@ -301,6 +327,8 @@ export class ScoreRunRepository {
         sql`UPDATE score_batches b
           SET completed_count = b.completed_count + r.completed_count, failed_count = b.failed_count + r.failed_count,
               not_written_back_count = b.not_written_back_count + r.not_written_back_count,
+              truncated_count = b.truncated_count + r.truncated_count,
+              too_large_count = b.too_large_count + r.too_large_count,
               cost_usd = coalesce(b.cost_usd + r.cost_usd, b.cost_usd, r.cost_usd), updated_at = now()
           FROM score_runs r
           WHERE r.score_run_id = ${runId} AND r.workspace_id = ${scope.workspaceId}

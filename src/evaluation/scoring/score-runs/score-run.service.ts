@@ -151,6 +151,7 @@ export class ScoreRunService {
    * the transaction that ends the run, so that a crash leaves no open batch without a run.
    */
   async onEnded(tx: Tx, scope: Scope, runId: string): Promise<void> {
+    await this.runs.addToRule(tx, scope, runId);
     const batch = await this.runs.addToBatch(tx, scope, runId);
     if (!batch || batch.batch_status === 'succeeded' || batch.batch_status === 'failed') return;
     const { score_batch_id, max_cost_usd, open_runs } = batch;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter, linkedSignal, type Permit, retry, type RetryPolicy } from '#platform/concurrency';
 import { Environment } from '#platform/config';
-import { RawJson } from '#platform/json';
+import { isJsonObject, RawJson, toJsonText } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
 import {
   Budget,
@@ -159,7 +159,10 @@ export class ScoringRunner {
     const reading = { ...work, retry: ONCE };
     for await (const { target, build } of this.subjects.prepare(scope, reading, work.targets.length)) {
       const built = await build();
-      const result = 'error' in built ? built : await this.previewTarget(work.scorer, built.subject);
+      const result =
+        'error' in built
+          ? { error: built.error, ...truncated(built.isTooLarge) }
+          : await this.previewTarget(work.scorer, built.subject);
       results.push({ ...toScoringResultDto(target, { elapsed_ms: 0 }), ...result });
     }
     return results;
@@ -270,7 +273,7 @@ export class ScoringRunner {
     const built = await retry(value.build, policy);
     const scoring =
       'error' in built
-        ? failedScoring(built.error)
+        ? failedScoring(built.error, built.isTooLarge)
         : await retry(() => this.prepareScoring(scorer, built.subject), policy);
     return { target: value.target, scoring };
   }
@@ -279,30 +282,49 @@ export class ScoringRunner {
   private async previewTarget(
     scorer: RunnableScorer,
     subject: ScoringSubject,
-  ): Promise<{ preview_request: unknown; request_sha256?: string } | { error: string }> {
+  ): Promise<Partial<ScoringResultDto>> {
     if (scorer.scorer_kind !== 'llm_judge') {
       return {
         preview_request: { ...scorer.definition, subject: { ...subject, trace: subject.trace ?? null } },
+        ...truncated(codeSeesPart(scorer.definition, subject)),
       };
     }
     try {
-      const { body, sha256 } = await this.judging.preview(judgedOf(scorer), subject);
-      return { preview_request: new RawJson(body), request_sha256: sha256 };
+      const { body, sha256, isTruncated } = await this.judging.preview(judgedOf(scorer), subject);
+      return { preview_request: new RawJson(body), request_sha256: sha256, ...truncated(isTruncated) };
     } catch (error) {
-      if (error instanceof PromptError) return { error: storable(error.message, MAX_ERROR_LENGTH) };
-      throw error;
+      if (!(error instanceof PromptError)) throw error;
+      return { error: storable(error.message, MAX_ERROR_LENGTH), ...truncated(error.isTooLarge) };
     }
   }
 
   /** Prepares the scoring of one target. The result does not reference the subject if a judge scores it. */
   private prepareScoring(scorer: RunnableScorer, subject: ScoringSubject): Promise<Scoring> {
     if (scorer.scorer_kind === 'llm_judge') return this.judging.prepare(judgedOf(scorer), subject);
+    const isTruncated = codeSeesPart(scorer.definition, subject);
     return Promise.resolve(async ({ owner, signal }) => {
       const start = performance.now();
       const outcome = await this.engine.run(scorer.definition, subject, signal, owner);
-      return itemOf(outcome, performance.now() - start);
+      const item = itemOf(outcome, performance.now() - start);
+      return { ...item, ...truncated(isTruncated && item.error === undefined) };
     });
   }
+}
+
+const truncated = (isTruncated: boolean | undefined): Pick<ScoredItem, 'is_truncated'> =>
+  isTruncated ? { is_truncated: true } : {};
+
+/** Checks that read the tool calls and steps of a trace or session, without naming either. */
+const READS_STEPS = /"type":"(tool_called|tool_order|max_steps)"/;
+
+/** Tells whether code reads a trace or a session that was too large to be shown whole. */
+function codeSeesPart(definition: Record<string, unknown>, { trace, session }: ScoringSubject): boolean {
+  const cut = Object.entries({ trace, session }).flatMap(([name, value]) =>
+    isJsonObject(value) && value.is_truncated === true ? name : [],
+  );
+  if (cut.length === 0) return false;
+  const text = toJsonText(definition);
+  return READS_STEPS.test(text) || cut.some((name) => new RegExp(`\\b${name}\\b`).test(text));
 }
 
 const judgedOf = (scorer: RunnableScorer) => scorer as RunnableScorer & { definition: JudgeDefinition };

@@ -29,7 +29,7 @@ export class ScoringController {
   })
   @ApiAcceptedResponse({
     type: QueuedRunDto,
-    description: 'In mode `score`: the queued run. A run without targets has already succeeded.',
+    description: 'In mode `score`: the queued run. A run without targets then succeeds.',
   })
   @ApiOkResponse({ type: SynchronousScoresDto, description: 'In mode `preview` or `test`: the results.' })
   async score(

@@ -19,7 +19,7 @@ import {
 } from '#platform/http';
 import { IsRuleFilters, type RuleFilterDto, IsTraceIds } from '../../../telemetry';
 import { type Grain, GRAINS } from '../../scorers';
-import type { ScoringResultDto } from '../score-runs/score-run.dto';
+import type { ScoreRunRow, ScoringResultDto } from '../score-runs/score-run.dto';
 import { RUN_STATUSES, type RunStatus } from '../score-runs/score-run.types';
 import { SCORE_MODES, type ScoreMode } from '../targets/target.entity';
 
@@ -104,7 +104,7 @@ export abstract class TargetSelectionDto {
 
   /**
    * Skips targets that this version of the scorer has scored, or that are in one of its open runs or batches, but not
-   * results that were replaced since. If nothing is left, `total` is 0 and the scoring has succeeded.
+   * results that were replaced since. If nothing is left, `total` is 0 and the scoring succeeds.
    */
   @IsOptional()
   @IsBoolean()
@@ -150,12 +150,13 @@ export class SynchronousScoresDto {
   scorer_version!: number;
 }
 
-/** The response to `score`: a queued run or, if nothing matches, one that has succeeded. */
+/** The response to `score`: a queued run. Without targets, it succeeds without a worker. */
 export class QueuedRunDto {
   @ApiProperty({ type: 'integer', minimum: 0 })
   concurrency!: number;
   @ApiProperty({ enum: [...GRAINS] })
   grain!: Grain;
+  /** Always `queued`. Read the run for its progress. */
   @ApiProperty({ enum: [...RUN_STATUSES] })
   run_status!: RunStatus;
   score_run_id!: string;
@@ -167,4 +168,4 @@ export class QueuedRunDto {
   total!: number;
 }
 
-export const toQueuedRunDto = viewOf(QueuedRunDto);
+export const toQueuedRunDto = viewOf(QueuedRunDto, (_: ScoreRunRow) => ({ run_status: 'queued' as const }));

@@ -168,14 +168,11 @@ function checkSelectors(dto: TargetSelectionDto): void {
   if (errors.length > 0) throw problem.invalidFields(errors);
 }
 
-/** Returns the selection of a checked request. Errors: 422 for a limit over the cap, 400 for a limit of 0. */
+/** Returns the selection of a checked request. Errors: 422 for a limit over the cap. */
 function selectionOf(dto: SelectionOfRequest, scorerGrain: Grain, { targets: cap, what }: Cap): Selection {
   const limit = dto.limit ?? undefined;
   if (limit !== undefined && limit > cap) {
     throw problem.validationFailed([{ pointer: '/limit', detail: `must be at most ${cap} ${what}` }]);
-  }
-  if (limit === 0) {
-    throw problem.invalidField('/limit', 'must be at least 1: 0 selects nothing');
   }
   return {
     grain: dto.grain ?? grainsOfIds(dto)[0] ?? scorerGrain,

@@ -25,7 +25,7 @@ import type { ScoringTarget } from './target.entity';
 import type { ResultContent } from './target.repository';
 
 /** The subject that a scorer sees, or the reason why it cannot be built. */
-export type SubjectOrError = { subject: ScoringSubject } | { error: string };
+export type SubjectOrError = { subject: ScoringSubject } | { error: string; isTooLarge?: boolean };
 
 /** A target whose trace and result have been read. `build` reads the rest. */
 export interface PreparedTarget {
@@ -255,6 +255,7 @@ const sourceOf = (result: ResultContent | undefined): string =>
     ? 'The root span of the trace'
     : 'The result of the target';
 
-const tooLarge = (what: string): { error: string } => ({
+const tooLarge = (what: string): { error: string; isTooLarge: boolean } => ({
+  isTooLarge: true,
   error: `${what} exceeds ${MAX_SUBJECT_LENGTH / 1024 / 1024} MiB of JSON, the maximum input of a scorer.`,
 });

@@ -76,6 +76,7 @@ export class TargetSelector {
   ): Promise<{ targets: ScoringTarget[]; scannedRange: ScannedRange | null }> {
     const { scorer, selection } = request;
     const { limit, cap, grain, experimentId, unscoredOnly } = selection;
+    if (limit === 0) return { targets: [], scannedRange: null };
     const isWholeExperiment = coversExperiment(selection);
     const scannedRanges =
       unscoredOnly && isWholeExperiment

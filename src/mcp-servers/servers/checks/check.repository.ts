@@ -26,7 +26,14 @@ export class CheckRepository {
       .addIndexed(ok, (isOk) => (isOk ? sql`error IS NULL` : sql`error IS NOT NULL`));
     return listPage<CheckRow>(
       this.database,
-      { columns: COLUMNS, from: 'mcp_server_checks', where, id: 'check_ordinal', idType: 'int8' },
+      {
+        columns: COLUMNS,
+        from: 'mcp_server_checks',
+        where,
+        id: 'check_ordinal',
+        createdAt: 'checked_at',
+        idType: 'int8',
+      },
       query,
     );
   }

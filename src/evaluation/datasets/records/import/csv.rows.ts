@@ -65,8 +65,8 @@ export function caseRows(layout: CsvLayout, cells: PlainCells): RowReader {
   const rows = new CaseRows(layout, cells, (cell) => cell);
   return (texts, line, row) =>
     lineOf(texts, line, () => {
-      const { id, input, expected, metadata, tags } = rows.read(texts, row);
-      return { input, expected, metadata, tags, source_kind: 'external', external_id: id };
+      const { case_id, input, expected, metadata, tags } = rows.read(texts, row);
+      return { input, expected, metadata, tags, source_kind: 'external', external_id: case_id };
     });
 }
 
@@ -89,14 +89,14 @@ export function namedRows(columns: string[], cells: PlainCells): RowReader {
   const rows = new CaseRows(layout, cells, textOfCell);
   return (texts, line, row) =>
     lineOf(texts, line, () => {
-      const { id, input, expected, metadata, tags } = rows.read(texts, row);
+      const { case_id, input, expected, metadata, tags } = rows.read(texts, row);
       return {
         input,
         expected: texts[expectedAt] === '' ? null : expected,
         metadata,
         tags,
         ...Object.fromEntries(members.map(({ name, at }) => [name, textOfCell(texts[at]!) || null])),
-        external_id: layout.caseIdColumn === null ? null : textOfCell(id) || null,
+        external_id: layout.caseIdColumn === null ? null : textOfCell(case_id) || null,
       };
     });
 }

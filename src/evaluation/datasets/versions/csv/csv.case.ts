@@ -6,7 +6,7 @@ import type { CsvRecord } from './csv.scanner';
 export interface CsvCase {
   /** Row number in the file, from 1. */
   row: number;
-  id: string;
+  case_id: string;
   /** The cell of the column `input`, or an object that maps columns to cells. Cells are strings. */
   input: RawJson;
   /** Like `input`, for the columns of `expected`. Null if there are none. */
@@ -57,7 +57,7 @@ export class CaseMaker {
   ): CsvCase {
     return {
       row,
-      id: this.idAt < 0 ? String(row) : cells[this.idAt]!,
+      case_id: this.idAt < 0 ? String(row) : cells[this.idAt]!,
       input: valueOf(this.input, jsonOf),
       expected: this.expected === null ? null : valueOf(this.expected, jsonOf),
       metadata: this.metadataOf(cells, jsonOf),
@@ -76,8 +76,8 @@ export class CaseMaker {
 }
 
 /** Returns the approximate size of a case as JSON, in bytes: everything but its member names and punctuation. */
-export const caseBytes = ({ id, input, expected, metadata, tags }: CsvCase): number =>
-  [id, input.text, expected?.text ?? '', metadata.text, ...tags].reduce(
+export const caseBytes = ({ case_id, input, expected, metadata, tags }: CsvCase): number =>
+  [case_id, input.text, expected?.text ?? '', metadata.text, ...tags].reduce(
     (sum, text) => sum + Buffer.byteLength(text),
     0,
   );
@@ -171,7 +171,7 @@ export class CaseSize {
     });
     if (expected.length === 0) names[1] = 'null';
     this.frame = Buffer.byteLength(
-      `{"id":,"input":${names[0]},"expected":${names[1]},"metadata":${names[2]},"tags":}`,
+      `{"case_id":,"input":${names[0]},"expected":${names[1]},"metadata":${names[2]},"tags":}`,
     );
     this.idAt = caseIdColumn === null ? -1 : columns.indexOf(caseIdColumn);
     this.isIdMapped = Object.values(mapping).some((part) => part.includes(caseIdColumn ?? ''));

@@ -15,8 +15,8 @@ export type CsvMapping = Record<CasePart, string[]>;
 /** How the client wants the columns of a file to be read. */
 export interface CsvOptions {
   caseIdColumn: string | null;
-  /** Null to recognize columns by their names. */
-  mapping: Partial<Record<CasePart, readonly string[] | null>> | null;
+  /** Null to recognize columns by their names. A name instead of a list makes the cell the whole value of its part. */
+  mapping: { readonly [Part in CasePart]?: string | readonly string[] | null | undefined } | null;
 }
 
 /** How the columns of a file are read. */
@@ -74,59 +74,31 @@ export function columnsOf(cells: readonly (string | undefined)[], count: number,
   });
 }
 
-/**
- * Returns how the columns of a file are read: by the mapping, or by their names. The column of the case ids is in no part
- * unless the mapping names it, and never in `input`. Errors: `LayoutFault`.
- */
-export function layoutOf(columns: readonly string[], { caseIdColumn, mapping }: CsvOptions): CsvLayout {
-  const names = new Set(columns);
-  if (caseIdColumn !== null && !names.has(caseIdColumn)) throw unknown('/case_id_column', caseIdColumn);
-  const idColumn = caseIdColumn ?? ['case_id', 'id'].find((name) => names.has(name)) ?? null;
-  const read =
-    mapping === null
-      ? recognizedMapping(columns, idColumn)
-      : { mapping: requestedMapping(columns, idColumn, mapping) };
-  return { columns, caseIdColumn: idColumn, valueColumns: [], ...read };
-}
+/** What a column becomes. */
+export const BECOMES = ['case_id', ...CASE_PARTS] as const;
+export type Becomes = (typeof BECOMES)[number];
 
-/** Applies a mapping. Columns that it does not name become metadata, or form the input if it names none for the input. */
-function requestedMapping(
-  columns: readonly string[],
-  idColumn: string | null,
-  mapping: NonNullable<CsvOptions['mapping']>,
-): CsvMapping {
-  const names = new Set(columns);
-  const places = new Map<string, string>();
-  for (const part of CASE_PARTS) {
-    for (const [index, column] of (mapping[part] ?? []).entries()) {
-      const pointer = `/mapping/${part}/${index}`;
-      if (!names.has(column)) throw unknown(pointer, column);
-      const before = places.get(column);
-      if (before !== undefined) {
-        throw new LayoutFault(
-          pointer,
-          `names the column ${quoteShort(column)}, which ${before} already uses`,
-        );
-      }
-      if (part === 'input' && column === idColumn) throw idAsInput(pointer, column);
-      places.set(column, pointer.slice(1));
-    }
-  }
-  const rest = columns.filter((column) => !places.has(column) && column !== idColumn);
-  const [input = [], expected = [], metadata = [], tags = []] = CASE_PARTS.map((part) => [
-    ...(mapping[part] ?? []),
-  ]);
-  return input.length > 0
-    ? { input, expected, metadata: [...metadata, ...rest], tags }
-    : { input: rest, expected, metadata, tags };
-}
+/** Returns what a column becomes. The column of the case ids is `case_id`, even if the mapping names it. */
+export const becomesOf = ({ caseIdColumn, mapping }: CsvLayout, column: string): Becomes =>
+  column === caseIdColumn ? 'case_id' : CASE_PARTS.find((part) => mapping[part].includes(column))!;
 
-/** Names of the column of `expected`, in any case. The first one that a file has is used. */
-const EXPECTED_HEADERS = ['expected', 'expected_output', 'ground_truth'];
-const HEADERS = new Set(['input', ...EXPECTED_HEADERS, 'metadata', 'tags']);
+const ID_HEADERS = ['case_id', 'id'];
+/** Names of the column of `expected`. The first one that a file has is used. */
+export const EXPECTED_HEADERS = [
+  'expected',
+  'expected_output',
+  'ground_truth',
+  'answer',
+  'reference',
+  'reference_answer',
+  'target',
+  'ideal',
+];
+/** Names of columns that never form the input unless a mapping names them. */
+const NEVER_INPUT = new Set([...EXPECTED_HEADERS, 'metadata', 'tags']);
 
 /** Returns a header in lower case and trimmed, because people write `input, expected`. */
-const plainName = (column: string): string => column.trim().toLowerCase();
+export const plainName = (column: string): string => column.trim().toLowerCase();
 
 /**
  * Returns the index of the first of these names among the columns, in any case, or -1. A name in lower case takes
@@ -140,30 +112,79 @@ export function headerOf(columns: readonly string[], names: readonly string[]): 
   return places.find((place) => place >= 0) ?? -1;
 }
 
+/** Returns the column that `headerOf` finds, in a list. */
+function headersIn(columns: readonly string[], names: readonly string[]): string[] {
+  const place = headerOf(columns, names);
+  return place < 0 ? [] : [columns[place]!];
+}
+
 /**
- * Recognises columns by their names. A second column with a name of `expected` becomes metadata, because an answer must not
- * reach the input.
+ * Returns how the columns of a file are read: by the mapping, or by their names. The column of the case ids is in no part
+ * unless the mapping names it, and never in `input`. Errors: `LayoutFault`.
  */
-function recognizedMapping(
+export function layoutOf(columns: readonly string[], { caseIdColumn, mapping }: CsvOptions): CsvLayout {
+  if (caseIdColumn !== null && !columns.includes(caseIdColumn))
+    throw unknown('/case_id_column', caseIdColumn);
+  const idColumn = caseIdColumn ?? headersIn(columns, ID_HEADERS)[0] ?? null;
+  const requested = mapping ?? recognizedMapping(columns.filter((column) => column !== idColumn));
+  return { columns, caseIdColumn: idColumn, ...applied(columns, idColumn, requested) };
+}
+
+/**
+ * Applies a mapping. Columns that it does not name become metadata, or form the input if it names none for the input.
+ * Columns with a name of another part never form the input, because an answer must not reach the prompt.
+ */
+function applied(
   columns: readonly string[],
   idColumn: string | null,
+  requested: NonNullable<CsvOptions['mapping']>,
 ): Pick<CsvLayout, 'mapping' | 'valueColumns'> {
-  const candidates = columns.filter((column) => column !== idColumn);
-  const find = (names: readonly string[]): string[] => {
-    const place = headerOf(candidates, names);
-    return place < 0 ? [] : [candidates[place]!];
+  const names = new Set(columns);
+  const places = new Map<string, string>();
+  for (const part of CASE_PARTS) {
+    for (const [index, column] of namesOf(requested[part]).entries()) {
+      const pointer = `/mapping/${part}${typeof requested[part] === 'string' ? '' : `/${index}`}`;
+      if (!names.has(column)) throw unknown(pointer, column);
+      const before = places.get(column);
+      if (before !== undefined) {
+        throw new LayoutFault(
+          pointer,
+          `names the column ${quoteShort(column)}, which ${before} already uses`,
+        );
+      }
+      if (part === 'input' && column === idColumn) throw idAsInput(pointer, column);
+      places.set(column, pointer.slice(1));
+    }
+  }
+  const rest = columns.filter((column) => !places.has(column) && column !== idColumn);
+  const named = (part: CasePart): string[] => namesOf(requested[part]);
+  const hasInput = named('input').length > 0;
+  const isInput = (column: string): boolean => !hasInput && !NEVER_INPUT.has(plainName(column));
+  const mapping = {
+    input: [...named('input'), ...rest.filter(isInput)],
+    expected: named('expected'),
+    metadata: [...named('metadata'), ...rest.filter((column) => !isInput(column))],
+    tags: named('tags'),
   };
-  const input = find(['input']);
-  const expected = find(EXPECTED_HEADERS);
-  const json = find(['metadata']);
-  const tags = find(['tags']);
-  const valueColumns = [...input, ...expected, ...json];
-  const rest = candidates.filter((column) => !valueColumns.includes(column) && !tags.includes(column));
-  const isInput = (column: string): boolean => input.length === 0 && !HEADERS.has(plainName(column));
-  const metadata = [...json, ...rest.filter((column) => !isInput(column))];
+  const values = (['input', 'expected', 'metadata'] as const).flatMap((part) =>
+    typeof requested[part] === 'string' ? named(part) : [],
+  );
+  const json = typeof requested.metadata === 'string' ? [] : headersIn(mapping.metadata, ['metadata']);
+  return { mapping, valueColumns: [...values, ...json] };
+}
+
+/** Returns the columns of a part of a requested mapping. */
+const namesOf = (part: string | readonly string[] | null | undefined): string[] =>
+  typeof part === 'string' ? [part] : [...(part ?? [])];
+
+/** Recognizes columns by their names. */
+function recognizedMapping(columns: readonly string[]): NonNullable<CsvOptions['mapping']> {
+  const find = (names: readonly string[]): string[] => headersIn(columns, names);
   return {
-    mapping: { input: [...input, ...rest.filter(isInput)], expected, metadata, tags },
-    valueColumns,
+    input: find(['input'])[0],
+    expected: find(EXPECTED_HEADERS)[0],
+    metadata: find(['metadata']),
+    tags: find(['tags']),
   };
 }
 
@@ -255,4 +276,4 @@ function countOf(delimiter: string, text: string): number {
 }
 
 const isNamed = (column: string, { caseIdColumn, mapping }: CsvOptions): boolean =>
-  caseIdColumn === column || CASE_PARTS.some((part) => mapping?.[part]?.includes(column));
+  caseIdColumn === column || CASE_PARTS.some((part) => namesOf(mapping?.[part]).includes(column));

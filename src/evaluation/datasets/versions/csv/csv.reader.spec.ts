@@ -281,7 +281,10 @@ describe('readCsv', () => {
       expect(mapping).toEqual({ input: ['q', 'ctx'], expected: ['a'], metadata: [], tags: [] });
     }
     const { mapping, valueColumns } = await layoutOf('input,expected', {});
-    expect([mapping.input, valueColumns]).toEqual([['input', 'expected'], []]);
+    expect([mapping, valueColumns]).toEqual([
+      { input: ['input'], expected: [], metadata: ['expected'], tags: [] },
+      [],
+    ]);
   });
 
   it('never puts the case id into the input', async () => {
@@ -352,7 +355,7 @@ describe('readCsv', () => {
     expect(one.input.text).toBe('{"2":"b","1":"a\\"\\n","__proto__":"p"}');
     expect({ ...one, input: null, metadata: one.metadata.text }).toEqual({
       row: 3,
-      id: '3',
+      case_id: '3',
       input: null,
       expected: null,
       metadata: '{}',
