@@ -23,6 +23,7 @@ import { singleCreates } from './cases/single-creates';
 import { readTraces } from './cases/trace-reads';
 import { listStore, publishAgent } from './cases/store';
 import { traceSorts } from './cases/trace-sorts';
+import { spanStats, transcript } from './cases/span-stats';
 import { traceStats } from './cases/trace-stats';
 import { exportTraces, timeToReadable } from './cases/traces';
 import { Direct, scopeOf } from './direct';
@@ -50,6 +51,8 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'read-traces': readTraces,
   'trace-stats': traceStats,
   'trace-sorts': traceSorts,
+  'span-stats': spanStats,
+  transcript,
   scores,
   'noop-scorer': noopScorer,
   'code-targets': codeTargets,

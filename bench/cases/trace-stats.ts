@@ -3,6 +3,8 @@ import {
   TRACE_LABELS,
 } from '../../src/evaluation/experiments/traces/experiment-trace.repository';
 import { DEFAULT_METRICS } from '../../src/telemetry/traces/trace-stats.types';
+import type { Environment } from '#platform/config';
+import { ModelPrices } from '../../src/telemetry/span-mapping/model-prices';
 import { TraceStatsRepository } from '../../src/telemetry/traces/trace-stats.repository';
 import type { Bench } from '../bench';
 import { compare, timeCalls } from '../measure';
@@ -45,7 +47,10 @@ async function fill(bench: Bench, experimentId: string): Promise<void> {
 export async function traceStats(bench: Bench): Promise<void> {
   const experimentId = await bench.newExperiment();
   await fill(bench, experimentId);
-  const stored = new TraceStatsRepository(bench.direct.database);
+  const stored = new TraceStatsRepository(
+    bench.direct.database,
+    new ModelPrices({ MODEL_PRICES: {} } as Environment),
+  );
   const references = new ExperimentTraceRepository(bench.direct.database);
   for (const [name, groupBy] of QUERIES) {
     const labels = TRACE_LABELS.filter((label) => groupBy.includes(label));

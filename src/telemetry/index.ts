@@ -34,7 +34,7 @@ export {
   type ScoreSort,
   unknownScorerDetail,
 } from './traces/score-query';
-export { StartedListQueryDto } from './traces/trace-query.dto';
+export { type LabelFilters, SessionTraceListQueryDto } from './traces/trace-query.dto';
 export {
   checkSelectionValues,
   conditionErrors,
@@ -54,7 +54,12 @@ export {
   TraceStatsRowDto,
 } from './traces/stats/trace-stats.dto';
 export { checkStatsValues, readStatsQuery } from './traces/stats/trace-stats-query';
-export { MEASURE_FIELDS, TRACE_GROUPS, type TraceFilter } from './traces/trace-stats.types';
+export {
+  MEASURE_FIELDS,
+  TRACE_GROUPS,
+  TRACE_LABEL_FIELDS,
+  type TraceFilter,
+} from './traces/trace-stats.types';
 export {
   toBaseTraceDto,
   ScoredTraceDto,
@@ -72,3 +77,22 @@ export {
   type TraceSelection,
   type TraceSpan,
 } from './traces/trace.types';
+export { contentOf, Conversation } from './conversation/conversation';
+export {
+  firstUserContent,
+  lastAssistantContent,
+  messagesIn,
+  parsedValue,
+  type SessionMessage,
+} from './conversation/messages';
+export {
+  answerEntry,
+  bodyOf,
+  callEntry,
+  displayName,
+  entriesOf,
+  jsonOrText,
+  type ToolNames,
+  toolNamesIn,
+  type TranscriptEntry,
+} from './conversation/transcript-entries';

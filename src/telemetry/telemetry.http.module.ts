@@ -3,6 +3,7 @@ import { LogController } from './logs/log.controller';
 import { MetricController } from './metrics/metric.controller';
 import { otlpProblems } from './otlp-http/otlp-problem.middleware';
 import { SessionController } from './sessions/session.controller';
+import { SpanStatsController } from './spans/stats/span-stats.controller';
 import { TraceStatsController } from './traces/stats/trace-stats.controller';
 import { TelemetryModule } from './telemetry.module';
 import { SpanController } from './traces/span.controller';
@@ -13,6 +14,7 @@ import { TraceController } from './traces/trace.controller';
   imports: [TelemetryModule],
   controllers: [
     TraceStatsController,
+    SpanStatsController,
     TraceController,
     SpanController,
     SessionController,

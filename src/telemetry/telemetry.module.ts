@@ -13,6 +13,7 @@ import { MetricWriteRepository } from './metrics/metric-write.repository';
 import { DayPartitionRepository } from './partitions/day-partition.repository';
 import { DayPartitions } from './partitions/day-partitions';
 import { SessionService } from './sessions/session.service';
+import { TranscriptService } from './sessions/transcript.service';
 import { SessionWriteRepository } from './traces/session-write.repository';
 import { SourceWriteRepository } from './sources/source-write.repository';
 import { ModelPrices } from './span-mapping/model-prices';
@@ -24,6 +25,8 @@ import { TraceFeedRepository } from './traces/trace-feed.repository';
 import { ReadLimiter } from './read-limiter';
 import { TraceExportService, TraceService } from './traces/trace.service';
 import { TraceWriteRepository } from './traces/trace-write.repository';
+import { UsageWriteRepository } from './traces/usage-write.repository';
+import { UsageWriter } from './traces/usage.writer';
 import { TraceWriter } from './traces/trace.writer';
 
 /** Stores and reads traces, logs and metrics, in the API and in the worker. */
@@ -42,11 +45,14 @@ import { TraceWriter } from './traces/trace.writer';
     SpanRepository,
     ReadLimiter,
     TraceWriteRepository,
+    UsageWriteRepository,
+    UsageWriter,
     TraceWriter,
     TraceExportService,
     TraceService,
     SpanService,
     SessionService,
+    TranscriptService,
     ExportRepository,
     ExportWriter,
     LogWriteRepository,
@@ -73,6 +79,7 @@ import { TraceWriter } from './traces/trace.writer';
     TraceService,
     SpanService,
     SessionService,
+    TranscriptService,
     LogExportService,
     LogService,
     MetricExportService,

@@ -516,13 +516,14 @@ describe('every operation', () => {
       `traces/${traceId}/spans`,
       `traces/${traceId}/spans/export`,
     ];
-    const sessions = ['sessions', 'sessions/a%2Fb', 'sessions/a%2Fb/traces'];
+    const sessions = ['sessions', 'sessions/a%2Fb', 'sessions/a%2Fb/traces', 'sessions/a%2Fb/transcript'];
     const logRecords = [{ body: { stringValue: 'done' } }];
     const metrics = [{ name: 'calls', gauge: { dataPoints: [{ asInt: 1, exemplars: [{ asInt: 1 }] }] } }];
     await expectAll(
       [
         evaluator.post(`${base}/logs`, { resourceLogs: [{ scopeLogs: [{ logRecords }] }] }),
         evaluator.post(`${base}/traces/stats/query`, { group_by: ['day', 'session_id'] }),
+        evaluator.post(`${base}/spans/stats/query`, { group_by: ['model', 'hour'] }),
         evaluator.post(`${base}/metrics`, { resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }),
       ],
       200,

@@ -1,5 +1,6 @@
 /** Supported element types with their OIDs (pg_type.oid). */
 const OIDS = {
+  bool: 16,
   bytea: 17,
   text: 25,
   json: 114,
@@ -13,6 +14,7 @@ const OIDS = {
 
 /** JavaScript types of the values, by PostgreSQL type; null is NULL. */
 export interface ArrayElements {
+  bool: boolean;
   bytea: Buffer;
   text: string;
   /** JSON text. A Buffer contains it in UTF-8. */
@@ -149,6 +151,7 @@ function writeTime(buffer: Buffer, at: number, value: bigint): void {
 
 /** Writers of values in binary, without their length, for elements of arrays and fields of COPY. */
 const WRITERS: { [Type in ArrayType]: ElementWriter<ArrayElements[Type]> } = {
+  bool: fixed(1, (buffer, at, value) => buffer.writeUInt8(value ? 1 : 0, at)),
   bytea: BYTES,
   text: TEXT,
   json: JSON_TEXT,

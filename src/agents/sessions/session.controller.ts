@@ -4,7 +4,7 @@ import { CurrentScope, type OrgScope, RequireRoleSomewhere } from '#platform/aut
 import { created, ETAG_HEADER, IfMatch, type Reply, RequestSignal, type Versioned } from '#platform/http';
 import type { Page } from '#platform/paging';
 import { LifecycleController } from '../../resources';
-import { StartedListQueryDto, type ScoredTraceDto, ScoredTracePageDto } from '../../telemetry';
+import { SessionTraceListQueryDto, type ScoredTraceDto, ScoredTracePageDto } from '../../telemetry';
 import {
   AgentSessionDto,
   AgentSessionListQueryDto,
@@ -79,7 +79,7 @@ export class AgentSessionController extends LifecycleController({
   listTraces(
     @CurrentScope() scope: OrgScope,
     @Param('session_id') id: string,
-    @Query() query: StartedListQueryDto,
+    @Query() query: SessionTraceListQueryDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Page<ScoredTraceDto>> {
     return this.sessions.listTraces(scope, id, query, signal);

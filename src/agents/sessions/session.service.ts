@@ -16,7 +16,7 @@ import {
   stamps,
   narrowScope,
 } from '../../resources';
-import { SessionService, type StartedListQueryDto, type ScoredTraceDto } from '../../telemetry';
+import { SessionService, type SessionTraceListQueryDto, type ScoredTraceDto } from '../../telemetry';
 import type { AgentEntity } from '../agents/agent.entity';
 import { AgentRepository } from '../agents/agent.repository';
 import { MessageRepository } from './message.repository';
@@ -89,7 +89,7 @@ export class AgentSessionService extends OrgResourceService<AgentSessionEntity, 
   async listTraces(
     scope: OrgScope,
     id: string,
-    query: StartedListQueryDto,
+    query: SessionTraceListQueryDto,
     signal: AbortSignal,
   ): Promise<Page<ScoredTraceDto>> {
     const { workspace_id } = readable(scope, await this.sessions.find(scope, id), SESSION.noun, id);

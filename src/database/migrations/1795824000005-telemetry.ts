@@ -15,6 +15,17 @@ const firstPartitions = (table: string): string => `
       END LOOP;
     END $$;`;
 
+const hasNoCalls = 'num_nonnulls(input_tokens, output_tokens, cost_usd) = 0';
+
+const KNOWN_COST = `CASE WHEN gap_count = 0 OR ${hasNoCalls}
+  THEN CASE WHEN num_nonnulls(cost_usd, step_cost_usd) > 0 THEN coalesce(cost_usd, 0) + coalesce(step_cost_usd, 0) END
+  ELSE cost_usd END`;
+
+/** The cost of a trace, as lists compute it. */
+const TRACE_COST = `(CASE WHEN unpriced_count + CASE WHEN gap_count = 0 OR ${hasNoCalls} THEN step_unpriced_count ELSE 0 END = 0
+    THEN ${KNOWN_COST}
+  WHEN root_cost_usd >= coalesce(${KNOWN_COST}, 0) THEN root_cost_usd END)`;
+
 /**
  * Traces, log records and metrics. Spans, log records and data points are partitioned by the day of arrival (UTC), so that
  * retention drops a whole day at once. Partitions do not depend on the times in the records, because a sender's clock may be
@@ -52,17 +63,19 @@ export class Telemetry1795824000005 extends SqlMigration {
       arrived_at timestamptz DEFAULT clock_timestamp(),
       span_count integer NOT NULL,
       error_count integer NOT NULL,
-      -- sums over model calls; numeric, so that the order of additions does not matter
+      -- sums over model calls, each of which counts once; numeric, so that the order of additions does not matter
       input_tokens bigint,
       output_tokens bigint,
       cost_usd numeric,
-      -- maximum over steps (agents, chains) that repeat the usage of the model calls below them
+      -- sums over other steps (agents, tools) with no usage below them
       step_input_tokens bigint,
       step_output_tokens bigint,
       step_cost_usd numeric,
       -- number of model calls, and of steps, that used tokens without a known price
       unpriced_count bigint NOT NULL DEFAULT 0,
       step_unpriced_count bigint NOT NULL DEFAULT 0,
+      -- number of its span_gaps
+      gap_count bigint NOT NULL DEFAULT 0,
       -- the cost that the root span reports
       root_cost_usd numeric,
       models text[] COLLATE "C" NOT NULL,
@@ -72,6 +85,9 @@ export class Telemetry1795824000005 extends SqlMigration {
       root_name text,
       input json,
       output json,
+      -- their first characters, for lists
+      input_preview text,
+      output_preview text,
       session_key text COLLATE "C",
       session_id text COLLATE "C",
       service_key text COLLATE "C",
@@ -79,34 +95,58 @@ export class Telemetry1795824000005 extends SqlMigration {
       -- the version of the agent that produced the trace; its key is prefixed with the origin: 'agent' or 'service'
       version_key text COLLATE "C",
       agent_version text COLLATE "C",
+      user_key text COLLATE "C",
+      user_id text COLLATE "C",
+      environment_key text COLLATE "C",
+      environment text COLLATE "C",
+      -- name and version come from the same span
+      prompt_key text COLLATE "C",
+      prompt_name text COLLATE "C",
+      prompt_version text COLLATE "C",
+      -- of all spans: the first by name
+      tags text[] COLLATE "C" NOT NULL DEFAULT '{}',
       -- size of input and output; not a generated column, because every update of the row would decompress both
       content_size integer NOT NULL DEFAULT 0,
       PRIMARY KEY (workspace_id, trace_id)
     ) WITH (fillfactor = 80); -- leaves room for new row versions on the page, because spans arrive late
     ALTER SEQUENCE trace_numbers OWNED BY traces.trace_no;
     -- GET /telemetry/v1/traces: sort started_at, and the selective filters session_id (also for the traces of a session),
-    -- service_name, root_name and status error
+    -- user_id, prompt_name, service_name, root_name, environment and status error
     CREATE INDEX traces_by_start ON traces (workspace_id, started_at, trace_id);
     CREATE INDEX traces_by_session ON traces (workspace_id, session_id, started_at, trace_id)
       WHERE session_id IS NOT NULL;
     CREATE INDEX traces_by_service ON traces (workspace_id, service_name, started_at, trace_id)
       WHERE service_name IS NOT NULL;
     CREATE INDEX traces_by_root ON traces (workspace_id, root_name, started_at, trace_id) WHERE root_name IS NOT NULL;
+    CREATE INDEX traces_by_user ON traces (workspace_id, user_id, started_at, trace_id) WHERE user_id IS NOT NULL;
+    CREATE INDEX traces_by_prompt ON traces (workspace_id, prompt_name, started_at, trace_id)
+      WHERE prompt_name IS NOT NULL;
+    CREATE INDEX traces_by_environment ON traces (workspace_id, environment, started_at, trace_id)
+      WHERE environment IS NOT NULL;
     CREATE INDEX traces_in_error ON traces (workspace_id, started_at, trace_id) WHERE error_count > 0;
     -- Its sorts duration_ms and cost_usd. Updates of a trace are not heap-only anyway, because arrived_at is indexed.
     CREATE INDEX traces_by_duration ON traces
       (workspace_id, (greatest(extract(epoch FROM ended_at - started_at) * 1000, 0)::float8), trace_id);
-    CREATE INDEX traces_by_cost ON traces (workspace_id, (coalesce(
-        CASE WHEN unpriced_count = 0 THEN cost_usd END,
-        CASE WHEN num_nonnulls(input_tokens, output_tokens, cost_usd) = 0
-             THEN CASE WHEN step_unpriced_count = 0 THEN step_cost_usd END
-             WHEN root_cost_usd >= coalesce(cost_usd, 0) THEN root_cost_usd END)::float8), trace_id);
+    CREATE INDEX traces_by_cost ON traces (workspace_id, (${TRACE_COST}::float8), trace_id);
     -- scoring rules: traces that arrived after a position, and later arrivals of a session
     CREATE INDEX traces_by_arrival ON traces (workspace_id, arrived_at, trace_id) WHERE arrived_at IS NOT NULL;
     CREATE INDEX traces_session_arrivals ON traces (workspace_id, session_id, arrived_at, trace_id)
       WHERE session_id IS NOT NULL AND arrived_at IS NOT NULL;
     -- retention
     CREATE INDEX traces_by_day ON traces (day);
+
+    -- What is known about the usage below parents that have not arrived. Empty once the spans of a trace are complete.
+    CREATE TABLE span_gaps (
+      workspace_id text COLLATE "C" NOT NULL,
+      trace_no bigint NOT NULL,
+      -- the missing parent
+      span_id bigint NOT NULL,
+      -- as in spans
+      usage_flags integer NOT NULL,
+      unpriced_calls integer NOT NULL,
+      unpriced_steps integer NOT NULL,
+      PRIMARY KEY (trace_no, span_id)
+    );
 
     -- The usage of each model in a trace, in the same columns as in traces.
     CREATE TABLE trace_models (
@@ -147,12 +187,22 @@ export class Telemetry1795824000005 extends SqlMigration {
       parent_span_id bigint,
       started_at timestamptz NOT NULL,
       ended_at timestamptz NOT NULL,
+      -- whether the sender sent no start; null for false
+      start_unknown boolean,
       input_tokens bigint,
       output_tokens bigint,
       -- parts of input_tokens and of output_tokens
       cached_input_tokens bigint,
+      cache_write_tokens bigint,
       reasoning_tokens bigint,
+      time_to_first_token_ms double precision,
       cost_usd double precision,
+      -- Of a span with usage: the measures that spans below it report (bits: 1 input tokens, 2 output tokens, 4 cost), and 8 if
+      -- its cost is only the price of its tokens. Its own measures do not count if they are reported below. Null for 0.
+      usage_flags integer,
+      -- number of spans below, calls and others, whose cost is unknown and part of this span's cost
+      unpriced_calls integer,
+      unpriced_steps integer,
       source_id uuid NOT NULL,
       name text NOT NULL,
       kind text NOT NULL,
@@ -161,6 +211,8 @@ export class Telemetry1795824000005 extends SqlMigration {
       operation text COLLATE "C",
       provider text COLLATE "C",
       model text COLLATE "C",
+      -- the model that was asked for, if no model answered because the call failed
+      requested_model text COLLATE "C",
       agent_name text COLLATE "C",
       tool_name text COLLATE "C",
       attributes json NOT NULL,

@@ -8,7 +8,7 @@ import {
   scoreOfAnswer,
   type SingleOutput,
 } from '../scorers';
-import { jsonOrText } from '../trace-content';
+import { jsonOrText } from '../../telemetry';
 import type { Judgement } from './judge-backend';
 import type { DataDelimiters } from './judge-prompt';
 

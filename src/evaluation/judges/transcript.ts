@@ -13,7 +13,7 @@ import {
   type SessionMessage,
   type ToolNames,
   toolNamesIn,
-} from '../trace-content';
+} from '../../telemetry';
 
 /** Consecutive messages of one trace. */
 interface Turn {

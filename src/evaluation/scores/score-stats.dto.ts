@@ -14,6 +14,11 @@ export const SCORE_GROUPS = [
   'model',
   'service',
   'agent_version',
+  'user_id',
+  'environment',
+  'prompt_name',
+  'prompt_version',
+  'hour',
   'trace_day',
 ] as const;
 export type ScoreGroup = (typeof SCORE_GROUPS)[number];
@@ -25,10 +30,8 @@ export class ScoreStatsQueryDto extends ScoreFiltersDto {
   workspace_id?: string;
 
   /**
-   * `scorer` and `version` are the name and the version of the scorer; `day` is the day of recording (UTC, YYYY-MM-DD);
-   * `tag` is a tag of the scored result; `model`, `service` and `agent_version` belong to the trace, and `trace_day` is the
-   * day on which the trace started. A score counts in each of its tags and models; without groups, one row covers all
-   * scores.
+   * `hour` and `day` (UTC) are those of recording, `tag` is a tag of the result, and the others belong to the trace. A score counts
+   * in each of its tags, and in each model of its trace, because it is about the whole trace.
    */
   @IsOptional()
   @IsArray()

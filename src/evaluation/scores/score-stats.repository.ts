@@ -38,6 +38,11 @@ const GROUPS: Record<ScoreGroup, string> = {
   model: 'of_model.model',
   service: 'of_service_name.service_name',
   agent_version: 'of_agent_version.agent_version',
+  user_id: 'of_user_id.user_id',
+  environment: 'of_environment.environment',
+  prompt_name: 'of_prompt_name.prompt_name',
+  prompt_version: 'of_prompt_version.prompt_version',
+  hour: `to_char(t.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:00:00"Z"')`,
   trace_day: dayOf('of_started_at.started_at'),
 };
 
@@ -49,6 +54,10 @@ const JOINS: Partial<Record<ScoreGroup, Sql>> = {
   model: joinTraceFact('t', 'model'),
   service: joinTraceFact('t', 'service_name'),
   agent_version: joinTraceFact('t', 'agent_version'),
+  user_id: joinTraceFact('t', 'user_id'),
+  environment: joinTraceFact('t', 'environment'),
+  prompt_name: joinTraceFact('t', 'prompt_name'),
+  prompt_version: joinTraceFact('t', 'prompt_version'),
   trace_day: joinTraceFact('t', 'started_at'),
 };
 

@@ -1,9 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { RawJson, toJsonText } from '#platform/json';
-import { type TraceRow, type TraceSpan, TraceStore } from '../../telemetry';
-import { Conversation } from './conversation';
-import { firstUserContent, lastAssistantContent } from './messages';
+import {
+  Conversation,
+  firstUserContent,
+  lastAssistantContent,
+  type TraceRow,
+  type TraceSpan,
+  TraceStore,
+} from '../../telemetry';
 
 /** Largest content of a trace that is read, in bytes of JSON: what fits into the subject of a scorer, or into a record. */
 const CONTENT_MAX = 8 * 1024 * 1024 - 64 * 1024;

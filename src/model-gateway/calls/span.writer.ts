@@ -108,6 +108,8 @@ function attributesOf({ call, outcome, usage, isEstimated, costUsd }: EndedCall)
     'gen_ai.request.temperature': call.facts.temperature,
     'gen_ai.response.id': facts.id,
     'gen_ai.response.model': facts.model,
+    'gen_ai.response.time_to_first_chunk':
+      outcome.firstByteMs === null ? undefined : outcome.firstByteMs / 1000,
     'gen_ai.response.finish_reasons': facts.finishReason === null ? undefined : [facts.finishReason],
     'gen_ai.usage.input_tokens': usage.inputTokens,
     'gen_ai.usage.output_tokens': usage.outputTokens,
@@ -123,7 +125,6 @@ function attributesOf({ call, outcome, usage, isEstimated, costUsd }: EndedCall)
     'model_gateway.attempts': attempts,
     'model_gateway.cache_hit': outcome.isCached || undefined,
     'model_gateway.usage_estimated': isEstimated || undefined,
-    'model_gateway.time_to_first_byte_ms': outcome.firstByteMs,
     ...(call.model.capture_content && contentOf(call, outcome)),
   };
   return Object.entries(attributes).flatMap(([key, value]) => {

@@ -3,6 +3,7 @@ import type { OtlpAttributes, OtlpLogRecord, OtlpSpan, OtlpValue } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
 import { cutCharacters, cutText } from '#platform/json';
+import { numberOf } from '../span-mapping/field.parser';
 
 /** The event with which OpenTelemetry reports the score of a model's output: a log record, or an event of a span. */
 export const EVALUATION_EVENT = 'gen_ai.evaluation.result';
@@ -12,7 +13,11 @@ const ATTRIBUTES = {
   value: 'gen_ai.evaluation.score.value',
   label: 'gen_ai.evaluation.score.label',
   explanation: 'gen_ai.evaluation.explanation',
+  error: 'error.type',
 };
+
+/** Maximum number of warnings about evaluation events in a response. */
+const WARNINGS_MAX = 20;
 
 const NAME_MAX = 255;
 const LABEL_MAX = 255;
@@ -43,7 +48,7 @@ export abstract class EvaluationEvents {
 /** A score without its sender. */
 type ParsedScore = Omit<EvaluationEvent, 'scope'>;
 
-/** Why an evaluation event is not a score, as the end of a sentence. */
+/** Why an evaluation event is not a score: the event and its fault, as the subject of a sentence. */
 type Fault = string;
 
 /** An evaluation event as sent. */
@@ -86,12 +91,19 @@ function parseScore({ attributes, traceId, spanId, timeUnixNano }: RawEvent): Pa
   const name = textOf(attributes[ATTRIBUTES.name]);
   if (name === null) return `without ${ATTRIBUTES.name}`;
   if (name.length > NAME_MAX) return `with a ${ATTRIBUTES.name} of more than ${NAME_MAX} characters`;
-  if (traceId === null) return 'without a trace';
-  const value = attributes[ATTRIBUTES.value] ?? null;
-  // NaN and the infinities are strings
-  if (value !== null && typeof value !== 'number') return `whose ${ATTRIBUTES.value} is not a finite number`;
+  const named = JSON.stringify(name);
+  if (traceId === null) return `${named} without a trace`;
+  const error = attributes[ATTRIBUTES.error] ?? null;
+  if (error !== null) return `${named} with ${ATTRIBUTES.error}`;
+  const raw = attributes[ATTRIBUTES.value] ?? null;
+  const value = raw === null ? null : numberOf(raw);
+  if (value !== null && !Number.isFinite(value)) {
+    return `${named} whose ${ATTRIBUTES.value} is not a finite number`;
+  }
   const label = textOf(attributes[ATTRIBUTES.label]);
-  if (value === null && label === null) return `without ${ATTRIBUTES.value} and ${ATTRIBUTES.label}`;
+  if (value === null && label === null) {
+    return `${named} without ${ATTRIBUTES.value} and ${ATTRIBUTES.label}`;
+  }
   const explanation = textOf(attributes[ATTRIBUTES.explanation]);
   // without a time, only events with the same content are the same
   const identity = timeUnixNano === 0n ? [value, label, explanation] : [String(timeUnixNano)];
@@ -139,11 +151,16 @@ function* warnings<One>(
     }
     yield;
   }
-  return Array.from(counts, ([fault, count]) =>
+  const sentences = Array.from(counts, ([fault, count]) =>
     count === 1
       ? `1 evaluation event ${fault} was stored, but not as a score.`
       : `${count} evaluation events ${fault} were stored, but not as scores.`,
   );
+  if (sentences.length <= WARNINGS_MAX) return sentences;
+  return [
+    ...sentences.slice(0, WARNINGS_MAX),
+    `Evaluation events of ${sentences.length - WARNINGS_MAX} further kinds were stored, but not as scores.`,
+  ];
 }
 
 export const warningsForLogs = (records: readonly OtlpLogRecord[]): Generator<void, string[]> =>

@@ -15,7 +15,9 @@ const BATCH = raw(String(DELETE_BATCH));
 /** Deletes the selected traces of a day with their models. */
 const deleteTraces = (day: string, selected: Sql): Sql => sql`WITH deleted AS (
     DELETE FROM traces WHERE ctid = ANY(ARRAY(${selected})) AND day = ${day}::date
-    RETURNING workspace_id, trace_id, session_id
+    RETURNING workspace_id, trace_id, trace_no, session_id
+  ), gaps AS (
+    DELETE FROM span_gaps g USING deleted WHERE g.workspace_id = deleted.workspace_id AND g.trace_no = deleted.trace_no
   ), models AS (
     DELETE FROM trace_models m USING deleted
     WHERE m.workspace_id = deleted.workspace_id AND m.trace_id = deleted.trace_id

@@ -6,9 +6,11 @@ import type { Page } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { isName, NAME_MAX } from '../span-mapping/field.parser';
 import { type ScoredTraceDto, ScoredTracePageDto } from '../traces/trace.dto';
-import { StartedListQueryDto } from '../traces/trace-query.dto';
+import { SessionTraceListQueryDto } from '../traces/trace-query.dto';
 import { SessionDto, SessionListQueryDto, SessionPageDto } from './session.dto';
 import { SessionService } from './session.service';
+import { type TranscriptItemDto, TranscriptPageDto, TranscriptQueryDto } from './transcript.dto';
+import { TranscriptService } from './transcript.service';
 
 /**
  * Reads the session id from the path: any text of 1 to 255 characters, because agents choose the ids. Errors: 404 for
@@ -32,7 +34,10 @@ const ApiSessionId = () =>
 @Controller('telemetry/v1/sessions')
 @RequireWorkspace()
 export class SessionController {
-  constructor(private readonly sessions: SessionService) {}
+  constructor(
+    private readonly sessions: SessionService,
+    private readonly transcripts: TranscriptService,
+  ) {}
 
   /** List sessions by their last trace, newest first */
   @Get()
@@ -67,9 +72,23 @@ export class SessionController {
   listTraces(
     @CurrentScope() scope: Scope,
     @SessionId() sessionId: string,
-    @Query() query: StartedListQueryDto,
+    @Query() query: SessionTraceListQueryDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Page<ScoredTraceDto>> {
     return this.sessions.listTraces(scope, sessionId, query, signal);
+  }
+
+  /** List a session's messages and tool calls, oldest first, each once */
+  @Get(':session_id/transcript')
+  @RequireRole('viewer')
+  @ApiSessionId()
+  @ApiOkResponse({ type: TranscriptPageDto })
+  listTranscript(
+    @CurrentScope() scope: Scope,
+    @SessionId() sessionId: string,
+    @Query() query: TranscriptQueryDto,
+    @RequestSignal() signal: AbortSignal,
+  ): Promise<Page<TranscriptItemDto>> {
+    return this.transcripts.list(scope, sessionId, query, signal);
   }
 }

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { PageOf, SortedBy } from '#platform/paging';
-import { StartedListQueryDto } from '../traces/trace-query.dto';
+import { LabelledListQueryDto } from '../traces/trace-query.dto';
 
 /** A session with the totals of its traces. */
 export class SessionDto {
@@ -21,9 +21,24 @@ export class SessionDto {
   input_tokens!: number | null;
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   output_tokens!: number | null;
-  /** Cost in US dollars. Null if no trace has a cost, or if the cost of a trace with tokens is unknown. */
+  /** Sum of the known costs of its traces, in US dollars. Null if no trace has a known cost. */
   @ApiProperty({ type: 'number', minimum: 0, nullable: true })
   cost_usd!: number | null;
+  /** Traces with tokens whose cost is unknown, which `cost_usd` does not include. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  unpriced_count!: number;
+  /** Of its last trace that has one, like `environment`. */
+  user_id!: string | null;
+  environment!: string | null;
+  /** Of its last trace that names a prompt. */
+  prompt_name!: string | null;
+  prompt_version!: string | null;
+  /** The first 100 tags by name. */
+  tags!: string[];
+  /** The first 200 characters of the input of its first trace. */
+  input_preview!: string | null;
+  /** The first 200 characters of the output of its last trace. */
+  output_preview!: string | null;
   /** The first 100 models by name. */
   models!: string[];
   /** The first 100 services by name. */
@@ -34,6 +49,9 @@ export class SessionDto {
 
 export class SessionPageDto extends PageOf(SessionDto) {}
 
-/** Query of a list of sessions. `since` and `until` apply to the start of a session's last trace. */
+/**
+ * Query of a list of sessions. `since` and `until` apply to the start of a session's last trace. Of the other filters, one trace
+ * of the session must meet all.
+ */
 @SortedBy('last_started_at')
-export class SessionListQueryDto extends StartedListQueryDto {}
+export class SessionListQueryDto extends LabelledListQueryDto {}

@@ -5,7 +5,7 @@ import { orNotFound } from '#platform/problem';
 import { ReadLimiter } from '../read-limiter';
 import { TraceStore } from '../traces/trace-store';
 import { type ScoredTraceDto, toScoredTraceDto } from '../traces/trace.dto';
-import type { StartedListQueryDto } from '../traces/trace-query.dto';
+import type { SessionTraceListQueryDto } from '../traces/trace-query.dto';
 import type { SessionDto, SessionListQueryDto } from './session.dto';
 import { SessionRepository } from './session.repository';
 
@@ -40,7 +40,7 @@ export class SessionService {
   async listTraces(
     scope: Scope,
     sessionId: string,
-    query: StartedListQueryDto,
+    query: SessionTraceListQueryDto,
     signal: AbortSignal,
   ): Promise<Page<ScoredTraceDto>> {
     const traces = await this.tracesOf(scope, sessionId, query, signal);
@@ -52,7 +52,7 @@ export class SessionService {
   async tracesOf(
     scope: Scope,
     sessionId: string,
-    query: StartedListQueryDto,
+    query: SessionTraceListQueryDto,
     signal: AbortSignal,
   ): Promise<Page<ScoredTraceDto>> {
     const store = this.store.withSignal(signal);

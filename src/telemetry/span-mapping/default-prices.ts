@@ -39,11 +39,20 @@ const library = (): typeof genaiPrices =>
 /** The name of the only model of a cached provider. */
 const CACHED_MODEL = 'cached';
 
+/** Returns the library's name of a model; null if the library does not know the model. */
+export const defaultNameOf = (model: string): string | null => cachedModel({ model })?.name ?? null;
+
 /** Returns the price of usage at a time. */
 type Price = (usage: CallUsage, at: Date) => number;
 
-/** The price of a model, or null if it is unknown. */
-const cache = new LRUCache<string, { price: Price | null }>({ max: CACHED_MODELS });
+/** A model of the library. */
+interface KnownModel {
+  name: string;
+  price: Price;
+}
+
+/** The models of the library by request, or null if it does not know the model. */
+const cache = new LRUCache<string, { known: KnownModel | null }>({ max: CACHED_MODELS });
 
 /**
  * Returns the cost of a model's tokens in US dollars, as the library computes it: with tiers, with the prices of cached input
@@ -54,7 +63,7 @@ const cache = new LRUCache<string, { price: Price | null }>({ max: CACHED_MODELS
  * @returns null if the library does not know the model
  */
 export function defaultCostOf(model: PricedModel, tokens: TokenCounts, at: Date): number | null {
-  return cachedPriceOf(model)?.(usageOf(tokens), at) ?? null;
+  return cachedModel(model)?.price(usageOf(tokens), at) ?? null;
 }
 
 /** Token counts in the form that the library uses. */
@@ -84,25 +93,27 @@ function usageOf(tokens: TokenCounts): CallUsage {
   };
 }
 
-function cachedPriceOf({ model, provider, apiUrl }: PricedModel): Price | null {
+function cachedModel({ model, provider, apiUrl }: PricedModel): KnownModel | null {
   const key = `${provider ?? ''}\n${provider == null ? (apiUrl ?? '') : ''}\n${model}`;
   let cached = cache.get(key);
-  if (!cached) cache.set(key, (cached = { price: lookUp({ model, provider, apiUrl }) }));
-  return cached.price;
+  if (!cached) cache.set(key, (cached = { known: lookUp({ model, provider, apiUrl }) }));
+  return cached.known;
 }
 
 /**
- * Looks up the price of a model. A known provider has its own price. Otherwise, the name of the model implies the provider. A
+ * Looks up a model. A known provider has its own price. Otherwise, the name of the model implies the provider. A
  * prefix may also imply it: gateways name models like `openai/gpt-4o`, and the library parses such names for the provider
  * `litellm`.
  */
-function lookUp({ model, provider, apiUrl }: PricedModel): Price | null {
+function lookUp({ model, provider, apiUrl }: PricedModel): KnownModel | null {
   const { calcPrice } = library();
   const providerEntry = provider == null ? findByUrl(apiUrl) : findByName(provider);
   const match =
     (providerEntry && calcPrice({}, model, { providerId: providerEntry.id })) ??
     (providerEntry && !model.includes('/') ? null : calcPrice({}, model, { providerId: 'litellm' }));
-  return match && priceOf(withOnlyModel(match.provider, match.model), match.model);
+  if (!match) return null;
+  const price = priceOf(withOnlyModel(match.provider, match.model), match.model);
+  return { name: match.model.id, price };
 }
 
 const findByName = (provider: string): Provider | undefined =>

@@ -14,10 +14,16 @@ const MEANINGS: Record<keyof SpanMeaning, string> = {
   cachedInputTokens: 'cached input tokens',
   cacheWriteTokens: 'cache write tokens',
   reasoningTokens: 'reasoning tokens',
+  timeToFirstTokenMs: 'time to first token',
   costUsd: 'cost',
   sessionId: 'session',
   serviceName: 'service',
   agentVersion: 'agent version',
+  userId: 'user',
+  environment: 'environment',
+  tags: 'tags',
+  promptName: 'prompt name',
+  promptVersion: 'prompt version',
   input: 'input',
   output: 'output',
 };
@@ -30,7 +36,8 @@ function wordsOf(source: MeaningSource): string {
     case 'attribute': {
       const where = source.where && ` where ${code(source.where.name)} is ${code(source.where.is)}`;
       const after = source.instructions && ` after ${code(source.instructions)}`;
-      return code(source.name) + (where ?? '') + (after ?? '');
+      const unit = source.unit && ' in seconds';
+      return code(source.name) + (where ?? '') + (after ?? '') + (unit ?? '');
     }
     case 'resource':
       return `${code(source.name)} of the resource`;

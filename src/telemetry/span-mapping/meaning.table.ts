@@ -1,5 +1,5 @@
 import { contentOf, instructedContentOf } from './content.parser';
-import { dollarsOf, textOf, tokensOf } from './field.parser';
+import { dollarsOf, millisecondsOf, tagsOf, textOf, tokensOf } from './field.parser';
 import type { Convention, MeaningSource, MeaningTable } from './span-meaning.types';
 
 /** The attribute with the version of an agent. */
@@ -46,6 +46,8 @@ export const MESSAGE_EVENTS: readonly string[] = [
  * - Pydantic AI (https://ai.pydantic.dev/logfire/), in addition to OpenTelemetry's names.
  * - OpenLIT (https://github.com/openlit/openlit), for the cost, which the OpenTelemetry conventions do not know.
  * - Strands (https://github.com/strands-agents/sdk-python, telemetry/tracer.py), for tokens written to a cache.
+ * - Langfuse (https://langfuse.com/integrations/native/opentelemetry, "Property Mapping"), for users, tags and prompts.
+ * - LangSmith (https://docs.langchain.com/langsmith/trace-with-opentelemetry), for tags, which it separates by commas.
  *
  * Messages take precedence over raw values: in an OpenInference LLM span, `input.value` is the raw request with all its
  * parameters, and `llm.input_messages` has the messages. Attributes of tool calls and searches come last, because only the
@@ -159,6 +161,15 @@ export const MEANING_TABLE: MeaningTable = {
       ...attributes('Pydantic AI', 'gen_ai.usage.details.reasoning_tokens'),
     ],
   },
+  timeToFirstTokenMs: {
+    as: millisecondsOf,
+    sources: [
+      inSeconds('OpenTelemetry', 'gen_ai.response.time_to_first_chunk'),
+      inSeconds('OpenLIT', 'gen_ai.server.time_to_first_token'),
+      ...attributes('AI SDK', 'ai.response.msToFirstChunk'),
+      inEvent('AI SDK', 'ai.stream.firstChunk', 'ai.response.msToFirstChunk'),
+    ],
+  },
   costUsd: {
     as: dollarsOf,
     sources: [
@@ -189,6 +200,52 @@ export const MEANING_TABLE: MeaningTable = {
       ...attributes('OpenTelemetry', AGENT_VERSION),
       { from: 'resource', convention: 'OpenTelemetry', name: 'service.version' },
       ...attributes('OpenTelemetry', 'service.version'),
+    ],
+  },
+  userId: {
+    as: textOf,
+    sources: [
+      ...attributes('OpenTelemetry', 'user.id', 'enduser.id'), // OpenInference also uses the first
+      ...attributes('OpenLLMetry', 'traceloop.association.properties.user_id'),
+      ...attributes('AI SDK', 'ai.telemetry.metadata.userId', 'ai.settings.context.userId'),
+      ...attributes('Langfuse', 'langfuse.user.id'),
+    ],
+  },
+  environment: {
+    as: textOf,
+    sources: [
+      { from: 'resource', convention: 'OpenTelemetry', name: 'deployment.environment.name' },
+      ...attributes('OpenTelemetry', 'deployment.environment.name'),
+      { from: 'resource', convention: 'OpenTelemetry, earlier', name: 'deployment.environment' },
+      ...attributes('OpenTelemetry, earlier', 'deployment.environment'),
+      ...attributes('Langfuse', 'langfuse.environment'),
+    ],
+  },
+  tags: {
+    as: tagsOf,
+    sources: [
+      ...attributes('OpenInference', 'tag.tags'),
+      ...attributes('OpenLLMetry', 'traceloop.association.properties.tags'),
+      ...attributes('AI SDK', 'ai.telemetry.metadata.tags', 'ai.settings.context.tags'),
+      ...attributes('Langfuse', 'langfuse.trace.tags', 'langfuse.tags'),
+      ...attributes('LangSmith', 'langsmith.span.tags'),
+    ],
+  },
+  promptName: {
+    as: textOf,
+    sources: [
+      ...attributes('OpenTelemetry', 'gen_ai.prompt.name'),
+      ...attributes('OpenLLMetry', 'traceloop.prompt.key'),
+      ...attributes('Langfuse', 'langfuse.observation.prompt.name'),
+    ],
+  },
+  promptVersion: {
+    as: textOf,
+    sources: [
+      ...attributes('OpenTelemetry', 'gen_ai.prompt.version'),
+      ...attributes('OpenInference', 'llm.prompt_template.version'),
+      ...attributes('OpenLLMetry', 'traceloop.prompt.version'),
+      ...attributes('Langfuse', 'langfuse.observation.prompt.version'),
     ],
   },
   input: {
@@ -244,6 +301,11 @@ export const MEANING_TABLE: MeaningTable = {
 
 function attributes(convention: Convention, ...names: string[]): MeaningSource[] {
   return names.map((name) => ({ from: 'attribute', convention, name }));
+}
+
+/** Returns an attribute with a duration in seconds. */
+function inSeconds(convention: Convention, name: string): MeaningSource {
+  return { from: 'attribute', convention, name, unit: 's' };
 }
 
 /** Returns an attribute whose meaning depends on the kind of the span. */

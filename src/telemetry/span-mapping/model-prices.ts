@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { Environment } from '#platform/config';
 import { isJsonObject } from '#platform/json';
 import { StartError } from '#platform/process';
-import { defaultCostOf, type PricedModel, type TokenCounts } from './default-prices';
+import { defaultCostOf, defaultNameOf, type PricedModel, type TokenCounts } from './default-prices';
 
 /** US dollars per million tokens. */
 export interface ModelPrice {
@@ -58,6 +58,28 @@ export class ModelPrices {
     if (!isPriceable(model, call)) return null;
     return costOf(model, call, this.table) ?? defaultCostOf({ model, provider, apiUrl }, call, at);
   }
+
+  /** Returns the name under which a model is in the price table; null if it is not in it. */
+  entryOf(model: string): string | null {
+    if (model.length > MAX_NAME_LENGTH) return null;
+    return cachedEntryOf(model, this.table)?.name ?? defaultNameOf(model);
+  }
+
+  /**
+   * Returns the name of a requested model that did not answer: without the prefix of a gateway and without `latest`, if the price
+   * table has the rest. A name of a version stays.
+   */
+  requestedName(model: string): string {
+    const name = model.slice(model.lastIndexOf('/') + 1).replace(/[-:@_]latest$/, '');
+    return name === model || name === '' || this.entryOf(name) === null ? model : name;
+  }
+
+  /** Returns whether two names are one model, and the first names no version: calls that asked for it may be answered as the second. */
+  mayAnswerAs(requested: string, answered: string): boolean {
+    const entry = this.entryOf(requested);
+    if (isVersionOf(requested, answered)) return true;
+    return entry !== null && !isVersionOf(entry, requested) && this.entryOf(answered) === entry;
+  }
 }
 
 /** Validates `MODEL_PRICES`, a JSON object of prices by model. */
@@ -98,7 +120,7 @@ const VERSION = /^[-:@_/](?:v?\d+|latest)(?:[-:@_/.](?:v?\d+|latest))*$/;
  */
 export function costOf(model: string | null, tokens: TokenCounts, prices: PriceTable): number | null {
   if (!isPriceable(model, tokens)) return null;
-  const price = cachedPriceOf(model, prices);
+  const price = cachedEntryOf(model, prices)?.price;
   if (!price) return null;
   return (inputCost(tokens, price) + (tokens.outputTokens ?? 0) * price.output_usd_per_million) / 1e6;
 }
@@ -125,28 +147,40 @@ function inputCost(tokens: TokenCounts, price: ModelPrice): number {
   );
 }
 
-/** Cached prices by name for each table. Most spans name one of a few models. */
-const caches = new WeakMap<PriceTable, LRUCache<string, { price: ModelPrice | undefined }>>();
+/** An entry of a price table. */
+interface PriceEntry {
+  name: string;
+  price: ModelPrice;
+}
+
+/** Cached entries by name for each table. Most spans name one of a few models. */
+const caches = new WeakMap<PriceTable, LRUCache<string, { entry: PriceEntry | undefined }>>();
 const CACHED_NAMES = 1_000;
 
-function cachedPriceOf(model: string, prices: PriceTable): ModelPrice | undefined {
+function cachedEntryOf(model: string, prices: PriceTable): PriceEntry | undefined {
   let cache = caches.get(prices);
   if (!cache) caches.set(prices, (cache = new LRUCache({ max: CACHED_NAMES })));
   let cached = cache.get(model);
   if (!cached) {
-    const price = priceOf(model, prices) ?? priceOf(model.slice(model.lastIndexOf('/') + 1), prices);
-    cache.set(model, (cached = { price }));
+    const entry = entryOf(model, prices) ?? entryOf(model.slice(model.lastIndexOf('/') + 1), prices);
+    cache.set(model, (cached = { entry }));
   }
-  return cached.price;
+  return cached.entry;
 }
 
-/** Returns the price of the name or of its longest prefix in the table. */
-function priceOf(model: string, prices: PriceTable): ModelPrice | undefined {
+/** Returns whether a name is that of a version of a model: `gpt-4o-2024-08-06` of `gpt-4o`. */
+const isVersionOf = (model: string, name: string): boolean =>
+  name.startsWith(model) && VERSION.test(name.slice(model.length));
+
+/** Returns the entry of the name or of its longest prefix in the table. */
+function entryOf(model: string, prices: PriceTable): PriceEntry | undefined {
   for (let end = model.length; end > 0; end -= 1) {
     const isWhole = end === model.length || SEPARATORS.has(model[end - 1] as string);
     if (!isWhole && !SEPARATORS.has(model[end] as string)) continue;
     const name = model.slice(0, end);
-    if (Object.hasOwn(prices, name) && (isWhole || VERSION.test(model.slice(end)))) return prices[name];
+    if (Object.hasOwn(prices, name) && (isWhole || VERSION.test(model.slice(end)))) {
+      return { name, price: prices[name]! };
+    }
   }
   return undefined;
 }

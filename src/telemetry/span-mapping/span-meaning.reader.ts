@@ -1,5 +1,6 @@
 import type { OtlpAttributes, OtlpValue } from '#otlp';
 import { flattenedList } from './flattened-list';
+import { inMilliseconds } from './field.parser';
 import { MEANING_TABLE } from './meaning.table';
 import { eventsIn, messagesOf } from './message-events';
 import type {
@@ -32,6 +33,12 @@ const BITS = {
   sessionId: 1 << 11,
   serviceName: 1 << 12,
   agentVersion: 1 << 13,
+  userId: 1 << 14,
+  environment: 1 << 15,
+  tags: 1 << 16,
+  promptName: 1 << 17,
+  promptVersion: 1 << 18,
+  timeToFirstTokenMs: 1 << 19,
 } satisfies Record<keyof SpanFields, number>;
 
 /** The bits of the fields that an attribute may fill, by the name of the attribute. */
@@ -60,22 +67,63 @@ export function readSpanFields(span: MeaningfulSpan): SpanFields {
   for (const name of Object.keys(span.attributes)) possible |= FIELDS_BY_NAME.get(name) ?? 0;
   const field = <T>(bit: number, rule: MeaningRule<T>): T | null =>
     (possible & bit) === 0 ? null : read(rule, span);
+  const cached = field(BITS.cachedInputTokens, MEANING_TABLE.cachedInputTokens);
+  const written = field(BITS.cacheWriteTokens, MEANING_TABLE.cacheWriteTokens);
   return {
     model: field(BITS.model, MEANING_TABLE.model),
     provider: field(BITS.provider, MEANING_TABLE.provider),
     operation: field(BITS.operation, MEANING_TABLE.operation),
     agentName: field(BITS.agentName, MEANING_TABLE.agentName),
     toolName: field(BITS.toolName, MEANING_TABLE.toolName),
-    inputTokens: field(BITS.inputTokens, MEANING_TABLE.inputTokens),
+    inputTokens: withCacheTokens(field(BITS.inputTokens, MEANING_TABLE.inputTokens), cached, written, span),
     outputTokens: field(BITS.outputTokens, MEANING_TABLE.outputTokens),
-    cachedInputTokens: field(BITS.cachedInputTokens, MEANING_TABLE.cachedInputTokens),
-    cacheWriteTokens: field(BITS.cacheWriteTokens, MEANING_TABLE.cacheWriteTokens),
+    cachedInputTokens: cached,
+    cacheWriteTokens: written,
     reasoningTokens: field(BITS.reasoningTokens, MEANING_TABLE.reasoningTokens),
+    timeToFirstTokenMs: field(BITS.timeToFirstTokenMs, MEANING_TABLE.timeToFirstTokenMs),
     costUsd: field(BITS.costUsd, MEANING_TABLE.costUsd),
     sessionId: field(BITS.sessionId, MEANING_TABLE.sessionId),
     serviceName: field(BITS.serviceName, MEANING_TABLE.serviceName),
     agentVersion: field(BITS.agentVersion, MEANING_TABLE.agentVersion),
+    userId: field(BITS.userId, MEANING_TABLE.userId),
+    environment: field(BITS.environment, MEANING_TABLE.environment),
+    tags: field(BITS.tags, MEANING_TABLE.tags),
+    promptName: field(BITS.promptName, MEANING_TABLE.promptName),
+    promptVersion: field(BITS.promptVersion, MEANING_TABLE.promptVersion),
   };
+}
+
+/**
+ * Returns input tokens that include cache tokens, as the conventions define them. Some senders forward the counts of providers
+ * that count cache tokens separately.
+ */
+function withCacheTokens(
+  input: number | null,
+  cached: number | null,
+  written: number | null,
+  span: MeaningfulSpan,
+): number | null {
+  const cache = (cached ?? 0) + (written ?? 0);
+  if (input === null || cache === 0) return input;
+  return cache > input || excludesCache(span) ? input + cache : input;
+}
+
+/** Providers that count cache tokens separately: Anthropic, and Bedrock's Converse. */
+const SEPARATE_COUNTS = /anthropic|bedrock/i;
+
+/**
+ * Whether the sender is known to forward counts without cache tokens: the AI SDK up to version 5, which has no details of the
+ * input tokens, and Strands.
+ */
+function excludesCache({ attributes }: MeaningfulSpan): boolean {
+  if (attributes['gen_ai.usage.cache_write_input_tokens'] !== undefined) return true;
+  const provider = attributes['ai.model.provider'];
+  return (
+    typeof provider === 'string' &&
+    SEPARATE_COUNTS.test(provider) &&
+    !Object.hasOwn(attributes, 'ai.usage.inputTokenDetails.cacheReadTokens') &&
+    !Object.hasOwn(attributes, 'ai.usage.inputTokenDetails.noCacheTokens')
+  );
 }
 
 /** Reads input and output. May parse them, which takes about as long as JSON.parse. */
@@ -97,7 +145,7 @@ function read<T>(rule: MeaningRule<T>, span: MeaningfulSpan): T | null {
 function find(source: MeaningSource, span: MeaningfulSpan): OtlpValue | undefined {
   switch (source.from) {
     case 'attribute':
-      return hasMeaning(source, span) ? span.attributes[source.name] : undefined;
+      return hasMeaning(source, span) ? inUnit(source, span.attributes[source.name]) : undefined;
     case 'resource':
       return span.resource.attributes[source.name];
     case 'flattened':
@@ -119,6 +167,9 @@ function hasMeaning({ where }: MeaningAttribute, span: MeaningfulSpan): boolean 
   const kind = span.attributes[where.name];
   return typeof kind === 'string' && kind.toLowerCase() === where.is.toLowerCase();
 }
+
+const inUnit = ({ unit }: MeaningAttribute, value: OtlpValue | undefined): OtlpValue | undefined =>
+  unit === 's' && value !== undefined ? inMilliseconds(value) : value;
 
 const attributesOf = (event: string, span: MeaningfulSpan): OtlpAttributes | undefined =>
   span.events.find(({ name }) => name === event)?.attributes;

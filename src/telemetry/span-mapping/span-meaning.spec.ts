@@ -43,10 +43,16 @@ const NOTHING: SpanMeaning = {
   cachedInputTokens: null,
   cacheWriteTokens: null,
   reasoningTokens: null,
+  timeToFirstTokenMs: null,
   costUsd: null,
   sessionId: null,
   serviceName: null,
   agentVersion: null,
+  userId: null,
+  environment: null,
+  tags: null,
+  promptName: null,
+  promptVersion: null,
   input: null,
   output: null,
 };
@@ -65,7 +71,7 @@ describe('the meaning of a span', () => {
 
   it.each(ATTRIBUTES)('reads $field from $name alone', ({ field, name, where }) => {
     const value = meaning({ [name]: 1, ...(where && { [where.name]: where.is }) })[field];
-    expect([1, '1']).toContain(value);
+    expect([1, '1', ['1'], 1_000]).toContainEqual(value);
   });
 
   it.each(ATTRIBUTES.filter(({ where }) => where))(
@@ -76,6 +82,77 @@ describe('the meaning of a span', () => {
       expect(meaning({ [name]: 'x' })[field]).toBeNull();
     },
   );
+
+  it.each([
+    [
+      ['a', 'b', 'a'],
+      ['a', 'b'],
+    ],
+    ['["a","b"]', ['a', 'b']],
+    ['a, b,,a', ['a', 'b']],
+    [['', 'x'.repeat(256), null], null],
+    ['[broken', ['[broken']],
+    [Array.from({ length: 120 }, (_, n) => n), Array.from({ length: 100 }, (_, n) => String(n))],
+  ])('reads tags from a list, a JSON list or a text with commas: %j', (sent, tags) => {
+    expect(meaning({ 'tag.tags': sent }).tags).toEqual(tags);
+  });
+
+  it('prefers the environment of the resource over its earlier name', () => {
+    const resource = { 'deployment.environment': 'old', 'deployment.environment.name': 'production' };
+    expect(meaningOf(span({}, [], resource)).environment).toBe('production');
+    expect(meaningOf(span({}, [], { 'deployment.environment': 'old' })).environment).toBe('old');
+    expect(meaningOf(span({ 'deployment.environment': 'span' })).environment).toBe('span');
+  });
+
+  describe('input tokens', () => {
+    const tokens = (attributes: OtlpAttributes) => meaning(attributes).inputTokens;
+    const used = (input: number, cached: number, written = 0) => ({
+      'gen_ai.usage.input_tokens': input,
+      'gen_ai.usage.cache_read.input_tokens': cached,
+      'gen_ai.usage.cache_write.input_tokens': written,
+    });
+
+    it('include cache tokens that the sender counts separately, as Anthropic does', () => {
+      expect(tokens(used(30, 100_000))).toBe(100_030);
+      expect(tokens(used(30, 100_000, 500))).toBe(100_530);
+      expect(tokens(used(30, 20, 20))).toBe(70);
+      const raw = {
+        'gen_ai.usage.cache_read_input_tokens': 40,
+        'gen_ai.usage.cache_creation_input_tokens': 5,
+      };
+      expect(tokens({ 'gen_ai.usage.input_tokens': 30, ...raw })).toBe(75);
+      const inference = { 'llm.token_count.prompt': 3, 'llm.token_count.prompt_details.cache_read': 4 };
+      expect(tokens(inference)).toBe(7);
+    });
+
+    it('do not include cache tokens twice, as conventions define them', () => {
+      expect(tokens(used(1000, 600, 400))).toBe(1000);
+      expect(tokens({ ...used(1000, 600), 'gen_ai.provider.name': 'anthropic' })).toBe(1000);
+      expect(tokens(used(30, 0))).toBe(30);
+    });
+
+    it('include the cache tokens of the AI SDK before version 6 for Anthropic and Bedrock', () => {
+      const span = (provider: string, more = {}) => ({
+        'ai.model.provider': provider,
+        'ai.usage.inputTokens': 1000,
+        'ai.usage.cachedInputTokens': 600,
+        ...more,
+      });
+      expect(tokens(span('anthropic.messages'))).toBe(1600);
+      expect(tokens(span('amazon-bedrock'))).toBe(1600);
+      expect(tokens(span('openai.chat'))).toBe(1000);
+      const details = { 'ai.usage.inputTokenDetails.cacheReadTokens': 600 };
+      expect(tokens(span('anthropic.messages', details))).toBe(1000);
+    });
+
+    it('include the cache tokens of Strands', () => {
+      const strands = {
+        'gen_ai.usage.cache_read_input_tokens': 600,
+        'gen_ai.usage.cache_write_input_tokens': 0,
+      };
+      expect(tokens({ 'gen_ai.usage.input_tokens': 1000, ...strands })).toBe(1600);
+    });
+  });
 
   it('puts system instructions before the messages', () => {
     const inputOf = (instructions: OtlpValue, messages: OtlpValue) =>

@@ -22,6 +22,8 @@ export interface SpanMeaning {
   cacheWriteTokens: number | null;
   /** Output tokens used for reasoning; from 0 to 10^9. */
   reasoningTokens: number | null;
+  /** Time until the first part of a streamed answer, in milliseconds; up to a day. */
+  timeToFirstTokenMs: number | null;
   /** The cost that the span itself reports, in US dollars; from 0 to 10^6. */
   costUsd: number | null;
   /** The session or conversation. */
@@ -30,6 +32,16 @@ export interface SpanMeaning {
   serviceName: string | null;
   /** The version of the agent, else of its service. */
   agentVersion: string | null;
+  /** The user on whose behalf the agent works. */
+  userId: string | null;
+  /** The deployment environment ('production'). */
+  environment: string | null;
+  /** Distinct tags, at most 100. */
+  tags: readonly string[] | null;
+  /** The prompt template. */
+  promptName: string | null;
+  /** The version of the prompt template. */
+  promptVersion: string | null;
   /** Input messages or value: parsed if it is JSON, else the text. */
   input: OtlpValue;
   /** Output messages or value: parsed if it is JSON, else the text. */
@@ -57,7 +69,9 @@ export type Convention =
   | 'AI SDK'
   | 'Pydantic AI'
   | 'OpenLIT'
-  | 'Strands';
+  | 'Strands'
+  | 'Langfuse'
+  | 'LangSmith';
 
 /** A part of a span that may have a field of its meaning. */
 export type MeaningSource = MeaningPlace & { readonly convention: Convention };
@@ -94,6 +108,8 @@ export type MeaningPlace =
 export interface MeaningAttribute {
   readonly from: 'attribute';
   readonly name: string;
+  /** The unit of a duration, if it is not milliseconds. */
+  readonly unit?: 's';
   /** Name of the attribute with the media type of the text. */
   readonly mimeType?: string;
   /** Name of the attribute with system instructions, which become the first message. */

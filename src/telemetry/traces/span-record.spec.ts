@@ -6,15 +6,16 @@ import { NAME_MAX } from '../span-mapping/field.parser';
 import { type SpanRecord, toSpanRecords } from './span-record';
 import { inSlices } from '#platform/concurrency';
 
-const span = (attributes: OtlpAttributes): OtlpSpan => {
+const span = (attributes: OtlpAttributes, times: [bigint, bigint] = [0n, 0n]): OtlpSpan => {
   const resource = { attributes: {}, droppedAttributesCount: 0, schemaUrl: '' };
   const scope = { name: '', version: '', attributes: {}, droppedAttributesCount: 0, schemaUrl: '' };
   return {
     traceId: '1',
     spanId: '2',
-    startTimeUnixNano: 0n,
-    endTimeUnixNano: 0n,
+    startTimeUnixNano: times[0],
+    endTimeUnixNano: times[1],
     attributes,
+    status: { code: 'unset', message: '' },
     resource,
     scope,
     events: [],
@@ -85,11 +86,39 @@ describe('toSpanRecords', () => {
     );
   });
 
-  it('recognizes agent runs of Pydantic AI without an operation as steps that repeat usage', async () => {
-    expect(await record({ all_messages_events: '[]', 'gen_ai.usage.input_tokens': 1 })).toHaveProperty(
-      'repeatsUsage',
-      true,
-    );
-    expect(await record({ 'gen_ai.usage.input_tokens': 1 })).toHaveProperty('repeatsUsage', false);
+  it.each([
+    [
+      [5_000n, 9_000n],
+      [5n, 9n, false],
+    ],
+    [
+      [5_000n, 0n],
+      [5n, 5n, false],
+    ],
+    [
+      [9_000n, 5_000n],
+      [9n, 5n, false],
+    ],
+    [
+      [0n, 9_000n],
+      [9n, 9n, true],
+    ],
+  ] as [[bigint, bigint], unknown[]][])('does not start a span in 1970: %j', async (times, expected) => {
+    const prices = new ModelPrices(readEnvironment({}));
+    const [one] = await inSlices(toSpanRecords({} as Scope, [span({}, times)], 100, prices));
+    expect([one!.startedAt, one!.endedAt, one!.startUnknown]).toEqual(expected);
+  });
+
+  it('starts a span without start and end when it arrives', async () => {
+    const before = BigInt(Date.now()) * 1000n;
+    const { startedAt, endedAt, startUnknown } = await record({});
+    expect(startedAt).toBeGreaterThanOrEqual(before);
+    expect([endedAt, startUnknown]).toEqual([startedAt, true]);
+  });
+
+  it('recognizes agent runs of Pydantic AI without an operation as steps', async () => {
+    const model = { 'gen_ai.request.model': 'gpt-4o' };
+    expect(await record({ ...model, all_messages_events: '[]' })).toHaveProperty('isStep', true);
+    expect(await record(model)).toHaveProperty('isStep', false);
   });
 });

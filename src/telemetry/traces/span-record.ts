@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import { TimeSlice } from '#platform/concurrency';
 import { type EvaluationEvent, scoresInSpan } from '../evaluation-events/evaluation-event';
 import { NAME_MAX } from '../span-mapping/field.parser';
+import { previewOf } from '../span-mapping/content-preview';
 import { AGENT_VERSION } from '../span-mapping/meaning.table';
 import type { ModelPrices } from '../span-mapping/model-prices';
 import { readSpanContent, readSpanFields, type SpanFields } from '../span-mapping/span-meaning.reader';
@@ -20,6 +21,9 @@ export interface RootView {
   /** JSON texts; null if the span has none. */
   input: string | null;
   output: string | null;
+  /** Their first characters as readable text; null if the span has none. */
+  inputPreview: string | null;
+  outputPreview: string | null;
   /** The cost that the span reports for the calls below it; null if it reports none or is itself a call. */
   costUsd: number | null;
 }
@@ -35,11 +39,15 @@ export interface SpanRecord {
   /** Microseconds since 1970, rounded down. */
   startedAt: bigint;
   endedAt: bigint;
+  /** Whether the sender sent no start. */
+  startUnknown: boolean;
   fields: SpanFields;
   /** The cost that the span reports, else the price of its tokens. */
   costUsd: number | null;
-  /** Whether the span's tokens and cost are the sum over the spans below it. */
-  repeatsUsage: boolean;
+  /** The requested model of a call that failed; null if a model answered. */
+  requestedModel: string | null;
+  /** Whether the span is a step of the work (an agent, a tool, a search) rather than a model call. */
+  isStep: boolean;
   /** Whether the span itself names the version in `fields`, rather than its service. */
   namesVersion: boolean;
   /** Null unless the span is a root. */
@@ -71,8 +79,32 @@ export function* toSpanRecords(
     records.push(toSpanRecord(scope, span, prices, sources.sourceOf(span), texts));
     yield;
   }
+  nameAsAnswered(records, prices);
   return records;
 }
+
+/** Names the models of calls that failed as they answer in the same trace, for example when a call was retried. */
+function nameAsAnswered(records: readonly SpanRecord[], prices: ModelPrices): void {
+  const failed = records.filter(({ requestedModel }) => requestedModel !== null);
+  if (failed.length === 0) return;
+  const answering = new Map<string, Set<string>>();
+  for (const { span, fields, requestedModel } of records) {
+    if (fields.model === null || requestedModel !== null) continue;
+    const models = answering.get(span.traceId) ?? new Set<string>();
+    answering.set(span.traceId, models);
+    if (models.size < ANSWERS_MAX) models.add(fields.model);
+  }
+  for (const record of failed) {
+    const { fields, span } = record;
+    const models = [...(answering.get(span.traceId) ?? [])];
+    if (models.includes(fields.model!)) continue;
+    const answers = models.filter((model) => prices.mayAnswerAs(fields.model!, model));
+    if (answers.length === 1) record.fields = { ...fields, model: answers[0]! };
+  }
+}
+
+/** Maximum number of models of a trace that are compared. */
+const ANSWERS_MAX = 100;
 
 /**
  * Returns the spans of several exports in the order of their traces' keys, in which all writers lock traces. Of a span that was
@@ -114,9 +146,13 @@ function toSpanRecord(
   source: Source,
   texts: TextSlab,
 ): SpanRecord {
-  const fields = readSpanFields(span);
-  const startedAt = microseconds(span.startTimeUnixNano);
-  const { traceId, spanId, parentSpanId, name, kind, status, startTimeUnixNano } = span;
+  const read = readSpanFields(span);
+  const fields = namedAsRequested(span, read, prices);
+  const startTimeUnixNano = span.startTimeUnixNano || span.endTimeUnixNano || BigInt(Date.now()) * 1_000_000n;
+  const startedAt = microseconds(startTimeUnixNano);
+  const costUsd = fields.costUsd ?? prices.costOf(fields, timeOf(startedAt));
+  const isStep = !isModelCall(fields);
+  const { traceId, spanId, parentSpanId, name, kind, status } = span;
   const { droppedAttributesCount, droppedEventsCount, droppedLinksCount } = span;
   return {
     workspaceId: scope.workspaceId,
@@ -134,13 +170,15 @@ function toSpanRecord(
     },
     source,
     startedAt,
-    // 0 if the sender sent no end
+    // 0, which is 1970, if the sender sent none
+    startUnknown: span.startTimeUnixNano === 0n,
     endedAt: span.endTimeUnixNano === 0n ? startedAt : microseconds(span.endTimeUnixNano),
     fields,
-    costUsd: fields.costUsd ?? prices.costOf(fields, timeOf(startedAt)),
-    repeatsUsage: repeatsUsage(fields.operation),
+    requestedModel: isUnanswered(span) ? read.model : null,
+    costUsd,
+    isStep,
     namesVersion: span.attributes[AGENT_VERSION] !== undefined,
-    root: parentSpanId === null ? rootView(span, fields) : null,
+    root: parentSpanId === null ? rootView(span, isStep ? fields.costUsd : null) : null,
     scores: scoresInSpan(scope, span),
     content: {
       attributes: texts.add(JSON.stringify(span.attributes)),
@@ -150,14 +188,36 @@ function toSpanRecord(
   };
 }
 
+/** Attributes with the model that answered. */
+const ANSWERED_MODELS = [
+  'gen_ai.response.model',
+  'llm.response.model_name',
+  'llm.response.model',
+  'ai.response.model',
+];
+
+/** Whether the model of a span is only the requested one, because the call failed. */
+const isUnanswered = ({ status, attributes }: OtlpSpan): boolean =>
+  status.code === 'error' && ANSWERED_MODELS.every((name) => attributes[name] === undefined);
+
+/** Names the model of a call that failed as the price table does, because gateways and clients name one model differently. */
+function namedAsRequested(span: OtlpSpan, fields: SpanFields, prices: ModelPrices): SpanFields {
+  if (fields.model === null || !isUnanswered(span)) return fields;
+  return { ...fields, model: prices.requestedName(fields.model) };
+}
+
 /** Reads the parts of a root span that its trace returns. Not used for other spans, because it may parse messages. */
-function rootView(span: OtlpSpan, { operation, costUsd }: SpanFields): RootView {
-  const { input, output } = readSpanContent(span);
+function rootView(span: OtlpSpan, costUsd: number | null): RootView {
+  const content = readSpanContent(span);
+  const input = content.input === null ? null : JSON.stringify(content.input);
+  const output = content.output === null ? null : JSON.stringify(content.output);
   return {
     name: shortName(span.name),
-    input: input === null ? null : JSON.stringify(input),
-    output: output === null ? null : JSON.stringify(output),
-    costUsd: repeatsUsage(operation) ? costUsd : null,
+    input,
+    output,
+    inputPreview: input === null ? null : previewOf(content.input, input, 'input'),
+    outputPreview: output === null ? null : previewOf(content.output, output, 'output'),
+    costUsd,
   };
 }
 
@@ -224,6 +284,45 @@ const STEPS_OF_CALLS = new Set([
   'ai.embed',
   'ai.embedmany',
 ]);
+
+/** Further operations that are not model calls, in lower case. They may consist of some. */
+const OTHER_STEPS = new Set([
+  // gen_ai.operation.name
+  'execute_tool',
+  'plan',
+  'retrieval',
+  'guardrail',
+  // openinference.span.kind and traceloop.span.kind
+  'tool',
+  'retriever',
+  'evaluator',
+  'prompt',
+  'unknown',
+  'ai.toolcall',
+]);
+
+/** Operations of model calls that need not name a model, in lower case. */
+export const CALL_OPERATIONS: ReadonlySet<string> = new Set([
+  'chat',
+  'text_completion',
+  'generate_content',
+  'embeddings',
+  'completion',
+  'embedding',
+  'rerank',
+  'reranker',
+  'llm',
+]);
+
+/** All operations that are not model calls, in lower case. */
+export const STEP_OPERATIONS: ReadonlySet<string> = new Set([...STEPS_OF_CALLS, ...OTHER_STEPS]);
+
+/** Returns whether a span is a model call, by its operation, else because it names a model. */
+export function isModelCall({ operation, model }: Pick<SpanFields, 'operation' | 'model'>): boolean {
+  const name = operation?.toLowerCase() ?? '';
+  if (STEP_OPERATIONS.has(name)) return false;
+  return model !== null || CALL_OPERATIONS.has(name);
+}
 
 /** Returns whether a span of this operation repeats the tokens and cost of the model calls below it. */
 export const repeatsUsage = (operation: string | null): boolean =>

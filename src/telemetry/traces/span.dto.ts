@@ -59,6 +59,8 @@ export class SpanHeadDto {
   status!: SpanStatusDto;
   started_at!: Date;
   ended_at!: Date;
+  /** Whether the sender sent no start. `started_at` is then the end, else the time of arrival. */
+  start_unknown!: boolean;
   @ApiProperty({ type: 'number', minimum: 0 })
   duration_ms!: number;
   /** Number of attributes that were dropped by the sender, or by the service beyond its limit. */
@@ -104,9 +106,15 @@ export class SpanMeaningDto {
   /** Input tokens read from a cache. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   cached_input_tokens!: number | null;
+  /** Input tokens written to a cache. */
+  @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
+  cache_write_tokens!: number | null;
   /** Output tokens used for reasoning. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   reasoning_tokens!: number | null;
+  /** Time until the first part of a streamed answer. */
+  @ApiProperty({ type: 'number', minimum: 0, nullable: true })
+  time_to_first_token_ms!: number | null;
   /** Cost in US dollars: as reported by the span, else computed from its tokens and the price of the model. */
   @ApiProperty({ type: 'number', minimum: 0, nullable: true })
   cost_usd!: number | null;

@@ -18,12 +18,14 @@ import { type ListQueryDto, listPage, type RowPage, type RowPlace, type SortKey 
 import { SourceReadRepository } from '../sources/source-read.repository';
 import { bitsOf, type SpanRecord } from './span-record';
 import type { SpanHead, SpanRow } from './span.dto';
+import type { UsageState } from './usage-tree';
 import type { LocatedTrace, SpanReading, StoredSpan, TraceLocation } from './trace.types';
 
 /** A span to store, and the location of its trace. */
 export interface LocatedSpan {
   record: SpanRecord;
   location: TraceLocation;
+  usage: UsageState | undefined;
 }
 
 const COLUMNS = new BulkColumns<LocatedSpan>([
@@ -34,11 +36,17 @@ const COLUMNS = new BulkColumns<LocatedSpan>([
   { name: 'parent_span_id', type: 'int8', value: ({ record }) => record.span.parentSpanId },
   { name: 'started_at', type: 'timestamptz', value: ({ record }) => record.startedAt },
   { name: 'ended_at', type: 'timestamptz', value: ({ record }) => record.endedAt },
+  { name: 'start_unknown', type: 'bool', value: ({ record }) => record.startUnknown || null },
   { name: 'input_tokens', type: 'int8', value: ({ record }) => record.fields.inputTokens },
   { name: 'output_tokens', type: 'int8', value: ({ record }) => record.fields.outputTokens },
   { name: 'cached_input_tokens', type: 'int8', value: ({ record }) => record.fields.cachedInputTokens },
   { name: 'reasoning_tokens', type: 'int8', value: ({ record }) => record.fields.reasoningTokens },
+  { name: 'cache_write_tokens', type: 'int8', value: ({ record }) => record.fields.cacheWriteTokens },
+  { name: 'time_to_first_token_ms', type: 'float8', value: ({ record }) => record.fields.timeToFirstTokenMs },
   { name: 'cost_usd', type: 'float8', value: ({ record }) => record.costUsd },
+  { name: 'usage_flags', type: 'int4', value: ({ usage }) => usage?.flags ?? null },
+  { name: 'unpriced_calls', type: 'int4', value: ({ usage }) => usage?.unpriced.calls || null },
+  { name: 'unpriced_steps', type: 'int4', value: ({ usage }) => usage?.unpriced.steps || null },
   { name: 'source_id', type: 'uuid', value: ({ record }) => record.source.id },
   { name: 'name', type: 'text', value: ({ record }) => record.span.name },
   { name: 'kind', type: 'text', value: ({ record }) => record.span.kind },
@@ -47,6 +55,7 @@ const COLUMNS = new BulkColumns<LocatedSpan>([
   { name: 'operation', type: 'text', value: ({ record }) => record.fields.operation },
   { name: 'provider', type: 'text', value: ({ record }) => record.fields.provider },
   { name: 'model', type: 'text', value: ({ record }) => record.fields.model },
+  { name: 'requested_model', type: 'text', value: ({ record }) => record.requestedModel },
   { name: 'agent_name', type: 'text', value: ({ record }) => record.fields.agentName },
   { name: 'tool_name', type: 'text', value: ({ record }) => record.fields.toolName },
   { name: 'attributes', type: 'json', value: ({ record }) => record.content.attributes },
@@ -83,7 +92,7 @@ const COPY = `COPY spans (${COLUMNS.names}) FROM STDIN (FORMAT binary)`;
 /** The columns of a span `s` for a `SpanHeadDto`. */
 const HEAD =
   raw(`${hex('s.span_id')} AS span_id, ${hex('s.parent_span_id')} AS parent_span_id, s.name, s.kind,
-  s.started_at, s.ended_at, json_build_object('code', s.status_code, 'message', s.status_message) AS status,
+  s.started_at, s.ended_at, s.start_unknown IS TRUE AS start_unknown, json_build_object('code', s.status_code, 'message', s.status_message) AS status,
   greatest(extract(epoch FROM s.ended_at - s.started_at) * 1000, 0)::float8 AS duration_ms,
   coalesce(s.dropped_attributes_count, 0) AS dropped_attributes_count,
   coalesce(s.dropped_events_count, 0) AS dropped_events_count,
@@ -92,7 +101,7 @@ const HEAD =
 /** The columns of a span `s` for a `SpanMeaningDto`. */
 const MEANING =
   raw(`s.operation, s.provider, s.model, s.agent_name, s.tool_name, s.input_tokens, s.output_tokens,
-  s.cached_input_tokens, s.reasoning_tokens, s.cost_usd`);
+  s.cached_input_tokens, s.cache_write_tokens, s.reasoning_tokens, s.time_to_first_token_ms, s.cost_usd`);
 
 /**
  * An upper bound of a span's size as JSON, in bytes: members of a fixed size, names (JSON may escape one character as six)
@@ -206,12 +215,17 @@ export class SpanRepository {
   async findByTraces(
     { workspaceId }: Scope,
     traces: readonly LocatedTrace[],
-    { limit, maxBytes, callsOnly = false, fromEnd = false }: SpanReading,
+    { limit, maxBytes, callsOnly = false, fromEnd = false, after }: SpanReading,
   ): Promise<StoredSpan[]> {
     const order = raw(fromEnd ? 'started_at DESC, span_id DESC' : 'started_at, span_id');
     const running = sql`OVER (ORDER BY trace_index, ${order} ROWS UNBOUNDED PRECEDING)`;
     const fits = sql`s.content_size <= ${maxBytes} AND s.contents <= ${maxBytes}`;
     const days = traces.map(({ day }) => day);
+    const startsAfter =
+      after === undefined
+        ? empty
+        : sql`AND (s.started_at, s.span_id) > (SELECT p.started_at, p.span_id FROM spans p
+            WHERE p.workspace_id = ${workspaceId} AND p.day = t.day AND p.trace_no = t.trace_no AND p.span_id = ${bitsOf(after)})`;
     return this.database.query<StoredSpan>(
       sql`SELECT s.trace_id, ${HEAD}, ${MEANING}, s.content_size, CASE WHEN ${fits} THEN s.attributes END AS attributes,
           CASE WHEN ${fits} THEN coalesce(s.events, '[]') END AS events,
@@ -227,7 +241,7 @@ export class SpanRepository {
             CROSS JOIN LATERAL (
               SELECT * FROM spans s
               WHERE s.workspace_id = ${workspaceId} AND s.day = t.day AND s.day = ANY (${[...new Set(days)]}::date[])
-                AND s.trace_no = t.trace_no ${callsOnly ? MAY_BE_CALL : empty}
+                AND s.trace_no = t.trace_no ${callsOnly ? MAY_BE_CALL : empty} ${startsAfter}
               ORDER BY ${order} LIMIT ${limit}
             ) span ORDER BY trace_index, ${order} LIMIT ${limit}
           ) first

@@ -5,9 +5,8 @@ import { workspaceScope } from '#platform/auth';
 import { readEnvironment } from '#platform/config';
 import { ModelPrices, type PriceTable } from '../span-mapping/model-prices';
 import { inSlices } from '#platform/concurrency';
-import { mergeRecords, type SpanRecord, toSpanRecords } from './span-record';
+import { isModelCall, mergeRecords, type SpanRecord, toSpanRecords } from './span-record';
 import { aggregateTraces, MODELS_MAX, type TraceAggregate } from './trace-aggregate';
-import { repeatsUsage } from './span-record';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 
@@ -138,21 +137,50 @@ describe('aggregateTraces', () => {
       { id: 1, attributes: { 'input.value': '{"a":1}', 'output.value': 'plain' } },
       { id: 2, parent: 1, attributes: { 'input.value': 'not this' } },
     ]);
-    expect(root?.value).toEqual({ name: 'span 1', input: '{"a":1}', output: '"plain"', costUsd: null });
+    expect(root?.value).toEqual({
+      name: 'span 1',
+      input: '{"a":1}',
+      output: '"plain"',
+      inputPreview: '{"a":1}',
+      outputPreview: 'plain',
+      costUsd: null,
+    });
   });
 
-  it('sums the usage of calls, and keeps the maximum of the steps that repeat it', async () => {
+  it('prefers the user, environment and prompt of the root, and unites the tags of all spans', async () => {
+    const prompt = (name: string, version?: string) => ({
+      'gen_ai.prompt.name': name,
+      ...(version !== undefined && { 'gen_ai.prompt.version': version }),
+    });
+    const trace = await aggregate([
+      { id: 1, parent: 3, start: 1, attributes: { 'user.id': 'child', ...prompt('early', '7') } },
+      { id: 2, parent: 3, start: 2, attributes: { 'tag.tags': 'b,a', 'deployment.environment': 'staging' } },
+      { id: 3, start: 3, attributes: { 'user.id': 'root', 'tag.tags': 'c,a', ...prompt('whole') } },
+    ]);
+    expect([trace.user?.value, trace.environment?.value, trace.tags]).toEqual([
+      'root',
+      'staging',
+      ['a', 'b', 'c'],
+    ]);
+    expect(trace.prompt?.value).toEqual({ name: 'whole', version: null });
+  });
+
+  it('does not add the usage of agents, workflows and tools that repeat the calls below them', async () => {
     const usage = (operation: string, tokens: number) => ({
-      'gen_ai.operation.name': operation,
+      ...(operation !== '' && { 'gen_ai.operation.name': operation }),
       'gen_ai.usage.input_tokens': tokens,
     });
-    const { calls, steps } = await aggregate([
-      { id: 1, attributes: usage('invoke_workflow', 60) },
-      { id: 2, parent: 1, attributes: usage('invoke_agent', 50) },
-      { id: 3, parent: 2, attributes: usage('chat', 20) },
-      { id: 4, parent: 2, attributes: usage('embeddings', 30) },
-    ]);
-    expect([calls.inputTokens, steps.inputTokens]).toEqual([50, 60]);
+    for (const step of ['invoke_workflow', 'execute_tool', 'plan', 'guardrail', 'custom', '']) {
+      const { calls, steps } = await aggregate([
+        { id: 1, attributes: usage(step, 60) },
+        { id: 2, parent: 1, attributes: usage('invoke_agent', 50) },
+        { id: 3, parent: 2, attributes: {} },
+        { id: 4, parent: 3, attributes: usage('chat', 20) },
+        { id: 5, parent: 3, attributes: usage('embeddings', 30) },
+        { id: 6, parent: 1, attributes: usage('execute_tool', 7) },
+      ]);
+      expect([step, calls.inputTokens, steps.inputTokens]).toEqual([step, 50, 7]);
+    }
   });
 
   it('separates usage by model, with an empty name for spans without a model', async () => {
@@ -176,7 +204,7 @@ describe('aggregateTraces', () => {
       steps.inputTokens,
     ]);
     expect(byModel).toEqual([
-      ['a', 50, 90],
+      ['a', 50, null],
       ['b', 7, null],
       ['', 3, null],
     ]);
@@ -200,19 +228,22 @@ describe('aggregateTraces', () => {
     const { unpricedCount, unpricedStepCount, usage } = (
       await aggregateTraces(await recordsOf(spans(sketches), prices))
     )[0]!;
-    expect([unpricedCount, unpricedStepCount]).toEqual([2, 1]);
+    expect([unpricedCount, unpricedStepCount]).toEqual([2, 0]);
     expect(Array.from(usage.values(), (one) => [one.model, one.unpricedCount])).toEqual([
       ['own', 2],
       ['priced', 0],
     ]);
   });
 
-  it('recognizes the steps of every convention that consist of calls', () => {
-    for (const step of ['invoke_agent', 'AGENT', 'CHAIN', 'workflow', 'ai.generateText', 'ai.streamObject']) {
-      expect([step, repeatsUsage(step)]).toEqual([step, true]);
+  it('recognizes the model calls of every convention', () => {
+    const isCall = (operation: string | null, model: string | null = null) =>
+      isModelCall({ operation, model });
+    for (const step of ['invoke_agent', 'AGENT', 'CHAIN', 'execute_tool', 'RETRIEVER', 'ai.generateText']) {
+      expect([step, isCall(step), isCall(step, 'gpt-4o')]).toEqual([step, false, false]);
     }
-    for (const call of ['chat', 'LLM', 'EMBEDDING', 'ai.generateText.doGenerate', 'execute_tool', '', null]) {
-      expect([call, repeatsUsage(call)]).toEqual([call, false]);
+    for (const call of ['chat', 'LLM', 'EMBEDDING']) expect([call, isCall(call)]).toEqual([call, true]);
+    for (const other of ['ai.generateText.doGenerate', 'custom', '', null]) {
+      expect([other, isCall(other), isCall(other, 'gpt-4o')]).toEqual([other, false, true]);
     }
   });
 

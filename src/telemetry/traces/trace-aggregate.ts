@@ -1,5 +1,13 @@
 import { TimeSlice } from '#platform/concurrency';
+import { TAGS_MAX } from '../span-mapping/field.parser';
 import type { RootView, SpanRecord } from './span-record';
+import {
+  type UsageChange,
+  type UsageEffect,
+  usageEffect,
+  type UsageGap,
+  type UsageState,
+} from './usage-tree';
 
 /** Maximum number of models per trace, the first by name. A trace with more models is a mistake of the sender. */
 export const MODELS_MAX = 100;
@@ -17,13 +25,11 @@ export interface FirstOf<Value> {
   value: Value;
 }
 
-/** Usage as reported by model calls, and as repeated by the steps that consist of these calls. */
+/** The usage that counts, see `usageEffect`: of model calls, and of other steps. */
 export interface UsageLevels {
-  /** The sum over model calls. */
   calls: Usage;
   /** Number of calls with tokens but without a cost. Unless it is 0, the sum of the known costs is not the total cost. */
   unpricedCount: number;
-  /** The largest usage of a step that repeats the usage of the calls below it. */
   steps: Usage;
 }
 
@@ -35,11 +41,18 @@ export interface ModelUsage extends UsageLevels {
 
 /**
  * The contribution of some spans to their trace. Merging is commutative and associative, so the result depends neither on the
- * order of spans nor on their distribution over requests.
+ * order of spans nor on their distribution over requests. Usage depends on the spans that are stored already, see
+ * `UsageWriter`.
  */
 export interface TraceAggregate extends UsageLevels {
   /** Number of steps with tokens but without a cost. */
   unpricedStepCount: number;
+  /** What spans know about the usage below them, by span id. */
+  usageStates: Map<string, UsageState>;
+  /** What is known below parents that are missing. */
+  gaps: UsageGap[];
+  /** Change of the number of gaps. */
+  gapCount: number;
   workspaceId: string;
   traceId: string;
   /** Microseconds since 1970. */
@@ -56,6 +69,17 @@ export interface TraceAggregate extends UsageLevels {
   service: FirstOf<string> | null;
   /** A version from an agent's span takes precedence over versions of services. */
   agentVersion: FirstOf<string> | null;
+  user: FirstOf<string> | null;
+  environment: FirstOf<string> | null;
+  prompt: FirstOf<PromptRef> | null;
+  /** The first tags of all spans. Sorted. */
+  tags: string[];
+}
+
+/** The prompt of a span. */
+interface PromptRef {
+  name: string;
+  version: string | null;
 }
 
 /** Aggregates distinct spans that are sorted by trace. Returns the traces in the same order. */
@@ -86,6 +110,10 @@ async function aggregateTrace(
   let service: SpanRecord | null = null;
   let version: SpanRecord | null = null;
   let ownVersion: SpanRecord | null = null;
+  let user: SpanRecord | null = null;
+  let environment: SpanRecord | null = null;
+  let prompt: SpanRecord | null = null;
+  let tags: Set<string> | null = null;
   for (let index = start; index < end; index++) {
     if (slice.isOver()) await slice.yield();
     const record = records[index]!;
@@ -93,10 +121,16 @@ async function aggregateTrace(
     if (isRoot(record)) root = firstOf(root, record);
     if (record.fields.sessionId !== null) session = firstOf(session, record);
     if (record.fields.serviceName !== null) service = firstOf(service, record);
+    if (record.fields.userId !== null) user = firstOf(user, record);
+    if (record.fields.environment !== null) environment = firstOf(environment, record);
+    if (record.fields.promptName !== null) prompt = firstOf(prompt, record);
+    for (const tag of record.fields.tags ?? []) (tags ??= new Set()).add(tag);
     if (record.fields.agentVersion === null) continue;
     if (record.namesVersion) ownVersion = firstOf(ownVersion, record);
     else version = firstOf(version, record);
   }
+  const own = records.slice(start, end);
+  setUsage(trace, own, usageEffect(own));
   trace.models = namedModels(trace);
   trace.root = root && { key: orderKey(root), value: root.root! };
   trace.session = session && { key: orderKey(session), value: session.fields.sessionId! };
@@ -106,6 +140,13 @@ async function aggregateTrace(
     key: `${ownVersion ? 'agent' : 'service'} ${orderKey(versioned)}`,
     value: versioned.fields.agentVersion!,
   };
+  trace.user = user && { key: orderKey(user), value: user.fields.userId! };
+  trace.environment = environment && { key: orderKey(environment), value: environment.fields.environment! };
+  trace.prompt = prompt && {
+    key: orderKey(prompt),
+    value: { name: prompt.fields.promptName!, version: prompt.fields.promptVersion },
+  };
+  if (tags) trace.tags = [...tags].sort().slice(0, TAGS_MAX);
   return trace;
 }
 
@@ -118,12 +159,19 @@ const emptyTrace = ({ workspaceId, span, startedAt, endedAt }: SpanRecord): Trac
   errorCount: 0,
   ...noUsageLevels(),
   unpricedStepCount: 0,
+  usageStates: new Map(),
+  gaps: [],
+  gapCount: 0,
   models: [],
   usage: new Map(),
   root: null,
   session: null,
   service: null,
   agentVersion: null,
+  user: null,
+  environment: null,
+  prompt: null,
+  tags: [],
 });
 
 function addSpan(trace: TraceAggregate, record: SpanRecord): void {
@@ -131,16 +179,26 @@ function addSpan(trace: TraceAggregate, record: SpanRecord): void {
   if (record.endedAt > trace.endedAt) trace.endedAt = record.endedAt;
   trace.spanCount += 1;
   if (record.span.status.code === 'error') trace.errorCount += 1;
-  addUsage(trace, record);
-  if (record.repeatsUsage && isUnpriced(record)) trace.unpricedStepCount += 1;
-  addUsage(usageOf(trace, record), record);
 }
 
-/** Returns the usage that a span adds to; null for a span with neither a model nor usage. */
-function usageOf({ usage }: TraceAggregate, record: SpanRecord): ModelUsage | null {
-  const { fields, costUsd } = record;
-  const { model, inputTokens, outputTokens } = fields;
-  if ((model ?? inputTokens ?? outputTokens ?? costUsd) === null) return null;
+/** Sets the usage of new spans of a trace. */
+export function setUsage(trace: TraceAggregate, records: readonly SpanRecord[], effect: UsageEffect): void {
+  Object.assign(trace, noUsageLevels(), { unpricedStepCount: 0, usage: new Map() });
+  for (const { fields } of records) if (fields.model !== null) usageOf(trace, fields.model);
+  for (const change of effect.changes) {
+    addUsage(trace, change);
+    addUsage(usageOf(trace, change.model), change);
+    if (change.isStep) trace.unpricedStepCount += change.unpriced;
+  }
+  trace.unpricedCount -= effect.covered.calls;
+  trace.unpricedStepCount -= effect.covered.steps;
+  trace.usageStates = effect.states;
+  trace.gaps = effect.gaps;
+  trace.gapCount = effect.gaps.length;
+}
+
+/** Returns the usage of a model, or of spans without a model. */
+function usageOf({ usage }: TraceAggregate, model: string | null): ModelUsage {
   const key = model ?? '';
   let modelUsage = usage.get(key);
   if (!modelUsage) usage.set(key, (modelUsage = { model: key, ...noUsageLevels() }));
@@ -151,26 +209,17 @@ const noUsage = (): Usage => ({ inputTokens: null, outputTokens: null, costUsd: 
 
 const noUsageLevels = (): UsageLevels => ({ calls: noUsage(), unpricedCount: 0, steps: noUsage() });
 
-function addUsage(to: UsageLevels | null, record: SpanRecord): void {
-  if (!to) return;
-  if (!record.repeatsUsage && isUnpriced(record)) to.unpricedCount += 1;
-  const [usage, combine] = record.repeatsUsage ? [to.steps, Math.max] : [to.calls, sum];
-  usage.inputTokens = combineKnown(usage.inputTokens, record.fields.inputTokens, combine);
-  usage.outputTokens = combineKnown(usage.outputTokens, record.fields.outputTokens, combine);
-  usage.costUsd = combineKnown(usage.costUsd, record.costUsd, combine);
+function addUsage(to: UsageLevels, change: UsageChange): void {
+  if (!change.isStep) to.unpricedCount += change.unpriced;
+  const usage = change.isStep ? to.steps : to.calls;
+  usage.inputTokens = sumOfKnown(usage.inputTokens, change.inputTokens);
+  usage.outputTokens = sumOfKnown(usage.outputTokens, change.outputTokens);
+  usage.costUsd = sumOfKnown(usage.costUsd, change.costUsd);
 }
 
-const isUnpriced = ({ fields, costUsd }: SpanRecord): boolean =>
-  costUsd === null && (fields.inputTokens ?? 0) + (fields.outputTokens ?? 0) > 0;
-
-const sum = (one: number, other: number): number => one + other;
-
-/** Combines two values. If one of them is null, returns the other. */
-const combineKnown = (
-  one: number | null,
-  other: number | null,
-  combine: (one: number, other: number) => number,
-): number | null => (one === null ? other : other === null ? one : combine(one, other));
+/** Adds two values. If one of them is null, returns the other. */
+const sumOfKnown = (one: number | null, other: number | null): number | null =>
+  one === null ? other : other === null ? one : one + other;
 
 /** Returns the first models by name. */
 const namedModels = ({ usage }: TraceAggregate): string[] =>

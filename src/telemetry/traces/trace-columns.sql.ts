@@ -3,38 +3,44 @@ import type { TraceFilter } from './trace-stats.types';
 
 // SQL that the repositories of traces share: measures computed from the columns of a trace `t`, and conditions on them.
 
-/**
- * The cost of the calls of a row, in US dollars. Null if a call used tokens without a known price, because the sum of the
- * other calls would be mistaken for the total.
- *
- * @param row prefix of the columns of `traces` or `trace_models`, such as `t.`
- */
-export const costOfCalls = (row: string): string =>
-  `CASE WHEN ${row}unpriced_count = 0 THEN ${row}cost_usd END`;
-
-/**
- * The cost of a trace: the cost of its calls, else the cost that its root reports, unless the priced calls cost more. If no
- * call reports usage, it is the cost of the most expensive step, provided that every step has a price.
- */
-const costOf = (row: string): string =>
-  `coalesce(${costOfCalls(row)}, CASE
-     WHEN num_nonnulls(${row}input_tokens, ${row}output_tokens, ${row}cost_usd) = 0
-       THEN CASE WHEN ${row}step_unpriced_count = 0 THEN ${row}step_cost_usd END
-     WHEN ${row}root_cost_usd >= coalesce(${row}cost_usd, 0) THEN ${row}root_cost_usd END)`;
-
-const inputTokens = (row: string): string => `coalesce(${row}input_tokens, ${row}step_input_tokens)`;
-const outputTokens = (row: string): string => `coalesce(${row}output_tokens, ${row}step_output_tokens)`;
-
 /** The sum of two measures; if only one is known, that one. */
 export const sumOfKnown = (one: string, other: string): string =>
   `CASE WHEN num_nonnulls(${one}, ${other}) > 0 THEN coalesce(${one}, 0) + coalesce(${other}, 0) END`;
 
+/**
+ * The tokens of a row: of model calls and of other steps. While a parent is missing, a step may repeat the calls below it, so it
+ * counts only if no call of the trace has any.
+ *
+ * @param row prefix of the columns of `traces` or `trace_models`, such as `t.`
+ * @param trace prefix of the columns of the trace
+ */
+const tokensOf = (column: string, row: string, trace = row): string =>
+  `CASE WHEN ${trace}gap_count = 0 OR ${trace}${column} IS NULL THEN ${sumOfKnown(`${row}${column}`, `${row}step_${column}`)}
+     ELSE ${row}${column} END`;
+
+const hasNoCalls = (row: string): string =>
+  `num_nonnulls(${row}input_tokens, ${row}output_tokens, ${row}cost_usd) = 0`;
+
+/** The known cost of a row. Counts steps in the same cases as tokens. */
+const knownCostOf = (row: string, trace = row): string =>
+  `CASE WHEN ${trace}gap_count = 0 OR ${hasNoCalls(trace)} THEN ${sumOfKnown(`${row}cost_usd`, `${row}step_cost_usd`)}
+     ELSE ${row}cost_usd END`;
+
+/**
+ * The cost of a trace. If a span used tokens without a known price, it is the cost that the root reports, unless the known costs
+ * exceed it. Otherwise null, because the sum of the known costs would be mistaken for the total.
+ */
+const costOf = (row: string): string =>
+  `CASE WHEN ${row}unpriced_count + CASE WHEN ${row}gap_count = 0 OR ${hasNoCalls(row)}
+       THEN ${row}step_unpriced_count ELSE 0 END = 0 THEN ${knownCostOf(row)}
+     WHEN ${row}root_cost_usd >= coalesce(${knownCostOf(row)}, 0) THEN ${row}root_cost_usd END`;
+
 /** Measures of a trace `t`. They stay exact until the result becomes a double, so that sums do not depend on the order. */
 export const MEASURES = {
   duration_ms: 'greatest(extract(epoch FROM t.ended_at - t.started_at) * 1000, 0)',
-  input_tokens: inputTokens('t.'),
-  output_tokens: outputTokens('t.'),
-  total_tokens: sumOfKnown(inputTokens('t.'), outputTokens('t.')),
+  input_tokens: tokensOf('input_tokens', 't.'),
+  output_tokens: tokensOf('output_tokens', 't.'),
+  total_tokens: sumOfKnown(`(${tokensOf('input_tokens', 't.')})`, `(${tokensOf('output_tokens', 't.')})`),
   cost_usd: costOf('t.'),
   span_count: 't.span_count',
   error_count: 't.error_count',
@@ -44,7 +50,8 @@ export const MEASURES = {
 export const SUMMARY: Sql = raw(`t.trace_id, t.root_name, t.started_at, t.ended_at,
   ${MEASURES.duration_ms}::float8 AS duration_ms, t.span_count, t.error_count,
   ${MEASURES.input_tokens} AS input_tokens, ${MEASURES.output_tokens} AS output_tokens,
-  ${MEASURES.cost_usd}::float8 AS cost_usd, t.models, t.session_id, t.service_name, t.agent_version`);
+  ${MEASURES.cost_usd}::float8 AS cost_usd, t.models, t.session_id, t.service_name, t.agent_version,
+  t.user_id, t.environment, t.tags, t.prompt_name, t.prompt_version, t.input_preview, t.output_preview`);
 
 /** Measures of a trace `t` to sort by. Each of these expressions has an index. */
 export const SORT_MEASURES = {
@@ -59,22 +66,21 @@ export const TEXTS: Readonly<Record<string, string>> = {
   service_name: 't.service_name',
   agent_version: 't.agent_version',
   session_id: 't.session_id',
+  user_id: 't.user_id',
+  environment: 't.environment',
+  prompt_name: 't.prompt_name',
+  prompt_version: 't.prompt_version',
 };
 
 const STARTED_AT = `date_trunc('milliseconds', t.started_at)`;
 
-/** The usage of a row's calls, by column. */
-export const USAGE = {
-  input_tokens: (row: string) => `${row}input_tokens`,
-  output_tokens: (row: string) => `${row}output_tokens`,
-  cost_usd: costOfCalls,
-};
-export const USAGE_NAMES = Object.keys(USAGE) as (keyof typeof USAGE)[];
+/** The columns of usage, of traces and of the models in a trace. */
+const USAGE_NAMES = ['input_tokens', 'output_tokens', 'cost_usd'];
 
 /** Selects from a trace `t` the columns that filters refer to. */
 export const FILTERED_COLUMNS: Sql = raw(
   [
-    ...['t.workspace_id', 't.trace_id'],
+    ...['t.workspace_id', 't.trace_id', 't.tags'],
     ...Object.entries({ ...MEASURES, ...TEXTS, started_at: STARTED_AT }).map(
       ([name, expression]) => `${expression} AS ${name}`,
     ),
@@ -87,6 +93,9 @@ export function traceCondition({ field, among, from, to }: TraceFilter): Sql {
   if (Object.hasOwn(MEASURES, field)) return compared(sql`${column}::float8`, 'float8', { among, from, to });
   if (field === 'started_at') return compared(column, 'timestamptz', { among, from, to });
   if (Object.hasOwn(TEXTS, field)) return compared(sql`${column} COLLATE "C"`, 'text', { among });
+  if (field === 'tag') {
+    return isAmong(among, (tags) => sql`f.tags && ${tags}::text[]`, sql`cardinality(f.tags) = 0`);
+  }
   if (field !== 'model') throw new TypeError(`Traces cannot be filtered by ${field}.`);
   return isAmong(
     among,
@@ -140,7 +149,9 @@ export function isAmong(
   return join(conditions, ') OR (', '((', '))');
 }
 
-const HAS_USAGE = raw(`num_nonnulls(${USAGE_NAMES.map((name) => `m.${name}`).join(', ')}) > 0`);
+const HAS_USAGE = raw(
+  `num_nonnulls(${USAGE_NAMES.map((name) => `m.${name}, m.step_${name}`).join(', ')}) > 0`,
+);
 
 /** Whether one of the models `m` of the row meets a condition. */
 const hasModel = (condition: Sql): Sql => sql`EXISTS (

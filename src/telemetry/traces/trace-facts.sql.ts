@@ -6,6 +6,10 @@ const SELECTS = {
   agent_version: 'SELECT agent_version FROM traces',
   started_at: 'SELECT started_at FROM traces',
   session_id: 'SELECT session_id FROM traces',
+  user_id: 'SELECT user_id FROM traces',
+  environment: 'SELECT environment FROM traces',
+  prompt_name: 'SELECT prompt_name FROM traces',
+  prompt_version: 'SELECT prompt_version FROM traces',
 } as const;
 
 /** A fact of a trace that other areas group by. */

@@ -13,7 +13,7 @@ import {
   Where,
 } from '#platform/db';
 import { meetAll } from './trace-columns.sql';
-import type { TraceFilter } from './trace-stats.types';
+import { TRACE_LABEL_FIELDS, type TraceFilter } from './trace-stats.types';
 
 /**
  * A position in the trace feed. The feed orders traces by the time at which their last span was stored (by the clock of the
@@ -60,10 +60,11 @@ export interface FeedEntry extends FeedPosition {
 export const FEED_TEXT_FIELDS = [
   'root_name',
   'service_name',
+  'agent_version',
   'model',
   'status',
   'session_id',
-  'agent_version',
+  ...TRACE_LABEL_FIELDS,
 ] as const;
 
 const RANGES = new BulkColumns<FeedRange & { workspace_id: string; index: number }>([

@@ -3,14 +3,17 @@ import { join, raw, type Sql, sql, type Where } from '#platform/db';
 import type { ScanRules } from '#platform/paging';
 import { attributeConditions, containing, mentionsInJson } from '../list-conditions.sql';
 import { MODELS_MAX } from './trace-aggregate';
-import type { TraceListQueryDto } from './trace-query.dto';
+import type { LabelFilters, TraceListQueryDto } from './trace-query.dto';
 
 // The conditions of the filters of the trace list, on a trace `t`.
 
 export type TraceFilters = Omit<TraceListQueryDto, 'limit' | 'offset' | 'cursor' | 'sort'>;
 
 /** Filters that an index serves in the order of starts, the most selective first. */
-const NAMES = ['session_id', 'root_name', 'service_name'] as const;
+const NAMES = ['session_id', 'user_id', 'root_name', 'prompt_name', 'service_name', 'environment'] as const;
+
+/** The names that are not labels. */
+const UNLABELLED = ['session_id', 'root_name', 'service_name'] as const;
 
 const HAS_STATUS = { ok: sql`t.error_count = 0`, error: sql`t.error_count > 0` };
 
@@ -34,13 +37,24 @@ const hasModel = (model: string): Sql =>
     SELECT 1 FROM trace_models m WHERE m.workspace_id = t.workspace_id AND m.trace_id = t.trace_id AND m.model = ${model}
     OFFSET 0))`;
 
+/** Returns the conditions on the labels of a trace. @param trace its alias */
+export const labelConditions = ({ tag, ...labels }: LabelFilters, trace = 't'): Sql[] => [
+  ...LABELS.flatMap((name) =>
+    labels[name] === undefined ? [] : [sql`${raw(`${trace}.${name}`)} = ${labels[name]}`],
+  ),
+  ...(tag === undefined ? [] : [sql`${tag} = ANY (${raw(`${trace}.tags`)})`]),
+];
+
+const LABELS = ['user_id', 'environment', 'prompt_name', 'prompt_version'] as const;
+
 /** Returns the conditions on a trace's own row. */
 export function conditionsOf(filters: TraceFilters): Sql[] {
   const { status, model, agent_version, min_duration_ms, max_duration_ms } = filters;
   const ifSet = <Value>(value: Value | undefined, condition: (value: Value) => Sql): Sql[] =>
     value === undefined ? [] : [condition(value)];
   return [
-    ...NAMES.flatMap((name) => ifSet(filters[name], (value) => sql`t.${raw(name)} = ${value}`)),
+    ...labelConditions(filters),
+    ...UNLABELLED.flatMap((name) => ifSet(filters[name], (value) => sql`t.${raw(name)} = ${value}`)),
     ...ifSet(status, (value) => HAS_STATUS[value]),
     ...ifSet(model, hasModel),
     ...ifSet(agent_version, (version) => sql`t.agent_version = ${version}`),

@@ -15,12 +15,41 @@ export const TRACE_SORTS = ['started_at', 'duration_ms', 'cost_usd'] as const;
 
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
-/** Query of a list that is sorted by start. */
+/** Filters by the labels of a trace, compared exactly. */
+export interface LabelFilters {
+  user_id?: string;
+  environment?: string;
+  tag?: string;
+  prompt_name?: string;
+  prompt_version?: string;
+}
+
+/** Query of a list that is sorted by time and filtered by labels. */
+export class LabelledListQueryDto extends TimedListQueryDto implements LabelFilters {
+  @IsOptionalText(NAME_MAX)
+  user_id?: string;
+
+  /** `deployment.environment.name` of the resource. */
+  @IsOptionalText(NAME_MAX)
+  environment?: string;
+
+  /** One of the tags of the trace. */
+  @IsOptionalText(NAME_MAX)
+  tag?: string;
+
+  @IsOptionalText(NAME_MAX)
+  prompt_name?: string;
+
+  @IsOptionalText(NAME_MAX)
+  prompt_version?: string;
+}
+
+/** Query of the traces of a session. */
 @SortedBy('started_at')
-export class StartedListQueryDto extends TimedListQueryDto {}
+export class SessionTraceListQueryDto extends LabelledListQueryDto {}
 
 /** Query of a list of traces. Traces must meet all filters. Names are compared exactly. */
-export class TraceListQueryDto extends OmitType(TimedListQueryDto, ['sort']) {
+export class TraceListQueryDto extends OmitType(LabelledListQueryDto, ['sort']) {
   /**
    * `started_at`, `duration_ms`, `cost_usd` or `score:<scorer>`, where `<scorer>` is the name of a scorer. A leading `-` sorts
    * in descending order. The default is `-started_at`. Traces without a cost come last; traces without a score are omitted.

@@ -35,10 +35,58 @@ export type TraceAggregation = (typeof TRACE_AGGREGATIONS)[number];
 /** Fields of every trace to group by. `status` is `error` if at least one span has an error, else `ok`. */
 export const TRACE_GROUPS = ['model', 'root_name', 'status', 'service_name', 'agent_version'] as const;
 
+/** Times to group by, of the start in UTC: `2026-11-20T14:00:00Z` and `2026-11-20`. */
+export const TIME_GROUPS = ['hour', 'day'] as const;
+
+/** Further measures of a span. */
+const SPAN_ONLY_MEASURES = [
+  'time_to_first_token_ms',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'reasoning_tokens',
+] as const;
+
+/** Measures of a span. `count` counts spans. */
+export const SPAN_MEASURE_NAMES = [
+  'duration_ms',
+  'time_to_first_token_ms',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'total_tokens',
+  'cost_usd',
+  'error_count',
+  'count',
+] as const;
+export type SpanMeasure = (typeof SPAN_MEASURE_NAMES)[number];
+
+/** Fields of every span to group by, in addition to times. The user and the environment are those of its trace. */
+export const SPAN_GROUPS = [
+  'model',
+  'operation',
+  'tool_name',
+  'provider',
+  'agent_name',
+  'status',
+  'user_id',
+  'environment',
+] as const;
+
+/** Fields of a span's trace to filter by. */
+export const SPAN_TRACE_FIELDS = ['session_id', 'service_name', 'prompt_name', 'prompt_version'] as const;
+
+/** Labels of a trace to filter by. A trace has any number of tags. */
+export const TRACE_LABEL_FIELDS = ['user_id', 'environment', 'tag', 'prompt_name', 'prompt_version'] as const;
+
 export const TRACE_STATUSES = ['ok', 'error'] as const;
 
 /** Filter fields that take a number. */
 export const MEASURE_FIELDS = TRACE_MEASURES.filter((measure) => measure !== 'count');
+export const SPAN_MEASURE_FIELDS = SPAN_MEASURE_NAMES.filter((measure) => measure !== 'count');
+/** Filter fields of traces and of spans that take a number. */
+export const NUMBER_FIELDS: readonly string[] = [...MEASURE_FIELDS, ...SPAN_ONLY_MEASURES];
 export const STATS_OPERATORS = ['eq', 'in', 'gte', 'lte'] as const;
 
 /** Limits of a query: metrics, filters, and values of one filter. */
@@ -59,7 +107,7 @@ export const DEFAULT_METRICS: readonly TraceMetric[] = [
 ];
 
 export interface TraceMetric {
-  measure: TraceMeasure;
+  measure: TraceMeasure | SpanMeasure;
   aggregation: TraceAggregation;
 }
 
@@ -84,7 +132,7 @@ export interface LabelledTraces {
 
 /** A condition that a value is in `among` (null stands for a missing value), or within inclusive bounds. */
 export interface TraceFilter {
-  /** A measure other than `count`, `started_at` (to the millisecond), one of TRACE_GROUPS, `session_id`, or a label. */
+  /** A measure other than `count`, `started_at` (to the millisecond), one of TRACE_GROUPS and TRACE_LABEL_FIELDS, `session_id`, or a label. */
   field: string;
   among?: readonly (string | number | Date | null)[];
   from?: number | Date;
@@ -92,14 +140,17 @@ export interface TraceFilter {
 }
 
 /**
- * A query for statistics over traces. Without `groupBy`, the result is one row. A trace with several models or labels belongs
- * to several groups. Grouped by model, only the model's own tokens and cost count, so that the groups add up to the totals of
- * the traces. A filter selects traces; on a field of `groupBy`, it selects groups.
+ * A query for statistics over traces or their spans. Without `groupBy`, the result is one row. A trace with several labels belongs
+ * to several groups. Grouped by model, statistics of traces are over the spans of the models, so that a model has its own
+ * duration, errors and usage, and the groups add up to the usage of the traces. A filter selects traces, or spans; on a field of
+ * `groupBy`, it selects groups.
  */
 export interface TraceStatsQuery {
   among: LabelledTraces | TracePeriod;
+  /** Whether the statistics are over the spans of the traces. */
+  isOverSpans?: boolean;
   metrics: readonly TraceMetric[];
-  /** Distinct fields of TRACE_GROUPS, `session_id`, `day` (of the start, UTC) and labels. */
+  /** Distinct fields of TRACE_GROUPS or SPAN_GROUPS, `session_id`, `tag`, TIME_GROUPS and labels. */
   groupBy: readonly string[];
   /** All filters must match. */
   filters: readonly TraceFilter[];

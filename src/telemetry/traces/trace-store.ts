@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import type { SqlExecutor } from '#platform/db';
 import { type ListQueryDto, PAGE_SIZE_DEFAULT, type RowPage } from '#platform/paging';
 import { ReadLimiter } from '../read-limiter';
+import { ModelPrices } from '../span-mapping/model-prices';
 import { MessageLogRepository } from './message-log.repository';
 import { tracesWithoutMessages, withContent, withLoggedContent } from './span-content';
 import type { SpanRow } from './span.dto';
@@ -37,12 +38,12 @@ const HINTS = {
   again: 'Try again.',
 };
 
-const repositoriesOn = (on: SqlExecutor, scores: TraceScores) => ({
+const repositoriesOn = (on: SqlExecutor, scores: TraceScores, prices: ModelPrices) => ({
   on,
   logs: new MessageLogRepository(on),
   spans: new SpanRepository(on),
   traces: new TraceRepository(on),
-  stats: new TraceStatsRepository(on),
+  stats: new TraceStatsRepository(on, prices),
   lists: new TraceListRepository(on, scores),
 });
 type Repositories = ReturnType<typeof repositoriesOn>;
@@ -60,6 +61,7 @@ export class TraceStore {
   constructor(
     private readonly limiter: ReadLimiter,
     private readonly scores: TraceScores,
+    private readonly prices: ModelPrices,
   ) {}
 
   /**
@@ -67,7 +69,7 @@ export class TraceStore {
    * then never starts.
    */
   withSignal(signal: AbortSignal): TraceStore {
-    const store = new TraceStore(this.limiter, this.scores);
+    const store = new TraceStore(this.limiter, this.scores, this.prices);
     store.signal = signal;
     return store;
   }
@@ -220,7 +222,7 @@ export class TraceStore {
     );
   }
 
-  /** Computes statistics over traces. Limits: 10,000 groups, and 32 MiB of JSON. */
+  /** Computes statistics over traces or their spans. Limits: 10,000 groups, and 32 MiB of JSON. */
   stats(scope: Scope, query: TraceStatsQuery): Promise<TraceStats> {
     return this.read(scope, HINTS.selection, ({ stats }) => stats.stats(scope, query));
   }
@@ -230,7 +232,7 @@ export class TraceStore {
     hint: string,
     work: (repositories: Repositories) => Promise<Result>,
   ): Promise<Result> {
-    return this.limiter.read(scope, hint, (on) => work(repositoriesOn(on, this.scores)), {
+    return this.limiter.read(scope, hint, (on) => work(repositoriesOn(on, this.scores, this.prices)), {
       signal: this.signal,
     });
   }

@@ -10,6 +10,7 @@ import {
   timeToMicroseconds,
   type Tx,
 } from '#platform/db';
+import { TAGS_MAX } from '../span-mapping/field.parser';
 import type { RootView } from './span-record';
 import { type ModelUsage, MODELS_MAX, type TraceAggregate, type UsageLevels } from './trace-aggregate';
 import type { TraceLocation } from './trace.types';
@@ -27,7 +28,7 @@ interface SessionColumns {
   started_us: string;
 }
 
-export type LockedTrace = KeyedLocation & SessionColumns;
+export type LockedTrace = KeyedLocation & SessionColumns & { gap_count: number };
 export type MergedTrace = Omit<KeyedLocation, keyof TraceLocation> & SessionColumns;
 
 const SESSION_COLUMNS = sql`t.session_id, ${timeToMicroseconds(raw('t.started_at'))}::text AS started_us`;
@@ -63,6 +64,7 @@ const TRACES = new BulkColumns<TraceAggregate>([
   { name: 'error_count', type: 'int8', value: ({ errorCount }) => errorCount },
   ...USAGE_COLUMNS,
   { name: 'step_unpriced_count', type: 'int8', value: ({ unpricedStepCount }) => unpricedStepCount },
+  { name: 'gap_count', type: 'int8', value: ({ gapCount }) => gapCount },
   { name: 'root_cost_usd', type: 'float8', value: ({ root }) => root?.value.costUsd ?? null },
   // JSON, because one array parameter cannot hold arrays of different lengths
   { name: 'models', type: 'json', value: ({ models }) => JSON.stringify(models) },
@@ -70,6 +72,8 @@ const TRACES = new BulkColumns<TraceAggregate>([
   { name: 'root_name', type: 'text', value: ({ root }) => root?.value.name ?? null },
   { name: 'input', type: 'json', value: ({ root }) => root?.value.input ?? null },
   { name: 'output', type: 'json', value: ({ root }) => root?.value.output ?? null },
+  { name: 'input_preview', type: 'text', value: ({ root }) => root?.value.inputPreview ?? null },
+  { name: 'output_preview', type: 'text', value: ({ root }) => root?.value.outputPreview ?? null },
   { name: 'content_size', type: 'int8', value: ({ root }) => (root ? contentSize(root.value) : 0) },
   { name: 'session_key', type: 'text', value: ({ session }) => session?.key ?? null },
   { name: 'session_id', type: 'text', value: ({ session }) => session?.value ?? null },
@@ -77,6 +81,14 @@ const TRACES = new BulkColumns<TraceAggregate>([
   { name: 'service_name', type: 'text', value: ({ service }) => service?.value ?? null },
   { name: 'version_key', type: 'text', value: ({ agentVersion }) => agentVersion?.key ?? null },
   { name: 'agent_version', type: 'text', value: ({ agentVersion }) => agentVersion?.value ?? null },
+  { name: 'user_key', type: 'text', value: ({ user }) => user?.key ?? null },
+  { name: 'user_id', type: 'text', value: ({ user }) => user?.value ?? null },
+  { name: 'environment_key', type: 'text', value: ({ environment }) => environment?.key ?? null },
+  { name: 'environment', type: 'text', value: ({ environment }) => environment?.value ?? null },
+  { name: 'prompt_key', type: 'text', value: ({ prompt }) => prompt?.key ?? null },
+  { name: 'prompt_name', type: 'text', value: ({ prompt }) => prompt?.value.name ?? null },
+  { name: 'prompt_version', type: 'text', value: ({ prompt }) => prompt?.value.version ?? null },
+  { name: 'tags', type: 'json', value: ({ tags }) => (tags.length === 0 ? null : JSON.stringify(tags)) },
 ]);
 
 const MODELS = new BulkColumns<ModelUsage & TraceKey>([
@@ -85,16 +97,18 @@ const MODELS = new BulkColumns<ModelUsage & TraceKey>([
   ...USAGE_COLUMNS,
 ]);
 
-/** Returns an assignment that adds to a column, which may be null. */
+/**
+ * Returns an assignment that adds to a column, which may be null. A sum becomes null again if nothing is left of it; the order
+ * of additions may leave a rounding error.
+ */
 const added = (column: string) =>
   `${column} = CASE WHEN excluded.${column} IS NULL THEN t.${column}
+    WHEN excluded.${column} < 0 AND abs(t.${column} + excluded.${column}) < 1e-12 THEN NULL
     ELSE coalesce(t.${column}, 0) + excluded.${column} END`;
 
 const MERGED_USAGE = raw(`${added('input_tokens')}, ${added('output_tokens')}, ${added('cost_usd')},
       unpriced_count = t.unpriced_count + excluded.unpriced_count,
-      step_input_tokens = greatest(t.step_input_tokens, excluded.step_input_tokens),
-      step_output_tokens = greatest(t.step_output_tokens, excluded.step_output_tokens),
-      step_cost_usd = greatest(t.step_cost_usd, excluded.step_cost_usd)`);
+      ${added('step_input_tokens')}, ${added('step_output_tokens')}, ${added('step_cost_usd')}`);
 
 /** Returns assignments that take the columns from the span with the smaller key. */
 const fromFirst = (key: string, ...columns: string[]) =>
@@ -109,15 +123,25 @@ const fromFirst = (key: string, ...columns: string[]) =>
     ].join(', '),
   );
 
-/** The columns of traces, with `models` converted from JSON to an array. */
-const SELECTED = raw(TRACES.names.replace(', models,', ', ARRAY(SELECT json_array_elements_text(models)),'));
+/** The columns of traces, with `models` and `tags` converted from JSON to arrays. */
+const SELECTED = raw(
+  TRACES.names
+    .replace(', models,', ', ARRAY(SELECT json_array_elements_text(models)),')
+    .replace(
+      ', tags',
+      `, CASE WHEN tags IS NULL THEN '{}' ELSE ARRAY(SELECT json_array_elements_text(tags)) END`,
+    ),
+);
 
 const insertTraces = (traces: readonly TraceAggregate[]): Sql =>
   sql`INSERT INTO traces AS t (arrived_at, ${TRACES.columnList})
     SELECT clock_timestamp(), ${SELECTED} FROM ${TRACES.table(traces, 'new_trace')}
     ON CONFLICT (workspace_id, trace_id)`;
 
-const MODELS_LIMIT = raw(String(MODELS_MAX));
+/** Returns an assignment that adds names to a sorted array, and keeps the first. */
+const union = (column: string, limit: number) =>
+  raw(`${column} = CASE WHEN excluded.${column} <@ t.${column} THEN t.${column} ELSE ARRAY(
+    SELECT DISTINCT name FROM unnest(t.${column} || excluded.${column}) name ORDER BY name LIMIT ${limit}) END`);
 
 /**
  * Writes the rows of traces. Every method takes traces in the order of their keys. Merging spans is commutative, see
@@ -131,7 +155,7 @@ export class TraceWriteRepository {
       tx.query<LockedTrace>(
         prepared(
           'trace.lock-many',
-          sql`SELECT t.workspace_id, t.trace_id, t.trace_no, t.day::text AS day, ${SESSION_COLUMNS}
+          sql`SELECT t.workspace_id, t.trace_id, t.trace_no, t.day::text AS day, t.gap_count, ${SESSION_COLUMNS}
             FROM ${KEYS.table(chunk, 'keys')},
             LATERAL (SELECT * FROM traces t
               WHERE t.workspace_id = keys.workspace_id AND t.trace_id = keys.trace_id FOR NO KEY UPDATE) t`,
@@ -169,12 +193,15 @@ export class TraceWriteRepository {
               error_count = t.error_count + excluded.error_count,
               ${MERGED_USAGE},
               step_unpriced_count = t.step_unpriced_count + excluded.step_unpriced_count,
-              models = CASE WHEN excluded.models <@ t.models THEN t.models ELSE ARRAY(
-                SELECT DISTINCT model FROM unnest(t.models || excluded.models) model ORDER BY model LIMIT ${MODELS_LIMIT}) END,
-              ${fromFirst('root_key', 'root_name', 'input', 'output', 'content_size', 'root_cost_usd')},
+              gap_count = t.gap_count + excluded.gap_count,
+              ${union('models', MODELS_MAX)}, ${union('tags', TAGS_MAX)},
+              ${fromFirst('root_key', 'root_name', 'input', 'output', 'input_preview', 'output_preview', 'content_size', 'root_cost_usd')},
               ${fromFirst('session_key', 'session_id')},
               ${fromFirst('service_key', 'service_name')},
-              ${fromFirst('version_key', 'agent_version')}
+              ${fromFirst('version_key', 'agent_version')},
+              ${fromFirst('user_key', 'user_id')},
+              ${fromFirst('environment_key', 'environment')},
+              ${fromFirst('prompt_key', 'prompt_name', 'prompt_version')}
             RETURNING t.workspace_id, t.trace_id, ${SESSION_COLUMNS}`,
         ),
       ),

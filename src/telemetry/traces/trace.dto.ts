@@ -22,20 +22,31 @@ export class BaseTraceDto {
   /** Number of spans with an error. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   error_count!: number;
-  /** Sum over all model calls; null if no span reports input tokens. */
+  /** Sum over the innermost spans that report input tokens; null if none does. Includes tokens of the provider's cache. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   input_tokens!: number | null;
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0, nullable: true })
   output_tokens!: number | null;
   /**
-   * Cost in US dollars: as reported by model calls, else computed from their tokens and the prices of the models. Null if
-   * the cost of a call is unknown and the root span does not report the total.
+   * Cost in US dollars: sum over the innermost spans that report a cost, or whose model has a price. Null if the cost of a call
+   * is unknown and the root span does not report the total.
    */
   @ApiProperty({ type: 'number', minimum: 0, nullable: true })
   cost_usd!: number | null;
   models!: string[];
   session_id!: string | null;
   service_name!: string | null;
+  user_id!: string | null;
+  /** Deployment environment, such as `production`. */
+  environment!: string | null;
+  /** Tags of all spans, the first 100 by name. */
+  tags!: string[];
+  prompt_name!: string | null;
+  prompt_version!: string | null;
+  /** The first 200 characters of the input: of its first user message if it has messages. */
+  input_preview!: string | null;
+  /** The first 200 characters of the output. */
+  output_preview!: string | null;
 }
 
 export class TraceDto extends BaseTraceDto {

@@ -50,6 +50,8 @@ export interface SpanReading {
   callsOnly?: boolean;
   /** Whether to read the last spans by start, instead of the first. */
   fromEnd?: boolean;
+  /** For a single trace: the id of the span after which to start. */
+  after?: string | undefined;
 }
 
 /** Selects the traces and sessions of a batch. */

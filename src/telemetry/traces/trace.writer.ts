@@ -14,6 +14,7 @@ import { type LocatedSpan, SpanRepository } from './span.repository';
 import { mergeRecords, type SpanRecord, toSpanRecords, traceKey } from './span-record';
 import { aggregateTraces, type TraceAggregate } from './trace-aggregate';
 import type { TraceLocation } from './trace.types';
+import { recordsByTrace, UsageWriter } from './usage.writer';
 import { type KeyedLocation, type MergedTrace, TraceWriteRepository } from './trace-write.repository';
 
 /** Maximum number of attempts if other transactions insert the same traces. */
@@ -25,6 +26,8 @@ class ConcurrentInsert extends Error {}
 /** Locked traces, by `traceKey`. */
 interface LockedTraces {
   locations: Map<string, TraceLocation>;
+  /** The traces with missing parents. */
+  withGaps: Set<string>;
   /** The traces that this transaction has inserted. */
   inserted: Set<string>;
   /** The other traces, before this transaction changes them. */
@@ -43,6 +46,7 @@ export class TraceWriter {
     private readonly partitions: DayPartitions,
     private readonly spans: SpanRepository,
     private readonly traces: TraceWriteRepository,
+    private readonly usage: UsageWriter,
     private readonly sessions: SessionWriteRepository,
     private readonly sources: SourceWriteRepository,
     private readonly prices: ModelPrices,
@@ -76,7 +80,8 @@ export class TraceWriter {
     records: readonly SpanRecord[],
     traces: readonly TraceAggregate[],
   ): Promise<void> {
-    const { locations, inserted, before } = await this.lock(tx, traces);
+    const { locations, withGaps, inserted, before } = await this.lock(tx, traces);
+    const states = new Map(traces.map((trace) => [keyOf(trace), trace.usageStates]));
     const spansOfNew: LocatedSpan[] = [];
     const spansOfExisting: LocatedSpan[] = [];
     for (let at = 0; at < records.length;) {
@@ -86,7 +91,11 @@ export class TraceWriter {
       const spans = inserted.has(key) ? spansOfNew : spansOfExisting;
       const isSame = (record: SpanRecord | undefined): boolean =>
         record?.span.traceId === span.traceId && record.workspaceId === workspaceId;
-      for (; isSame(records[at]); at++) spans.push({ record: records[at]!, location });
+      const usage = states.get(key)!;
+      for (; isSame(records[at]); at++) {
+        const record = records[at]!;
+        spans.push({ record, location, usage: usage.get(record.span.spanId) });
+      }
     }
     await this.spans.insertNew(tx, spansOfNew);
     const missing = await this.spans.insertMissing(tx, spansOfExisting);
@@ -94,7 +103,25 @@ export class TraceWriter {
     const extended =
       missing.length < spansOfExisting.length
         ? await aggregateTraces(missing)
-        : traces.filter((trace) => !inserted.has(keyOf(trace)));
+        : // copies, because they get their usage from what is stored at this attempt
+          traces.flatMap((trace) => (inserted.has(keyOf(trace)) ? [] : { ...trace }));
+    const missingByTrace = extended.length > 0 ? recordsByTrace(missing) : new Map<string, SpanRecord[]>();
+    await this.usage.create(
+      tx,
+      created.flatMap((trace) =>
+        trace.gaps.length > 0 ? { trace, location: locations.get(keyOf(trace))! } : [],
+      ),
+    );
+    await this.usage.extend(
+      tx,
+      extended.map((trace) => ({
+        trace,
+        location: locations.get(keyOf(trace))!,
+        records: missingByTrace.get(keyOf(trace)) ?? [],
+        hasGaps: withGaps.has(keyOf(trace)),
+        inserted: states.get(keyOf(trace))!,
+      })),
+    );
     const merged = await this.traces.merge(tx, extended);
     await this.traces.mergeModels(tx, [...created, ...extended]);
     await this.sessions.apply(tx, [
@@ -124,11 +151,16 @@ export class TraceWriter {
       locations.set(key, { trace_no: row.trace_no, day: row.day });
       return key;
     };
-    for (const row of await this.traces.lock(tx, traces)) before.set(addLocation(row), toSessionTrace(row));
+    const withGaps = new Set<string>();
+    for (const row of await this.traces.lock(tx, traces)) {
+      const key = addLocation(row);
+      before.set(key, toSessionTrace(row));
+      if (row.gap_count > 0) withGaps.add(key);
+    }
     const missing = traces.filter((trace) => !locations.has(keyOf(trace)));
     const inserted = new Set((await this.traces.insertNew(tx, missing)).map(addLocation));
     if (inserted.size < missing.length) throw new ConcurrentInsert();
-    return { locations, inserted, before };
+    return { locations, withGaps, inserted, before };
   }
 }
 

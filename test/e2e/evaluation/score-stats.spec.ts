@@ -80,6 +80,8 @@ describe('statistics of scores', () => {
     expect(await groupsOf(['tag'], { scorer_name: 'thumbs' })).toEqual([[null, 1, 0]]);
     expect(await groupsOf(['model'])).toEqual([['large', 1, 0], ['small', 1, 1]]);
     expect(await groupsOf(['service', 'day'])).toEqual([['chat', today, 1, 1], ['search', today, 1, 0]]);
+    const hours = await groupsOf(['hour']);
+    expect(hours.map(([hour]) => hour)).toEqual(hours.map(() => expect.stringMatching(`^(${today}T\\d{2}:00:00Z)$`)));
     expect(await groupsOf(['service'], { experiment_id, min_score: 0.5 })).toEqual([['chat', 1, 1]]);
   }); // oxfmt-ignore
 

@@ -150,14 +150,37 @@ describe('evaluation events sent by OTLP', () => {
     expect(await scoresOf(traceId)).toHaveLength(4);
   });
 
+  it.each(FORMS)('have their value if it is a number as text: %s', async (_, form) => {
+    const traceId = newTraceId();
+    const texts = ['0.92', ' 1 ', '-1e-3', '.5'];
+    await send(
+      form,
+      texts.map((text, n) => ({
+        traceId,
+        spanId: `${n + 1}`.repeat(16),
+        attributes: evaluation(`s${n}`, text),
+      })),
+    );
+    const scores = (await scoresOf(traceId)).map(({ scorer_name, score }) => [scorer_name, score]).sort();
+    expect(scores).toEqual([
+      ['s0', 0.92],
+      ['s1', 1],
+      ['s2', -0.001],
+      ['s3', 0.5],
+    ]);
+  });
+
   const faults: [string, Partial<SentEvaluation>, string][] = [
     ['without a name', { attributes: { 'gen_ai.evaluation.score.value': 1 } }, 'without gen_ai.evaluation.name'],
     ['with an empty name', { attributes: evaluation('', 1) }, 'without gen_ai.evaluation.name'],
     ['with a name of 256 characters', { attributes: evaluation('n'.repeat(256), 1) }, 'more than 255 characters'],
-    ['with NaN', { attributes: evaluation('odd', 'NaN') }, 'not a finite number'],
-    ['with infinity', { attributes: evaluation('odd', '-Infinity') }, 'not a finite number'],
-    ['with a text as value', { attributes: evaluation('odd', '1') }, 'not a finite number'],
-    ['with neither value nor label', { attributes: { 'gen_ai.evaluation.name': 'odd' } }, 'without gen_ai.evaluation.score.value'],
+    ['with NaN', { attributes: evaluation('odd', 'NaN') }, '"odd" whose gen_ai.evaluation.score.value is not a finite number'],
+    ['with infinity', { attributes: evaluation('odd', '-Infinity') }, '"odd" .*not a finite number'],
+    ['with a word as value', { attributes: evaluation('odd', 'high') }, '"odd" .*not a finite number'],
+    ['with an empty value', { attributes: evaluation('odd', '') }, '"odd" .*not a finite number'],
+    ['with a number beyond doubles', { attributes: evaluation('odd', '1e999') }, '"odd" .*not a finite number'],
+    ['with an error', { attributes: evaluation('odd', 0, { 'error.type': 'timeout' }) }, '"odd" with error.type'],
+    ['with neither value nor label', { attributes: { 'gen_ai.evaluation.name': 'odd' } }, '"odd" without gen_ai.evaluation.score.value'],
   ]; // oxfmt-ignore
   it.each(faults)('%s are stored, but not as scores, and the response says so', async (_, fault, reason) => {
     for (const [name, form] of FORMS) {
@@ -169,7 +192,7 @@ describe('evaluation events sent by OTLP', () => {
         ? answered.json(answer).partialSuccess
         : answered.partialSuccess(answer);
       expect(success.errorMessage).toMatch(
-        new RegExp(`1 evaluation event .*${reason.replace(/\./g, '\\.')}`),
+        new RegExp(`1 evaluation event .*${reason.replace(/\.(?!\*)/g, '\\.')}`),
       );
       expect(Number(success.rejectedSpans ?? success.rejectedLogRecords ?? 0)).toBe(0);
       expect((await scoresOf(traceId)).map(({ scorer_name }) => scorer_name)).toEqual(['good']);
@@ -202,7 +225,7 @@ describe('evaluation events sent by OTLP', () => {
     ]);
     expect(answered.json(answer).partialSuccess).toEqual({
       rejectedLogRecords: '0',
-      errorMessage: expect.stringContaining('2 evaluation events without a trace'),
+      errorMessage: expect.stringContaining(`2 evaluation events ${JSON.stringify(name)} without a trace`),
     });
     const { body } = await reader.get(`${SCORES}?scorer_name=${encodeURIComponent(name)}`);
     expect(body.items).toEqual([]);

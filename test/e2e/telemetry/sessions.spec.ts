@@ -39,6 +39,15 @@ describe('sessions', () => {
     await space.send([turn(5, 'b')], { 'service.name': 'depot' });
     const { items, page } = await list(space);
     expect(page).toEqual({ limit: 50, offset: 0, total: 2, next_cursor: null });
+    const unlabelled = {
+      user_id: null,
+      environment: null,
+      prompt_name: null,
+      prompt_version: null,
+      tags: [],
+      input_preview: null,
+      output_preview: null,
+    };
     expect(items).toEqual([
       {
         session_id: 'b',
@@ -53,6 +62,8 @@ describe('sessions', () => {
         models: ['small'],
         service_names: ['depot', 'shop'],
         is_truncated: false,
+        unpriced_count: 0,
+        ...unlabelled,
       },
       {
         session_id: 'a',
@@ -67,12 +78,14 @@ describe('sessions', () => {
         models: ['large', 'small'],
         service_names: ['shop'],
         is_truncated: false,
+        unpriced_count: 0,
+        ...unlabelled,
       },
     ]);
     expect(ids(await list(space, '?sort=last_started_at'))).toEqual(['a', 'b']);
   });
 
-  it('have a cost only if the cost of every trace is known', async () => {
+  it('sum the known costs, and count the traces whose cost is unknown', async () => {
     const own = await ReadingWorkspace.open(app);
     await own.send([
       turn(1, 'unknown', usage(1, 1, 0.1)),
@@ -82,10 +95,11 @@ describe('sessions', () => {
       turn(5, 'none'),
     ]);
     const { items } = await list(own);
-    expect(items.map((session) => [session.session_id, session.cost_usd, session.input_tokens])).toEqual([
-      ['none', null, null],
-      ['known', 0.1, 1],
-      ['unknown', null, 2],
+    const costs = items.map((one) => [one.session_id, one.cost_usd, one.unpriced_count, one.input_tokens]);
+    expect(costs).toEqual([
+      ['none', null, 0, null],
+      ['known', 0.1, 0, 1],
+      ['unknown', 0.1, 1, 2],
     ]);
   });
 
@@ -184,7 +198,7 @@ describe('sessions', () => {
       expect([malformed.status, malformed.body.code]).toEqual([400, 'invalid_request']);
     }
     expect((await elsewhere.get(SESSIONS)).body.items).toEqual([]);
-    for (const query of ['?user_id=1', '?sort=started_at&limit=x', '?cursor=x', '?since=x']) {
+    for (const query of ['?user=1', '?sort=started_at&limit=x', '?cursor=x', '?since=x']) {
       expect((await space.viewer.get(SESSIONS + query)).body.code).toBe('invalid_query');
     }
   });

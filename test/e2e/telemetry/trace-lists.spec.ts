@@ -36,6 +36,13 @@ describe('the list of traces', () => {
       ['first', 'error'],
     ]);
     expect(items[1]).toEqual({
+      user_id: null,
+      environment: null,
+      tags: [],
+      prompt_name: null,
+      prompt_version: null,
+      input_preview: null,
+      output_preview: null,
       trace_id: first,
       root_name: 'first',
       started_at: '2026-11-20T00:00:00.000Z',

@@ -162,7 +162,6 @@ describe('the row of a trace', () => {
       expect(await costOf(root, priced, priced)).toBe(2);
       expect(await costOf(root, priced, unpriced)).toBeNull();
       expect(await costOf(root, unpriced, priced)).toBeNull();
-      expect(await costOf(priced, unpriced)).toBeNull();
       const traceId = newTraceId();
       const spans = [priced, unpriced].map((attributes) => newSpan({ traceId, attributes }));
       await exporter.protobuf(spans);
@@ -187,10 +186,12 @@ describe('the row of a trace', () => {
       expect(await costOf({ ...priced, ...root }, unpriced)).toBeNull();
     });
 
-    it('has the cost of the most expensive step if there are no calls', async () => {
-      expect(await costOf({ ...priced, ...root }, reporting(0.5))).toBe(1);
+    it('has the cost of the innermost span that knows it', async () => {
+      expect(await costOf(priced, unpriced)).toBe(1);
+      expect(await costOf(priced, call('gpt-4o', 1_000))).toBe(0.0025);
+      expect(await costOf({ ...priced, ...root }, reporting(0.5))).toBe(0.5);
       expect(await costOf(reporting(0.5), {})).toBe(0.5);
-      expect(await costOf({ ...unpriced, ...root }, { ...call('gpt-4o', 1_000), ...root })).toBeNull();
+      expect(await costOf({ ...unpriced, ...root }, { ...call('gpt-4o', 1_000), ...root })).toBe(0.0025);
     });
   });
 });

@@ -2,9 +2,13 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/com
 import { ApiBody, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { RequestBody, RequestSignal, SELECTION_MAX_BYTES, UnavailableWhenLate } from '#platform/http';
-import { ListQueryDto, type Page } from '#platform/paging';
+import type { Page } from '#platform/paging';
 import { type SpanDto, SpanListQueryDto, SpanPageDto } from '../../../telemetry';
-import { ExperimentTraceDto, ExperimentTracePageDto } from './experiment-trace.dto';
+import {
+  ExperimentTraceDto,
+  ExperimentTraceListQueryDto,
+  ExperimentTracePageDto,
+} from './experiment-trace.dto';
 import { ExperimentTraceService } from './experiment-trace.service';
 import { TraceStatsDto, TraceStatsQueryDto } from './trace-stats.dto';
 import { TraceStatsService } from './trace-stats.service';
@@ -28,7 +32,7 @@ export class ExperimentTraceController {
   list(
     @CurrentScope() scope: Scope,
     @Param('experiment_id') experimentId: string,
-    @Query() query: ListQueryDto,
+    @Query() query: ExperimentTraceListQueryDto,
     @RequestSignal() signal: AbortSignal,
   ): Promise<Page<ExperimentTraceDto>> {
     return this.traces.list(scope, experimentId, query, signal);

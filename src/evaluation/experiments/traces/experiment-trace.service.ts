@@ -2,9 +2,20 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { type ListQueryDto, type Page, TOTAL_MAX, toPage } from '#platform/paging';
 import { problem, orNotFound } from '#platform/problem';
-import { type SpanDto, toSpanDto, TRACE_ID, TraceStore, type TraceSummary } from '../../../telemetry';
+import {
+  type LabelFilters,
+  type SpanDto,
+  toSpanDto,
+  TRACE_ID,
+  TraceStore,
+  type TraceSummary,
+} from '../../../telemetry';
 import { ExperimentRepository } from '../experiments/experiment.repository';
-import { type ExperimentTraceDto, toExperimentTraceDto } from './experiment-trace.dto';
+import {
+  type ExperimentTraceDto,
+  type ExperimentTraceListQueryDto,
+  toExperimentTraceDto,
+} from './experiment-trace.dto';
 import { ExperimentTraceRepository, type TraceReference } from './experiment-trace.repository';
 
 /** Reads the traces of experiments. Errors: 404 for an unknown experiment, 503 when traces cannot be read. */
@@ -20,7 +31,7 @@ export class ExperimentTraceService {
   async list(
     scope: Scope,
     experimentId: string,
-    query: ListQueryDto,
+    query: ExperimentTraceListQueryDto,
     signal: AbortSignal,
   ): Promise<Page<ExperimentTraceDto>> {
     orNotFound(await this.experiments.exists(scope, experimentId), 'experiment', experimentId);
@@ -29,10 +40,12 @@ export class ExperimentTraceService {
     const { rows, page } = await this.references.list(scope, experimentId, query, {
       keep: async <Reference extends TraceReference>(references: readonly Reference[]) => {
         const ids = references.map((reference) => reference.trace_id);
-        for (const trace of await store.summarizeTraces(scope, ids)) traces.set(trace.trace_id, trace);
+        for (const trace of await store.summarizeTraces(scope, ids)) {
+          if (hasLabels(trace, query)) traces.set(trace.trace_id, trace);
+        }
         return references.filter((reference) => traces.has(reference.trace_id));
       },
-      count: () => this.count(scope, experimentId, store),
+      count: () => (isUnfiltered(query) ? this.count(scope, experimentId, store) : Promise.resolve(null)),
     });
     return {
       items: rows.map((reference) => toExperimentTraceDto(traces.get(reference.trace_id)!, reference)),
@@ -92,3 +105,12 @@ export class ExperimentTraceService {
     return ids.length === 0 ? 0 : store.countTraces(scope, ids);
   }
 }
+
+const LABELS = ['user_id', 'environment', 'prompt_name', 'prompt_version'] as const;
+
+const hasLabels = (trace: TraceSummary, query: LabelFilters): boolean =>
+  LABELS.every((name) => query[name] === undefined || query[name] === trace[name]) &&
+  (query.tag === undefined || trace.tags.includes(query.tag));
+
+const isUnfiltered = (query: LabelFilters): boolean =>
+  query.tag === undefined && LABELS.every((name) => query[name] === undefined);

@@ -5,13 +5,16 @@ import {
   GroupsOf,
   MEASURE_FIELDS,
   TRACE_GROUPS,
+  TRACE_LABEL_FIELDS,
   TraceConditionDto,
   TraceMetricsDto,
   TraceStatsRowDto,
 } from '../../../telemetry';
 import { TRACE_LABELS } from './experiment-trace.repository';
 
-const STATS_GROUPS = [...TRACE_GROUPS, ...TRACE_LABELS] as const;
+/** `tag` is a tag of the result. */
+const LABELS = TRACE_LABEL_FIELDS.filter((field) => field !== 'tag');
+const STATS_GROUPS = [...TRACE_GROUPS, ...TRACE_LABELS, ...LABELS] as const;
 type StatsGroup = (typeof STATS_GROUPS)[number];
 
 export const STATS_FIELDS = [...STATS_GROUPS, ...MEASURE_FIELDS, 'started_at'] as const;

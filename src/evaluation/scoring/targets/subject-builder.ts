@@ -1,16 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { retry, type RetryPolicy } from '#platform/concurrency';
-import { type TraceRow, type TraceSpan, TraceStore } from '../../../telemetry';
-import { type Grain, MAX_SUBJECT_LENGTH, type ScoringSubject } from '../../scorers';
 import {
   firstUserContent,
-  type InputOutput,
-  isUnread,
-  jsonSize,
   lastAssistantContent,
-  TraceContentReader,
-} from '../../trace-content';
+  type TraceRow,
+  type TraceSpan,
+  TraceStore,
+} from '../../../telemetry';
+import { type Grain, MAX_SUBJECT_LENGTH, type ScoringSubject } from '../../scorers';
+import { type InputOutput, isUnread, jsonSize, TraceContentReader } from '../../trace-content';
 import {
   type ChunkContent,
   contentSizeOf,

@@ -2,16 +2,19 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { RawJson, toJsonText } from '#platform/json';
 import { type ScoredMessage, SessionDirectory } from '../../../agents';
-import { mayBeCall, type TraceBatch, type TraceRow, type TraceSpan, TraceStore } from '../../../telemetry';
-import type { Grain } from '../../scorers';
 import {
   Conversation,
-  isUnread,
   lastAssistantContent,
+  mayBeCall,
   messagesIn,
   type SessionMessage,
-  TraceContentReader,
-} from '../../trace-content';
+  type TraceBatch,
+  type TraceRow,
+  type TraceSpan,
+  TraceStore,
+} from '../../../telemetry';
+import type { Grain } from '../../scorers';
+import { isUnread, TraceContentReader } from '../../trace-content';
 import { SUBJECT_MAX, type SubjectBudget } from './subject-views';
 import type { ScoringTarget } from './target.entity';
 import { type ResultContent, TargetRepository } from './target.repository';

@@ -40,6 +40,7 @@ export const OPEN_INFERENCE_SPANS: readonly InstrumentedSpan[] = [
       reasoningTokens: 64,
       costUsd: 0.0066,
       sessionId: '26bcd3d2',
+      userId: '9328ae73',
       input: [{ role: 'user', content: 'Weather?' }],
       output: [{ role: 'assistant', tool_calls: [{ id: 'call_1', function: { name: 'get_weather' } }] }],
     },

@@ -2,7 +2,7 @@ import { parseTime } from '#platform/http';
 import type { FieldError } from '#platform/problem';
 import {
   FILTER_VALUES_MAX,
-  MEASURE_FIELDS,
+  NUMBER_FIELDS,
   STATS_OPERATORS,
   TRACE_STATUSES,
   type TraceFilter,
@@ -14,7 +14,7 @@ const TEXT_MAX = 255;
 type Kind = 'number' | 'time' | 'text';
 
 const kindOf = (field: string): Kind =>
-  field === 'started_at' ? 'time' : (MEASURE_FIELDS as readonly string[]).includes(field) ? 'number' : 'text';
+  field === 'started_at' ? 'time' : NUMBER_FIELDS.includes(field) ? 'number' : 'text';
 
 const KINDS: Readonly<
   Record<Kind, { detail: string; read: (value: unknown) => string | number | Date | null }>

@@ -56,6 +56,6 @@ function duplicateErrors(pointer: string, names: readonly string[]): FieldError[
 function countErrors({ measure, aggregation }: TraceMetric, index: number): FieldError[] {
   const isUnknown = !TRACE_AGGREGATIONS.includes(aggregation);
   if (measure !== 'count' || isUnknown || aggregation === 'count' || aggregation === 'sum') return [];
-  const detail = 'must be count or sum, because the measure count is the number of traces';
+  const detail = 'must be count or sum, because the measure count only counts';
   return [{ pointer: `/metrics/${index}/aggregation`, detail }];
 }

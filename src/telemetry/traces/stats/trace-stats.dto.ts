@@ -15,25 +15,34 @@ import {
   METRICS_MAX,
   MEASURE_FIELDS,
   STATS_OPERATORS,
+  TIME_GROUPS,
   TRACE_AGGREGATIONS,
   TRACE_GROUPS,
+  SPAN_GROUPS,
+  SPAN_MEASURE_FIELDS,
+  SPAN_MEASURE_NAMES,
+  SPAN_TRACE_FIELDS,
+  type SpanMeasure,
+  TRACE_LABEL_FIELDS,
   TRACE_MEASURES,
   type TraceAggregation,
   type TraceMeasure,
 } from '../trace-stats.types';
 
 /** Fields by which the traces of a workspace are grouped and filtered. */
-const GROUPS = [...TRACE_GROUPS, 'session_id', 'day'] as const;
+const GROUPS = [...TRACE_GROUPS, ...TRACE_LABEL_FIELDS, 'session_id', ...TIME_GROUPS] as const;
 export const TELEMETRY_STATS_FIELDS = [
   ...TRACE_GROUPS,
+  ...TRACE_LABEL_FIELDS,
   'session_id',
   ...MEASURE_FIELDS,
   'started_at',
 ] as const;
 
-/** A statistic of each group. Ignores traces without a value of the measure. */
+/** A statistic of each group. Ignores traces without a value of the measure. Grouped by `model`, it is over the model's spans. */
 export class TraceMetricDto {
-  /** `total_tokens` is input plus output tokens. `count` counts traces; its aggregation must be `count` or `sum`. */
+  /** `total_tokens` is input plus output tokens. `count` counts traces, or grouped by `model` the model's
+   * spans; its aggregation must be `count` or `sum`. */
   @IsOneOf(TRACE_MEASURES)
   measure!: TraceMeasure;
 
@@ -114,7 +123,9 @@ export class TelemetryTraceStatsQueryDto extends TraceMetricsDto {
   @NotBelow('since', instantOf)
   until?: string;
 
-  /** Without groups, one row covers all traces. `day` is the date of the start, in UTC. */
+  /**
+   * Without groups, one row covers all traces. Grouped by `model`, statistics are over the spans of each model, named as it answered.
+   */
   @GroupsOf(GROUPS)
   group_by?: (typeof GROUPS)[number][] | null;
 
@@ -140,7 +151,66 @@ export class TraceStatsRowDto {
   values!: Record<string, number | null>;
 }
 
-/** Statistics of the traces of a workspace. */
+const SPAN_GROUP_FIELDS = [...SPAN_GROUPS, ...TIME_GROUPS] as const;
+export const SPAN_STATS_FIELDS = [
+  ...SPAN_GROUPS,
+  ...SPAN_TRACE_FIELDS,
+  ...SPAN_MEASURE_FIELDS,
+  'started_at',
+] as const;
+
+/** A statistic of each group. Ignores spans without a value of the measure. */
+export class SpanMetricDto {
+  /**
+   * Tokens and cost count once where a call or a step repeats the calls below it. `count` counts spans, with the aggregation `count`
+   * or `sum`.
+   */
+  @IsOneOf(SPAN_MEASURE_NAMES)
+  measure!: SpanMeasure;
+
+  /** Percentiles are exact: over all values, with linear interpolation (Hyndman & Fan, definition 7). */
+  @IsOneOf(TRACE_AGGREGATIONS)
+  aggregation!: TraceAggregation;
+}
+
+/** A condition on the span, or on the user, environment, session, service or prompt of its trace. All filters must match. */
+export class SpanFilterDto extends TraceConditionDto {
+  @IsOneOf(SPAN_STATS_FIELDS)
+  declare field: (typeof SPAN_STATS_FIELDS)[number];
+}
+
+/** A query for statistics of the spans of a workspace. */
+@ValuesCheckedLater()
+export class SpanStatsQueryDto {
+  /** By default: count, p50 and p95 of the duration, and sums of tokens, cost and errors. */
+  @ApiProperty({ type: [SpanMetricDto], maxItems: METRICS_MAX, nullable: true, required: false })
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(METRICS_MAX)
+  @Nested(() => SpanMetricDto)
+  metrics?: SpanMetricDto[] | null;
+
+  /** Inclusive lower bound of the start of the trace (RFC 3339). Defaults to seven days before `until`. */
+  @IsOptionalTime()
+  since?: string;
+
+  /** Exclusive upper bound of the start of the trace (RFC 3339). Defaults to now, or to `since` if that is later. */
+  @IsOptionalTime()
+  @NotBelow('since', instantOf)
+  until?: string;
+
+  /**
+   * Without groups, one row covers all spans. `model` is null for spans that are not the model's own calls; `user_id` and
+   * `environment` are those of the trace.
+   */
+  @GroupsOf(SPAN_GROUP_FIELDS)
+  group_by?: (typeof SPAN_GROUP_FIELDS)[number][] | null;
+
+  @FiltersOf(() => SpanFilterDto)
+  filters?: SpanFilterDto[] | null;
+}
+
+/** Statistics of the traces or the spans of a workspace. */
 export class TelemetryTraceStatsDto {
   /** One row for each group, in the order of the group's values, null last. */
   @ApiProperty({ type: [TraceStatsRowDto] })

@@ -1,4 +1,4 @@
-import { cutText, isJsonObject, toJsonText } from '#platform/json';
+import { cutText, isJsonObject, RawJson, toJsonText } from '#platform/json';
 import { parsedValue, type SessionMessage, textOfPart } from './messages';
 
 /** Longest role or tool name, in characters. Longer ones are cut. */
@@ -46,6 +46,57 @@ export function entriesOf(message: SessionMessage, names: ToolNames = NO_NAMES):
   return [...contents, ...(Array.isArray(calls) ? calls.map((call) => entryOfCall(role, call)) : [])];
 }
 
+/** A part of a message: something said, a tool call, or the result of one. */
+export type MessagePart =
+  | { kind: 'content'; value: unknown }
+  | { kind: 'call'; id: string | undefined; name: string | undefined; args: unknown }
+  | { kind: 'result'; id: string | undefined; name: string | undefined; value: unknown };
+
+/** Returns the parts of a message in order. JSON texts of arguments and results are parsed. */
+export function partsOf(message: SessionMessage): MessagePart[] {
+  const content = partsIn(parsedValue(message.content));
+  const calls = parsedValue(message.tool_calls);
+  const isEmpty = content === null || content === undefined || content === '';
+  const toPart = (value: unknown): MessagePart =>
+    message.role === 'tool'
+      ? { kind: 'result', id: message.tool_call_id, name: message.name, value: jsonValue(value) }
+      : { kind: 'content', value };
+  const contents = Array.isArray(content)
+    ? content.map((part) => partOf(part) ?? toPart(textOfPart(part) ?? part))
+    : isEmpty && message.role !== 'tool'
+      ? []
+      : [toPart(content ?? null)];
+  return [...contents, ...(Array.isArray(calls) ? calls.map(callPart) : [])];
+}
+
+function partOf(part: unknown): MessagePart | undefined {
+  if (!isJsonObject(part)) return undefined;
+  if (CALLS.has(part.type as string)) return callPart(part);
+  if (!ANSWERS.has(part.type as string)) return undefined;
+  const { id, name, value } = answerOf(part);
+  return {
+    kind: 'result',
+    id: typeof id === 'string' ? id : undefined,
+    name: typeof name === 'string' ? name : undefined,
+    value: jsonValue(value),
+  };
+}
+
+function callPart(value: unknown): MessagePart {
+  const call = callOf(value) ?? { id: undefined, name: undefined, args: value };
+  return { kind: 'call', ...call, args: jsonValue(call.args) };
+}
+
+/** Parses JSON text of an object or a list. Numbers keep their digits. */
+export function jsonValue(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
+  try {
+    return new RawJson(value).parseExactly();
+  } catch {
+    return value;
+  }
+}
+
 /** Parses the parts of a message that was flattened into texts. */
 const partsIn = (content: unknown): unknown =>
   typeof content === 'string' && /^\s*\[\s*\{\s*"type"/.test(content) ? jsonOrText(content) : content;
@@ -71,15 +122,18 @@ function entryOfPart(
 ): TranscriptEntry {
   if (isJsonObject(part) && CALLS.has(part.type as string)) return entryOfCall(role, part);
   if (isJsonObject(part) && ANSWERS.has(part.type as string)) {
-    const id = part.id ?? part.tool_use_id ?? part.tool_call_id ?? part.toolCallId ?? part.call_id;
-    const name = part.name ?? part.toolName ?? (typeof id === 'string' ? names.get(id) : undefined);
-    return answerEntry(
-      displayName(name ?? id ?? 'tool'),
-      part.response ?? part.result ?? part.output ?? part.content,
-    );
+    const { id, name, value } = answerOf(part);
+    const known = name ?? (typeof id === 'string' ? names.get(id) : undefined);
+    return answerEntry(displayName(known ?? id ?? 'tool'), value);
   }
   return toEntry(textOfPart(part) ?? textOf(part));
 }
+
+const answerOf = (part: Record<string, unknown>) => ({
+  id: part.id ?? part.tool_use_id ?? part.tool_call_id ?? part.toolCallId ?? part.call_id,
+  name: part.name ?? part.toolName,
+  value: part.response ?? part.result ?? part.output ?? part.content,
+});
 
 /** Reads a call in OpenAI's format, `{"function": {"name", "arguments"}}`, or with these members at the top level. */
 function callOf(value: unknown) {

@@ -1,5 +1,8 @@
+import { createHash } from 'node:crypto';
 import { isJsonObject } from '#platform/json';
-import { type MeaningfulEvent, readSpanContent, repeatsUsage } from '../../telemetry';
+import { readSpanContent } from '../span-mapping/span-meaning.reader';
+import type { MeaningfulEvent } from '../span-mapping/span-meaning.types';
+import { repeatsUsage } from '../traces/span-record';
 import { messageListOf, messagesIn, parsedValue, type SessionMessage } from './messages';
 import { entriesOf, jsonOrText } from './transcript-entries';
 
@@ -15,7 +18,7 @@ export interface ConversationTrace {
 }
 
 /** How often each message has occurred, by its fingerprint. */
-type Counts = Map<string, number>;
+export type Counts = Map<string, number>;
 
 /**
  * Collects the messages of traces, each once. Every model call repeats the conversation before it, and agents repeat the
@@ -26,6 +29,13 @@ export class Conversation {
   private readonly counts: Counts = new Map();
   private isEmpty = true;
 
+  /** Starts a trace whose inputs and outputs are added one by one. */
+  startTrace(): Turn {
+    return new Turn(this.counts, !this.isEmpty, () => {
+      this.isEmpty = false;
+    });
+  }
+
   /**
    * Adds a trace and returns its new messages: those of its root span, and those of its model calls in order of time. If the
    * model calls have no content, uses the spans of agents and other steps instead. From the second trace on, the first input
@@ -33,38 +43,45 @@ export class Conversation {
    */
   add(trace: ConversationTrace): SessionMessage[] {
     const spans = Array.isArray(trace.spans) ? trace.spans.filter(isJsonObject) : [];
-    const turn = new Turn(this.counts, !this.isEmpty);
+    const turn = this.startTrace();
+    const messages: SessionMessage[] = [];
     const root = spans.find(({ parent_span_id }) => parent_span_id === null);
     const ofRoot = root && contentOf(root);
     const rootCounts: Counts = new Map();
-    turn.addInput(messagesIn(trace.input ?? ofRoot?.input, 'user'), rootCounts);
-    for (const { isOutput, messages, counts } of stepsOf(spans)) {
-      if (isOutput) turn.addOutput(messages, counts);
-      else turn.addInput(messages, counts);
+    messages.push(...turn.addInput(messagesIn(trace.input ?? ofRoot?.input, 'user'), rootCounts));
+    for (const { isOutput, messages: ofStep, counts } of stepsOf(spans)) {
+      messages.push(...(isOutput ? turn.addOutput(ofStep, counts) : turn.addInput(ofStep, counts)));
     }
-    turn.addOutput(messagesIn(trace.output ?? ofRoot?.output, 'assistant'), rootCounts);
-    if (turn.messages.length > 0) this.isEmpty = false;
+    messages.push(...turn.addOutput(messagesIn(trace.output ?? ofRoot?.output, 'assistant'), rootCounts));
     const { trace_id } = trace;
-    return turn.messages.map((message) => ({
+    return messages.map((message) => ({
       ...message,
       ...(typeof trace_id === 'string' && { trace_id }),
     }));
   }
 }
 
-/** The new messages of one trace. */
-class Turn {
-  readonly messages: SessionMessage[] = [];
+/** Finds the new messages of one trace. */
+export class Turn {
   private readonly traceCounts: Counts = new Map();
 
-  /** @param conversationCounts the messages of earlier traces */
+  /**
+   * @param conversationCounts the messages of earlier traces
+   * @param onMessage called for a trace with messages
+   */
   constructor(
     private readonly conversationCounts: Counts,
     private isContinued: boolean,
+    private readonly onMessage: () => void,
   ) {}
 
-  /** Adds the input of a span. Messages after the question are new in each trace, even if an earlier trace has the same. */
-  addInput(messages: readonly SessionMessage[], counts: Counts): void {
+  /**
+   * Adds the input of a span. Messages after the question are new in each trace, even if an earlier trace has the same.
+   *
+   * @param counts the messages of the span so far
+   * @returns the new messages
+   */
+  addInput(messages: readonly SessionMessage[], counts: Counts): SessionMessage[] {
     const isFirst = messages.length > 0 && this.isContinued;
     if (isFirst) this.isContinued = false;
     const questionAt = messages.findLastIndex(({ role }) => role === 'user');
@@ -77,24 +94,26 @@ class Turn {
     );
     // A repeated question is new if its trace does not repeat the conversation after it.
     const isNewQuestion = isFirst && !counted.slice(questionAt + 1).some(({ isRepeated }) => isRepeated);
-    counted.forEach(({ message, isRepeated }, index) => {
+    return this.record(counted, ({ isRepeated }, index) => {
       const isHistory = isFirst && index < questionAt;
-      if (!isHistory && (!isRepeated || (index === questionAt && isNewQuestion))) this.messages.push(message);
+      return !isHistory && (!isRepeated || (index === questionAt && isNewQuestion));
     });
-    this.record(counted);
   }
 
-  /** Adds the output of a span. An answer is new in each trace, even if an earlier trace has the same. */
-  addOutput(messages: readonly SessionMessage[], counts: Counts): void {
+  /**
+   * Adds the output of a span. An answer is new in each trace, even if an earlier trace has the same.
+   *
+   * @returns the new messages
+   */
+  addOutput(messages: readonly SessionMessage[], counts: Counts): SessionMessage[] {
     const counted = messages.map((message) => this.count(message, counts, this.traceCounts));
-    for (const { message, isRepeated } of counted) if (!isRepeated) this.messages.push(message);
-    this.record(counted);
+    return this.record(counted, ({ isRepeated }) => !isRepeated);
   }
 
   /** Counts a message of a span. @param earlier the counts with which it is compared */
   private count(message: SessionMessage, counts: Counts, earlier: Counts): CountedMessage {
     const entries = entriesOf(message).map(({ heading, body }) => {
-      const fingerprint = JSON.stringify([heading, canonical(body)]);
+      const fingerprint = fingerprintOf(JSON.stringify([heading, canonical(body)]));
       const count = (counts.get(fingerprint) ?? 0) + 1;
       counts.set(fingerprint, count);
       return { fingerprint, count };
@@ -103,14 +122,26 @@ class Turn {
     return { message, entries, isRepeated };
   }
 
-  private record(messages: readonly CountedMessage[]): void {
+  private record(
+    messages: readonly CountedMessage[],
+    isNew: (message: CountedMessage, index: number) => boolean,
+  ): SessionMessage[] {
     for (const { fingerprint, count } of messages.flatMap(({ entries }) => entries)) {
       for (const counts of [this.conversationCounts, this.traceCounts]) {
         counts.set(fingerprint, Math.max(count, counts.get(fingerprint) ?? 0));
       }
     }
+    const found = messages.filter(isNew).map(({ message }) => message);
+    if (found.length > 0) this.onMessage();
+    return found;
   }
 }
+
+/** Longer texts are hashed, so that a conversation takes little memory. */
+const FINGERPRINT_MAX = 64;
+
+const fingerprintOf = (text: string): string =>
+  text.length <= FINGERPRINT_MAX ? text : createHash('sha256').update(text).digest('base64');
 
 /** A message, and the count of each of its entries within its span. */
 interface CountedMessage {
@@ -167,10 +198,13 @@ const OPERATIONS_WITHOUT_MESSAGES = new Set([
 const operationOf = ({ operation }: JsonObject): string =>
   typeof operation === 'string' ? operation.toLowerCase() : '';
 
-const isTool = (span: JsonObject): boolean =>
+export const isTool = (span: JsonObject): boolean =>
   OPERATIONS_WITHOUT_MESSAGES.has(operationOf(span)) || typeof span.tool_name === 'string';
 
-function isModelCall(span: JsonObject, { input, output }: { input: unknown; output: unknown }): boolean {
+export function isModelCall(
+  span: JsonObject,
+  { input, output }: { input: unknown; output: unknown },
+): boolean {
   if (repeatsUsage(operationOf(span))) return false;
   const isNamed = [span.operation, span.model, span.provider].some((name) => typeof name === 'string');
   return isNamed || [input, output].some((content) => messageListOf(parsedValue(content)) !== undefined);
