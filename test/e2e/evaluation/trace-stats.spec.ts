@@ -225,29 +225,29 @@ describe('trace stats of models and groups', () => {
       );
       const reported = rows.map(({ group, values: one }) => [group.model, ...Object.values(one)]);
       expect(reported).toEqual([
-        ['planner', 1, 90, 9, 0.5],
+        ['planner', 1, null, null, null],
         ['silent', 1, null, null, null],
-        ['worker', 1, null, null, null],
+        ['worker', 1, 60, 9, 0.2],
         [null, 2, 7, null, null],
       ]);
       expect(await on.values(['input_tokens.sum', 'output_tokens.sum', 'cost_usd.sum'])).toEqual({
-        'input_tokens.sum': 97,
+        'input_tokens.sum': 67,
         'output_tokens.sum': 9,
-        'cost_usd.sum': 0.5,
+        'cost_usd.sum': 0.2,
       });
       // Models that the filter excludes do not affect the others.
       const filters = [{ field: 'model', op: 'in', value: ['worker', 'silent'] }];
       const others = await on.rows({ ...query('input_tokens.sum'), filters });
       expect(others.map((row) => [row.group.model, row.values['input_tokens.sum']])).toEqual([
         ['silent', null],
-        ['worker', null],
+        ['worker', 60],
       ]);
     });
 
     it('include the cost of a model when another model has no price', async () => {
       const [priced, unpriced] = [usage('priced', 1_000, 0), usage('unpriced', 500, 50)];
       const step = { ...AGENT, ...usage('planner', 0, 0, cost(0.5)) };
-      await on.trace({ attributes: priced }, { attributes: unpriced });
+      await on.trace({}, { attributes: priced }, { attributes: unpriced });
       await on.trace({ attributes: priced });
       const costs = async () =>
         (await on.rows(query('cost_usd.sum', 'cost_usd.count'))).map(({ group, values: one }) => [
@@ -278,11 +278,11 @@ describe('trace stats of models and groups', () => {
         'cost_usd.count': 1,
         'count.count': 3,
       });
-      // A step that reports more than the known cost sets the cost of its model and of the trace.
+      // A root that reports more than the known cost sets the cost of the trace, which belongs to no model.
       await on.trace({ attributes: step }, { attributes: priced }, { attributes: unpriced });
       expect(await costs()).toEqual([
-        ['planner', 0.5, 1],
-        ['priced', 0.006, 3],
+        ['planner', null, 0],
+        ['priced', 0.008, 4],
         ['unpriced', null, 0],
       ]);
       expect(await on.values(ofTraces)).toEqual({
@@ -294,14 +294,8 @@ describe('trace stats of models and groups', () => {
 
     it('include the cost of calls below a step', async () => {
       const root = { ...AGENT, ...usage('planner', 0, 0, cost(0.4)) };
-      const more = { ...AGENT, ...usage('planner', 0, 0, cost(0.7)) };
       const [priced, unpriced] = [usage('priced', 1_000, 0), usage('unpriced', 500, 50)];
-      await on.trace(
-        { attributes: root },
-        { attributes: more },
-        { attributes: priced },
-        { attributes: unpriced },
-      );
+      await on.trace({ attributes: root }, { attributes: priced }, { attributes: unpriced });
       const rows = await on.rows(query('cost_usd.sum'));
       expect(rows.map(({ group, values: one }) => [group.model, one['cost_usd.sum']])).toEqual([
         ['planner', null],
