@@ -3,6 +3,7 @@ import { StandaloneService } from '#testing';
 import { Bench } from './bench';
 import { modelGateway } from './cases/gateway';
 import { apiProxy } from './cases/proxy';
+import { agreement } from './cases/agreement';
 import { attacks } from './cases/attacks';
 import { compareExperiments } from './cases/compare';
 import { csvIngest, pinnedResults } from './cases/csv';
@@ -38,6 +39,7 @@ const CASES: Record<string, (bench: Bench) => Promise<void>> = {
   'single-creates': singleCreates,
   finalize,
   compare: compareExperiments,
+  agreement,
   'bulk-records': bulkRecords,
   'list-records': listRecords,
   search,

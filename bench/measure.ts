@@ -64,3 +64,10 @@ export async function compare(sides: Side[]): Promise<Comparison> {
     ratios: values.map((own) => median(own.map((value, round) => value / values[0]![round]!))),
   };
 }
+
+/** Returns the time that a call takes, in milliseconds. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}

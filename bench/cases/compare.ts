@@ -1,6 +1,7 @@
+import { ComparedResultRepository } from '../../src/evaluation/experiments/compare/compared-result.repository';
 import { ComparisonRepository } from '../../src/evaluation/experiments/compare/comparison.repository';
 import { Bench } from '../bench';
-import { compare } from '../measure';
+import { compare, timed } from '../measure';
 
 const RESULTS = 10_000;
 const SCORERS = 5;
@@ -94,15 +95,10 @@ const resultOf = (n: number) => ({
   },
 });
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await work();
-  return performance.now() - startedAt;
-}
-
 /** Runs the statements of the service. */
 async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
   const comparisons = new ComparisonRepository(direct.database);
+  const results = new ComparedResultRepository(direct.database);
   const experiments = [...(await comparisons.find(scope, ids)).values()];
   const scorers = Array.from({ length: SCORERS }, (_, n) => ({
     scorer: `scorer ${n + 1}`,
@@ -113,12 +109,7 @@ async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
     for (const one of experiments) await comparisons.scoredVersions(tx, scope, one, null);
     for (const one of experiments) {
       let last = '';
-      await comparisons.readResults(
-        tx,
-        scope,
-        one.experiment_id,
-        ({ resultIds }) => (last = resultIds.at(-1)!),
-      );
+      await results.readResults(tx, scope, one.experiment_id, ({ resultIds }) => (last = resultIds.at(-1)!));
       const reading = { results: RESULTS, last, allowMismatch: false };
       await comparisons.readScores(tx, scope, one, scorers, reading, () => undefined);
     }
@@ -128,7 +119,7 @@ async function read({ scope, direct }: Bench, ids: string[]): Promise<void> {
   await Promise.all(
     experiments.map((one) => {
       const page = { resultIds: pageOf(one.experiment_id), withInput: pageOf(one.experiment_id) };
-      return comparisons.readRows(scope, one, page, scorers, false);
+      return results.readRows(scope, one, page, scorers, false);
     }),
   );
 }

@@ -27,10 +27,12 @@ export {
 } from './traces/trace-scores';
 export {
   AreScoreFilters,
+  checkScorerNames,
   IsScoreSort,
   readScoreFilters,
   readScoreSort,
   type ScoreSort,
+  unknownScorerDetail,
 } from './traces/score-query';
 export { type LabelFilters, SessionTraceListQueryDto } from './traces/trace-query.dto';
 export {
@@ -65,6 +67,7 @@ export {
   ScoredTracePageDto,
   type TraceRow,
   type TraceSummary,
+  type TraceUsage,
 } from './traces/trace.dto';
 export {
   type SessionRef,

@@ -666,7 +666,8 @@ describe('every operation', () => {
       ),
       200,
     );
-    await expectAll([evaluator.post(`${baselinePath}/gate`, { rules: [{ scorer: 's', min_mean: 0 }] })], 200);
+    const checked = evaluator.post(`${baselinePath}/gate`, { rules: [{ scorer: 's', min_mean: 0 }] });
+    await expectAll([checked, evaluator.get(`${path}/gates`)], 200);
     const scorer = (name: string) =>
       evaluator.post('/eval/v1/scorers', {
         workspace_id,

@@ -5,7 +5,7 @@ import { randomFillSync } from 'node:crypto';
 export type IdPrefix =
   | 'org' | 'usr' | 'sva' | 'key' | 'wsp' | 'app' | 'repo' | 'api' | 'agt' | 'ses' | 'msg' | 'skl' | 'file'
   | 'mcps' | 'tool' | 'ds' | 'rec' | 'exp' | 'res' | 'scr' | 'run' | 'rule' | 'score' | 'item' | 'rel' | 'pub' | 'prov'
-  | 'model' | 'ver' | 'aud' | 'acq' | 'sig' | 'mcpr' | 'batch' | 'queue' | 'qitem';
+  | 'model' | 'ver' | 'aud' | 'acq' | 'sig' | 'mcpr' | 'batch' | 'queue' | 'qitem' | 'gate';
 
 /** The prefix of each id that contains the time of creation, by the member that holds it. */
 export const ID_PREFIXES: Readonly<Record<string, IdPrefix>> = {
@@ -39,6 +39,7 @@ export const ID_PREFIXES: Readonly<Record<string, IdPrefix>> = {
   score_batch_id: 'batch',
   queue_id: 'queue',
   item_id: 'qitem',
+  gate_check_id: 'gate',
 };
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';

@@ -1,5 +1,5 @@
 export { canonicalJson, sameJson, sha256OfJson } from './canonical.writer';
-export { cutText } from './cut-text';
+export { cutCharacters, cutText } from './cut-text';
 export { jsonFault, parseExactly, parseUnambiguously } from './exact.parser';
 export { escapeHidden, type HiddenCharacters, hiddenCharacters } from './hidden-characters';
 export { type JsonChange, type JsonChanges, jsonChanges } from './json-changes';

@@ -4,8 +4,9 @@ const EXPERIMENT_BYTES = bytesOf(
   ...['description', 'config', 'context_manifest', 'metrics', 'error', 'summary', 'metadata'],
 );
 const RESULT_BYTES = bytesOf('input', 'expected', 'metadata', 'output', 'error');
+const CHECK_BYTES = bytesOf('request', 'result');
 
-/** Experiments and their results. */
+/** Experiments, their results and their gate checks. */
 export class EvaluationExperiments1795824000011 extends SqlMigration {
   protected readonly sql = `
     -- Runs of a system over cases. An experiment collects results until it is finalized.
@@ -117,6 +118,9 @@ export class EvaluationExperiments1795824000011 extends SqlMigration {
       updated_at timestamptz NOT NULL,
       created_by text NOT NULL,
       bytes integer NOT NULL GENERATED ALWAYS AS (${RESULT_BYTES}) STORED,
+      -- comparisons find the cases that have changed by these, without reading the values
+      input_hash bigint GENERATED ALWAYS AS (hashtextextended(input::text COLLATE "C", 0)) STORED,
+      expected_hash bigint GENERATED ALWAYS AS (hashtextextended(expected::text COLLATE "C", 0)) STORED,
       -- includes the workspace, so that totals are counted from the index alone
       PRIMARY KEY (experiment_id, result_id) INCLUDE (workspace_id)
     );
@@ -131,5 +135,20 @@ export class EvaluationExperiments1795824000011 extends SqlMigration {
     CREATE INDEX results_session ON results (workspace_id, session_id, result_id) WHERE session_id IS NOT NULL;
     -- A score refers to a result by its id alone. A hash index, so that the planner never uses it to sort a list.
     CREATE INDEX results_id ON results USING hash (result_id);
+
+    -- The newest checks of each experiment against the rules of a gate.
+    CREATE TABLE gate_checks (
+      experiment_id text COLLATE "C" NOT NULL,
+      gate_check_id text COLLATE "C" NOT NULL,
+      workspace_id text COLLATE "C" NOT NULL,
+      passed boolean NOT NULL,
+      -- the request and the response
+      request json NOT NULL,
+      result json NOT NULL,
+      created_at timestamptz NOT NULL,
+      created_by text NOT NULL,
+      bytes integer NOT NULL GENERATED ALWAYS AS (${CHECK_BYTES}) STORED,
+      PRIMARY KEY (experiment_id, gate_check_id) INCLUDE (workspace_id)
+    );
   `;
 }

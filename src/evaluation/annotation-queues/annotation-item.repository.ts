@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { Database, firstRow, prepared, raw, sql, type Tx, Where } from '#platform/db';
+import { Database, empty, firstRow, prepared, raw, sql, type Tx, Where } from '#platform/db';
 import { listPage, type RowPage } from '#platform/paging';
 import type { AnnotationItemListQueryDto, AnnotatorListQueryDto } from './annotation-item.dto';
 import type {
@@ -149,21 +149,22 @@ export class AnnotationItemRepository {
   }
 
   /**
-   * Claims the first item after `after` that needs another person and that this person has neither scored nor skipped. Skips
-   * places that concurrent requests are claiming. The caller holds the lock of the person's row. Returns null if no place is
-   * left.
+   * Claims the first item after `after` that needs another person and that this person has neither scored nor skipped. The
+   * caller holds the lock of the person's row. Returns null if no place is left.
+   *
+   * @param locked whether to skip places that concurrent requests are claiming, or to wait until these have ended
    */
   claim(
     tx: Tx,
     { workspaceId }: Scope,
     queueId: string,
     by: Annotator,
-    { after, leaseMs }: { after: string; leaseMs: number },
+    { after, leaseMs, locked }: { after: string; leaseMs: number; locked: 'skip' | 'wait' },
   ): Promise<Claim | null> {
     // PostgreSQL looks up scalar subqueries by key for each place, whatever the statistics say.
     return firstRow<Claim>(
       tx,
-      'annotation-place.claim',
+      `annotation-place.claim-${locked}`,
       sql`WITH claimed AS (
           UPDATE annotation_places SET principal_id = ${by.principalId}, author = ${by.author},
             claimed_until = now() + ${leaseMs} * interval '1 millisecond', result_version = ${RESULT_VERSION}
@@ -174,7 +175,7 @@ export class AnnotationItemRepository {
               AND (SELECT true FROM annotation_answers a
                    WHERE a.item_id = p.item_id AND a.workspace_id = ${workspaceId}
                      AND a.principal_id = ${by.principalId} AND a.author = ${by.author} LIMIT 1) IS NULL
-            ORDER BY p.item_id, p.place LIMIT 1 FOR UPDATE SKIP LOCKED)
+            ORDER BY p.item_id, p.place LIMIT 1 FOR UPDATE ${locked === 'skip' ? raw('SKIP LOCKED') : empty})
           RETURNING item_id, claimed_until
         ), updated AS (
           UPDATE annotation_annotators SET last_item_id = claimed.item_id FROM claimed

@@ -166,16 +166,17 @@ export class AnnotationItemService {
   }
 
   /**
-   * Renews the claim of a person, or claims the first free item after the last one, else the first free item of all. The lock
-   * of the person's row keeps concurrent requests of one person from claiming two items.
+   * Renews the claim of a person, or claims the first free item after the last one, else the first free item of all. Before
+   * it finds nothing, it waits for concurrent claims, because a claim that is not committed yet looks like a finished queue. The
+   * lock of the person's row keeps concurrent requests of one person from claiming two items.
    */
   private async claim(tx: Tx, scope: Scope, queueId: string, by: Annotator): Promise<Claim | null> {
     const last = await this.items.lockAnnotator(tx, scope, queueId, by);
     const renewed = await this.items.renew(tx, scope, queueId, by, LEASE_MS);
     if (renewed) return renewed;
-    const claimAfter = (after: string) =>
-      this.items.claim(tx, scope, queueId, by, { after, leaseMs: LEASE_MS });
-    return (await claimAfter(last)) ?? (last === '' ? null : claimAfter(''));
+    const claimAfter = (after: string, locked: 'skip' | 'wait') =>
+      this.items.claim(tx, scope, queueId, by, { after, leaseMs: LEASE_MS, locked });
+    return (await claimAfter(last, 'skip')) ?? claimAfter('', 'wait');
   }
 
   /** Reads the content of a claimed item, as scorers see it. */

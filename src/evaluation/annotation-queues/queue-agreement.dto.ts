@@ -10,6 +10,9 @@ export class QueueScorerAgreementDto {
   /** Number of items that at least two people have scored. Only these are measured. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   units!: number;
+  /** Number of these items on which no answer has a majority of the people. 0 without categories. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  tie_count!: number;
   /**
    * Share of pairs of people who agree, averaged over the items. This and the nominal alpha are null if there are no such
    * items, or if the scores have more than 20 distinct values and therefore no categories.

@@ -6,15 +6,19 @@ import { DatasetsModule } from '../datasets';
 import { ScorersModule } from '../scorers';
 import { ScoresModule } from '../scores';
 import { StatisticsModule } from '../statistics';
+import { ComparedCasePages } from './compare/compared-case.pages';
+import { ComparedResultRepository } from './compare/compared-result.repository';
 import { ComparisonRepository } from './compare/comparison.repository';
 import { ComparisonService } from './compare/comparison.service';
 import { ScoreReader } from './compare/score-reader';
+import { UsageReader } from './compare/usage-reader';
 import { ExperimentCases } from './experiments/experiment-cases';
 import { ExperimentFinalizer } from './experiments/experiment-finalizer';
 import { ExperimentEntity } from './experiments/experiment.entity';
 import { ExperimentRepository } from './experiments/experiment.repository';
 import { ExperimentService } from './experiments/experiment.service';
 import { SummaryRepository } from './experiments/summary.repository';
+import { GateRepository } from './gate/gate.repository';
 import { GateService } from './gate/gate.service';
 import { CaseRules } from './results/case-rules';
 import { ResultExportService } from './results/result-export.service';
@@ -38,6 +42,8 @@ import { TraceStatsService } from './traces/trace-stats.service';
   ],
   providers: [
     CaseRules,
+    ComparedCasePages,
+    ComparedResultRepository,
     ComparisonRepository,
     ComparisonService,
     ExperimentCases,
@@ -46,6 +52,7 @@ import { TraceStatsService } from './traces/trace-stats.service';
     ExperimentService,
     ExperimentTraceRepository,
     ExperimentTraceService,
+    GateRepository,
     GateService,
     ResultExportService,
     ResultListRepository,
@@ -54,6 +61,7 @@ import { TraceStatsService } from './traces/trace-stats.service';
     ScoreReader,
     SummaryRepository,
     TraceStatsService,
+    UsageReader,
   ],
   exports: [
     ComparisonService,

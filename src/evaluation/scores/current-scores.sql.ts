@@ -88,10 +88,9 @@ export const mayHavePeople = (workspaceId: string, experimentId: string, scorer:
   sql`${hasPeopleNamed(workspaceId, sql`${scorer}`, sql`AND people.experiment_id = ${experimentId}`)}
     OR ${hasPeopleNamed(workspaceId, sql`${scorer}`, raw('AND people.experiment_id IS NULL'))}`;
 
-/** The label that most people chose. Null in a tie, in which the two orders find different labels. */
-const PEOPLE_DETAILS =
-  raw(`, CASE WHEN mode() WITHIN GROUP (ORDER BY label) = mode() WITHIN GROUP (ORDER BY label DESC)
-    THEN mode() WITHIN GROUP (ORDER BY label) END AS label,
+/** The label of more than half of the people, as in agreement. Null in a tie. */
+const PEOPLE_DETAILS = raw(`, (SELECT label_of_one FROM unnest(array_agg(label)) AS given(label_of_one)
+     GROUP BY label_of_one HAVING 2 * count(*) > count(label)) AS label,
   (array_agg(comment ORDER BY score_id DESC) FILTER (WHERE comment IS NOT NULL))[1] AS comment,
   json_build_object('annotation_count', count(*),
                     'score_ids', (array_agg(score_id ORDER BY score_id DESC))[1:100]) AS metadata`);

@@ -22,6 +22,7 @@ export {
 } from './result-reference.repository';
 export { CreateScoreDto } from './score.dto';
 export type { TargetKind } from './score.entity';
+export { unknownScorers } from './scorer-names.repository';
 export { type HostedScore, ScoreRepository, type ScoringRun } from './score.repository';
 export { type CheckedScore, ScoreService } from './score.service';
 export { type LockedResult, ScoreTargetRepository } from './score-target.repository';

@@ -4,6 +4,7 @@ import { empty, join, raw, type Sql, sql, type SqlExecutor } from '#platform/db'
 import { joinTraceFact } from '../../telemetry';
 import { firstMillisecond } from '#platform/http';
 import type { ScoreGroup, ScoreStatsQueryDto, ScoreStatsValuesDto } from './score-stats.dto';
+import { exactSum, meanText } from '../statistics';
 import { conditionsOf } from './score.repository';
 
 type Filters = Omit<ScoreStatsQueryDto, 'workspace_id' | 'group_by' | 'pass_score'>;
@@ -16,12 +17,14 @@ export type ScoreStatsRow = { group: Record<string, string | number | null> } & 
   values: ScoreStatsValuesDto;
 };
 
-/** Scores are scaled by a power of two, so that the differences of finite scores are finite. */
+/** Scores are scaled by a power of two if interpolating between two of them overflows. The tiniest then count as 0. */
 const SCALE = '2::float8 ^ 64';
-const SCALED = `(t.score / (${SCALE}))`;
-const unscaled = (expression: string): string => `(${expression}) * (${SCALE})`;
-const percentile = (share: number): string =>
-  unscaled(`percentile_cont(${share}) WITHIN GROUP (ORDER BY ${SCALED})`);
+const SCALED = `CASE WHEN abs(t.score) < 1e-200 THEN 0 ELSE t.score / (${SCALE}) END`;
+
+const percentile = (share: number, isScaled: boolean): Sql =>
+  isScaled
+    ? raw(`percentile_cont(${share}) WITHIN GROUP (ORDER BY ${SCALED}) * (${SCALE})`)
+    : raw(`percentile_cont(${share}) WITHIN GROUP (ORDER BY t.score)`);
 
 const dayOf = (time: string): string => `to_char(${time} AT TIME ZONE 'UTC', 'YYYY-MM-DD')`;
 
@@ -63,36 +66,62 @@ const traceTimesOf = ({ trace_since, trace_until }: Filters): Sql[] => [
 
 const allOf = (parts: Sql[]): Sql => (parts.length > 0 ? join(parts, ' ') : empty);
 
-/** Computes statistics of current scores in one statement. */
+interface Groups {
+  groupBy: readonly ScoreGroup[];
+  passScore: number;
+}
+
+/** Computes statistics of current scores. */
 @Injectable()
 export class ScoreStatsRepository {
-  /** Returns up to `STATS_ROWS_MAX` + 1 groups, in the order of their values. */
-  async stats(
+  /** Returns up to `STATS_ROWS_MAX` + 1 groups, in the order of their values. Statistics of finite scores are finite. */
+  async stats(on: SqlExecutor, scope: Scope, filters: Filters, groups: Groups): Promise<ScoreStatsRow[]> {
+    const rows = await this.read(on, scope, filters, groups);
+    const isFinite = rows.every(({ values }) => !Object.values(values).some(isInfinite));
+    return isFinite ? rows : this.read(on, scope, filters, groups, { isScaled: true });
+  }
+
+  private async read(
     on: SqlExecutor,
     scope: Scope,
     filters: Filters,
-    { groupBy, passScore }: { groupBy: readonly ScoreGroup[]; passScore: number },
+    { groupBy, passScore }: Groups,
+    { isScaled = false } = {},
   ): Promise<ScoreStatsRow[]> {
     const groups = groupBy.map((name, i) => raw(`${GROUPS[name]} AS group_${i}, `));
     const places = raw(groupBy.map((_, i) => `${i + 1}`).join(', '));
     const order = raw(groupBy.map((_, i) => `${i + 1} NULLS LAST`).join(', '));
-    const rows = await on.query<Record<string, string | number | null> & ScoreStatsValuesDto>(
+    const percentiles = PERCENTILES.map(
+      ([name, share]) => sql`${percentile(share, isScaled)} AS ${raw(name)}, `,
+    );
+    const rows = await on.query<Record<string, string | number | null>>(
       sql`SELECT ${allOf(groups)}count(t.score) AS count, count(*) - count(t.score) AS null_count,
-          round(avg(t.score::numeric), 320)::float8 AS mean,
+          ${meanText(exactSum('t.score'), 'count(t.score)')} AS mean,
           avg((t.score >= ${passScore}::float8)::integer)::float8 AS pass_rate,
-          min(t.score) AS min, ${raw(percentile(0.1))} AS p10, ${raw(percentile(0.25))} AS p25,
-          ${raw(percentile(0.5))} AS p50, ${raw(percentile(0.75))} AS p75, ${raw(percentile(0.9))} AS p90,
-          ${raw(percentile(0.95))} AS p95, ${raw(percentile(0.99))} AS p99, max(t.score) AS max
+          min(t.score) AS min, ${allOf(percentiles)}max(t.score) AS max
         FROM scores t ${allOf([...joinsOf(groupBy, filters)])}
         WHERE ${join([...conditionsOf(scope, filters), ...traceTimesOf(filters)], ' AND ')}
         ${groupBy.length > 0 ? sql`GROUP BY ${places} ORDER BY ${order}` : empty}
         LIMIT ${STATS_ROWS_MAX + 1}`,
     );
-    return rows.map((row) => ({
+    return rows.map(({ mean, ...row }) => ({
       group: Object.fromEntries(groupBy.map((name, i) => [name, row[`group_${i}`] ?? null])),
-      values: Object.fromEntries(
-        Object.entries(row).filter(([name]) => !name.startsWith('group_')),
-      ) as unknown as ScoreStatsValuesDto,
+      values: {
+        ...Object.fromEntries(Object.entries(row).filter(([name]) => !name.startsWith('group_'))),
+        mean: mean === null ? null : Number(mean),
+      } as unknown as ScoreStatsValuesDto,
     }));
   }
 }
+
+const PERCENTILES = [
+  ['p10', 0.1],
+  ['p25', 0.25],
+  ['p50', 0.5],
+  ['p75', 0.75],
+  ['p90', 0.9],
+  ['p95', 0.95],
+  ['p99', 0.99],
+] as const;
+
+const isInfinite = (value: unknown): boolean => typeof value === 'number' && !Number.isFinite(value);

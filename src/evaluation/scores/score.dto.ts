@@ -17,12 +17,14 @@ import {
   viewOf,
   IsWholeNumber,
 } from '#platform/http';
+import { isJsonObject, parseJson } from '#platform/json';
 import { PageQueryDto, SortedBy, ToBoolean, ToInteger, ToNumber, PageOf } from '#platform/paging';
 import { SCORE_SOURCES, type ScoreSource, IsTraceId } from '../../telemetry';
 import { SCORER_KINDS, type ScorerKind } from '../scorers';
 import { type ScoreRow, TARGET_KINDS, type TargetKind } from './score.entity';
 
 const ID_MAX = 255;
+const COMMENT_FILTER_MAX = 500;
 const VERSION_MAX = 2_147_483_647;
 
 /** Sources of the scores that callers can record. */
@@ -148,6 +150,28 @@ const IsBound = (description: string): PropertyDecorator =>
     ToNumber(),
   );
 
+/** Declares the text of a JSON object. */
+const IsObjectText = (): PropertyDecorator => (target, property) => {
+  IsOptionalText(METADATA_MAX_BYTES)(target, property);
+  registerDecorator({
+    name: 'isObjectText',
+    target: target.constructor,
+    propertyName: String(property),
+    validator: {
+      validate: isObjectText,
+      defaultMessage: () => 'must be the text of a JSON object',
+    },
+  });
+};
+
+function isObjectText(value: unknown): boolean {
+  try {
+    return typeof value === 'string' && isJsonObject(parseJson(Buffer.from(value)));
+  } catch {
+    return false;
+  }
+}
+
 const scoreOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 
 /** Filters of scores. A score must meet all of them. */
@@ -199,6 +223,22 @@ export class ScoreFiltersDto {
   @IsOptionalText(ID_MAX)
   label?: string;
 
+  /** Scores of this version of a result. */
+  @NotNull()
+  @IsWholeNumber({ minimum: 1, maximum: VERSION_MAX, format: 'int32', required: false })
+  @ToInteger()
+  result_version?: number;
+
+  @IsOptionalText()
+  span_id?: string;
+
+  /** Scores by judges of this model, as the provider answered it. */
+  @IsOptionalText(ID_MAX)
+  model?: string;
+
+  @IsOptionalText()
+  judge_digest?: string;
+
   @IsOptionalText(ID_MAX)
   author?: string;
 
@@ -242,8 +282,28 @@ export class ScoreListQueryDto extends IntersectionType(PageQueryDto, ScoreFilte
   @IsOneOf(TARGET_KINDS, { required: false })
   declare target_kind?: TargetKind;
 
-  /** Sorting by `score` requires `scorer_id` or `scorer_name`, and omits superseded scores and nulls. */
+  /** Sorting by `score` omits superseded scores and nulls. Different scorers may have different scales. */
   declare sort?: string;
+
+  /** Scores whose comment contains this text, in upper or lower case. */
+  @IsOptionalText(COMMENT_FILTER_MAX)
+  comment?: string;
+
+  /** Scores whose answers contain this JSON object, such as `{"tone": "kind"}`. */
+  @IsObjectText()
+  answers?: string;
+
+  /** Scores whose metadata contains this JSON object, such as `{"build": {"branch": "main"}}`. */
+  @IsObjectText()
+  metadata?: string;
+
+  /** The score that supersedes this one. */
+  @IsOptionalText()
+  supersedes_score_id?: string;
+
+  /** The scores that this one supersedes. Requires `include_superseded`. */
+  @IsOptionalText()
+  superseded_by_score_id?: string;
 
   /** Includes superseded scores. */
   @NotNull()

@@ -15,7 +15,7 @@ import {
   type Tx,
   Where,
 } from '#platform/db';
-import { toRawJson } from '#platform/json';
+import { parseJson, toRawJson } from '#platform/json';
 import { BY_CREATION, createdWithin, listPage, type RowPage } from '#platform/paging';
 import type { ScoreFiltersDto, ScoreListQueryDto } from './score.dto';
 import type { ScoreRow } from './score.entity';
@@ -105,7 +105,21 @@ const INDEXED = [
 ] as const;
 
 /** The other filters. */
-const SCANNED = ['scorer_version', 'scorer_kind', 'source', 'target_kind', 'case_id', 'label'] as const;
+const SCANNED = [
+  'scorer_version',
+  'scorer_kind',
+  'source',
+  'target_kind',
+  'result_version',
+  'case_id',
+  'span_id',
+  'label',
+  'model',
+  'judge_digest',
+] as const;
+
+/** Further filters of the list. */
+const RELATED = ['supersedes_score_id', 'superseded_by_score_id'] as const;
 
 /** Stores and lists the scores by clients, hosted scoring, people and end users. */
 @Injectable()
@@ -383,9 +397,10 @@ export class ScoreRepository {
       : INDEXED.find((name) => query[name] !== undefined);
     if (index !== undefined) where.add(isEqual(index, query[index]!));
     for (const time of timesOf(query)) where.add(time);
-    const others = [...INDEXED, ...SCANNED].flatMap((name) =>
+    const others = [...INDEXED, ...SCANNED, ...RELATED].flatMap((name) =>
       name === index || query[name] === undefined ? [] : [isEqual(name, query[name])],
     );
+    others.push(...contentsOf(query));
     const bounds = boundsOf(query);
     if (isByScore) for (const bound of [NOT_SUPERSEDED, HAS_SCORE, ...bounds]) where.add(bound);
     const notSuperseded = query.include_superseded === true ? [] : [NOT_SUPERSEDED];
@@ -426,12 +441,25 @@ export const conditionsOf = ({ workspaceId }: Scope, filters: ScoreFiltersDto): 
  * Returns an equality condition. A source is a subquery, because PostgreSQL would otherwise choose an index over all scores of
  * the source, whatever the other filters are.
  */
-const isEqual = (name: (typeof INDEXED)[number] | (typeof SCANNED)[number], value: string | number): Sql =>
-  name === 'source' ? sql`t.source = (SELECT ${value}::text)` : sql`t.${raw(name)} = ${value}`;
+const isEqual = (
+  name: (typeof INDEXED | typeof SCANNED | typeof RELATED)[number],
+  value: string | number,
+): Sql => (name === 'source' ? sql`t.source = (SELECT ${value}::text)` : sql`t.${raw(name)} = ${value}`);
 
 const boundsOf = ({ min_score, max_score }: ScoreFiltersDto): Sql[] => [
   ...(min_score === undefined ? [] : [sql`t.score >= ${min_score}::float8`]),
   ...(max_score === undefined ? [] : [sql`t.score <= ${max_score}::float8`]),
 ];
+
+/** Returns the conditions on texts and free-form members. */
+const contentsOf = ({ comment, answers, metadata }: ScoreListQueryDto): Sql[] => [
+  ...(comment === undefined ? [] : [sql`strpos(lower(t.comment), lower(${comment})) > 0`]),
+  ...(answers === undefined ? [] : [includes('answers', answers)]),
+  ...(metadata === undefined ? [] : [includes('metadata', metadata)]),
+];
+
+/** @param part JSON text */
+const includes = (column: 'answers' | 'metadata', part: string): Sql =>
+  sql`searchable_json(t.${raw(column)}) @> searchable_json(${toRawJson(parseJson(Buffer.from(part)))}::json)`;
 
 const timesOf = (filters: ScoreFiltersDto): Sql[] => createdWithin('t.score_id', 't.created_at', filters);

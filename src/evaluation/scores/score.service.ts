@@ -123,13 +123,7 @@ export class ScoreService {
     return toScoreDto(orNotFound(await this.scores.find(scope, id), 'score', id));
   }
 
-  /** Lists scores. Errors: 400 for a sort by score without a scorer. */
   async list(scope: Scope, query: ScoreListQueryDto): Promise<Page<ScoreDto>> {
-    const isByScore = query.sort?.endsWith('score') === true;
-    if (isByScore && query.scorer_id === undefined && query.scorer_name === undefined) {
-      const detail = '`score` requires `scorer_id` or `scorer_name`, because scorers have different scales';
-      throw problem.invalidQuery('sort', detail);
-    }
     return toPage(await this.scores.list(scope, query), toScoreDto);
   }
 

@@ -9,6 +9,7 @@ import {
   type TraceScore,
   TraceScores,
 } from '../../telemetry';
+import { unknownScorers } from './scorer-names.repository';
 
 const CONDITIONS = new BulkColumns<ScoreCondition & { place: number }>([
   { name: 'place', type: 'int8', value: ({ place }) => place },
@@ -130,6 +131,10 @@ export class TraceScoresRepository extends TraceScores {
             ${first})
         ORDER BY s.score ${direction}, s.score_id ${direction} LIMIT ${limit}`,
     );
+  }
+
+  unknownScorers(on: SqlExecutor, scope: Scope, names: readonly string[]): Promise<string[]> {
+    return unknownScorers(on, scope, names);
   }
 
   async findByTraces(

@@ -2,11 +2,11 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { registerDecorator, type ValidationArguments } from 'class-validator';
 import { KeepsJson } from '#platform/http';
 import { newId } from '#platform/ids';
-import { cutText, isJsonObject, RawJson, toRawJson, unknownDetail } from '#platform/json';
+import { cutCharacters, isJsonObject, RawJson, toRawJson, unknownDetail } from '#platform/json';
 import type { CurrentScore } from './current-scores.repository';
 import type { UploadedScore } from './score.repository';
 
-/** Maximum length of a comment, in UTF-16 code units. Longer ones are cut. */
+/** Maximum length of a comment, in characters. Longer ones are cut. */
 export const COMMENT_MAX = 2_000;
 const NAME_MAX = 255;
 /** Maximum number of scores of a result. */
@@ -167,5 +167,5 @@ function commentOf(own: unknown, metadata: unknown): string | null {
   return member ? cutComment((metadata[member] as string).replaceAll('\0', '\uFFFD')) : null;
 }
 
-/** Returns the first 2,000 characters of a comment, never half a surrogate pair. */
-export const cutComment = (text: string): string => cutText(text, COMMENT_MAX);
+/** Returns the first 2,000 characters of a comment. */
+export const cutComment = (text: string): string => cutCharacters(text, COMMENT_MAX);

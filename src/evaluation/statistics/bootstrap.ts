@@ -92,7 +92,7 @@ function shareBelow(estimate: number, sorted: Float64Array): number {
 }
 
 /** Interpolates between the two nearest values (definition 7 of R. J. Hyndman and Y. Fan, The American Statistician 50, 1996). */
-function quantile(sorted: Float64Array, p: number): number {
+export function quantile(sorted: Float64Array, p: number): number {
   const place = p * (sorted.length - 1);
   const below = Math.min(sorted.length - 1, Math.floor(place));
   const above = Math.min(sorted.length - 1, below + 1);

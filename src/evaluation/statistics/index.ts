@@ -5,12 +5,13 @@ export type {
   AnnotatorRating,
   Confusion,
   Measure,
-  Ratings,
 } from './computation/agreement-measures';
+export type { Ratings } from './computation/agreement-categories';
 export { AnalysisThreads } from './computation/analysis.threads';
 export {
   type CaseResults,
-  countCases,
+  caseTotals,
+  type CaseTotals,
   type Outcome,
   outcomeOf,
   OUTCOMES,
@@ -22,10 +23,19 @@ export {
 export {
   type ComparedCases,
   type GateMeasures,
-  isSameJudgeOf,
+  type GateOutput,
+  isEnough,
   type PairedDifference,
   type Verdict,
   VERDICTS,
 } from './computation/paired-statistics';
+export {
+  MEASURES,
+  type MeasureColumns,
+  type MeasureDifference,
+  type MeasureName,
+  type RunMeasures,
+} from './computation/run-measures';
+export { exactSum, meanText } from './exact-mean.sql';
 export { IntervalDto } from './interval.dto';
 export { lowerBound, Numbering } from './numeric';

@@ -55,8 +55,7 @@ export function countsStatistic(sizes: Float64Array, statistic: CountsStatistic)
 }
 
 /**
- * Creates a statistic from a function of sums over the units. A mean is one sum divided by the number of units. A mean of
- * clusters is a ratio of two sums.
+ * Creates a statistic from a function of sums over the units. A mean is one sum divided by the number of units.
  *
  * @param columns columns of the same length, with one number per unit
  * @param distribution returns the distribution if it is known without drawing resamples
@@ -74,15 +73,6 @@ export const meanOf = (values: Float64Array): ResampledStatistic =>
     (totals, units) => totals[0]! / units,
     () => meanDistribution(values),
   );
-
-/**
- * Returns the mean over the members of independent clusters, whose members depend on each other: the sum of the clusters'
- * sums divided by the sum of their sizes.
- */
-export const clusteredMeanOf = (sums: Float64Array, sizes: Float64Array): ResampledStatistic =>
-  sizes.every((size) => size === 1)
-    ? meanOf(sums)
-    : totalsStatistic([sums, sizes], (totals) => totals[0]! / totals[1]!);
 
 /** Returns the mean of |a - b|, on the scale of the values. */
 export const meanAbsoluteErrorOf = (a: Float64Array, b: Float64Array): ResampledStatistic =>

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { OtlpAttributes, OtlpLogRecord, OtlpSpan, OtlpValue } from '#otlp';
 import type { Scope } from '#platform/auth';
 import type { Tx } from '#platform/db';
-import { cutText } from '#platform/json';
+import { cutCharacters, cutText } from '#platform/json';
 import { numberOf } from '../span-mapping/field.parser';
 
 /** The event with which OpenTelemetry reports the score of a model's output: a log record, or an event of a span. */
@@ -117,7 +117,7 @@ function parseScore({ attributes, traceId, spanId, timeUnixNano }: RawEvent): Pa
     name,
     score: value,
     label: label === null ? null : cutText(label, LABEL_MAX),
-    explanation: explanation === null ? null : cutText(explanation, EXPLANATION_MAX),
+    explanation: explanation === null ? null : cutCharacters(explanation, EXPLANATION_MAX),
     key,
   };
 }

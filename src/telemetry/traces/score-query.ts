@@ -57,6 +57,30 @@ export function readScoreSort<Name extends string>(
   return { by: 'score', scorer, key };
 }
 
+/**
+ * Checks the names of the scorers in a sort and in filters. A misspelt name would otherwise give an empty list. Errors: 422.
+ *
+ * @param unknownAmong returns the names that no scorer has, and no score
+ */
+export async function checkScorerNames(
+  sort: { by: string } | ScoreSort,
+  filters: readonly ScoreBounds[],
+  unknownAmong: (names: readonly string[]) => Promise<readonly string[]>,
+): Promise<void> {
+  const named = filters.map(({ scorer }) => ({ parameter: 'score', scorer }));
+  if ('scorer' in sort) named.unshift({ parameter: 'sort', scorer: sort.scorer });
+  if (named.length === 0) return;
+  const unknown = await unknownAmong(named.map(({ scorer }) => scorer));
+  const errors = named.flatMap(({ parameter, scorer }) =>
+    unknown.includes(scorer) ? [{ parameter, detail: unknownScorerDetail(scorer) }] : [],
+  );
+  if (errors.length > 0) throw problem.validationFailed(errors);
+}
+
+/** What a problem says about a name that no scorer has, and no score. */
+export const unknownScorerDetail = (scorer: string): string =>
+  `names \`${scorer}\`, which is neither the name of a scorer nor of any score in this workspace`;
+
 /** Reads `score` filters. Errors: 400 `invalid_query` for a malformed filter, 422 for an unknown operator. */
 export const readScoreFilters = (texts: readonly string[] = []): ScoreBounds[] =>
   texts.map((text) => {

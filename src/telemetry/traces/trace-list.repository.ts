@@ -5,7 +5,7 @@ import { problem } from '#platform/problem';
 import { addTimes, timesOf } from '../list-conditions.sql';
 import { SORT_MEASURES, SUMMARY } from './trace-columns.sql';
 import { checksOf, tracesOf, useIndex } from './trace-filters.sql';
-import { readScoreFilters, readScoreSort } from './score-query';
+import { checkScorerNames, readScoreFilters, readScoreSort } from './score-query';
 import { TRACE_SORTS, type TraceListQueryDto } from './trace-query.dto';
 import { ScoreOrderedTraces } from './score-ordered-traces.repository';
 import type { ScoreCondition, TraceScores } from './trace-scores';
@@ -51,10 +51,23 @@ export class TraceListRepository {
    * Reads a page of the traces that meet all filters. An index serves the sort, or the times and one filter. The remaining
    * filters are checked on a bounded number of traces, see `listPage`.
    *
-   * Errors: 400 for a malformed `score` and for `score_source` without a score; 422 for an unknown operator in `score` and for an
-   * unknown sort.
+   * Errors: 400 for a malformed `score` and for `score_source` without a score; 422 for an unknown operator in `score`, for an
+   * unknown sort, and for a scorer name that no scorer has, and no score.
    */
   async list(scope: Scope, query: TraceListQueryDto): Promise<RowPage<TraceSummary>> {
+    const page = await this.listTraces(scope, query);
+    // a trace in the list has a score by each scorer that the query names
+    if (page.rows.length === 0) await this.checkScorers(scope, query);
+    return page;
+  }
+
+  private checkScorers(scope: Scope, { sort = '-started_at', score }: TraceListQueryDto): Promise<void> {
+    return checkScorerNames(readScoreSort(TRACE_SORTS, sort), readScoreFilters(score), (names) =>
+      this.scores.unknownScorers(this.database, scope, names),
+    );
+  }
+
+  private async listTraces(scope: Scope, query: TraceListQueryDto): Promise<RowPage<TraceSummary>> {
     const sort = readScoreSort(TRACE_SORTS, query.sort ?? '-started_at');
     const conditions = readScoreFilters(query.score).map((one) => ({
       ...one,

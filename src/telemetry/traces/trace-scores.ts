@@ -90,6 +90,9 @@ export abstract class TraceScores {
    */
   abstract listByScore(on: SqlExecutor, scope: Scope, order: ScoreOrder): Promise<ScoredTrace[]>;
 
+  /** Returns the names that no scorer has, and no score. */
+  abstract unknownScorers(on: SqlExecutor, scope: Scope, names: readonly string[]): Promise<string[]>;
+
   /** Returns the newest scores of each trace, at most TRACE_SCORES_MAX, newest first. */
   abstract findByTraces(
     on: SqlExecutor,

@@ -12,7 +12,7 @@ import type { TraceStats, TraceStatsQuery } from './trace-stats.types';
 import { TraceStatsRepository } from './trace-stats.repository';
 import { TraceRepository } from './trace.repository';
 import { type TraceScore, TraceScores } from './trace-scores';
-import type { TraceRow, TraceSummary, TraceTree } from './trace.dto';
+import type { TraceRow, TraceSummary, TraceTree, TraceUsage } from './trace.dto';
 import type { TraceListQueryDto } from './trace-query.dto';
 import type {
   LocatedTrace,
@@ -80,6 +80,11 @@ export class TraceStore {
   /** Reads existing traces without input and output, which may be large. */
   summarizeTraces(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]> {
     return this.read(scope, HINTS.ids, ({ traces }) => traces.summarize(scope, traceIds));
+  }
+
+  /** Reads the tokens and costs of existing traces. Null where they are not known. */
+  readUsage(scope: Scope, traceIds: readonly string[]): Promise<TraceUsage[]> {
+    return this.read(scope, HINTS.ids, ({ traces }) => traces.usage(scope, traceIds));
   }
 
   /** Counts the existing traces among distinct ids. */

@@ -116,6 +116,9 @@ export class ScoredTracePageDto extends PageOf(ScoredTraceDto) {}
 /** A trace as the repository reads it, without input and output. */
 export type TraceSummary = Omit<TraceDto, 'status'>;
 
+/** The tokens and the cost of a trace. */
+export type TraceUsage = Pick<TraceSummary, 'trace_id' | 'input_tokens' | 'output_tokens' | 'cost_usd'>;
+
 /** A trace as the repository reads it. */
 export interface TraceRow extends TraceSummary {
   /** Input and output are null if the root span has none, or if they exceed the reader's limit. */

@@ -11,8 +11,8 @@ import {
   timeToMicroseconds,
   Where,
 } from '#platform/db';
-import { meetAll, SUMMARY } from './trace-columns.sql';
-import type { TraceRow, TraceSummary } from './trace.dto';
+import { meetAll, MEASURES, SUMMARY } from './trace-columns.sql';
+import type { TraceRow, TraceSummary, TraceUsage } from './trace.dto';
 import type {
   LocatedTrace,
   SessionPosition,
@@ -60,6 +60,17 @@ export class TraceRepository {
   summarize(scope: Scope, traceIds: readonly string[]): Promise<TraceSummary[]> {
     return this.database.query<TraceSummary>(
       prepared('trace.summarize', sql`SELECT ${SUMMARY} FROM ${withIds(scope, traceIds)}`),
+    );
+  }
+
+  usage(scope: Scope, traceIds: readonly string[]): Promise<TraceUsage[]> {
+    return this.database.query<TraceUsage>(
+      prepared(
+        'trace.usage',
+        sql`SELECT t.trace_id, ${raw(MEASURES.input_tokens)} AS input_tokens,
+              ${raw(MEASURES.output_tokens)} AS output_tokens, ${raw(MEASURES.cost_usd)}::float8 AS cost_usd
+            FROM ${withIds(scope, traceIds)}`,
+      ),
     );
   }
 

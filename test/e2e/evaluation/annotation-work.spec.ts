@@ -528,6 +528,7 @@ describe('the agreement of the annotators of a queue', () => {
           scorer_version: 1,
           name: tone.name,
           units: 0,
+          tie_count: 0,
           observed_agreement: null,
           krippendorffs_alpha_nominal: null,
           krippendorffs_alpha_interval: null,
@@ -550,7 +551,7 @@ describe('the agreement of the annotators of a queue', () => {
     await on.score(queue, items[4]!.item_id, { label: 'kind' }, ada);
     const { body } = await on.space.viewer.get(path);
     const [measured] = body.scorers;
-    expect(measured.units).toBe(4);
+    expect([measured.units, measured.tie_count]).toEqual([4, 1]);
     expect(measured.observed_agreement).toMatchObject({ units: 4, value: 0.75 });
     // Krippendorff (2011): 1 - (n - 1) * observed / expected disagreements, for 3 kind, 3 rude and 2 curt.
     expect(measured.krippendorffs_alpha_nominal.value).toBeCloseTo(1 - (7 * 2) / (8 * 8 - 9 - 9 - 4), 12);

@@ -1,6 +1,6 @@
 import { PAGE_BYTES } from '#platform/paging';
 import { sharedApp } from '#testing';
-import type { ComparedCaseDto } from '../../../src/evaluation/experiments/compare/comparison.dto';
+import type { ComparedCaseDto } from '../../../src/evaluation/experiments/compare/compared-case.dto';
 import { compare, compared, completed, experimentOf, EXPERIMENTS, pages, scored } from './comparison.fixture';
 import { EvaluationWorkspace, outcome, places, UNKNOWN_IDS } from './evaluation.harness';
 
@@ -33,7 +33,7 @@ describe('the cases of a comparison', () => {
         const all = (await compared(space, candidate, baseline, { ...filter, limit: '500' })).cases;
         expect(all.page.next_cursor).toBeNull();
         expect(all.page.total).toBe(all.items.length);
-        const keys = (items: ComparedCaseDto[]) => items.map((one) => one.key);
+        const keys = (items: ComparedCaseDto[]) => items.map((one) => one.case_id);
         const seen: string[] = [];
         for (const { items, page } of await pages(space, candidate, baseline, { ...filter, limit: '7' })) {
           expect([page.limit, page.offset, page.total]).toEqual([7, 0, all.page.total]);
@@ -75,7 +75,7 @@ describe('the cases of a comparison', () => {
       const candidate = await experimentOf(space, results(1));
       const baseline = await experimentOf(space, results(0));
       const all = await pages(space, candidate, baseline, { limit: '1' });
-      const seen = all.flatMap(({ items }) => items.map((one) => one.key));
+      const seen = all.flatMap(({ items }) => items.map((one) => one.case_id));
       expect(seen).toEqual(['\n', 'a\n\nc', 'a\nb', '😀']);
     });
 
@@ -91,7 +91,7 @@ describe('the cases of a comparison', () => {
       }
       const all = await pages(space, ids[0]!, ids[1]!);
       const sizes = all.map((page) => JSON.stringify(page).length);
-      const seen = all.flatMap(({ items }) => items.map((one) => one.key));
+      const seen = all.flatMap(({ items }) => items.map((one) => one.case_id));
       expect(seen).toEqual(['1', '2', '3', '4']);
       expect(sizes).toHaveLength(2);
       for (const size of sizes) expect(size).toBeLessThan(PAGE_BYTES + 2 * 1.375 * 1024 * 1024);
@@ -203,16 +203,16 @@ describe('the cases of a comparison', () => {
       ];
       const cursors: string[] = [];
       for (const list of lists) {
-        const keys = (await compared(space, ...pair, list)).cases.items.map((one) => one.key);
+        const keys = (await compared(space, ...pair, list)).cases.items.map((one) => one.case_id);
         const paged = await pages(space, ...pair, { ...list, limit: '3' });
-        expect(paged.map(({ items }) => items.map((one) => one.key))).toEqual([keys.slice(0, 3), keys.slice(3)]);
+        expect(paged.map(({ items }) => items.map((one) => one.case_id))).toEqual([keys.slice(0, 3), keys.slice(3)]);
         cursors.push(paged[0]!.page.next_cursor!);
       }
       for (const [i, cursor] of cursors.entries()) {
         for (const list of lists.filter((_, j) => j !== i)) {
           const foreign = await compare(space, pair[0], { baseline_experiment_id: pair[1], ...list, cursor });
           expect([...outcome(foreign), ...places(foreign)]).toEqual([400, 'invalid_query', 'cursor']);
-          expect(JSON.stringify(foreign.body)).toContain('belongs to another list or sort');
+          expect(JSON.stringify(foreign.body)).toMatch(/belongs to another list or sort|with the same filters/);
         }
       }
     }); // oxfmt-ignore

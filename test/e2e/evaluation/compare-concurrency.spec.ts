@@ -5,7 +5,7 @@ import type { Scope } from '#platform/auth';
 import { ComputationPool } from '#platform/concurrency';
 import type { Problem } from '#platform/problem';
 import { ownApp } from '#testing';
-import { ComparisonRepository } from '../../../src/evaluation/experiments/compare/comparison.repository';
+import { ComparedResultRepository } from '../../../src/evaluation/experiments/compare/compared-result.repository';
 import { ScoreReader } from '../../../src/evaluation/experiments/compare/score-reader';
 import { AnalysisThreads } from '../../../src/evaluation/statistics/computation/analysis.threads';
 import { compare, compared, completed, experimentOf, EXPERIMENTS, scored } from './comparison.fixture';
@@ -150,7 +150,7 @@ describe('comparisons under load', () => {
 
   it('stop when the client disconnects', async () => {
     const [candidate, baseline] = await pairOf();
-    const repository = app.get(ComparisonRepository);
+    const repository = app.get(ComparedResultRepository);
     const read = repository.readResults.bind(repository);
     const client = new AbortController();
     const server = app.app.getHttpServer() as Server;
@@ -216,7 +216,7 @@ describe('comparisons under load', () => {
     const [candidate, baseline] = await pairOf();
     await space.finalize(candidate);
     await compared(space, candidate, baseline);
-    const repository = app.get(ComparisonRepository);
+    const repository = app.get(ComparedResultRepository);
     const { readRows } = repository;
     let [read, atOnce, most] = [0, 0, 0];
     let release = (): void => undefined;

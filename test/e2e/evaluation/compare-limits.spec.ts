@@ -37,7 +37,7 @@ describe('a comparison of experiments with many scorers', () => {
     const body = await compared(space, candidate, baseline, { scorer: 'shared', limit: '1' });
     expect(body.scorer_count).toBe(601);
     expect(byScorer(body, 'shared')).toMatchObject({ difference: 0.5, cases: 1, improved: 1 });
-    expect(body.cases.items[0]).toMatchObject({ key: 'both', difference: 0.5 });
+    expect(body.cases.items[0]).toMatchObject({ case_id: 'both', difference: 0.5 });
     // The other scorers are compared by their own scores.
     const others = body.scorers!.filter((one) => one.scorer !== 'shared');
     expect(others.map((one) => one.candidate.count + one.baseline.count)).toEqual(Array(99).fill(2));
@@ -66,7 +66,7 @@ describe('a comparison of experiments with many scorers', () => {
       const candidate = await experimentOf(space, manyScorers('a', 0.75));
       const baseline = await experimentOf(space, manyScorers('b', 0.25));
       const gate = async () => {
-        const rules = [{ scorer: 'zz', min_mean: 0.75, min_count: 1 }, { scorer: 'b 0000', min_count: 1 }];
+        const rules = [{ scorer: 'zz', min_mean: 0.75, min_count: 1, min_coverage: 0 }, { scorer: 'b 0000', min_count: 1, min_coverage: 0 }];
         const answer = await space.viewer.post<GateResultDto>(`${EXPERIMENTS}/${candidate}/gate`, { rules });
         expect(answer.status).toBe(200);
         return answer.body.checks;

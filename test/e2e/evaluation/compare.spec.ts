@@ -30,7 +30,7 @@ describe('the comparison of an experiment with its baseline', () => {
       { case_id: 'q5', output: null, error: 'timed out', scores: { exact: true, tone: null } },
     ];
     const baselineResults = [
-      { case_id: 'q1', input: 'uno', expected: 'I', output: 'b1', scores: { exact: true, tone: 0.5 } },
+      { case_id: 'q1', input: 'one', expected: 'I', output: 'b1', scores: { exact: true, tone: 0.5 } },
       { case_id: 'q2', output: 'b2', expected: 'II', scores: { exact: false, tone: 0.5 } },
       { case_id: 'q3', output: 'b3', scores: { exact: true, tone: null } },
       { case_id: 'q4', output: 'b4', scores: { exact: true, old: 0.5 } },
@@ -67,6 +67,7 @@ describe('the comparison of an experiment with its baseline', () => {
       expect(body.scorers!.map((one) => one.scorer)).toEqual(['exact', 'old', 'own', 'tone']);
       expect(byScorer(body, 'exact')).toEqual({
         scorer: 'exact',
+        unit: 'cases',
         candidate: {
           mean: 0.75,
           count: 4,
@@ -94,6 +95,7 @@ describe('the comparison of an experiment with its baseline', () => {
         unchanged: 1,
         missing: 2,
         judge_changed_count: 0,
+        changed_case_count: 0,
         verdict: 'inconclusive',
         reason: null,
       });
@@ -130,7 +132,7 @@ describe('the comparison of an experiment with its baseline', () => {
       const { body } = await compare(space, candidate);
       // the means of both scorers' differences: q1 (-1 + 0.25) / 2, q3 0, q2 (1 + 0) / 2
       const { items, page } = body.cases;
-      expect(items.map((one) => [one.key, one.difference, one.outcome])).toEqual([
+      expect(items.map((one) => [one.case_id, one.difference, one.outcome])).toEqual([
         ['q1', -0.375, 'regressed'],
         ['q3', 0, 'unchanged'],
         ['q2', 0.5, 'improved'],
@@ -139,7 +141,9 @@ describe('the comparison of an experiment with its baseline', () => {
       ]);
       expect(page).toEqual({ limit: 50, offset: 0, total: 5, next_cursor: null });
       expect(items[0]).toEqual({
-        key: 'q1',
+        case_id: 'q1',
+        dataset_record_id: null,
+        trial_group: null,
         input: 'one',
         expected: 'I',
         difference: -0.375,
@@ -154,9 +158,13 @@ describe('the comparison of an experiment with its baseline', () => {
             output: 'c1',
             error: null,
             scores: { exact: 0, tone: 0.75 },
+            score_details: {},
             trace_id: null,
             session_id: null,
             duration_ms: 12,
+            input_tokens: null,
+            output_tokens: null,
+            cost_usd: null,
             trial_index: null,
           },
         ],
@@ -168,7 +176,7 @@ describe('the comparison of an experiment with its baseline', () => {
 
     it('lists the cases by one scorer, filtered by outcome', async () => {
       const keys = async (query: Record<string, string>) =>
-        (await compared(space, candidate, baseline, query)).cases.items.map((one) => one.key);
+        (await compared(space, candidate, baseline, query)).cases.items.map((one) => one.case_id);
       expect(await keys({ scorer: 'exact' })).toEqual(['q1', 'q3', 'q2', 'q4', 'q5']);
       expect(await keys({ scorer: 'exact', sort: '-difference' })).toEqual(['q2', 'q3', 'q1', 'q4', 'q5']);
       expect(await keys({ scorer: 'tone' })).toEqual(['q2', 'q1', 'q3', 'q4', 'q5']);
@@ -239,7 +247,7 @@ describe('the comparison of an experiment with its baseline', () => {
       there.improved,
       there.unchanged,
     ]);
-    expect((await compared(space, b, a)).cases.items.map((one) => one.key)).toHaveLength(40);
+    expect((await compared(space, b, a)).cases.items.map((one) => one.case_id)).toHaveLength(40);
   });
 
   it('names the dataset and CSV version of both sides', async () => {
@@ -250,7 +258,7 @@ describe('the comparison of an experiment with its baseline', () => {
     const of = (dataset_version: number) => experimentOf(space, results, { dataset_id, dataset_version });
     const pinned = [await of(1), await of(2)] as const;
     expect(await compared(space, ...pinned)).toMatchObject({
-      totals: { cases_shared: 1 },
+      totals: { cases_shared: 0, changed_case_count: 1 },
       candidate: { dataset_id, dataset_version: 1 },
       baseline: { dataset_id, dataset_version: 2 },
     });

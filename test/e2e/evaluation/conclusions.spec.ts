@@ -50,7 +50,7 @@ describe('an evaluation', () => {
       }));
     const worse = [...times(10, 0)];
     const better = [...times(10, 1)];
-    const rules = [{ scorer: 'exact', min_mean: 0, max_regression: 0.1 }];
+    const rules = [{ scorer: 'exact', min_mean: 0, max_regression: 0.1, min_coverage: 0 }];
 
     it('does not report a regression for identical outputs that a stricter version scored', async () => {
       const baseline = await completed(space, scoredBy(1, better));
@@ -114,7 +114,7 @@ describe('an evaluation', () => {
       const comparison = await compared(space, candidate, baseline, { scorer: 'exact', scorer_version: '1' });
       expect(byScorer(comparison, 'exact')).toMatchObject({ cases: 5, difference: 0, candidate: { scored_count: 5 } });
       // a case that this version has not scored does not show the score of another one
-      const cases = comparison.cases.items.map(({ key, outcome: of, candidate: [trial] }) => [key, of, trial!.scores]);
+      const cases = comparison.cases.items.map(({ case_id, outcome: of, candidate: [trial] }) => [case_id, of, trial!.scores]);
       expect(cases).toContainEqual(['c1', 'missing', {}]);
       expect(cases).toContainEqual(['c6', 'unchanged', { exact: 1 }]);
     }); // oxfmt-ignore
@@ -140,7 +140,7 @@ describe('an evaluation', () => {
       const comparison = byScorer(await compared(space, candidate, baseline), 'exact');
       const reason = expect.stringContaining([first, second].sort().join(', ')) as string;
       expect(comparison).toMatchObject({ verdict: 'not_comparable', difference: null, reason });
-      const rules = [{ scorer: 'exact', min_mean: 0, max_regression: 1 }];
+      const rules = [{ scorer: 'exact', min_mean: 0, max_regression: 1, min_coverage: 0 }];
       const { checks } = await gate(candidate, { baseline_experiment_id: baseline, rules });
       expect(checks).toMatchObject([{ status: 'passed' }, { status: 'failed', reason }]);
     });
@@ -158,15 +158,48 @@ describe('an evaluation', () => {
       const [one, two] = await versions('input,expected', ['a,1', 'b,2'], ['new,0', 'a,1', 'b,2']);
       const baseline = await completed(space, casesOfRows([1, 0]), one);
       const candidate = await completed(space, casesOfRows([1, 0, 1]), two);
-      const comparison = byScorer(await compared(space, candidate, baseline), 'exact');
-      const reason = expect.stringMatching(/CSV version 2.*version 1.*`id` column/) as string;
-      expect(comparison).toMatchObject({ verdict: 'not_comparable', difference: null, reason });
+      const comparison = await compared(space, candidate, baseline);
+      const reason = expect.stringMatching(/^2 of 2 shared cases changed/) as string;
+      expect(byScorer(comparison, 'exact')).toMatchObject({
+        verdict: 'not_comparable',
+        difference: null,
+        reason,
+        changed_case_count: 2,
+        missing: 1,
+      });
+      expect(comparison.totals).toMatchObject({ cases: 3, cases_shared: 0, changed_case_count: 2 });
       const rules = [{ scorer: 'exact', max_regressed_cases: 0 }];
       const refused = await gate(candidate, { baseline_experiment_id: baseline, rules });
-      expect(refused.checks[0]).toMatchObject({ kind: 'max_regressed_cases', status: 'failed', reason });
+      expect(refused.checks[0]).toMatchObject({
+        kind: 'max_regressed_cases',
+        status: 'failed',
+        reason,
+        changed_case_count: 2,
+      });
       const same = await completed(space, casesOfRows([0, 1]), one);
-      expect(byScorer(await compared(space, same, baseline), 'exact')).toMatchObject({ improved: 1, regressed: 1 });
-    }); // oxfmt-ignore
+      expect(byScorer(await compared(space, same, baseline), 'exact')).toMatchObject({
+        improved: 1,
+        regressed: 1,
+      });
+    });
+
+    it('does not report an improvement on questions that all changed under the same ids', async () => {
+      const rows = (question: string) => Array.from({ length: 20 }, (_, i) => `c${i + 1},${question} ${i},x`);
+      const [one, two] = await versions('id,input,expected', rows('hard'), rows('easy'));
+      const baseline = await completed(space, casesOf(times(20, 0)), one);
+      const candidate = await completed(space, casesOf(times(20, 1)), two);
+      const comparison = byScorer(await compared(space, candidate, baseline), 'exact');
+      expect(comparison).toMatchObject({ verdict: 'not_comparable', p_value: null, changed_case_count: 20 });
+      const rules = [{ scorer: 'exact', max_regression: 0 }];
+      expect((await gate(candidate, { baseline_experiment_id: baseline, rules })).passed).toBe(false);
+      // no share of comparable cases is too low, but changed cases are never pairs
+      const query = { min_comparable: '0' };
+      expect(byScorer(await compared(space, candidate, baseline, query), 'exact')).toMatchObject({
+        verdict: 'inconclusive',
+        cases: 0,
+        difference: null,
+      });
+    });
 
     it('compares cases by their ids if a column has ids', async () => {
       const [one, two] = await versions('id,input', ['a,1', 'b,2'], ['new,0', 'a,1', 'b,2']);
@@ -180,6 +213,102 @@ describe('an evaluation', () => {
 
     const casesOfRows = (scores: number[]): Fields[] =>
       scores.map((exact, i) => ({ case_id: `${i + 1}`, scores: { exact } }));
+  });
+
+  describe('whose cases changed', () => {
+    const answers = (fields: (i: number) => Fields, score: number, count = 10): Fields[] =>
+      casesOf(times(count, score), fields);
+    const totalsOf = async (candidate: string, baseline: string, query: Record<string, string> = {}) => {
+      const comparison = await compared(space, candidate, baseline, query);
+      const { verdict, cases, difference } = byScorer(comparison, 'exact');
+      return { changed: comparison.totals.changed_case_count, verdict, cases, difference };
+    };
+
+    it('leaves out a changed case, lists it, and compares the other ones', async () => {
+      const ask = (changed: number) => (i: number) => ({ input: { q: i === changed ? 'new' : i }, expected: i });
+      const baseline = await completed(space, answers(ask(-1), 0));
+      const candidate = await completed(space, answers(ask(3), 1));
+      expect(await totalsOf(candidate, baseline)).toEqual({ changed: 1, verdict: 'improved', cases: 9, difference: 1 });
+      const { cases } = await compared(space, candidate, baseline, { only: 'changed' });
+      expect(cases.items.map((one) => [one.case_id, one.outcome, one.difference])).toEqual([['c4', 'changed', null]]);
+      expect(cases.page.total).toBe(1);
+      const missing = await compared(space, candidate, baseline, { only: 'missing' });
+      expect(missing.cases.items).toEqual([]);
+      const strict = { min_comparable: '0.95' };
+      expect(await totalsOf(candidate, baseline, strict)).toMatchObject({ verdict: 'not_comparable', cases: 0 });
+      const rules = [{ scorer: 'exact', max_regression: 0 }];
+      const body = { baseline_experiment_id: baseline, rules };
+      expect((await gate(candidate, body)).checks[0]).toMatchObject({ status: 'passed', changed_case_count: 1 });
+      expect((await gate(candidate, { ...body, min_comparable: 0.95 })).checks[0]).toMatchObject({
+        status: 'failed',
+        reason: expect.stringMatching(/^1 of 10 shared cases changed.*95%/) as string,
+      });
+    }); // oxfmt-ignore
+
+    it('sees a changed expected output, but no difference in an unknown one', async () => {
+      const expecting = (expected: unknown) => () => ({ input: 'same', expected });
+      const baseline = await completed(space, answers(expecting('42'), 1));
+      const stricter = await completed(space, answers(expecting('43'), 1));
+      expect(await totalsOf(stricter, baseline)).toMatchObject({ changed: 10, verdict: 'not_comparable' });
+      const unknown = await completed(
+        space,
+        answers(() => ({ input: 'same' }), 1),
+      );
+      expect(await totalsOf(unknown, baseline)).toMatchObject({ changed: 0, cases: 10 });
+    });
+
+    it('takes the same value in another spelling for the same', async () => {
+      const spelled = async (input: string): Promise<string> => {
+        const { experiment_id } = await space.experiment();
+        await space.result(experiment_id, { case_id: 'c1', input: JSON.parse(input), scores: { exact: 1 } });
+        await space.finalize(experiment_id);
+        return experiment_id;
+      };
+      const baseline = await spelled('{"a": 1, "b": [1.5, {"x": "1", "y": 100}]}');
+      const reordered = await spelled('{"b": [1.5, {"y": 100, "x": "1"}], "a": 1}');
+      expect(await totalsOf(reordered, baseline)).toMatchObject({ changed: 0, cases: 1 });
+      for (const other of ['{"a": 1, "b": [{"x": "1", "y": 100}, 1.5]}', '{"a": 1, "b": [1.5, {"x": 1, "y": 100}]}'])
+        expect(await totalsOf(await spelled(other), baseline)).toMatchObject({ changed: 1 });
+    }); // oxfmt-ignore
+
+    it('takes 1 and 1.0 for the same number', async () => {
+      const exact = async (input: string): Promise<string> => {
+        const id = (await space.experiment()).experiment_id;
+        await space.result(id, { case_id: 'c1', scores: { exact: 1 } });
+        await app.database.query('UPDATE results SET input = $1::json WHERE experiment_id = $2', [input, id]);
+        await space.finalize(id);
+        return id;
+      };
+      const baseline = await exact('{"n": 1, "big": 1e2}');
+      expect(await totalsOf(await exact('{"n": 1.0, "big": 100}'), baseline)).toMatchObject({ changed: 0 });
+      expect(await totalsOf(await exact('{"n": 1.01, "big": 100}'), baseline)).toMatchObject({ changed: 1 });
+    });
+
+    it('compares the versions of an edited record that each experiment used', async () => {
+      const { dataset_id } = await space.dataset();
+      const records: { dataset_record_id: string }[] = [];
+      for (let i = 0; i < 2; i++) records.push(await space.record(dataset_id, { input: `q${i}`, expected: 'x' }));
+      const run = () =>
+        completed(
+          space,
+          records.map(({ dataset_record_id }, i) => ({ case_id: `c${i}`, dataset_record_id, scores: { exact: i } })),
+          { dataset_id },
+        );
+      const before = await run();
+      const path = `/eval/v1/datasets/${dataset_id}/records/${records[0]!.dataset_record_id}`;
+      expect((await space.editor.patch(path, { tags: ['t'] })).status).toBe(200);
+      expect(await totalsOf(await run(), before)).toMatchObject({ changed: 0 });
+      expect((await space.editor.patch(path, { expected: 'y' })).status).toBe(200);
+      expect(await totalsOf(await run(), before)).toMatchObject({ changed: 1, verdict: 'not_comparable' });
+    }); // oxfmt-ignore
+
+    it('pairs a case whose trials ask in several ways if both sides ask in one of them', async () => {
+      const trials = (...inputs: string[]): Fields[] =>
+        inputs.map((input, i) => ({ case_id: `t${i}`, trial_group: 'g', input, scores: { exact: 1 } }));
+      const baseline = await completed(space, trials('how', 'why'));
+      expect(await totalsOf(await completed(space, trials('why', 'how')), baseline)).toMatchObject({ changed: 0 });
+      expect(await totalsOf(await completed(space, trials('what')), baseline)).toMatchObject({ changed: 1 });
+    }); // oxfmt-ignore
   });
 
   it('does not pass a gate if its experiment failed', async () => {
@@ -265,7 +394,7 @@ describe('an evaluation', () => {
       const [{ dataset_record_id }] = [await space.record(dataset_id), await space.record(dataset_id)];
       const trials = [1, 2].map((i) => ({ case_id: `t${i}`, dataset_record_id, scores: { exact: 1 } }));
       const candidate = await experimentOf(space, trials, { dataset_id });
-      const body = await gate(candidate, { rules: [{ scorer: 'exact', min_count: 2 }] });
+      const body = await gate(candidate, { rules: [{ scorer: 'exact', min_count: 1 }] });
       expect(body.checks.map((check) => check.status)).toEqual(['passed', 'failed']);
       expect(body.checks[1]!.reason).toContain('1 of 2 cases');
     });
@@ -277,6 +406,61 @@ describe('an evaluation', () => {
       expect(coverage.scorers).toEqual({ exact: { scored_count: 1, null_count: 0 } });
       const { summary } = await space.finalize(id);
       expect(summary!.coverage).toEqual(coverage);
+    });
+
+    it('does not pass when half of the cases crashed, without a dataset', async () => {
+      const crashed = (scores: Fields) => (i: number) => (i < 10 ? { error: 'timeout', ...scores } : {});
+      const rules = [{ scorer: 'exact', min_mean: 1 }];
+      const check = async (results: Fields[]) => (await gate(await experimentOf(space, results), { rules })).checks[1]!;
+      const scores = [...times(10, null), ...times(10, 1)];
+      expect(await check(casesOf(scores, crashed({})))).toMatchObject({
+        kind: 'min_coverage',
+        status: 'failed',
+        actual: 0.5,
+        reason: '10 of 20 cases have a score; at least 100% is required.',
+      });
+      expect(await check(casesOf(scores, crashed({ scores: {} })))).toMatchObject({ status: 'failed', actual: 0.5 });
+      // a scorer of half of the results, and one that abstained
+      const half = casesOf(times(20, 1), (i) => (i % 2 === 0 ? { scores: { other: 1 } } : {}));
+      expect(await check(half)).toMatchObject({ status: 'failed', actual: 0.5 });
+      expect(await check(casesOf(scores))).toMatchObject({
+        status: 'passed',
+        reason: '20 of 20 cases have a score (including 10 deliberate nulls); at least 100% is required.',
+      });
+      // a client that scores its failures says so itself
+      const failures = casesOf([...times(10, 0), ...times(10, 1)], crashed({}));
+      expect(await check(failures)).toMatchObject({ status: 'passed', actual: 1 });
+      const none = await gate(await experimentOf(space, []), { rules });
+      expect(none).toMatchObject({ passed: false, checks: [{ status: 'failed' }, { status: 'failed', actual: 0 }] });
+    }); // oxfmt-ignore
+
+    it('does not count a case as covered if one of its trials crashed', async () => {
+      const trial = (n: number, fields: Fields) => ({ case_id: `a#${n}`, trial_group: 'a', ...fields });
+      const results = [trial(1, { scores: { exact: 1 } }), trial(2, { error: 'crashed' }), ...casesOf([1])];
+      const id = await experimentOf(space, results);
+      const body = await gate(id, { rules: [{ scorer: 'exact', min_mean: 1 }] });
+      expect(body.checks[1]).toMatchObject({
+        status: 'failed',
+        reason: '1 of 2 cases has a score in each trial; at least 100% is required.',
+      });
+      const { summary } = await space.finalize(id);
+      expect(summary!.coverage).toEqual(body.coverage);
+    });
+
+    it('does not let nine trials of an easy case hide a hard one', async () => {
+      const easy = times(9, 1).map((exact, i) => ({
+        case_id: `e${i}`,
+        trial_group: 'easy',
+        scores: { exact },
+      }));
+      const id = await experimentOf(space, [...easy, { case_id: 'hard', scores: { exact: 0 } }]);
+      const rules = [{ scorer: 'exact', min_mean: 0.9, min_count: 3 }];
+      const { checks } = await gate(id, { rules });
+      expect(checks[0]).toMatchObject({ status: 'failed', actual: 0.5, unit: 'cases' });
+      expect(checks[1]).toMatchObject({ kind: 'min_count', status: 'failed', actual: 2 });
+      const baseline = await completed(space, casesOf([1]));
+      const comparison = byScorer(await compared(space, id, baseline), 'exact');
+      expect(comparison).toMatchObject({ unit: 'cases', candidate: { mean: 0.5, count: 2 } });
     });
 
     it('can fail for one bad regression that the mean hides', async () => {
@@ -423,6 +607,9 @@ describe('an evaluation', () => {
         checks: [{ status: 'skipped', ...itself }],
       };
       expect(await gate(good, { rules })).toMatchObject(ofGood);
+      expect(await gate(good, { rules, require_baseline: true })).toMatchObject(ofGood);
+      const both = [{ ...rules[0], min_mean: 2 }];
+      expect(await gate(good, { rules: both, require_baseline: true })).toMatchObject({ passed: false });
       const refused = await compare(space, good);
       expect([refused.status, (refused.body as unknown as ProblemBody).detail]).toEqual([
         400,

@@ -39,6 +39,7 @@ describe('datasets', () => {
         workspace_id: space.id,
         ...fields,
         record_count: 0,
+        row_count: null,
         latest_version: null,
         baselines: {},
         acquired_from: null,

@@ -41,7 +41,7 @@ describe('the outcome of a gate', () => {
   beforeAll(async () => {
     const results = HOSTILE.map((name, i) => ({ case_id: `${i}`, scores: { [name]: 0.25 } }));
     candidate = await experimentOf(space, results, { experiment_name: 'run `1` | <b>\n& "two"' });
-    rules = HOSTILE.map((scorer, i) => ({ scorer, min_mean: i % 2 === 0 ? 0.5 : 0.25 }));
+    rules = HOSTILE.map((scorer, i) => ({ scorer, min_mean: i % 2 === 0 ? 0.5 : 0.25, min_coverage: 0 }));
   });
 
   const all = (element: XmlElement, name: string): XmlElement[] => [
@@ -65,7 +65,7 @@ describe('the outcome of a gate', () => {
       expect(cases.map((one) => all(one, 'failure').length)).toEqual(names.map((_, i) => (i % 2 === 0 ? 1 : 0)));
       expect(all(cases[0]!, 'failure')[0]).toMatchObject({
         attributes: { type: 'min_mean' },
-        text: 'The mean of 1 score is 0.25; at least 0.5 is required.',
+        text: 'The mean of 1 case is 0.25; at least 0.5 is required.',
       });
     }); // oxfmt-ignore
 
@@ -83,7 +83,11 @@ describe('the outcome of a gate', () => {
       { scorer: 'near', min_mean: 0.5 },
       { scorer: 'misspelt', min_mean: 0.5 },
     ];
-    const { body } = await send(noisy, { rules: bounds }, { accept: 'text/markdown' });
+    const { body } = await send(
+      noisy,
+      { rules: bounds.map((rule) => ({ ...rule, min_coverage: 0 })) },
+      { accept: 'text/markdown' },
+    );
     const rows = (body as unknown as string).split('\n').filter((line) => /^\| (✅|❌)/u.test(line));
     expect(rows.map((row) => row.split(' | ').slice(0, 4).join(' | '))).toEqual([
       '| ✅ passed | ` s ` | ` min_mean ` | 0.3 ≥ 0.3',
@@ -95,7 +99,7 @@ describe('the outcome of a gate', () => {
       '| ❌ failed | ` near ` | ` min_mean ` | 0.4999999999 < 0.5',
       '| ❌ failed | ` misspelt ` | ` min_mean ` | none; ≥ 0.5 required',
     ]);
-    expect(rows[5]).toContain('The mean of 3 scores is 0.4999999999; at least 0.5 is required.');
+    expect(rows[5]).toContain('The mean of 3 cases is 0.4999999999; at least 0.5 is required.');
   });
 
   it('is returned as a Markdown table with escaped names', async () => {

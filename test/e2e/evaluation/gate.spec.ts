@@ -23,7 +23,7 @@ describe('the gate of an experiment', () => {
   /** Returns the check of a gate that has a single rule with one bound. */
   const check = async (id: string, rule: Rule, baseline?: string) => {
     const body = {
-      rules: [{ scorer: 's', ...rule }],
+      rules: [{ scorer: 's', min_coverage: 0, ...rule }],
       ...(baseline !== undefined && { baseline_experiment_id: baseline }),
     };
     const answer = await send(id, body);
@@ -78,8 +78,8 @@ describe('the gate of an experiment', () => {
 
     it('checks every bound of every rule, and fails if one fails', async () => {
       const rules = [
-        { scorer: 's', min_mean: 0.9, max_regression: 0.1, min_count: 10, confident: null },
-        { scorer: 's', min_mean: 0.99 },
+        { scorer: 's', min_mean: 0.9, max_regression: 0.1, min_count: 10, min_coverage: 0, confident: null },
+        { scorer: 's', min_mean: 0.99, min_coverage: 0 },
       ];
       const { body } = await send(candidate, { baseline_experiment_id: baseline, rules });
       expect(body).toMatchObject({
@@ -100,13 +100,13 @@ describe('the gate of an experiment', () => {
       expect(
         (await send(candidate, { rules: rules.slice(1), baseline_experiment_id: null })).body.passed,
       ).toBe(false);
-      expect(body.checks[3]!.reason).toBe('The mean of 50 scores is 0.94; at least 0.99 is required.');
+      expect(body.checks[3]!.reason).toBe('The mean of 50 cases is 0.94; at least 0.99 is required.');
     });
 
     it.each<[Rule, string]>([
       [{ min_mean: -1 }, NO_SCORES],
       [{ min_mean: -1, confident: true }, NO_SCORES],
-      [{ min_count: 1 }, 'The experiment has 0 scores by this scorer; at least 1 is required.'],
+      [{ min_count: 1 }, '0 cases have a score by this scorer; at least 1 is required.'],
       [
         { max_regression: 1 },
         'No case has a score by this scorer in both experiments.',
@@ -132,7 +132,7 @@ describe('the gate of an experiment', () => {
       status: 'failed',
       actual: null,
       estimate: 1,
-      reason: 'The mean of 1 score is 1, but there are too few cases for a confidence interval; at least 0.5 is required.',
+      reason: 'The mean of 1 case is 1, but there are too few cases for a confidence interval; at least 0.5 is required.',
     });
     expect(await check(one, { max_regression: 0.5, confident: true }, other)).toMatchObject({ status: 'failed', actual: null, estimate: 1 });
     expect((await check(one, { max_regression: 0.5 }, other)).status).toBe('passed');
@@ -152,7 +152,7 @@ describe('the gate of an experiment', () => {
     const { experiment_id: candidate } = await space.experiment(own);
     await space.results(candidate, [{ case_id: 'case 1', scores: { s: 0.75 } }]);
     await space.finalize(candidate);
-    const { body } = await send(candidate, { rules: [{ scorer: 's', max_regression: 0 }] });
+    const { body } = await send(candidate, { rules: [{ scorer: 's', max_regression: 0, min_coverage: 0 }] });
     expect(body).toMatchObject({
       passed: true,
       is_truncated: true,
@@ -189,6 +189,11 @@ describe('the gate of an experiment', () => {
       [{ rules: [{ scorer: 's', min_coverage: 1.5 }] }, '/rules/0/min_coverage'],
       [{ rules: [{ scorer: 's', max_regressed_cases: -1 }] }, '/rules/0/max_regressed_cases'],
       [{ rules: [{ scorer: 's', max_case_regression: -1 }] }, '/rules/0/max_case_regression'],
+      [{ rules: [{ scorer: null, min_coverage: 1 }] }, '/rules/0/scorer'],
+      [{ rules: [{ max_error_rate: 0.1, min_mean: 0 }] }, '/rules/0/scorer'],
+      [{ rules: [{ max_error_rate: 1.1 }] }, '/rules/0/max_error_rate'],
+      [{ rules: [{ max_p95_duration_ms: -1 }] }, '/rules/0/max_p95_duration_ms'],
+      [{ rules: [{ max_mean_cost_usd: '1' }] }, '/rules/0/max_mean_cost_usd'],
     ])('rejects %j, and names the member (400)', async (body, pointer) => {
       const answer = await send(candidate, body, { accept: 'application/xml' });
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', pointer]);
@@ -196,7 +201,7 @@ describe('the gate of an experiment', () => {
     }); // oxfmt-ignore
 
     it('rejects more than 100 rules (400)', async () => {
-      const rules = times(101, { scorer: 's', min_mean: 0 });
+      const rules = times(101, { scorer: 's', min_mean: 0, min_coverage: 0 });
       const answer = await send(candidate, { rules });
       expect([...outcome(answer), ...places(answer)]).toEqual([400, 'invalid_request', '/rules']);
       expect((await send(candidate, { rules: rules.slice(1) })).body.checks).toHaveLength(100);

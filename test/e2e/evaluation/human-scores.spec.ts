@@ -128,7 +128,7 @@ describe('a human score', () => {
         score: true,
         comment: `x${'😀'.repeat(2_000)}`,
       });
-      expect(comment).toBe(`x${'😀'.repeat(999)}`);
+      expect(comment).toBe(`x${'😀'.repeat(1_999)}`);
     });
 
     it('has the scorer version that the person saw', async () => {

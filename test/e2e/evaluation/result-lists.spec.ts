@@ -1,5 +1,6 @@
 import { type Answer, sharedApp, newTraceId } from '#testing';
-import { EvaluationWorkspace, outcome, type Page, type Result } from './evaluation.harness';
+import { EvaluationWorkspace, outcome, type Page, places, type Result } from './evaluation.harness';
+import { EXPERIMENTS } from './comparison.fixture';
 import { HumanScoresFixture, STARS } from './human-scores.fixture';
 
 describe('result lists', () => {
@@ -22,6 +23,10 @@ describe('result lists', () => {
       { case_id: 'f', duration_ms: 0 },
     ];
     expect(await space.results(experimentId, items)).toEqual(items.map(() => 201));
+    const definition = { rubric: 'Good?', output: { type: 'boolean' } };
+    await space.post('/eval/v1/scorers', { name: 'registered', scorer_kind: 'human', definition });
+    const { experiment_id: other } = await space.experiment();
+    await space.result(other, { scores: { elsewhere: 1 } });
   });
 
   const cases = async (query: string, path = results): Promise<string> =>
@@ -53,8 +58,8 @@ describe('result lists', () => {
     ['score=exact:eq:1&sort=created_at', 'be'],
     ['score=exact:gte:0.1&score=exact:lte:0.9', 'd'],
     [`score=${q('x:y')}:lte:-1e-7`, 'd'],
-    [`score=${q('x:y:gte')}:eq:1`, ''],
-    ['score=unknown:gte:0', ''],
+    ['score=registered:gte:0', ''],
+    ['score=elsewhere:gte:0', ''],
     ['score=exact:gte:0.5&has_error=true&sort=-updated_at', 'db'],
   ])('find exactly the matching results with ?%s', async (query, expected) => {
     if (expected === null) {
@@ -73,7 +78,8 @@ describe('result lists', () => {
     ['sort=score:exact', 'adbecf'],
     ['sort=-score:exact', 'ebdafc'],
     [`sort=score:${q('x:y')}`, 'dabcef'],
-    ['sort=-score:unknown', 'fedcba'],
+    ['sort=-score:registered', 'fedcba'],
+    ['sort=score:elsewhere', 'abcdef'],
     ['sort=score:exact&tag=t', 'ac'],
     ['sort=-duration_ms&has_error=true', 'bd'],
     ['sort=-score:exact&score=exact:gte:0', 'ebda'],
@@ -112,6 +118,25 @@ describe('result lists', () => {
       expect(outcome(await space.viewer.get(`${results}?${query}`))).toEqual([422, 'validation_failed']);
     },
   );
+
+  it('are 422 for a scorer name that nobody has, so that a misspelt one does not look like no failures', async () => {
+    const asked = (path: string) => space.viewer.get(`${EXPERIMENTS}/${experimentId}/results${path}`);
+    for (const path of ['?sort=score:exat', '?sort=-score:Exact', '?score=exat:gte:1', '/export?score=exat:gte:1', '/export?score=exat:lte:1&format=csv']) {
+      const answer = await asked(path);
+      expect([path, ...outcome(answer), answer.body.errors.length]).toEqual([path, 422, 'validation_failed', 1]);
+      expect(answer.body.detail).toMatch(/`.xa/);
+    }
+    const both = await asked('?sort=score:exat&score=exact:gte:1&score=typo:gte:1');
+    expect(places(both)).toEqual(['sort', 'score']);
+    const searched = (scorer: string) => space.viewer.post(`${EXPERIMENTS}/search`, { workspace_id: space.id, score: { scorer, gte: 0 } });
+    expect([...outcome(await searched('exat')), ...places(await searched('exat'))]).toEqual([422, 'validation_failed', '/score/scorer']);
+    for (const known of ['exact', 'registered', 'elsewhere']) expect((await searched(known)).status).toBe(200);
+    // a name is one of the workspace
+    const stranger = await EvaluationWorkspace.open(app);
+    const { experiment_id } = await stranger.experiment();
+    const foreign = await stranger.viewer.get(`${EXPERIMENTS}/${experiment_id}/results?sort=score:exact`);
+    expect(outcome(foreign)).toEqual([422, 'validation_failed']);
+  }); // oxfmt-ignore
 
   it('reject a cursor of another sort', async () => {
     const cursorOf = async (query: string) =>
@@ -162,7 +187,7 @@ describe('result lists', () => {
       [`trace_id=${traceId}`, 'b'],
       ['score=exact:gte:0.5', 'bde'],
       ['case_id=e', 'e'],
-      ['score=none:gte:0', ''],
+      ['score=registered:gte:0', ''],
     ])('have only the matching results with ?%s', async (query, expected) => {
       const answer = await exported(query);
       const lines = answer.body.split('\n').filter(Boolean);

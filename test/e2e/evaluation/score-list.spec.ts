@@ -1,7 +1,7 @@
 import { type Answer, type ApiClient, ownApp, createTestWorker, newTraceId } from '#testing';
 import { AgreementFixture } from './agreement.fixture';
 import { type Experiment, outcome, type Page, places, type Result } from './evaluation.harness';
-import { BOOLEAN, type HumanScore as Score, SCORES, STARS, TONE } from './human-scores.fixture';
+import { BOOLEAN, type HumanScore as Score, SCORES, STARS, SURVEY, TONE } from './human-scores.fixture';
 
 type Fields = Record<string, unknown>;
 
@@ -165,10 +165,65 @@ describe('the scores of a workspace', () => {
     }
   });
 
-  it('cannot be sorted by score across scorers, because their scales differ (400)', async () => {
+  it('are sorted by score over all scorers, without superseded scores and nulls', async () => {
+    const trace_id = await fixture.on.exportTrace();
+    for (const [scorer_name, value] of [['a', 3], ['b', 1], ['c', null], ['b', 2], ['a', -1]] as const) {
+      await score({ scorer_name, trace_id, score: value, author: `${value}` });
+    }
+    await score({ scorer_name: 'b', trace_id, score: 5, author: '1' });
+    const byScore = async (query: string) => (await listed(query)).map((one) => [one.scorer_name, one.score]);
+    const ascending = [['a', -1], ['b', 2], ['a', 3], ['b', 5]];
+    expect(await byScore('sort=score')).toEqual(ascending);
+    expect(await byScore('sort=-score')).toEqual([...ascending].reverse());
+    expect(await byScore('sort=score&min_score=0&author=3')).toEqual([['a', 3]]);
+    const { body } = await fixture.space.viewer.get<Page<Score>>(`${SCORES}?sort=-score&limit=3`);
+    expect(await byScore(`sort=-score&limit=3&cursor=${body.page.next_cursor}`)).toEqual([['a', -1]]);
+  }); // oxfmt-ignore
+
+  it('are filtered by every member that the list shows', async () => {
+    const trace_id = await fixture.on.exportTrace();
+    const survey = await fixture.on.scorer(SURVEY);
+    const answers = { tone: 'kind', right: true, stars: 4 };
+    const answered = await fixture.on.score(survey, { trace_id, answers, comment: 'Say “50%_ off” \\o/' });
+    const metadata = { build: { branch: 'main', id: 12345678901234567890 }, tags: ['a', 'b'], 'zero\0': 1 };
+    const measured = await score({ scorer_name: 'm', trace_id, score: 1, metadata, comment: 'ÄRGER' });
+    const corrected = await score({ scorer_name: 'm', trace_id, score: 0 });
+    const includes = async (query: Record<string, string>) =>
+      idsOf(new URLSearchParams({ include_superseded: 'true', ...query }).toString());
+    const filters: [Record<string, string>, Score[]][] = [
+      [{ comment: '50%_ OFF' }, [answered]],
+      [{ comment: '\\o/' }, [answered]],
+      [{ comment: '50__' }, []],
+      [{ comment: 'ärger' }, [measured]],
+      [{ answers: '{"tone": "kind"}' }, [answered]],
+      [{ answers: '{"stars": 4.0, "right": true}' }, [answered]],
+      [{ answers: '{"tone": "rude"}' }, []],
+      [{ answers: '{}' }, [answered]],
+      [{ metadata: '{"build": {"branch": "main"}}' }, [measured]],
+      [{ metadata: '{"tags": ["b"]}' }, [measured]],
+      [{ metadata: '{"build": {"id": 1e300}}' }, []],
+      [{ metadata: '{"build": "main"}' }, []],
+      [{ metadata: '{"zero\\u0000": 1}' }, [measured]],
+      [{ metadata: '{"build": {}}', comment: 'ärger', answers: '{}' }, []],
+      [{ supersedes_score_id: measured.score_id }, [corrected]],
+      [{ superseded_by_score_id: corrected.score_id }, [measured]],
+    ];
+    for (const [query, expected] of filters) {
+      expect([query, await includes(query)]).toEqual([query, expected.map(({ score_id }) => score_id)]);
+    }
+    const { experiment_id } = await fixture.space.experiment();
+    const result = await fixture.space.result(experiment_id, { scores: { s: 1 } });
+    expect(await listed(`result_version=1&result_id=${result.result_id}`)).toHaveLength(1);
+    expect(await listed('result_version=2')).toEqual([]);
+    for (const name of ['model', 'judge_digest', 'span_id']) expect(await listed(`${name}=x`)).toEqual([]);
+    for (const query of ['metadata=1', 'metadata=x', 'answers=[]', 'comment=', 'answers={"a":NaN}', 'result_version=0']) {
+      const answer = await fixture.space.viewer.get(`${SCORES}?${query}`);
+      expect([query, ...outcome(answer)]).toEqual([query, 400, 'invalid_query']);
+    }
+  }); // oxfmt-ignore
+
+  it('are rejected for wrong filters and sorts (400, 422)', async () => {
     const { viewer } = fixture.space;
-    expect(outcome(await viewer.get(`${SCORES}?sort=score`))).toEqual([400, 'invalid_query']);
-    expect(outcome(await viewer.get(`${SCORES}?sort=-score&source=hosted`))).toEqual([400, 'invalid_query']);
     expect(outcome(await viewer.get(`${SCORES}?sort=name`))).toEqual([422, 'validation_failed']);
     expect(outcome(await viewer.get(`${SCORES}?source=judge`))).toEqual([422, 'validation_failed']);
     for (const query of ['min_score=x', 'min_score=2&max_score=1', 'since=yesterday', 'scorer_version=0', 'scorer=x']) {

@@ -285,7 +285,8 @@ describe('search', () => {
       expect(await by({ scorer: 'exact', gte: 0.26, lte: 1 })).toEqual(['thirds', 'failed high']);
       expect(await by({ scorer: 'exact' })).toEqual(['low', 'thirds', 'failed high', 'negative']);
       expect(await by({ scorer: 'tone' })).toEqual(['low']);
-      expect(await by({ scorer: 'Exact' })).toEqual([]);
+      const typo = await search(space, EXPERIMENTS, { score: { scorer: 'Exact' } });
+      expect([typo.status, typo.body]).toMatchObject([422, { errors: [{ pointer: '/score/scorer' }] }]);
       const both = { score: { scorer: 'exact', gte: 0 }, experiment_status: 'failed' };
       expect(await experiments(both)).toEqual(['failed high']);
       expect((await search(space, EXPERIMENTS, { ...both, limit: 0 })).body.page.total).toBe(1);
@@ -310,9 +311,11 @@ describe('search', () => {
     await space.finalize(experiment_id);
     const stranger = (await EvaluationWorkspace.open(app)).viewer;
     for (const caller of [stranger, await space.sibling()]) {
+      const scored = await search(space, EXPERIMENTS, { score: { scorer: 'exact' } }, caller);
+      expect(scored.status).toBe(422);
       for (const [path, bodies] of Object.entries({
         [DATASETS]: [{}, { tags: ['t'] }, { metadata: { m: 1 } }],
-        [EXPERIMENTS]: [{}, { score: { scorer: 'exact' } }, { metadata: { m: 1 } }, { q: 'evaluation' }],
+        [EXPERIMENTS]: [{}, { metadata: { m: 1 } }, { q: 'evaluation' }],
       })) {
         for (const body of bodies) {
           expect((await search(space, path, body, caller)).body).toMatchObject({

@@ -220,6 +220,9 @@ describe('the evaluation API', () => {
       for (const member of members) {
         expect(details[member]).toEqual({ metadata: { [member]: long }, comment: long.slice(1) });
       }
+      const metadata = { reason: '🙂'.repeat(2_001) };
+      const { score_details } = await space.result(experiment_id, { scores: { s: { score: 1, metadata } } });
+      expect((score_details as Record<string, Fields>).s!.comment).toBe('🙂'.repeat(2_000));
     });
 
     it('allows "hosted scoring: 100 sessions per run; 5 in preview or test mode; default concurrency 4"', async () => {

@@ -140,6 +140,7 @@ describe('trace stats queries', () => {
       ['21 filters', { filters: many(21, { field: 'tag', op: 'eq', value: 'x' }) }, 400, '/filters'],
       ['20,000 metrics', { metrics: many(20_000, 0) }, 400, '/metrics'],
       ['an unknown measure', { metrics: metrics('latency.p95') }, 422, '/metrics/0/measure'],
+      ['an unknown aggregation of the count', { metrics: metrics('count.p42') }, 422, '/metrics/0/aggregation'],
       ['an unknown aggregation', { metrics: metrics('cost_usd.p42') }, 422, '/metrics/0/aggregation'],
       ['an unknown group', { group_by: ['model', 'user'] }, 422, '/group_by/1'],
       ['an unknown field', filter('user', 'eq', 'x'), 422, '/filters/0/field'],

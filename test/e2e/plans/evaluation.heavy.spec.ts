@@ -34,6 +34,7 @@ const copiesOf = (seeds: Seeds, baseline: string): RowCopies[] => [
     result_id: idOf('res'), case_id: "'case ' || n", trace_id: FEW_TRACES, session_id: "'ses ' || n", tags: TAGS, error: rarely(`'{"message":"m"}'::json`, 'NULL'),
     dataset_record_id: "'rec_' || n", duration_ms: 'n', updated_at: LATER,
   }),
+  ...inEach(seeds, 'gate_checks', 'experiment_id', { gate_check_id: idOf('gate') }),
   {
     table: 'results', where: `seed.result_id = '${seeds.ids.result_id}'`, count: MANY,
     values: { experiment_id: `'${baseline}'`, result_id: idOf('res'), case_id: `'case ' || n - 3000`, trace_id: FEW_TRACES },
@@ -127,6 +128,7 @@ describeLists(['/eval/'], async (seeds) => {
           path: '/eval/v1/experiments/search', by, rows: MANY,
           bodies: bodies({}, { q: 'rare' }, { tags: ['seldom'] }, { score: { scorer: 'first', gte: MANY - 5 } }, { config: { marker: 'nowhere' } }),
         },
+        listGates: { path: `${experiment}/gates`, by, filters: created },
         listResults: {
           path: `${experiment}/results`, by, sorts: ['created_at', 'updated_at', 'duration_ms', 'score:first'],
           filters: { dataset_record_id: ['rec_7'], session_id: ['ses 7'], trace_id: ['7'.padStart(32, '0')], has_error: ['true'] },
@@ -156,8 +158,10 @@ describeLists(['/eval/'], async (seeds) => {
         listWorkspaceScoringRules: { path: '/eval/v1/scoring-rules', by },
         listScoringRules: { path: `/eval/v1/scorers/${ids.scorer_id}/rules`, by },
         listScores: {
-          path: '/eval/v1/scores', by, sorts: ['created_at'],
+          path: '/eval/v1/scores', by,
           searches: {
+            comment: ['x'], answers: ['{"a": 1}'], metadata: ['{"a": 1}'], result_version: ['1'], span_id: ['x'], model: ['x'],
+            judge_digest: ['x'], supersedes_score_id: ['x'], superseded_by_score_id: ['x'],
             scorer_id: [ids.human_scorer_id!], scorer_name: ['first scorer'], trace_id: ['7'.padStart(32, '0')], session_id: [ids.session_id!],
             result_id: [ids.result_id!], experiment_id: [ids.experiment_id!], author: either, score_run_id: ['run_rare'], created_by: ['usr_rare', 'usr_common'],
             since: SINCE, until: UNTIL, scorer_version: ['1'], scorer_kind: ['human'], source: ['human', 'client'], target_kind: ['trace', 'result'],

@@ -67,6 +67,7 @@ export const EVALUATION_ROWS: Readonly<Record<string, Row>> = {
       { rules: [{ scorer: 's', min_mean: 0 }], baseline_experiment_id: theirs.experiment_id },
     ],
   },
+  'GET /eval/v1/experiments/{experiment_id}/gates': NOTHING,
   'POST /eval/v1/experiments/{experiment_id}/results': {
     bodies: (_, own) => [{ workspace_id: own.workspace_id, case_id: 'x' }],
   },

@@ -103,6 +103,8 @@ export async function populate(owner: ApiClient, workspace_id: string, marker: s
   await create('/eval/v1/experiments', experiment, 'experiment_id');
   const result = { ...of, case_id: text('case'), trace_id: ids.trace_id, scores: { [marker]: 1 } };
   await create(`/eval/v1/experiments/${ids.experiment_id}/results`, result, 'result_id');
+  const rules = [{ scorer: marker, min_mean: 0 }];
+  await create(`/eval/v1/experiments/${ids.experiment_id}/gate`, { rules });
   const human = {
     ...of,
     name: text('scorer'),

@@ -28,7 +28,7 @@ export interface PagePlan {
 }
 
 /** Both sides' results by case, with the approximate size of each result as JSON, in bytes. */
-export interface SizedCases extends Pick<PairedCases, 'keys'> {
+export interface SizedCases extends Pick<PairedCases, 'keys' | 'isChanged'> {
   candidate: CaseResults & { sizes: Int32Array };
   baseline: CaseResults & { sizes: Int32Array };
 }
@@ -41,7 +41,7 @@ export interface SizedCases extends Pick<PairedCases, 'keys'> {
  */
 export function planPage(cases: SizedCases, differences: Float64Array, selection: CaseSelection): PagePlan {
   const { sort, outcome, limit, offset, cursor } = selection;
-  const ordered = orderCases(differences, sort, outcome);
+  const ordered = orderCases(differences, cases.isChanged, sort, outcome);
   const start =
     cursor === undefined ? offset : indexAfter(ordered, cursor, cases.keys, differences, selection);
   const page: PagePlan = { cases: [], total: ordered.length, nextCursor: null };
@@ -67,6 +67,7 @@ export function planPage(cases: SizedCases, differences: Float64Array, selection
  */
 export function orderCases(
   differences: Float64Array,
+  isChanged: Uint8Array,
   sort: CaseSort,
   outcome: Outcome | undefined,
 ): Int32Array {
@@ -74,7 +75,7 @@ export function orderCases(
   const ranks = new Float64Array(differences.length);
   let count = 0;
   for (let i = 0; i < differences.length; i++) {
-    if (outcome !== undefined && outcomeOf(differences[i]!) !== outcome) continue;
+    if (outcome !== undefined && outcomeOf(differences[i]!, isChanged[i] === 1) !== outcome) continue;
     ranks[count] = rankOf(sort, differences[i]!);
     selected[count++] = i;
   }

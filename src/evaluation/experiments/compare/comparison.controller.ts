@@ -1,11 +1,13 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
-import { ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiExtraModels, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { RequestSignal } from '#platform/http';
+import { ScoreReasonDto } from './compared-case.dto';
 import { CompareQueryDto, ComparisonDto } from './comparison.dto';
 import { ComparisonService } from './comparison.service';
 
 @ApiTags('Comparison')
+@ApiExtraModels(ScoreReasonDto)
 @Controller('eval/v1/experiments/:experiment_id')
 @RequireWorkspace()
 export class ComparisonController {

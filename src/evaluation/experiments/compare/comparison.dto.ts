@@ -1,26 +1,32 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsBoolean, IsNumber, IsOptional, Max, Min } from 'class-validator';
-import { AnyJson, IsOneOf, IsNullableText, IsWholeNumber } from '#platform/http';
-import { PageQueryDto, ToBoolean, ToInteger, ToNumber, PageOf } from '#platform/paging';
+import { IsOneOf, IsNullableText, IsWholeNumber } from '#platform/http';
+import { PageQueryDto, ToBoolean, ToInteger, ToNumber } from '#platform/paging';
 import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../experiments/experiment.entity';
 import type { IntervalDto } from '../../statistics';
 import { CASE_SORTS, type CaseSort } from './case-page';
-import type { ComparedExperiment, ComparedRow } from './comparison.repository';
+import { ComparedCasePageDto } from './compared-case.dto';
+import type { ComparedExperiment } from './comparison.repository';
 import {
-  countCases,
+  type CaseTotals,
+  type MeasureDifference,
+  type MeasureName,
   type Outcome,
-  outcomeOf,
   OUTCOMES,
-  type PairedCases,
-  resultsOf,
+  type PairedDifference,
   type ScoreTotals,
+  type Verdict,
+  VERDICTS,
 } from '../../statistics';
-import { type ComparedCases, type PairedDifference, type Verdict, VERDICTS } from '../../statistics';
-import type { SelectedScorer } from './score-reader';
-import { differentJudgesReason } from './scorer-versions';
+import { changedCasesReason, differentJudgesReason } from './scorer-versions';
+import type { SelectedScorer } from './side-reader';
 
 /** The default of `min_comparable`. */
 export const MIN_COMPARABLE = 0.9;
+
+/** Means are over cases, each with the mean of its trials. */
+export const UNIT = 'cases';
+export const IsUnit = () => ApiProperty({ enum: [UNIT] });
 
 export class CompareQueryDto extends PageQueryDto {
   /**
@@ -41,8 +47,7 @@ export class CompareQueryDto extends PageQueryDto {
   scorer_version?: number;
 
   /**
-   * Compares even if the scorers, their versions, the judges or the numbered CSV rows differ, instead of returning
-   * `not_comparable`.
+   * Compares even if the scorers, their versions or the judges differ, instead of returning `not_comparable`.
    */
   @IsOptional()
   @IsBoolean()
@@ -50,8 +55,9 @@ export class CompareQueryDto extends PageQueryDto {
   allow_version_mismatch?: boolean;
 
   /**
-   * The lowest share of comparable cases, of those with scores on both sides; cases that different judges scored are not
-   * comparable. Below it, the verdict is `not_comparable`.
+   * The lowest share of comparable cases: of the cases of both experiments, those whose `input` and `expected` have not
+   * changed; and of the cases with scores on both sides, those that the same judge scored. Below it, the verdict is
+   * `not_comparable`.
    */
   @ApiProperty({ required: false, type: 'number', minimum: 0, maximum: 1, default: MIN_COMPARABLE })
   @IsOptional()
@@ -61,7 +67,10 @@ export class CompareQueryDto extends PageQueryDto {
   @ToNumber()
   min_comparable?: number;
 
-  /** Returns only cases that improved, regressed, did not change, or lack a score on one side. */
+  /**
+   * Returns only cases that improved, regressed, did not change (`unchanged`), lack a score on one side (`missing`), or whose
+   * `input` or `expected` differs between the experiments (`changed`).
+   */
   @IsOptional()
   @IsOneOf(OUTCOMES, { required: false })
   only?: Outcome;
@@ -103,8 +112,15 @@ export class ComparisonTotalsDto {
   /** Number of distinct cases in the two experiments together. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   cases!: number;
+  /** Cases of both experiments that have not changed. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   cases_shared!: number;
+  /**
+   * Cases of both experiments whose `input` or `expected` is known on both sides and differs. They are left out of all
+   * differences.
+   */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  changed_case_count!: number;
   @ApiProperty({ type: 'integer', minimum: 0 })
   cases_only_in_candidate!: number;
   @ApiProperty({ type: 'integer', minimum: 0 })
@@ -119,14 +135,18 @@ export class ComparedMeanDto {
   /** The version whose scores the results show, of several the newest. Null like `scorer_version`. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   current_scorer_version!: number | null;
-  /** Mean of the scores that are not null; null without such scores. */
+  /** Mean over the cases with a score, each with the mean of its trials; null without scores. */
   mean!: number | null;
+  /** Number of cases with a score. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   count!: number;
-  /** Number of expected cases with a score. Without a dataset, every case is expected. */
+  /**
+   * Number of expected cases with a score; each trial of a case needs a score or a deliberate null. Without a dataset, every
+   * case with a result is expected.
+   */
   @ApiProperty({ type: 'integer', minimum: 0 })
   scored_count!: number;
-  /** Number of expected cases with a deliberate null. Results with an error do not count. */
+  /** Number of expected cases with only deliberate nulls. Results with an error do not count. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   null_count!: number;
   /** Number of scores that came after the experiment was finalized. */
@@ -136,6 +156,8 @@ export class ComparedMeanDto {
 
 export class ScorerComparisonDto {
   scorer!: string;
+  @IsUnit()
+  unit!: typeof UNIT;
   candidate!: ComparedMeanDto;
   baseline!: ComparedMeanDto;
   /** Mean of candidate - baseline over the cases with scores on both sides; null without such cases. */
@@ -160,6 +182,9 @@ export class ScorerComparisonDto {
   /** Number of cases with scores on both sides that different judges gave (`judge_digest`). They are left out. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   judge_changed_count!: number;
+  /** Number of cases that have changed, as in `totals`. They count neither as improved, regressed or unchanged nor as missing. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  changed_case_count!: number;
   @ApiProperty({
     enum: VERDICTS,
     description:
@@ -170,51 +195,40 @@ export class ScorerComparisonDto {
   reason!: string | null;
 }
 
-/** One experiment's result for a case. Each trial is a result. */
-export class ComparedResultDto {
-  result_id!: string;
-  case_id!: string;
-  @AnyJson()
-  output!: unknown;
-  @AnyJson()
-  error!: unknown;
-  /** Current score by scorer name; null if the scorer abstained. */
-  @ApiProperty({ type: 'object', additionalProperties: { type: ['number', 'null'] } } as object)
-  scores!: Record<string, number | null>;
-  trace_id!: string | null;
-  session_id!: string | null;
-  duration_ms!: number | null;
-  @ApiProperty({ type: 'integer', minimum: 0, nullable: true })
-  trial_index!: number | null;
+/** Mean of a measure in one experiment. */
+export class MeasureMeanDto {
+  /** Mean over the cases for which the measure is known, each with the mean of its trials; null without such cases. */
+  mean!: number | null;
+  /** Number of these cases. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  count!: number;
 }
 
-export class ComparedCaseDto {
-  /** The key shared by its results: `trial_group`, else `dataset_record_id`, else `case_id`. */
-  key!: string;
-  /** The input of its first result. */
-  @AnyJson()
-  input!: unknown;
-  /** The expected output of its first result. */
-  @AnyJson()
-  expected!: unknown;
-  /** The difference that sorts the case: candidate - baseline by `scorer`, or the mean over all scorers. */
+/** Comparison of a measure of the results besides their scores. Results with an error count too. */
+export class MeasureComparisonDto {
+  @IsUnit()
+  unit!: typeof UNIT;
+  candidate!: MeasureMeanDto;
+  baseline!: MeasureMeanDto;
+  /**
+   * Mean of candidate - baseline over the cases for which both sides are known; null without such cases, and if too many
+   * cases have changed.
+   */
   difference!: number | null;
-  @ApiProperty({ enum: OUTCOMES })
-  outcome!: Outcome;
-  /** Candidate - baseline by scorer name, each side the mean of its trials; null if either side has no score. */
-  @ApiProperty({ type: 'object', additionalProperties: { type: ['number', 'null'] } } as object)
-  differences!: Record<string, number | null>;
-  /** Number of trials. */
+  /** 95% confidence interval of the difference, by bootstrap over cases (BCa). Null for fewer than two cases. */
+  confidence_interval!: IntervalDto | null;
+  /** Number of cases for which both sides are known. */
   @ApiProperty({ type: 'integer', minimum: 0 })
-  candidate_count!: number;
-  @ApiProperty({ type: 'integer', minimum: 0 })
-  baseline_count!: number;
-  /** The first 20 trials in order of arrival, or fewer if they are large. */
-  candidate!: ComparedResultDto[];
-  baseline!: ComparedResultDto[];
+  cases!: number;
 }
 
-export class ComparedCasePageDto extends PageOf(ComparedCaseDto) {}
+/** Tokens and costs are those of the traces that results name. */
+export class ComparedMeasuresDto {
+  duration_ms!: MeasureComparisonDto;
+  input_tokens!: MeasureComparisonDto;
+  output_tokens!: MeasureComparisonDto;
+  cost_usd!: MeasureComparisonDto;
+}
 
 /** Comparison of an experiment with its baseline. Deterministic: the same results give the same answer. */
 export class ComparisonDto {
@@ -228,6 +242,8 @@ export class ComparisonDto {
    * scores. Null on further pages of cases, requested with `cursor` or an `offset` above 0.
    */
   scorers!: ScorerComparisonDto[] | null;
+  /** Duration, tokens and cost. Null on further pages, like `scorers`. */
+  measures!: ComparedMeasuresDto | null;
   /** Number of scorers found in either experiment (in at most 10,000 versions of each). `scorers` has those that are compared. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   scorer_count!: number;
@@ -238,7 +254,6 @@ export const toExperiment = (
   {
     baseline_experiment_id: _,
     promoted_baseline_id: _promoted,
-    has_numbered_cases: _numbered,
     has_people: _people,
     late_digest: _digest,
     ...experiment
@@ -267,12 +282,16 @@ const toMean = (
 /** Converts a version to its form in responses: null for scores that name no version. */
 export const toVersion = (version: number | null): number | null => version || null;
 
-export function toTotals({ keys, candidate, baseline }: PairedCases): ComparisonTotalsDto {
-  const cases_only_in_candidate = keys.length - countCases(baseline);
-  const cases_only_in_baseline = keys.length - countCases(candidate);
-  const cases_shared = keys.length - cases_only_in_candidate - cases_only_in_baseline;
-  return { cases: keys.length, cases_shared, cases_only_in_candidate, cases_only_in_baseline };
-}
+export const toTotals = (
+  cases: number,
+  { paired, changed, onlyInCandidate, onlyInBaseline }: CaseTotals,
+): ComparisonTotalsDto => ({
+  cases,
+  cases_shared: paired,
+  changed_case_count: changed,
+  cases_only_in_candidate: onlyInCandidate,
+  cases_only_in_baseline: onlyInBaseline,
+});
 
 export const toScorer = (
   { scorer, versions, current, models, reason }: SelectedScorer,
@@ -284,12 +303,14 @@ export const toScorer = (
     interval,
     pValue,
     cases,
-    outcomes,
+    outcomes: { changed, ...outcomes },
     verdict,
     judgeChanged,
   }: PairedDifference,
+  sameCases: { totals: CaseTotals; minComparable: number },
 ): ScorerComparisonDto => ({
   scorer,
+  unit: UNIT,
   candidate: toMean(candidate, {
     version: versions.candidate,
     current: current.candidate,
@@ -306,37 +327,22 @@ export const toScorer = (
   cases,
   ...outcomes,
   judge_changed_count: judgeChanged,
+  changed_case_count: changed,
   verdict,
-  reason: reason ?? (verdict === 'not_comparable' ? differentJudgesReason(models, judgeChanged) : null),
+  reason:
+    verdict === 'not_comparable'
+      ? (reason ??
+        changedCasesReason(sameCases.totals, sameCases.minComparable) ??
+        differentJudgesReason(models, judgeChanged))
+      : null,
 });
 
-/** @param difference the value that sorts the case; NaN without one @param results rows of each side */
-export function toCase(
-  cases: ComparedCases,
-  scorers: readonly string[],
-  index: number,
-  difference: number,
-  results: { candidate: ComparedRow[]; baseline: ComparedRow[] },
-): ComparedCaseDto {
-  const first = [results.candidate[0], results.baseline[0]];
-  return {
-    key: cases.keys[index]!,
-    input: first[0]?.input ?? first[1]?.input ?? null,
-    expected: first[0]?.expected ?? first[1]?.expected ?? null,
-    difference: orNull(difference),
-    outcome: outcomeOf(difference),
-    // fromEntries defines members, so that a scorer may be named __proto__
-    differences: Object.fromEntries(
-      scorers.map((scorer, i) => [scorer, orNull(cases.differences[i]![index]!)]),
-    ),
-    candidate_count: resultsOf(cases.candidate, index).length,
-    baseline_count: resultsOf(cases.baseline, index).length,
-    candidate: results.candidate.map(toResult),
-    baseline: results.baseline.map(toResult),
-  };
-}
-
-const orNull = (number: number): number | null => (Number.isNaN(number) ? null : number);
-
-const toResult = ({ input: _input, expected: _expected, ...result }: ComparedRow): ComparedResultDto =>
-  result as unknown as ComparedResultDto;
+export const toMeasures = (
+  measures: Record<MeasureName, MeasureDifference>,
+): Record<MeasureName, MeasureComparisonDto> => {
+  const compared = Object.entries(measures).map(([name, { interval, ...one }]) => [
+    name,
+    { unit: UNIT, ...one, confidence_interval: interval },
+  ]);
+  return Object.fromEntries(compared) as Record<MeasureName, MeasureComparisonDto>;
+};

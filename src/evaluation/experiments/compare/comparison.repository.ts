@@ -1,30 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import {
-  Database,
-  empty,
-  firstRow,
-  followIndexes,
-  prepared,
-  raw,
-  sql,
-  type Sql,
-  type Tx,
-} from '#platform/db';
-import type { RawJson } from '#platform/json';
-import {
-  type ExperimentScores,
-  hasPeople,
-  machineScores,
-  peopleOfExperiment,
-  peopleOfResults,
-} from '../../scores';
+import { Database, empty, followIndexes, prepared, raw, sql, type Sql, type Tx } from '#platform/db';
+import { type ExperimentScores, hasPeople, machineScores, peopleOfExperiment } from '../../scores';
 import type { ExperimentStatus } from '../experiments/experiment.entity';
-import { SUMMARY_RESULTS_MAX } from '../experiments/summary.repository';
 import type { OtherVersions, ScoredVersion } from './scorer-versions';
 
-/** Results read per batch. Their ids and keys parse within a few milliseconds. */
-const RESULTS_AT_ONCE = 2_500;
 /** Scores read per batch. */
 const SCORES_AT_ONCE = 20_000;
 /** Maximum number of scorer versions read per experiment, those with the most scores first. */
@@ -42,33 +22,10 @@ export interface ComparedExperiment {
   dataset_id: string | null;
   dataset_version: number | null;
   expected_case_count: number | null;
-  /** Whether row numbers identify the cases, because the CSV version has no id column. */
-  has_numbered_cases: boolean;
   /** Whether people's scores may count for its results. */
   has_people: boolean;
   /** Changes with every score that is given after the experiment was finalized, and at least once more. Null while it is running. */
   late_digest: string | null;
-}
-
-/** A batch of results as columns. */
-export interface ResultBatch {
-  resultIds: string[];
-  /** The key that pairs each result: `trial_group`, else `dataset_record_id`, else `case_id`. */
-  caseKeys: string[];
-  /** The key of each result's expected case; null for a result without one. */
-  expectedKeys: (string | null)[];
-  /** Approximate size of each result as JSON, in bytes. */
-  bytes: number[];
-  hasErrors: boolean[];
-}
-
-interface BatchRow {
-  last: string | null;
-  ids: string;
-  keys: string;
-  expected: string;
-  bytes: string;
-  errors: string;
 }
 
 /** The scorer version whose scores are read. */
@@ -110,24 +67,8 @@ interface ColumnRow {
   other_versions: number[] | null;
 }
 
-/** The members of a result that a comparison returns. */
-export interface ComparedRow {
-  result_id: string;
-  case_id: string;
-  output: RawJson | null;
-  error: RawJson | null;
-  scores: RawJson;
-  trace_id: string | null;
-  session_id: string | null;
-  duration_ms: number | null;
-  trial_index: number | null;
-  /** Null unless requested. */
-  input: RawJson | null;
-  expected: RawJson | null;
-}
-
 /** The order of scores of one result by one version, the one that counts first. */
-const COUNTS_FIRST = raw(`is_current DESC, source = 'human', score_id DESC`);
+export const COUNTS_FIRST = raw(`is_current DESC, source = 'human', score_id DESC`);
 
 /** The start of a digest. It is long enough to tell the judges of two experiments apart. */
 const JUDGE = raw('left(judge_digest, 12)');
@@ -152,10 +93,11 @@ const chosenScores = (
       ${isOnly ? empty : order} OFFSET 0) chosen`;
 };
 
-const selectionOf = (scorers: readonly ChosenScorer[]): Sql =>
+/** A table of the chosen versions. */
+export const selectionOf = (scorers: readonly ChosenScorer[]): Sql =>
   sql`unnest(${scorers.map(({ scorer }) => scorer)}::text[], ${scorers.map(({ version }) => version)}::integer[]) AS selection(scorer, version)`;
 
-/** Reads experiments, their results and the current scores for comparisons. */
+/** Reads experiments and their current scores for comparisons. */
 @Injectable()
 export class ComparisonRepository {
   constructor(private readonly database: Database) {}
@@ -186,7 +128,6 @@ export class ComparisonRepository {
         sql`
           SELECT experiment_id, e.name, experiment_name, experiment_status, baseline_experiment_id, e.dataset_id,
                  dataset_version, expected_case_count, d.baselines ->> e.name AS promoted_baseline_id,
-                 v.version IS NOT NULL AND v.case_id_column IS NULL AS has_numbered_cases,
                  ${hasPeople(workspaceId, { ofResults: false })} OR EXISTS (
                    SELECT FROM scores s WHERE s.workspace_id = e.workspace_id AND s.experiment_id = e.experiment_id
                      AND s.source = 'human' AND s.superseded_at IS NULL) AS has_people,
@@ -202,9 +143,7 @@ export class ComparisonRepository {
                    ORDER BY score_id DESC LIMIT 1), '') END AS late_digest
           FROM (VALUES (${ids[0]}), (${ids.at(-1)})) AS ids(id)
           CROSS JOIN LATERAL (SELECT * FROM experiments WHERE experiment_id = ids.id AND workspace_id = ${workspaceId} OFFSET 0) e
-          LEFT JOIN datasets d ON d.dataset_id = e.dataset_id AND d.workspace_id = e.workspace_id
-          LEFT JOIN dataset_versions v ON v.dataset_id = d.dataset_id AND v.version = e.dataset_version
-            AND v.workspace_id = e.workspace_id`,
+          LEFT JOIN datasets d ON d.dataset_id = e.dataset_id AND d.workspace_id = e.workspace_id`,
       ),
     );
     return new Map(rows.map((row) => [row.experiment_id, row]));
@@ -229,27 +168,6 @@ export class ComparisonRepository {
           WHERE ${scorers}::text[] IS NULL OR scorer_name = ANY (${scorers}::text[])
           GROUP BY scorer_name, scorer_version ORDER BY count DESC, scorer_name, version LIMIT ${raw(String(VERSIONS_MAX))}`;
     return tx.query<ScoredVersion>(has_people ? statement : prepared('comparison.versions', statement));
-  }
-
-  /**
-   * Reads the results that a summary covers, in order of arrival and in batches.
-   *
-   * @returns whether the experiment has more results
-   */
-  async readResults(
-    tx: Tx,
-    scope: Scope,
-    experimentId: string,
-    take: (batch: ResultBatch) => void,
-  ): Promise<boolean> {
-    let after = '';
-    for (let left = SUMMARY_RESULTS_MAX; left > 0; left -= RESULTS_AT_ONCE) {
-      const batch = await this.readBatch(tx, scope, experimentId, after);
-      if (batch.last === null) return false;
-      take(toBatch(batch));
-      after = batch.last;
-    }
-    return this.hasMore(tx, scope, experimentId, after);
   }
 
   /**
@@ -291,81 +209,6 @@ export class ComparisonRepository {
       take(rows.map(toColumn));
     }
   }
-
-  /**
-   * Reads results of one experiment, in any order, with their scores by the chosen versions. Other scorers have their current
-   * scores.
-   *
-   * @param withInput ids of the results to read with input and expected
-   * @param allowMismatch see `readScores`
-   */
-  async readRows(
-    { workspaceId }: Scope,
-    { experiment_id: experimentId, has_people }: ComparedExperiment,
-    { resultIds, withInput }: { resultIds: readonly string[]; withInput: readonly string[] },
-    scorers: readonly ChosenScorer[],
-    allowMismatch: boolean,
-  ): Promise<ComparedRow[]> {
-    if (resultIds.length === 0) return [];
-    const people = peopleOfResults(
-      workspaceId,
-      raw('(SELECT results.result_id, results.trace_id, results.session_id)'),
-    );
-    const scoresOfPeople = sql`UNION ALL SELECT scorer_name, scorer_version, source, score, score_id, is_current FROM (${people}) people`;
-    return this.database.query<ComparedRow>(
-      sql`SELECT result_id, case_id, output, error, trace_id, session_id, duration_ms, trial_index,
-            CASE WHEN result_id = ANY (${withInput}::text[]) THEN input END AS input,
-            CASE WHEN result_id = ANY (${withInput}::text[]) THEN expected END AS expected,
-            (SELECT coalesce(json_object_agg(scorer_name, score), '{}') FROM (
-              SELECT DISTINCT ON (scorer_name) scorer_name, score FROM (
-                SELECT scorer_name, coalesce(scorer_version, 0) AS scorer_version, source, score, score_id, is_current
-                FROM (SELECT * FROM scores WHERE workspace_id = (SELECT ${workspaceId}::text)
-                        AND result_id = results.result_id AND superseded_at IS NULL OFFSET 0) own
-                WHERE source IN ('client', 'hosted')
-                ${has_people ? scoresOfPeople : empty}
-              ) candidate LEFT JOIN ${selectionOf(scorers)} ON selection.scorer = scorer_name
-              WHERE selection.scorer IS NULL OR ${allowMismatch}::boolean OR scorer_version = selection.version
-              ORDER BY scorer_name, coalesce(scorer_version = selection.version, false) DESC,
-                       CASE WHEN selection.scorer IS NOT NULL THEN scorer_version END DESC, ${COUNTS_FIRST}) one) AS scores
-          FROM results
-          WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}
-            AND result_id = ANY (${resultIds}::text[])`,
-    );
-  }
-
-  /** Reads a batch as columns, because a row per result costs more than its content. */
-  private async readBatch(tx: Tx, scope: Scope, experimentId: string, after: string): Promise<BatchRow> {
-    const row = await firstRow<BatchRow>(
-      tx,
-      'comparison.batch',
-      sql`
-        SELECT max(result_id) AS last, json_agg(result_id)::text AS ids, json_agg(case_key)::text AS keys,
-               json_agg(expected_key)::text AS expected, json_agg(bytes)::text AS bytes,
-               json_agg(has_error)::text AS errors
-        FROM (
-          SELECT result_id, coalesce(trial_group, dataset_record_id, case_id) AS case_key, bytes,
-                 error IS NOT NULL AS has_error,
-                 CASE WHEN is_expected THEN coalesce(dataset_record_id, case_id) END AS expected_key
-          FROM results
-          WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} AND result_id > ${after}
-          ORDER BY result_id LIMIT ${raw(String(RESULTS_AT_ONCE))}
-        ) AS batch`,
-    );
-    return row!;
-  }
-
-  private async hasMore(tx: Tx, scope: Scope, experimentId: string, after: string): Promise<boolean> {
-    const rows = await tx.query(
-      prepared(
-        'comparison.more',
-        sql`
-          SELECT 1 FROM results
-          WHERE experiment_id = ${experimentId} AND workspace_id = ${scope.workspaceId} AND result_id > ${after}
-          LIMIT 1`,
-      ),
-    );
-    return rows.length > 0;
-  }
 }
 
 const toColumn = (row: ColumnRow): ScorerColumn => ({
@@ -377,12 +220,4 @@ const toColumn = (row: ColumnRow): ScorerColumn => ({
   models: row.models ?? {},
   otherCount: row.other_count,
   otherVersions: [...new Set(row.other_versions)].toSorted((a, b) => a - b),
-});
-
-const toBatch = ({ ids, keys, expected, bytes, errors }: BatchRow): ResultBatch => ({
-  resultIds: JSON.parse(ids) as string[],
-  caseKeys: JSON.parse(keys) as string[],
-  expectedKeys: JSON.parse(expected) as (string | null)[],
-  bytes: JSON.parse(bytes) as number[],
-  hasErrors: JSON.parse(errors) as boolean[],
 });

@@ -1,47 +1,33 @@
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Scope } from '#platform/auth';
-import { FairLimiter } from '#platform/concurrency';
-import { checkStart, PAGE_SIZE_DEFAULT } from '#platform/paging';
+import { checkStart } from '#platform/paging';
 import { problem } from '#platform/problem';
-import { AnalysisThreads } from '../../statistics';
-import { planPage } from './case-page';
 import {
-  type ComparedCaseDto,
-  type ComparedCasePageDto,
+  AnalysisThreads,
+  type CaseTotals,
+  caseTotals,
+  isEnough,
+  type MeasureDifference,
+  type MeasureName,
+} from '../../statistics';
+import { ComparedCasePages, type ComparedExperiments, type Pair, type Side } from './compared-case.pages';
+import {
   type CompareQueryDto,
   type ComparisonDto,
-  toCase,
-  toExperiment,
-  toScorer,
   MIN_COMPARABLE,
+  toExperiment,
+  toMeasures,
+  toScorer,
   toTotals,
 } from './comparison.dto';
-import {
-  type ChosenScorer,
-  type ComparedExperiment,
-  ComparisonRepository,
-  type ComparedRow,
-} from './comparison.repository';
-import type { ComparedCases } from '../../statistics';
-import {
-  type ExperimentPair,
-  type ExperimentScores,
-  isPromoted,
-  ScoreReader,
-  type SelectedScorer,
-} from './score-reader';
+import type { ChosenScorer } from './comparison.repository';
+import { type ExperimentPair, isPromoted, ScoreReader } from './score-reader';
+import { UsageReader } from './usage-reader';
 
-interface Pair {
-  candidate: ComparedExperiment;
-  baseline: ComparedExperiment;
-}
+type RunAnalysis = Parameters<Parameters<AnalysisThreads['reserve']>[2]>[0];
 
-type Side = keyof Pair;
-
-/** Pages read at once. A page may take about 60 MiB. */
-const PAGES_AT_ONCE = 2;
-const PAGES_WAITING = 200;
 /** Memory for cached comparisons of finalized experiments. */
 const CACHE_BYTES = 64 * 1024 * 1024;
 /** Approximate size of a string without its characters, and of the reference to it. */
@@ -49,11 +35,16 @@ const STRING_BYTES = 32;
 /** Approximate size of a scorer's name, versions and statistics. */
 const SCORER_BYTES = 2_000;
 
-/** The comparison of two experiments, without the outputs of their results. */
-interface Comparison {
-  cases: ComparedCases;
-  sides: Record<Side, Omit<ExperimentScores, 'columns'>>;
-  scorers: SelectedScorer[];
+/** The comparison of measures, and a digest of the traces' usage that it was computed from. */
+interface ComparedMeasures {
+  digest: string;
+  measures: Record<MeasureName, MeasureDifference>;
+}
+
+interface Comparison extends ComparedExperiments {
+  totals: CaseTotals;
+  /** Computed with the statistics, and again after traces have arrived. */
+  measured?: ComparedMeasures;
   /** Number of scorers found in either experiment. `scorers` has the ones compared. */
   scorerCount: number;
 }
@@ -69,10 +60,6 @@ interface ScoreChoice {
 
 @Injectable()
 export class ComparisonService {
-  private readonly pageLimiter = new FairLimiter({
-    share: PAGES_AT_ONCE,
-    maxWaiting: PAGES_WAITING,
-  });
   /**
    * Caches comparisons of finalized experiments, whose results never change, so that further pages read only their own
    * results. The key has a digest of the late scores.
@@ -84,7 +71,8 @@ export class ComparisonService {
 
   constructor(
     private readonly reader: ScoreReader,
-    private readonly comparisons: ComparisonRepository,
+    private readonly pages: ComparedCasePages,
+    private readonly usage: UsageReader,
     private readonly threads: AnalysisThreads,
   ) {}
 
@@ -111,7 +99,8 @@ export class ComparisonService {
     );
     const withStatistics = !isFurtherPage(query);
     const comparison = await this.comparison(scope, pair, choice, withStatistics, signal);
-    const { cases, sides, scorers, scorerCount } = comparison;
+    const { cases, sides, scorers, scorerCount, totals } = comparison;
+    const { minComparable } = choice;
     const lateCountsOf = (index: number): Record<Side, number> => ({
       candidate: sides.candidate.lateCounts[index]!,
       baseline: sides.baseline.lateCounts[index]!,
@@ -120,12 +109,15 @@ export class ComparisonService {
       candidate: toExperiment(pair.candidate, sides.candidate),
       baseline: toExperiment(pair.baseline, sides.baseline),
       is_truncated: sides.candidate.isTruncated || sides.baseline.isTruncated,
-      totals: toTotals(cases),
+      totals: toTotals(cases.keys.length, totals),
       scorers: withStatistics
-        ? cases.statistics!.map((one, i) => toScorer(scorers[i]!, lateCountsOf(i), one))
+        ? cases.statistics!.map((one, i) =>
+            toScorer(scorers[i]!, lateCountsOf(i), one, { totals, minComparable }),
+          )
         : null,
+      measures: withStatistics ? toMeasures(comparison.measured!.measures) : null,
       scorer_count: scorerCount,
-      cases: await this.page(scope, pair, comparison, query, signal),
+      cases: await this.pages.read(scope, pair, comparison, query, signal),
     };
   }
 
@@ -143,9 +135,12 @@ export class ComparisonService {
     const digests = [pair.candidate.late_digest, pair.baseline.late_digest];
     const key = JSON.stringify([scope.workspaceId, ids, digests, choice]);
     const cached = isFinalized ? this.cache.get(key) : undefined;
-    if (cached && (cached.cases.statistics || !withStatistics)) return cached;
+    if (cached && (cached.cases.statistics || !withStatistics)) {
+      if (withStatistics) await this.measure(scope, pair, cached, choice, signal);
+      return cached;
+    }
     const comparison = await this.threads.reserve(scope, signal, async (runTask) => {
-      const { scorers, scorerCount, ...read } = await this.reader.read(
+      const { scorers, scorerCount, changed, ...read } = await this.reader.read(
         scope,
         pair,
         { scorers: null, ...choice },
@@ -159,6 +154,7 @@ export class ComparisonService {
         isComparable: scorers.map(({ reason }) => reason === null),
         candidate,
         baseline,
+        changed,
         minComparable: choice.minComparable,
         withStatistics,
       };
@@ -168,78 +164,54 @@ export class ComparisonService {
         judges.buffer,
       ]);
       const cases = await runTask('compareExperiments', input, transfer);
-      return { cases, sides: { candidate: candidateSide, baseline: baselineSide }, scorers, scorerCount };
+      const sides = { candidate: candidateSide, baseline: baselineSide };
+      const computed: Comparison = { cases, totals: caseTotals(cases), sides, scorers, scorerCount };
+      if (withStatistics) await this.measure(scope, pair, computed, choice, signal, runTask);
+      return computed;
     });
     // a comparison without statistics must not replace one with statistics
     if (isFinalized && (withStatistics || !this.cache.has(key))) this.cache.set(key, comparison);
     return comparison;
   }
 
-  private async page(
+  /**
+   * Compares durations, tokens and costs. Reads the usage of traces each time, because traces may arrive at any time, and
+   * compares again only if it has changed.
+   *
+   * @param runTask runs the computation on a thread that the caller has reserved
+   */
+  private async measure(
     scope: Scope,
-    pair: Pair,
-    { cases, sides, scorers: readScorers }: Comparison,
-    {
-      scorer,
-      only,
-      allow_version_mismatch: allowMismatch = false,
-      sort,
-      limit = PAGE_SIZE_DEFAULT,
-      offset = 0,
-      cursor,
-      total: isCounted,
-    }: CompareQueryDto,
+    { candidate, baseline }: Pair,
+    comparison: Comparison,
+    { minComparable }: ScoreChoice,
     signal: AbortSignal,
-  ): Promise<ComparedCasePageDto> {
-    const scorers = readScorers.map((one) => one.scorer);
-    const differences =
-      scorer === undefined ? cases.meanDifferences : cases.differences[scorers.indexOf(scorer)];
-    if (!differences) {
-      throw problem.invalidQuery(
-        'scorer',
-        'No such scorer in this comparison. See `scorers` for the available names.',
-      );
-    }
-    const selection = { sort: sort ?? 'difference', outcome: only, scorer, limit, offset, cursor } as const;
-    const sized = {
-      keys: cases.keys,
-      candidate: { ...cases.candidate, sizes: sides.candidate.sizes },
-      baseline: { ...cases.baseline, sizes: sides.baseline.sizes },
+    runTask?: RunAnalysis,
+  ): Promise<void> {
+    const { sides, cases, totals } = comparison;
+    const [own, other] = [
+      await this.usage.measure(scope, sides.candidate, signal),
+      await this.usage.measure(scope, sides.baseline, signal),
+    ];
+    const digest = digestOf([own, other].flatMap((side) => Object.values(side)));
+    if (comparison.measured?.digest === digest) return;
+    const input = {
+      pair: [candidate.experiment_id, baseline.experiment_id] as const,
+      cases: { candidate: cases.candidate, baseline: cases.baseline, isChanged: cases.isChanged },
+      candidate: own,
+      baseline: other,
+      isComparable: isEnough(totals.paired, totals.changed, minComparable),
     };
-    const planned = planPage(sized, differences, selection);
-    const read = async (side: Side): Promise<Map<string, ComparedRow>> => {
-      const sideScorers = readScorers.flatMap(({ scorer: name, versions }): ChosenScorer[] =>
-        versions[side] === null ? [] : [{ scorer: name, version: versions[side] }],
-      );
-      const idsOf = (indexes: Int32Array | number[]): string[] =>
-        Array.from(indexes, (index) => sides[side].resultIds[index]!);
-      const ids = {
-        resultIds: planned.cases.flatMap((one) => idsOf(one[side])),
-        withInput: planned.cases.flatMap((one) => idsOf(one[side].slice(0, 1))),
-      };
-      const rows = await this.comparisons.readRows(scope, pair[side], ids, sideScorers, allowMismatch);
-      return new Map(rows.map((row) => [row.result_id, row]));
-    };
-    const isEmpty = planned.cases.length === 0;
-    const [candidate, baseline] = isEmpty
-      ? [new Map<string, ComparedRow>(), new Map<string, ComparedRow>()]
-      : await this.pageLimiter.run(scope, signal, () => Promise.all([read('candidate'), read('baseline')]));
-    const items = planned.cases.map((one): ComparedCaseDto => {
-      const rows = (side: Side, from: Map<string, ComparedRow>): ComparedRow[] =>
-        one[side].flatMap((result) => from.get(sides[side].resultIds[result]!) ?? []);
-      const results = { candidate: rows('candidate', candidate), baseline: rows('baseline', baseline) };
-      return toCase(cases, scorers, one.index, differences[one.index]!, results);
-    });
-    return {
-      items,
-      page: {
-        limit,
-        offset,
-        total: isCounted === false ? null : planned.total,
-        next_cursor: planned.nextCursor,
-      },
-    };
+    const run = (on: RunAnalysis) => on('compareMeasures', input, []);
+    const measures = await (runTask ? run(runTask) : this.threads.reserve(scope, signal, run));
+    comparison.measured = { digest, measures };
   }
+}
+
+function digestOf(columns: readonly Float64Array[]): string {
+  const hash = createHash('sha256');
+  for (const column of columns) hash.update(column);
+  return hash.digest('base64');
 }
 
 /** Returns the requested choice of scores. Errors: 400 for a version without a scorer. */
@@ -285,10 +257,17 @@ function sizeInBytes({ cases, sides, scorers }: Comparison): number {
     ...cases.differences,
     cases.meanDifferences,
     ...[cases.candidate, cases.baseline].flatMap(({ starts, results }) => [starts, results]),
-    sides.candidate.sizes,
-    sides.baseline.sizes,
+    cases.isChanged,
+    ...[sides.candidate, sides.baseline].flatMap(({ sizes, durations, hasErrors }) => [
+      sizes,
+      durations,
+      hasErrors,
+    ]),
   ];
-  const ids = [...sides.candidate.resultIds, ...sides.baseline.resultIds];
+  const ids = [sides.candidate, sides.baseline].flatMap(({ resultIds, traceIds }) => [
+    ...resultIds,
+    ...(traceIds ?? []).flatMap((id) => id ?? []),
+  ]);
   return (
     arrays.reduce((sum, array) => sum + array.byteLength, 0) +
     ids.reduce((sum, id) => sum + STRING_BYTES + id.length, 0) +

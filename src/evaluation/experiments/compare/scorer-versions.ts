@@ -1,3 +1,5 @@
+import { type CaseTotals, isEnough } from '../../statistics';
+
 /** Version number of scores that name no version. */
 export const UNVERSIONED = 0;
 
@@ -87,6 +89,19 @@ export function differentJudgesReason({ candidate, baseline }: JudgeModels, chan
   return (
     `${cases} scored by different judges: the candidate by ${candidate.join(' and ')}, the baseline by ${baseline.join(' and ')}. ` +
     'Score both with the same judge.'
+  );
+}
+
+/** Returns why the cases of both sides cannot be compared, or null if enough of them have not changed. */
+export function changedCasesReason(
+  { paired, changed }: Pick<CaseTotals, 'paired' | 'changed'>,
+  minComparable: number,
+): string | null {
+  if (isEnough(paired, changed, minComparable)) return null;
+  const cases = paired + changed === 1 ? '1 shared case' : `${paired + changed} shared cases`;
+  return (
+    `${changed} of ${cases} changed: the input or the expected output differs from the baseline's. ` +
+    `At least ${Number((100 * minComparable).toPrecision(6))}% must be the same. Run the baseline again on the changed cases, or see them with only=changed.`
   );
 }
 

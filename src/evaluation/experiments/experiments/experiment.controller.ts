@@ -69,6 +69,7 @@ export class ExperimentController extends LifecycleController({
 
   /** Search experiments */
   @Post('search')
+  @Throws('validation_failed')
   @HttpCode(200)
   @RequireRole('viewer')
   @RequestBody({ limit: SELECTION_MAX_BYTES })

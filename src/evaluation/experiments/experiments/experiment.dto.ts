@@ -250,7 +250,7 @@ export class ScorerReferenceDto {
 
 /** Numbers of cases that a scorer covers. */
 export class ScorerCoverageDto {
-  /** Cases with a score. */
+  /** Cases with a score. Each trial of a case needs a score or a deliberate null. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   scored_count!: number;
   /** Cases with a deliberate null. Results with an error do not count. */

@@ -3,6 +3,7 @@ import type { Scope } from '#platform/auth';
 import { Database, join, raw, type Sql, sql, type Tx, Where, WorkspaceScopedRepository } from '#platform/db';
 import { toRawJson } from '#platform/json';
 import { BY_NAME, listPage, type RowPage } from '#platform/paging';
+import { unknownScorers } from '../../scores';
 import { configFilter } from './config-pairs';
 import { ExperimentEntity } from './experiment.entity';
 import type { ExperimentSearchDto } from './experiment-query.dto';
@@ -49,6 +50,14 @@ export class ExperimentRepository extends WorkspaceScopedRepository<ExperimentEn
       { ...this.listed, columns: COLUMNS, where, sorts: BY_NAME },
       query,
     );
+  }
+
+  /** Whether no summary has a mean of this name, no scorer has it, and no score. */
+  async isUnknownScorer(scope: Scope, name: string): Promise<boolean> {
+    const [found] = await this.database.query(
+      sql`SELECT FROM experiment_scores WHERE workspace_id = (SELECT ${scope.workspaceId}) AND scorer = ${name} LIMIT 1`,
+    );
+    return found === undefined && (await unknownScorers(this.database, scope, [name])).length > 0;
   }
 
   /** Locks the names of a run until the transaction ends, so that two clients do not both create its experiment. */

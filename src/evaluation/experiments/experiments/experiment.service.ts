@@ -15,6 +15,7 @@ import {
   stamps,
   WorkspaceResourceService,
 } from '../../../resources';
+import { unknownScorerDetail } from '../../../telemetry';
 import { checkCaseSource, ExperimentCases } from './experiment-cases';
 import { ExperimentFinalizer } from './experiment-finalizer';
 import {
@@ -150,8 +151,13 @@ export class ExperimentService extends WorkspaceResourceService<ExperimentEntity
     return this.page(await this.experiments.list(scope, query));
   }
 
-  search(scope: Scope, dto: ExperimentSearchDto): Promise<Page<ExperimentDto>> {
+  /** Searches experiments. Errors: 422 for a `score` of a scorer name that no scorer has, and no score. */
+  async search(scope: Scope, dto: ExperimentSearchDto): Promise<Page<ExperimentDto>> {
     checkWorkspaceOfSearch(scope, dto.workspace_id);
+    if (dto.score && (await this.experiments.isUnknownScorer(scope, dto.score.scorer))) {
+      const detail = unknownScorerDetail(dto.score.scorer);
+      throw problem.validationFailed([{ pointer: '/score/scorer', detail }]);
+    }
     return searchAsList(dto, (query) => this.list(scope, query));
   }
 

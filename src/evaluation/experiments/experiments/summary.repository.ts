@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, firstRow, raw, sql, type Sql, type SqlExecutor, type Tx } from '#platform/db';
 import { currentScores, hasPeople } from '../../scores';
+import { exactSum, meanText } from '../../statistics';
 
 /** Maximum number of results that a summary covers, in order of arrival. */
 export const SUMMARY_RESULTS_MAX = 10_000;
@@ -24,9 +25,9 @@ export interface ScorerSummary extends ScorerMean {
   /** The scorer and its version, by the newest result that names them. Null if none does. */
   scorer_id: string | null;
   scorer_version: number | null;
-  /** Cases with a score. */
+  /** Cases whose results all have a score or a deliberate null, at least one of them a score. */
   scored_count: number;
-  /** Cases without a score, but with a deliberate null: the result has no error. */
+  /** Cases whose results all have a deliberate null: a null without an error. */
   null_count: number;
 }
 
@@ -38,15 +39,14 @@ export interface CoveredCounts {
 }
 
 /**
- * Mean and number of the scores under each name, by name. Returns one more than a summary holds if there are more. Means are
- * computed to 400 decimals and returned as text, because PostgreSQL divides to 16 digits and fails on values too small for a
- * double. Only the means within the limit are divided, because 10,000 results can have a million names.
+ * Mean and number of the scores under each name, by name. Returns one more than a summary holds if there are more. Only the
+ * means within the limit are divided, because 10,000 results can have a million names.
  *
  * @param further columns over the scores of a name
  */
 const meansOf = (scores: Sql, further: Sql): Sql =>
-  sql`SELECT *, ((total + 0::numeric(500, 400)) / nullif(count, 0))::text AS mean FROM (
-      SELECT scorer_name AS scorer, sum(score::text::numeric) AS total, count(score) AS count,
+  sql`SELECT *, ${meanText('total', 'count')} AS mean FROM (
+      SELECT scorer_name AS scorer, ${raw(exactSum('score'))} AS total, count(score) AS count,
              count(*) FILTER (WHERE is_late) AS late_count ${further}
       FROM (${scores}) score GROUP BY scorer_name ORDER BY scorer_name LIMIT ${raw(String(SUMMARY_SCORERS_MAX + 1))}
     ) scorer`;
@@ -159,16 +159,18 @@ export class SummaryRepository {
 
 type CaseCounts = Pick<ScorerSummary, 'scored_count' | 'null_count'>;
 
-/** Counts the cases that each scorer covers, if trials share cases. */
+/** Counts the cases that each scorer covers, if trials share cases: each trial has a score or a deliberate null. */
 async function countCases(on: SqlExecutor, covered: Sql, scores: Sql): Promise<Map<string, CaseCounts>> {
   const rows = await on.query<CaseCounts & { scorer: string }>(
-    sql`${covered}, scored_case AS (
-        SELECT scorer_name, bool_or(score IS NOT NULL) AS is_scored, bool_or(NOT has_error) AS is_null
+    sql`${covered}, trials AS (SELECT case_key, count(*) AS trials FROM covered_result GROUP BY case_key),
+      scored_case AS (
+        SELECT scorer_name, case_key, bool_or(score IS NOT NULL) AS is_scored,
+               count(*) FILTER (WHERE score IS NOT NULL OR NOT has_error) AS covered
         FROM (${scores}) score WHERE is_counted GROUP BY scorer_name, case_key
       )
-      SELECT scorer_name AS scorer, count(*) FILTER (WHERE is_scored) AS scored_count,
-             count(*) FILTER (WHERE NOT is_scored AND is_null) AS null_count
-      FROM scored_case GROUP BY scorer_name`,
+      SELECT scorer_name AS scorer, count(*) FILTER (WHERE is_scored AND covered = trials) AS scored_count,
+             count(*) FILTER (WHERE NOT is_scored AND covered = trials) AS null_count
+      FROM scored_case JOIN trials USING (case_key) GROUP BY scorer_name`,
   );
   return new Map(rows.map(({ scorer, ...counts }) => [scorer, counts]));
 }
@@ -181,8 +183,8 @@ const coveredResults = (
   SELECT result_id, error IS NOT NULL AS has_error,
          is_expected OR (SELECT expected_case_count IS NULL FROM experiments
                          WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}) AS is_counted,
-         -- without a dataset, trials share their trial_group, as in comparisons
-         coalesce(CASE WHEN NOT is_expected THEN trial_group END, dataset_record_id, case_id) AS case_key
+         -- as in comparisons
+         coalesce(dataset_record_id, trial_group, case_id) AS case_key
   FROM results WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}
   ORDER BY result_id LIMIT ${raw(String(SUMMARY_RESULTS_MAX))}
 )`;

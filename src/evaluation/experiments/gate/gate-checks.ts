@@ -1,8 +1,15 @@
-import type { ScoreTotals } from '../../statistics';
-import type { GateMeasures } from '../../statistics';
-import type { Interval } from '../../statistics';
+import type { GateMeasures, Interval, RunMeasures, ScoreTotals } from '../../statistics';
+import { UNIT } from '../compare/comparison.dto';
 import { formatNumber } from './gate-report';
-import type { CheckKind, CheckStatus, GateCheckDto, GateRuleDto } from './gate.dto';
+import {
+  type CheckKind,
+  type CheckStatus,
+  type GateCheckDto,
+  type GateRuleDto,
+  isUpperBound,
+  RUN_KINDS,
+  type RunKind,
+} from './gate.dto';
 
 /** Values with a relative difference below this are equal up to rounding. For example, 0.7 - 0.8 is not below -0.1. */
 const ROUNDING = 1e-12;
@@ -15,8 +22,14 @@ export interface MeasuredScorer extends GateMeasures {
   candidateReason: string | null;
   /** Why the scores of both sides cannot be compared; null if they can. */
   reason: string | null;
+  /** Number of cases of both experiments that have changed. */
+  changedCases: number;
+  /** Number of scores of each side that came after it was finalized. */
+  lateCounts: { candidate: number; baseline: number };
   /** Number of cases that should have a score. */
   expectedCases: number;
+  /** Whether several results have the same case. */
+  hasTrials: boolean;
   /** Whether the candidate has more results than are read. */
   isTruncated: boolean;
   /** Null without a baseline. */
@@ -29,8 +42,6 @@ export interface GateContext {
   /** Whether the experiment is itself the promoted baseline of its dataset. */
   isPromoted: boolean;
   requiresBaseline: boolean;
-  /** Whether the number of expected cases is known. */
-  hasDataset: boolean;
 }
 
 export const isSet = (bound: number | null | undefined): bound is number =>
@@ -40,14 +51,92 @@ export const isSet = (bound: number | null | undefined): bound is number =>
 export const needsBaseline = (rule: GateRuleDto): boolean =>
   [rule.max_regression, rule.max_regressed_cases, rule.max_case_regression].some(isSet);
 
+/** What the checks of a rule are about. */
+export interface Measured {
+  /** Null for a rule without a scorer. */
+  scorer: MeasuredScorer | null;
+  /** Null if no rule needs it. */
+  run: RunMeasures | null;
+}
+
 /** Returns the checks of a rule, one for each of its bounds. */
 export function checksOf(
   rule: GateRuleDto,
   ruleIndex: number,
-  measured: MeasuredScorer,
+  { scorer, run }: Measured,
   context: GateContext,
 ): GateCheckDto[] {
-  return new RuleChecks(rule, ruleIndex, measured, context).all();
+  const checks = scorer ? new RuleChecks(rule, ruleIndex, scorer, context).all() : [];
+  const runChecks = RUN_KINDS.flatMap((kind) => {
+    const bound = rule[kind];
+    return isSet(bound) ? runCheck(kind, bound, ruleIndex, run!) : [];
+  });
+  return [...checks, ...runChecks];
+}
+
+/** Checks a bound that is not about scores. */
+function runCheck(kind: RunKind, bound: number, rule: number, run: RunMeasures): GateCheckDto {
+  const actual = {
+    max_error_rate: run.errorRate,
+    max_p95_duration_ms: run.p95Duration,
+    max_mean_cost_usd: run.meanCost,
+  }[kind];
+  const passed = meets(kind, actual, bound);
+  return {
+    ...NO_SCORER,
+    rule,
+    kind,
+    unit: UNIT,
+    status: passed ? 'passed' : 'failed',
+    reason: runReason(kind, { bound, actual, passed }, run),
+    actual,
+    bound,
+    estimate: actual,
+  };
+}
+
+const NO_SCORER = {
+  scorer: null,
+  confident: false,
+  confidence_interval: null,
+  scorer_version: null,
+  current_scorer_version: null,
+  baseline_scorer_version: null,
+  judge_changed_count: 0,
+  changed_case_count: 0,
+  late_count: 0,
+  baseline_late_count: 0,
+} satisfies Partial<GateCheckDto>;
+
+function runReason(
+  kind: RunKind,
+  { bound, actual, passed }: { bound: number; actual: number | null; passed: boolean },
+  { expectedCases, missingCases, unknownDurations, unknownCosts }: RunMeasures,
+): string {
+  const cases = pluralize(expectedCases, 'case');
+  if (expectedCases === 0) return 'The experiment has no results.';
+  const missed = passed ? null : bound;
+  const limit = `at most ${formatNumber(bound, passed ? null : actual)}`;
+  if (kind === 'max_error_rate') {
+    const missing = missingCases > 0 ? ` (${missingCases} without a result)` : '';
+    return `The error rate of ${cases} is ${formatNumber(actual, missed)}${missing}; ${limit} is allowed.`;
+  }
+  if (kind === 'max_p95_duration_ms') {
+    if (actual === null)
+      return `The duration of ${unknownDurations} of ${cases} is unknown. Set \`duration_ms\` in each result.`;
+    return `The 95th percentile of the duration of ${cases} is ${formatNumber(actual, missed)} ms; ${limit} ms is allowed.`;
+  }
+  if (actual === null) {
+    return `The cost of ${unknownCosts} of ${cases} is unknown. Each result needs a \`trace_id\` whose trace has arrived, and each of its models a price.`;
+  }
+  return `The mean cost of ${cases} is ${formatNumber(actual, missed)} USD; ${limit} USD is allowed.`;
+}
+
+/** Whether a value is within a bound, up to rounding. */
+function meets(kind: CheckKind, actual: number | null, bound: number): boolean {
+  if (actual === null) return false;
+  const slack = ROUNDING * Math.max(Math.abs(actual), Math.abs(bound));
+  return isUpperBound(kind) ? actual <= bound + slack : actual >= bound - slack;
 }
 
 /** A measured value. */
@@ -69,7 +158,7 @@ class RuleChecks {
     private readonly measured: MeasuredScorer,
     private readonly context: GateContext,
   ) {
-    this.minCoverage = rule.min_coverage ?? (context.hasDataset ? 1 : 0);
+    this.minCoverage = rule.min_coverage ?? 1;
   }
 
   all(): GateCheckDto[] {
@@ -100,16 +189,17 @@ class RuleChecks {
   }
 
   private check(kind: CheckKind, bound: number, { estimate, interval, confident }: Value): GateCheckDto {
-    const { versions } = this.measured;
+    const { versions, lateCounts, judgeChanged, changedCases } = this.measured;
     const usesBaseline = BASELINE_KINDS.has(kind);
     // the interval may have been computed for another rule of the scorer
     const used = confident ? interval : null;
     const actual = !confident || estimate === null ? estimate : (used?.lower ?? null);
     const value = { kind, bound, confident, actual, estimate };
     return {
-      scorer: this.rule.scorer,
+      scorer: this.rule.scorer!,
       rule: this.ruleIndex,
       kind,
+      unit: UNIT,
       ...(this.outcomeWithoutValue(usesBaseline) ?? this.outcome(value)),
       confident,
       actual,
@@ -119,7 +209,10 @@ class RuleChecks {
       scorer_version: versions.candidate,
       current_scorer_version: versions.current,
       baseline_scorer_version: usesBaseline ? versions.baseline : null,
-      judge_changed_count: usesBaseline ? this.measured.judgeChanged : 0,
+      judge_changed_count: usesBaseline ? judgeChanged : 0,
+      changed_case_count: usesBaseline ? changedCases : 0,
+      late_count: lateCounts.candidate,
+      baseline_late_count: usesBaseline ? lateCounts.baseline : 0,
     };
   }
 
@@ -133,14 +226,15 @@ class RuleChecks {
       const reason = measured.candidateReason;
       return reason === null ? null : { status: 'failed', reason };
     }
+    if (!context.hasBaseline && context.isPromoted) {
+      return { status: 'skipped', reason: 'This experiment is itself the promoted baseline.' };
+    }
     if (!context.hasBaseline) {
-      const fact = context.isPromoted
-        ? 'This experiment is itself the promoted baseline.'
-        : 'There is no baseline to compare with.';
+      const fact = 'There is no baseline to compare with.';
       return context.requiresBaseline
         ? {
             status: 'failed',
-            reason: `${fact} Set \`baseline_experiment_id\`, or promote another experiment in \`baselines\` of the dataset.`,
+            reason: `${fact} Set \`baseline_experiment_id\`, or promote an experiment in \`baselines\` of the dataset.`,
           }
         : { status: 'skipped', reason: fact };
     }
@@ -151,37 +245,35 @@ class RuleChecks {
     if (covered >= this.minCoverage - ROUNDING) return null;
     return {
       status: 'failed',
-      reason: `In the baseline, ${coveredCases(baseline, baselineExpectedCases)}; at least ${percent(this.minCoverage)} is required.`,
+      reason: `In the baseline, ${coveredCases(baseline, baselineExpectedCases, measured.hasTrials)}; at least ${percent(this.minCoverage)} is required.`,
     };
   }
 
   private outcome(value: CheckedValue): Outcome {
     const { kind, bound, actual } = value;
-    const slack = ROUNDING * Math.max(Math.abs(actual ?? 0), Math.abs(bound));
-    const passed =
-      actual !== null && (kind === 'max_regressed_cases' ? actual <= bound : actual >= bound - slack);
+    const passed = meets(kind, actual, bound);
     const status: CheckStatus = passed ? 'passed' : 'failed';
     return { status, reason: this.reasonOf(value, passed) };
   }
 
   private reasonOf(value: CheckedValue, passed: boolean): string {
     const { kind, bound, confident, actual, estimate } = value;
-    const { candidate, expectedCases, isTruncated } = this.measured;
+    const { candidate, expectedCases, hasTrials, isTruncated } = this.measured;
     if (BASELINE_KINDS.has(kind)) return this.changeReason(value, passed);
     if (kind === 'min_coverage') {
       const truncation = isTruncated ? ' Only the first 10,000 results count.' : '';
-      return `${coveredCases(candidate, expectedCases)}; at least ${percent(bound)} is required.${truncation}`;
+      return `${coveredCases(candidate, expectedCases, hasTrials)}; at least ${percent(bound)} is required.${truncation}`;
     }
     const required = `at least ${formatNumber(bound, passed ? null : actual)}`;
-    const scores = pluralize(candidate.count, 'score');
+    const cases = pluralize(candidate.count, 'case');
     if (kind === 'min_count') {
-      return `The experiment has ${scores} by this scorer; ${required} ${bound === 1 ? 'is' : 'are'} required.`;
+      return `${cases} ${candidate.count === 1 ? 'has' : 'have'} a score by this scorer; ${required} ${bound === 1 ? 'is' : 'are'} required.`;
     }
     if (candidate.count === 0) {
       return `The experiment has no scores by this scorer; a mean of ${required} is required. Check the scorer's name.`;
     }
     const missed = passed ? null : bound;
-    const mean = `The mean of ${scores} is ${formatNumber(estimate, missed)}`;
+    const mean = `The mean of ${cases} is ${formatNumber(estimate, missed)}`;
     if (!confident) return `${mean}; ${required} is required.`;
     if (actual === null) return `${mean}, but ${NO_INTERVAL}; ${required} is required.`;
     return `${mean} (at least ${formatNumber(actual, missed)} with 95% confidence); ${required} is required.`;
@@ -233,11 +325,16 @@ const shareOf = ({ scoredCount, nullCount }: ScoreTotals, expected: number): num
   expected === 0 ? 0 : (scoredCount + nullCount) / expected;
 
 /** Says how many of the expected cases have a score or a deliberate null. */
-const coveredCases = ({ scoredCount, nullCount }: ScoreTotals, expected: number): string => {
+const coveredCases = (
+  { scoredCount, nullCount }: ScoreTotals,
+  expected: number,
+  hasTrials: boolean,
+): string => {
   const covered = scoredCount + nullCount;
   const have = covered === 1 || expected === 1 ? 'has' : 'have';
   const nulls = nullCount > 0 ? ` (including ${pluralize(nullCount, 'deliberate null')})` : '';
-  return `${covered} of ${pluralize(expected, 'case')} ${have} a score${nulls}`;
+  const trials = hasTrials ? ' in each trial' : '';
+  return `${covered} of ${pluralize(expected, 'case')} ${have} a score${trials}${nulls}`;
 };
 
 const formatSize = (difference: number, missed: number | null): string =>

@@ -1,4 +1,10 @@
-import { CHECK_STATUSES, type CheckStatus, type GateCheckDto, type GateResultDto } from './gate.dto';
+import {
+  CHECK_STATUSES,
+  type CheckStatus,
+  type GateCheckDto,
+  type GateResultDto,
+  isUpperBound,
+} from './gate.dto';
 
 /** Media types of a gate's result. The first is the default. */
 export const GATE_MEDIA = [
@@ -28,7 +34,8 @@ const CONFIDENT = ' (confident)';
 /** Names a check with the value that its rule has. The bounds of regressions have the opposite sign. */
 function titleOf({ scorer, kind, bound, confident }: GateCheckDto): string {
   const member = kind === 'max_regression' || kind === 'max_case_regression' ? -bound : bound;
-  return `${scorer} ${kind} ${formatNumber(member, null)}${confident ? CONFIDENT : ''}`;
+  const subject = scorer === null ? '' : `${scorer} `;
+  return `${subject}${kind} ${formatNumber(member, null)}${confident ? CONFIDENT : ''}`;
 }
 
 const countOf = (checks: readonly GateCheckDto[], status: CheckStatus): number =>
@@ -88,7 +95,7 @@ export function toMarkdown(result: GateResultDto): string {
   const counts = CHECK_STATUSES.map((status) => `${countOf(result.checks, status)} ${status}`);
   const rows = result.checks.map(
     (check) =>
-      `| ${MARKS[check.status]} ${check.status} | ${code(check.scorer)} | ${code(check.kind)}${check.confident ? CONFIDENT : ''} | ${formatComparison(check)} | ${check.reason} |`,
+      `| ${MARKS[check.status]} ${check.status} | ${check.scorer === null ? '' : code(check.scorer)} | ${code(check.kind)}${check.confident ? CONFIDENT : ''} | ${formatComparison(check)} | ${check.reason} |`,
   );
   const notes = [
     result.experiment_status === 'running' && 'The experiment is still running, so the result may change.',
@@ -113,7 +120,7 @@ const MARKS: Record<CheckStatus, string> = { passed: '✅', failed: '❌', skipp
 
 /** Formats the comparison of a value with its bound. A value that misses the bound never looks equal to it. */
 function formatComparison({ kind, status, actual, bound }: GateCheckDto): string {
-  const isUpper = kind === 'max_regressed_cases';
+  const isUpper = isUpperBound(kind);
   const required = isUpper ? '≤' : '≥';
   if (actual === null) return `none; ${required} ${formatNumber(bound, null)} required`;
   const meets = isUpper ? actual <= bound : actual >= bound;

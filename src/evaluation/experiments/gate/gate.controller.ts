@@ -1,9 +1,10 @@
-import { Body, Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
-import { ApiExtraModels, ApiResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
+import { ApiExtraModels, ApiOkResponse, ApiResponse, ApiTags, getSchemaPath } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { CurrentScope, RequireRole, RequireWorkspace, type Scope } from '#platform/auth';
 import { Reply, RequestBody, RequestSignal, SELECTION_MAX_BYTES } from '#platform/http';
-import { GateDto, GateResultDto } from './gate.dto';
+import type { Page } from '#platform/paging';
+import { GateDto, GateResultDto, type KeptGateDto, KeptGateListQueryDto, KeptGatePageDto } from './gate.dto';
 import { GATE_MEDIA, type GateMedia, toJUnit, toMarkdown } from './gate-report';
 import { GateService } from './gate.service';
 
@@ -41,6 +42,22 @@ export class GateController {
     @RequestSignal() signal: AbortSignal,
   ): Promise<Reply> {
     return format(await this.gates.check(scope, experimentId, dto, signal), mediaOf(request));
+  }
+
+  /**
+   * List the gate checks of an experiment, newest first
+   *
+   * @remarks The newest 1,000 checks are kept, with their rules, their result, the time and who made them.
+   */
+  @Get('gates')
+  @RequireRole('viewer')
+  @ApiOkResponse({ type: KeptGatePageDto })
+  list(
+    @CurrentScope() scope: Scope,
+    @Param('experiment_id') experimentId: string,
+    @Query() query: KeptGateListQueryDto,
+  ): Promise<Page<KeptGateDto>> {
+    return this.gates.list(scope, experimentId, query);
   }
 }
 

@@ -9,8 +9,11 @@ import {
   Max,
   Min,
 } from 'class-validator';
-import { Nested, IsNullableText, IsText, IsWholeNumber } from '#platform/http';
+import { Nested, IsNullableText, IsWholeNumber, viewOf } from '#platform/http';
+import type { RawJson } from '#platform/json';
+import { OrderedListQueryDto, PageOf } from '#platform/paging';
 import type { IntervalDto } from '../../statistics';
+import { IsUnit, type UNIT } from '../compare/comparison.dto';
 import type { CoverageDto } from '../experiments/experiment.dto';
 import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../experiments/experiment.entity';
 import { SUMMARY_RESULTS_MAX } from '../experiments/summary.repository';
@@ -21,12 +24,13 @@ export const RULES_MAX = 100;
 const IsResultCount = (minimum: number) =>
   IsWholeNumber({ minimum, maximum: SUMMARY_RESULTS_MAX, format: 'int32', nullable: true, required: false });
 
-/** A rule about one scorer, with at least one bound. Each bound is a check. */
+/** A rule with at least one bound. Each bound is a check. Bounds on scores need a `scorer`. */
 export class GateRuleDto {
-  @IsText(255)
-  scorer!: string;
+  /** Not needed for `max_error_rate`, `max_p95_duration_ms` and `max_mean_cost_usd`. */
+  @IsNullableText(255)
+  scorer?: string | null;
 
-  /** Minimum mean of the scores. */
+  /** Minimum mean of the scores over the cases, each with the mean of its trials. */
   @IsOptional()
   @IsNumber()
   min_mean?: number | null;
@@ -37,16 +41,17 @@ export class GateRuleDto {
   @Min(0)
   max_regression?: number | null;
 
-  /** Minimum number of scores that are not null. */
+  /** Minimum number of cases with a score that is not null. */
   @IsOptional()
   @IsResultCount(1)
   min_count?: number | null;
 
   /**
    * Minimum share of the expected cases (those of the dataset's snapshot or pinned CSV version; without a dataset, those
-   * with a result) that have a score or a deliberate null, not an error; checks that compare with a baseline require the
-   * same share of the baseline. Defaults to 1 with a dataset, else to 0, which turns the check off.
+   * with a result) that have a score or a deliberate null in each trial; checks that compare with a baseline require the
+   * same share of the baseline. Defaults to 1; 0 turns the check off.
    */
+  @ApiProperty({ required: false, type: 'number', nullable: true, minimum: 0, maximum: 1, default: 1 })
   @IsOptional()
   @IsNumber()
   @Min(0)
@@ -63,6 +68,28 @@ export class GateRuleDto {
   @IsNumber()
   @Min(0)
   max_case_regression?: number | null;
+
+  /**
+   * Maximum share of the expected cases that ended in an error, each with the share of its trials. A case without a result
+   * counts as an error.
+   */
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  max_error_rate?: number | null;
+
+  /** Maximum 95th percentile of the cases' `duration_ms`. Fails if the duration of an expected case is unknown. */
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  max_p95_duration_ms?: number | null;
+
+  /** Maximum mean cost of a case, by the traces of its results. Fails if the cost of an expected case is unknown. */
+  @IsOptional()
+  @IsNumber()
+  @Min(0)
+  max_mean_cost_usd?: number | null;
 
   /**
    * Compares the lower end of the 95% confidence interval, instead of the value itself, with `min_mean` and
@@ -86,14 +113,15 @@ export class GateDto {
   @IsBoolean()
   require_baseline?: boolean | null;
 
-  /** Compares even if the scorers, their versions, the judges or the numbered CSV rows differ, instead of failing the check. */
+  /** Compares even if the scorers, their versions or the judges differ, instead of failing the check. */
   @IsOptional()
   @IsBoolean()
   allow_version_mismatch?: boolean | null;
 
   /**
-   * The lowest share of comparable cases, of those with scores on both sides; cases that different judges scored are not
-   * comparable. Below it, checks that compare with the baseline fail; defaults to 0.9.
+   * The lowest share of comparable cases: of the cases of both experiments, those whose `input` and `expected` have not
+   * changed; and of the cases with scores on both sides, those that the same judge scored. Below it, checks that compare
+   * with the baseline fail; defaults to 0.9.
    */
   @IsOptional()
   @IsNumber()
@@ -118,20 +146,37 @@ export const CHECK_KINDS = [
   'min_coverage',
   'max_regressed_cases',
   'max_case_regression',
+  'max_error_rate',
+  'max_p95_duration_ms',
+  'max_mean_cost_usd',
 ] as const;
 export type CheckKind = (typeof CHECK_KINDS)[number];
+
+/** The bounds that are not about scores. */
+export const RUN_KINDS = ['max_error_rate', 'max_p95_duration_ms', 'max_mean_cost_usd'] as const;
+export type RunKind = (typeof RUN_KINDS)[number];
+
+/** Whether a bound is the highest value that passes, not the lowest. */
+export const isUpperBound = (kind: CheckKind): boolean =>
+  kind === 'max_regressed_cases' || (RUN_KINDS as readonly CheckKind[]).includes(kind);
 
 export const CHECK_STATUSES = ['passed', 'failed', 'skipped'] as const;
 export type CheckStatus = (typeof CHECK_STATUSES)[number];
 
 export class GateCheckDto {
-  scorer!: string;
+  /** Null if the check is not about scores. */
+  scorer!: string | null;
   /** Index of its rule in the request. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   rule!: number;
   @ApiProperty({ enum: CHECK_KINDS })
   kind!: CheckKind;
-  /** `skipped` if the check needs a baseline and there is none. A skipped check does not fail the gate. */
+  @IsUnit()
+  unit!: typeof UNIT;
+  /**
+   * `skipped` if the check needs a baseline and there is none, or the experiment is itself the promoted baseline. A skipped
+   * check does not fail the gate.
+   */
   @ApiProperty({ enum: CHECK_STATUSES })
   status!: CheckStatus;
   /** The outcome in words. */
@@ -143,13 +188,13 @@ export class GateCheckDto {
    * difference in the worst case. Null if unknown, which fails the check.
    */
   actual!: number | null;
-  /** The lowest `actual` that passes, 0 or less for regressions. For `max_regressed_cases`, the highest. */
+  /** The lowest `actual` that passes, 0 or less for regressions. For the other maximums, the highest. */
   bound!: number;
   /** The value itself, whether or not it is compared with the bound. */
   estimate!: number | null;
   /** 95% confidence interval of the estimate. Null unless `confident`, and for fewer than two cases. */
   confidence_interval!: IntervalDto | null;
-  /** The version of the scorer. Null without scores, and for scores that name no version. */
+  /** The version of the scorer whose scores count. Null without scores, and for scores that name no version. */
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   scorer_version!: number | null;
   /** The version whose scores the results show, of several the newest. */
@@ -161,6 +206,15 @@ export class GateCheckDto {
   /** Number of cases that different judges scored, which are left out. 0 if the check does not use the baseline. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   judge_changed_count!: number;
+  /** Number of cases whose `input` or `expected` differs, which are left out. 0 if the check does not use the baseline. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  changed_case_count!: number;
+  /** Number of the experiment's scores by this scorer that came after it was finalized. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  late_count!: number;
+  /** Number of the baseline's scores that came after it was finalized. 0 if the check does not use the baseline. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  baseline_late_count!: number;
 }
 
 /** Result of a gate. */
@@ -184,3 +238,25 @@ export class GateResultDto {
   /** One check per bound, in the order of the rules. */
   checks!: GateCheckDto[];
 }
+
+/** A check that was made before: its request and its result. */
+export class KeptGateDto {
+  gate_check_id!: string;
+  experiment_id!: string;
+  workspace_id!: string;
+  passed!: boolean;
+  request!: GateDto;
+  result!: GateResultDto;
+  created_at!: Date;
+  /** Who made the check. */
+  created_by!: string;
+}
+
+/** A check as it is stored. */
+export type KeptGateRow = Omit<KeptGateDto, 'request' | 'result'> & { request: RawJson; result: RawJson };
+
+export class KeptGatePageDto extends PageOf(KeptGateDto) {}
+
+export class KeptGateListQueryDto extends OrderedListQueryDto {}
+
+export const toKeptGateDto = viewOf(KeptGateDto) as unknown as (row: KeptGateRow) => KeptGateDto;

@@ -1,26 +1,38 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
-import { type FieldError, problem } from '#platform/problem';
+import { type Page, toPage } from '#platform/paging';
+import { type FieldError, orNotFound, problem } from '#platform/problem';
 import type { CoverageDto } from '../experiments/experiment.dto';
 import { MIN_COMPARABLE, toVersion } from '../compare/comparison.dto';
-import { differentJudgesReason } from '../compare/scorer-versions';
+import { changedCasesReason, differentJudgesReason } from '../compare/scorer-versions';
+import { type ExperimentPair, isPromoted, type ScorePair, ScoreReader } from '../compare/score-reader';
+import type { ExperimentScores, SelectedScorer } from '../compare/side-reader';
+import { UsageReader } from '../compare/usage-reader';
 import {
-  type ExperimentPair,
-  type ExperimentScores,
-  isPromoted,
-  type ScorePair,
-  ScoreReader,
-  type SelectedScorer,
-} from '../compare/score-reader';
-import { isSameJudgeOf, AnalysisThreads } from '../../statistics';
-import type { ScoreTotals } from '../../statistics';
-import type { GateMeasures } from '../../statistics';
+  AnalysisThreads,
+  type GateOutput,
+  isEnough,
+  type RunMeasures,
+  type ScoreTotals,
+} from '../../statistics';
+import { ExperimentRepository } from '../experiments/experiment.repository';
 import { checksOf, isSet, type MeasuredScorer, needsBaseline } from './gate-checks';
-import { CHECK_KINDS, type GateDto, type GateResultDto, type GateRuleDto } from './gate.dto';
+import {
+  CHECK_KINDS,
+  type GateDto,
+  type GateResultDto,
+  type GateRuleDto,
+  type KeptGateDto,
+  type KeptGateListQueryDto,
+  RUN_KINDS,
+  toKeptGateDto,
+} from './gate.dto';
+import { GateRepository } from './gate.repository';
 
-/** The measures and the coverage of the scorers that the rules name. */
-interface Measured {
+/** The measures and the coverage that the rules are checked against. */
+interface MeasuredExperiment {
   scorers: Map<string, MeasuredScorer>;
+  run: RunMeasures | null;
   coverage: CoverageDto;
   baselineCoverage: CoverageDto | null;
   isTruncated: boolean;
@@ -30,23 +42,23 @@ interface Measured {
 export class GateService {
   constructor(
     private readonly reader: ScoreReader,
+    private readonly usage: UsageReader,
+    private readonly kept: GateRepository,
+    private readonly experiments: ExperimentRepository,
     private readonly threads: AnalysisThreads,
   ) {}
 
   /**
-   * Checks a running or completed experiment against rules. A rule fails if its scorer has no scores, or too few of the
-   * expected cases have one. Errors: 400 for a rule without a bound, and for the experiment as its own baseline; 404 for
+   * Checks a running or completed experiment against rules, and keeps the check. A rule fails if its scorer has no scores, or
+   * too few of the expected cases have one. Errors: 400 for a rule without a bound, for a bound on scores without a scorer,
+   * and for the experiment as its own baseline; 404 for
    * an unknown experiment; 409 for a failed experiment, and for a baseline that is not completed; 503 if too many
    * comparisons and gates wait.
    *
    * @param signal aborts the computation
    */
-  async check(
-    scope: Scope,
-    experimentId: string,
-    { rules, baseline_experiment_id, require_baseline, allow_version_mismatch, min_comparable }: GateDto,
-    signal: AbortSignal,
-  ): Promise<GateResultDto> {
+  async check(scope: Scope, experimentId: string, dto: GateDto, signal: AbortSignal): Promise<GateResultDto> {
+    const { rules, baseline_experiment_id, require_baseline, allow_version_mismatch, min_comparable } = dto;
     refuse(rules.flatMap(faultsOfRule));
     const pair = await this.reader.find(scope, experimentId, baseline_experiment_id, (id) =>
       problem.unknownReference('/baseline_experiment_id', 'experiment', id),
@@ -65,15 +77,16 @@ export class GateService {
       { allowMismatch: allow_version_mismatch === true, minComparable: min_comparable ?? MIN_COMPARABLE },
       signal,
     );
+    const context = {
+      hasBaseline: baseline !== null,
+      isPromoted: isPromoted(candidate),
+      requiresBaseline: require_baseline === true,
+    };
+    const { run } = measured;
     const checks = rules.flatMap((rule, place) =>
-      checksOf(rule, place, measured.scorers.get(rule.scorer)!, {
-        hasBaseline: baseline !== null,
-        isPromoted: isPromoted(candidate),
-        requiresBaseline: require_baseline === true,
-        hasDataset: candidate.expected_case_count !== null,
-      }),
+      checksOf(rule, place, { scorer: measured.scorers.get(rule.scorer ?? '') ?? null, run }, context),
     );
-    return {
+    const result = {
       passed: checks.every((check) => check.status !== 'failed'),
       experiment_id: candidate.experiment_id,
       name: candidate.name,
@@ -85,17 +98,28 @@ export class GateService {
       baseline_coverage: measured.baselineCoverage,
       checks,
     };
+    await this.kept.keep(scope, experimentId, dto, result);
+    return result;
   }
 
-  /** Measures each scorer once, however many rules it has. Reads the baseline only for rules that compare with it. */
+  /** Lists the kept checks of an experiment. Errors: 404 for an unknown experiment. */
+  async list(scope: Scope, experimentId: string, query: KeptGateListQueryDto): Promise<Page<KeptGateDto>> {
+    orNotFound(await this.experiments.exists(scope, experimentId), 'experiment', experimentId);
+    return toPage(await this.kept.list(scope, experimentId, query), toKeptGateDto);
+  }
+
+  /**
+   * Measures each scorer once, however many rules it has. Reads the baseline only for rules that compare with it, and traces
+   * only for rules about costs.
+   */
   private measure(
     scope: Scope,
     pair: ExperimentPair,
     rules: readonly GateRuleDto[],
     { allowMismatch, minComparable }: { allowMismatch: boolean; minComparable: number },
     signal: AbortSignal,
-  ): Promise<Measured> {
-    const scorers = [...new Set(rules.map((rule) => rule.scorer))];
+  ): Promise<MeasuredExperiment> {
+    const scorers = [...new Set(rules.flatMap((rule) => rule.scorer ?? []))];
     const needed = scorers.map((scorer) => {
       const own = rules.filter((rule) => rule.scorer === scorer);
       const confident = own.filter((rule) => rule.confident === true);
@@ -108,6 +132,8 @@ export class GateService {
     });
     const baseline = needed.some((one) => one.difference) ? pair.baseline : null;
     const withoutBaseline = new Set(needed.flatMap((one) => (one.difference ? [] : one.scorer)));
+    const needsRun = rules.some((rule) => RUN_KINDS.some((kind) => isSet(rule[kind])));
+    const needsCost = rules.some((rule) => isSet(rule.max_mean_cost_usd));
     return this.threads.reserve(scope, signal, async (runTask) => {
       const read = await this.reader.read(
         scope,
@@ -115,16 +141,23 @@ export class GateService {
         { scorers, withoutBaseline, allowMismatch },
         signal,
       );
-      const measures = await runTask('measureForGate', {
+      const { durations, hasErrors, caseCount } = read.candidate;
+      const costs = needsCost
+        ? (await this.usage.measure(scope, read.candidate, signal)).cost_usd
+        : new Float64Array(durations.length).fill(NaN);
+      const expectedCases = pair.candidate.expected_case_count ?? caseCount;
+      const output = await runTask('measureForGate', {
         candidateId: pair.candidate.experiment_id,
         candidate: read.candidate.columns,
         baseline: read.baseline && {
           experimentId: baseline!.experiment_id,
           scores: read.baseline.columns,
         },
+        changed: read.changed,
         needed,
+        run: needsRun ? { expectedCases, hasErrors, durations, costs } : null,
       });
-      return toMeasured({ candidate: pair.candidate, baseline }, read, measures, minComparable);
+      return toMeasured({ candidate: pair.candidate, baseline }, read, output, minComparable);
     });
   }
 }
@@ -132,9 +165,10 @@ export class GateService {
 function toMeasured(
   { candidate, baseline }: ExperimentPair,
   read: ScorePair,
-  measures: readonly GateMeasures[],
+  { scorers: measures, paired, changed, run }: GateOutput,
   minComparable: number,
-): Measured {
+): MeasuredExperiment {
+  const changedReason = changedCasesReason({ paired, changed }, minComparable);
   const expected = (
     experiment: { expected_case_count: number | null },
     { caseCount }: ExperimentScores,
@@ -143,7 +177,7 @@ function toMeasured(
     ({ versions, current, models, reason, candidateReason }, i): MeasuredScorer => {
       const measured = measures[i]!;
       const { sharedCases, judgeChanged } = measured;
-      const isSameJudge = isSameJudgeOf(sharedCases, judgeChanged, minComparable);
+      const isSameJudge = isEnough(sharedCases, judgeChanged, minComparable);
       return {
         ...measured,
         versions: {
@@ -152,8 +186,14 @@ function toMeasured(
           current: toVersion(current.candidate),
         },
         candidateReason,
-        reason: reason ?? (isSameJudge ? null : differentJudgesReason(models, judgeChanged)),
+        reason: reason ?? changedReason ?? (isSameJudge ? null : differentJudgesReason(models, judgeChanged)),
+        changedCases: changed,
+        lateCounts: {
+          candidate: read.candidate.lateCounts[i]!,
+          baseline: read.baseline?.lateCounts[i] ?? 0,
+        },
         expectedCases: expected(candidate, read.candidate),
+        hasTrials: read.candidate.caseCount < read.candidate.resultIds.length,
         isTruncated: read.candidate.isTruncated,
         baselineExpectedCases: baseline && read.baseline && expected(baseline, read.baseline),
       };
@@ -161,6 +201,7 @@ function toMeasured(
   );
   return {
     scorers: new Map(read.scorers.map(({ scorer }, i) => [scorer, scorers[i]!])),
+    run,
     coverage: toCoverage(
       candidate.expected_case_count,
       read.candidate,
@@ -196,7 +237,12 @@ const refuse = (faults: FieldError[]): void => {
   if (faults.length > 0) throw problem.invalidFields(faults);
 };
 
-const faultsOfRule = (rule: GateRuleDto, place: number): FieldError[] =>
-  CHECK_KINDS.some((bound) => isSet(rule[bound]))
-    ? []
-    : [{ pointer: `/rules/${place}`, detail: `must have at least one of ${CHECK_KINDS.join(', ')}` }];
+function faultsOfRule(rule: GateRuleDto, place: number): FieldError[] {
+  const bounds = CHECK_KINDS.filter((bound) => isSet(rule[bound]));
+  if (bounds.length === 0) {
+    return [{ pointer: `/rules/${place}`, detail: `must have at least one of ${CHECK_KINDS.join(', ')}` }];
+  }
+  const ofScores = bounds.find((bound) => !(RUN_KINDS as readonly string[]).includes(bound));
+  if (ofScores === undefined || (rule.scorer ?? null) !== null) return [];
+  return [{ pointer: `/rules/${place}/scorer`, detail: `is required for ${ofScores}` }];
+}

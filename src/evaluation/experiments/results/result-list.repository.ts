@@ -23,8 +23,21 @@ import {
   type RowPage,
   type ListSpec,
 } from '#platform/paging';
-import { readScoreFilters, readScoreSort, type ScoreBounds, type ScoreSort } from '../../../telemetry';
-import { bytesOfScores, withCurrentScores, hasScore, mayHavePeople, sortedScores } from '../../scores';
+import {
+  checkScorerNames,
+  readScoreFilters,
+  readScoreSort,
+  type ScoreBounds,
+  type ScoreSort,
+} from '../../../telemetry';
+import {
+  bytesOfScores,
+  withCurrentScores,
+  hasScore,
+  mayHavePeople,
+  sortedScores,
+  unknownScorers,
+} from '../../scores';
 import type { Result, ResultRow } from './result.entity';
 import { RESULT_SORTS, type ResultFiltersDto, type ResultListQueryDto } from './result-query.dto';
 import { RESULT_SELECT } from './result.repository';
@@ -56,10 +69,12 @@ export class ResultListRepository {
 
   /**
    * Returns a page of results with their current scores. Conditions without an index are checked on a bounded number of
-   * results, see `listPage`. Errors: 400 for malformed `score` filters, 422 for an unknown operator or sort.
+   * results, see `listPage`. Errors: 400 for malformed `score` filters, 422 for an unknown operator, sort or scorer name.
    */
   async list(scope: Scope, experimentId: string, query: ResultListQueryDto): Promise<RowPage<Result>> {
+    const checked = ahead(this.checkScorers(scope, query));
     const { rows, page } = await this.listRows(scope, experimentId, query);
+    await checked;
     return { rows: await withCurrentScores(this.database, scope, rows), page };
   }
 
@@ -99,13 +114,23 @@ export class ResultListRepository {
     });
   }
 
-  /** Yields the results as they are stored, oldest first, see `filteredBatches`. */
+  private async checkScorers(
+    scope: Scope,
+    { sort = '-created_at', score }: ResultListQueryDto,
+  ): Promise<void> {
+    await checkScorerNames(readScoreSort(RESULT_SORTS, sort), readScoreFilters(score), (names) =>
+      unknownScorers(this.database, scope, names),
+    );
+  }
+
+  /** Yields the results as they are stored, oldest first, see `filteredBatches`. Errors: those of the filters, see `list`. */
   async *batches(
     scope: Scope,
     experimentId: string,
     filters: ResultFiltersDto,
   ): AsyncGenerator<Result[], void, undefined> {
     const { workspaceId } = scope;
+    await this.checkScorers(scope, { score: filters.score });
     const { unique, indexed, scanned, scores } = conditionsOf(filters);
     const matching = [raw('true'), ...unique, ...indexed, ...scanned, ...lookupsOf(workspaceId, scores)];
     const batches = filteredBatches<ResultRow>(this.database, {

@@ -70,8 +70,20 @@ export class ConfusionDto implements Confusion {
   units!: number;
 }
 
+/** Agreement with one person. */
+export class PersonAgreementDto {
+  created_by!: string;
+  /** Distinguishes the people behind one account. */
+  author!: string | null;
+  /** Number of units measured. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  units!: number;
+  /** Cohen's kappa of the person and the other scorer. Null if it is undefined. */
+  cohens_kappa!: number | null;
+}
+
 /** Agreement of a scorer with a reference on the units that both scored. */
-export class AgreementDto implements AgreementMeasures {
+export class AgreementDto implements Omit<AgreementMeasures, 'people'> {
   scorer!: AgreeingScorerDto;
   reference!: AgreeingScorerDto;
   /** The requested version of the scorer; null for any version. */
@@ -86,6 +98,12 @@ export class AgreementDto implements AgreementMeasures {
   units!: number;
   /** Whether older scores may exist that were not read. */
   is_truncated!: boolean;
+  /**
+   * Number of units on which no category has more than half of the people, which the confusion and the next four measures leave
+   * out. 0 without categories.
+   */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  tie_count!: number;
   /** Null, like the next four measures, if there are no categories: neither labels nor at most 20 distinct scores. */
   confusion!: ConfusionDto | null;
   /** Share of units on which both agree. */
@@ -100,6 +118,16 @@ export class AgreementDto implements AgreementMeasures {
   krippendorffs_alpha_interval!: MeasureDto | null;
   /** Mean absolute difference, on the scale of the scores. */
   mean_absolute_error!: MeasureDto | null;
+  /** Mean of Cohen's kappa with each person, without those for whom it is undefined. Null if there are none. */
+  mean_kappa!: number | null;
+  /**
+   * The at most 100 people with the most units, each compared with the scorer. People of the scorer are compared with the
+   * reference if the reference has none.
+   */
+  people!: PersonAgreementDto[];
+  /** Number of people, including those that `people` omits. */
+  @ApiProperty({ type: 'integer', minimum: 0 })
+  people_count!: number;
 }
 
 export const toScorer = viewOf(AgreeingScorerDto);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { Database, empty, prepared, raw, type Sql, sql } from '#platform/db';
+import { exactSum, meanText } from '../../statistics';
 
 /** Maximum number of units measured. */
 export const UNITS_MAX = 10_000;
@@ -21,16 +22,25 @@ export interface RatedUnit extends Unit {
   id: string;
 }
 
-/** A scorer's rating of a unit: its newest score, or the newest score of each annotator combined. */
+/** A scorer's rating of a unit: its current score by a run or a client, or the newest score of each annotator. */
 export interface Rating extends RatedUnit {
-  /** The mean of the annotators' scores; null if there are only labels. */
+  /** For annotators, the mean; null if there are only labels. */
   score: number | null;
-  /** The score that most annotators gave; in a tie, the newest. */
-  common_score: number | null;
+  /** Null for annotators, see `given`. */
   label: string | null;
   /** The distinct scorer versions of the scores; null for a score that names no version. */
   versions: (number | null)[];
+  /** What each annotator gave, in no particular order. Absent for a run or a client. */
+  given?: readonly PersonsRating[];
 }
+
+/** What one annotator gave to a unit. */
+export type PersonsRating = readonly [
+  created_by: string,
+  author: string | null,
+  score: number | null,
+  label: string | null,
+];
 
 /** A list of limited length. */
 export interface LimitedList<Item> {
@@ -53,6 +63,17 @@ export interface RaterSelection {
   scorerId: string;
   /** Null for all versions. */
   version: number | null;
+  /** The SHA-256 of the output that annotations must answer, see `answeredOutput`. Null if there are none. */
+  output: string | null;
+}
+
+/** The annotations of a unit. */
+interface AnnotatedUnit extends Omit<Rating, 'score' | 'label' | 'given'> {
+  /** See `meanText`. */
+  mean: string | null;
+  /** JSON text of a list of `PersonsRating`. */
+  given: string;
+  is_truncated: boolean;
 }
 
 interface CountedUnit extends RatedUnit {
@@ -66,28 +87,19 @@ const UNIT_OF_ROW = raw(`
 
 /** Selects the current scores by clients and runs. @param from tables, with the scores as `s` */
 const ratings = (scope: Scope, { scorerId, version }: RaterSelection, from: Sql): Sql => sql`
-  SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.score AS common_score, s.label,
-         ARRAY[s.scorer_version] AS versions, s.source = 'hosted' AS is_hosted, s.target_kind = 'result' AS is_of_result
+  SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.label,
+         ARRAY[s.scorer_version] AS versions, CASE WHEN s.source = 'hosted' THEN s.scorer_version END AS hosted_version, s.target_kind = 'result' AS is_of_result
   FROM ${from}
   WHERE s.workspace_id = ${scope.workspaceId} AND s.scorer_id = ${scorerId} ${versionFilter('s', version)}
     AND s.source IN ('client', 'hosted') AND s.superseded_at IS NULL
     AND (s.score IS NOT NULL OR s.label IS NOT NULL)`;
 
-/**
- * Selects the current annotations that were made with the same output definition as the scorer's newest annotation.
- *
- * @param from tables, with annotations as `s`
- */
-const annotations = (scope: Scope, { scorerId, version }: RaterSelection, from: Sql): Sql => sql`
-  SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.label, s.created_by || ' ' || coalesce(s.author, '') AS annotator,
-         s.scorer_version AS version
+/** Selects the current annotations that answer the output. @param from tables, with annotations as `s` */
+const annotations = (scope: Scope, { scorerId, version, output }: RaterSelection, from: Sql): Sql => sql`
+  SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.label, s.created_by, s.author, s.scorer_version AS version
   FROM ${from}
   WHERE s.workspace_id = ${scope.workspaceId} AND s.scorer_id = ${scorerId} ${versionFilter('s', version)}
-    AND s.source = 'human' AND s.superseded_at IS NULL AND s.output_sha256 = (
-      SELECT newest.output_sha256 FROM scores newest
-      WHERE newest.workspace_id = ${scope.workspaceId} AND newest.scorer_id = ${scorerId} ${versionFilter('newest', version)}
-        AND newest.source = 'human' AND newest.superseded_at IS NULL
-      ORDER BY newest.score_id DESC LIMIT 1)`;
+    AND s.source = 'human' AND s.superseded_at IS NULL AND s.output_sha256 = ${output}`;
 
 const versionFilter = (alias: string, version: number | null): Sql =>
   version === null ? empty : sql`AND ${raw(alias)}.scorer_version = ${version}`;
@@ -117,6 +129,24 @@ export class AgreementRepository {
     return units;
   }
 
+  /**
+   * Returns the hash of the output that the highest version of a scorer has which people have answered lately, whoever answered
+   * last. Versions with the same output share a scale. Null without annotations.
+   */
+  async answeredOutput(
+    { workspaceId }: Scope,
+    { scorerId, version }: Omit<RaterSelection, 'output'>,
+  ): Promise<string | null> {
+    const [row] = await this.database.query<{ output_sha256: string }>(sql`
+      SELECT output_sha256 FROM (
+        SELECT s.output_sha256, s.scorer_version, s.score_id FROM scores s
+        WHERE s.workspace_id = ${workspaceId} AND s.scorer_id = ${scorerId} ${versionFilter('s', version)}
+          AND s.source = 'human' AND s.superseded_at IS NULL
+        ORDER BY s.score_id DESC LIMIT ${UNITS_MAX}) recent
+      ORDER BY scorer_version DESC, score_id DESC LIMIT 1`);
+    return row?.output_sha256 ?? null;
+  }
+
   async experimentExists({ workspaceId }: Scope, experimentId: string): Promise<boolean> {
     const rows = await this.database.query(
       sql`SELECT 1 FROM experiments WHERE experiment_id = ${experimentId} AND workspace_id = ${workspaceId}`,
@@ -138,7 +168,7 @@ export class AgreementRepository {
   }
 
   /**
-   * Returns the newest rating of each unit by a run, else by a client. Without an experiment, ratings of a trace itself take
+   * Returns the rating of each unit by the highest version that a run has used, else by the newest client. Without an experiment, ratings of a trace itself take
    * precedence over ratings of results that reference the trace, because a result's output may differ from the trace's.
    *
    * @param experimentId excludes the scores of other experiments' results; null excludes none
@@ -156,39 +186,36 @@ export class AgreementRepository {
     return this.database.query(sql`
       SELECT DISTINCT ON (unit_kind, unit_id) * FROM (
         ${onUnits(units, (from) => sql`${ratings(scope, by, from)}${within}`)}
-      ) rating ORDER BY unit_kind, unit_id, is_hosted DESC${raw(experimentId === null ? ', is_of_result' : '')}, id DESC`);
+      ) rating ORDER BY unit_kind, unit_id, hosted_version IS NULL${raw(experimentId === null ? ', is_of_result' : '')},
+        hosted_version DESC, id DESC`);
   }
 
   /**
-   * Returns the annotators' combined rating of each unit, from the newest 100,000 annotations. PostgreSQL combines them,
-   * because a unit may have a hundred annotations.
+   * Returns the annotators' ratings of each unit, from the newest 100,000 annotations. A unit may have a hundred, so PostgreSQL
+   * writes them as JSON.
    */
   async findByAnnotators(
     scope: Scope,
     by: RaterSelection,
     units: readonly Unit[],
   ): Promise<LimitedList<Rating>> {
-    const rows = await this.database.query<
-      Omit<Rating, 'score'> & { mean: string | null; is_truncated: boolean }
-    >(sql`
+    const rows = await this.database.query<AnnotatedUnit>(sql`
       WITH recent_annotation AS MATERIALIZED (
         SELECT * FROM (${onUnits(units, (from) => annotations(scope, by, from))}) newest
         ORDER BY id DESC LIMIT ${ANNOTATIONS_MAX + 1}
-      ), annotation AS MATERIALIZED (
-        SELECT DISTINCT ON (unit_kind, unit_id, annotator) * FROM recent_annotation
-        ORDER BY unit_kind, unit_id, annotator, id DESC
-      ), combined AS (
-        SELECT unit_kind, unit_id, max(id) AS id, avg(score::text::numeric) AS mean,
-               array_agg(DISTINCT version) AS versions
-        FROM annotation GROUP BY unit_kind, unit_id
+      ), annotation AS (
+        SELECT DISTINCT ON (unit_kind, unit_id, created_by, author) * FROM recent_annotation
+        ORDER BY unit_kind, unit_id, created_by, author, id DESC
       )
-      SELECT unit_kind, unit_id, combined.id, combined.mean::text AS mean, scores.score AS common_score, labels.label,
-             combined.versions, (SELECT count(*) > ${ANNOTATIONS_MAX} FROM recent_annotation) AS is_truncated
-      FROM combined JOIN (${mostCommon('score')}) scores USING (unit_kind, unit_id)
-      LEFT JOIN (${mostCommon('label')}) labels USING (unit_kind, unit_id)`);
-    const items = rows.map(({ mean, is_truncated: _, ...rating }) => ({
+      SELECT unit_kind, unit_id, max(id) AS id, ${meanText(exactSum('score'), 'count(score)')} AS mean,
+             array_agg(DISTINCT version) AS versions, json_agg(json_build_array(created_by, author, score, label))::text AS given,
+             (SELECT count(*) > ${ANNOTATIONS_MAX} FROM recent_annotation) AS is_truncated
+      FROM annotation GROUP BY unit_kind, unit_id`);
+    const items = rows.map(({ mean, given, is_truncated: _, ...rating }) => ({
       ...rating,
-      score: mean === null ? null : Number(mean), // the double nearest to the exact mean
+      score: mean === null ? null : Number(mean),
+      label: null,
+      given: JSON.parse(given) as PersonsRating[],
     }));
     return { items, isTruncated: rows[0]?.is_truncated ?? false };
   }
@@ -231,14 +258,4 @@ const onUnits = (units: readonly Unit[], select: (from: Sql) => Sql): Sql => {
 const idsOf = (units: readonly Unit[], kind: Unit['unit_kind']): Sql => {
   const ids = units.filter((unit) => unit.unit_kind === kind).map((unit) => unit.unit_id);
   return sql`unnest(${ids}::text[]) AS unit(id)`;
-};
-
-/** Selects the most common value of a column of `annotation` per unit; in a tie, the newest. */
-const mostCommon = (name: 'score' | 'label'): Sql => {
-  const column = raw(name);
-  return sql`
-    SELECT DISTINCT ON (unit_kind, unit_id) unit_kind, unit_id, ${column}
-    FROM (SELECT unit_kind, unit_id, ${column}, count(*) AS times, max(id) AS newest FROM annotation
-          WHERE ${column} IS NOT NULL GROUP BY unit_kind, unit_id, ${column}) counted
-    ORDER BY unit_kind, unit_id, times DESC, newest DESC`;
 };

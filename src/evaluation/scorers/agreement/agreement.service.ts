@@ -9,6 +9,7 @@ import { type AgreementDto, type AgreementQueryDto, toScorer } from './agreement
 import {
   AgreementRepository,
   type LimitedList,
+  type PersonsRating,
   type RaterSelection,
   type RatedUnit,
   type Rating,
@@ -20,6 +21,9 @@ import {
 interface Side extends RaterSelection {
   isHuman: boolean;
 }
+
+/** Maximum number of people in a response. */
+const PEOPLE_MAX = 100;
 
 type RatingPair = readonly [scorer: Rating, reference: Rating];
 
@@ -53,21 +57,17 @@ export class AgreementService {
     if (experimentId !== null && !(await this.ratings.experimentExists(scope, experimentId))) {
       throw problem.unknownParameter('experiment_id', 'experiment', experimentId);
     }
-    const sides = [
-      sideOf(scorer, query.scorer_version ?? null),
-      sideOf(reference, query.reference_scorer_version ?? null),
-    ] as const;
     return this.threads.reserve(scope, signal, async (runTask) => {
+      const sides = [
+        await this.sideOf(scope, scorer, query.scorer_version ?? null),
+        await this.sideOf(scope, reference, query.reference_scorer_version ?? null),
+      ] as const;
       const { pairs, isTruncated } = await this.pairs(scope, sides, experimentId);
       const choiceScores = await this.choiceScores(scope, [scorer, reference], pairs);
-      const [own, other] = [columnsOf(pairs, 0), columnsOf(pairs, 1)];
       const ids = [scorerId, referenceId] as const;
-      const measures = await runTask('measureAgreement', {
-        ids,
-        scorer: own,
-        reference: other,
-        choiceScores,
-      });
+      const keys = peopleOf(pairs);
+      const columns = { scorer: columnsOf(pairs, 0, keys), reference: columnsOf(pairs, 1, keys) };
+      const { people, ...measures } = await runTask('measureAgreement', { ids, ...columns, choiceScores });
       return {
         scorer: toScorer(scorer),
         reference: toScorer(reference),
@@ -77,6 +77,10 @@ export class AgreementService {
         units: pairs.length,
         is_truncated: isTruncated,
         ...measures,
+        people: people
+          .slice(0, PEOPLE_MAX)
+          .map(({ person, ...one }) => ({ ...personOf(keys[person]!), ...one })),
+        people_count: people.length,
       };
     });
   }
@@ -148,6 +152,16 @@ export class AgreementService {
     return reference!.isTruncated && !own!.isTruncated ? own! : reference!;
   }
 
+  private async sideOf(
+    scope: Scope,
+    { scorer_id: scorerId, scorer_kind }: ScorerEntity,
+    version: number | null,
+  ): Promise<Side> {
+    const isHuman = scorer_kind === 'human';
+    const output = isHuman ? await this.ratings.answeredOutput(scope, { scorerId, version }) : null;
+    return { scorerId, version, output, isHuman };
+  }
+
   private async newest(scope: Scope, side: Side): Promise<LimitedList<Unit>> {
     const others = await this.ratings.newest(scope, side, 'others');
     if (!side.isHuman) return toLimitedList(others.items, others.isTruncated);
@@ -155,12 +169,6 @@ export class AgreementService {
     return toLimitedList(mergeNewest(human.items, others.items), human.isTruncated || others.isTruncated);
   }
 }
-
-const sideOf = ({ scorer_id, scorer_kind }: ScorerEntity, version: number | null): Side => ({
-  scorerId: scorer_id,
-  version,
-  isHuman: scorer_kind === 'human',
-});
 
 /** Returns a key that includes the kind, because a session and a trace may have the same id. */
 const unitKey = ({ unit_kind, unit_id }: Unit): string => `${unit_kind} ${unit_id}`;
@@ -197,8 +205,35 @@ function versionsOf(
   }));
 }
 
-const columnsOf = (pairs: readonly RatingPair[], side: 0 | 1): Ratings => ({
-  scores: Float64Array.from(pairs, (pair) => pair[side].score ?? NaN),
-  commonScores: Float64Array.from(pairs, (pair) => pair[side].common_score ?? NaN),
-  labels: pairs.map((pair) => pair[side].label),
-});
+/** A key of a person, which sorts people. */
+const keyOf = ([created_by, author]: PersonsRating): string => JSON.stringify([created_by, author]);
+
+const personOf = (key: string): { created_by: string; author: string | null } => {
+  const [created_by, author] = JSON.parse(key) as [string, string | null];
+  return { created_by, author };
+};
+
+/** Returns the keys of the people who gave ratings, sorted. */
+const peopleOf = (pairs: readonly RatingPair[]): string[] =>
+  [...new Set(pairs.flat().flatMap(({ given = [] }) => given.map(keyOf)))].sort();
+
+/** @param people the keys of all people */
+function columnsOf(pairs: readonly RatingPair[], side: 0 | 1, people: readonly string[]): Ratings {
+  const numbers = new Map(people.map((key, number) => [key, number]));
+  const units = pairs.map((pair) => pair[side]);
+  const starts = new Int32Array(units.length + 1);
+  units.forEach(({ given }, i) => (starts[i + 1] = starts[i]! + (given?.length ?? 1)));
+  const ratings = units.flatMap(
+    ({ given, score, label }): { person: number; score: number | null; label: string | null }[] =>
+      given?.map((one) => ({ person: numbers.get(keyOf(one))!, score: one[2], label: one[3] })) ?? [
+        { person: -1, score, label },
+      ],
+  );
+  return {
+    means: Float64Array.from(units, ({ score }) => score ?? NaN),
+    starts,
+    people: Int32Array.from(ratings, ({ person }) => person),
+    scores: Float64Array.from(ratings, ({ score }) => score ?? NaN),
+    labels: ratings.map(({ label }) => label),
+  };
+}

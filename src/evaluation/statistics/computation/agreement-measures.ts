@@ -6,22 +6,20 @@ import {
   quadraticKappaOf,
 } from '../agreement-coefficients';
 import { bootstrapInterval, type Interval } from '../bootstrap';
+import { decimalMean } from '../numeric';
 import { seedOf } from '../random';
 import { meanAbsoluteErrorOf, meanOf, type ResampledStatistic } from '../resampled-statistic';
-
-/** Scores with more distinct values than this are continuous and have no categories. */
-const VALUES_MAX = 20;
-/** Labels with more distinct values than a scorer can have choices are free text. */
-const LABELS_MAX = 100;
-
-/** One scorer's ratings as columns. Both scorers' columns have the same order of units. */
-export interface Ratings {
-  /** NaN for a unit without a score. */
-  scores: Float64Array;
-  /** The score that most annotators gave; NaN for a unit without a score. */
-  commonScores: Float64Array;
-  labels: readonly (string | null)[];
-}
+import {
+  type Categorized,
+  categorize,
+  type Category,
+  isTie,
+  LABELS_MAX,
+  type Pair,
+  type PersonMeasures,
+  type Ratings,
+  VALUES_MAX,
+} from './agreement-categories';
 
 export interface AgreementInput {
   /** The ids of both scorers, which seed the random numbers. */
@@ -50,19 +48,23 @@ export interface Confusion {
 }
 
 interface CategoryMeasures {
+  /** Number of units that are left out of the measures of categories, because no category has a majority of the people. */
+  tie_count: number;
   confusion: Confusion | null;
   observed_agreement: Measure | null;
   cohens_kappa: Measure | null;
   weighted_kappa: Measure | null;
   krippendorffs_alpha_nominal: Measure | null;
+  /** The mean of the kappas in `people` that are defined. Null for none. */
+  mean_kappa: number | null;
+  /** In descending order of their units. */
+  people: PersonMeasures[];
 }
 
 export interface AgreementMeasures extends CategoryMeasures {
   krippendorffs_alpha_interval: Measure | null;
   mean_absolute_error: Measure | null;
 }
-
-type Pair<Value> = readonly [scorer: Value, reference: Value];
 
 /** Measures a statistic. The purpose seeds the random numbers. */
 type Measurer = (purpose: string, statistic: ResampledStatistic) => Measure;
@@ -76,7 +78,7 @@ export function measureAgreement({
 }: AgreementInput): AgreementMeasures {
   const measure = measurerOf(ids);
   const categoryMeasures = measureCategories(categorize(scorer, reference), choiceScores, measure);
-  const pairs = numericPairs(scorer.scores, reference.scores);
+  const pairs = numericPairs(scorer.means, reference.means);
   if (pairs.length === 0)
     return { ...categoryMeasures, krippendorffs_alpha_interval: null, mean_absolute_error: null };
   const column = (side: 0 | 1): Float64Array => Float64Array.from(pairs, (pair) => pair[side]);
@@ -104,6 +106,8 @@ export interface AnnotatorsInput {
 export interface AnnotatorMeasures {
   /** Number of units that at least two raters rated. */
   units: number;
+  /** Number of these units on which no category has a majority of the raters. 0 without categories. */
+  tie_count: number;
   /** Share of pairs of raters who agree, averaged over the units. */
   observed_agreement: Measure | null;
   krippendorffs_alpha_nominal: Measure | null;
@@ -116,6 +120,7 @@ export function measureAnnotators({ id, units }: AnnotatorsInput): AnnotatorMeas
   if (rated.length === 0) {
     return {
       units: 0,
+      tie_count: 0,
       observed_agreement: null,
       krippendorffs_alpha_nominal: null,
       krippendorffs_alpha_interval: null,
@@ -125,11 +130,12 @@ export function measureAnnotators({ id, units }: AnnotatorsInput): AnnotatorMeas
   const labels = rated.map((ratings) => ratings.flatMap(({ label }) => label ?? []));
   const scores = rated.map((ratings) => ratings.map(({ score }) => score));
   const hasLabels = labels.every((unit, index) => unit.length === rated[index]!.length);
-  const categories: (string | number)[][] = hasLabels ? labels : scores;
+  const categories: Category[][] = hasLabels ? labels : scores;
   const isNominal = new Set(categories.flat()).size <= (hasLabels ? LABELS_MAX : VALUES_MAX);
   const agreement = Float64Array.from(categories, shareOfEqualPairs);
   return {
     units: rated.length,
+    tie_count: isNominal ? categories.filter(isTie).length : 0,
     observed_agreement: isNominal ? measure('observed agreement', meanOf(agreement)) : null,
     krippendorffs_alpha_nominal: isNominal ? measure('nominal alpha', nominalAlphaOf(categories)) : null,
     krippendorffs_alpha_interval: measure('interval alpha', intervalAlphaOf(scores)),
@@ -153,26 +159,27 @@ const measurerOf =
     confidence_interval: bootstrapInterval(statistic, seedOf(purpose, ...[...ids].sort())),
   });
 
-interface Categorized {
-  basis: Confusion['basis'];
-  pairs: Pair<string | number>[];
-}
+const NO_CATEGORIES: CategoryMeasures = {
+  tie_count: 0,
+  confusion: null,
+  observed_agreement: null,
+  cohens_kappa: null,
+  weighted_kappa: null,
+  krippendorffs_alpha_nominal: null,
+  mean_kappa: null,
+  people: [],
+};
 
 function measureCategories(
   categorized: Categorized | null,
   choiceScores: ReadonlyMap<string, number>,
   measure: Measurer,
 ): CategoryMeasures {
-  if (!categorized) {
-    const none = {
-      observed_agreement: null,
-      cohens_kappa: null,
-      weighted_kappa: null,
-      krippendorffs_alpha_nominal: null,
-    };
-    return { confusion: null, ...none };
-  }
-  const { basis, pairs } = categorized;
+  if (!categorized) return NO_CATEGORIES;
+  const { basis, pairs, tie_count, people } = categorized;
+  const kappas = people.flatMap(({ cohens_kappa }) => cohens_kappa ?? []);
+  const ofPeople = { tie_count, mean_kappa: decimalMean(Float64Array.from(kappas)), people };
+  if (pairs.length === 0) return { ...NO_CATEGORIES, ...ofPeople };
   const categories = [...new Set(pairs.flat())].sort((a, b) => (a < b ? -1 : 1));
   const indexes = new Map(categories.map((category, index) => [category, index]));
   const counts = categories.map(() => categories.map(() => 0));
@@ -184,31 +191,13 @@ function measureCategories(
   const category_scores = scores.length === categories.length ? scores : null;
   const agreement = Float64Array.from(pairs, ([own, other]) => Number(own === other));
   return {
+    ...ofPeople,
     confusion: { basis, categories, category_scores, counts, units: pairs.length },
     observed_agreement: measure('observed agreement', meanOf(agreement)),
     cohens_kappa: measure('kappa', cohensKappaOf(cells, categories.length)),
     weighted_kappa: category_scores && measure('weighted kappa', quadraticKappaOf(cells, category_scores)),
     krippendorffs_alpha_nominal: measure('nominal alpha', nominalAlphaOf(pairs)),
   };
-}
-
-/**
- * Chooses the categories: labels if both scorers label every unit; else scores if they have few distinct values; else
- * labels of the units that both scorers label.
- */
-function categorize(scorer: Ratings, reference: Ratings): Categorized | null {
-  const labels = scorer.labels.flatMap((own, i): Pair<string>[] => {
-    const other = reference.labels[i] ?? null;
-    return own === null || other === null ? [] : [[own, other]];
-  });
-  const hasFew = (pairs: readonly Pair<unknown>[], max: number): boolean =>
-    pairs.length > 0 && new Set(pairs.flat()).size <= max;
-  if (labels.length === scorer.labels.length && hasFew(labels, LABELS_MAX)) {
-    return { basis: 'label', pairs: labels };
-  }
-  const scores = numericPairs(scorer.commonScores, reference.commonScores);
-  if (hasFew(scores, VALUES_MAX)) return { basis: 'score', pairs: scores };
-  return hasFew(labels, LABELS_MAX) ? { basis: 'label', pairs: labels } : null;
 }
 
 function numericPairs(scorer: Float64Array, reference: Float64Array): Pair<number>[] {

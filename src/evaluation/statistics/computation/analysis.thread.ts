@@ -1,3 +1,4 @@
 // The tasks of the analysis threads, which load only the statistics.
 export { compareExperiments, measureForGate } from './paired-statistics';
+export { compareMeasures } from './run-measures';
 export { measureAgreement, measureAnnotators } from './agreement-measures';

@@ -1,4 +1,4 @@
-import { caseDifferences, meanDifferences, pairCases, resultsOf } from './paired-cases';
+import { caseDifferences, caseTotals, meanDifferences, pairCases, resultsOf, totalsOf } from './paired-cases';
 
 type Scores = Record<string, number | null>;
 
@@ -7,7 +7,7 @@ const columnsWith = (scores: number[], judges: number[]) => ({
   caseKeys: scores.map((_, i) => (scores.length === 1 ? 'case' : `case ${i}`)),
   scores: Float64Array.from(scores),
   nulls: new Uint8Array(scores.length),
-  expectedCases: new Int32Array(scores.length),
+  areExpected: new Uint8Array(scores.length).fill(1),
   judges: Int32Array.from(judges),
 });
 
@@ -32,7 +32,47 @@ describe('caseDifferences', () => {
   });
 });
 
+describe('totalsOf', () => {
+  const totals = (caseKeys: string[], scores: number[], nulls: number[] = []) => {
+    const columns = {
+      ...columnsWith(
+        scores,
+        scores.map(() => 0),
+      ),
+      caseKeys,
+    };
+    nulls.forEach((result) => (columns.nulls[result] = 1));
+    return totalsOf(pairCases(caseKeys, []).candidate, columns, 0);
+  };
+
+  it('counts each case once, however many trials it has', () => {
+    const keys = [...new Array<string>(9).fill('easy'), 'hard'];
+    expect(totals(keys, [1, 1, 1, 1, 1, 1, 1, 1, 1, 0])).toEqual({
+      mean: 0.5,
+      count: 2,
+      scoredCount: 2,
+      nullCount: 0,
+    });
+  });
+
+  it('returns the exact mean of trials, also of the largest doubles', () => {
+    expect(totals(['a', 'a'], [0.1, 0.2]).mean).toBe(0.15);
+    expect(totals(['a', 'a'], [1.7e308, 1.7e308]).mean).toBe(1.7e308);
+  });
+
+  it('does not count a case as covered if one of its trials has no score', () => {
+    expect(totals(['a', 'a', 'b'], [1, NaN, 1])).toEqual({ mean: 1, count: 2, scoredCount: 1, nullCount: 0 });
+    expect(totals(['a', 'a', 'b'], [1, NaN, NaN], [1, 2])).toMatchObject({ scoredCount: 1, nullCount: 1 });
+  });
+});
+
 describe('pairCases', () => {
+  it('counts a case that has changed as no pair', () => {
+    const cases = pairCases(['a', 'b', 'c'], ['b', 'c', 'd'], ['c']);
+    expect(caseTotals(cases)).toEqual({ paired: 1, changed: 1, onlyInCandidate: 1, onlyInBaseline: 1 });
+    expect([...cases.isChanged]).toEqual([0, 0, 1, 0]);
+  });
+
   it('sorts the cases by key, and groups the results of both sides', () => {
     const { keys, candidate, baseline } = pairCases(['b', 'a', 'b'], ['c', 'b']);
     expect(keys).toEqual(['a', 'b', 'c']);

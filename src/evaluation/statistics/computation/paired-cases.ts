@@ -1,13 +1,15 @@
-import { decimalMean, Numbering } from '../numeric';
+import { decimalMean, Numbering, sumOf } from '../numeric';
 
 /** Values with a relative difference below this are equal up to rounding. */
 const ROUNDING = 1e-12;
 
-export const OUTCOMES = ['improved', 'regressed', 'unchanged', 'missing'] as const;
+export const OUTCOMES = ['improved', 'regressed', 'unchanged', 'missing', 'changed'] as const;
+/** `changed`: a case whose input or expected output differs between the experiments. */
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Returns the outcome for a difference candidate - baseline. NaN means that a side has no score. */
-export function outcomeOf(difference: number): Outcome {
+/** Returns the outcome for a difference candidate - baseline of a case. NaN means that a side has no score. */
+export function outcomeOf(difference: number, isChanged: boolean): Outcome {
+  if (isChanged) return 'changed';
   if (Number.isNaN(difference)) return 'missing';
   if (difference === 0) return 'unchanged';
   return difference > 0 ? 'improved' : 'regressed';
@@ -15,27 +17,27 @@ export function outcomeOf(difference: number): Outcome {
 
 /** The scores of one experiment as columns: results in order of arrival, scorers in the order of the request. */
 export interface ScoreColumns {
-  /** The key of each result's case: `trial_group`, else `dataset_record_id`, else `case_id`. */
+  /** The key of each result's case: `dataset_record_id`, else `trial_group`, else `case_id`. */
   caseKeys: string[];
   /** All scores of the first scorer, one per result, then of the next. NaN for a result without a score. */
   scores: Float64Array;
   /** In the same order: 1 for a result with a deliberate null. */
   nulls: Uint8Array;
-  /** The number of each result's expected case, from 0; -1 for a result without one. */
-  expectedCases: Int32Array;
+  /** 1 for each result whose case the experiment expects. */
+  areExpected: Uint8Array;
   /** In the order of `scores`: the number of the judge that gave the score, in both experiments alike; 0 for no judge. */
   judges: Int32Array;
 }
 
 /** Mean and count of one scorer's scores in one experiment, and the expected cases that they cover. */
 export interface ScoreTotals {
-  /** Null without scores. */
+  /** The mean over the cases with a score, each with the mean of its trials. Null without scores. */
   mean: number | null;
-  /** Number of results with a score. */
+  /** Number of cases with a score. */
   count: number;
-  /** Expected cases with a score. */
+  /** Expected cases whose results all have a score or a deliberate null, at least one of them a score. */
   scoredCount: number;
-  /** Expected cases without a score, but with a deliberate null. */
+  /** Expected cases whose results all have a deliberate null. */
   nullCount: number;
 }
 
@@ -46,22 +48,6 @@ export function columnOf({ caseKeys, scores }: ScoreColumns, scorer: number): Fl
 
 const judgesOf = ({ caseKeys, judges }: ScoreColumns, scorer: number): Int32Array =>
   judges.subarray(scorer * caseKeys.length, (scorer + 1) * caseKeys.length);
-
-export function totalsOf(columns: ScoreColumns, scorer: number): ScoreTotals {
-  const scores = columnOf(columns, scorer);
-  const nulls = columns.nulls.subarray(scorer * scores.length, (scorer + 1) * scores.length);
-  // for each expected case: 0 if it is not covered, 1 for a deliberate null, 2 for a score
-  const coverage = new Uint8Array(scores.length);
-  let count = 0;
-  for (let i = 0; i < scores.length; i++) {
-    const isScored = !Number.isNaN(scores[i]!);
-    if (isScored) count++;
-    const expected = columns.expectedCases[i]!;
-    if (expected >= 0) coverage[expected] = Math.max(coverage[expected]!, isScored ? 2 : nulls[i]!);
-  }
-  const countOf = (kind: number): number => coverage.filter((one) => one === kind).length;
-  return { mean: decimalMean(scores), count, scoredCount: countOf(2), nullCount: countOf(1) };
-}
 
 /** The results of one side, grouped by case. Case i has `results[starts[i]]` to `results[starts[i + 1] - 1]`. */
 export interface CaseResults {
@@ -74,6 +60,8 @@ export interface PairedCases {
   keys: string[];
   candidate: CaseResults;
   baseline: CaseResults;
+  /** 1 for each case of both experiments whose input or expected output differs. It is no pair. */
+  isChanged: Uint8Array;
 }
 
 /** Returns the indices of a case's results among those of its side, in order of arrival. */
@@ -87,8 +75,39 @@ export function countCases({ starts }: CaseResults): number {
   return count;
 }
 
-/** Pairs the cases of two experiments by the keys of their results. */
-export function pairCases(candidate: readonly string[], baseline: readonly string[]): PairedCases {
+/** Numbers of cases by the experiments that have them. They add up to all cases. */
+export interface CaseTotals {
+  /** Cases of both experiments that have not changed. */
+  paired: number;
+  changed: number;
+  onlyInCandidate: number;
+  onlyInBaseline: number;
+}
+
+export function caseTotals({ keys, candidate, baseline, isChanged }: PairedCases): CaseTotals {
+  const onlyInCandidate = keys.length - countCases(baseline);
+  const onlyInBaseline = keys.length - countCases(candidate);
+  const changed = countSet(isChanged);
+  const paired = keys.length - onlyInCandidate - onlyInBaseline - changed;
+  return { paired, changed, onlyInCandidate, onlyInBaseline };
+}
+
+function countSet(flags: Uint8Array): number {
+  let count = 0;
+  for (let i = 0; i < flags.length; i++) count += flags[i]!;
+  return count;
+}
+
+/**
+ * Pairs the cases of two experiments by the keys of their results.
+ *
+ * @param changed the keys of the cases that have changed
+ */
+export function pairCases(
+  candidate: readonly string[],
+  baseline: readonly string[],
+  changed: readonly string[] = [],
+): PairedCases {
   // keys are numbered in order of appearance, then sorted
   const numbering = new Numbering<string>();
   const numbered = [candidate, baseline].map((keys) =>
@@ -103,7 +122,9 @@ export function pairCases(candidate: readonly string[], baseline: readonly strin
       keys.length,
     ),
   );
-  return { keys, candidate: own!, baseline: other! };
+  const isChanged = new Uint8Array(keys.length);
+  for (const key of changed) isChanged[indexes[numbering.numberOf(key)]!] = 1;
+  return { keys, candidate: own!, baseline: other!, isChanged };
 }
 
 function groupResults(caseOf: Int32Array, cases: number): CaseResults {
@@ -116,28 +137,45 @@ function groupResults(caseOf: Int32Array, cases: number): CaseResults {
   return { starts, results };
 }
 
-/** Returns the sum and the number of each case's scores. @param scores one per result; NaN for no score */
-export function sumByCase(
-  { starts, results }: CaseResults,
-  scores: Float64Array,
-): { sums: Float64Array; counts: Float64Array } {
-  const cases = starts.length - 1;
-  const sums = new Float64Array(cases);
-  const counts = new Float64Array(cases);
-  for (let one = 0; one < cases; one++) {
-    for (let i = starts[one]!; i < starts[one + 1]!; i++) {
-      const score = scores[results[i]!]!;
-      if (Number.isNaN(score)) continue;
-      sums[one]! += score;
-      counts[one]!++;
+/** Returns the mean of each case's values; NaN for a case without any. @param values one per result; NaN for none */
+export function meansByCase({ starts, results }: CaseResults, values: Float64Array): Float64Array {
+  const means = new Float64Array(starts.length - 1).fill(NaN);
+  for (let one = 0; one < means.length; one++) {
+    const [start, end] = [starts[one]!, starts[one + 1]!];
+    if (end - start === 1) means[one] = values[results[start]!]!;
+    if (end - start > 1) {
+      means[one] = decimalMean(Float64Array.from(results.subarray(start, end), (i) => values[i]!)) ?? NaN;
     }
   }
-  return { sums, counts };
+  return means;
+}
+
+export function totalsOf(cases: CaseResults, columns: ScoreColumns, scorer: number): ScoreTotals {
+  const scores = columnOf(columns, scorer);
+  const nulls = columns.nulls.subarray(scorer * scores.length, (scorer + 1) * scores.length);
+  const means = meansByCase(cases, scores);
+  const totals = { mean: decimalMean(means), count: 0, scoredCount: 0, nullCount: 0 };
+  const { starts, results } = cases;
+  for (let one = 0; one < means.length; one++) {
+    const isScored = !Number.isNaN(means[one]!);
+    if (isScored) totals.count++;
+    const [start, end] = [starts[one]!, starts[one + 1]!];
+    let isCovered = end > start && columns.areExpected[results[start]!] === 1;
+    for (let i = start; i < end && isCovered; i++) {
+      isCovered = nulls[results[i]!] === 1 || !Number.isNaN(scores[results[i]!]!);
+    }
+    if (isCovered && isScored) totals.scoredCount++;
+    else if (isCovered) totals.nullCount++;
+  }
+  return totals;
 }
 
 /** The differences of two experiments by one scorer. */
 export interface CaseDifferences {
-  /** For each case, the difference of mean scores, candidate - baseline; NaN if a side has no score, or the judges differ. */
+  /**
+   * For each case, the difference of mean scores, candidate - baseline; NaN if a side has no score, the case has changed, or
+   * the judges differ.
+   */
   differences: Float64Array;
   /** Number of cases with scores on both sides by different judges. */
   judgeChanged: number;
@@ -149,14 +187,15 @@ export function caseDifferences(
   baseline: ScoreColumns,
   scorer: number,
 ): CaseDifferences {
-  const own = sumByCase(cases.candidate, columnOf(candidate, scorer));
-  const other = sumByCase(cases.baseline, columnOf(baseline, scorer));
+  const differences = differencesOf(
+    cases.isChanged,
+    meansByCase(cases.candidate, columnOf(candidate, scorer)),
+    meansByCase(cases.baseline, columnOf(baseline, scorer)),
+  );
   const ownJudges = judgesByCase(cases.candidate, judgesOf(candidate, scorer));
   const otherJudges = judgesByCase(cases.baseline, judgesOf(baseline, scorer));
-  const differences = new Float64Array(cases.keys.length);
   let judgeChanged = 0;
   for (let i = 0; i < differences.length; i++) {
-    differences[i] = differenceOf(own.sums[i]! / own.counts[i]!, other.sums[i]! / other.counts[i]!);
     const [one, another] = [ownJudges[i]!, otherJudges[i]!];
     if (Number.isNaN(differences[i]) || one === 0 || another === 0 || (one === another && one !== SEVERAL))
       continue;
@@ -164,6 +203,19 @@ export function caseDifferences(
     judgeChanged++;
   }
   return { differences, judgeChanged };
+}
+
+/** Returns the difference of each case, candidate - baseline; NaN for a case that has changed or lacks a value. */
+export function differencesOf(
+  isChanged: Uint8Array,
+  candidate: Float64Array,
+  baseline: Float64Array,
+): Float64Array {
+  const differences = new Float64Array(isChanged.length);
+  for (let i = 0; i < differences.length; i++) {
+    differences[i] = isChanged[i] === 1 ? NaN : differenceOf(candidate[i]!, baseline[i]!);
+  }
+  return differences;
 }
 
 /** Stands for several judges. */
@@ -213,4 +265,12 @@ function meanOf(sum: number, size: number, count: number): number {
   if (count === 0 || !Number.isFinite(sum)) return NaN;
   const rounding = Number.isFinite(size) ? ROUNDING * size : 0;
   return Math.abs(sum) <= rounding ? 0 : sum / count;
+}
+
+export const withoutMissing = (differences: Float64Array): Float64Array =>
+  differences.filter((one) => !Number.isNaN(one));
+
+export function meanDifference(shared: Float64Array): number | null {
+  const mean = sumOf(shared) / shared.length;
+  return Number.isFinite(mean) ? mean : null;
 }

@@ -22,7 +22,8 @@ describe('pairedDifference', () => {
   );
 
   it('returns the same interval for any number of scorers, and coarser p-values for many', () => {
-    const among = (scorers: number) => pairedDifference(differences, ['a', 'b'], 's', scorers);
+    const among = (scorers: number) =>
+      pairedDifference(differences, new Uint8Array(differences.length), ['a', 'b'], 's', scorers);
     const [alone, many] = [among(1), among(100)];
     expect(many.interval).toEqual(alone.interval);
     expect(many.pValue! * 1_000).toBeCloseTo(Math.round(many.pValue! * 1_000), 9);
@@ -38,7 +39,7 @@ describe('pairedDifference', () => {
       caseKeys,
       nulls: new Uint8Array(80),
       judges: new Int32Array(80),
-      expectedCases: Int32Array.from(caseKeys.keys()),
+      areExpected: new Uint8Array(40).fill(1),
     };
     const [candidate, baseline] = [
       { ...columns, scores: scores(3) },
@@ -51,15 +52,18 @@ describe('pairedDifference', () => {
       isComparable: [true, true],
       candidate,
       baseline,
+      changed: [],
       minComparable: 0.9,
       withStatistics: true,
     };
     const { statistics } = compareExperiments(input);
     const needs = { meanInterval: true, difference: true, differenceInterval: true };
-    const measures = measureForGate({
+    const { scorers: measures } = measureForGate({
       candidateId: 'exp_a',
       candidate,
       baseline: { experimentId: 'exp_b', scores: baseline },
+      changed: [],
+      run: null,
       needed: ['s', 't'].map((scorer) => ({ scorer, ...needs })),
     });
     for (const [i, { difference, differenceInterval, sharedCases }] of measures.entries()) {

@@ -1,22 +1,24 @@
 import { bootstrapInterval, type Interval } from '../bootstrap';
-import { sumOf } from '../numeric';
 import { permutationsOf, signFlipTest } from '../permutation';
 import { seedOf } from '../random';
-import { clusteredMeanOf, meanOf } from '../resampled-statistic';
+import { meanOf } from '../resampled-statistic';
 import {
   caseDifferences,
-  type CaseResults,
+  caseTotals,
   columnOf,
+  meanDifference,
   meanDifferences,
+  meansByCase,
   type Outcome,
   outcomeOf,
   pairCases,
   type PairedCases,
   type ScoreColumns,
   type ScoreTotals,
-  sumByCase,
   totalsOf,
+  withoutMissing,
 } from './paired-cases';
+import { type RunColumns, type RunMeasures, runMeasures } from './run-measures';
 
 /** Significance level. */
 const SIGNIFICANCE = 0.05;
@@ -50,7 +52,9 @@ export interface ComparisonInput {
   isComparable: readonly boolean[];
   candidate: ScoreColumns;
   baseline: ScoreColumns;
-  /** The lowest share of pairs that the same judge must have scored, of those that judges scored on both sides. */
+  /** The keys of the cases that have changed. */
+  changed: readonly string[];
+  /** The lowest share of comparable pairs: of cases that have not changed, and of pairs that the same judge scored. */
   minComparable: number;
   withStatistics: boolean;
 }
@@ -67,21 +71,24 @@ export interface ComparedCases extends PairedCases {
 /** Pairs the cases of two experiments and tests their difference by each scorer. */
 export function compareExperiments(input: ComparisonInput): ComparedCases {
   const { pair, scorers, isComparable, candidate, baseline, minComparable, withStatistics } = input;
-  const cases = pairCases(candidate.caseKeys, baseline.caseKeys);
+  const cases = pairCases(candidate.caseKeys, baseline.caseKeys, input.changed);
+  const { paired, changed } = caseTotals(cases);
+  const areSameCases = isEnough(paired, changed, minComparable);
   const none = () => new Float64Array(cases.keys.length).fill(NaN);
   const compared = scorers.map((_, scorer) => {
     if (isComparable[scorer] !== true) return { differences: none(), judgeChanged: 0, isComparable: false };
     const { differences, judgeChanged } = caseDifferences(cases, candidate, baseline, scorer);
-    const isSameJudge = isSameJudgeOf(withoutMissing(differences).length, judgeChanged, minComparable);
-    return { differences: isSameJudge ? differences : none(), judgeChanged, isComparable: isSameJudge };
+    const isSameJudge = isEnough(withoutMissing(differences).length, judgeChanged, minComparable);
+    const isOne = areSameCases && isSameJudge;
+    return { differences: isOne ? differences : none(), judgeChanged, isComparable: isOne };
   });
   const differences = compared.map((one) => one.differences);
   const test = (own: Float64Array, scorer: number): PairedDifference => {
-    const tested = pairedDifference(own, pair, scorers[scorer]!, scorers.length);
+    const tested = pairedDifference(own, cases.isChanged, pair, scorers[scorer]!, scorers.length);
     return {
       ...tested,
-      candidate: totalsOf(candidate, scorer),
-      baseline: totalsOf(baseline, scorer),
+      candidate: totalsOf(cases.candidate, candidate, scorer),
+      baseline: totalsOf(cases.baseline, baseline, scorer),
       judgeChanged: compared[scorer]!.judgeChanged,
       ...(!compared[scorer]!.isComparable && { verdict: 'not_comparable' }),
     };
@@ -94,9 +101,9 @@ export function compareExperiments(input: ComparisonInput): ComparedCases {
   };
 }
 
-/** Whether enough of the pairs that judges scored were scored by the same judge on both sides. */
-export const isSameJudgeOf = (pairs: number, judgeChanged: number, minComparable: number): boolean =>
-  judgeChanged === 0 || pairs / (pairs + judgeChanged) >= minComparable;
+/** Whether the pairs that can be compared are enough of those that could be. */
+export const isEnough = (comparable: number, others: number, minComparable: number): boolean =>
+  others === 0 || comparable / (comparable + others) >= minComparable;
 
 /** The measures of one scorer that the rules of a gate need. */
 export interface RequiredMeasures {
@@ -111,8 +118,22 @@ export interface GateInput {
   candidate: ScoreColumns;
   /** Null if no rule is about regressions. */
   baseline: { experimentId: string; scores: ScoreColumns } | null;
+  /** The keys of the cases that have changed. */
+  changed: readonly string[];
   /** One item per scorer, in the order of the columns. */
   needed: readonly RequiredMeasures[];
+  /** The candidate's measures; null if no rule is about them. */
+  run: RunColumns | null;
+}
+
+/** The measures that the rules of a gate need. */
+export interface GateOutput {
+  /** One item per scorer. */
+  scorers: GateMeasures[];
+  /** Cases of both experiments that have not changed. */
+  paired: number;
+  changed: number;
+  run: RunMeasures | null;
 }
 
 export interface GateMeasures {
@@ -132,15 +153,15 @@ export interface GateMeasures {
   differenceInterval: Interval | null;
 }
 
-/** Computes the measures that the rules of a gate need, one item per scorer. */
-export function measureForGate({ candidateId, candidate, baseline, needed }: GateInput): GateMeasures[] {
-  const cases = pairCases(candidate.caseKeys, baseline?.scores.caseKeys ?? []);
-  return needed.map(({ scorer, ...measures }, column): GateMeasures => {
-    const scores = columnOf(candidate, column);
-    const meanInterval = measures.meanInterval
-      ? bootstrapMean(cases.candidate, scores, candidateId, scorer)
-      : null;
-    const totals = totalsOf(candidate, column);
+/** Computes the measures that the rules of a gate need. */
+export function measureForGate(input: GateInput): GateOutput {
+  const { candidateId, candidate, baseline, needed, changed, run } = input;
+  const cases = pairCases(candidate.caseKeys, baseline?.scores.caseKeys ?? [], changed);
+  const scorers = needed.map(({ scorer, ...measures }, column): GateMeasures => {
+    const means = measures.meanInterval ? meansByCase(cases.candidate, columnOf(candidate, column)) : null;
+    const meanInterval =
+      means && bootstrapInterval(meanOf(withoutMissing(means)), seedOf('mean', candidateId, scorer));
+    const totals = totalsOf(cases.candidate, candidate, column);
     if (!baseline || !measures.difference) {
       return { ...NO_DIFFERENCE, candidate: totals, baseline: null, meanInterval };
     }
@@ -154,7 +175,7 @@ export function measureForGate({ candidateId, candidate, baseline, needed }: Gat
     const hasShared = shared.length > 0;
     return {
       candidate: totals,
-      baseline: totalsOf(baseline.scores, column),
+      baseline: totalsOf(cases.baseline, baseline.scores, column),
       sharedCases: shared.length,
       judgeChanged,
       difference,
@@ -164,6 +185,13 @@ export function measureForGate({ candidateId, candidate, baseline, needed }: Gat
       differenceInterval,
     };
   });
+  const totals = caseTotals(cases);
+  return {
+    scorers,
+    paired: totals.paired,
+    changed: totals.changed,
+    run: run && runMeasures(cases.candidate, candidate.areExpected, run),
+  };
 }
 
 const NO_DIFFERENCE = {
@@ -182,12 +210,19 @@ const NO_DIFFERENCE = {
  */
 export function pairedDifference(
   differences: Float64Array,
+  isChanged: Uint8Array,
   pair: PairIds,
   scorer: string,
   scorers: number,
 ): Omit<PairedDifference, 'candidate' | 'baseline' | 'judgeChanged'> {
-  const outcomes: Record<Outcome, number> = { improved: 0, regressed: 0, unchanged: 0, missing: 0 };
-  for (const one of differences) outcomes[outcomeOf(one)]++;
+  const outcomes: Record<Outcome, number> = {
+    improved: 0,
+    regressed: 0,
+    unchanged: 0,
+    missing: 0,
+    changed: 0,
+  };
+  for (let i = 0; i < differences.length; i++) outcomes[outcomeOf(differences[i]!, isChanged[i] === 1)]++;
   const shared = withoutMissing(differences);
   const difference = meanDifference(shared);
   const isKnown = difference !== null;
@@ -214,27 +249,6 @@ export function verdictOf({
   return interval.upper < 0 && difference < 0 ? 'regressed' : 'inconclusive';
 }
 
-const withoutMissing = (differences: Float64Array): Float64Array =>
-  differences.filter((one) => !Number.isNaN(one));
-
-function meanDifference(shared: Float64Array): number | null {
-  const mean = sumOf(shared) / shared.length;
-  return Number.isFinite(mean) ? mean : null;
-}
-
 /** The seed does not depend on the order of the pair, so that swapping the sides mirrors the interval. */
 const bootstrapDifference = (shared: Float64Array, pair: PairIds, scorer: string): Interval | null =>
   bootstrapInterval(meanOf(shared), seedOf('bootstrap', ...[...pair].sort(), scorer));
-
-/** Returns the interval of an experiment's mean by one scorer. A case with all its trials is one unit. */
-function bootstrapMean(
-  results: CaseResults,
-  scores: Float64Array,
-  experimentId: string,
-  scorer: string,
-): Interval | null {
-  const { sums, counts } = sumByCase(results, scores);
-  const isScored = (_: number, index: number): boolean => counts[index]! > 0;
-  const mean = clusteredMeanOf(sums.filter(isScored), counts.filter(isScored));
-  return bootstrapInterval(mean, seedOf('mean', experimentId, scorer));
-}

@@ -1,6 +1,11 @@
 import { valueErrors } from '#platform/http';
 import { type FieldError, problem } from '#platform/problem';
-import { DEFAULT_METRICS, type TraceMetric, type TraceStatsQuery } from '../trace-stats.types';
+import {
+  DEFAULT_METRICS,
+  TRACE_AGGREGATIONS,
+  type TraceMetric,
+  type TraceStatsQuery,
+} from '../trace-stats.types';
 import { type FilterInput, readFilters, statusErrors } from './trace-filters';
 
 /** A query for statistics as sent by the client. */
@@ -47,8 +52,10 @@ function duplicateErrors(pointer: string, names: readonly string[]): FieldError[
   });
 }
 
+/** An unknown aggregation is an unknown value, whatever the measure, see `checkStatsValues`. */
 function countErrors({ measure, aggregation }: TraceMetric, index: number): FieldError[] {
-  if (measure !== 'count' || aggregation === 'count' || aggregation === 'sum') return [];
+  const isUnknown = !TRACE_AGGREGATIONS.includes(aggregation);
+  if (measure !== 'count' || isUnknown || aggregation === 'count' || aggregation === 'sum') return [];
   const detail = 'must be count or sum, because the measure count is the number of traces';
   return [{ pointer: `/metrics/${index}/aggregation`, detail }];
 }

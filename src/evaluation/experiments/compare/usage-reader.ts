@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '#platform/auth';
+import { TraceStore, type TraceUsage } from '../../../telemetry';
+import type { MeasureColumns } from '../../statistics';
+import type { ExperimentScores } from './side-reader';
+
+export type Usage = Omit<TraceUsage, 'trace_id'>;
+
+/** Results whose durations and traces are known. */
+export type MeasuredResults = Pick<ExperimentScores, 'durations' | 'traceIds'>;
+
+/** Reads the tokens and the costs of results, which are those of their traces. */
+@Injectable()
+export class UsageReader {
+  constructor(private readonly store: TraceStore) {}
+
+  /** Returns the usage of existing traces by their ids. */
+  async byTrace(
+    scope: Scope,
+    traceIds: readonly (string | null)[],
+    signal: AbortSignal,
+  ): Promise<Map<string, Usage>> {
+    const ids = [...new Set(traceIds.filter((id) => id !== null))];
+    if (ids.length === 0) return new Map();
+    const traces = await this.store.withSignal(signal).readUsage(scope, ids);
+    return new Map(traces.map(({ trace_id, ...usage }) => [trace_id, usage]));
+  }
+
+  /** Returns the measures of results as columns. */
+  async measure(
+    scope: Scope,
+    { durations, traceIds }: MeasuredResults,
+    signal: AbortSignal,
+  ): Promise<MeasureColumns> {
+    const usage = await this.byTrace(scope, traceIds ?? [], signal);
+    const column = (member: keyof Usage): Float64Array =>
+      traceIds === null
+        ? new Float64Array(durations.length).fill(NaN)
+        : Float64Array.from(traceIds, (id) => (id === null ? null : usage.get(id)?.[member]) ?? NaN);
+    return {
+      duration_ms: durations,
+      input_tokens: column('input_tokens'),
+      output_tokens: column('output_tokens'),
+      cost_usd: column('cost_usd'),
+    };
+  }
+}
