@@ -3,7 +3,7 @@ import type { Tx } from '#platform/db';
 import { type SpanRecord, traceKey } from './span-record';
 import { setUsage, type TraceAggregate } from './trace-aggregate';
 import type { TraceLocation } from './trace.types';
-import { differs, reportsUsage, usageEffect, type UsageState } from './usage-tree';
+import { differs, reportsUsage, type UsageAncestor, usageEffect, type UsageState } from './usage-tree';
 import { type OfTrace, UsageWriteRepository } from './usage-write.repository';
 
 /** New spans of one trace. */
@@ -40,7 +40,8 @@ export class UsageWriter {
     );
     if (affected.length === 0) return;
     const parents = affected.flatMap(missingParents);
-    const ancestors = parents.length > 0 ? await this.repository.ancestors(tx, parents) : new Map();
+    const ancestors =
+      parents.length > 0 ? await this.repository.ancestors(tx, parents) : new Map<number, UsageAncestor[]>();
     const states: (OfTrace & UsageState)[] = [];
     const gaps: (OfTrace & UsageState)[] = [];
     for (const { trace, location, records, inserted } of affected) {

@@ -30,7 +30,7 @@ describe('labels of traces', () => {
     'langsmith.span.tags': `all, tag ${n}`,
     'gen_ai.prompt.name': `prompt ${n}`,
     'gen_ai.prompt.version': n,
-    'input.value': `${'q'.repeat(300)}`,
+    'input.value': 'q'.repeat(300),
     'output.value': `answer ${n}`,
   });
   let ids: string[];
