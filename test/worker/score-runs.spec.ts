@@ -164,7 +164,7 @@ describe('a scoring run', () => {
     await on.finished(third.score_run_id);
     gate.release();
     const exhausted = await on.score(scorer, body);
-    expect(exhausted.body).toMatchObject({ total: 0, run_status: 'succeeded' });
+    expect(exhausted.body).toMatchObject({ total: 0, run_status: 'queued' });
     const runs = [first, second, third];
     const scored = await Promise.all(runs.map((run) => on.resultsOf(run.score_run_id)));
     expect(

@@ -186,7 +186,10 @@ export class AnnotationItemRepository {
     );
   }
 
-  /** Returns when the next claim of somebody else ends, among the items left for this person. Null without such a claim. */
+  /**
+   * Returns when the first item left for this person may be free: when the next claim of somebody else ends, or now for an item
+   * that was released or claimed a moment ago. Null if no item is left.
+   */
   async nextRelease({ workspaceId }: Scope, queueId: string, by: Annotator): Promise<Date | null> {
     const row = await firstRow<{ claimed_until: Date }>(
       this.database,

@@ -84,6 +84,13 @@ describe('experiment traces', () => {
         result_id: first.result_id,
         case_id: 'case-0',
         service_name: 'shop',
+        user_id: null,
+        environment: null,
+        tags: [],
+        prompt_name: null,
+        prompt_version: null,
+        input_preview: null,
+        output_preview: null,
       });
       expect(second.trace_id).toBeNull();
       const oldestFirst = await client.get(pathOf(experiment, '?sort=created_at'));

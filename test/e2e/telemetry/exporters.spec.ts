@@ -62,6 +62,13 @@ describe('the official OpenTelemetry exporters, unchanged', () => {
       result_id: null,
       case_id: null,
       service_name: 'shop',
+      user_id: null,
+      environment: 'test',
+      tags: [],
+      prompt_name: null,
+      prompt_version: null,
+      input_preview: 'How are you?',
+      output_preview: 'Fine.',
     });
     const spans = (await client.get(`${traces}/${id}/spans`)).body;
     expect(spans.page.total).toBe(3);
