@@ -1,4 +1,5 @@
 import type { OtlpAttributes, OtlpValue } from '#otlp';
+import { cutCharacters } from '#platform/json';
 
 /** Length of a preview, in characters. */
 export const PREVIEW_MAX = 200;
@@ -11,7 +12,7 @@ export const PREVIEW_MAX = 200;
  */
 export function previewOf(value: OtlpValue, json: string, kind: 'input' | 'output'): string {
   const text = typeof value === 'string' ? value : messageText(value, kind);
-  return firstCharacters(text || json);
+  return cutCharacters(text || json, PREVIEW_MAX);
 }
 
 function messageText(value: OtlpValue, kind: 'input' | 'output'): string {
@@ -39,7 +40,3 @@ function textOf(value: OtlpValue | undefined): string {
 
 /** More parts do not fit into a preview. */
 const PARTS_MAX = PREVIEW_MAX;
-
-/** Cuts between characters, which may be two units of UTF-16. */
-const firstCharacters = (text: string): string =>
-  [...text.slice(0, 2 * PREVIEW_MAX)].slice(0, PREVIEW_MAX).join('');

@@ -43,13 +43,16 @@ const BITS = {
 
 /** The bits of the fields that an attribute may fill, by the name of the attribute. */
 const FIELDS_BY_NAME = new Map<string, number>();
-/** The bits of the fields that may also come from elsewhere, such as events or the resource. */
+/** The bits of the fields that an event may fill. */
+let fieldsOfEvents = 0;
+/** The bits of the fields that may also come from elsewhere, such as the resource. */
 let alwaysPossible = 0;
 
 for (const [field, bit] of Object.entries(BITS)) {
   for (const source of MEANING_TABLE[field as keyof SpanFields].sources) {
     if (source.from === 'attribute' || source.from === 'presence')
       FIELDS_BY_NAME.set(source.name, (FIELDS_BY_NAME.get(source.name) ?? 0) | bit);
+    else if (source.from === 'event') fieldsOfEvents |= bit;
     else alwaysPossible |= bit;
   }
 }
@@ -63,7 +66,7 @@ for (const [field, bit] of Object.entries(BITS)) {
  * database calls and have none of the hundred names in the table.
  */
 export function readSpanFields(span: MeaningfulSpan): SpanFields {
-  let possible = alwaysPossible;
+  let possible = span.events.length === 0 ? alwaysPossible : alwaysPossible | fieldsOfEvents;
   for (const name of Object.keys(span.attributes)) possible |= FIELDS_BY_NAME.get(name) ?? 0;
   const field = <T>(bit: number, rule: MeaningRule<T>): T | null =>
     (possible & bit) === 0 ? null : read(rule, span);

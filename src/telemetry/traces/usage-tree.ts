@@ -91,18 +91,23 @@ export function usageEffect(
 }
 
 class UsageTree {
+  /** The spans with usage, and those above them. Most spans are neither. */
   private readonly nodes = new Map<string, Node>();
+  private readonly records = new Map<string, SpanRecord>();
   private readonly gaps = new Map<string, UsageGap>();
   private readonly holders = new Map<string, string | null>();
 
   constructor(records: readonly SpanRecord[], ancestors: readonly UsageAncestor[]) {
     for (const ancestor of ancestors) this.nodes.set(ancestor.spanId, storedNode(ancestor));
-    for (const record of records) this.nodes.set(record.span.spanId, newNode(record));
+    for (const record of records) {
+      if (reportsUsage(record)) this.nodes.set(record.span.spanId, newNode(record));
+      else this.records.set(record.span.spanId, record);
+    }
   }
 
   effect(closed: readonly UsageGap[]): UsageEffect {
     for (const { spanId, flags } of closed) this.report(spanId, flags);
-    for (const { isNew, reports, parentSpanId } of this.nodes.values()) {
+    for (const { isNew, reports, parentSpanId } of [...this.nodes.values()]) {
       if (isNew && reports !== 0) this.report(parentSpanId, reports);
     }
     for (const { spanId, unpriced } of closed) this.hold(spanId, unpriced);
@@ -110,10 +115,21 @@ class UsageTree {
     return this.changes();
   }
 
+  /** Returns a span; undefined if it is missing. */
+  private nodeAt(spanId: string): Node | undefined {
+    const node = this.nodes.get(spanId);
+    if (node) return node;
+    const record = this.records.get(spanId);
+    if (!record) return undefined;
+    const created = newNode(record);
+    this.nodes.set(spanId, created);
+    return created;
+  }
+
   /** Tells a span, and all spans above it, what is reported below. Stops where the spans above already know. */
   private report(from: string | null, bits: number): void {
     for (let id = from; id !== null;) {
-      const node = this.nodes.get(id);
+      const node = this.nodeAt(id);
       if (!node) {
         this.gapAt(id).flags |= bits;
         return;
@@ -143,7 +159,7 @@ class UsageTree {
     if (calls === 0 && steps === 0) return;
     const holder = this.holderAt(from);
     if (holder === null) return;
-    const state = this.nodes.get(holder) ?? this.gapAt(holder);
+    const state = this.nodeAt(holder) ?? this.gapAt(holder);
     state.unpriced = { calls: state.unpriced.calls + calls, steps: state.unpriced.steps + steps };
   }
 
@@ -153,7 +169,7 @@ class UsageTree {
     let holder: string | null = null;
     for (let id = from; id !== null;) {
       const known = this.holders.get(id);
-      const node = this.nodes.get(id);
+      const node = this.nodeAt(id);
       if (known !== undefined || !node) {
         holder = known === undefined ? id : known;
         break;

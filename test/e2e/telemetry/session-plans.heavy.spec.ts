@@ -1,14 +1,15 @@
-import { ownApp, newTraceId, SPAN_START } from '#testing';
+import { newSpanId, newTraceId, ownApp, SPAN_START } from '#testing';
 import { workOf } from '../evaluation/work.harness';
 import { addMissingSessions, MINUTE, ReadingWorkspace } from './reading.fixture';
 
 const TRACES = 20_000;
 const SESSIONS = 20;
+const SPANS = 20_000;
 /** Maximum number of rows that a statement may read: some per session, instead of all traces per session. */
 const SOME = 15 * SESSIONS;
 
-/** Exports and retention must stay fast if the statistics are outdated. */
-describe('updating sessions with skewed statistics', () => {
+/** Exports and retention must stay fast if statistics are outdated or missing. */
+describe('updating sessions and usage without good statistics', () => {
   const app = ownApp({ autovacuum: false });
   let space: ReadingWorkspace;
 
@@ -40,5 +41,39 @@ describe('updating sessions with skewed statistics', () => {
     for (const { statement, rows } of keeping) {
       expect([statement, rows < SOME]).toEqual([statement, true]);
     }
+  });
+
+  it('reads only the spans above new ones, among many of their trace', async () => {
+    const [traceId, rootId, stepId, missingId] = [newTraceId(), newSpanId(), newSpanId(), newSpanId()];
+    const usage = { 'gen_ai.operation.name': 'chat', 'gen_ai.usage.input_tokens': 7 };
+    await space.send([
+      { traceId, spanId: rootId, attributes: usage },
+      { traceId, spanId: stepId, parentSpanId: rootId },
+    ]);
+    await app.database.query(
+      `INSERT INTO spans (workspace_id, day, trace_no, span_id, parent_span_id, name, kind, status_code, started_at, ended_at,
+                          input_tokens, source_id, attributes)
+       SELECT s.workspace_id, s.day, s.trace_no, n, s.parent_span_id, 'step', 'client', 'unset', s.started_at, s.ended_at, 1,
+              s.source_id, '{}'
+       FROM spans s, generate_series(1, ${SPANS}) n WHERE s.workspace_id = $1 AND s.parent_span_id = $2`,
+      [space.id, BigInt.asIntN(64, BigInt(`0x${rootId}`))],
+    );
+    const calls = Array.from({ length: SESSIONS }, (_, n) => ({
+      traceId,
+      parentSpanId: n % 2 === 0 ? stepId : missingId,
+      attributes: usage,
+    }));
+    const works = [
+      ...(await workOf(app.database, () => space.send(calls))),
+      ...(await workOf(app.database, () =>
+        space.send([{ traceId, spanId: missingId, parentSpanId: stepId, attributes: usage }]),
+      )),
+    ].filter(({ statement }) => /RECURSIVE above|UPDATE spans|span_gaps/.test(statement));
+    for (const part of ['RECURSIVE above', 'UPDATE spans', 'INTO span_gaps', 'FROM span_gaps']) {
+      expect([part, works.some(({ statement }) => statement.includes(part))]).toEqual([part, true]);
+    }
+    for (const { statement, rows } of works) expect([statement, rows < SOME]).toEqual([statement, true]);
+    const { body } = await space.viewer.get(`/telemetry/v1/traces/${traceId}`);
+    expect(body.input_tokens).toBe(7 * SESSIONS);
   });
 });
