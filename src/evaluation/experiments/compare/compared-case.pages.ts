@@ -10,7 +10,7 @@ import { ComparedResultRepository, type ComparedRow } from './compared-result.re
 import type { CompareQueryDto } from './comparison.dto';
 import type { ChosenScorer, ComparedExperiment } from './comparison.repository';
 import type { ExperimentScores, SelectedScorer } from './side-reader';
-import { UsageReader } from './usage-reader';
+import { sharedTraces, UsageReader } from './usage-reader';
 
 export interface Pair {
   candidate: ComparedExperiment;
@@ -110,6 +110,9 @@ export class ComparedCasePages {
       : await this.pageLimiter.run(scope, signal, () => Promise.all([read('candidate'), read('baseline')]));
     const traceIds = [...candidate.values(), ...baseline.values()].map((row) => row.trace_id);
     const usage = await this.usage.byTrace(scope, traceIds, signal);
+    for (const { traceIds: named } of [sides.candidate, sides.baseline]) {
+      for (const id of sharedTraces(named)) usage.delete(id);
+    }
     const items = planned.cases.map((one): ComparedCaseDto => {
       const rows = (side: Side, from: Map<string, ComparedRow>): ComparedRow[] =>
         one[side].flatMap((result) => from.get(sides[side].resultIds[result]!) ?? []);

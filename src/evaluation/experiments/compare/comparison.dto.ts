@@ -176,7 +176,7 @@ export class ScorerComparisonDto {
   regressed!: number;
   @ApiProperty({ type: 'integer', minimum: 0 })
   unchanged!: number;
-  /** Number of cases whose score is null or absent on either side, or that different judges scored. */
+  /** Number of cases whose score is null or absent on either side. */
   @ApiProperty({ type: 'integer', minimum: 0 })
   missing!: number;
   /** Number of cases with scores on both sides that different judges gave (`judge_digest`). They are left out. */

@@ -7,7 +7,19 @@ import type { ExperimentScores } from './side-reader';
 export type Usage = Omit<TraceUsage, 'trace_id'>;
 
 /** Results whose durations and traces are known. */
-export type MeasuredResults = Pick<ExperimentScores, 'durations' | 'traceIds'>;
+type MeasuredResults = Pick<ExperimentScores, 'durations' | 'traceIds'>;
+
+/** Returns the traces that several results name. Their usage is that of no single result. */
+export function sharedTraces(traceIds: readonly (string | null)[] | null): Set<string> {
+  const seen = new Set<string>();
+  const shared = new Set<string>();
+  for (const id of traceIds ?? []) {
+    if (id === null) continue;
+    if (seen.has(id)) shared.add(id);
+    seen.add(id);
+  }
+  return shared;
+}
 
 /** Reads the tokens and the costs of results, which are those of their traces. */
 @Injectable()
@@ -26,13 +38,14 @@ export class UsageReader {
     return new Map(traces.map(({ trace_id, ...usage }) => [trace_id, usage]));
   }
 
-  /** Returns the measures of results as columns. */
+  /** Returns the measures of results as columns. The usage of a trace that several results name is unknown for each of them. */
   async measure(
     scope: Scope,
     { durations, traceIds }: MeasuredResults,
     signal: AbortSignal,
   ): Promise<MeasureColumns> {
     const usage = await this.byTrace(scope, traceIds ?? [], signal);
+    for (const id of sharedTraces(traceIds)) usage.delete(id);
     const column = (member: keyof Usage): Float64Array =>
       traceIds === null
         ? new Float64Array(durations.length).fill(NaN)

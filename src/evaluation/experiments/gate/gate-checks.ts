@@ -117,17 +117,17 @@ function runReason(
   if (expectedCases === 0) return 'The experiment has no results.';
   const missed = passed ? null : bound;
   const limit = `at most ${formatNumber(bound, passed ? null : actual)}`;
+  const without = missingCases > 0 ? ` (${missingCases} without a result)` : '';
   if (kind === 'max_error_rate') {
-    const missing = missingCases > 0 ? ` (${missingCases} without a result)` : '';
-    return `The error rate of ${cases} is ${formatNumber(actual, missed)}${missing}; ${limit} is allowed.`;
+    return `The error rate of ${cases} is ${formatNumber(actual, missed)}${without}; ${limit} is allowed.`;
   }
   if (kind === 'max_p95_duration_ms') {
     if (actual === null)
-      return `The duration of ${unknownDurations} of ${cases} is unknown. Set \`duration_ms\` in each result.`;
+      return `The duration of ${unknownDurations} of ${cases} is unknown${without}. Set \`duration_ms\` in each result.`;
     return `The 95th percentile of the duration of ${cases} is ${formatNumber(actual, missed)} ms; ${limit} ms is allowed.`;
   }
   if (actual === null) {
-    return `The cost of ${unknownCosts} of ${cases} is unknown. Each result needs a \`trace_id\` whose trace has arrived, and each of its models a price.`;
+    return `The cost of ${unknownCosts} of ${cases} is unknown${without}. Each result needs a \`trace_id\` of its own whose trace has arrived, and each of its models a price.`;
   }
   return `The mean cost of ${cases} is ${formatNumber(actual, missed)} USD; ${limit} USD is allowed.`;
 }
@@ -188,19 +188,22 @@ class RuleChecks {
     return checks;
   }
 
-  private check(kind: CheckKind, bound: number, { estimate, interval, confident }: Value): GateCheckDto {
-    const { versions, lateCounts, judgeChanged, changedCases } = this.measured;
+  private check(kind: CheckKind, bound: number, value: Value): GateCheckDto {
+    const { versions, lateCounts, judgeChanged, changedCases, reason } = this.measured;
     const usesBaseline = BASELINE_KINDS.has(kind);
+    // a difference of scores that cannot be compared would mislead
+    const { estimate, interval, confident } =
+      usesBaseline && reason !== null ? { ...value, estimate: null, interval: null } : value;
     // the interval may have been computed for another rule of the scorer
     const used = confident ? interval : null;
     const actual = !confident || estimate === null ? estimate : (used?.lower ?? null);
-    const value = { kind, bound, confident, actual, estimate };
+    const checked = { kind, bound, confident, actual, estimate };
     return {
       scorer: this.rule.scorer!,
       rule: this.ruleIndex,
       kind,
       unit: UNIT,
-      ...(this.outcomeWithoutValue(usesBaseline) ?? this.outcome(value)),
+      ...(this.outcomeWithoutValue(usesBaseline) ?? this.outcome(checked)),
       confident,
       actual,
       bound,

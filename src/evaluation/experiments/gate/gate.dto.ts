@@ -85,7 +85,10 @@ export class GateRuleDto {
   @Min(0)
   max_p95_duration_ms?: number | null;
 
-  /** Maximum mean cost of a case, by the traces of its results. Fails if the cost of an expected case is unknown. */
+  /**
+   * Maximum mean cost of a case, by the traces of its results. Fails if the cost of an expected case is unknown, such as that of a
+   * trace that several results name.
+   */
   @IsOptional()
   @IsNumber()
   @Min(0)

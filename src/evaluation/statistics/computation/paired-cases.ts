@@ -233,10 +233,11 @@ function judgesByCase({ starts, results }: CaseResults, judges: Int32Array): Int
   return byCase;
 }
 
-/** Returns NaN if the difference overflows, because such numbers cannot be compared. */
+/** Returns candidate - baseline; NaN if one of them is. A difference that overflows is the largest finite number. */
 function differenceOf(candidate: number, baseline: number): number {
   const difference = candidate - baseline;
-  if (!Number.isFinite(difference)) return NaN;
+  if (Number.isNaN(difference)) return NaN;
+  if (!Number.isFinite(difference)) return Math.sign(difference) * Number.MAX_VALUE;
   return Math.abs(difference) <= ROUNDING * Math.max(Math.abs(candidate), Math.abs(baseline))
     ? 0
     : difference;

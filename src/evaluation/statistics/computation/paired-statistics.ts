@@ -76,11 +76,16 @@ export function compareExperiments(input: ComparisonInput): ComparedCases {
   const areSameCases = isEnough(paired, changed, minComparable);
   const none = () => new Float64Array(cases.keys.length).fill(NaN);
   const compared = scorers.map((_, scorer) => {
-    if (isComparable[scorer] !== true) return { differences: none(), judgeChanged: 0, isComparable: false };
     const { differences, judgeChanged } = caseDifferences(cases, candidate, baseline, scorer);
-    const isSameJudge = isEnough(withoutMissing(differences).length, judgeChanged, minComparable);
-    const isOne = areSameCases && isSameJudge;
-    return { differences: isOne ? differences : none(), judgeChanged, isComparable: isOne };
+    const shared = withoutMissing(differences).length;
+    const isOneScale = isComparable[scorer] === true;
+    const isOne = isOneScale && areSameCases && isEnough(shared, judgeChanged, minComparable);
+    return {
+      differences: isOne ? differences : none(),
+      missing: cases.keys.length - changed - shared - judgeChanged,
+      judgeChanged: isOneScale ? judgeChanged : 0,
+      isComparable: isOne,
+    };
   });
   const differences = compared.map((one) => one.differences);
   const test = (own: Float64Array, scorer: number): PairedDifference => {
@@ -89,6 +94,7 @@ export function compareExperiments(input: ComparisonInput): ComparedCases {
       ...tested,
       candidate: totalsOf(cases.candidate, candidate, scorer),
       baseline: totalsOf(cases.baseline, baseline, scorer),
+      outcomes: { ...tested.outcomes, missing: compared[scorer]!.missing },
       judgeChanged: compared[scorer]!.judgeChanged,
       ...(!compared[scorer]!.isComparable && { verdict: 'not_comparable' }),
     };
