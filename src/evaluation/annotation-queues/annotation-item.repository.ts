@@ -191,18 +191,19 @@ export class AnnotationItemRepository {
    * that was released or claimed a moment ago. Null if no item is left.
    */
   async nextRelease({ workspaceId }: Scope, queueId: string, by: Annotator): Promise<Date | null> {
-    const row = await firstRow<{ claimed_until: Date }>(
+    const isLeft = sql`p.queue_id = ${queueId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
+      AND (SELECT true FROM annotation_answers a
+           WHERE a.item_id = p.item_id AND a.workspace_id = ${workspaceId}
+             AND a.principal_id = ${by.principalId} AND a.author = ${by.author} LIMIT 1) IS NULL`;
+    const row = await firstRow<{ free_at: Date | null }>(
       this.database,
       'annotation-place.next-release',
-      sql`SELECT p.claimed_until FROM annotation_places p
-        WHERE p.queue_id = ${queueId} AND p.workspace_id = ${workspaceId} AND NOT p.is_scored
-          AND p.claimed_until > now()
-          AND (SELECT true FROM annotation_answers a
-               WHERE a.item_id = p.item_id AND a.workspace_id = ${workspaceId}
-                 AND a.principal_id = ${by.principalId} AND a.author = ${by.author} LIMIT 1) IS NULL
-        ORDER BY p.claimed_until LIMIT 1`,
+      sql`SELECT coalesce(
+        (SELECT p.claimed_until FROM annotation_places p WHERE ${isLeft} AND p.claimed_until > now()
+         ORDER BY p.claimed_until LIMIT 1),
+        (SELECT now() FROM annotation_places p WHERE ${isLeft} LIMIT 1)) AS free_at`,
     );
-    return row && row.claimed_until;
+    return row!.free_at;
   }
 
   /**
