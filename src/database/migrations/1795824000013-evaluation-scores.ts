@@ -81,7 +81,9 @@ export class EvaluationScores1795824000013 extends SqlMigration {
     -- the same list, sorted by score. Also the traces with a score within bounds, of one source or of any
     CREATE INDEX scores_name_by_score ON scores (workspace_id, scorer_name, score, score_id, source)
       WHERE superseded_at IS NULL AND score IS NOT NULL;
-    CREATE INDEX scores_by_score ON scores (workspace_id, score, score_id) WHERE superseded_at IS NULL AND score IS NOT NULL;
+    -- the same list without a name. An expression, because statements about one name would otherwise read it as well
+    CREATE INDEX scores_by_score ON scores ((workspace_id || ''), score, score_id)
+      WHERE superseded_at IS NULL AND score IS NOT NULL;
     CREATE INDEX scores_scorer_by_score ON scores (workspace_id, scorer_id, score, score_id)
       WHERE superseded_at IS NULL AND score IS NOT NULL AND scorer_id IS NOT NULL;
     -- the score of a trace or a session that a new one supersedes

@@ -396,6 +396,7 @@ export class ScoreRepository {
       ? (['scorer_id', 'scorer_name'] as const).find((name) => query[name] !== undefined)
       : INDEXED.find((name) => query[name] !== undefined);
     if (index !== undefined) where.add(isEqual(index, query[index]!));
+    else if (isByScore) where.add(sql`(t.workspace_id || '') = ${scope.workspaceId}`); // the key of scores_by_score
     for (const time of timesOf(query)) where.add(time);
     const others = [...INDEXED, ...SCANNED, ...RELATED].flatMap((name) =>
       name === index || query[name] === undefined ? [] : [isEqual(name, query[name])],

@@ -197,7 +197,7 @@ describe('queries on filled tables', () => {
     ...['include_superseded=true', 'scorer_id=scr_40&include_superseded=true'].map(of('scores')),
     ...['author=author 40', 'score_run_id=run_40', 'scorer_name=scorer 40', 'source=human'].map(of('scores')),
     ...['scorer_name=scorer 40&sort=score', 'scorer_id=scr_40&sort=-score&min_score=7'].map(of('scores')),
-    ...['label=x&min_score=3', 'scorer_kind=human'].map(of('scores')),
+    ...['label=x&min_score=3', 'scorer_kind=human', 'sort=-score'].map(of('scores')),
     ...['', 'sort=created_at', 'offset=400'].map(of('versions')),
   ];
   it.each(filters)('scan no whole table for the list of %s?%s', async (list, query) => {
