@@ -45,6 +45,7 @@ describeLists(['/telemetry/'], (seeds) => {
         listSpans: { path: `${trace}/spans`, by },
         listSessions: { path: '/telemetry/v1/sessions', by, filters: times },
         listSessionTraces: { path: '/telemetry/v1/sessions/large/traces', by, filters: times },
+        listSessionTranscript: { path: '/telemetry/v1/sessions/large/transcript', by, filters: times },
         listLogs: {
           path: '/telemetry/v1/logs', by,
           filters: { ...times, service_name: ['common', 'rare'], severity: ['error'], trace_id: [ids.trace_id!] },
@@ -61,6 +62,10 @@ describeLists(['/telemetry/'], (seeds) => {
         getTrace: { path: trace, by, rows: 10 * MANY },
         queryTraceStats: { path: '/telemetry/v1/traces/stats/query', by, body: {}, rows: 10 * MANY },
         'queryTraceStats by model': { path: '/telemetry/v1/traces/stats/query', by, body: { group_by: ['model'] }, rows: 20 * MANY },
+        querySpanStats: { path: '/telemetry/v1/spans/stats/query', by, body: {}, rows: 20 * MANY },
+        'querySpanStats by model and user': {
+          path: '/telemetry/v1/spans/stats/query', by, body: { group_by: ['model', 'user_id'] }, rows: 20 * MANY,
+        },
       },
     },
   };
