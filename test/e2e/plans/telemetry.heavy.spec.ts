@@ -10,7 +10,7 @@ const copiesOf = (seeds: Seeds): RowCopies[] => [
   ...inEach(seeds, 'traces', 'trace_id', {
     trace_id: TRACE_ID, trace_no: "nextval('trace_numbers')", started_at: EARLIER('started_at'), ended_at: EARLIER('ended_at'),
     error_count: rarely('1', '0'), root_name: rarely("'rare'", "'common'"), service_name: rarely("'rare'", "'common'"),
-    agent_version: rarely("'rare'", "'common'"), session_id: rarely("'ses ' || n", "'large'"),
+    agent_version: rarely("'rare'", "'common'"), session_id: rarely("'ses ' || n", "'large'"), input: "to_json('question ' || n)",
   }),
   ...inEach(seeds, 'trace_models', 'trace_id', { trace_id: TRACE_ID, model: rarely("'rare'", "'common'") }),
   ...inEach(seeds, 'trace_sessions', 'session_id', { session_id: "'ses ' || n", last_started_at: EARLIER('last_started_at') }),
