@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scope } from '#platform/auth';
 import type { Direct } from './direct';
@@ -22,15 +23,15 @@ export class Bench {
     private readonly memory: () => Promise<number>,
   ) {}
 
-  /** Samples the memory of the service. `stop` returns its largest growth, in bytes. */
-  watchMemory(): { stop(): Promise<number> } {
+  /** Samples the memory of the service, or another memory. `stop` returns its largest growth, in bytes. */
+  watchMemory(memory = this.memory): { stop(): Promise<number> } {
     let isWatching = true;
     const watch = async (): Promise<number> => {
-      const before = await this.memory();
+      const before = await memory();
       let peak = before;
       while (isWatching) {
         await delay(MEMORY_SAMPLE_MS);
-        peak = Math.max(peak, await this.memory());
+        peak = Math.max(peak, await memory());
       }
       return peak - before;
     };
@@ -41,6 +42,23 @@ export class Bench {
         return growth;
       },
     };
+  }
+
+  /**
+   * Returns the private memory of the processes that serve the database's connections, in bytes. 0 if they do not run on this
+   * machine, or if it has no /proc.
+   */
+  async databaseMemory(): Promise<number> {
+    const processes = await this.direct.query<{ pid: number }>(
+      'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    );
+    const sizes = await Promise.all(
+      processes.map(async ({ pid }) => {
+        const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+        return Number(/^RssAnon:\s*(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
+      }),
+    );
+    return sizes.reduce((sum, size) => sum + size, 0);
   }
 
   async newExperiment(): Promise<string> {

@@ -1,9 +1,8 @@
 import type { Bench } from '../bench';
-import { compare, timeCalls } from '../measure';
+import { compare, timed } from '../measure';
 
 const SPANS = 1_000_000;
 const SPANS_OF_TRACE = 25;
-const CALLS = 3;
 const MESSAGES = 1_000;
 /** Messages that a call of the transcript's session adds: a question and an answer. */
 const MESSAGES_OF_CALL = 2;
@@ -38,8 +37,8 @@ async function fill({ direct, scope }: Bench): Promise<void> {
 }
 
 /**
- * Computes statistics over a million spans, in milliseconds, compared with a plain statement. Reports the largest private memory of
- * a PostgreSQL process and the growth of the service's process during a query.
+ * Computes statistics over a million spans, in milliseconds, compared with a plain statement. Reports the growth of the service's
+ * process and of PostgreSQL's private memory during the first query.
  */
 export async function spanStats(bench: Bench): Promise<void> {
   await fill(bench);
@@ -50,20 +49,21 @@ export async function spanStats(bench: Bench): Promise<void> {
   for (const group_by of [['model'], ['user_id']]) {
     const body = JSON.stringify({ since, group_by });
     const query = () => http.send('POST', '/telemetry/v1/spans/stats/query', 200, body);
+    const [memory, ofDatabase] = [bench.watchMemory(), bench.watchMemory(() => bench.databaseMemory())];
+    await query();
+    const [grown, grownDatabase] = (await Promise.all([memory.stop(), ofDatabase.stop()])).map(mebibytes);
+    bench.line(
+      `statistics of ${SPANS} spans by ${group_by.join()}: the process grew by ${grown} MiB, PostgreSQL's by ${grownDatabase} MiB`,
+    );
     const result = await compare([
-      {
-        name: 'direct',
-        measure: async () =>
-          (await timeCalls(CALLS, 1, () => direct.query(plain, [scope.workspaceId]))) / CALLS,
-      },
-      { name: 'service', measure: async () => (await timeCalls(CALLS, 1, query)) / CALLS },
+      { name: 'direct', measure: () => timed(() => direct.query(plain, [scope.workspaceId])) },
+      { name: 'service', measure: () => timed(query) },
     ]);
     bench.report(`statistics of ${SPANS} spans by ${group_by.join()}`, 'ms', result);
-    const memory = bench.watchMemory();
-    await query();
-    bench.line(`  the process grew by ${Math.round((await memory.stop()) / 2 ** 20)} MiB`);
   }
 }
+
+const mebibytes = (bytes: number): number => Math.round(bytes / 2 ** 20);
 
 /** Reads a session of 1,000 messages, whose calls repeat all messages before, in milliseconds. */
 export async function transcript(bench: Bench): Promise<void> {
@@ -119,10 +119,10 @@ export async function transcript(bench: Bench): Promise<void> {
   const result = await compare([
     {
       name: 'direct',
-      measure: () => timeCalls(1, 1, () => bench.direct.query(statement, [scope.workspaceId])),
+      measure: () => timed(() => bench.direct.query(statement, [scope.workspaceId])),
     },
-    { name: 'service', measure: () => timeCalls(1, 1, read) },
+    { name: 'service', measure: () => timed(read) },
   ]);
   bench.report(`transcript of ${MESSAGES} messages, compared with reading its spans`, 'ms', result);
-  bench.line(`  the process grew by ${Math.round((await memory.stop()) / 2 ** 20)} MiB`);
+  bench.line(`  the process grew by ${mebibytes(await memory.stop())} MiB`);
 }

@@ -244,6 +244,22 @@ export const REQUEST_EXAMPLES: Record<string, Record<string, Example>> = {
       },
     },
   },
+  querySpanStats: {
+    models: {
+      summary: 'Latency, time to the first token and cost of each model',
+      value: {
+        since: '2026-11-20T00:00:00Z',
+        metrics: [
+          { measure: 'count', aggregation: 'count' },
+          { measure: 'duration_ms', aggregation: 'p95' },
+          { measure: 'time_to_first_token_ms', aggregation: 'p50' },
+          { measure: 'cost_usd', aggregation: 'sum' },
+        ],
+        group_by: ['model'],
+        filters: [{ field: 'operation', op: 'eq', value: 'chat' }],
+      },
+    },
+  },
   createScorer: {
     javascript: {
       summary: 'JavaScript',

@@ -1,6 +1,6 @@
 import { RawJson } from '#platform/json';
 import { Conversation, type ConversationTrace } from './conversation';
-import { firstUserContent, lastAssistantContent, type SessionMessage } from './messages';
+import { firstUserContent, lastAssistantContent, messagesIn, type SessionMessage } from './messages';
 
 const json = (value: unknown): RawJson | null =>
   value === undefined ? null : new RawJson(JSON.stringify(value));
@@ -69,5 +69,54 @@ describe('Conversation of traces with only a root span', () => {
     expect(firstUserContent(messages)).toBe('one');
     expect(lastAssistantContent(messages)).toBe('four');
     expect(firstUserContent([])).toBeUndefined();
+  });
+});
+
+describe('Turn.addStoredInput', () => {
+  const user = (content: string) => ({ role: 'user', content });
+  const assistant = (content: string) => ({ role: 'assistant', content });
+  const tool = (content: string) => ({ role: 'tool', content });
+  const [hi, hello, no] = [user('hi'), assistant('hello'), user('no, "]')];
+  /** Returns the new messages of each input of two traces. @param isStored whether inputs are read from their JSON */
+  const added = (inputs: unknown[], isStored: boolean) => {
+    const conversation = new Conversation();
+    return [1, 2].flatMap(() => {
+      const turn = conversation.startTrace();
+      return inputs.map((input) => {
+        const counts = new Map<string, number>();
+        const found = isStored
+          ? turn.addStoredInput(json(input), counts)
+          : turn.addInput(messagesIn(input, 'user'), counts);
+        return [found, [...counts], turn.addOutput([assistant('same')], counts)];
+      });
+    });
+  };
+
+  it.each<[string, unknown[]]>([
+    ['longer ones', [[hi], [hi, hello], [hi, hello, no, tool('1'), user('hi')]]],
+    ['equal ones, also in between', [[hi, hello], [hi, hello], [no], [no], [hi, hello]]],
+    [
+      'shorter ones',
+      [
+        [hi, hello, no],
+        [hi, hello],
+        [hi, hello, no, no],
+      ],
+    ],
+    ['repeated messages', [[hi], [hi, hi], [hi, hi, hello, hi], [hi, hi, hello, hi, tool('1'), tool('1')]]],
+    ['a text that begins alike', [[user('a')], [user('ab')], [user('a'), user('ab')]]],
+    ['other values', [[hi], 'text', [], [hi, 1], { messages: [hi, no] }, null, [[]], [hi, [1]], [hi, no]]],
+    ['only other values', [[], [1], [1, 2], [1, 2, hi], {}, 'text']],
+  ])('finds the same messages as addInput: %s', (_, inputs) => {
+    expect(added(inputs, true)).toEqual(added(inputs, false));
+  });
+
+  it('reads only the messages after those of the last input', () => {
+    const turn = new Conversation().startTrace();
+    turn.addStoredInput(json([hi]), new Map());
+    const read = jest.spyOn(RawJson.prototype, 'parseExactly');
+    expect(turn.addStoredInput(json([hi, hello]), new Map())).toEqual([hello]);
+    expect(read.mock.contexts).toEqual([json([hello])]);
+    read.mockRestore();
   });
 });

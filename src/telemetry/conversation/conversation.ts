@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isJsonObject } from '#platform/json';
+import { isJsonObject, RawJson } from '#platform/json';
 import { readSpanContent } from '../span-mapping/span-meaning.reader';
 import type { MeaningfulEvent } from '../span-mapping/span-meaning.types';
 import { repeatsUsage } from '../traces/span-record';
@@ -64,6 +64,7 @@ export class Conversation {
 /** Finds the new messages of one trace. */
 export class Turn {
   private readonly traceCounts: Counts = new Map();
+  private lastInput: StoredInput | undefined;
 
   /**
    * @param conversationCounts the messages of earlier traces
@@ -101,6 +102,25 @@ export class Turn {
   }
 
   /**
+   * Adds the stored input of a span, like {@link addInput}. Skips the messages that it has in common with the last input, because
+   * reading all messages of each call would take quadratic time.
+   *
+   * @param counts empty
+   */
+  addStoredInput(content: unknown, counts: Counts): SessionMessage[] {
+    const text = content instanceof RawJson ? content.text : '';
+    const { lastInput: last } = this;
+    const added = last && elementsAfter(last.text, text);
+    const isContinued = added !== undefined && (added.length === 0 || messageListOf(added) !== undefined);
+    if (isContinued) for (const [fingerprint, count] of last!.counts) counts.set(fingerprint, count);
+    const value = isContinued ? added : parsedValue(content);
+    const found = this.addInput(isContinued && added.length === 0 ? [] : messagesIn(value, 'user'), counts);
+    if (isContinued || (Array.isArray(value) && messageListOf(value)))
+      this.lastInput = { text, counts: new Map(counts) };
+    return found;
+  }
+
+  /**
    * Adds the output of a span. An answer is new in each trace, even if an earlier trace has the same.
    *
    * @returns the new messages
@@ -135,6 +155,20 @@ export class Turn {
     if (found.length > 0) this.onMessage();
     return found;
   }
+}
+
+/** The JSON of a list of messages, and how often each occurs in it. */
+interface StoredInput {
+  text: string;
+  counts: Counts;
+}
+
+/** Returns the elements that a JSON list has after those of another list; undefined if it does not begin with them. */
+function elementsAfter(earlier: string, text: string): unknown[] | undefined {
+  const end = earlier.length - 1;
+  if (text === earlier) return [];
+  if (text[end] !== ',' || !text.startsWith(earlier.slice(0, end))) return undefined;
+  return new RawJson(`[${text.slice(end + 1)}`).parseExactly() as unknown[];
 }
 
 /** Longer texts are hashed, so that a conversation takes little memory. */

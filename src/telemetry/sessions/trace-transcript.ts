@@ -61,8 +61,8 @@ export class TraceTranscript {
     private readonly turn: Turn,
     private readonly toolNames: Map<string, string>,
   ) {
-    const input = messagesIn(trace.input, 'user');
-    this.addMessages(turn.addInput(input, this.rootCounts), { at: trace.started_at, span: null });
+    const input = turn.addStoredInput(trace.input, this.rootCounts);
+    this.addMessages(input, { at: trace.started_at, span: null });
   }
 
   /** Whether a model call with messages was added. */
@@ -98,10 +98,10 @@ export class TraceTranscript {
   private addCall(span: TraceSpan): void {
     this.addOutputs(span.started_at.getTime());
     const counts: Counts = new Map();
-    const input = messagesIn(span.input, 'user');
+    const input = this.turn.addStoredInput(span.input, counts);
     const messages = messagesIn(span.output, 'assistant');
-    this.isCalled ||= input.length + messages.length > 0;
-    this.addMessages(this.turn.addInput(input, counts), { at: span.started_at, span });
+    this.isCalled ||= counts.size + messages.length > 0;
+    this.addMessages(input, { at: span.started_at, span });
     if (messages.length > 0) this.pending.push({ span, messages, counts });
     else if (span.status.code === 'error') this.addFailedCall(span);
   }

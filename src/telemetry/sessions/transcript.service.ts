@@ -62,7 +62,7 @@ export class TranscriptService {
     private readonly sessions: SessionService,
   ) {}
 
-  /** Returns a page of a session's messages and tool calls, in order. A page ends early if it is large or takes long. */
+  /** Returns a page of a session's messages and tool calls, in order. A page ends early, even without items, if it is large or takes long. */
   async list(
     scope: Scope,
     sessionId: string,
@@ -76,16 +76,20 @@ export class TranscriptService {
     const items: TranscriptItemDto[] = [];
     const lastItems = new Map<string, TranscriptItemDto>();
     let bytes = 0;
+    let traces = 0;
     let next: ItemPlace | undefined;
     for await (const { place, item, isTruncated, isLastOfTrace } of limit === 0
       ? []
       : this.itemsFrom(scope, sessionId, query, start, signal)) {
-      const isLate = item === undefined && items.length > 0 && performance.now() > deadline;
+      const isLate = item === undefined && traces > 0 && performance.now() > deadline;
       if (items.length >= limit || bytes >= PAGE_BYTES || isLate) {
         next = place;
         break;
       }
-      if (!item) continue;
+      if (item === undefined) {
+        traces++;
+        continue;
+      }
       const view: TranscriptItemDto = { ...item, scores: [], is_truncated: isTruncated };
       bytes += Buffer.byteLength(toJsonText(view));
       items.push(view);

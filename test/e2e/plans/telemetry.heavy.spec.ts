@@ -10,7 +10,7 @@ const copiesOf = (seeds: Seeds): RowCopies[] => [
   ...inEach(seeds, 'traces', 'trace_id', {
     trace_id: TRACE_ID, trace_no: "nextval('trace_numbers')", started_at: EARLIER('started_at'), ended_at: EARLIER('ended_at'),
     error_count: rarely('1', '0'), root_name: rarely("'rare'", "'common'"), service_name: rarely("'rare'", "'common'"),
-    agent_version: rarely("'rare'", "'common'"), session_id: rarely("'ses ' || n", "'large'"),
+    agent_version: rarely("'rare'", "'common'"), session_id: rarely("'ses ' || n", "'large'"), input: "to_json('question ' || n)",
   }),
   ...inEach(seeds, 'trace_models', 'trace_id', { trace_id: TRACE_ID, model: rarely("'rare'", "'common'") }),
   ...inEach(seeds, 'trace_sessions', 'session_id', { session_id: "'ses ' || n", last_started_at: EARLIER('last_started_at') }),
@@ -45,6 +45,7 @@ describeLists(['/telemetry/'], (seeds) => {
         listSpans: { path: `${trace}/spans`, by },
         listSessions: { path: '/telemetry/v1/sessions', by, filters: times },
         listSessionTraces: { path: '/telemetry/v1/sessions/large/traces', by, filters: times },
+        listSessionTranscript: { path: '/telemetry/v1/sessions/large/transcript', by, filters: times },
         listLogs: {
           path: '/telemetry/v1/logs', by,
           filters: { ...times, service_name: ['common', 'rare'], severity: ['error'], trace_id: [ids.trace_id!] },
@@ -61,6 +62,10 @@ describeLists(['/telemetry/'], (seeds) => {
         getTrace: { path: trace, by, rows: 10 * MANY },
         queryTraceStats: { path: '/telemetry/v1/traces/stats/query', by, body: {}, rows: 10 * MANY },
         'queryTraceStats by model': { path: '/telemetry/v1/traces/stats/query', by, body: { group_by: ['model'] }, rows: 20 * MANY },
+        querySpanStats: { path: '/telemetry/v1/spans/stats/query', by, body: {}, rows: 20 * MANY },
+        'querySpanStats by model and user': {
+          path: '/telemetry/v1/spans/stats/query', by, body: { group_by: ['model', 'user_id'] }, rows: 20 * MANY,
+        },
       },
     },
   };

@@ -3,12 +3,14 @@ import { nodesOf, type Plan, planOf } from '../evaluation/plans.harness';
 import { watchStatements } from '../evaluation/work.harness';
 import { ReadingWorkspace } from './reading.fixture';
 
-const PATH = '/telemetry/v1/traces/stats/query';
+const TRACES_PATH = '/telemetry/v1/traces/stats/query';
+const SPANS_PATH = '/telemetry/v1/spans/stats/query';
 
 /** A period that starts at SPAN_START, which is midnight. */
 const WEEK = { since: '2026-11-20T00:00:00Z', until: '2026-11-27T00:00:00Z' };
+const HOUR = { since: '2026-11-20T10:00:00Z', until: '2026-11-20T11:00:00Z' };
 
-describe('statistics of many traces, in a table without statistics', () => {
+describe('statistics of many traces, in tables without statistics', () => {
   const app = ownApp({ autovacuum: false });
   const TRACES = 10_000;
   let many: ReadingWorkspace;
@@ -20,17 +22,23 @@ describe('statistics of many traces, in a table without statistics', () => {
          INSERT INTO traces (workspace_id, trace_id, started_at, ended_at, span_count, error_count, models, session_id,
                              root_name)
          SELECT CASE WHEN n % 4 = 0 THEN $1 ELSE 'wsp_other_' || n % 80 END, md5($1 || n),
-                timestamptz '2026-11-20' + n * interval '10 second', timestamptz '2026-11-21', 1, 0,
+                timestamptz '2026-11-20' + n * interval '10 second', timestamptz '2026-11-21', 2, 0,
                 ARRAY['m' || n % 3], 'ses ' || n / 20, 'root'
          FROM generate_series(1, ${TRACES * 4}) n RETURNING *)
-       INSERT INTO trace_models (workspace_id, trace_id, model, input_tokens)
-       SELECT workspace_id, trace_id, models[1], 1 FROM filled`,
+       INSERT INTO spans (workspace_id, day, trace_no, span_id, parent_span_id, started_at, ended_at, source_id, name, kind,
+                          status_code, operation, model, attributes)
+       SELECT workspace_id, day, trace_no, i, CASE WHEN i > 1 THEN 1 END, started_at, ended_at,
+              '00000000-0000-0000-0000-000000000000', 'span', 'client', 'unset', CASE WHEN i > 1 THEN 'chat' END,
+              CASE WHEN i > 1 THEN models[1] END, '{}'
+       FROM filled, generate_series(1, 2) i`,
       [many.id],
     );
   });
 
-  async function plan(body: object): Promise<Plan[]> {
+  /** Returns the plans of the statements of a query, and the number of traces or spans that it counted. */
+  async function plansOf(path: string, body: object): Promise<{ nodes: Plan[]; count: number }> {
     const made: Plan[] = [];
+    let count = 0;
     await watchStatements(
       app.database,
       async (query, text, values) => {
@@ -38,29 +46,50 @@ describe('statistics of many traces, in a table without statistics', () => {
           made.push(await planOf({ query, manager: app.database.manager }, text, values));
       },
       async () => {
-        expect((await many.viewer.post(PATH, { ...WEEK, ...body })).status).toBe(200);
+        const metrics = [{ measure: 'count', aggregation: 'count' }];
+        const answer = await many.viewer.post(path, { ...WEEK, ...body, metrics });
+        expect(answer.status).toBe(200);
+        for (const { values } of answer.body.rows) count += values['count.count'];
       },
     );
-    expect(made).toHaveLength(1);
-    return made.flatMap(nodesOf);
+    expect(made.length).toBeGreaterThan(0);
+    return { nodes: made.flatMap(nodesOf), count };
   }
 
+  const indexesOf = (nodes: Plan[]) => nodes.flatMap((node) => node['Index Name'] ?? []);
+  const scansOfWholeTables = (nodes: Plan[]) => nodes.filter((node) => node['Node Type'] === 'Seq Scan');
+  const ofSession = { filters: [{ field: 'session_id', op: 'eq', value: 'ses 7' }] };
+
   it('read only the traces of the time range', async () => {
-    const nodes = await plan({ since: '2026-11-20T10:00:00Z', until: '2026-11-20T11:00:00Z' });
-    expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
-    expect(nodes.map((node) => node['Index Name'])).toContain('traces_by_start');
+    const { nodes, count } = await plansOf(TRACES_PATH, HOUR);
+    expect(count).toBe(90);
+    expect(scansOfWholeTables(nodes)).toEqual([]);
+    expect(indexesOf(nodes)).toContain('traces_by_start');
   });
 
-  it('look up the models of each trace', async () => {
-    const body = { since: '2026-11-20T10:00:00Z', until: '2026-11-20T11:00:00Z', group_by: ['model'] };
-    const nodes = await plan(body);
-    expect(nodes.filter((node) => node['Node Type'] === 'Seq Scan')).toEqual([]);
-    expect(nodes.map((node) => node['Index Name'])).toContain('trace_models_pkey');
-  });
+  it.each<[string, string, object, number]>([
+    ['traces by model', TRACES_PATH, { group_by: ['model'] }, 90],
+    ['traces of a model', TRACES_PATH, { group_by: ['model'], filters: [{ field: 'model', op: 'eq', value: 'm1' }] }, 30],
+    ['spans', SPANS_PATH, {}, 180],
+    ['spans by model', SPANS_PATH, { group_by: ['model'] }, 180],
+    ['spans by user and hour', SPANS_PATH, { group_by: ['user_id', 'hour'] }, 180],
+    ['spans of an operation', SPANS_PATH, { filters: [{ field: 'operation', op: 'eq', value: 'chat' }] }, 90],
+  ])('look up the spans of each trace of the time range: %s', async (_, path, body, expected) => {
+    const { nodes, count } = await plansOf(path, { ...HOUR, ...body });
+    expect(count).toBe(expected);
+    expect(scansOfWholeTables(nodes)).toEqual([]);
+    const indexes = indexesOf(nodes);
+    expect(indexes).toContain('traces_by_start');
+    expect(indexes.some((name) => /^spans_\d{8}_(pkey|trace_no_started_at_span_id_idx)$/.test(name))).toBe(true);
+  }); // oxfmt-ignore
 
-  it('read only the traces of a session, once the table has statistics', async () => {
+  it.each([
+    ['traces', TRACES_PATH],
+    ['spans', SPANS_PATH],
+  ])('read only the %s of a session, once the table has statistics', async (_, path) => {
     await app.database.query('ANALYZE traces');
-    const nodes = await plan({ filters: [{ field: 'session_id', op: 'eq', value: 'ses 7' }] });
-    expect(nodes.map((node) => node['Index Name'])).toContain('traces_by_session');
+    const { nodes } = await plansOf(path, ofSession);
+    expect(scansOfWholeTables(nodes)).toEqual([]);
+    expect(indexesOf(nodes)).toContain('traces_by_session');
   });
 });

@@ -15,9 +15,13 @@ export const TELEMETRY_ROWS: Readonly<Record<string, Row>> = {
     // the default times differ between requests
     bodies: () => [EVER, { ...EVER, group_by: ['session_id', 'model'] }],
   },
+  'POST /telemetry/v1/spans/stats/query': {
+    bodies: () => [EVER, { ...EVER, group_by: ['user_id', 'model'] }],
+  },
   'GET /telemetry/v1/sessions': { queries: filteredBy() },
   'GET /telemetry/v1/sessions/{session_id}': NOTHING,
   'GET /telemetry/v1/sessions/{session_id}/traces': NOTHING,
+  'GET /telemetry/v1/sessions/{session_id}/transcript': NOTHING,
   'POST /telemetry/v1/logs': { level: 'own', bodies: () => [{ resourceLogs: [] }] },
   'GET /telemetry/v1/logs': { queries: filteredBy() },
   'POST /telemetry/v1/metrics': { level: 'own', bodies: () => [{ resourceMetrics: [] }] },
