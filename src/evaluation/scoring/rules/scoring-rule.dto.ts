@@ -52,7 +52,7 @@ const IsPace = (defaultPace?: Pace) =>
       required: false,
       ...(defaultPace && { default: defaultPace }),
       description:
-        '`even` spends at most the share of `max_cost_usd_per_day` that equals the share of the day (UTC) that has passed, and skips traces beyond it, so that the scored traces are spread over the day; `greedy` spends it as traces arrive.',
+        '`even` spends the share of `max_cost_usd_per_day` that equals the share of the day (UTC) that has passed, to within half a target, and skips traces beyond it, so that the scored traces are spread over the day; `greedy` spends it as traces arrive.',
     }),
   );
 
