@@ -174,7 +174,10 @@ export class ScoringRuleDto {
   /** How the limit is spent over the day. */
   @ApiProperty({ enum: [...PACES] })
   pace!: Pace;
-  /** Cost of the runs that the rule started today (UTC) and that have ended, in US dollars. */
+  /**
+   * Cost of the runs that the rule started today (UTC) and that have ended, in US dollars. Divide by `scored_count`, which counts
+   * the same runs, but not by `sent_count`.
+   */
   @ApiProperty({ type: 'number', minimum: 0 })
   spent_today_usd!: number;
   /** Number of traces or sessions in the runs that the rule started today (UTC). */
