@@ -284,9 +284,10 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
         await rules.results(rule);
       };
       const meanUsd = async (): Promise<number | null> => {
-        const [{ org_id }] = await app.database.query('SELECT org_id FROM scoring_rules WHERE rule_id = $1', [
-          rule.rule_id,
-        ]);
+        const [{ org_id }] = await app.database.query<{ org_id: string }[]>(
+          'SELECT org_id FROM scoring_rules WHERE rule_id = $1',
+          [rule.rule_id],
+        );
         const scope = workspaceScope(org_id, rule.workspace_id, rule.created_by, new Set());
         return (await worker.get(ScoringRuleRepository).spending(scope, rule, 1)).meanUsd;
       };
