@@ -284,7 +284,7 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
         await rules.results(rule);
       };
       const meanUsd = async (): Promise<number | null> => {
-        const [{ org_id }] = await app.database.query<{ org_id: string }>(
+        const [{ org_id }] = await app.database.query<any>(
           'SELECT org_id FROM scoring_rules WHERE rule_id = $1',
           [rule.rule_id],
         );
