@@ -1,3 +1,4 @@
+import { workspaceScope } from '#platform/auth';
 import { createTestWorker, ownApp, TestJudge, type TestWorker } from '#testing';
 import { ScoringRuleRepository } from '../../src/evaluation/scoring/rules/scoring-rule.repository';
 import { ScoringRuleRunner } from '../../src/evaluation/scoring/rules/scoring-rule.runner';
@@ -269,6 +270,45 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
       await rules.seen(rule, 10);
       expect(await rules.scored(rule)).toHaveLength(2);
       expect(await rules.read(rule)).toMatchObject({ sent_count: 2, skipped_count: 3 });
+    });
+
+    it('does not take cached answers, or failures without a cost, for targets that cost nothing', async () => {
+      const rule = await ruleWith(8 * COST, 'even');
+      setDayShare(0.5);
+      const output = `repeated ${count++}`;
+      let seen = 0;
+      const repeat = async (): Promise<void> => {
+        await rules.on.trace({ output });
+        await settled(app);
+        await rules.seen(rule, ++seen);
+        await rules.results(rule);
+      };
+      const meanUsd = async (): Promise<number | null> => {
+        const [{ org_id }] = await app.database.query<any>(
+          'SELECT org_id FROM scoring_rules WHERE rule_id = $1',
+          [rule.rule_id],
+        );
+        const scope = workspaceScope(org_id, rule.workspace_id, rule.created_by, new Set());
+        return (await worker.get(ScoringRuleRepository).spending(scope, rule, 1)).meanUsd;
+      };
+      expect(await meanUsd()).toBeNull();
+      await repeat();
+      for (let n = 0; n < 3; n++) await repeat();
+      expect(judge.requests).toHaveLength(1);
+      expect(await meanUsd()).toBeCloseTo(COST, 9);
+      // the runs with a cost are no longer among the latest
+      await app.database.query(
+        `INSERT INTO score_runs SELECT r.* FROM score_runs o CROSS JOIN generate_series(1, 20) n
+         CROSS JOIN LATERAL json_populate_record(o, json_build_object('score_run_id', o.score_run_id || '_' || n)) r
+         WHERE o.score_run_id = (SELECT last_score_run_id FROM scoring_rules WHERE rule_id = $1)`,
+        [rule.rule_id],
+      );
+      expect(await meanUsd()).toBeCloseTo(COST, 9);
+      await traces(10);
+      await rules.seen(rule, seen + 10);
+      await rules.results(rule);
+      // half of the budget buys four targets, and one was sent before
+      expect(judge.requests).toHaveLength(4);
     });
 
     it('spends nothing at midnight, and pauses once the whole budget is spent', async () => {

@@ -81,16 +81,22 @@ describe('a scorer that cannot be shown all of a target', () => {
     expect(items.answer).toMatchObject(TOO_LARGE);
   });
 
-  it('marks scores of code that reads a trace with more spans than it is shown, and no others', async () => {
+  it('marks scores of scripts for a trace with more spans than shown, and of checks that read them', async () => {
     const { scoring } = fixture;
     const trace_ids = [await scoring.trace({ input: 'in', output: 'out', spans: 1_200 })];
-    const tested = async (source: string) => {
-      const scorer = await scoring.scorer(script(source));
+    const tested = async (definition: object) => {
+      const scorer = await scoring.scorer(definition);
       return (await scoring.score(scorer, { mode: 'test', trace_ids })).body.results[0];
     };
-    const counted = await tested('function score({ trace }) { return trace.spans.length / 1000; }');
+    const counted = await tested(script('function score({ trace }) { return trace.spans.length / 1000; }'));
     expect(counted).toMatchObject({ score: 1, is_truncated: true });
-    const compared = await tested('function score({ output }) { return output === "out"; }');
+    // A script may read the trace by any name.
+    const indirect = await tested(
+      script('function score(all) { return all["tr" + "ace"].spans.length / 1000; }'),
+    );
+    expect(indirect).toMatchObject({ score: 1, is_truncated: true });
+    const checks = [{ type: 'contains', values: ['out', 'trace'], match: 'any' }];
+    const compared = await tested({ scorer_kind: 'code', definition: { checks } });
     expect(compared).toMatchObject({ score: 1 });
     expect(compared).not.toHaveProperty('is_truncated');
   });

@@ -178,6 +178,9 @@ export class EvaluationScoring1795824000015 extends SqlMigration {
     CREATE INDEX score_runs_experiment ON score_runs (experiment_id, score_run_id) WHERE experiment_id IS NOT NULL;
     CREATE INDEX score_runs_rule ON score_runs (rule_id, score_run_id) WHERE rule_id IS NOT NULL;
     CREATE INDEX score_runs_rule_by_update ON score_runs (rule_id, updated_at, score_run_id) WHERE rule_id IS NOT NULL;
+    -- the latest runs of a rule with a cost
+    CREATE INDEX score_runs_rule_costs ON score_runs (rule_id, scorer_version, score_run_id)
+      WHERE rule_id IS NOT NULL AND cost_usd > 0;
     CREATE INDEX score_runs_batch ON score_runs (score_batch_id, score_run_id) WHERE score_batch_id IS NOT NULL;
     CREATE INDEX score_runs_batch_by_update ON score_runs (score_batch_id, updated_at, score_run_id)
       WHERE score_batch_id IS NOT NULL;

@@ -73,13 +73,25 @@ describe('judgePrompt', () => {
     ['input', '{{#input}}{{text}}{{/input}}', { input: [{ text: 'a' }, { text: long }] }],
     ['output', '{{output.answer.text}}', { output: new RawJson(JSON.stringify({ answer: { text: long } })) }],
     ['output', '{{#output}}{{.}}{{/output}}{{trace}}', { output: [long], trace: { spans: [] } }],
-    ['output', '{{output}}{{metadata}}', { output: 'x'.repeat(4_800), metadata: 'y'.repeat(4_000) }],
   ])('refuses to judge a part of the %s: %s', (name, template, subject) => {
     const judge = () => judged(template, subject);
     expect(judge).toThrow(expect.objectContaining({ isTooLarge: true }));
     expect(judge).toThrow(
       new RegExp(`^The ${name} has \\d+ bytes, but the judge can be shown only \\d+ bytes`),
     );
+  });
+
+  it.each<[string, Partial<ScoringSubject>, number]>([
+    ['{{output}}{{metadata}}', { output: 'x'.repeat(4_600), metadata: 'y'.repeat(4_000) }, 5_000],
+    [
+      `${'w'.repeat(4_000)}{{input}}{{metadata}}{{trace}}`,
+      { input: 'x'.repeat(50), metadata: 'y'.repeat(4_000), trace: { input: long, spans: [] } },
+      4_000 + 500 + 3 * DATA_BLOCK_BYTES,
+    ],
+  ])('does not blame an input or an output that fits: %.30s', (template, subject, maxBytes) => {
+    const judge = () => judged(template, subject, maxBytes);
+    expect(judge).toThrow(expect.objectContaining({ isTooLarge: true }));
+    expect(judge).toThrow(/^The prompt is too long: .* leaves no tokens for the other data\.$/);
   });
 
   it('says that a trace or a session was too large to be read whole, unless the prompt does not show it', () => {

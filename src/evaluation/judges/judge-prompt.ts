@@ -65,7 +65,8 @@ export function judgePrompt(template: string, subject: ScoringSubject, maxBytes:
   const whole = sum(data.filter(isWhole).map((piece) => sizeOf(piece.data)));
   const others = data.filter((piece) => !isWhole(piece)).map((piece) => sizeOf(piece.data));
   const share = fairShare(others, dataBytes - whole);
-  if (whole > dataBytes || share < DATA_MIN) {
+  if (whole <= dataBytes && share < DATA_MIN) throw new PromptError(NO_TOKENS_LEFT, true);
+  if (whole > dataBytes) {
     const wholeData = data.filter(isWhole);
     const [longest] = wholeData.sort((a, b) => sizeOf(b.data) - sizeOf(a.data));
     throw new PromptError(tooLong(longest!.origin, sizeOf(longest!.data), dataBytes), true);
@@ -80,6 +81,9 @@ export function judgePrompt(template: string, subject: ScoringSubject, maxBytes:
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+
+const NO_TOKENS_LEFT =
+  'The prompt is too long: beside the input, the output and the expected value, it leaves no tokens for the other data.';
 
 const NAMES: Partial<Record<Origin, string>> = { expected: 'expected value' };
 

@@ -1,36 +1,93 @@
-import { affordableCount, availableUsd, evenlySpread } from './pace';
+import { budgetOf, evenlySpread, isSpent, type Pace } from './pace';
+
+/** The last second of a day. A rule never sees more of it. */
+const LAST_SECOND = 86_399 / 86_400;
 
 describe('the budget of a day', () => {
   const at = (hour: number, spentUsd: number, meanUsd: number | null = 0.01) => ({
     spentUsd,
     meanUsd,
-    dayShare: hour / 24,
+    dayShare: Math.min(hour / 24, LAST_SECOND),
+  });
+  const sent = (maxUsd: number, spending: ReturnType<typeof at>, pace: Pace = 'even') =>
+    budgetOf(pace, maxUsd, spending).sendMax;
+
+  /** Returns what a rule spends until each second of the day if a target arrives every minute. */
+  const spendDay = (maxUsd: number, costUsd: number, guessUsd: number | null = costUsd) => {
+    let [spentUsd, count, meanUsd] = [0, 0, guessUsd];
+    const spentBy: number[] = [];
+    for (let minute = 0; minute < 1_440; minute++) {
+      const dayShare = Math.min((minute + 1) / 1_440, LAST_SECOND);
+      const { sendMax } = budgetOf('even', maxUsd, { spentUsd, meanUsd, dayShare });
+      if (sendMax > 0) {
+        spentUsd += costUsd;
+        count += 1;
+        // like the mean of the latest runs, in which an old mean fades
+        meanUsd = meanUsd === null ? costUsd : meanUsd + (costUsd - meanUsd) / 20;
+      }
+      spentBy.push(spentUsd);
+    }
+    return { count, spentUsd, spentBy };
+  };
+
+  it('buys as many targets as are affordable now, to within half a target', () => {
+    expect(sent(0.24, at(6, 0))).toBe(6);
+    expect(sent(0.24, at(6, 0.011))).toBe(5);
+    expect(sent(0.24, at(6, 0.06))).toBe(0);
+    expect(sent(0.24, at(6, 0.09))).toBe(0);
+    expect(sent(0.25, at(6, 0))).toBe(6);
+    expect(sent(0.27, at(6, 0))).toBe(7);
   });
 
-  it('is spent in proportion to the day, or at once if it is greedy', () => {
-    expect(availableUsd('even', 1, at(6, 0))).toBe(0.25);
-    expect(availableUsd('even', 1, at(6, 0.2))).toBeCloseTo(0.05, 12);
-    expect(availableUsd('even', 1, at(6, 0.3))).toBeLessThan(0);
-    expect(availableUsd('greedy', 1, at(6, 0.3))).toBe(0.7);
+  it.each([
+    [0.3, 0.1, 3],
+    [1, 0.1, 10],
+    [0.5, 0.01, 50],
+    // a target that costs as much as the budget, or more: one a day
+    [0.06, 0.06, 1],
+    [0.05, 0.06, 1],
+    [0.05, 5, 1],
+    // the third one would cost more than half beyond the budget
+    [0.24, 0.1, 2],
+  ])('a day with a budget of %d and targets of %d buys %d, not one fewer', (maxUsd, costUsd, count) => {
+    const day = spendDay(maxUsd, costUsd);
+    expect(day.count).toBe(count);
+    for (const [minute, spentUsd] of day.spentBy.entries()) {
+      const shareUsd = (maxUsd * (minute + 1)) / 1_440;
+      // A target that costs more than the budget is due at noon, and spends all of it.
+      const most = costUsd > maxUsd ? (minute < 719 ? 0 : costUsd) : shareUsd + costUsd / 2;
+      expect(spentUsd).toBeLessThanOrEqual(most + 1e-9);
+    }
   });
 
-  it('buys as many targets as are affordable now', () => {
-    expect(affordableCount(0.24, at(6, 0))).toBe(6);
-    expect(affordableCount(0.24, at(6, 0.01))).toBe(5);
-    expect(affordableCount(0.24, at(6, 0.06))).toBe(0);
-    expect(affordableCount(0.24, at(6, 0.09))).toBe(0);
-    expect(affordableCount(0.3, at(24, 0, 0.1))).toBe(3);
+  it('is not stuck on a mean of targets that cost far more than those of today', () => {
+    const { count, spentUsd } = spendDay(1, 0.01, 5);
+    expect(count).toBeGreaterThan(50);
+    expect(spentUsd).toBeLessThanOrEqual(1.005);
   });
 
-  it('buys one target while its cost is unknown, and one at the end of the day that costs more than the budget', () => {
-    expect(affordableCount(1, at(1, 0, null))).toBe(1);
-    expect(affordableCount(1, at(0, 0, null))).toBe(0);
-    expect(affordableCount(1, at(23, 0, 5))).toBe(0);
-    expect(affordableCount(1, at(24, 0, 5))).toBe(1);
+  it('buys one target while its cost is unknown, and lets the others wait', () => {
+    expect(budgetOf('even', 1, at(1, 0, null))).toEqual({ maxUsd: 1, takeMax: 1, sendMax: 1 });
+    expect(budgetOf('even', 1, at(0, 0, null))).toMatchObject({ takeMax: Infinity, sendMax: 0 });
   });
 
-  it('buys everything that costs nothing', () => {
-    expect(affordableCount(1, at(0, 0, 0))).toBe(Infinity);
+  it('fills runs with targets that cost nothing, or little', () => {
+    expect(budgetOf('even', 1, at(1, 0, 0))).toEqual({ maxUsd: 1, takeMax: 100, sendMax: 100 });
+    expect(budgetOf('even', 1, at(12, 0, 1e-5))).toMatchObject({ takeMax: 100, sendMax: 100 });
+  });
+
+  it('limits a run to what its targets should cost, and to the rest of the day', () => {
+    expect(budgetOf('even', 1, at(6, 0.2)).maxUsd).toBeCloseTo(0.055, 12);
+    expect(budgetOf('even', 0.05, at(13, 0, 0.06)).maxUsd).toBe(0.05);
+    expect(budgetOf('greedy', 1, at(6, 0.3))).toEqual({ maxUsd: 0.7, takeMax: 100, sendMax: 100 });
+  });
+
+  it('is spent by targets whose costs add up to it, whatever the rounding', () => {
+    const tenth = Array.from({ length: 10 }, () => 0.1).reduce((a, b) => a + b, 0);
+    expect(tenth).toBeLessThan(1);
+    expect(isSpent(1, tenth)).toBe(true);
+    expect(isSpent(1, 0.999)).toBe(false);
+    for (const pace of ['even', 'greedy'] as const) expect(sent(1, at(24, tenth), pace)).toBe(0);
   });
 });
 

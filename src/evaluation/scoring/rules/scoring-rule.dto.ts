@@ -52,7 +52,7 @@ const IsPace = (defaultPace?: Pace) =>
       required: false,
       ...(defaultPace && { default: defaultPace }),
       description:
-        '`even` spends at most the share of `max_cost_usd_per_day` that equals the share of the day (UTC) that has passed, and skips traces beyond it, so that the scored traces are spread over the day; `greedy` spends it as traces arrive.',
+        '`even` spends the share of `max_cost_usd_per_day` that equals the share of the day (UTC) that has passed, to within half a target, and skips traces beyond it, so that the scored traces are spread over the day; `greedy` spends it as traces arrive.',
     }),
   );
 
@@ -174,7 +174,10 @@ export class ScoringRuleDto {
   /** How the limit is spent over the day. */
   @ApiProperty({ enum: [...PACES] })
   pace!: Pace;
-  /** Cost of the runs that the rule started today (UTC) and that have ended, in US dollars. */
+  /**
+   * Cost of the runs that the rule started today (UTC) and that have ended, in US dollars. Divide by `scored_count`, which counts
+   * the same runs, but not by `sent_count`.
+   */
   @ApiProperty({ type: 'number', minimum: 0 })
   spent_today_usd!: number;
   /** Number of traces or sessions in the runs that the rule started today (UTC). */

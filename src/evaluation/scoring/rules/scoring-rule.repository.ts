@@ -63,6 +63,13 @@ const countToday = (sent: Sql, skipped: Sql): Sql => sql`
       CASE WHEN is_same THEN scored_today ELSE 0 END, CASE WHEN is_same THEN spent_today_usd ELSE 0 END
     FROM (SELECT day, counted_day IS NOT DISTINCT FROM day AS is_same FROM date_trunc('day', now(), 'UTC') AS day) now_day)`;
 
+/** Returns the mean known cost of the targets of a few runs for which the judge was asked. Null if no cost is known. */
+const meanCost = (scope: Scope, runs: Sql): Sql => sql`(
+  SELECT avg(cost_usd) FROM (${runs}) run CROSS JOIN LATERAL (
+    SELECT cost_usd FROM target_outcomes
+    WHERE score_run_id = run.score_run_id AND workspace_id = ${scope.workspaceId} AND is_cached IS NOT TRUE
+      AND (cost_usd > 0 OR cost_usd = 0 AND error IS NULL) OFFSET 0) outcome)`;
+
 @Injectable()
 export class ScoringRuleRepository extends WorkspaceScopedRepository<ScoringRuleEntity> {
   constructor(database: Database) {
@@ -158,15 +165,25 @@ export class ScoringRuleRepository extends WorkspaceScopedRepository<ScoringRule
 
   /**
    * Returns what a rule has spent today (UTC), and the end of that day. The cost of today's runs is null while a run of the
-   * rule is open, because it is not known yet. A run that was started today was also updated today, so the condition on
-   * `updated_at` lets PostgreSQL use an index. The mean cost is that of the targets that the latest runs of this version of the
-   * scorer scored.
+   * rule is open, because it is not known yet. The mean cost is that of the targets in the latest runs of this version of the
+   * scorer, without cached answers and unknown costs. If none of them has a cost, the latest runs with a cost count, so that an
+   * outage of the judge does not make the mean unknown.
    */
   async spending(
     scope: Scope,
     { rule_id: ruleId }: ScoringRuleEntity,
     version: number,
   ): Promise<SpendingRow> {
+    const latest = sql`
+      SELECT score_run_id FROM (
+        SELECT score_run_id, scorer_version FROM score_runs
+        WHERE rule_id = ${ruleId} AND workspace_id = ${scope.workspaceId}
+        ORDER BY score_run_id DESC LIMIT ${LATEST_RUNS}) of_rule
+      WHERE scorer_version = ${version}`;
+    const latestWithCost = sql`
+      SELECT score_run_id FROM score_runs
+      WHERE rule_id = ${ruleId} AND workspace_id = ${scope.workspaceId} AND scorer_version = ${version} AND cost_usd > 0
+      ORDER BY score_run_id DESC LIMIT ${LATEST_RUNS}`;
     const [row] = await this.database.query<SpendingRow>(
       prepared(
         'scoring-rule.spending',
@@ -174,16 +191,10 @@ export class ScoringRuleRepository extends WorkspaceScopedRepository<ScoringRule
               SELECT FROM score_runs
               WHERE rule_id = ${ruleId} AND workspace_id = ${scope.workspaceId} AND run_status IN ('queued', 'running')
             ) THEN NULL ELSE (
-              SELECT coalesce(sum(cost_usd), 0)::float8 FROM score_runs
-              WHERE rule_id = ${ruleId} AND workspace_id = ${scope.workspaceId}
-                AND updated_at >= date_trunc('day', now(), 'UTC') AND created_at >= date_trunc('day', now(), 'UTC')
-            ) END AS "spentUsd", (
-              SELECT coalesce(sum(cost_usd), 0)::float8 / nullif(sum(completed_count), 0) FROM (
-                SELECT cost_usd, completed_count, scorer_version FROM score_runs
-                WHERE rule_id = ${ruleId} AND workspace_id = ${scope.workspaceId}
-                ORDER BY score_run_id DESC LIMIT ${LATEST_RUNS}) latest
-              WHERE scorer_version = ${version}
-            ) AS "meanUsd",
+              SELECT CASE WHEN counted_day = date_trunc('day', now(), 'UTC') THEN spent_today_usd ELSE 0 END
+              FROM scoring_rules WHERE rule_id = ${ruleId} AND workspace_id = ${scope.workspaceId}
+            ) END AS "spentUsd",
+            coalesce(${meanCost(scope, latest)}, ${meanCost(scope, latestWithCost)}) AS "meanUsd",
             extract(epoch FROM now() - date_trunc('day', now(), 'UTC'))::float8 / 86400 AS "dayShare",
             date_trunc('day', now(), 'UTC') + interval '1 day' AS "dayEnd"`,
       ),

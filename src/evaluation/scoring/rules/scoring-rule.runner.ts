@@ -15,9 +15,9 @@ import {
   ScoringRunner,
   toRunnable,
 } from '../score-runs/scoring-runner';
-import { targetIdOf, type TargetRef, TARGETS_MAX, toTargets } from '../targets/target.entity';
+import { targetIdOf, type TargetRef, toTargets } from '../targets/target.entity';
 import { TargetRepository } from '../targets/target.repository';
-import { affordableCount, availableUsd, evenlySpread, type Pace, type Spending } from './pace';
+import { budgetOf, evenlySpread, isSpent, NO_BUDGET, type StepBudget } from './pace';
 import { quietSecondsOf } from './scoring-rule.dto';
 import type { ScoringRuleEntity } from './scoring-rule.entity';
 import { type ActiveRule, type RuleStep, ScoringRuleRepository } from './scoring-rule.repository';
@@ -138,7 +138,8 @@ export class ScoringRuleRunner {
       await this.rules.recordError([ruleId], NO_BACKEND);
       return false;
     }
-    const maxCostUsd = rule.max_cost_usd_per_day;
+    // Code costs nothing.
+    const maxCostUsd = scorer.scorer_kind === 'llm_judge' ? rule.max_cost_usd_per_day : null;
     if (maxCostUsd !== null && !(await this.runner.isPriced(scorer))) {
       await this.rules.recordError([ruleId], NO_PRICE);
       return false;
@@ -151,7 +152,7 @@ export class ScoringRuleRunner {
         await this.rules.release(scope, ruleId);
         return false;
       }
-      if (spentUsd >= maxCostUsd) await this.rules.pause(scope, rule, dayEnd);
+      if (isSpent(maxCostUsd, spentUsd)) await this.rules.pause(scope, rule, dayEnd);
       budget = budgetOf(rule.pace, maxCostUsd, { spentUsd, ...rest });
     }
     const arrived = await this.arrivals.read(scope, {
@@ -210,34 +211,6 @@ interface Batch extends Pick<RuleStep, 'position' | 'seenCount' | 'chosenCount'>
   refs: TargetRef[];
   /** Whether more arrivals follow. */
   hasMore: boolean;
-}
-
-/** What one step may spend. */
-interface StepBudget {
-  /** Cost limit of the run, in US dollars. */
-  maxUsd: number | null;
-  /** Number of targets after which the other arrivals wait for the next step. */
-  takeMax: number;
-  /** Number of taken targets to score. The others are skipped. */
-  sendMax: number;
-}
-
-const NO_BUDGET: StepBudget = { maxUsd: null, takeMax: TARGETS_MAX.score, sendMax: TARGETS_MAX.score };
-
-/**
- * Returns what a step of a rule may spend. With the pace `even`, a step takes all arrivals and skips those that the budget does
- * not allow yet, so that arrivals do not wait until they are no longer typical of the day. While the cost of a target is unknown,
- * a step takes only one, so that the next step knows it.
- */
-export function budgetOf(pace: Pace, maxUsdPerDay: number, spending: Spending): StepBudget {
-  const maxUsd = availableUsd(pace, maxUsdPerDay, spending);
-  if (spending.spentUsd >= maxUsdPerDay || maxUsd <= 0)
-    return { maxUsd: null, takeMax: Infinity, sendMax: 0 };
-  if (pace === 'greedy') return { ...NO_BUDGET, maxUsd };
-  const count = affordableCount(maxUsdPerDay, spending);
-  const isFull = count >= TARGETS_MAX.score || (spending.meanUsd === null && count > 0);
-  const sendMax = Math.min(count, TARGETS_MAX.score);
-  return { maxUsd, takeMax: isFull ? sendMax : Infinity, sendMax };
 }
 
 /** Takes arrivals until a run is full. Returns null if there are no arrivals. */

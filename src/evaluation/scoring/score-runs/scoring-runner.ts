@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '#platform/auth';
 import { FairLimiter, linkedSignal, type Permit, retry, type RetryPolicy } from '#platform/concurrency';
 import { Environment } from '#platform/config';
-import { isJsonObject, RawJson, toJsonText } from '#platform/json';
+import { RawJson } from '#platform/json';
 import { Problem, problem } from '#platform/problem';
 import {
   Budget,
@@ -15,12 +15,15 @@ import {
   type ScoringContext,
 } from '../../judges';
 import {
+  type ChecksDefinition,
   CodeEngine,
+  codeSeesPart,
   type Grain,
   type JudgeDefinition,
   MAX_ERROR_LENGTH,
   type ScorerKind,
   type ScoringSubject,
+  type ScriptDefinition,
 } from '../../scorers';
 import { itemOf, type ScoredItem, storable } from '../../scores';
 import { type PreparedTarget, SubjectBuilder } from '../targets/subject-builder';
@@ -286,7 +289,7 @@ export class ScoringRunner {
     if (scorer.scorer_kind !== 'llm_judge') {
       return {
         preview_request: { ...scorer.definition, subject: { ...subject, trace: subject.trace ?? null } },
-        ...truncated(codeSeesPart(scorer.definition, subject)),
+        ...truncated(codeSeesPart(codeOf(scorer), subject)),
       };
     }
     try {
@@ -301,7 +304,7 @@ export class ScoringRunner {
   /** Prepares the scoring of one target. The result does not reference the subject if a judge scores it. */
   private prepareScoring(scorer: RunnableScorer, subject: ScoringSubject): Promise<Scoring> {
     if (scorer.scorer_kind === 'llm_judge') return this.judging.prepare(judgedOf(scorer), subject);
-    const isTruncated = codeSeesPart(scorer.definition, subject);
+    const isTruncated = codeSeesPart(codeOf(scorer), subject);
     return Promise.resolve(async ({ owner, signal }) => {
       const start = performance.now();
       const outcome = await this.engine.run(scorer.definition, subject, signal, owner);
@@ -314,18 +317,7 @@ export class ScoringRunner {
 const truncated = (isTruncated: boolean | undefined): Pick<ScoredItem, 'is_truncated'> =>
   isTruncated ? { is_truncated: true } : {};
 
-/** Checks that read the tool calls and steps of a trace or session, without naming either. */
-const READS_STEPS = /"type":"(tool_called|tool_order|max_steps)"/;
-
-/** Tells whether code reads a trace or a session that was too large to be shown whole. */
-function codeSeesPart(definition: Record<string, unknown>, { trace, session }: ScoringSubject): boolean {
-  const cut = Object.entries({ trace, session }).flatMap(([name, value]) =>
-    isJsonObject(value) && value.is_truncated === true ? name : [],
-  );
-  if (cut.length === 0) return false;
-  const text = toJsonText(definition);
-  return READS_STEPS.test(text) || cut.some((name) => new RegExp(`\\b${name}\\b`).test(text));
-}
+const codeOf = ({ definition }: RunnableScorer) => definition as ScriptDefinition | ChecksDefinition;
 
 const judgedOf = (scorer: RunnableScorer) => scorer as RunnableScorer & { definition: JudgeDefinition };
 
