@@ -94,13 +94,16 @@ describe('the scores behind an agreement', () => {
     expect(await agreementOf(4)).toEqual([null, 4, 0, undefined]);
   });
 
-  it('are paired only if their targets are of the same kind', async () => {
+  it('are paired only if their targets are the same, of the same kind', async () => {
     const [a, b] = [await code(), await code()];
     const name = newTraceId();
     await experimentOf(space, [{ case_id: '1', session_id: name, scores: { a: scoreBy(a, 1) } }]);
     await experimentOf(space, [{ case_id: '1', trace_id: name, scores: { b: scoreBy(b, 1) } }]);
     expect((await agreement(a, b)).units).toBe(0);
-    await experimentOf(space, [{ case_id: '1', session_id: name, scores: { b: scoreBy(b, 0.5) } }]);
+    await experimentOf(space, [{ case_id: '1', session_id: name, scores: { b: scoreBy(b, 0) } }]);
+    expect((await agreement(a, b)).units).toBe(0);
+    const both = { a: scoreBy(a, 1), b: scoreBy(b, 0.5) };
+    await experimentOf(space, [{ case_id: '1', session_id: name, scores: both }]);
     expect((await agreement(a, b)).mean_absolute_error).toMatchObject({ units: 1, value: 0.5 });
   });
 
