@@ -57,6 +57,6 @@ async function read({ scope, direct }: Bench, judge: string, person: string): Pr
   await Promise.all([
     ratings.findByOthers(scope, byJudge, items, null),
     ratings.findByOthers(scope, byPeople, items, null),
-    ratings.findByAnnotators(scope, byPeople, items),
+    ratings.findByAnnotators(scope, byPeople, items, null),
   ]);
 }

@@ -23,7 +23,7 @@ export const SCORE_GROUPS = [
 ] as const;
 export type ScoreGroup = (typeof SCORE_GROUPS)[number];
 
-/** A query for statistics of current scores: the filters of the list, and groups. */
+/** A query for statistics of the scores that are not superseded: the filters of the list, and groups. */
 export class ScoreStatsQueryDto extends ScoreFiltersDto {
   /** The workspace that X-Service-Workspace-Id names. */
   @IsOptionalText()

@@ -80,7 +80,7 @@ interface Groups {
   passScore: number;
 }
 
-/** Computes statistics of current scores. */
+/** Computes statistics of the scores that are not superseded. */
 @Injectable()
 export class ScoreStatsRepository {
   /** Returns up to `STATS_ROWS_MAX` + 1 groups, in the order of their values. Statistics of finite scores are finite. */

@@ -43,7 +43,13 @@ export class ScoreController {
     return this.scores.list(scope, query);
   }
 
-  /** Compute statistics of current scores */
+  /**
+   * Compute statistics of all scores that are not superseded
+   *
+   * Every score that matches the filters counts: of each source, of each version of a scorer, and of each person. A result that
+   * two versions scored counts twice, whereas the means of an experiment take one score of each result. For one version, send
+   * `scorer_version`, or group by `version`; for one source, send `source`.
+   */
   @Post('stats/query')
   @HttpCode(200)
   @RequireRole('viewer')

@@ -239,6 +239,12 @@ export class ScoreFiltersDto {
   @IsOptionalText()
   judge_digest?: string;
 
+  /** Scores by a hosted scorer that saw only a part of a transcript, or the others. */
+  @NotNull()
+  @IsBoolean()
+  @ToBoolean()
+  is_truncated?: boolean;
+
   @IsOptionalText(ID_MAX)
   author?: string;
 

@@ -116,6 +116,7 @@ const SCANNED = [
   'label',
   'model',
   'judge_digest',
+  'is_truncated',
 ] as const;
 
 /** Further filters of the list. */
@@ -444,7 +445,7 @@ export const conditionsOf = ({ workspaceId }: Scope, filters: ScoreFiltersDto): 
  */
 const isEqual = (
   name: (typeof INDEXED | typeof SCANNED | typeof RELATED)[number],
-  value: string | number,
+  value: string | number | boolean,
 ): Sql => (name === 'source' ? sql`t.source = (SELECT ${value}::text)` : sql`t.${raw(name)} = ${value}`);
 
 const boundsOf = ({ min_score, max_score }: ScoreFiltersDto): Sql[] => [

@@ -30,17 +30,23 @@ const NOT_SUPERSEDED = raw('s.superseded_at IS NULL');
 const sourceFilter = (source: ScoreCondition['source']): Sql =>
   source === null ? empty : sql`AND s.source = ${source}`;
 
+/** Maximum number of scores of a trace, newest first, that are searched for those that a list shows. */
+const SHOWN_OF_MAX = 1_000;
+
 /**
- * The scores that count of a trace, and of the results that reference it, which are few. OFFSET keeps further conditions and
+ * The scores that count of a trace, and of the results that reference it, which are few. A scorer's score of the trace itself
+ * takes precedence over those of results, whose outputs may differ from the trace's. OFFSET or LIMIT keeps further conditions and
  * sorts out of the lookup: without statistics, PostgreSQL would choose another index for them, and read all scores of a
  * scorer for each trace. The workspace is a subquery, because PostgreSQL expects no rows for a workspace that is not in its
  * statistics, and might choose any index for it.
  *
  * @param trace alias of a row with `trace_id`
  */
-const scoresOf = (workspaceId: string, trace: string): Sql =>
-  sql`(SELECT * FROM scores own WHERE own.workspace_id = (SELECT ${workspaceId}::text) AND own.trace_id = ${raw(trace)}.trace_id
-    AND own.superseded_at IS NULL AND (own.result_id IS NULL OR own.is_current OR own.source IN ('human', 'end_user')) OFFSET 0)`;
+const scoresOf = (workspaceId: string, trace: string, limit = raw('OFFSET 0')): Sql =>
+  sql`(SELECT * FROM (SELECT own.*, bool_or(own.result_id IS NULL) OVER (PARTITION BY own.scorer_name) AS has_own
+    FROM (SELECT * FROM scores own WHERE own.workspace_id = (SELECT ${workspaceId}::text) AND own.trace_id = ${raw(trace)}.trace_id
+    AND own.superseded_at IS NULL AND (own.result_id IS NULL OR own.is_current OR own.source IN ('human', 'end_user')) ${limit}) own
+  ) own WHERE own.result_id IS NULL OR NOT own.has_own)`;
 
 /**
  * The scores of a trace by a scorer that count. Of several hosted scores, only the newest of the highest version counts.
@@ -142,11 +148,12 @@ export class TraceScoresRepository extends TraceScores {
     { workspaceId }: Scope,
     traceIds: readonly string[],
   ): Promise<Map<string, TraceScore[]>> {
+    const newest = raw(`ORDER BY own.score_id DESC LIMIT ${SHOWN_OF_MAX}`);
     const rows = await on.query<TraceScore & { trace_id: string }>(
       sql`SELECT s.* FROM unnest(${traceIds}::text[]) AS t(trace_id) CROSS JOIN LATERAL (
             SELECT trace_id, scorer_name, scorer_id, scorer_version, source, score, label, author, target_kind, experiment_id,
                    result_id, score_id, created_at
-            FROM ${scoresOf(workspaceId, 't')} s ORDER BY score_id DESC LIMIT ${raw(String(TRACE_SCORES_MAX))}) s`,
+            FROM ${scoresOf(workspaceId, 't', newest)} s ORDER BY score_id DESC LIMIT ${raw(String(TRACE_SCORES_MAX))}) s`,
     );
     const scores = new Map<string, TraceScore[]>();
     for (const { trace_id, ...score } of rows) {

@@ -39,7 +39,7 @@ export interface ScoreOrder extends Pick<ScoreCondition, 'scorer' | 'source'> {
   limit: number;
 }
 
-/** A current score of a trace, or of a result that references it. */
+/** A current score of a trace, or of a result that references it if the trace itself has none by the scorer. */
 export interface TraceScore {
   target_kind: string;
   /** Set for a result. */
@@ -61,8 +61,8 @@ export const TRACE_SCORES_MAX = 100;
 
 /**
  * Finds traces by their scores. The evaluation area implements it. Every method reads with `on`, so that the statements of a
- * page see one snapshot. The current scores of a trace and of the results that reference it count. If a scorer has several
- * hosted scores, such as one per version, only the newest counts.
+ * page see one snapshot. The current scores of a trace count. Those of the results that reference it count under names that no
+ * score of the trace itself has. If a scorer has several hosted scores, such as one per version, only the newest counts.
  */
 export abstract class TraceScores {
   /**
@@ -93,7 +93,7 @@ export abstract class TraceScores {
   /** Returns the names that no scorer has, and no score. */
   abstract unknownScorers(on: SqlExecutor, scope: Scope, names: readonly string[]): Promise<string[]>;
 
-  /** Returns the newest scores of each trace, at most TRACE_SCORES_MAX, newest first. */
+  /** Returns the newest scores of each trace that count, at most TRACE_SCORES_MAX, newest first. */
   abstract findByTraces(
     on: SqlExecutor,
     scope: Scope,

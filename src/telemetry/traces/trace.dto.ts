@@ -85,7 +85,10 @@ export class TraceScoreDto {
 
 /** A trace with its scores. */
 export class ScoredTraceDto extends TraceDto {
-  /** The newest 100 current scores of the trace and of the results that reference it, newest first. */
+  /**
+   * The newest 100 current scores of the trace, newest first. Includes scores of results that reference the trace, under scorer
+   * names that no score of the trace itself has.
+   */
   scores!: TraceScoreDto[];
 }
 

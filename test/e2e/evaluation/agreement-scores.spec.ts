@@ -26,12 +26,14 @@ describe('the scores behind an agreement', () => {
   };
   const ask: AgreementFixture['ask'] = (...args) => fixture.ask(...args);
 
-  it('include the newest score of each unit, and human scores on the current scale', async () => {
+  it('include the score of the newest result of each trace, and human scores on the current scale', async () => {
     const [judge, person] = [await code(), await on.scorer(STARS)];
     const trace_id = newTraceId();
     const first = await experimentOf(space, [{ case_id: '1', trace_id, scores: { j: scoreBy(judge, 0) } }]);
-    await experimentOf(space, [{ case_id: '1', trace_id, scores: { j: scoreBy(judge, 3) } }]);
-    await on.score(person, { trace_id, score: 5 });
+    const second = await experimentOf(space, [{ case_id: '1', trace_id, scores: { j: scoreBy(judge, 3) } }]);
+    for (const id of [second, first]) {
+      await on.score(person, { result_id: (await resultsOf(id))[0]!.result_id, score: 5 });
+    }
     expect((await agreement(judge, person)).mean_absolute_error).toMatchObject({ units: 1, value: 2 });
     expect((await agreement(judge, person, { experiment_id: first })).mean_absolute_error!.value).toBe(5);
     // The earlier human score used another scale, so it must not count.
@@ -92,13 +94,16 @@ describe('the scores behind an agreement', () => {
     expect(await agreementOf(4)).toEqual([null, 4, 0, undefined]);
   });
 
-  it('are paired only if their targets are of the same kind', async () => {
+  it('are paired only if their targets are the same, of the same kind', async () => {
     const [a, b] = [await code(), await code()];
     const name = newTraceId();
     await experimentOf(space, [{ case_id: '1', session_id: name, scores: { a: scoreBy(a, 1) } }]);
     await experimentOf(space, [{ case_id: '1', trace_id: name, scores: { b: scoreBy(b, 1) } }]);
     expect((await agreement(a, b)).units).toBe(0);
-    await experimentOf(space, [{ case_id: '1', session_id: name, scores: { b: scoreBy(b, 0.5) } }]);
+    await experimentOf(space, [{ case_id: '1', session_id: name, scores: { b: scoreBy(b, 0) } }]);
+    expect((await agreement(a, b)).units).toBe(0);
+    const both = { a: scoreBy(a, 1), b: scoreBy(b, 0.5) };
+    await experimentOf(space, [{ case_id: '1', session_id: name, scores: both }]);
     expect((await agreement(a, b)).mean_absolute_error).toMatchObject({ units: 1, value: 0.5 });
   });
 

@@ -43,9 +43,9 @@ describe('the agreement of two scorers', () => {
     const judge = await code();
     const person = await on.scorer(BOOLEAN);
     for (const [i, { result_id, trace_id }] of results.entries()) {
-      // A score of a result also counts as a score of its trace.
-      const target = i % 2 === 0 ? { result_id } : { trace_id };
-      await on.score(person, { ...target, score: people[i] });
+      await on.score(person, { result_id, score: people[i] });
+      // The judge has not scored the output of the trace.
+      if (i % 2 === 0) await on.score(person, { trace_id, score: !people[i] });
     }
     await run(judge, id);
     const body = await agreement(judge, person);
@@ -126,7 +126,51 @@ describe('the agreement of two scorers', () => {
     expect((await agreement(judge, person)).units).toBe(1);
   });
 
-  it('compares scores of the output of a trace, or of the output of a result when limited to an experiment', async () => {
+  it.each(['results', 'traces'])('does not compare a judge of an output with people on another one, if %s were rated last', async (last) => {
+    const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
+    const truths = [true, true, true, false, false, false];
+    const traces: string[] = [];
+    for (const _ of truths) traces.push(await on.exportTrace());
+    const id = await experimentOf(
+      space,
+      traces.map((trace_id, i) => ({ case_id: `${i}`, output: truths[i] ? 'no' : 'yes', trace_id })),
+    );
+    const results = await resultsOf(id);
+    const record = async (target: object, score: boolean): Promise<void> => {
+      const body = { workspace_id: space.id, scorer_id: judge.scorer_id, score, ...target };
+      expect((await space.evaluator.post(SCORES, body)).status).toBe(201);
+      await on.score(person, { ...target, score });
+    };
+    const rateTraces = async () => {
+      for (const [i, trace_id] of traces.entries()) await record({ trace_id }, truths[i]!);
+    };
+    const rateResults = async () => {
+      for (const { result_id, trace_id } of results) await record({ result_id }, !truths[traces.indexOf(trace_id!)]);
+    };
+    for (const rate of last === 'traces' ? [rateResults, rateTraces] : [rateTraces, rateResults]) await rate();
+    for (const query of [{}, { experiment_id: id }] as Record<string, string>[]) {
+      const { units, cohens_kappa, confusion } = await agreement(judge, person, query);
+      expect([units, cohens_kappa!.value, confusion!.counts]).toEqual([6, 1, [[3, 0], [0, 3]]]);
+      expect((await agreement(person, judge, query)).cohens_kappa!.value).toBe(1);
+    }
+  }); // oxfmt-ignore
+
+  it('does not count a unit of which the judge scored only the trace and people only a result, or the reverse', async () => {
+    const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
+    const [a, b] = [await on.exportTrace(), await on.exportTrace()];
+    const id = await experimentOf(space, [a, b].map((trace_id, i) => ({ case_id: `${i}`, trace_id })));
+    const [first, second] = await resultsOf(id);
+    const targets = [{ trace_id: first!.trace_id }, { result_id: second!.result_id }];
+    for (const target of targets) {
+      const body = { workspace_id: space.id, scorer_id: judge.scorer_id, score: 1, ...target };
+      expect((await space.evaluator.post(SCORES, body)).status).toBe(201);
+    }
+    await on.score(person, { result_id: first!.result_id, score: true });
+    await on.score(person, { trace_id: second!.trace_id, score: true });
+    for (const query of [{}, { experiment_id: id }] as Record<string, string>[]) expect((await agreement(judge, person, query)).units).toBe(0);
+  }); // oxfmt-ignore
+
+  it('prefers scores of the output of a trace, or of the output of a result when limited to an experiment', async () => {
     const trace_id = await on.exportTrace('talk');
     const [judge, person] = [await code(), await on.scorer(BOOLEAN)];
     const record = async (scorer_id: string, target: object, score: boolean): Promise<void> => {
@@ -138,6 +182,8 @@ describe('the agreement of two scorers', () => {
     const id = await experimentOf(space, [{ case_id: 'c', output: 'another answer', trace_id }]);
     const [result] = await resultsOf(id);
     await record(judge.scorer_id, { result_id: result!.result_id }, false);
+    expect((await agreement(judge, person, { experiment_id: id })).observed_agreement!.value).toBe(1);
+    await record(person.scorer_id, { result_id: result!.result_id }, true);
     expect((await agreement(judge, person)).observed_agreement!.value).toBe(1);
     expect((await agreement(judge, person, { experiment_id: id })).observed_agreement!.value).toBe(0);
   });

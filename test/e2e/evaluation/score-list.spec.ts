@@ -207,6 +207,8 @@ describe('the scores of a workspace', () => {
       [{ metadata: '{"build": {}}', comment: 'ärger', answers: '{}' }, []],
       [{ supersedes_score_id: measured.score_id }, [corrected]],
       [{ superseded_by_score_id: corrected.score_id }, [measured]],
+      [{ is_truncated: 'true' }, []],
+      [{ is_truncated: 'false', trace_id, scorer_name: 'm' }, [corrected, measured]],
     ];
     for (const [query, expected] of filters) {
       expect([query, await includes(query)]).toEqual([query, expected.map(({ score_id }) => score_id)]);
@@ -216,7 +218,7 @@ describe('the scores of a workspace', () => {
     expect(await listed(`result_version=1&result_id=${result.result_id}`)).toHaveLength(1);
     expect(await listed('result_version=2')).toEqual([]);
     for (const name of ['model', 'judge_digest', 'span_id']) expect(await listed(`${name}=x`)).toEqual([]);
-    for (const query of ['metadata=1', 'metadata=x', 'answers=[]', 'comment=', 'answers={"a":NaN}', 'result_version=0']) {
+    for (const query of ['metadata=1', 'metadata=x', 'answers=[]', 'comment=', 'answers={"a":NaN}', 'result_version=0', 'is_truncated=x']) {
       const answer = await fixture.space.viewer.get(`${SCORES}?${query}`);
       expect([query, ...outcome(answer)]).toEqual([query, 400, 'invalid_query']);
     }
@@ -245,6 +247,35 @@ describe('the scores of a workspace', () => {
       expect(new Set(all.flatMap((one) => one.supersedes_score_id ?? [])).size).toBe(3);
       expect(all.filter((one) => one.superseded_at === null)).toEqual([current]);
     }, 120_000);
+
+    it('of results never hide a score of the trace itself from lists of traces', async () => {
+      const { on, space } = fixture;
+      const [good, bad, unscored] = [await on.exportTrace(), await on.exportTrace(), await on.exportTrace()];
+      const scores: [string, number][] = [[good, 1], [bad, 0]]; // oxfmt-ignore
+      for (const [trace_id, value] of scores) await score({ scorer_name: 'N', trace_id, score: value });
+      const { experiment_id } = await space.experiment();
+      for (const [trace_id, value] of [...scores, [unscored, 0.4] as const]) {
+        await space.result(experiment_id, { trace_id, scores: { N: 1 - value, other: 0.5 } });
+      }
+      const traces = (query: string) =>
+        space.list<{ trace_id: string; scores: Score[] }>(`/telemetry/v1/traces?${query}`);
+      const idsFor = async (query: string) => (await traces(query)).map(({ trace_id }) => trace_id);
+      expect(await idsFor('score=N:lte:0.5')).toEqual([bad]);
+      expect((await idsFor('score=N:gte:0.6')).sort()).toEqual([good, unscored].sort());
+      expect(await idsFor('sort=score:N')).toEqual([bad, unscored, good]);
+      expect(await idsFor('sort=-score:N')).toEqual([good, unscored, bad]);
+      expect(await idsFor('sort=score:N&since=2000-01-01T00:00:00Z')).toEqual([bad, unscored, good]);
+      expect(await idsFor('score=other:eq:0.5')).toHaveLength(3);
+      const shown = new Map((await traces('limit=10')).map((one) => [one.trace_id, one.scores]));
+      const shownOf = (id: string) =>
+        shown
+          .get(id)!
+          .map((one) => [one.scorer_name, one.score])
+          .sort();
+      expect(shownOf(good)).toEqual([['N', 1], ['other', 0.5]]); // oxfmt-ignore
+      expect(shownOf(bad)).toEqual([['N', 0], ['other', 0.5]]); // oxfmt-ignore
+      expect(shownOf(unscored)).toEqual([['N', 0.6], ['other', 0.5]]); // oxfmt-ignore
+    });
 
     it('remain current for an older version, but traces are sorted by the scores of the newest version', async () => {
       const { on, space } = fixture;

@@ -93,7 +93,10 @@ export class AgreementDto implements Omit<AgreementMeasures, 'people'> {
   @ApiProperty({ type: 'integer', minimum: 1, nullable: true })
   reference_scorer_version!: number | null;
   experiment_id!: string | null;
-  /** Number of units that both scored. A unit is a trace, else a session, else a result. */
+  /**
+   * Number of units of which both scored the same target. A unit is a trace, else a session, else a result; its targets are
+   * the trace or session itself and the results that name it.
+   */
   @ApiProperty({ type: 'integer', minimum: 0 })
   units!: number;
   /** Whether older scores may exist that were not read. */

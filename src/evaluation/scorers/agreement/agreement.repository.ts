@@ -7,8 +7,8 @@ import { exactSum, meanText } from '../../statistics';
 export const UNITS_MAX = 10_000;
 /** Scores searched for the newest units. The second number applies if units were scored repeatedly. */
 const SCORES_SCANNED = [UNITS_MAX, 100_000];
-/** Maximum number of annotations read for a list of units, newest first. */
-const ANNOTATIONS_MAX = 100_000;
+/** Maximum number of ratings, and of annotations, read for a list of units, newest first. */
+const RATINGS_MAX = 100_000;
 
 /** The rated object: a trace if there is one, else a session, else a result. */
 export interface Unit {
@@ -22,8 +22,10 @@ export interface RatedUnit extends Unit {
   id: string;
 }
 
-/** A scorer's rating of a unit: its current score by a run or a client, or the newest score of each annotator. */
+/** A scorer's rating of a target: its current score by a run or a client, or the newest score of each annotator. */
 export interface Rating extends RatedUnit {
+  /** The rated result. Null if the target is the trace or session itself. */
+  result_id: string | null;
   /** For annotators, the mean; null if there are only labels. */
   score: number | null;
   /** Null for annotators, see `given`. */
@@ -87,8 +89,8 @@ const UNIT_OF_ROW = raw(`
 
 /** Selects the current scores by clients and runs. @param from tables, with the scores as `s` */
 const ratings = (scope: Scope, { scorerId, version }: RaterSelection, from: Sql): Sql => sql`
-  SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.label,
-         ARRAY[s.scorer_version] AS versions, CASE WHEN s.source = 'hosted' THEN s.scorer_version END AS hosted_version, s.target_kind = 'result' AS is_of_result
+  SELECT ${UNIT_OF_ROW}, s.result_id, s.score_id AS id, s.score, s.label,
+         ARRAY[s.scorer_version] AS versions, CASE WHEN s.source = 'hosted' THEN s.scorer_version END AS hosted_version
   FROM ${from}
   WHERE s.workspace_id = ${scope.workspaceId} AND s.scorer_id = ${scorerId} ${versionFilter('s', version)}
     AND s.source IN ('client', 'hosted') AND s.superseded_at IS NULL
@@ -96,13 +98,17 @@ const ratings = (scope: Scope, { scorerId, version }: RaterSelection, from: Sql)
 
 /** Selects the current annotations that answer the output. @param from tables, with annotations as `s` */
 const annotations = (scope: Scope, { scorerId, version, output }: RaterSelection, from: Sql): Sql => sql`
-  SELECT ${UNIT_OF_ROW}, s.score_id AS id, s.score, s.label, s.created_by, s.author, s.scorer_version AS version
+  SELECT ${UNIT_OF_ROW}, s.result_id, s.score_id AS id, s.score, s.label, s.created_by, s.author, s.scorer_version AS version
   FROM ${from}
   WHERE s.workspace_id = ${scope.workspaceId} AND s.scorer_id = ${scorerId} ${versionFilter('s', version)}
     AND s.source = 'human' AND s.superseded_at IS NULL AND s.output_sha256 = ${output}`;
 
 const versionFilter = (alias: string, version: number | null): Sql =>
   version === null ? empty : sql`AND ${raw(alias)}.scorer_version = ${version}`;
+
+/** Excludes the scores of results of other experiments. */
+const within = (experimentId: string | null): Sql =>
+  experimentId === null ? empty : sql` AND (s.experiment_id IS NULL OR s.experiment_id = ${experimentId})`;
 
 /** Selects the units of ratings, newest first, with the number of ratings searched. */
 const unitsOfRatings = (ratings: Sql): Sql => sql`
@@ -168,49 +174,50 @@ export class AgreementRepository {
   }
 
   /**
-   * Returns the rating of each unit by the highest version that a run has used, else by the newest client. Without an experiment, ratings of a trace itself take
-   * precedence over ratings of results that reference the trace, because a result's output may differ from the trace's.
+   * Returns the rating of each target of the units by the highest version that a run has used, else by the newest client. Reads
+   * the newest 100,000 ratings.
    *
    * @param experimentId excludes the scores of other experiments' results; null excludes none
    */
-  findByOthers(
+  async findByOthers(
     scope: Scope,
     by: RaterSelection,
     units: readonly Unit[],
     experimentId: string | null,
-  ): Promise<Rating[]> {
-    const within =
-      experimentId === null
-        ? empty
-        : sql` AND (s.experiment_id IS NULL OR s.experiment_id = ${experimentId})`;
-    return this.database.query(sql`
-      SELECT DISTINCT ON (unit_kind, unit_id) * FROM (
-        ${onUnits(units, (from) => sql`${ratings(scope, by, from)}${within}`)}
-      ) rating ORDER BY unit_kind, unit_id, hosted_version IS NULL${raw(experimentId === null ? ', is_of_result' : '')},
-        hosted_version DESC, id DESC`);
+  ): Promise<LimitedList<Rating>> {
+    const items = await this.database.query<Rating>(sql`
+      SELECT * FROM (
+        SELECT DISTINCT ON (unit_kind, unit_id, result_id) * FROM (
+          ${onUnits(units, (from) => sql`${ratings(scope, by, from)}${within(experimentId)}`)}
+        ) rating ORDER BY unit_kind, unit_id, result_id, hosted_version IS NULL, hosted_version DESC, id DESC
+      ) counted ORDER BY id DESC LIMIT ${RATINGS_MAX + 1}`);
+    return { items: items.slice(0, RATINGS_MAX), isTruncated: items.length > RATINGS_MAX };
   }
 
   /**
-   * Returns the annotators' ratings of each unit, from the newest 100,000 annotations. A unit may have a hundred, so PostgreSQL
-   * writes them as JSON.
+   * Returns the annotators' ratings of each target of the units, from the newest 100,000 annotations. A target may have a
+   * hundred, so PostgreSQL writes them as JSON.
+   *
+   * @param experimentId excludes the scores of other experiments' results; null excludes none
    */
   async findByAnnotators(
     scope: Scope,
     by: RaterSelection,
     units: readonly Unit[],
+    experimentId: string | null,
   ): Promise<LimitedList<Rating>> {
     const rows = await this.database.query<AnnotatedUnit>(sql`
       WITH recent_annotation AS MATERIALIZED (
-        SELECT * FROM (${onUnits(units, (from) => annotations(scope, by, from))}) newest
-        ORDER BY id DESC LIMIT ${ANNOTATIONS_MAX + 1}
+        SELECT * FROM (${onUnits(units, (from) => sql`${annotations(scope, by, from)}${within(experimentId)}`)}) newest
+        ORDER BY id DESC LIMIT ${RATINGS_MAX + 1}
       ), annotation AS (
-        SELECT DISTINCT ON (unit_kind, unit_id, created_by, author) * FROM recent_annotation
-        ORDER BY unit_kind, unit_id, created_by, author, id DESC
+        SELECT DISTINCT ON (unit_kind, unit_id, result_id, created_by, author) * FROM recent_annotation
+        ORDER BY unit_kind, unit_id, result_id, created_by, author, id DESC
       )
-      SELECT unit_kind, unit_id, max(id) AS id, ${meanText(exactSum('score'), 'count(score)')} AS mean,
+      SELECT unit_kind, unit_id, result_id, max(id) AS id, ${meanText(exactSum('score'), 'count(score)')} AS mean,
              array_agg(DISTINCT version) AS versions, json_agg(json_build_array(created_by, author, score, label))::text AS given,
-             (SELECT count(*) > ${ANNOTATIONS_MAX} FROM recent_annotation) AS is_truncated
-      FROM annotation GROUP BY unit_kind, unit_id`);
+             (SELECT count(*) > ${RATINGS_MAX} FROM recent_annotation) AS is_truncated
+      FROM annotation GROUP BY unit_kind, unit_id, result_id`);
     const items = rows.map(({ mean, given, is_truncated: _, ...rating }) => ({
       ...rating,
       score: mean === null ? null : Number(mean),

@@ -85,7 +85,7 @@ export class AgreementService {
     });
   }
 
-  /** Returns the ratings of each unit that both sides rated. */
+  /** Returns the ratings of one target of each unit, see `pairsOf`. */
   private async pairs(
     scope: Scope,
     sides: readonly [Side, Side],
@@ -98,15 +98,11 @@ export class AgreementService {
     const [own, other] = await Promise.all(
       sides.map((side) => this.ratingsBy(scope, side, base.items, experimentId)),
     );
-    const keys = base.items.map(unitKey).sort();
-    const pairs = keys.flatMap((key): RatingPair[] => {
-      const [scorer, reference] = [own!.ratings.get(key), other!.ratings.get(key)];
-      return scorer && reference ? [[scorer, reference]] : [];
-    });
+    const pairs = pairsOf(own!.ratings, other!.ratings, experimentId === null);
     return { pairs, isTruncated: base.isTruncated || own!.isTruncated || other!.isTruncated };
   }
 
-  /** Returns one side's rating of each unit. Scores by annotators take precedence over scores by clients. */
+  /** Returns one side's rating of each target, by `targetKey`. Annotators take precedence over clients. */
   private async ratingsBy(
     scope: Scope,
     side: Side,
@@ -115,10 +111,10 @@ export class AgreementService {
   ): Promise<{ ratings: Map<string, Rating>; isTruncated: boolean }> {
     const others = await this.ratings.findByOthers(scope, side, units, experimentId);
     const { items, isTruncated } = side.isHuman
-      ? await this.ratings.findByAnnotators(scope, side, units)
+      ? await this.ratings.findByAnnotators(scope, side, units, experimentId)
       : { items: [], isTruncated: false };
-    const ratings = new Map([...others, ...items].map((rating) => [unitKey(rating), rating]));
-    return { ratings, isTruncated };
+    const ratings = new Map([...others.items, ...items].map((rating) => [targetKey(rating), rating]));
+    return { ratings, isTruncated: isTruncated || others.isTruncated };
   }
 
   /** Returns the scores of the choices in all versions that gave ratings. Omits choices whose scores differ. */
@@ -172,6 +168,35 @@ export class AgreementService {
 
 /** Returns a key that includes the kind, because a session and a trace may have the same id. */
 const unitKey = ({ unit_kind, unit_id }: Unit): string => `${unit_kind} ${unit_id}`;
+
+const targetKey = (rating: Rating): string => `${unitKey(rating)} ${rating.result_id ?? ''}`;
+
+/**
+ * Returns both sides' ratings of one target of each unit, sorted by unit. Both must have rated the target, because the outputs
+ * of a trace and of the results that reference it may differ. Of several targets, the trace or session itself counts first or
+ * last, and the newest result before older ones, whichever was rated last.
+ */
+function pairsOf(
+  scorer: ReadonlyMap<string, Rating>,
+  reference: ReadonlyMap<string, Rating>,
+  isOwnFirst: boolean,
+): RatingPair[] {
+  const pairs = new Map<string, RatingPair>();
+  for (const [key, rating] of scorer) {
+    const other = reference.get(key);
+    const earlier = pairs.get(unitKey(rating))?.[0];
+    if (other && (!earlier || isPreferred(rating, earlier, isOwnFirst))) {
+      pairs.set(unitKey(rating), [rating, other]);
+    }
+  }
+  return [...pairs.keys()].sort().map((key) => pairs.get(key)!);
+}
+
+function isPreferred(one: Rating, other: Rating, isOwnFirst: boolean): boolean {
+  if (one.result_id === null) return isOwnFirst;
+  if (other.result_id === null) return !isOwnFirst;
+  return one.result_id > other.result_id;
+}
 
 const isNewer = (one: RatedUnit, other: RatedUnit): boolean => one.id > other.id;
 
