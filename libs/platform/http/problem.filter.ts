@@ -153,7 +153,7 @@ interface Layer {
 
 /**
  * Returns the methods of the routes at a path, for `Allow`; none for an unknown path. A route with this very path hides those
- * with a parameter in its place: `/datasets/search` is no dataset that could be read or changed.
+ * with a parameter in its place: `GET` and `PATCH` of `/datasets/{id}` do not apply to `/datasets/search`.
  */
 function methodsOf(express: unknown, path: string): string[] {
   const { stack } = (express as { router: { stack: Layer[] } }).router;

@@ -50,8 +50,8 @@ export class SessionDto {
 export class SessionPageDto extends PageOf(SessionDto) {}
 
 /**
- * Query of a list of sessions. `since` and `until` apply to the start of a session's last trace. Of the other filters, one trace
- * of the session must meet all.
+ * Query of a list of sessions. `since` and `until` apply to the start of a session's last trace. One trace of the
+ * session must meet all other filters.
  */
 @SortedBy('last_started_at')
 export class SessionListQueryDto extends LabelledListQueryDto {}

@@ -54,8 +54,8 @@ export const HAS_COUNTED_USAGE = `(${INPUT_COUNTS} AND s.input_tokens > 0 OR ${O
   OR ${COST_COUNTS} AND s.cost_usd > 0)`;
 
 /**
- * Whether a span is one of its model's: a model call, of calls inside each other the innermost, or another span whose usage counts
- * because no call below it reports any. An agent that names a model is none of its spans, because it also waits for tools.
+ * Whether a span is one of its model's. A model call counts unless it contains another one. Another span counts if its usage
+ * counts, because no call below it reports any. An agent's span does not count, because it also waits for tools.
  */
 export const IS_OF_MODEL = `(CASE WHEN ${isCall('s')}
     THEN ${FLAGS} & 7 = 0 AND (NOT ${HAS_NO_USAGE} OR (NOT ${HAS_CALL_BELOW}) IS NOT FALSE)

@@ -83,13 +83,20 @@ describe('a dry run of a CSV upload', () => {
   });
 
   it('warns about an answer that would reach the prompt', async () => {
-    for (const column of ['gold', 'Correct Answer', 'expectedOutput', 'model_solution', 'label']) {
+    const columns = [
+      ...['expected_answer', 'correct_answer', 'reference_output', 'gold', 'gold_answer', 'golden', 'label'],
+      ...['labels', 'groundtruth', '__expected', 'answer_key', 'gt', 'result', 'output', 'response', 'key'],
+      ...['completion', 'reply', 'assistant', 'solution', 'correct', 'model_solution', 'gold-sql'],
+      ...['Correct Answer', 'correctAnswer', 'goldanswer', 'Answer-Key', 'AnswerKey', 'Expected Result'],
+    ];
+    for (const column of columns) {
       expect(await warned(`id,question,${column}\n1,a,b\n2,c,d\n`)).toEqual([
         ['no_expected', null],
         ['expected_in_input', column],
       ]);
     }
-    expect(await warned('id,question,answer_choices,answer\n1,a,x,b\n2,c,y,d\n')).toEqual([]);
+    const others = 'id,question,answer_choices,search_result,api_key,answer\n1,a,x,r,k,b\n2,c,y,s,l,d\n';
+    expect(await warned(others)).toEqual([]);
     expect(await warned('id,question,gold\n1,a,b\n2,c,d\n', { mapping: { expected: 'gold' } })).toEqual([]);
   });
 
@@ -101,6 +108,23 @@ describe('a dry run of a CSV upload', () => {
       ['no_expected', null],
       ['second_expected', 'answer'],
     ]);
+  });
+
+  it('warns about a part of the prompt that becomes metadata', async () => {
+    const names = ['instruction', 'Instructions', 'question', 'prompt', 'query', 'context', 'system'];
+    for (const column of [...names, 'system_prompt', 'systemPrompt', 'System-Prompt', 'messages']) {
+      const file = `id,${column},input,output\n1,a,b,c\n2,d,e,f\n`;
+      expect(await warned(file)).toEqual([
+        ['no_expected', null],
+        ['prompt_in_metadata', column],
+      ]);
+      const mapping = { input: [column], expected: 'output' };
+      expect(await warned(file, { mapping: { ...mapping, input: [column, 'input'] } })).toEqual([
+        ['input_is_object', 'input'],
+      ]);
+      expect(await warned(file, { mapping: { ...mapping, input: 'input', metadata: [column] } })).toEqual([]);
+    }
+    expect(await warned('id,input,answer,question_id,operating_system\n1,a,b,c,d\n2,e,f,g,h\n')).toEqual([]);
   });
 
   it('warns about case ids that are row numbers, and names the column that looks like one', async () => {

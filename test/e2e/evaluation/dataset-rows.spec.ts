@@ -96,6 +96,15 @@ describe('the row list of a CSV version', () => {
       ['q,reference_answer', 'reference_answer'],
       ['prompt,target', 'target'],
       ['prompt,ideal', 'ideal'],
+      ['question,Ground Truth', 'Ground Truth'],
+      ['question,ground-truth', 'ground-truth'],
+      ['question,groundTruth', 'groundTruth'],
+      ['question,GroundTruth', 'GroundTruth'],
+      ['question,GROUND TRUTH', 'GROUND TRUTH'],
+      ['question,expectedOutput', 'expectedOutput'],
+      ['question,Expected Output ', 'Expected Output '],
+      ['question,Expected_Output', 'Expected_Output'],
+      ['question,Reference Answer', 'Reference Answer'],
     ] as const) {
       const one = await caseOf(await newDataset(), `${header}\n1+1,2\n`);
       expect([expected, one]).toEqual([
@@ -108,6 +117,12 @@ describe('the row list of a CSV version', () => {
       input: { question: '1+1' },
       expected: '2',
       metadata: { target: 't', ideal: 'i', reference: 'r' },
+    });
+    const spelled = 'question,Reference Answer,groundTruth\n1+1,r,2\n';
+    expect(await caseOf(await newDataset(), spelled)).toMatchObject({
+      input: { question: '1+1' },
+      expected: '2',
+      metadata: { 'Reference Answer': 'r' },
     });
   });
 

@@ -160,7 +160,7 @@ export class DatasetDto extends StampsDto {
   input_schema!: object | null;
   @AnyJsonObject({ nullable: true })
   expected_schema!: object | null;
-  /** Records that are not archived. The rows of CSV versions are no records: see `row_count`. */
+  /** Records that are not archived. Does not include rows of CSV versions; see `row_count`. */
   @ApiProperty({ type: 'integer', format: 'int64', minimum: 0 })
   record_count!: number;
   /** Number of rows of the newest CSV version. Null if there is none. */

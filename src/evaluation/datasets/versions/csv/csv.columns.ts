@@ -94,20 +94,37 @@ export const EXPECTED_HEADERS = [
   'target',
   'ideal',
 ];
-/** Names of columns that never form the input unless a mapping names them. */
-const NEVER_INPUT = new Set([...EXPECTED_HEADERS, 'metadata', 'tags']);
-
 /** Returns a header in lower case and trimmed, because people write `input, expected`. */
 export const plainName = (column: string): string => column.trim().toLowerCase();
 
+/** Separates the words of a name in camel case: `groundTruth` becomes `ground_Truth`. */
+export const splitCamelCase = (column: string): string => column.replaceAll(/([a-z\d])([A-Z])/g, '$1_$2');
+
+/** Returns a header in snake case, because people write `Ground Truth`, `ground-truth` and `groundTruth`. */
+const snakeName = (column: string): string => plainName(splitCamelCase(column)).replaceAll(/[\s_-]+/g, '_');
+
+const isPlainly = (column: string, name: string): boolean => plainName(column) === name;
+
+/** Whether a column has this name of an expected value, in any case and with any separators between its words. */
+const isSpelled = (column: string, name: string): boolean =>
+  isPlainly(column, name) || snakeName(column) === name;
+
+/** Whether a column has one of the names of an expected value. */
+export const isExpectedHeader = (column: string): boolean =>
+  EXPECTED_HEADERS.some((name) => isSpelled(column, name));
+
+/** Whether a column never forms the input unless a mapping names it there. */
+const isNeverInput = (column: string): boolean =>
+  isExpectedHeader(column) || ['metadata', 'tags'].includes(plainName(column));
+
 /**
- * Returns the index of the first of these names among the columns, in any case, or -1. A name in lower case takes
- * precedence over other spellings.
+ * Returns the index of the first of these names among the columns, in any case, or -1. The exact name takes precedence over
+ * other spellings.
  */
-export function headerOf(columns: readonly string[], names: readonly string[]): number {
+export function headerOf(columns: readonly string[], names: readonly string[], isName = isPlainly): number {
   const places = names.flatMap((name) => [
     columns.indexOf(name),
-    columns.findIndex((column) => plainName(column) === name),
+    columns.findIndex((column) => isName(column, name)),
   ]);
   return places.find((place) => place >= 0) ?? -1;
 }
@@ -159,7 +176,7 @@ function applied(
   const rest = columns.filter((column) => !places.has(column) && column !== idColumn);
   const named = (part: CasePart): string[] => namesOf(requested[part]);
   const hasInput = named('input').length > 0;
-  const isInput = (column: string): boolean => !hasInput && !NEVER_INPUT.has(plainName(column));
+  const isInput = (column: string): boolean => !hasInput && !isNeverInput(column);
   const mapping = {
     input: [...named('input'), ...rest.filter(isInput)],
     expected: named('expected'),
@@ -174,7 +191,7 @@ function applied(
 }
 
 /** Returns the columns of a part of a requested mapping. */
-const namesOf = (part: string | readonly string[] | null | undefined): string[] =>
+export const namesOf = (part: string | readonly string[] | null | undefined): string[] =>
   typeof part === 'string' ? [part] : [...(part ?? [])];
 
 /** Recognizes columns by their names. */
@@ -182,7 +199,7 @@ function recognizedMapping(columns: readonly string[]): NonNullable<CsvOptions['
   const find = (names: readonly string[]): string[] => headersIn(columns, names);
   return {
     input: find(['input'])[0],
-    expected: find(EXPECTED_HEADERS)[0],
+    expected: columns[headerOf(columns, EXPECTED_HEADERS, isSpelled)],
     metadata: find(['metadata']),
     tags: find(['tags']),
   };

@@ -6,8 +6,11 @@ import {
   type CsvLayout,
   type CsvOptions,
   EXPECTED_HEADERS,
+  isExpectedHeader,
+  namesOf,
   plainName,
   quoteShort,
+  splitCamelCase,
 } from './csv.columns';
 import { CHUNK_BYTES, CsvInput, type CsvRows, piecesOf } from './csv.reader';
 import type { CsvRecord } from './csv.scanner';
@@ -24,6 +27,7 @@ export const CSV_WARNINGS = [
   'no_expected',
   'expected_in_input',
   'second_expected',
+  'prompt_in_metadata',
   'input_is_object',
   'unnamed_column_in_input',
   'row_numbers_as_case_ids',
@@ -68,7 +72,7 @@ export async function previewCsv(
   return {
     columns: layout.columns.map((name) => ({ name, becomes: becomesOf(layout, name) })),
     cases: rows.cases,
-    warnings: [...warningsOf(layout), ...rows.warnings()],
+    warnings: [...warningsOf(layout, options), ...rows.warnings()],
   };
 }
 
@@ -161,16 +165,35 @@ class PreviewRows implements CsvRows {
   }
 }
 
-/** First and last words in the names of columns that hold an expected value, although the name is not recognized. */
-const LIKE_EXPECTED =
-  /^(expect(ed|ation)s?|gold(en)?|correct)([^a-z]|$)|(^|[^a-z])(truth|answer|reference|target|label|solution|response|output|completion)s?$/;
+/** Returns the words of a name in lower case, with spaces between them. */
+const wordsOf = (column: string): string =>
+  splitCamelCase(column)
+    .replaceAll(/[^\p{L}\d]+/gu, ' ')
+    .trim()
+    .toLowerCase();
+
+/** Names of columns that hold an expected value, although they are not recognized: by their first word, last word, or whole. */
+const LIKE_EXPECTED = new RegExp(
+  [
+    '^(expect(ed|ation)s?|gold(en)?|correct|gt)([^a-z]|$)',
+    '(^|[^a-z]|expected|correct|gold|golden|reference|ground)(truth|answer|reference|target|label|solution|response|output|completion|reply|assistant)s?$',
+    'answer ?keys?$',
+    '^(key|(expected|correct)?results?)$',
+  ].join('|'),
+);
 
 /** Whether a name looks like a column of expected values: `Expected Result`, `goldSql`, `model_solution`, not `answer_choices`. */
-const isLikeExpected = (column: string): boolean =>
-  LIKE_EXPECTED.test(column.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase());
+const isLikeExpected = (column: string): boolean => LIKE_EXPECTED.test(wordsOf(column));
+
+/** Whether a name looks like a part of a prompt: `instruction`, `System Prompt`, `retrieved_context`, not `question_id`. */
+const isLikePrompt = (column: string): boolean =>
+  /(^|[^a-z]|system)(instruction|question|prompt|query|context|message)s?$|^system$/.test(wordsOf(column));
 
 /** Returns the warnings that follow from the names of the columns. */
-function warningsOf({ columns, caseIdColumn, mapping, valueColumns }: CsvLayout): CsvWarning[] {
+function warningsOf(
+  { columns, caseIdColumn, mapping, valueColumns }: CsvLayout,
+  options: CsvOptions,
+): CsvWarning[] {
   const warnings: CsvWarning[] = [];
   const warn = (code: CsvWarning['code'], column: string | null, detail: string): void =>
     void warnings.push({ code, column, detail });
@@ -196,7 +219,16 @@ function warningsOf({ columns, caseIdColumn, mapping, valueColumns }: CsvLayout)
     }
   }
   for (const column of mapping.metadata) {
-    if (!EXPECTED_HEADERS.includes(plainName(column))) continue;
+    if (
+      mapping.input.length > 0 &&
+      isLikePrompt(column) &&
+      !namesOf(options.mapping?.metadata).includes(column)
+    ) {
+      const detail =
+        'The name looks like a part of the prompt, but the column becomes metadata, so the input does not contain it. Map it to `input`, in a list with the other columns of the prompt.';
+      warn('prompt_in_metadata', column, detail);
+    }
+    if (!isExpectedHeader(column)) continue;
     const [expected] = mapping.expected;
     const detail =
       expected === undefined
