@@ -27,7 +27,9 @@ export function listOperations(...prefixes: string[]): Map<string, Operation> {
   return operations;
 }
 
-const PAGE_PARAMETERS = new Set(['limit', 'offset', 'cursor', 'sort', 'include_archived']);
+const PAGE_PARAMETERS = new Set([
+  ...['limit', 'offset', 'cursor', 'sort', 'include_archived', 'total', 'since', 'until'],
+]);
 
 /** Returns the parameters of a list, except those of its page. */
 export const filtersOf = ({ parameters = [] }: Operation): string[] =>

@@ -36,15 +36,21 @@ describeLists(['/telemetry/'], (seeds) => {
       lists: {
         listTraces: {
           path: '/telemetry/v1/traces', by,
-          filters: { ...times, root_name: ['common', 'rare'], service_name: ['common', 'rare'], status: ['error'], session_id: ['large', 'ses 7'] },
+          filters: { ...times, root_name: ['common', 'rare'], service_name: ['common', 'rare'], status: ['error'], session_id: ['large', 'ses 7'], user_id: ['nobody'], environment: ['nowhere'], prompt_name: ['none'] },
           searches: {
-            status: ['ok'], model: ['common', 'rare'], agent_version: ['common', 'rare'], attribute: ['a:b'], q: ['nowhere'],
+            status: ['ok'], model: ['common', 'rare'], agent_version: ['common', 'rare'], attribute: ['a:b'], q: ['nowhere'], tag: ['none'], prompt_version: ['1'],
             min_duration_ms: ['1'], max_duration_ms: ['1'], score: ['first:gte:1'], score_source: [],
           },
         },
         listSpans: { path: `${trace}/spans`, by },
-        listSessions: { path: '/telemetry/v1/sessions', by, filters: times },
-        listSessionTraces: { path: '/telemetry/v1/sessions/large/traces', by, filters: times },
+        listSessions: {
+          path: '/telemetry/v1/sessions', by, filters: times,
+          searches: { user_id: ['nobody'], environment: ['nowhere'], prompt_name: ['none'], prompt_version: ['1'], tag: ['none'] },
+        },
+        listSessionTraces: {
+          path: '/telemetry/v1/sessions/large/traces', by, filters: times,
+          searches: { user_id: ['nobody'], environment: ['nowhere'], prompt_name: ['none'], prompt_version: ['1'], tag: ['none'] },
+        },
         listSessionTranscript: { path: '/telemetry/v1/sessions/large/transcript', by, filters: times },
         listLogs: {
           path: '/telemetry/v1/logs', by,
