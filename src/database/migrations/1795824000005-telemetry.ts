@@ -145,6 +145,7 @@ export class Telemetry1795824000005 extends SqlMigration {
       usage_flags integer NOT NULL,
       unpriced_calls integer NOT NULL,
       unpriced_steps integer NOT NULL,
+      estimated_steps integer NOT NULL,
       PRIMARY KEY (trace_no, span_id)
     );
 
@@ -197,12 +198,15 @@ export class Telemetry1795824000005 extends SqlMigration {
       reasoning_tokens bigint,
       time_to_first_token_ms double precision,
       cost_usd double precision,
-      -- Of a span with usage: the measures that spans below it report (bits: 1 input tokens, 2 output tokens, 4 cost), and 8 if
-      -- its cost is only the price of its tokens. Its own measures do not count if they are reported below. Null for 0.
+      -- Of a span with usage: the measures that spans below it report (bits: 1 input tokens, 2 output tokens, 4 cost), 8 if its
+      -- cost is only the price of its tokens, and 16 if that of a step below is. Its own measures do not count if they are
+      -- reported below. Null for 0.
       usage_flags integer,
       -- number of spans below, calls and others, whose cost is unknown and part of this span's cost
       unpriced_calls integer,
       unpriced_steps integer,
+      -- number of steps below whose cost is only the price of their tokens, and counts instead of this span's cost
+      estimated_steps integer,
       source_id uuid NOT NULL,
       name text NOT NULL,
       kind text NOT NULL,

@@ -98,7 +98,7 @@ export function readSpanFields(span: MeaningfulSpan): SpanFields {
 
 /**
  * Returns input tokens that include cache tokens, as the conventions define them. Some senders forward the counts of providers
- * that count cache tokens separately.
+ * that count cache tokens separately, or only the cache tokens.
  */
 function withCacheTokens(
   input: number | null,
@@ -107,7 +107,8 @@ function withCacheTokens(
   span: MeaningfulSpan,
 ): number | null {
   const cache = (cached ?? 0) + (written ?? 0);
-  if (input === null || cache === 0) return input;
+  if (cache === 0) return input;
+  if (input === null) return cache;
   return cache > input || excludesCache(span) ? input + cache : input;
 }
 

@@ -125,6 +125,13 @@ describe('the meaning of a span', () => {
       expect(tokens(inference)).toBe(7);
     });
 
+    it('are the cache tokens of a call that reports no others', () => {
+      const read = { 'gen_ai.provider.name': 'anthropic', 'gen_ai.usage.cache_read.input_tokens': 4000 };
+      expect(tokens(read)).toBe(4000);
+      expect(tokens({ ...read, 'gen_ai.usage.cache_creation.input_tokens': 500 })).toBe(4500);
+      expect(tokens({ 'gen_ai.usage.cache_read.input_tokens': 0 })).toBeNull();
+    });
+
     it('do not include cache tokens twice, as conventions define them', () => {
       expect(tokens(used(1000, 600, 400))).toBe(1000);
       expect(tokens({ ...used(1000, 600), 'gen_ai.provider.name': 'anthropic' })).toBe(1000);

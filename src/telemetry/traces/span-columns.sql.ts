@@ -20,7 +20,8 @@ const mayCount = (noCalls: string): string => `(f.gap_count = 0 OR ${noCalls} OR
 
 const INPUT_COUNTS = `${mayCount('f.calls_input_tokens IS NULL')} AND ${FLAGS} & 1 = 0`;
 const OUTPUT_COUNTS = `${mayCount('f.calls_output_tokens IS NULL')} AND ${FLAGS} & 2 = 0`;
-const COST_COUNTS = `${mayCount('f.has_no_calls')} AND ${FLAGS} & 4 = 0 AND (${FLAGS} & 8 = 0 OR ${FLAGS} & 3 = 0)`;
+const COST_COUNTS = `${mayCount('f.has_no_calls')} AND ${FLAGS} & 4 = 0
+  AND CASE WHEN ${FLAGS} & 8 = 0 THEN coalesce(s.estimated_steps, 0) = 0 ELSE ${FLAGS} & 3 = 0 END`;
 
 const inputOf = (column: string): string => `CASE WHEN ${INPUT_COUNTS} THEN s.${column} END`;
 const outputOf = (column: string): string => `CASE WHEN ${OUTPUT_COUNTS} THEN s.${column} END`;

@@ -47,6 +47,7 @@ const COLUMNS = new BulkColumns<LocatedSpan>([
   { name: 'usage_flags', type: 'int4', value: ({ usage }) => usage?.flags ?? null },
   { name: 'unpriced_calls', type: 'int4', value: ({ usage }) => usage?.unpriced.calls || null },
   { name: 'unpriced_steps', type: 'int4', value: ({ usage }) => usage?.unpriced.steps || null },
+  { name: 'estimated_steps', type: 'int4', value: ({ usage }) => usage?.estimates || null },
   { name: 'source_id', type: 'uuid', value: ({ record }) => record.source.id },
   { name: 'name', type: 'text', value: ({ record }) => record.span.name },
   { name: 'kind', type: 'text', value: ({ record }) => record.span.kind },

@@ -6,6 +6,8 @@ const OUTPUT = 2;
 const COST = 4;
 /** The cost of a step is only the price of its tokens. It says nothing about the calls below it. */
 const ESTIMATED = 8;
+/** A step below has an estimated cost. */
+const ESTIMATE = 16;
 
 /** Spans with tokens but without a known cost. */
 export interface UnpricedSpans {
@@ -15,10 +17,15 @@ export interface UnpricedSpans {
 
 /** What a span knows about the spans below it. Only spans that report usage store it. */
 export interface UsageState {
-  /** The measures that spans below report, and ESTIMATED. */
+  /** The measures that spans below report, ESTIMATED and ESTIMATE. */
   flags: number;
   /** The unpriced spans below whose nearest span with a cost is this one. Its cost includes theirs. */
   unpriced: Readonly<UnpricedSpans>;
+  /**
+   * The estimated costs below that count, and whose nearest span with another cost is this one. Its cost counts only without
+   * any. Unlike a flag, they end when a span below such a step reports tokens.
+   */
+  estimates: number;
 }
 
 /** A stored span above new spans. */
@@ -59,6 +66,8 @@ export interface UsageEffect {
   gaps: UsageGap[];
 }
 
+type Usage = Pick<UsageAncestor, 'inputTokens' | 'outputTokens' | 'costUsd'>;
+
 interface Node extends UsageAncestor {
   isNew: boolean;
   reports: number;
@@ -73,7 +82,7 @@ export const reportsUsage = ({ fields, costUsd }: SpanRecord): boolean =>
 
 /**
  * Returns which usage of new spans counts. The tokens of a span count unless a span below it reports tokens, and likewise its
- * cost. So a call inside a call counts once, and a step does not repeat the calls below it. The effect does not depend on the
+ * cost; an estimated cost of a step hides a cost above it only while it counts itself. So a call inside a call counts once, and a step does not repeat the calls below it. The effect does not depend on the
  * order in which spans arrive: each span with usage stores which measures are reported below it, and a gap stores it for a
  * parent that is still missing.
  *
@@ -110,8 +119,8 @@ class UsageTree {
     for (const { isNew, reports, parentSpanId } of [...this.nodes.values()]) {
       if (isNew && reports !== 0) this.report(parentSpanId, reports);
     }
-    for (const { spanId, unpriced } of closed) this.hold(spanId, unpriced);
-    for (const node of this.nodes.values()) if (node.reports !== 0) this.holdUnpriced(node);
+    for (const { spanId, unpriced, estimates } of closed) this.hold(spanId, unpriced, estimates);
+    for (const node of this.nodes.values()) if (node.reports !== 0) this.holdChanges(node);
     return this.changes();
   }
 
@@ -134,7 +143,8 @@ class UsageTree {
         this.gapAt(id).flags |= bits;
         return;
       }
-      const known = node.flags | node.reports;
+      const told = node.flags | node.reports;
+      const known = (told & COST) === 0 ? told : told | ESTIMATE; // an estimate tells nothing more
       node.flags |= bits;
       if ((bits & ~known) === 0) return;
       id = node.parentSpanId;
@@ -143,27 +153,32 @@ class UsageTree {
 
   private gapAt(spanId: string): UsageGap {
     let gap = this.gaps.get(spanId);
-    if (!gap) this.gaps.set(spanId, (gap = { spanId, flags: 0, unpriced: NONE }));
+    if (!gap) this.gaps.set(spanId, (gap = { ...UNTOLD, spanId }));
     return gap;
   }
 
-  private holdUnpriced(node: Node): void {
-    const change = unpricedIn(node, node.flags) - (node.isNew ? 0 : unpricedIn(node, node.before.flags));
-    if (change !== 0) {
-      this.hold(node.parentSpanId, node.isStep ? { calls: 0, steps: change } : { calls: change, steps: 0 });
-    }
+  private holdChanges(node: Node): void {
+    const { flags, before, isNew, isStep } = node;
+    const unpriced = unpricedIn(node, flags) - (isNew ? 0 : unpricedIn(node, before.flags));
+    const estimates = estimatesIn(flags) - (isNew ? 0 : estimatesIn(before.flags));
+    this.hold(
+      node.parentSpanId,
+      isStep ? { calls: 0, steps: unpriced } : { calls: unpriced, steps: 0 },
+      estimates,
+    );
   }
 
-  /** Adds unpriced spans to the nearest span with a cost, or to the gap below it. */
-  private hold(from: string | null, { calls, steps }: UnpricedSpans): void {
-    if (calls === 0 && steps === 0) return;
+  /** Adds unpriced spans and estimates to the nearest span with a cost that is no estimate, or to the gap below it. */
+  private hold(from: string | null, { calls, steps }: UnpricedSpans, estimates: number): void {
+    if (calls === 0 && steps === 0 && estimates === 0) return;
     const holder = this.holderAt(from);
     if (holder === null) return;
     const state = this.nodeAt(holder) ?? this.gapAt(holder);
     state.unpriced = { calls: state.unpriced.calls + calls, steps: state.unpriced.steps + steps };
+    state.estimates += estimates;
   }
 
-  /** Returns the id of the nearest span with a cost, or of the missing parent below it; null if there is none. */
+  /** Returns the id of the nearest span with a cost that is no estimate, or of the missing parent below it; null if there is none. */
   private holderAt(from: string | null): string | null {
     const path: string[] = [];
     let holder: string | null = null;
@@ -175,8 +190,10 @@ class UsageTree {
         break;
       }
       if ((node.flags & COST) !== 0) break; // neither its cost nor that of a span further up counts
-      if (coversCost(node)) holder = id;
-      if ((node.reports & COST) !== 0) break;
+      if (coversCost(node)) {
+        holder = id;
+        break;
+      }
       this.holders.set(id, null); // ends a cycle of parents
       path.push(id);
       id = node.parentSpanId;
@@ -197,7 +214,11 @@ class UsageTree {
       const hasChanged = differs(node, node.before);
       if (node.isNew || hasChanged) addChange(effect, node);
       if (hasChanged || node.flags !== 0) {
-        effect.states.set(node.spanId, { flags: node.flags, unpriced: node.unpriced });
+        effect.states.set(node.spanId, {
+          flags: node.flags,
+          unpriced: node.unpriced,
+          estimates: node.estimates,
+        });
       }
     }
     return effect;
@@ -206,62 +227,71 @@ class UsageTree {
 
 export const differs = (one: UsageState, other: UsageState): boolean =>
   one.flags !== other.flags ||
+  one.estimates !== other.estimates ||
   one.unpriced.calls !== other.unpriced.calls ||
   one.unpriced.steps !== other.unpriced.steps;
 
 const NONE: UnpricedSpans = { calls: 0, steps: 0 };
-const UNTOLD: UsageState = { flags: 0, unpriced: NONE };
+const UNTOLD: UsageState = { flags: 0, unpriced: NONE, estimates: 0 };
 
 const storedNode = (ancestor: UsageAncestor): Node => ({
   ...ancestor,
   isNew: false,
-  reports: reportedBy(ancestor.inputTokens, ancestor.outputTokens, ancestor.costUsd),
+  reports: reportedBy(ancestor, ancestor.flags),
   before: ancestor,
 });
 
 function newNode({ span, fields, costUsd, isStep }: SpanRecord): Node {
-  const isEstimated = isStep && costUsd !== null && fields.costUsd === null;
+  const { inputTokens, outputTokens } = fields;
+  const flags = isStep && costUsd !== null && fields.costUsd === null ? ESTIMATED : 0;
   return {
+    ...UNTOLD,
     spanId: span.spanId,
     parentSpanId: span.parentSpanId === span.spanId ? null : span.parentSpanId,
     isStep,
     model: fields.model,
-    inputTokens: fields.inputTokens,
-    outputTokens: fields.outputTokens,
+    inputTokens,
+    outputTokens,
     costUsd,
-    flags: isEstimated ? ESTIMATED : 0,
-    unpriced: NONE,
+    flags,
     isNew: true,
-    reports: reportedBy(fields.inputTokens, fields.outputTokens, costUsd),
+    reports: reportedBy({ inputTokens, outputTokens, costUsd }, flags),
     before: UNTOLD,
   };
 }
 
-const hasUsage = ({ inputTokens, outputTokens, costUsd }: UsageAncestor): boolean =>
+const hasUsage = ({ inputTokens, outputTokens, costUsd }: Usage): boolean =>
   (inputTokens ?? outputTokens ?? costUsd) !== null;
 
 /** No tokens are no report: instrumentations send 0 if they do not know. A cost of 0 is one if there are tokens. */
-function reportedBy(inputTokens: number | null, outputTokens: number | null, costUsd: number | null): number {
+function reportedBy({ inputTokens, outputTokens, costUsd }: Usage, flags: number): number {
   const tokens = (inputTokens ? INPUT : 0) | (outputTokens ? OUTPUT : 0);
-  return tokens | (costUsd !== null && (costUsd > 0 || tokens !== 0) ? COST : 0);
+  if (costUsd === null || (costUsd === 0 && tokens === 0)) return tokens;
+  return tokens | ((flags & ESTIMATED) === 0 ? COST : ESTIMATE);
 }
 
 /** Whether a span has a cost that includes the calls below it. */
-const coversCost = ({ reports, flags }: Node): boolean => (reports & COST) !== 0 && (flags & ESTIMATED) === 0;
+const coversCost = ({ reports }: Node): boolean => (reports & COST) !== 0;
 
-const countsCost = ({ costUsd }: UsageAncestor, flags: number): boolean =>
-  costUsd !== null && (flags & COST) === 0 && ((flags & ESTIMATED) === 0 || (flags & (INPUT | OUTPUT)) === 0);
+function countsCost({ costUsd }: Usage, { flags, estimates }: UsageState): boolean {
+  if (costUsd === null || (flags & COST) !== 0) return false;
+  return (flags & ESTIMATED) === 0 ? estimates === 0 : (flags & (INPUT | OUTPUT)) === 0;
+}
+
+/** Returns 1 if the cost of a span is an estimate, and counts. */
+const estimatesIn = (flags: number): number =>
+  (flags & ESTIMATED) !== 0 && (flags & (INPUT | OUTPUT | COST)) === 0 ? 1 : 0;
 
 /** Returns 1 if the tokens of a span count, and neither it nor a span below it has a cost. */
-function unpricedIn({ inputTokens, outputTokens, costUsd }: UsageAncestor, flags: number): number {
-  if (costUsd !== null || (flags & COST) !== 0) return 0;
+function unpricedIn({ inputTokens, outputTokens, costUsd }: Usage, flags: number): number {
+  if (costUsd !== null || (flags & (COST | ESTIMATE)) !== 0) return 0;
   return (inputTokens && (flags & INPUT) === 0) || (outputTokens && (flags & OUTPUT) === 0) ? 1 : 0;
 }
 
 function addChange({ changes, covered }: UsageEffect, node: Node): void {
   const { model, isStep, before, isNew } = node;
-  const after = countedUsage(node, node.flags);
-  const earlier = isNew ? NOTHING : countedUsage(node, before.flags);
+  const after = countedUsage(node, node);
+  const earlier = isNew ? NOTHING : countedUsage(node, before);
   changes.push({
     model,
     isStep,
@@ -280,11 +310,11 @@ type CountedUsage = Omit<UsageChange, 'model' | 'isStep'>;
 
 const NOTHING: CountedUsage = { inputTokens: null, outputTokens: null, costUsd: null, unpriced: 0 };
 
-const countedUsage = (node: UsageAncestor, flags: number): CountedUsage => ({
-  inputTokens: (flags & INPUT) === 0 ? node.inputTokens : null,
-  outputTokens: (flags & OUTPUT) === 0 ? node.outputTokens : null,
-  costUsd: countsCost(node, flags) ? node.costUsd : null,
-  unpriced: unpricedIn(node, flags),
+const countedUsage = (usage: Usage, state: UsageState): CountedUsage => ({
+  inputTokens: (state.flags & INPUT) === 0 ? usage.inputTokens : null,
+  outputTokens: (state.flags & OUTPUT) === 0 ? usage.outputTokens : null,
+  costUsd: countsCost(usage, state) ? usage.costUsd : null,
+  unpriced: unpricedIn(usage, state.flags),
 });
 
 /** Returns a change of a sum; null if the span neither adds to it nor has added to it. */

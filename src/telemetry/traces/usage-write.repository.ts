@@ -22,6 +22,7 @@ const STATE = [
   { name: 'usage_flags', type: 'int4', value: ({ flags }: GapRow) => flags },
   { name: 'unpriced_calls', type: 'int4', value: ({ unpriced }: GapRow) => unpriced.calls },
   { name: 'unpriced_steps', type: 'int4', value: ({ unpriced }: GapRow) => unpriced.steps },
+  { name: 'estimated_steps', type: 'int4', value: ({ estimates }: GapRow) => estimates },
 ] as const;
 
 const PLACES = new BulkColumns<OfTrace>([...PLACE]);
@@ -32,7 +33,7 @@ const STATES = new BulkColumns<GapRow>([...PLACE, DAY, ...STATE]);
 /** The columns of a span or gap `s`. */
 const COLUMNS =
   raw(`s.workspace_id, s.trace_no, s.day, s.span_id, s.parent_span_id, s.operation, s.model, s.input_tokens,
-  s.output_tokens, s.cost_usd, s.usage_flags, s.unpriced_calls, s.unpriced_steps`);
+  s.output_tokens, s.cost_usd, s.usage_flags, s.unpriced_calls, s.unpriced_steps, s.estimated_steps`);
 
 const HEX = (column: string) => raw(`lpad(to_hex(${column}), 16, '0')`);
 
@@ -48,6 +49,7 @@ interface StateRow {
   usage_flags: number | null;
   unpriced_calls: number | null;
   unpriced_steps: number | null;
+  estimated_steps: number | null;
 }
 
 interface AncestorRow extends StateRow {
@@ -59,9 +61,10 @@ interface AncestorRow extends StateRow {
   cost_usd: number | null;
 }
 
-const toState = ({ usage_flags, unpriced_calls, unpriced_steps }: StateRow): UsageState => ({
-  flags: usage_flags ?? 0,
-  unpriced: { calls: unpriced_calls ?? 0, steps: unpriced_steps ?? 0 },
+const toState = (row: StateRow): UsageState => ({
+  flags: row.usage_flags ?? 0,
+  unpriced: { calls: row.unpriced_calls ?? 0, steps: row.unpriced_steps ?? 0 },
+  estimates: row.estimated_steps ?? 0,
 });
 
 /** Reads and writes what is known about the usage below spans. Every method works under the locks of the traces. */
@@ -75,7 +78,8 @@ export class UsageWriteRepository {
           'span-gap.close',
           sql`DELETE FROM span_gaps g USING ${PLACES.table(chunk, 'arrived')}
             WHERE g.workspace_id = arrived.workspace_id AND g.trace_no = arrived.trace_no AND g.span_id = arrived.span_id
-            RETURNING g.trace_no, ${HEX('g.span_id')} AS span_id, g.usage_flags, g.unpriced_calls, g.unpriced_steps`,
+            RETURNING g.trace_no, ${HEX('g.span_id')} AS span_id, g.usage_flags, g.unpriced_calls, g.unpriced_steps,
+              g.estimated_steps`,
         ),
       ),
     );
@@ -103,7 +107,7 @@ export class UsageWriteRepository {
             WHERE coalesce(above.usage_flags & 7, 0) <> 7
           )
           SELECT trace_no, ${HEX('span_id')} AS span_id, ${HEX('parent_span_id')} AS parent_span_id, operation, model,
-            input_tokens, output_tokens, cost_usd, usage_flags, unpriced_calls, unpriced_steps
+            input_tokens, output_tokens, cost_usd, usage_flags, unpriced_calls, unpriced_steps, estimated_steps
           FROM above LIMIT ${chunk.length + ANCESTORS_MAX}`,
       ),
     );
@@ -124,7 +128,7 @@ export class UsageWriteRepository {
     await inChunks(states, (chunk) =>
       tx.query(
         sql`UPDATE spans s SET usage_flags = state.usage_flags, unpriced_calls = nullif(state.unpriced_calls, 0),
-            unpriced_steps = nullif(state.unpriced_steps, 0)
+            unpriced_steps = nullif(state.unpriced_steps, 0), estimated_steps = nullif(state.estimated_steps, 0)
           FROM ${STATES.table(chunk, 'state')}
           WHERE s.workspace_id = state.workspace_id AND s.day = state.day AND s.day = ANY (${daysOf(states)}::date[])
             AND s.trace_no = state.trace_no AND s.span_id = state.span_id`,
@@ -141,9 +145,10 @@ export class UsageWriteRepository {
           sql`INSERT INTO span_gaps AS g (${GAPS.columnList}) SELECT ${GAPS.columnList} FROM ${GAPS.table(chunk, 'gap')}
             ON CONFLICT (trace_no, span_id) DO UPDATE SET usage_flags = g.usage_flags | excluded.usage_flags,
               unpriced_calls = g.unpriced_calls + excluded.unpriced_calls,
-              unpriced_steps = g.unpriced_steps + excluded.unpriced_steps
-            WHERE (g.usage_flags | excluded.usage_flags, excluded.unpriced_calls, excluded.unpriced_steps)
-              <> (g.usage_flags, 0, 0)
+              unpriced_steps = g.unpriced_steps + excluded.unpriced_steps,
+              estimated_steps = g.estimated_steps + excluded.estimated_steps
+            WHERE (g.usage_flags | excluded.usage_flags, excluded.unpriced_calls, excluded.unpriced_steps,
+              excluded.estimated_steps) <> (g.usage_flags, 0, 0, 0)
             RETURNING trace_no, xmax = 0 AS is_new`,
         ),
       ),

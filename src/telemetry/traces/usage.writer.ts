@@ -17,7 +17,7 @@ export interface NewSpans {
   inserted: ReadonlyMap<string, UsageState>;
 }
 
-const NO_USAGE: UsageState = { flags: 0, unpriced: { calls: 0, steps: 0 } };
+const NO_USAGE: UsageState = { flags: 0, unpriced: { calls: 0, steps: 0 }, estimates: 0 };
 
 /** Decides which usage of new spans counts, together with the spans that are stored already. Works under the traces' locks. */
 @Injectable()

@@ -122,6 +122,18 @@ describe('usage that spans report at several levels', () => {
       });
     });
 
+    it('takes the cost from above a step whose own cost is only the price of its tokens', async () => {
+      const agent = { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.usage.cost': 0.05 };
+      const sub = { ...step('invoke_agent', 7), 'gen_ai.request.model': 'gpt-4o' };
+      const unpriced = call(5, { 'gen_ai.response.model': 'own' });
+      expect(await sent({}, agent, sub, unpriced)).toEqual({
+        input_tokens: 5,
+        output_tokens: 6,
+        cost_usd: 0.05,
+      });
+      expect(await sent({}, agent, {}, sub)).toEqual({ input_tokens: 7, output_tokens: 8, cost_usd: 7 });
+    });
+
     it.each([null, 'execute_tool', 'plan', 'retrieval', 'guardrail', 'invoke_agent', 'custom'])(
       'does not add the usage that a span of the operation %s repeats',
       async (operation) => {
@@ -201,7 +213,7 @@ function anyUsage(random: () => number): TestAttributes {
   );
 }
 
-/** Returns the tokens of the spans that have none below them. */
+/** Returns the tokens of the spans that have none below them, and the cost that the innermost spans with a cost know. */
 function countedIn(spans: readonly TestSpan[]): Partial<Usage> {
   const sumOf = (name: string): number | null => {
     const value = ({ attributes }: TestSpan) => attributes?.[name] as number | undefined;
@@ -213,7 +225,47 @@ function countedIn(spans: readonly TestSpan[]): Partial<Usage> {
   return {
     input_tokens: sumOf('gen_ai.usage.input_tokens'),
     output_tokens: sumOf('gen_ai.usage.output_tokens'),
+    cost_usd: costIn(spans),
   };
+}
+
+/** Returns the cost of a tree, span by span. */
+function costIn(spans: readonly TestSpan[]): number | null {
+  const of = (span: TestSpan, name: string) => span.attributes?.[name] as number | string | undefined;
+  const input = (span: TestSpan) => of(span, 'gen_ai.usage.input_tokens') as number | undefined;
+  const output = (span: TestSpan) => of(span, 'gen_ai.usage.output_tokens') as number | undefined;
+  const model = (span: TestSpan) => of(span, 'gen_ai.response.model');
+  const reported = (span: TestSpan) => of(span, 'gen_ai.usage.cost') as number | undefined;
+  const below = (span: TestSpan): TestSpan[] =>
+    spans.filter((one) => one.parentSpanId === span.spanId).flatMap((one) => [one, ...below(one)]);
+  const above = (span: TestSpan): TestSpan[] =>
+    spans.filter((one) => one.spanId === span.parentSpanId).flatMap((one) => [one, ...above(one)]);
+  const hasTokens = (span: TestSpan) => (input(span) ?? output(span)) !== undefined;
+  const isStep = (span: TestSpan) => {
+    const operation = of(span, 'gen_ai.operation.name');
+    return operation === undefined ? model(span) === undefined : operation !== 'chat';
+  };
+  const costOf = (span: TestSpan) =>
+    reported(span) ?? (model(span) === 'gpt-4o' && hasTokens(span) ? (input(span) ?? 0) : undefined);
+  const isKnown = (span: TestSpan) =>
+    reported(span) !== undefined || (!isStep(span) && costOf(span) !== undefined);
+  const counts = (span: TestSpan): boolean => {
+    if (costOf(span) === undefined || below(span).some(isKnown)) return false;
+    return isKnown(span) ? !below(span).some(counts) : !below(span).some(hasTokens);
+  };
+  const isUnpriced = (span: TestSpan) =>
+    [span, ...below(span)].every((one) => costOf(one) === undefined) &&
+    [input, output].some((read) => read(span) !== undefined && below(span).every((one) => !read(one)));
+  const counted = spans.filter(counts);
+  const known = counted.length === 0 ? null : counted.reduce((sum, span) => sum + costOf(span)!, 0);
+  const isComplete = spans.filter(isUnpriced).every((span) => {
+    const holder = above(span).find(isKnown);
+    return holder !== undefined && counts(holder);
+  });
+  if (isComplete) return known;
+  const root = spans[0]!;
+  const rootCost = isStep(root) ? (reported(root) ?? null) : null;
+  return rootCost !== null && rootCost >= (known ?? 0) ? rootCost : null;
 }
 
 function batches<Item>(items: readonly Item[], size: number): Item[][] {
