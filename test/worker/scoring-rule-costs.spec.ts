@@ -127,6 +127,16 @@ describe('a scoring rule with max_cost_usd_per_day', () => {
     for (const { max_cost_usd } of await rules.runs(rule)) expect(max_cost_usd).toBeLessThanOrEqual(2 * COST);
   });
 
+  it('counts targets that a greedy run could not afford as skipped, not as sent', async () => {
+    const rule = await ruleWith(2 * COST);
+    await traces(12);
+    await rules.seen(rule, 12);
+    await rules.results(rule);
+    const { sent_count, skipped_count, scored_count } = await rules.read(rule);
+    expect(skipped_count).toBeGreaterThan(0);
+    expect([sent_count, sent_count + skipped_count]).toEqual([scored_count, 12]);
+  });
+
   it('continues on the next day, and skips traces that arrived during the pause', async () => {
     const rule = await ruleWith(COST);
     const [first] = await traces(1);

@@ -85,6 +85,7 @@ describe('the official OpenTelemetry exporters, unchanged', () => {
       started_at: '2026-11-20T00:00:00.010Z',
       ended_at: '2026-11-20T00:00:00.060Z',
       duration_ms: 50,
+      start_unknown: false,
       attributes: {
         'gen_ai.operation.name': 'chat',
         'gen_ai.response.model': 'gpt-4o',

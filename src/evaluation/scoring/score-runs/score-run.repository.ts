@@ -9,6 +9,7 @@ import {
   TARGETS_MAX,
   type VersionAtGrain,
 } from '../targets/target.entity';
+import { BUDGET_EXCEEDED } from '../../judges';
 import { TARGET_COLUMNS, targetRows } from '../targets/target.repository';
 import type { ScoreResultRow, ScoreRunListQueryDto, ScoreRunRow } from './score-run.dto';
 import type { FailureCode, Outcome, RunStatus } from './score-run.types';
@@ -301,15 +302,22 @@ export class ScoreRunRepository {
     return rows.map(({ score_run_id }) => score_run_id);
   }
 
-  /** Adds the scores and the cost of a run that has ended to the counts of the day of its rule, if it was started on that day. */
+  /**
+   * Adds the scores and the cost of a run that has ended to the counts of the day of its rule, if it was started on that day.
+   * Targets for which the budget did not suffice count as skipped, not as sent.
+   */
   async addToRule(tx: Tx, scope: Scope, runId: string): Promise<void> {
     await tx.query(
       prepared(
         'scoring-rule.count-run',
         sql`UPDATE scoring_rules rule
           SET scored_today = scored_today + r.completed_count,
+              sent_today = sent_today - unaffordable.count, skipped_today = skipped_today + unaffordable.count,
               spent_today_usd = spent_today_usd + coalesce(r.cost_usd, 0)
-          FROM score_runs r
+          FROM score_runs r CROSS JOIN LATERAL (
+            SELECT count(*)::integer AS count FROM target_outcomes o
+            WHERE o.score_run_id = r.score_run_id AND o.error = ${BUDGET_EXCEEDED}
+          ) unaffordable
           WHERE r.score_run_id = ${runId} AND r.workspace_id = ${scope.workspaceId}
             AND rule.rule_id = r.rule_id AND rule.workspace_id = r.workspace_id
             AND rule.counted_day = date_trunc('day', r.created_at, 'UTC')`,
