@@ -172,7 +172,7 @@ describe('the digest of a judge', () => {
     expect(await gated()).toMatchObject({
       ...{ status: 'failed', judge_changed_count: 2, reason: expect.stringContaining('different judges') },
     });
-    const some = { difference: 0, cases: 1, missing: 2, judge_changed_count: 2, reason: null };
+    const some = { difference: 0, cases: 1, missing: 0, judge_changed_count: 2, reason: null };
     expect((await compared('&min_comparable=0.3')).scorers[0]).toMatchObject({
       ...some,
       verdict: 'inconclusive',

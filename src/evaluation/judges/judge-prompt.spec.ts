@@ -81,15 +81,9 @@ describe('judgePrompt', () => {
     );
   });
 
-  it.each<[string, Partial<ScoringSubject>, number]>([
-    ['{{output}}{{metadata}}', { output: 'x'.repeat(4_600), metadata: 'y'.repeat(4_000) }, 5_000],
-    [
-      `${'w'.repeat(4_000)}{{input}}{{metadata}}{{trace}}`,
-      { input: 'x'.repeat(50), metadata: 'y'.repeat(4_000), trace: { input: long, spans: [] } },
-      4_000 + 500 + 3 * DATA_BLOCK_BYTES,
-    ],
-  ])('does not blame an input or an output that fits: %.30s', (template, subject, maxBytes) => {
-    const judge = () => judged(template, subject, maxBytes);
+  it('does not blame an output that fits', () => {
+    const subject = { output: 'x'.repeat(4_600), metadata: 'y'.repeat(4_000) };
+    const judge = () => judged('{{output}}{{metadata}}', subject, 5_000);
     expect(judge).toThrow(expect.objectContaining({ isTooLarge: true }));
     expect(judge).toThrow(/^The prompt is too long: .* leaves no tokens for the other data\.$/);
   });
