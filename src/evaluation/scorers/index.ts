@@ -25,7 +25,7 @@ export {
 export { parsePrompt, type TemplatePart, type TemplatePath } from './definitions/prompt.template';
 export { toolCallOf } from './engine/checks/tool-call.reader';
 export { CodeEngine } from './engine/threads/code.engine';
-export { codeSeesPart } from './engine/truncation';
+export { codeSeesPart } from './engine/checks/truncation';
 export type { ScoreOutcome, ScoringSubject } from './engine/subject';
 export {
   type Grain,

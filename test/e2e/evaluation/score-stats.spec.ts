@@ -144,7 +144,6 @@ describe('statistics of scores', () => {
     expect(await meansOf({})).toEqual([[2, 0.5]]);
     const { body } = await space.viewer.get('/telemetry/v1/traces');
     expect(body.items[0].scores).toMatchObject([
-      { score: 0, target_kind: 'result', experiment_id },
       { score: 1, target_kind: 'trace', experiment_id: null, result_id: null },
     ]);
   });

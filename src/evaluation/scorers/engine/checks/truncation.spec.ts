@@ -1,5 +1,5 @@
-import type { Check } from '../definitions/check.forms';
-import type { ScoringSubject } from './subject';
+import type { Check } from '../../definitions/check.forms';
+import type { ScoringSubject } from '../subject';
 import { codeSeesPart } from './truncation';
 
 const WHOLE = { is_truncated: false, span_count: 1, spans: [{ name: 'a' }] };

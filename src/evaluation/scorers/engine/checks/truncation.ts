@@ -1,9 +1,9 @@
 import { isJsonObject } from '#platform/json';
-import { type ChecksDefinition, isScript, type ScriptDefinition } from '../definitions/definition.forms';
-import type { Check } from '../definitions/check.forms';
-import { parsePath } from '../definitions/json.path';
-import { isPathTruncated } from './checks/verdict';
-import type { ScoringSubject } from './subject';
+import { type ChecksDefinition, isScript, type ScriptDefinition } from '../../definitions/definition.forms';
+import type { Check } from '../../definitions/check.forms';
+import { parsePath } from '../../definitions/json.path';
+import { isPathTruncated } from './verdict';
+import type { ScoringSubject } from '../subject';
 
 const isCut = (value: unknown): boolean => isJsonObject(value) && value.is_truncated === true;
 
