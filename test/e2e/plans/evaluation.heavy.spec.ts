@@ -134,7 +134,10 @@ describeLists(['/eval/'], async (seeds) => {
           filters: { dataset_record_id: ['rec_7'], session_id: ['ses 7'], trace_id: ['7'.padStart(32, '0')], has_error: ['true'] },
           searches: { case_id: ['case 7'], tag: ['seldom', 'often'], has_error: ['false'], score: ['first:gte:2', 'first:gte:9'] },
         },
-        listExperimentTraces: { path: `${experiment}/traces`, by, isComputed: true, rows: MANY },
+        listExperimentTraces: {
+          path: `${experiment}/traces`, by, isComputed: true, rows: MANY,
+          searches: { user_id: ['nobody'], environment: ['nowhere'], prompt_name: ['none'], prompt_version: ['1'], tag: ['none'] },
+        },
         listExperimentTraceSpans: { path: `${experiment}/traces/${ids.trace_id}/spans`, by },
         listScorers: {
           path: '/eval/v1/scorers', by,

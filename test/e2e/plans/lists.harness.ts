@@ -274,8 +274,8 @@ export function describeLists(
           await requestPage({ include_archived: 'true' }, perMatch);
         const isTimed = operation.parameters?.some((one) => one.name === 'since') === true;
         if (isTimed && !('since' in { ...filters, ...searches })) {
-          await requestPage({ since: '2020-01-01T00:00:00Z' }, perMatch);
-          await requestPage({ until: '2100-01-01T00:00:00Z' }, perMatch);
+          await requestPage({ since: '2020-01-01T00:00:00Z' }, ROWS_PER_CHECKED);
+          await requestPage({ until: '2100-01-01T00:00:00Z' }, ROWS_PER_CHECKED);
         }
         for (const [filter, values] of Object.entries(filters))
           for (const value of values) await requestPage({ [filter]: value }, perMatch);

@@ -110,7 +110,7 @@ describeLists(['/file/', '/skill/', '/agent/', '/mcp/', '/model/', '/store/', '/
         },
         listGatewayKeys: { path: '/model/v1/keys', by, filters: { workspace_id, name: ['first gateway key rare 7'] } },
         listModelUsage: {
-          path: '/model/v1/usage', by, isComputed: true, rows: 2 * MANY,
+          path: '/model/v1/usage', by, isComputed: true, isShort: true, rows: 2 * MANY,
           searches: {
             workspace_id, model_id: [ids.model_id!, 'model_rare'], principal_id: ['usr_rare', 'usr_5'],
             since: ['2026-01-01T00:00:00Z'], until: ['2100-01-01T00:00:00Z'], group_by: ['day', 'principal'],
@@ -125,7 +125,7 @@ describeLists(['/file/', '/skill/', '/agent/', '/mcp/', '/model/', '/store/', '/
         },
         listStoreItemReleases: { path: `/store/v1/items/${ids.store_item_id}/releases`, by },
         listAcquisitions: { path: '/store/v1/acquisitions', by, filters: { workspace_id, store_item_id: [idAt('item', 7)] } },
-        listAgentSessionTraces: { path: `/agent/v1/sessions/${ids.session_id}/traces`, by, searches: { since: [], until: [] } },
+        listAgentSessionTraces: { path: `/agent/v1/sessions/${ids.session_id}/traces`, by, searches: { since: [], until: [], user_id: ['nobody'], environment: ['nowhere'], prompt_name: ['none'], prompt_version: ['1'], tag: ['none'] } },
       },
     },
   };
