@@ -158,12 +158,15 @@ describeLists(['/eval/'], async (seeds) => {
           path: '/eval/v1/score-batches', by,
           filters: { batch_status: ['failed', 'succeeded'], scorer_id: [ids.scorer_id!], experiment_id: [ids.experiment_id!] },
         },
-        listWorkspaceScoringRules: { path: '/eval/v1/scoring-rules', by },
+        listWorkspaceScoringRules: {
+          path: '/eval/v1/scoring-rules', by,
+          searches: { scorer_id: [ids.scorer_id!], enabled: ['true', 'false'] },
+        },
         listScoringRules: { path: `/eval/v1/scorers/${ids.scorer_id}/rules`, by },
         listScores: {
           path: '/eval/v1/scores', by,
           searches: {
-            comment: ['x'], answers: ['{"a": 1}'], metadata: ['{"a": 1}'], result_version: ['1'], span_id: ['x'], model: ['x'],
+            is_truncated: ['true', 'false'], comment: ['x'], answers: ['{"a": 1}'], metadata: ['{"a": 1}'], result_version: ['1'], span_id: ['x'], model: ['x'],
             judge_digest: ['x'], supersedes_score_id: ['x'], superseded_by_score_id: ['x'],
             scorer_id: [ids.human_scorer_id!], scorer_name: ['first scorer'], trace_id: ['7'.padStart(32, '0')], session_id: [ids.session_id!],
             result_id: [ids.result_id!], experiment_id: [ids.experiment_id!], author: either, score_run_id: ['run_rare'], created_by: ['usr_rare', 'usr_common'],
