@@ -45,14 +45,17 @@ function spans(config: object): Instrument<ReadableSpan> {
     },
   });
   const tracer = provider.getTracer('crash');
-  const attributes = { 'gen_ai.operation.name': 'chat', 'gen_ai.usage.input_tokens': 1 };
+  const agent = { 'gen_ai.operation.name': 'invoke_agent' };
+  const call = { 'gen_ai.operation.name': 'chat', 'gen_ai.usage.input_tokens': 1 };
   let context: Context = ROOT_CONTEXT;
   return {
     exporter: new OTLPTraceExporter(config),
     record: (number) => {
       numbered = number;
       const isRoot = number % PER_TRACE === 1;
-      const span = tracer.startSpan('step', { attributes }, isRoot ? ROOT_CONTEXT : context);
+      const span = isRoot
+        ? tracer.startSpan('agent', { attributes: agent }, ROOT_CONTEXT)
+        : tracer.startSpan('call', { attributes: call }, context);
       if (isRoot) context = trace.setSpan(ROOT_CONTEXT, span);
       span.end();
       return last;

@@ -4,7 +4,7 @@ import { JudgeFixture, says } from './judge.fixture';
 
 const TARGETS = 32;
 const RUNS = 4;
-const OUTPUT_BYTES = 2 * 1024 * 1024;
+const TRACE_BYTES = 2 * 1024 * 1024;
 
 describe('targets that wait for their judge', () => {
   let judge: TestJudge;
@@ -29,9 +29,11 @@ describe('targets that wait for their judge', () => {
   it('take only the memory of their requests', async () => {
     const fixture = await JudgeFixture.create(app);
     const experiment = await fixture.scoring.experiment();
-    const output = 'x'.repeat(OUTPUT_BYTES);
-    for (let input = 0; input < TARGETS; input++)
-      await fixture.scoring.results(experiment, [{ input, output }]);
+    const output = 'x'.repeat(TRACE_BYTES);
+    for (let input = 0; input < TARGETS; input++) {
+      const trace_id = await fixture.scoring.trace({ output });
+      await fixture.scoring.results(experiment, [{ input, output: 'o', trace_id }]);
+    }
     const begun = performance.now();
     judge.reply = () =>
       performance.now() - begun < 15_000
@@ -40,7 +42,7 @@ describe('targets that wait for their judge', () => {
     const { experiment_id } = experiment;
     const runs = await Promise.all(
       Array.from({ length: RUNS }, async () => {
-        const scorer = await fixture.scorer({ ...JUDGE.definition, prompt: '{{input}}: {{output}}' });
+        const scorer = await fixture.scorer({ ...JUDGE.definition, prompt: '{{input}}: {{trace}}' });
         return (await fixture.scoring.score(scorer, { experiment_id, concurrency: 32 })).body
           .score_run_id as string;
       }),

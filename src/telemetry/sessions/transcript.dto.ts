@@ -2,7 +2,7 @@ import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { AnyJson } from '#platform/http';
 import { PageOf } from '#platform/paging';
 import { TimedListQueryDto } from '../list-query.dto';
-import { TraceScoreDto } from '../traces/trace.dto';
+import type { TraceScoreDto } from '../traces/trace.dto';
 
 /** Query of a transcript. `since` and `until` apply to the start of the traces. */
 export class TranscriptQueryDto extends OmitType(TimedListQueryDto, ['sort', 'include_archived', 'offset']) {}

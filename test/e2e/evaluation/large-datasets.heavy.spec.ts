@@ -126,7 +126,7 @@ describe('a CSV upload of the largest size', () => {
 
   it('gets 400 for a case of more than BODY_LIMIT_BYTES in JSON', async () => {
     const id = await newDataset();
-    const rest = '{"id":"2","input":{"a":""},"expected":null,"metadata":{},"tags":[]}'.length;
+    const rest = '{"case_id":"2","input":{"a":""},"expected":null,"metadata":{},"tags":[]}'.length;
     const most = 10 * MIB - rest;
     for (const [cell, fits] of [
       ['x'.repeat(most), true],
@@ -160,7 +160,7 @@ describe('a CSV upload of the largest size', () => {
     );
     expect(most.row_count).toBe(100_000);
     const last = await space.list<DatasetCase>(`${versionsOf(id)}/1/rows?offset=99999`);
-    expect(last).toEqual([{ id: '99999', input: {}, expected: null, metadata: {}, tags: [] }]);
+    expect(last).toEqual([{ case_id: '99999', input: {}, expected: null, metadata: {}, tags: [] }]);
     const more = await upload(space.editor, id, `a\n${'1\n'.repeat(100_001)}`);
     expect([more.status, (more.body as unknown as { detail: string }).detail]).toEqual([
       400,

@@ -144,7 +144,7 @@ describe('statements in a workspace without statistics', () => {
     ['the sessions', 'traces', 200, list(() => `${TELEMETRY}/sessions?limit=500`)],
     ['the traces of a session', 'traces', 200, list(() => `${TELEMETRY}/sessions/ses%207/traces`)],
     ['statistics of traces', 'traces', 200, stats({})],
-    ['statistics by model and case', 'trace_models', 200, stats({ group_by: ['model', 'case_id'] })],
+    ['statistics by model and case', 'spans', 200, stats({ group_by: ['model', 'case_id'] })],
     ['statistics of a model', 'trace_models', 200, stats({ filters: [{ field: 'model', op: 'eq', value: 'm' }] })],
     ['an agreement', 'scores', 200, list((of) => `/eval/v1/scorers/${of.scorers.code}/agreement?reference_scorer_id=${of.scorers.other}`)],
     ['an agreement with people', 'scores', 200, list((of) => `/eval/v1/scorers/${of.scorers.code}/agreement?reference_scorer_id=${of.scorers.human}&experiment_id=${of.experimentId}`)],

@@ -5,7 +5,7 @@ import { PageQueryDto, ToBoolean, ToInteger, ToNumber } from '#platform/paging';
 import { EXPERIMENT_STATUSES, type ExperimentStatus } from '../experiments/experiment.entity';
 import type { IntervalDto } from '../../statistics';
 import { CASE_SORTS, type CaseSort } from './case-page';
-import { ComparedCasePageDto } from './compared-case.dto';
+import type { ComparedCasePageDto } from './compared-case.dto';
 import type { ComparedExperiment } from './comparison.repository';
 import {
   type CaseTotals,
