@@ -22,12 +22,12 @@ const ENDPOINT = 'http://localhost/mcp';
  * per value if there are many.
  */
 const VALUES_MAX = 10_000;
-/** Messages with more values are validated one at a time, so that other requests can run in between. */
+/** Messages with more values are parsed and validated one at a time, so that other requests can run in between. */
 const VALUES_AT_ONCE = 500;
-/** The pause between two of these validations, in milliseconds: about as long as a validation takes. */
+/** The pause between two of these messages, in milliseconds: about as long as a validation takes. */
 const PAUSE_MS = 50;
 const MAX_WAITING = 256;
-/** The maximum wait for such a validation, in milliseconds. */
+/** The maximum wait of such a message, in milliseconds. */
 const WAIT_MS = 10_000;
 
 /** The headers that the SDK reads in addition to `Accept`. */
@@ -48,7 +48,7 @@ export class McpTransport {
     },
   );
 
-  private readonly validations = new FairLimiter({
+  private readonly largeMessages = new FairLimiter({
     concurrency: 1,
     maxWaiting: MAX_WAITING,
     maxWaitMs: WAIT_MS,
@@ -62,15 +62,15 @@ export class McpTransport {
   /** Serves a request of an authenticated caller. */
   async serve(caller: Caller, { headers, rawBody, res }: ServiceRequest): Promise<Reply> {
     const values = countValues(rawBody!, VALUES_MAX);
+    if (values > VALUES_MAX) return tooManyValues();
+    if (values > VALUES_AT_ONCE) await this.waitForTurn(caller);
     let parsedBody: unknown;
     try {
       parsedBody = parsePlain(rawBody!);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      if (error.code === 'payload_too_large') return tooManyValues();
       return refusal(-32700, `Parse error: ${error.detail}`);
     }
-    if (values > VALUES_MAX) return tooManyValues();
     if (Array.isArray(parsedBody)) {
       const fault = batchFault(parsedBody, headers['mcp-protocol-version']);
       if (fault !== null) return refusal(-32600, `Invalid request: ${fault}`);
@@ -78,7 +78,6 @@ export class McpTransport {
       const further = parsedBody.length - 1;
       if (further > 0) await this.limits.count('proxy', caller.principal, res!, further);
     }
-    if (values > VALUES_AT_ONCE) await this.waitForTurn(caller);
     const request = new Request(ENDPOINT, {
       method: 'POST',
       headers: forwarded(headers),
@@ -94,16 +93,16 @@ export class McpTransport {
     await this.current.close();
   }
 
-  /** Waits until a large message may be validated. The next message waits for this validation and a pause. */
+  /** Waits until a large message may be parsed and validated. The next one waits until then, and for a pause. */
   private waitForTurn({ principal, workspaceId = '', signal }: Caller): Promise<void> {
     const owner = { orgId: principal.orgId, workspaceId };
     return new Promise((resolve, reject) => {
       const turn = async (): Promise<void> => {
         resolve();
-        await afterIo(); // the validation has ended by then, because it does not wait for anything
+        await afterIo(); // parsing and validation have ended by then, because they do not wait for anything
         await delay(PAUSE_MS);
       };
-      this.validations.run(owner, signal, turn).catch((error: unknown) => {
+      this.largeMessages.run(owner, signal, turn).catch((error: unknown) => {
         const isLate = error instanceof WaitTimeout;
         reject(
           isLate

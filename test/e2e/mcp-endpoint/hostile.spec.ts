@@ -97,8 +97,8 @@ describe('hostile requests to the MCP endpoint', () => {
       ['that are empty', ''],
       ['nested 65 levels', '['.repeat(65) + ']'.repeat(65)],
       ['with arguments nested 65 levels', callText('{"a":'.repeat(65) + '1' + '}'.repeat(65))],
-      ['nested 100,000 levels', '['.repeat(100_000) + ']'.repeat(100_000)],
-      ['with arguments nested 100,000 levels', callText('{"a":'.repeat(100_000) + '1' + '}'.repeat(100_000))],
+      ['nested 9,000 levels', '['.repeat(9_000) + ']'.repeat(9_000)],
+      ['with arguments nested 9,000 levels', callText('{"a":'.repeat(9_000) + '1' + '}'.repeat(9_000))],
       ['that are not UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
       ['with a number that a double cannot hold', callText('{"limit":1e999}')],
     ])('%s return 400 with a parse error', async (_, body) => {
@@ -203,9 +203,16 @@ describe('hostile requests to the MCP endpoint', () => {
       );
     });
 
-    it('are rejected if they have more than 10,000 values, because their validation would delay others', async () => {
-      const _meta = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`m${i}`, 1]));
-      const answer = await api.post('/mcp', message('tools/list', { _meta }));
+    it.each([
+      [
+        'with more than 10,000 values',
+        message('tools/list', {
+          _meta: Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`m${i}`, 1])),
+        }),
+      ],
+      ['nested 100,000 levels', '['.repeat(100_000) + ']'.repeat(100_000)],
+    ])('%s return 400, before they are parsed', async (_, body) => {
+      const answer = await api.post('/mcp', body);
       expect([answer.status, answer.body.error.code]).toEqual([400, -32600]);
       expect(answer.body.error.message).toContain('at most 10000 values');
     });
