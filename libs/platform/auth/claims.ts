@@ -42,6 +42,11 @@ export class ClaimError extends Error {}
 /** Reads the claims under the names that their issuer uses. Throws `ClaimError`. */
 export function readClaims(claims: Claims, mapping: ClaimMapping): TokenClaims {
   const mapped = (name: ClaimName): unknown => resolve(claims, mapping[name] ?? name);
+  // another claim may be a list of names as in `scope` and `scp` (RFC 8693, section 4.2)
+  const mappedList = (name: ClaimName): unknown => {
+    const value = mapped(name) ?? undefined;
+    return mapping[name] !== undefined && typeof value === 'string' ? namesIn(value) : value;
+  };
   const exp = time(claims, 'exp');
   if (exp === null) throw new ClaimError('the claim exp is missing');
   return {
@@ -56,8 +61,8 @@ export function readClaims(claims: Claims, mapping: ClaimMapping): TokenClaims {
     userId: text('user_id', mapped('user_id') ?? undefined),
     serviceAccountId: text('service_account_id', mapped('service_account_id') ?? undefined),
     principalType: text('principal_type', mapped('principal_type') ?? undefined),
-    roles: texts('roles', mapped('roles') ?? undefined) ?? [],
-    workspaceIds: texts('workspace_ids', mapped('workspace_ids') ?? undefined),
+    roles: texts('roles', mappedList('roles')) ?? [],
+    workspaceIds: texts('workspace_ids', mappedList('workspace_ids')),
   };
 }
 
@@ -88,6 +93,9 @@ function texts(name: string, value: unknown): readonly string[] | null {
   }
   return value;
 }
+
+/** Splits a list of names that are separated by spaces. */
+const namesIn = (list: string): string[] => list.split(' ').filter((name) => name !== '');
 
 const audience = (value: unknown): readonly string[] =>
   (typeof value === 'string' ? [value] : texts('aud', value)) ?? [];

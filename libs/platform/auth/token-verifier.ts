@@ -15,6 +15,9 @@ export interface VerifiedToken extends step.Subject {
   readonly expiresAt: Date;
 }
 
+/** The year 9999, which is as late as RFC 3339 can express. Some issuers use later times for tokens without expiry. */
+const LAST_EXPIRY_MS = Date.UTC(9999, 11, 31);
+
 /**
  * Verifies bearer tokens. The order of the steps is part of the interface: a token with several faults gets the code of
  * the first one. The steps that concern the account follow in `Authenticator`.
@@ -50,7 +53,7 @@ export class TokenVerifier {
       roles: roles.filter((role) => isRole(role) && issuer.roles.has(role)) as Role[],
       workspaceIds,
       jti,
-      expiresAt: new Date(exp * 1000),
+      expiresAt: new Date(Math.min(exp * 1000, LAST_EXPIRY_MS)),
     };
   }
 }

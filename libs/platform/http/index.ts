@@ -71,7 +71,7 @@ export {
 export { ServiceAdapter } from './service-adapter';
 export { SpooledFile } from './spooled-file';
 export { sendBytes, StreamedBody } from './streamed-body';
-export { firstMicrosecond, firstMillisecond, instantOf, IsTime, parseTime } from './time';
+export { firstMicrosecond, firstMillisecond, instantOf, IsTime, parseTime, timeFault } from './time';
 export { checkValues, typedMembers, valueErrors } from './validation';
 export { pathNumber, unknownParameters, validateBody } from './validation.pipe';
 export {

@@ -1,20 +1,16 @@
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { registerDecorator } from 'class-validator';
 
-/** RFC 3339, section 5.6, `date-time`. */
-const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ]\d{2}:\d{2}:(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
+/** RFC 3339, section 5.6, `date-time`, without leap seconds. `Date.parse` would read 24:00:00 as the next day. */
+const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ](?!24)\d{2}:\d{2}:[0-5]\d(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$/;
 
-/**
- * Parses an RFC 3339 time; returns null for an invalid one, such as the 30th of February. A leap second counts as the first
- * second of the next minute.
- */
+/** Parses an RFC 3339 time; returns null for an invalid one, such as the 30th of February, 24:00:00, or second 60. */
 export function parseTime(text: string): Date | null {
   const match = DATE_TIME.exec(text);
   if (!match) return null;
-  const [, year, month, day, second] = match.map(Number);
+  const [, year, month, day] = match.map(Number);
   const lastDay = new Date(Date.UTC(2000 + (year! % 400), month!, 0)).getUTCDate();
-  const [leap, parsable] = second === 60 ? [1000, text.replace(/:60/, ':59')] : [0, text];
-  const time = new Date(Date.parse(parsable.replace(' ', 'T').toUpperCase()) + leap);
+  const time = new Date(text.replace(' ', 'T').toUpperCase());
   return day! > lastDay || Number.isNaN(time.getTime()) ? null : time;
 }
 
@@ -38,6 +34,22 @@ export function firstMicrosecond(text: string): bigint {
 export const instantOf = (value: unknown): number | null =>
   typeof value === 'string' ? (parseTime(value)?.getTime() ?? null) : null;
 
+/** A time whose `+` was read as a space, as in the query of a URL or a form. */
+const LOST_PLUS = /^\S{10}[T ]\S{8,18} \d{2}:\d{2}$/i;
+
+/**
+ * Returns what is wrong with a value that is not a time, to continue the name of its member.
+ *
+ * @param expected says what it must be
+ */
+export const timeFault = (
+  value: unknown,
+  expected = 'must be an RFC 3339 time, such as 2025-01-31T12:00:00Z',
+): string =>
+  typeof value === 'string' && LOST_PLUS.test(value)
+    ? 'must be an RFC 3339 time. The + of its offset became a space: write it as %2B in a URL'
+    : expected;
+
 /** Declares a member that is an RFC 3339 time. */
 export const IsTime =
   (options: ApiPropertyOptions = {}): PropertyDecorator =>
@@ -49,7 +61,7 @@ export const IsTime =
       propertyName: String(property),
       validator: {
         validate: (value: unknown) => typeof value === 'string' && parseTime(value) !== null,
-        defaultMessage: () => 'must be an RFC 3339 time, such as 2025-01-31T12:00:00Z',
+        defaultMessage: (args) => timeFault(args?.value),
       },
     });
   };

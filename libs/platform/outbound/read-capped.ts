@@ -1,5 +1,8 @@
+/** Drops a byte order mark, which `JSON.parse` would refuse. */
+const utf8 = new TextDecoder();
+
 /**
- * Reads a body as UTF-8, up to a size in bytes.
+ * Reads a body as UTF-8, without a byte order mark, up to a size in bytes.
  *
  * @returns undefined for a larger body, whose remainder is not read
  */
@@ -15,5 +18,5 @@ export async function readCapped(
     if (size > maxBytes) return undefined;
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString();
+  return utf8.decode(Buffer.concat(chunks));
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { OrgScope } from '#platform/auth';
-import { parseTime } from '#platform/http';
+import { parseTime, timeFault } from '#platform/http';
 import { checkStart, decodeCursor, encodeCursor, foreignCursor, PAGE_SIZE_DEFAULT } from '#platform/paging';
 import { problem } from '#platform/problem';
 import { type ModelUsagePageDto, type ModelUsageQueryDto, USAGE_GROUPS, type UsageGroup } from './usage.dto';
@@ -75,8 +75,8 @@ function usageRange({ since, until }: { since?: string; until?: string }, now: D
 function timeOf(parameter: string, text: string): number {
   const time = parseTime(DATE.test(text) ? `${text}T00:00:00Z` : text);
   if (time) return time.getTime();
-  const detail = 'must be a date or a time (RFC 3339), such as 2026-11-01 or 2026-11-01T00:00:00Z';
-  throw problem.invalidQuery(parameter, detail);
+  const expected = 'must be a date or a time (RFC 3339), such as 2026-11-01 or 2026-11-01T00:00:00Z';
+  throw problem.invalidQuery(parameter, timeFault(text, expected));
 }
 
 function dayOf(parameter: string, millis: number): string {

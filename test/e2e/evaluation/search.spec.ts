@@ -160,7 +160,7 @@ describe('search', () => {
       expect(await within({ since: '2025-03-01T10:00:00.5000001Z' })).toEqual(['late']);
       expect(await within({ until: '2025-03-01T10:00:00.5000001Z' })).toEqual(['early', 'middle']);
       expect(await within({ since: times.late, until: times.late })).toEqual([]);
-      expect(await within({ since: '0000-01-01T00:00:00Z', until: '9999-12-31T23:59:60Z' })).toHaveLength(3);
+      expect(await within({ since: '0000-01-01T00:00:00Z', until: '9999-12-31T23:59:59Z' })).toHaveLength(3);
     });
   });
 

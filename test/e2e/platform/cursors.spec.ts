@@ -129,6 +129,18 @@ describe('a list', () => {
     expect(until.page.total).toBeGreaterThanOrEqual(0);
     expect((await records(`since=${time}&until=${time}`)).items).toEqual([]);
     expect((await records('since=2099-01-01T00:00:00Z')).page.total).toBe(0);
+    expect((await records('since=2099-01-01T00:00:00%2B02:00')).page.total).toBe(0);
     expect((await records('until=2000-01-01T00:00:00Z')).page.total).toBe(0);
+  });
+
+  it.each([
+    ['since', '2099-01-01T00:00:00+02:00', /%2B/],
+    ['until', '2099-01-01T00:00:00.123456+02:00', /%2B/],
+    ['since', '2099-01-01 24:00:00Z', /such as/],
+    ['since', '2098-12-31T23:59:60Z', /such as/],
+  ])('returns 400 for %s=%s', async (name, time, detail) => {
+    const answer = await client.get(`/eval/v1/datasets/${dataset}/records?${name}=${time}`);
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors).toEqual([{ parameter: name, detail: expect.stringMatching(detail) }]);
   });
 });

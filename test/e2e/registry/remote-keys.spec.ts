@@ -70,6 +70,11 @@ describe('fetched issuer keys', () => {
     expect(server.requestCount).toBe(2);
   });
 
+  it('are read after a byte order mark', async () => {
+    server.answer = (_, response) => response.end(`\ufeff${JSON.stringify({ keys: server.keys })}`);
+    expect(await codeOf(idp)).toBe('ok');
+  });
+
   it('stay in use while the issuer is unreachable', async () => {
     expect(await codeOf(idp)).toBe('ok');
     await server.stop();

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import net from 'node:net';
 import { newId } from '#platform/ids';
 import { createTestApp, newOrganization, TestIssuer } from '#testing';
@@ -88,6 +89,28 @@ describe('authentication', () => {
       const { header, claims } = auth.valid();
       const shifted = Object.fromEntries(Object.entries(times).map(([name, by]) => [name, now() + by]));
       expect(await auth.codeOfRaw({ header, claims: { ...claims, ...shifted } })).toBe(code);
+    });
+
+    it.each<[string, Record<string, number>, string]>([
+      ['expires in milliseconds by mistake', { exp: Date.now() }, 'ok'],
+      ['expires after the last date of JavaScript', { exp: 9e15 }, 'ok'],
+      ['expires at the largest number', { exp: Number.MAX_VALUE }, 'ok'],
+      ['expired at the least number', { exp: -Number.MAX_VALUE }, 'token_expired'],
+      ['is valid from the largest number', { nbf: Number.MAX_VALUE }, 'token_not_yet_valid'],
+      ['was issued at the least number', { iat: -Number.MAX_VALUE }, 'ok'],
+    ])('accepts every number as a time: a token %s', async (_, times, code) => {
+      const { header, claims } = auth.valid();
+      expect(await auth.codeOfRaw({ header, claims: { ...claims, ...times } })).toBe(code);
+    });
+
+    it('shows the year 9999 for a token that expires later, and can revoke it', async () => {
+      const { header, claims } = auth.valid();
+      const jti = randomUUID();
+      const api = auth.app.api(await signRaw(auth.strict, header, { ...claims, exp: 1e300, jti }));
+      expect((await api.get(ME)).body.credential.expires_at).toBe('9999-12-31T00:00:00.000Z');
+      const revoked = await api.post('/registry/v1/tokens/revoke', { jti, issuer: auth.strict.issuer });
+      expect([revoked.status, revoked.body.expires_at]).toEqual([200, '9999-12-31T00:02:00.000Z']);
+      expect((await api.get(ME)).body.code).toBe('token_rejected');
     });
 
     it.each<[unknown, string]>([
@@ -199,6 +222,39 @@ describe('authentication', () => {
       } finally {
         await other.close();
       }
+    });
+
+    it('reads roles from a list that is a string, as scp and scope are', async () => {
+      const own = await newOrganization(auth.app);
+      const cases: [mapped: string, claims: Record<string, unknown>, roles: string[] | string][] = [
+        ['scp', { scp: 'openid publisher  annotator' }, ['annotator', 'publisher']],
+        ['scp', { scp: ['annotator', 'openid'] }, ['annotator']],
+        ['/realm/scope', { realm: { scope: 'publisher' } }, ['publisher']],
+        ['scope', { scope: '' }, []],
+        ['scope', { scope: 'viewer,editor' }, []],
+        ['scope', { scope: 5 }, 'token_malformed'],
+        ['roles', { roles: 'annotator' }, ['annotator']],
+      ];
+      const issuers = await Promise.all(cases.map((_, n) => TestIssuer.create(`https://scopes-${n}.test`)));
+      const other = await createTestApp({
+        databaseUrl: auth.app.databaseUrl,
+        issuers: issuers.map((issuer, n) => issuer.entry({ claims: { roles: cases[n]![0] } })),
+      });
+      try {
+        for (const [n, [, claims, roles]] of cases.entries()) {
+          const token = await issuers[n]!.issueToken({
+            org_id: own.orgId,
+            user_id: `scoped-${n}`,
+            ...claims,
+          });
+          const { body } = await other.api(token).get(ME);
+          expect(body.roles?.sort() ?? body.code).toEqual(roles);
+        }
+      } finally {
+        await other.close();
+      }
+      // the service's own name is of an array
+      expect(await auth.codeOfClaims({ roles: 'viewer' })).toBe('token_malformed');
     });
 
     it('provisions unknown users of a provisioning issuer, without stored roles', async () => {

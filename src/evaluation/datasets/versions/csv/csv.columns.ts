@@ -229,24 +229,41 @@ const OTHERS = [
   { delimiter: '\t', plural: 'tabs' },
 ] as const;
 
+/** The line that spreadsheets write before the header to name the delimiter, padded with commas when they save it again. */
+const DELIMITER_LINE = /^sep=(.),*$/i;
+
 /**
- * Detects files whose delimiter is a semicolon or a tab. To a parser, they are well-formed CSV with one column. Suspects a
- * delimiter if each of the first rows contains it as often as the header. A quoted field, or options that name the column,
- * clear the suspicion. Empty rows do not count.
+ * Returns whether a first record only says that fields are separated by commas. Errors: `CsvFault` if it names another
+ * delimiter.
+ */
+export function isDelimiterLine({ cells, fieldCount, line }: CsvRecord): boolean {
+  const [text, delimiter] = DELIMITER_LINE.exec(cells.slice(0, fieldCount).join(',')) ?? [];
+  if (delimiter === undefined || delimiter === ',') return delimiter !== undefined;
+  const detail = `is ${quoteShort(text!)}. Separate fields with commas, and remove this line or write "sep=,"`;
+  throw new CsvFault(line, detail);
+}
+
+/**
+ * Detects files whose delimiter is a semicolon or a tab. To a parser, they are well-formed CSV with one column, or with more
+ * if there are commas in their fields. Suspects a delimiter if each of the first rows contains it as often as the header. A
+ * quoted field, or options that name a column with the delimiter in it, clear the suspicion. Empty rows do not count.
  */
 export class DelimiterCheck {
   /** The delimiters that are still possible, each with its count in the header. */
   private suspects: { delimiter: string; plural: string; count: number }[] = [];
   private rowsCompared = 0;
   private readonly line: number;
-  private readonly header: string;
 
-  constructor(columns: readonly string[], { line, quotedCount }: CsvRecord, options: CsvOptions) {
+  constructor(
+    private readonly columns: readonly string[],
+    { line, quotedCount }: CsvRecord,
+    options: CsvOptions,
+  ) {
     this.line = line;
-    this.header = columns[0]!;
-    if (columns.length > 1 || quotedCount > 0 || isNamed(this.header, options)) return;
-    this.suspects = OTHERS.map((one) => ({ ...one, count: countOf(one.delimiter, this.header) })).filter(
-      ({ count }) => count > 0,
+    if (quotedCount > 0) return;
+    this.suspects = OTHERS.map((one) => ({ ...one, count: countOf(one.delimiter, columns) })).filter(
+      ({ delimiter, count }) =>
+        count > 0 && !columns.some((column) => column.includes(delimiter) && isNamed(column, options)),
     );
   }
 
@@ -263,10 +280,9 @@ export class DelimiterCheck {
 
   /** Compares a row. Errors: `CsvFault` at the header's line, once enough rows have the same count. */
   take({ cells, quotedCount }: CsvRecord): void {
-    const cell = cells[0] ?? '';
-    if (cell === '' && quotedCount === 0) return;
+    if (cells.every((cell) => !cell) && quotedCount === 0) return;
     this.suspects = this.suspects.filter(
-      ({ delimiter, count }) => quotedCount === 0 && countOf(delimiter, cell) === count,
+      ({ delimiter, count }) => quotedCount === 0 && countOf(delimiter, cells) === count,
     );
     if (++this.rowsCompared === ROWS_COMPARED) this.end();
   }
@@ -275,19 +291,29 @@ export class DelimiterCheck {
   end(): void {
     const [suspect] = this.suspects;
     if (!suspect || this.rowsCompared === 0) return;
+    const { columns } = this;
+    const [named, instead] =
+      columns.length === 1
+        ? [`one column, ${quoteShort(columns[0]!)}`, 'name the column in mapping if it is one column']
+        : [
+            `${columns.length} columns`,
+            `name the columns with ${suspect.plural} in mapping if they are right`,
+          ];
     throw new CsvFault(
       this.line,
-      `is a header with one column, ${quoteShort(this.header)}, and the rows have as many ${suspect.plural} as the header. ` +
-        'Separate fields with commas, or name the column in mapping if it is one column',
+      `is a header with ${named}, and the rows have as many ${suspect.plural} as the header. ` +
+        `Separate fields with commas, or ${instead}`,
     );
   }
 }
 
 /** Counts up to the maximum length of a column name, because a cell may have millions. */
-function countOf(delimiter: string, text: string): number {
+function countOf(delimiter: string, texts: readonly (string | undefined)[]): number {
   let count = 0;
-  for (let at = text.indexOf(delimiter); at >= 0 && count <= COLUMN_NAME_MAX; count++) {
-    at = text.indexOf(delimiter, at + 1);
+  for (const text of texts) {
+    for (let at = text?.indexOf(delimiter) ?? -1; at >= 0 && count <= COLUMN_NAME_MAX; count++) {
+      at = text!.indexOf(delimiter, at + 1);
+    }
   }
   return count;
 }

@@ -111,6 +111,23 @@ describe('readCsv', () => {
       2,
       /has 2 fields, .* 1 column\. Fields are separated by commas, not by semicolons/,
     ],
+    [
+      'semicolons instead of commas, and as many commas in the rows as in the header',
+      'id;name, first;q\n1;Doe, Jane;x\n2;Roe, Richard;y\n',
+      1,
+      /2 columns, .* as many semicolons .* with commas/,
+    ],
+    ['tabs instead of commas, and commas', 'id\tq, a\n1\tx, y\n', 1, /as many tabs/],
+    [
+      'semicolons instead of commas, and commas in one row',
+      'id;a, b\n1;x\n',
+      2,
+      /has 1 field, .* 2 columns\. Fields are separated by commas, not by semicolons/,
+    ],
+    ['a line that names semicolons', 'sep=;\nid;q\n1;x\n', 1, /"sep=;".* with commas, and remove/],
+    ['a line that names tabs', 'sep=\t\r\nid\tq\r\n', 1, /"sep=\\t"/],
+    ['a line that names commas and no header', 'sep=,\n', 1, /header row/],
+    ['a fault after a line that names commas', 'sep=,\nid,q\n1\n', 3, /has 1 field/],
     ['a row with fewer fields', 'a,b\n1,2\n3\n', 3, /has 1 field, but the header names 2 columns/],
     ['a row with more fields that begins on the line before', 'a\n"1\n2",3\n', 2, /has 2 fields/],
     ['an empty line between others', 'a,b\n1,2\n\n3,4\n', 3, /has 1 field/],
@@ -158,7 +175,7 @@ describe('readCsv', () => {
     ['empty rows', 'question; context', '\n\n'],
     ['rows with tabs instead of semicolons', 'question; context', 'x\ty\n'],
     ['rows without tabs', 'question\tcontext', 'x\n'],
-    ['other columns', 'question; context,c', 'x; y,z\n'],
+    ['other columns', 'question; context,c', 'x; y,z\nx,z\n'],
     ['semicolons in the rows but not in the name', 'notes', '1;2\t3\n'],
   ];
   it.each(acceptedColumns)(
@@ -181,6 +198,29 @@ describe('readCsv', () => {
       }
       expect(await refusal(file)).toEqual([1, expect.stringMatching(/commas/)]);
     }
+  });
+
+  it.each([['sep=,\n'], ['SEP=,\r\n'], ['"sep=,"\n'], ['\ufeffsep=,\n'], ['sep=,,,\n']])(
+    'ignores a first line that names commas as the delimiter: %j',
+    async (line) => {
+      const { layout, rowCount, caseIds } = await read(`${line}id,q\n1,x\n`);
+      expect([layout.columns, rowCount, caseIds]).toEqual([['id', 'q'], 1, ['1']]);
+    },
+  );
+
+  it('reads a later row or a column that begins with "sep="', async () => {
+    expect((await read('id,q\nsep=,\n')).caseIds).toEqual(['sep=']);
+    expect((await read('sep=,x\n1,2\n')).layout.columns).toEqual(['sep=', 'x']);
+  });
+
+  it('accepts columns with semicolons beside others if the options name them', async () => {
+    const file = 'a; b,c\nx; y,z\n';
+    const options = { caseIdColumn: null, mapping: { input: ['a; b'] } };
+    expect((await read(file, options)).layout.columns).toEqual(['a; b', 'c']);
+    expect(await refusal(file)).toEqual([
+      1,
+      expect.stringMatching(/2 columns.* name the columns with semicolons/),
+    ]);
   });
 
   it('names the correct line deep in a file of many chunks', async () => {

@@ -8,6 +8,7 @@ import {
   type CsvOptions,
   DelimiterCheck,
   HEADER_KEEP,
+  isDelimiterLine,
   isLonger,
   layoutOf,
   SHORT_TEXT_BYTES,
@@ -198,7 +199,7 @@ export interface CsvRows {
 }
 
 /**
- * Reads a file from its header on, piece by piece: CSV in UTF-8, with or without a byte order mark, and without NUL
+ * Reads a file from its header on, piece by piece: CSV in UTF-8, with or without a byte order mark and a line `sep=,`, and without NUL
  * characters, which PostgreSQL cannot store. Errors: `CsvFault` with the first faulty line, also for a file with another
  * delimiter, and for a row with more or fewer fields than the header.
  */
@@ -247,7 +248,10 @@ export class CsvInput {
 
   private take(record: CsvRecord): void {
     const { cells, fieldCount, line } = record;
-    if (!this.delimiter) return this.takeHeader(record, columnsOf(cells, fieldCount, line));
+    if (!this.delimiter) {
+      if (line === 1 && isDelimiterLine(record)) return;
+      return this.takeHeader(record, columnsOf(cells, fieldCount, line));
+    }
     if (fieldCount !== this.columnCount) {
       throw new CsvFault(
         line,
@@ -265,8 +269,8 @@ export class CsvInput {
     this.columnCount = columns.length;
     this.keep = keep;
     this.delimiter = new DelimiterCheck(columns, record, this.options);
-    // The check compares the only field of each row.
-    this.scanner.keep = this.delimiter.isOpen ? [this.fieldBytes] : keep;
+    // The check compares all fields of each row.
+    this.scanner.keep = this.delimiter.isOpen ? columns.map(() => this.fieldBytes) : keep;
     this.scanner.exactOver = exactOver;
   }
 
