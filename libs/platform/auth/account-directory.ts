@@ -43,7 +43,10 @@ export interface KeyHolder {
   account: Account;
 }
 
-/** Reads accounts for authentication. The registry implements it. */
+/**
+ * Reads accounts for authentication. The registry implements it. Errors: 503 `auth_unavailable` if the database does not
+ * answer within `DATABASE_CONNECTION_TIMEOUT_MS`, or fails.
+ */
 export abstract class AccountDirectory {
   /** Returns the account that a token names; null if its organization or the account does not exist. */
   abstract findAccount(subject: TokenSubject): Promise<Account | null>;

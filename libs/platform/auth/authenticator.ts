@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Problem, problem, problemOfDatabaseError } from '#platform/problem';
+import { Problem, problem } from '#platform/problem';
 import { type Account, AccountDirectory } from './account-directory';
 import { type Credential, expandRoles, type Principal, type Role } from '#platform/scope';
 import { AccountCache } from './account-cache';
@@ -35,14 +35,14 @@ export class Authenticator {
 
   /** Like `authenticate`, without the cache. Used to exchange an API key for a token, which outlives cached entries. */
   verify(credential: string): Promise<Principal> {
-    return unlessUnavailable(
-      credential.startsWith(API_KEY_PREFIX) ? this.verifyApiKey(credential) : this.verifyBearer(credential),
-    );
+    return credential.startsWith(API_KEY_PREFIX)
+      ? this.verifyApiKey(credential)
+      : this.verifyBearer(credential);
   }
 
   /** Verifies a token without reading its account, so that it can be revoked in any case. */
   verifyToken(token: string): Promise<VerifiedToken> {
-    return unlessUnavailable(this.verifier.verify(token));
+    return this.verifier.verify(token);
   }
 
   private async verifyBearer(text: string): Promise<Principal> {
@@ -110,21 +110,6 @@ function checkUsable(account: Account, principal: Principal): Principal {
 /** Step 12: the organization, and the account in it, must exist. */
 const unknownAccount = (): Problem =>
   problem.unauthenticated('unknown_account', 'The organization or account in the token does not exist.');
-
-/** Turns a database failure into 503 `auth_unavailable`, so that clients do not mistake it for a rejected credential. */
-async function unlessUnavailable<Result>(reading: Promise<Result>): Promise<Result> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (error instanceof Problem) throw error;
-    const databaseProblem = problemOfDatabaseError(error);
-    if (!databaseProblem || databaseProblem.status < 500) throw error;
-    throw new Problem('auth_unavailable', 'The account data is unavailable. Try again later.', {
-      headers: { 'Retry-After': '1' },
-      cause: error,
-    });
-  }
-}
 
 /** Roles that a token adds to its stored account, and the limit it sets. An API key has neither. */
 export interface Grant {

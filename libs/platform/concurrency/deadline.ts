@@ -1,7 +1,7 @@
 /**
  * Waits for `work` for at most `ms` milliseconds. After that the work continues, and its errors are ignored.
  *
- * @throws Error with this message when the time is up; else the error of the work
+ * @throws Error with this message and the code `ETIMEDOUT` when the time is up; else the error of the work
  */
 export async function withDeadline<Result>(
   work: Promise<Result>,
@@ -10,7 +10,7 @@ export async function withDeadline<Result>(
 ): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(message)), ms);
+    timer = setTimeout(() => reject(Object.assign(new Error(message), { code: 'ETIMEDOUT' })), ms);
   });
   try {
     return await Promise.race([work, late]);

@@ -40,7 +40,10 @@ const VARIABLES = {
   DATABASE_URL: matching('must begin with postgres:// or postgresql://', /^postgres(ql)?:\/\//),
   /** Database connections of each process. */
   DATABASE_POOL_SIZE: integer(2, 200).or(10),
-  /** Milliseconds that a request waits each time it needs a connection of the pool; then 503. */
+  /**
+   * Milliseconds that a request waits each time it needs a connection of the pool, and for each look-up of an account; then
+   * 503.
+   */
   DATABASE_CONNECTION_TIMEOUT_MS: integer(100, 60_000).or(5_000),
   /** Milliseconds that a statement waits for a lock; then 503. */
   LOCK_TIMEOUT_MS: integer(100, 600_000).or(10_000),

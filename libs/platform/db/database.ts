@@ -1,11 +1,12 @@
 import { pipeline } from 'node:stream/promises';
 import { Injectable } from '@nestjs/common';
 import { from as copyFrom } from 'pg-copy-streams';
-import type { Client, Pool, PoolClient } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { SqlExecutor, Statement, Tx } from './executor';
 import { IndexOrderedQuery, StatementNames } from './index-order';
 import { retry, runTransaction } from '#platform/concurrency';
+import type { WatchedClient } from './watched-client';
 
 /** SQLSTATEs of a collision: serialization failure and deadlock. */
 const COLLISIONS = new Set<unknown>(['40001', '40P01']);
@@ -64,13 +65,15 @@ export class Database implements SqlExecutor {
    * connection of the pool meanwhile. An abort closes the connection, and throws.
    */
   async runWithoutTimeout(statement: string, signal?: AbortSignal): Promise<void> {
-    const client = await this.pool.connect();
-    const close = () => void (client as unknown as Client).end();
+    const client = (await this.pool.connect()) as PoolClient & WatchedClient;
+    const close = () => void client.end();
     signal?.addEventListener('abort', close);
     try {
       signal?.throwIfAborted();
       await client.query('SET statement_timeout = 0');
+      client.mayBeSilent = true;
       await client.query(statement);
+      client.mayBeSilent = false;
       await client.query('RESET statement_timeout');
       client.release();
     } catch (error) {

@@ -10,9 +10,11 @@ import {
   type WorkspaceState,
   EVERY_WORKSPACE,
 } from '#platform/auth';
+import { withDeadline } from '#platform/concurrency';
 import { Environment } from '#platform/config';
 import { Database } from '#platform/db';
 import { newId } from '#platform/ids';
+import { Problem, problemOfDatabaseError } from '#platform/problem';
 import { AuditLog } from '../../resources';
 import { keyIdOf } from '../tokens/token-id';
 import { SigningKeyService } from '../tokens/signing-key.service';
@@ -24,6 +26,7 @@ import { USER_ID } from '../users/user.dto';
 @Injectable()
 export class AccountDirectoryService extends AccountDirectory {
   private readonly ownIssuer: string;
+  private readonly timeoutMs: number;
 
   constructor(
     environment: Environment,
@@ -35,9 +38,14 @@ export class AccountDirectoryService extends AccountDirectory {
   ) {
     super();
     this.ownIssuer = ownIssuer(environment);
+    this.timeoutMs = environment.DATABASE_CONNECTION_TIMEOUT_MS;
   }
 
-  async findAccount({ type, accountId, orgId, provision }: TokenSubject): Promise<Account | null> {
+  findAccount(subject: TokenSubject): Promise<Account | null> {
+    return this.read(() => this.readAccount(subject));
+  }
+
+  private async readAccount({ type, accountId, orgId, provision }: TokenSubject): Promise<Account | null> {
     if (type === 'service_account') {
       return accountOf(type, accountId, orgId, await this.accounts.findServiceAccount(orgId, accountId));
     }
@@ -60,7 +68,7 @@ export class AccountDirectoryService extends AccountDirectory {
 
   async findKeyHolder(apiKey: string): Promise<KeyHolder | null> {
     const hash = this.secrets.hashOf(apiKey);
-    const row = hash && (await this.accounts.findKeyHolder(hash));
+    const row = hash && (await this.read(() => this.accounts.findKeyHolder(hash)));
     if (!row) return null;
     const account = accountOf('service_account', row.service_account_id, row.org_id, row);
     return account && { keyId: row.key_id, expiresAt: row.expires_at, account };
@@ -68,15 +76,32 @@ export class AccountDirectoryService extends AccountDirectory {
 
   isRevoked(issuer: string, jti: string, orgId: string | null): Promise<boolean> {
     const keyId = issuer === this.ownIssuer ? keyIdOf(jti) : null;
-    return this.accounts.isRevoked(issuer, jti, orgId, keyId);
+    return this.read(() => this.accounts.isRevoked(issuer, jti, orgId, keyId));
   }
 
   findWorkspace(orgId: string, workspaceId: string): Promise<WorkspaceState | null> {
-    return this.accounts.findWorkspace(orgId, workspaceId);
+    return this.read(() => this.accounts.findWorkspace(orgId, workspaceId));
   }
 
   ownKeys(): Promise<JWK[]> {
-    return this.signingKeys.publicKeys();
+    return this.read(() => this.signingKeys.publicKeys());
+  }
+
+  /**
+   * Returns the result of a lookup. A database failure becomes 503 `auth_unavailable`, so that clients do not mistake it for a
+   * rejected credential. So does a database that does not answer, because a request has no deadline before its admission.
+   */
+  private async read<Result>(lookup: () => Promise<Result>): Promise<Result> {
+    try {
+      return await withDeadline(lookup(), this.timeoutMs, 'The database did not respond in time.');
+    } catch (error) {
+      const failure = problemOfDatabaseError(error);
+      if (!failure || failure.status < 500) throw error;
+      throw new Problem('auth_unavailable', 'The account data is unavailable. Try again later.', {
+        headers: { 'Retry-After': '1' },
+        cause: error,
+      });
+    }
   }
 }
 

@@ -18,7 +18,7 @@ describe('fetched issuer keys', () => {
   let idp: TestIssuer;
 
   beforeAll(async () => {
-    for (let n = 0; n < 10; n++) {
+    for (let n = 0; n < 11; n++) {
       const one = {
         server: await JwksServer.start(),
         idp: await TestIssuer.create(`https://remote-${n}.test`),
