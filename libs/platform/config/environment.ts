@@ -51,7 +51,7 @@ const VARIABLES = {
   /** Directory where `npm start` stores its database and secrets. Also stores files if `STORAGE_URL` is not set. */
   DATA_DIR: text().or('.data'),
   /**
-   * Where files and packages are stored: `s3://<bucket>/<prefix>?region=…&endpoint=…&path_style=true`, or `file:///<directory>`.
+   * Where files and packages are stored: `s3://<bucket>/<prefix>?region=…&endpoint=…&path_style=true&checksums=true`, or `file:///<directory>`.
    * Default: the directory `storage` in `DATA_DIR`.
    */
   STORAGE_URL: matching('must begin with s3:// or file://', /^(s3|file):\/\/./),
