@@ -54,6 +54,7 @@ export class ElementCounter {
   private workAtPause = 0;
   private droppedEvents = 0;
   private droppedLinks = 0;
+  private readonly warnings: string[] = [];
 
   /** @param countedParts the parts that count toward {@link MAX_RECORDS}, as text for the error */
   constructor(
@@ -135,7 +136,12 @@ export class ElementCounter {
     return true;
   }
 
-  /** Describes the dropped parts, with a sentence for each kind. */
+  /** Adds a sentence for the response that rejects nothing. */
+  warn(sentence: string): void {
+    this.warnings.push(sentence);
+  }
+
+  /** Returns the warnings, and a sentence for each kind of dropped parts. */
   describeDropped(): string[] {
     const { attributes, events, links } = this.limits;
     const kinds: [name: string, count: number, limit: string][] = [
@@ -147,9 +153,11 @@ export class ElementCounter {
       ['events', this.droppedEvents, `each span keeps at most ${events}`],
       ['links', this.droppedLinks, `each span keeps at most ${links}`],
     ];
-    return kinds
-      .filter(([, count]) => count > 0)
-      .map(([name, count, limit]) => `Dropped ${name}: ${count} (${limit}).`);
+    const dropped = kinds.filter(([, count]) => count > 0);
+    return [
+      ...this.warnings,
+      ...dropped.map(([name, count, limit]) => `Dropped ${name}: ${count} (${limit}).`),
+    ];
   }
 }
 

@@ -1,9 +1,9 @@
 import { Deserializer, Serializer } from 'node:v8';
 import type { OtlpLimits } from './element.counter';
 import { JsonRecordReader } from './json-envelope.reader';
-import { LOG_NAMES, readLogRecord } from './json-log.reader';
+import { readLogRecord } from './json-log.reader';
 import { JsonMetricReader } from './json-metric.reader';
-import { readSpan, TRACE_NAMES } from './json-trace.reader';
+import { readSpan } from './json-trace.reader';
 import { type DecodedLogsRequest, LOG_RECORDS, newLogRecord, type OtlpLogRecord } from './log-record';
 import { DATA_POINTS } from './metric.draft';
 import type { DecodedMetricsRequest, OtlpDataPoint } from './metric.types';
@@ -45,7 +45,7 @@ interface Rules<Item, Request> {
  * attributes, nested values and unknown fields (`MAX_ELEMENTS`).
  *
  * All methods throw `OtlpDecodeError` if the body as a whole is unreadable: it is truncated or in another encoding, its envelope
- * (resources, scopes and the lists around the records) is malformed, a value is nested deeper than 64 levels, or it exceeds
+ * (resources, scopes and the lists around the records) is malformed, its records belong to another signal, a value is nested deeper than 64 levels, or it exceeds
  * one of these limits.
  */
 export class RequestDecoder<Item extends object, Request> {
@@ -97,8 +97,8 @@ const summaryOf = <Item>(collector: RecordCollector<Item>): RequestSummary => ({
 /** Requests to `POST /v1/traces` (ExportTraceServiceRequest). */
 const traces = new RequestDecoder<OtlpSpan, DecodedTraceRequest>({
   kind: SPANS,
-  json: (bytes, spans) => new JsonRecordReader(bytes, TRACE_NAMES, spans, readSpan),
-  protobuf: (bytes, spans) => new ProtobufRecordReader(bytes, TRACE_NAMES.request, spans, newSpan, SPAN),
+  json: (bytes, spans) => new JsonRecordReader(bytes, 'traces', spans, readSpan),
+  protobuf: (bytes, spans) => new ProtobufRecordReader(bytes, 'traces', spans, newSpan, SPAN),
   toRequest: (spans, summary) => ({ spans, ...summary }),
 });
 
@@ -108,9 +108,8 @@ const traces = new RequestDecoder<OtlpSpan, DecodedTraceRequest>({
  */
 const logs = new RequestDecoder<OtlpLogRecord, DecodedLogsRequest>({
   kind: LOG_RECORDS,
-  json: (bytes, records) => new JsonRecordReader(bytes, LOG_NAMES, records, readLogRecord),
-  protobuf: (bytes, records) =>
-    new ProtobufRecordReader(bytes, LOG_NAMES.request, records, newLogRecord, LOG_RECORD),
+  json: (bytes, records) => new JsonRecordReader(bytes, 'logs', records, readLogRecord),
+  protobuf: (bytes, records) => new ProtobufRecordReader(bytes, 'logs', records, newLogRecord, LOG_RECORD),
   toRequest: (logRecords, summary) => ({ logRecords, ...summary }),
 });
 

@@ -4,17 +4,8 @@ import { type JsonObject, JsonValueReader } from './json-value.reader';
 import { OtlpDecodeError } from './otlp.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import type { RecordCollector } from './record.collector';
-
-/** The name of a member in JSON, and its original name in protobuf. */
-type MemberName = readonly [name: string, original: string];
-
-/** The name of a request and its lists. */
-export interface EnvelopeNames {
-  request: string;
-  resources: MemberName;
-  scopes: MemberName;
-  items: MemberName;
-}
+import type { OtlpSignal } from './response.encoder';
+import { ENVELOPE_NAMES, type EnvelopeLevel, type EnvelopeNames, misdirected, SIGNALS } from './signal.names';
 
 /** Reads one record: a span, a log record or a metric. The caller takes the fault. */
 type RecordReader<Item> = (
@@ -31,12 +22,14 @@ type RecordReader<Item> = (
  */
 export abstract class JsonEnvelopeReader {
   protected readonly values: JsonValueReader;
+  private readonly names: EnvelopeNames;
 
   constructor(
     private readonly bytes: Buffer,
-    private readonly names: EnvelopeNames,
+    private readonly signal: OtlpSignal,
     private readonly counter: ElementCounter,
   ) {
+    this.names = ENVELOPE_NAMES[signal];
     this.values = new JsonValueReader(bytes, counter);
   }
 
@@ -48,15 +41,16 @@ export abstract class JsonEnvelopeReader {
   read(): void {
     const { values, names, counter } = this;
     const request = this.requireValid(values.element(parse(this.bytes), 'the request'));
-    for (const one of this.list(request, names.resources)) {
+    this.warnOfUnknown(request);
+    for (const one of this.list(request, 'resources')) {
       const resourceGroup = this.requireValid(values.element(one, names.resources[0]));
       counter.countRecord();
       const resource = this.requireValid(this.resource(resourceGroup));
-      for (const other of this.list(resourceGroup, names.scopes)) {
+      for (const other of this.list(resourceGroup, 'scopes')) {
         const scopeGroup = this.requireValid(values.element(other, names.scopes[0]));
         counter.countRecord();
         const scope = this.requireValid(this.scope(scopeGroup));
-        for (const item of this.list(scopeGroup, names.items)) {
+        for (const item of this.list(scopeGroup, 'items')) {
           counter.countRecord();
           counter.startRecord();
           this.item(item, resource, scope);
@@ -68,8 +62,26 @@ export abstract class JsonEnvelopeReader {
   /** Reads and collects one record: a span, a log record or a metric. */
   protected abstract item(sent: unknown, resource: OtlpResource, scope: OtlpScope): void;
 
-  private list(source: JsonObject, [name, original]: MemberName): readonly unknown[] {
-    return this.requireValid(this.values.list(source[name] ?? source[original], name));
+  private list(source: JsonObject, level: EnvelopeLevel): readonly unknown[] {
+    const [name, original] = this.names[level];
+    const list = source[name] ?? source[original];
+    if (list === undefined) this.checkSignal(source, level);
+    return this.requireValid(this.values.list(list, name));
+  }
+
+  /** Throws if an object has the list of another signal. */
+  private checkSignal(source: JsonObject, level: EnvelopeLevel): void {
+    const other = SIGNALS.find(
+      (one) => one !== this.signal && ENVELOPE_NAMES[one][level].some((name) => name in source),
+    );
+    if (other !== undefined) throw new OtlpDecodeError(misdirected(other, this.signal));
+  }
+
+  /** Warns of a request that has only unknown members, which OTLP ignores. */
+  private warnOfUnknown(request: JsonObject): void {
+    const { resources } = this.names;
+    if (Object.keys(request).length === 0 || resources.some((name) => name in request)) return;
+    this.counter.warn(`The request has no ${resources[0]}, so nothing was stored.`);
   }
 
   /** Returns a part that records share. Throws if it has a fault, because the whole request is then invalid. */
@@ -106,11 +118,11 @@ export abstract class JsonEnvelopeReader {
 export class JsonRecordReader<Item> extends JsonEnvelopeReader {
   constructor(
     bytes: Buffer,
-    names: EnvelopeNames,
+    signal: OtlpSignal,
     private readonly records: RecordCollector<Item>,
     private readonly readRecord: RecordReader<Item>,
   ) {
-    super(bytes, names, records);
+    super(bytes, signal, records);
   }
 
   protected override item(sent: unknown, resource: OtlpResource, scope: OtlpScope): void {

@@ -1,16 +1,7 @@
-import type { EnvelopeNames } from './json-envelope.reader';
 import type { JsonValueReader } from './json-value.reader';
 import { type OtlpLogRecord, SEVERITIES } from './log-record';
 import { SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
 import type { OtlpResource, OtlpScope } from './otlp.types';
-
-/** The names in an ExportLogsServiceRequest. */
-export const LOG_NAMES: EnvelopeNames = {
-  request: 'ExportLogsServiceRequest',
-  resources: ['resourceLogs', 'resource_logs'],
-  scopes: ['scopeLogs', 'scope_logs'],
-  items: ['logRecords', 'log_records'],
-};
 
 /** Reads a log record (logs.proto). */
 export function readLogRecord(

@@ -1,17 +1,10 @@
-import { type EnvelopeNames, JsonEnvelopeReader } from './json-envelope.reader';
+import { JsonEnvelopeReader } from './json-envelope.reader';
 import { JsonPointReader } from './json-point.reader';
 import type { JsonObject } from './json-value.reader';
 import { setType, faultOfMetric, type MetricDraft, newMetric } from './metric.draft';
 import { type OtlpDataPoint, type OtlpMetricType, TEMPORALITIES } from './metric.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
 import type { RecordCollector } from './record.collector';
-
-const NAMES: EnvelopeNames = {
-  request: 'ExportMetricsServiceRequest',
-  resources: ['resourceMetrics', 'resource_metrics'],
-  scopes: ['scopeMetrics', 'scope_metrics'],
-  items: ['metrics', 'metrics'],
-};
 
 /** Reads an ExportMetricsServiceRequest in JSON: the metrics of metrics.proto of opentelemetry-proto. */
 export class JsonMetricReader extends JsonEnvelopeReader {
@@ -21,7 +14,7 @@ export class JsonMetricReader extends JsonEnvelopeReader {
     bytes: Buffer,
     private readonly points: RecordCollector<OtlpDataPoint>,
   ) {
-    super(bytes, NAMES, points);
+    super(bytes, 'metrics', points);
     this.pointReader = new JsonPointReader(this.values);
   }
 

@@ -1,4 +1,3 @@
-import type { EnvelopeNames } from './json-envelope.reader';
 import type { JsonValueReader } from './json-value.reader';
 import { normalizeIds, SPAN_ID_BYTES, TRACE_ID_BYTES } from './stored-value';
 import {
@@ -11,14 +10,6 @@ import {
   SPAN_KINDS,
   STATUS_CODES,
 } from './otlp.types';
-
-/** The names in an ExportTraceServiceRequest. */
-export const TRACE_NAMES: EnvelopeNames = {
-  request: 'ExportTraceServiceRequest',
-  resources: ['resourceSpans', 'resource_spans'],
-  scopes: ['scopeSpans', 'scope_spans'],
-  items: ['spans', 'spans'],
-};
 
 /** Reads a span (trace.proto). */
 export function readSpan(

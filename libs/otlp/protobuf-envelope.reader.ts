@@ -1,8 +1,11 @@
 import type { ElementCounter } from './element.counter';
 import { OtlpDecodeError } from './otlp.types';
 import type { OtlpResource, OtlpScope } from './otlp.types';
+import { otherSignalOf } from './protobuf-signal';
 import { fieldsOf, type MessageFields, ProtobufValueReader } from './protobuf-value.reader';
 import type { RecordCollector } from './record.collector';
+import type { OtlpSignal } from './response.encoder';
+import { ENVELOPE_NAMES, misdirected } from './signal.names';
 
 /**
  * Reads an export request in protobuf in one pass, without building the messages first. Handles everything that the requests
@@ -13,10 +16,9 @@ import type { RecordCollector } from './record.collector';
 export abstract class ProtobufEnvelopeReader {
   protected readonly values: ProtobufValueReader;
 
-  /** @param request its name, for the errors */
   constructor(
-    bytes: Buffer,
-    private readonly request: string,
+    private readonly bytes: Buffer,
+    private readonly signal: OtlpSignal,
     private readonly counter: ElementCounter,
   ) {
     this.values = new ProtobufValueReader(bytes, counter);
@@ -28,12 +30,15 @@ export abstract class ProtobufEnvelopeReader {
    * @throws OtlpDecodeError if the body as a whole is unreadable
    */
   *read(): Generator<void, void> {
+    const other = otherSignalOf(this.bytes, this.signal);
+    if (other !== null) throw new OtlpDecodeError(misdirected(other, this.signal));
     try {
       yield* this.resources();
     } catch (error) {
       // The reader of protobufjs throws RangeError and plain Error. All other errors are bugs.
       if (error instanceof RangeError || (error instanceof Error && error.constructor === Error)) {
-        const detail = `The body is not a complete protobuf ${this.request} (read up to byte ${this.values.reader.pos}).`;
+        const { request } = ENVELOPE_NAMES[this.signal];
+        const detail = `The body is not a complete protobuf ${request} (read up to byte ${this.values.reader.pos}).`;
         throw new OtlpDecodeError(detail, { cause: error });
       }
       throw error;
@@ -119,12 +124,12 @@ export abstract class ProtobufEnvelopeReader {
 export class ProtobufRecordReader<Item extends object> extends ProtobufEnvelopeReader {
   constructor(
     bytes: Buffer,
-    request: string,
+    signal: OtlpSignal,
     private readonly records: RecordCollector<Item>,
     private readonly create: (resource: OtlpResource, scope: OtlpScope) => Item,
     private readonly fields: MessageFields<Item>,
   ) {
-    super(bytes, request, records);
+    super(bytes, signal, records);
   }
 
   protected override item(resource: OtlpResource, scope: OtlpScope): void {

@@ -11,7 +11,7 @@ export class ProtobufMetricReader extends ProtobufEnvelopeReader {
     bytes: Buffer,
     private readonly points: RecordCollector<OtlpDataPoint>,
   ) {
-    super(bytes, 'ExportMetricsServiceRequest', points);
+    super(bytes, 'metrics', points);
   }
 
   protected override *item(resource: OtlpResource, scope: OtlpScope): Generator<void, void> {

@@ -56,6 +56,10 @@ describe('the environment', () => {
     ['OUTBOUND_ALLOW', '10.0.0.0/33'],
     ['OUTBOUND_ALLOW', '10.0.0.0/8,intranet.example'],
     ['LOG_LEVEL', 'loud'],
+    ['STORAGE_URL', 'gs://bucket'],
+    ['STORAGE_URL', 's3://ab'],
+    ['STORAGE_URL', 's3://ab/files?region=eu-west-1'],
+    ['STORAGE_URL', `s3://${'a'.repeat(64)}`],
     ['AUTH_CACHE_SECONDS', '61'],
     ['REQUEST_TIMEOUT_MS', '-1'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
@@ -69,6 +73,11 @@ describe('the environment', () => {
   it.each([
     ['PORT', '80x', 'PORT: must be an integer from 0 to 65535.'],
     ['LOG_LEVEL', 'loud', 'LOG_LEVEL: must be one of fatal, error, warn, info, debug, trace, silent.'],
+    [
+      'STORAGE_URL',
+      's3://ab/files',
+      'STORAGE_URL: must name a bucket of 3 to 63 characters, s3://<bucket>/<prefix>, or a directory, file:///<directory>.',
+    ],
     ['JUDGE_BASE_URL', 'http://localhost/v1', 'JUDGE_MODEL: is required if JUDGE_BASE_URL is set.'],
     [
       'EMBEDDINGS_MODEL',

@@ -54,10 +54,13 @@ const VARIABLES = {
   /** Directory where `npm start` stores its database and secrets. Also stores files if `STORAGE_URL` is not set. */
   DATA_DIR: text().or('.data'),
   /**
-   * Where files and packages are stored: `s3://<bucket>/<prefix>?region=…&endpoint=…&path_style=true`, or `file:///<directory>`.
+   * Where files and packages are stored: `s3://<bucket>/<prefix>?region=…&endpoint=…&path_style=true&checksums=true`, or `file:///<directory>`.
    * Default: the directory `storage` in `DATA_DIR`.
    */
-  STORAGE_URL: matching('must begin with s3:// or file://', /^(s3|file):\/\/./),
+  STORAGE_URL: matching(
+    'must name a bucket of 3 to 63 characters, s3://<bucket>/<prefix>, or a directory, file:///<directory>',
+    /^(?:file:\/\/.|s3:\/\/[^/?]{3,63}(?:[/?]|$))/,
+  ),
   /** Seconds without a heartbeat after which an interrupted upload is deleted from the storage. */
   STORAGE_ORPHAN_SECONDS: integer(60, 604_800).or(3_600),
   /** Largest file, and largest package of the store, in bytes. */

@@ -58,8 +58,8 @@ interface Target {
 /**
  * Stores objects in a bucket of S3 or a compatible service. The credentials come from the SDK's default chain.
  *
- * A write uploads its parts one after the other. Small objects take one request. The service checks each part by its
- * checksum (CRC-32), unless operators turn checksums off with `AWS_REQUEST_CHECKSUM_CALCULATION`.
+ * A write uploads its parts one after the other. Small objects take one request. The signature covers the SHA-256 of each
+ * part. On AWS, parts also have a CRC-32. Other services get none, because many reject it, unless `STORAGE_URL` demands it.
  */
 export class S3Storage extends ObjectStorage {
   private readonly partBytes: number;
@@ -80,11 +80,16 @@ export class S3Storage extends ObjectStorage {
     super();
     this.partBytes = Math.max(PART_BYTES_MIN, Math.ceil(limitBytes / PARTS_MAX));
     this.stallMs = stallMs;
-    const { region, endpoint, isPathStyle } = location;
+    const { region, endpoint, isPathStyle, hasChecksums } = location;
+    const checksums = hasChecksums ? 'WHEN_SUPPORTED' : 'WHEN_REQUIRED';
     const base = {
       forcePathStyle: isPathStyle,
       ...(region !== undefined && { region }),
       ...(endpoint !== undefined && { endpoint }),
+      ...(hasChecksums !== undefined && {
+        requestChecksumCalculation: checksums,
+        responseChecksumValidation: checksums,
+      }),
     } satisfies S3ClientConfig;
     const connections = {
       connectionTimeout: Math.min(CONNECT_MS, stallMs),

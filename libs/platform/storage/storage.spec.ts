@@ -173,7 +173,13 @@ const openHandles = (): number => readdirSync('/dev/fd').length;
 describe('STORAGE_URL', () => {
   it.each([
     ['s3://', 'bucket'],
-    ['s3://UP', 'bucket'],
+    ['s3://ab', '3 to 63 letters'],
+    ['s3://a/prefix', '3 to 63 letters'],
+    [`s3://${'a'.repeat(64)}`, '3 to 63 letters'],
+    ['s3://-bucket', 'begins and ends with a letter'],
+    ['s3://my..bucket', 'single dots'],
+    ['s3://192.168.1.20/files', 'no IP address'],
+    ['s3://bucket?checksums=CRC32', 'checksums must be true or false'],
     ['s3://key:secret@bucket/', 'bucket'],
     ['s3://bucket/../other', 'prefix'],
     ['s3://bucket/a b', 'prefix'],
@@ -190,10 +196,14 @@ describe('STORAGE_URL', () => {
     await expect(storageAt(url)).rejects.not.toThrow('secret');
   });
 
-  it.each(['s3://bucket', 's3://bucket/', 's3://my.bucket/a/b/?region=eu-west-1', 'file:///tmp'])(
-    'accepts %s',
-    async (url) => {
-      (await storageAt(url)).close();
-    },
-  );
+  it.each([
+    's3://bucket',
+    's3://abc',
+    's3://1.2.3',
+    's3://bucket/',
+    's3://my.bucket/a/b/?region=eu-west-1&checksums=true',
+    'file:///tmp',
+  ])('accepts %s', async (url) => {
+    (await storageAt(url)).close();
+  });
 });

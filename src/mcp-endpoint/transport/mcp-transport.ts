@@ -33,8 +33,12 @@ const WAIT_MS = 10_000;
 /** The headers that the SDK reads in addition to `Accept`. */
 const FORWARDED = /^(content-type|mcp-.*)$/;
 
-/** The media types that clients must accept. Before 2026-07-28, the SDK rejects requests that do not. */
+/** The SDK rejects earlier clients that do not accept both, although all responses are JSON. */
 const ACCEPTED = 'application/json, text/event-stream';
+/** A media range that includes JSON. `*` alone is what older HTTP clients of Java send. */
+const JSON_RANGE = /^(application\/(json|\*)|\*\/\*|\*)$/i;
+/** A weight of 0, which excludes a media range. */
+const EXCLUDED = /^q=0(\.0*)?$/i;
 
 /**
  * Serves requests with the official SDK. Requests of 2026-07-28 describe themselves. Requests of earlier revisions are
@@ -83,7 +87,9 @@ export class McpTransport {
       headers: forwarded(headers),
       signal: caller.signal,
     });
-    const response = (await isLegacyRequest(request, parsedBody))
+    const isEarlier = await isLegacyRequest(request, parsedBody);
+    if (isEarlier && !acceptsJson(headers.accept)) return notAcceptable();
+    const response = isEarlier
       ? await this.serveEarlier(caller, request, parsedBody)
       : await this.current.fetch(request, { authInfo: authInfoOf(caller), parsedBody });
     return replyOf(response);
@@ -141,12 +147,20 @@ const authInfoOf = (caller: Caller): AuthInfo => ({
 const callerOf = (authInfo: AuthInfo | undefined): Caller => authInfo!.extra!['caller'] as Caller;
 
 function forwarded(headers: ServiceRequest['headers']): Record<string, string> {
-  const { accept = ACCEPTED } = headers;
-  const forwardedHeaders: Record<string, string> = { accept: accept.includes('*/*') ? ACCEPTED : accept };
+  const forwardedHeaders: Record<string, string> = { accept: ACCEPTED };
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value === 'string' && FORWARDED.test(name)) forwardedHeaders[name] = value;
   }
   return forwardedHeaders;
+}
+
+/** Returns whether an `Accept` (RFC 9110) admits JSON. An empty one admits everything. */
+function acceptsJson(accept = ''): boolean {
+  if (accept.trim() === '') return true;
+  return accept.split(',').some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
+    return JSON_RANGE.test(type) && !parameters.some((parameter) => EXCLUDED.test(parameter));
+  });
 }
 
 async function replyOf(response: Response): Promise<Reply> {
@@ -155,9 +169,12 @@ async function replyOf(response: Response): Promise<Reply> {
   return new Reply(response.status, body, type === null ? {} : { 'Content-Type': type });
 }
 
-/** Returns the error for an invalid message. Its id is null because it cannot be read. */
-const refusal = (code: number, message: string): Reply =>
-  new Reply(400, { jsonrpc: '2.0', error: { code, message }, id: null });
+/** Returns the error for a message that is not read. Its id is therefore null. */
+const refusal = (code: number, message: string, status = 400): Reply =>
+  new Reply(status, { jsonrpc: '2.0', error: { code, message }, id: null });
+
+const notAcceptable = (): Reply =>
+  refusal(-32000, 'Not acceptable: responses are JSON. Send `Accept: application/json`.', 406);
 
 const tooManyValues = (): Reply =>
   refusal(-32600, `Invalid request: a message can have at most ${VALUES_MAX} values and members.`);

@@ -97,7 +97,7 @@ export const TakesMessages = (): MethodDecorator =>
     ApiResponse({ status: 202, description: 'The notifications were accepted.' }),
     ApiResponse({
       status: 406,
-      description: '`Accept` must name `application/json` and `text/event-stream`.',
+      description: '`Accept` excludes JSON. Revision 2026-07-28 ignores it.',
       content: { 'application/json': { schema: reference('McpError') } },
     }),
     ...SHARED.map(([status, description]) => ApiResponse({ status, description, content: ERROR })),

@@ -4,7 +4,7 @@ import type { Environment } from '#platform/config';
 import type { OutboundHttp } from '#platform/outbound';
 import { Problem, problem } from '#platform/problem';
 import { ResponseLimits } from './response-limits';
-import { endSession, type OperationTransport, transportOf } from './mcp-transport';
+import { deliverToolsUnchecked, endSession, type OperationTransport, transportOf } from './mcp-transport';
 import { type McpSession, type OperationKind, requestOptions } from './mcp-session';
 import { OperationRequests } from './operation-requests';
 import type { ConnectionTarget, ServerCredentials } from './server-credentials';
@@ -125,6 +125,7 @@ export class McpConnector {
         awaited = 'server';
         const session = { client, signal: linked.signal, startedAt: performance.now() };
         await client.connect(transport, requestOptions(session));
+        if (kind === 'listing') deliverToolsUnchecked(transport);
         return work(session);
       })();
       return await unlessAborted(result, linked.signal);

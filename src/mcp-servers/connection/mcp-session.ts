@@ -15,3 +15,6 @@ export interface McpSession {
 /** The SDK's own timeout of a request, longer than any operation, in milliseconds. */
 const REQUEST_MS = 2 ** 31 - 1;
 export const requestOptions = ({ signal }: McpSession) => ({ signal, timeout: REQUEST_MS });
+
+/** The tools of a list as the server sent them, which the SDK does not check. A symbol, so that no server can send it. */
+export const LISTED_TOOLS = Symbol('listed tools');

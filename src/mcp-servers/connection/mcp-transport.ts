@@ -6,6 +6,7 @@ import {
   type TransportSendOptions,
 } from '@modelcontextprotocol/client';
 import type { Transport } from '../servers/server.entity';
+import { LISTED_TOOLS } from './mcp-session';
 
 /** Marks the error that replaces the missing response of a stream. Compared by identity, so that no server can forge it. */
 const STREAM_ENDED = Object.freeze({ reason: 'the stream ended' });
@@ -32,6 +33,19 @@ class OperationHttpTransport extends StreamableHTTPClientTransport {
     };
     return super.send(message, { ...options, onRequestStreamEnd });
   }
+}
+
+/**
+ * Hides the tools of a list from the SDK, which would check all of them on the event loop, and would reject the whole list
+ * of a server of 2026-07-28 for one invalid tool. Call it after the handshake.
+ */
+export function deliverToolsUnchecked(transport: OperationTransport): void {
+  const deliver = transport.onmessage!;
+  transport.onmessage = (message: JSONRPCMessage): void => {
+    if (!('result' in message) || !Array.isArray(message.result['tools'])) return deliver(message);
+    const { tools, ...result } = message.result;
+    deliver({ ...message, result: { ...result, tools: [], [LISTED_TOOLS]: tools } });
+  };
 }
 
 /** Resumes a stream that a server has closed on purpose (MCP 2025-11-25, streamable HTTP), within the deadline. */

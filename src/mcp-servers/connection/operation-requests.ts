@@ -1,4 +1,5 @@
-import type { ResponseLimits } from './response-limits';
+import { withoutNullMembers } from './null-members';
+import { isEventStream, type ResponseLimits } from './response-limits';
 import type { Credential } from './server-credentials';
 
 export interface OperationRequestsOptions {
@@ -11,7 +12,7 @@ export interface OperationRequestsOptions {
   onExcess: (failure: unknown) => void;
 }
 
-/** Sends the requests of one operation with the credential, and limits their responses. */
+/** Sends the requests of one operation with the credential, limits their responses, and removes null members from them. */
 export class OperationRequests {
   credential: Credential | null = null;
 
@@ -32,13 +33,14 @@ export class OperationRequests {
     }
     const response = await this.fetcher(input, { ...init, headers });
     this.options.onResponse();
-    return this.limitResponse(response);
+    return this.prepare(response);
   };
 
-  private limitResponse(response: Response): Response {
+  private prepare(response: Response): Response {
     const { status, statusText, headers, url, body } = response;
     if (!body) return response;
-    const scan = this.options.limits.scanner(headers.get('content-type'));
+    const type = headers.get('content-type');
+    const scan = this.options.limits.scanner(type);
     const scanning = new TransformStream<Uint8Array, Uint8Array>({
       transform: (chunk, controller) => {
         try {
@@ -50,7 +52,8 @@ export class OperationRequests {
         controller.enqueue(chunk);
       },
     });
-    const scanned = new Response(body.pipeThrough(scanning), { status, statusText, headers });
-    return Object.defineProperty(scanned, 'url', { value: url });
+    const messages = body.pipeThrough(scanning).pipeThrough(withoutNullMembers(isEventStream(type)));
+    const prepared = new Response(messages, { status, statusText, headers });
+    return Object.defineProperty(prepared, 'url', { value: url });
   }
 }

@@ -36,7 +36,7 @@ export class ResponseLimits {
 
   /** Returns a function that checks the chunks of one body. The function throws a `ServerFailure`. */
   scanner(contentType: string | null): (chunk: Uint8Array) => void {
-    const scan = new BodyScan(/^\s*text\/event-stream/i.test(contentType ?? ''));
+    const scan = new BodyScan(isEventStream(contentType));
     return (chunk) => {
       scan.read(chunk);
       this.lines += scan.lines;
@@ -47,6 +47,9 @@ export class ResponseLimits {
     };
   }
 }
+
+export const isEventStream = (contentType: string | null): boolean =>
+  /^\s*text\/event-stream/i.test(contentType ?? '');
 
 const failure = (reason: string): ServerFailure =>
   new ServerFailure('protocol', `The responses of the server ${reason}.`);

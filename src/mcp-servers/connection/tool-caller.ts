@@ -53,12 +53,23 @@ export class ToolCaller {
           { ...requestOptions(session), toolDefinition: definitionOf(tool.name, tool.input_schema.parse()) },
         ),
       );
-      return result as ToolCallResult;
+      return tool.has_output_schema
+        ? withStructureNote(result as ToolCallResult)
+        : (result as ToolCallResult);
     } catch (error) {
       throw callProblemOf(error, server.name);
     }
   }
 }
+
+/** Says in the content that the structured content is missing. The SDK's client would throw instead. */
+function withStructureNote(result: ToolCallResult): ToolCallResult {
+  if (result.structuredContent !== undefined || result.isError === true) return result;
+  return { ...result, content: [...result.content, { type: 'text', text: STRUCTURE_NOTE }] };
+}
+
+const STRUCTURE_NOTE =
+  'Note: the tool declares an output schema, but its server sent no structured content. Use the content above.';
 
 const definitionOf = (name: string, inputSchema: unknown) => ({
   name,

@@ -2,9 +2,10 @@ import type { StandardSchemaV1 } from '@modelcontextprotocol/client';
 import { Injectable } from '@nestjs/common';
 import { TimeSlice } from '#platform/concurrency';
 import { isJsonObject, JsonInputError, parseJson } from '#platform/json';
-import { toolFaults } from '../servers/tool-faults';
+import { schemaShapeFault } from '#platform/json-schema';
+import { memberFaults, REPEATED_NAME } from '../servers/tool-faults';
 import { DeclaredToolDto, LISTED_TOOLS_MAX } from '../servers/tool.dto';
-import { type McpSession, requestOptions } from './mcp-session';
+import { LISTED_TOOLS, type McpSession, requestOptions } from './mcp-session';
 import { excerptOf, ServerFailure } from './server-failure';
 
 /** The maximum number of pages to read, because pages may be empty. */
@@ -12,11 +13,11 @@ const PAGES_MAX = 1_000;
 
 /** A page of `tools/list`, whose tools are validated later. */
 interface ToolsPage {
-  tools: unknown[];
-  nextCursor?: string | null;
+  [LISTED_TOOLS]: unknown[];
+  nextCursor?: string;
 }
 
-/** Checks only the form of the page, because the SDK would check every tool on the event loop. */
+/** Checks only the form of the page. */
 const PAGE: StandardSchemaV1<unknown, ToolsPage> = {
   '~standard': {
     version: 1,
@@ -27,11 +28,24 @@ const PAGE: StandardSchemaV1<unknown, ToolsPage> = {
 
 const isPage = (value: unknown): value is ToolsPage =>
   isJsonObject(value) &&
-  Array.isArray(value.tools) &&
-  (value.nextCursor === undefined || value.nextCursor === null || typeof value.nextCursor === 'string');
+  LISTED_TOOLS in value &&
+  (value.nextCursor === undefined || typeof value.nextCursor === 'string');
 
 /** The members of a tool that are stored. */
 const MEMBERS = ['name', 'title', 'description', 'inputSchema', 'outputSchema', 'annotations'] as const;
+
+/** A listed tool that cannot be used. */
+export interface SkippedTool {
+  name: string;
+  reason: string;
+}
+
+/** The complete list of a server's tools. */
+export interface ToolListing {
+  tools: DeclaredToolDto[];
+  /** The tools that are left out, each with its reason. */
+  skipped: SkippedTool[];
+}
 
 /** Reads the complete list of a server's tools. */
 @Injectable()
@@ -39,69 +53,110 @@ export class ToolLister {
   /**
    * Returns the tools of all pages. An empty string is a valid cursor.
    *
-   * @throws ServerFailure for an endless list, for more than 10,000 tools or 1,000 pages, and for tools that cannot be stored
+   * @throws ServerFailure for an endless list, for more than 10,000 tools or 1,000 pages, and for a tool without a name
    */
-  async list(session: McpSession): Promise<DeclaredToolDto[]> {
-    // A server without the capability offers no tools.
-    if (!session.client.getServerCapabilities()?.tools) return [];
-    const tools: unknown[] = [];
+  async list(session: McpSession): Promise<ToolListing> {
+    const listing = new ListingReader();
     const seen = new Set<string>();
     let cursor: string | undefined;
     for (;;) {
       const page = await this.page(session, cursor);
-      if (tools.length + page.tools.length > LISTED_TOOLS_MAX) {
-        throw invalid(`it has more than ${LISTED_TOOLS_MAX} tools`);
-      }
-      for (const tool of await read(page.tools)) tools.push(tool);
-      if (page.nextCursor == null) break;
+      await listing.read(page[LISTED_TOOLS]);
+      if (page.nextCursor === undefined) return listing;
       cursor = page.nextCursor;
       if (seen.has(cursor)) throw invalid('it repeats a cursor, so it would never end');
       seen.add(cursor);
       if (seen.size >= PAGES_MAX) throw invalid(`it has more than ${PAGES_MAX} pages`);
     }
-    const [fault] = toolFaults(tools, '');
-    if (fault) throw invalid(describe(fault as { pointer: string; detail: string }, tools));
-    return tools as DeclaredToolDto[];
   }
 
   private async page(session: McpSession, cursor: string | undefined): Promise<ToolsPage> {
     const params = cursor === undefined ? {} : { params: { cursor } };
-    return session.client.request({ method: 'tools/list', ...params }, PAGE, requestOptions(session));
+    const page = session.client.request({ method: 'tools/list', ...params }, PAGE, requestOptions(session));
+    // Some servers have tools without the capability. A server that has none may return any error.
+    if (session.client.getServerCapabilities()?.tools || cursor !== undefined) return page;
+    return page.catch(() => {
+      session.signal.throwIfAborted();
+      return { [LISTED_TOOLS]: [] };
+    });
   }
 }
 
-/** Returns the stored members of tools. Checks them like a request body: depth, lone surrogates. */
-async function read(listed: readonly unknown[]): Promise<unknown[]> {
-  const slice = new TimeSlice();
-  const tools: unknown[] = [];
-  for (const tool of listed) {
-    if (slice.isOver()) await slice.yield();
-    try {
-      tools.push(parseJson(Buffer.from(JSON.stringify(storedMembers(tool)))));
-    } catch (error) {
-      // The SDK has parsed the JSON, so this is a value that cannot be stored.
-      throw error instanceof JsonInputError ? invalid(error.detail) : error;
+/** Collects the tools of the pages. */
+class ListingReader implements ToolListing {
+  readonly tools: DeclaredToolDto[] = [];
+  readonly skipped: SkippedTool[] = [];
+  private readonly names = new Set<string>();
+  private count = 0;
+
+  async read(page: readonly unknown[]): Promise<void> {
+    if (this.count + page.length > LISTED_TOOLS_MAX) {
+      throw invalid(`it has more than ${LISTED_TOOLS_MAX} tools`);
+    }
+    const slice = new TimeSlice();
+    for (const tool of page) {
+      if (slice.isOver()) await slice.yield();
+      this.count += 1;
+      this.add(tool);
     }
   }
-  return tools;
+
+  private add(listed: unknown): void {
+    if (!isJsonObject(listed)) throw invalid(`its tool ${this.count} must be an object`);
+    const tool = toolOf(listed);
+    const fault = tool instanceof JsonInputError ? inputFault(tool) : this.faultOf(tool, listed);
+    if (fault?.member === 'name') throw invalid(`its tool ${this.count}: ${fault.reason}`);
+    const name = listed['name'] as string;
+    if (fault) {
+      this.skipped.push({ name, reason: fault.reason });
+      return;
+    }
+    this.names.add(name);
+    this.tools.push(tool as unknown as DeclaredToolDto);
+  }
+
+  private faultOf(tool: Record<string, unknown>, listed: Record<string, unknown>): ToolFault | null {
+    const [fault] = memberFaults(tool);
+    if (fault) {
+      const [member, detail] = fault;
+      return { member, reason: `${member.replace('input_schema', 'inputSchema')} ${detail}` };
+    }
+    if (this.names.has(tool['name'] as string)) return { member: '', reason: `name ${REPEATED_NAME}` };
+    const reason = schemaReason(listed['inputSchema']);
+    return reason === null ? null : { member: 'inputSchema', reason };
+  }
 }
 
-/** Returns the stored members of a tool. Drops null members, which the protocol does not allow but some servers send. */
-function storedMembers(tool: unknown): unknown {
-  if (!isJsonObject(tool)) return tool;
-  return Object.fromEntries(MEMBERS.flatMap((name) => (tool[name] == null ? [] : [[name, tool[name]]])));
+interface ToolFault {
+  member: string;
+  reason: string;
 }
 
-/** Returns a fault with the name of its tool. */
-function describe(
-  { pointer, detail }: { pointer: string; detail: string },
-  tools: readonly unknown[],
-): string {
-  const [, index, member = ''] = pointer.split('/');
-  const { name } = (tools[Number(index)] ?? {}) as { name?: unknown };
-  const named =
-    typeof name === 'string' && name !== '' ? `the tool ${excerptOf(name)}` : `its tool ${Number(index) + 1}`;
-  return `${named}${member === '' ? '' : `: ${member.replace('input_schema', 'inputSchema')}`} ${detail}`;
+const inputFault = ({ pointer, detail }: JsonInputError): ToolFault => ({
+  member: pointer.split('/')[1] ?? '',
+  reason: `${excerptOf(pointer.slice(1))}: ${detail}`,
+});
+
+/** Returns the stored members of a tool. Checks them like a request body: depth, lone surrogates. */
+function toolOf(listed: Record<string, unknown>): Record<string, unknown> | JsonInputError {
+  const stored = Object.fromEntries(
+    MEMBERS.flatMap((name) => (listed[name] === undefined ? [] : [[name, listed[name]]])),
+  );
+  try {
+    return parseJson(Buffer.from(JSON.stringify(stored))) as Record<string, unknown>;
+  } catch (error) {
+    // The SDK has parsed the JSON, so this is a value that cannot be stored.
+    if (error instanceof JsonInputError) return error;
+    throw error;
+  }
+}
+
+/** Returns why no client can use a schema of arguments, or null. */
+function schemaReason(schema: unknown): string | null {
+  const { type } = schema as { type?: unknown };
+  if (type != null && type !== 'object') return 'inputSchema/type must be "object"';
+  const fault = schemaShapeFault(schema);
+  return fault && `${excerptOf(`inputSchema${fault.pointer}`)} ${fault.detail}`;
 }
 
 const invalid = (reason: string): ServerFailure =>

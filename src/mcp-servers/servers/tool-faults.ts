@@ -55,21 +55,27 @@ export function toolFaults(tools: readonly unknown[], pointer: string): FieldErr
       faults.push({ pointer: place, detail: 'must be an object' });
       continue;
     }
-    for (const [member, check] of MEMBERS) {
-      const detail = tool[member] === undefined ? missingReason(tool, member) : check(tool[member]);
-      if (detail !== null) faults.push({ pointer: `${place}/${member}`, detail });
-    }
-    for (const [own, protocolName] of SPELLINGS) {
-      if (tool[own] === undefined || tool[protocolName] === undefined) continue;
-      faults.push({
-        pointer: `${place}/${protocolName}`,
-        detail: `is another spelling of \`${own}\`. Send only one of them.`,
-      });
-    }
+    for (const [member, detail] of memberFaults(tool)) faults.push({ pointer: `${place}/${member}`, detail });
     if (typeof tool.name === 'string' && names.has(tool.name)) {
-      faults.push({ pointer: `${place}/name`, detail: 'repeats the name of an earlier tool' });
+      faults.push({ pointer: `${place}/name`, detail: REPEATED_NAME });
     }
     names.add(tool.name);
+  }
+  return faults;
+}
+
+export const REPEATED_NAME = 'repeats the name of an earlier tool';
+
+/** Returns the faults of a tool, each with its member. A tool without faults is a `DeclaredToolDto`. */
+export function memberFaults(tool: Record<string, unknown>): [member: string, detail: string][] {
+  const faults: [string, string][] = [];
+  for (const [member, check] of MEMBERS) {
+    const detail = tool[member] === undefined ? missingReason(tool, member) : check(tool[member]);
+    if (detail !== null) faults.push([member, detail]);
+  }
+  for (const [own, protocolName] of SPELLINGS) {
+    if (tool[own] === undefined || tool[protocolName] === undefined) continue;
+    faults.push([protocolName, `is another spelling of \`${own}\`. Send only one of them.`]);
   }
   return faults;
 }

@@ -55,6 +55,9 @@ export type PackagedTool = Pick<
   'name' | 'title' | 'description' | 'input_schema' | 'output_schema' | 'annotations'
 >;
 
+/** What a call needs of a tool. */
+export type CalledTool = Pick<ToolEntity, 'name' | 'input_schema'> & { has_output_schema: boolean };
+
 /** The search document of a tool. */
 export type ToolDocument = SearchDocument & { serverId: string };
 
@@ -118,13 +121,9 @@ export class ToolRepository extends OrgScopedRepository<ToolEntity> {
   }
 
   /** Finds a live tool of a server by its name. */
-  findCalled(
-    on: SqlExecutor,
-    scope: Scope,
-    { server_id, tool_name }: ToolReference,
-  ): Promise<Pick<ToolEntity, 'name' | 'input_schema'>[]> {
-    return on.query(
-      sql`SELECT name, input_schema FROM mcp_tools
+  findCalled(on: SqlExecutor, scope: Scope, { server_id, tool_name }: ToolReference): Promise<CalledTool[]> {
+    return on.query<CalledTool>(
+      sql`SELECT name, input_schema, output_schema IS NOT NULL AS has_output_schema FROM mcp_tools
         WHERE server_id = ${server_id} AND name = ${tool_name} AND workspace_id = ${scope.workspaceId}
           AND archived_at IS NULL`,
     );

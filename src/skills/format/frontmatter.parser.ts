@@ -3,6 +3,7 @@ import {
   CST,
   type Document,
   isMap,
+  isNode,
   isScalar,
   Lexer,
   type Node,
@@ -13,6 +14,7 @@ import {
 import { SkillFault } from './skill.fault';
 import { quotedPath } from '../../resources';
 import { SKILL_MD } from './skill-files';
+import { adviceFor, lineAt } from './yaml-advice';
 
 /** The maximum length of a frontmatter in UTF-16 code units, about twenty times that of the largest real ones. */
 export const FRONTMATTER_MAX = 64 * 1024;
@@ -52,15 +54,18 @@ export function parseFrontmatter(text: string): Document {
     throw frontmatterFault(
       'contains more than one document. Remove the document markers (--- or ...) within it',
     );
-  if (error) throw frontmatterFault(`is not valid YAML: ${error.message.slice(0, 200)}`);
+  if (error) {
+    const advice = adviceFor(text, document, error);
+    throw frontmatterFault(`is not valid YAML: ${error.message.slice(0, 200)}, ${advice}`);
+  }
   if (!isMap(document.contents)) throw frontmatterFault('must be a mapping of names to values');
-  checkNames(document);
-  checkAliases(document);
+  checkNames(document, text);
+  checkAliases(document, text);
   return document;
 }
 
 /** Rejects duplicate names, even of unknown members, because other programs reject them or read either one. */
-function checkNames(document: Document): void {
+function checkNames(document: Document, text: string): void {
   let count = 0;
   visit(document, {
     Map(_, { items }) {
@@ -70,22 +75,29 @@ function checkNames(document: Document): void {
       for (const { key } of items) {
         // An alias could repeat a name.
         if (!isScalar(key))
-          throw frontmatterFault('has a name that is an alias, a list or a mapping. Write it as a string');
+          throw frontmatterFault(
+            `has a name that is an alias, a list or a mapping, in line ${lineOf(text, key)}. Write it as a string. If it is part of a text, put that text in quotes`,
+          );
         if (names.has(key.value))
-          throw frontmatterFault(`has the name ${quotedPath(String(key.value))} twice in a mapping`);
+          throw frontmatterFault(
+            `has the name ${quotedPath(String(key.value))} twice in a mapping, in line ${lineOf(text, key)}`,
+          );
         names.add(key.value);
       }
     },
   });
 }
 
-function checkAliases(document: Document): void {
+const lineOf = (text: string, node: unknown): number =>
+  lineAt(text, isNode(node) ? (node.range?.[0] ?? 0) : 0);
+
+function checkAliases(document: Document, text: string): void {
   const targets = aliasTargets(document);
   visit(document, {
     Alias(_, alias) {
       if (!targets.has(alias))
         throw frontmatterFault(
-          `has the alias ${quotedPath(alias.source)} without an earlier anchor of that name`,
+          `has the alias ${quotedPath(alias.source)} without an earlier anchor of that name, in line ${lineOf(text, alias)}. If it is a text, put it in quotes`,
         );
     },
   });
@@ -147,4 +159,4 @@ class TokenCounter {
 }
 
 export const frontmatterFault = (detail: string): SkillFault =>
-  new SkillFault(`The frontmatter of ${SKILL_MD} ${detail}.`);
+  new SkillFault(`The frontmatter of ${SKILL_MD} ${detail.replace(/\.$/, '')}.`);

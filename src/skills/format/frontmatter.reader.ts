@@ -1,10 +1,27 @@
-import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
+import { distance } from 'fastest-levenshtein';
+import { type Alias, type Document, isAlias, isMap, isNode, isScalar, isSeq, type Node } from 'yaml';
+import { quotedPath } from '../../resources';
 import { FRONTMATTER_NAMES } from './skill-members';
 import { ALIASES_MAX, aliasTargets, nameIn, frontmatterFault } from './frontmatter.parser';
+import { quoteAdvice } from './yaml-advice';
 
 /** The maximum number of values. A value that aliases repeat counts each time. */
 const VALUES_MAX = 10_000;
 const DEPTH_MAX = 64;
+
+const NAMES: readonly string[] = Object.values(FRONTMATTER_NAMES);
+const REQUIRED: ReadonlySet<string> = new Set(['name', 'description']);
+
+/** The maximum length of a name that may be another spelling of a member. */
+const SPELLING_MAX = 32;
+/** Returns a name without its case and separators. */
+const folding = (name: string): string => name.toLowerCase().replace(/[\s_-]/g, '');
+
+/** Returns whether a folded name is a member, or differs from it in one character other than the first. */
+const isSpellingOf = (member: string, folded: string): boolean => {
+  if (folded[0] !== member[0]) return false;
+  return distance(folding(member), folded) <= (member.length > 4 ? 1 : 0);
+};
 
 /** Tags of collections that do not change their meaning. */
 const PLAIN_TAGS = new Set([undefined, 'tag:yaml.org,2002:map', 'tag:yaml.org,2002:seq']);
@@ -22,7 +39,28 @@ export class FrontmatterReader {
   /** Returns the value of a member, or null. @param member the name in the frontmatter */
   read(member: string): unknown {
     const node = isMap(this.document.contents) ? this.document.contents.get(member, true) : undefined;
-    return node === undefined ? null : this.valueOf(node, member, 0);
+    if (node === undefined) return null;
+    const value = this.valueOf(node, member, 0);
+    if (value === null && REQUIRED.has(member) && isNode(node) && node.comment) {
+      const advice = quoteAdvice(member, `#${node.comment}`);
+      throw frontmatterFault(
+        `has only a comment as the value of \`${member}\`, because it begins with #. ${advice}`,
+      );
+    }
+    return value;
+  }
+
+  /** Rejects names that other programs would not read as the member that they mean. */
+  checkSpelling(): void {
+    const items = isMap(this.document.contents) ? this.document.contents.items : [];
+    for (const { key } of items) {
+      const name = nameIn(key) ?? '';
+      if (name.length > SPELLING_MAX || NAMES.includes(name)) continue;
+      const folded = folding(name);
+      const meant = NAMES.find((known) => isSpellingOf(known, folded));
+      if (meant !== undefined)
+        throw frontmatterFault(`has the name ${quotedPath(name)}. Write it as \`${meant}\``);
+    }
   }
 
   private valueOf(node: unknown, member: string, depth: number): unknown {

@@ -8,6 +8,7 @@ import {
   skillFile,
   sorted,
 } from './skill-files';
+import { isSystemFile } from './skill-path';
 import { SkillFault } from './skill.fault';
 import { SkillMd } from './skill-md';
 import type { SkillMembers } from './skill-members';
@@ -32,7 +33,7 @@ export function contentOfDirectory(uploaded: readonly UploadedFile[]): SkillCont
 /** Returns the content of a skill whose SKILL.md is written from members, with further files. Throws `SkillFault`. */
 export function contentOfMembers(members: SkillMembers, others: readonly UploadedFile[]): SkillContent {
   for (const [index, { path }] of others.entries()) {
-    checkPath(path, index);
+    if (!isSystemFile(path)) checkPath(path, index);
     if (foldedPath(path) === foldedPath(SKILL_MD)) {
       throw new SkillFault(
         `${SKILL_MD} is written from the other members. To send your own, upload the directory.`,

@@ -42,14 +42,17 @@ export const skillFile = ({ path, content }: UploadedFile): SkillFile => ({
  * bytes, and a missing SKILL.md.
  */
 export function directoryOf(uploaded: readonly UploadedFile[]): SkillFile[] {
-  for (const [index, { path }] of uploaded.entries()) checkPath(path, index);
   const own = uploaded.filter(({ path }) => !isSystemFile(path));
+  const indexOf = (file: UploadedFile): number => uploaded.indexOf(file);
+  for (const file of own) checkPath(file.path, indexOf(file));
   checkAmount(own);
   const shared = commonDirectory(own.map(({ path }) => path)).length;
   const files = own.map(({ path, content }) => ({ path: path.slice(shared), content }));
-  checkDistinct(files, (file) => uploaded.indexOf(own[file]!));
+  checkDistinct(files, (file) => indexOf(own[file]!));
   if (!files.some(({ path }) => path === SKILL_MD)) {
-    throw new SkillFault(`There is no ${SKILL_MD} at the top of the directory. Every skill needs one.`);
+    const other = files.find(({ path }) => path.toLowerCase() === SKILL_MD.toLowerCase());
+    const advice = other ? `Rename ${quotedPath(other.path)}.` : 'Every skill needs one.';
+    throw new SkillFault(`There is no ${SKILL_MD} at the top of the directory. ${advice}`);
   }
   return sorted(files.map(skillFile));
 }

@@ -46,6 +46,7 @@ export class SkillMd {
     const parts = partsOf(text);
     const document = parseFrontmatter(parts.frontmatter);
     const reader = new FrontmatterReader(document);
+    reader.checkSpelling();
     return new SkillMd(
       bytes,
       parts,

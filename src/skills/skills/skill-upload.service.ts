@@ -4,7 +4,7 @@ import { FairLimiter } from '#platform/concurrency';
 import type { IncomingRequest, Versioned } from '#platform/http';
 import { Problem, problem } from '#platform/problem';
 import { narrowScope } from '../../resources';
-import { readUpload, type SpooledUpload, ZIP_MEDIA } from '../upload/skill-upload';
+import { isArchiveMedia, readUpload, type SpooledUpload } from '../upload/skill-upload';
 import type { SkillUploadQueryDto } from './skill.dto';
 import { CreateSkillDto, type SkillDto } from './skill.dto';
 import { SkillService } from './skill.service';
@@ -71,7 +71,7 @@ export class SkillUploadService {
       try {
         return await work({ request, file });
       } catch (error) {
-        throw request.mediaType === ZIP_MEDIA && error instanceof Problem ? toQueryProblem(error) : error;
+        throw isArchiveMedia(request.mediaType) && error instanceof Problem ? toQueryProblem(error) : error;
       }
     });
   }

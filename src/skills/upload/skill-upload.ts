@@ -20,6 +20,9 @@ import type { SkillSpecDto } from './skill-spec.dto';
 import { filesOfZip, isZip } from './zip.reader';
 
 export const ZIP_MEDIA = 'application/zip';
+/** What clients send for a zip archive, and for a name such as `pdf-forms.skill`. */
+const ARCHIVE_MEDIA = [ZIP_MEDIA, 'application/x-zip-compressed', 'application/octet-stream'];
+export const isArchiveMedia = (media: string): boolean => ARCHIVE_MEDIA.includes(media);
 const JSON_MEDIA = 'application/json';
 
 const MIB = 1024 * 1024;
@@ -43,7 +46,7 @@ export const TakesSkill = (type: SpecType, required: readonly string[] = []): Me
     Throws('invalid_base64', 'storage_unavailable'),
     RequestBody({
       kind: 'streamed',
-      media: [JSON_MEDIA, MULTIPART_MEDIA, ZIP_MEDIA],
+      media: [JSON_MEDIA, MULTIPART_MEDIA, ...ARCHIVE_MEDIA],
       limit: ({ BODY_LIMIT_BYTES }, media) => limitOf(BODY_LIMIT_BYTES, media),
     }),
     ApiExtraModels(type),
@@ -52,7 +55,7 @@ export const TakesSkill = (type: SpecType, required: readonly string[] = []): Me
 
 /** Returns the body limit of an upload in bytes. @param json the limit of JSON bodies */
 function limitOf(json: number, media: string): number {
-  if (media === ZIP_MEDIA) return ZIP_MAX_BYTES;
+  if (isArchiveMedia(media)) return ZIP_MAX_BYTES;
   return media === MULTIPART_MEDIA ? FORM_MAX_BYTES : json;
 }
 
@@ -61,18 +64,23 @@ const bodiesOf = (json: object, required: readonly string[]): Record<string, obj
   [MULTIPART_MEDIA]: {
     type: 'object',
     description:
-      'The files of the directory, as parts with any name. The filename of a part is the path of the file. Parent directories that all files share are dropped. You can also send a single part that is a .zip file.',
+      'The files of the directory, as parts with any name. The filename of a part is the path of the file. Parent directories that all files share are dropped. You can also send a single part that is a .zip or .skill file.',
     properties: {
       workspace_id: { type: 'string' },
       file: { type: 'array', items: { type: 'string', contentMediaType: 'application/octet-stream' } },
     },
     required: [...required, 'file'],
   },
-  [ZIP_MEDIA]: {
-    type: 'string',
-    contentMediaType: ZIP_MEDIA,
-    description: `A zip archive of the directory, with SKILL.md at its top or in one directory.${required.length > 0 ? ' The workspace goes in the query.' : ''}`,
-  },
+  ...Object.fromEntries(
+    ARCHIVE_MEDIA.map((media) => [
+      media,
+      {
+        type: 'string',
+        contentMediaType: media,
+        description: `A zip archive of the directory, such as a .skill file, with SKILL.md at its top or in one directory.${required.length > 0 ? ' The workspace goes in the query.' : ''}`,
+      },
+    ]),
+  ),
 });
 
 /** A version of a skill in an upload of any of the three forms. */
@@ -106,11 +114,11 @@ export async function readUpload(
 ): Promise<SkillUpload> {
   const workspaceId = query.workspace_id;
   const { mediaType } = upload.request;
-  if (mediaType === ZIP_MEDIA) return uploadOf(workspaceId, await readZip(await upload.file.read()));
+  if (isArchiveMedia(mediaType)) return uploadOf(workspaceId, await readZip(await upload.file.read()));
   if (workspaceId !== undefined) {
     throw problem.invalidQuery(
       'workspace_id',
-      'is only for application/zip. In other uploads, send it in the body.',
+      'is only for archives. In other uploads, send it in the body.',
     );
   }
   return mediaType === MULTIPART_MEDIA ? readForm(upload) : readSpec(upload, type);
@@ -133,9 +141,9 @@ async function readForm({ request, file }: SpooledUpload): Promise<SkillUpload> 
   return uploadOf(fields.workspace_id, uploaded);
 }
 
-/** Returns whether a file is an archive, by its name or by its media type and first bytes. */
-const isArchive = ({ filename, mediaType, content }: FormFile): boolean =>
-  /\.zip$/i.test(filename) || (mediaType === ZIP_MEDIA && isZip(content));
+/** Returns whether a file is an archive, by its name or by its first bytes. */
+const isArchive = ({ filename, content }: FormFile): boolean =>
+  /\.(?:zip|skill)$/i.test(filename) || isZip(content);
 
 async function readZip(zip: Buffer): Promise<UploadedFile[]> {
   try {

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { crc32 } from 'node:zlib';
-import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl';
+import { type Entry, fromBufferPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
 import { quotedPath } from '../../resources';
 import {
   BYTES_MAX,
@@ -57,14 +57,30 @@ export async function filesOfZip(bytes: Buffer): Promise<UploadedFile[]> {
 export const isZip = (bytes: Buffer): boolean =>
   ['PK\x03\x04', 'PK\x05\x06'].includes(bytes.toString('latin1', 0, 4));
 
+/** Marks a name as UTF-8. */
+const UTF8 = 1 << 11;
+
+/** The systems whose archivers may write a backslash between directories (`version made by`): MS-DOS, OS/2, NTFS, VFAT. */
+const BACKSLASH_HOSTS: ReadonlySet<number> = new Set([0, 6, 10, 14]);
+
+/**
+ * Returns the path of an entry: the Unicode path that Info-ZIP adds to a name in another encoding (extra field 0x7075),
+ * otherwise the name, which most tools write in UTF-8 even if they do not mark it. Other encodings become U+FFFD, which no
+ * path may contain.
+ */
+function nameOf({ fileNameRaw, extraFields, versionMadeBy }: Entry): string {
+  const name = getFileNameLowLevel(UTF8, fileNameRaw, extraFields, true);
+  return BACKSLASH_HOSTS.has(versionMadeBy >>> 8) ? name.replaceAll('\\', '/') : name;
+}
+
 /** Checks an entry. Returns an empty list for directories and system files. */
 function fileOf(entry: Entry): ZipEntry[] {
-  // Invalid UTF-8 becomes U+FFFD, which no path may contain.
-  const raw = entry.fileNameRaw.toString();
+  const raw = nameOf(entry);
   const name = withoutDots(raw);
   // The top directory itself may be listed as `./`.
   const isDirectory = name.endsWith('/') || (name === '' && raw !== '');
   const path = name.endsWith('/') ? name.slice(0, -1) : name;
+  if (isSystemFile(path)) return [];
   if (path !== '' || raw === '') checkPath(path);
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE;
   if (type !== 0 && type !== (isDirectory ? DIRECTORY : REGULAR_FILE)) {
@@ -72,7 +88,7 @@ function fileOf(entry: Entry): ZipEntry[] {
       `${quotedPath(path)} is a link or a device. A skill may contain only files and directories.`,
     );
   }
-  if (isDirectory || isSystemFile(path)) return [];
+  if (isDirectory) return [];
   if (entry.isEncrypted()) throw new SkillFault(`${quotedPath(path)} is encrypted. Send it unencrypted.`);
   if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED) {
     throw new SkillFault(`${quotedPath(path)} uses an unsupported compression method. Use deflate.`);

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { type Answer, sharedApp, newOrganization, type TestOrganization } from '#testing';
 import { connect } from './clients.fixture';
 
@@ -179,8 +182,9 @@ describe('a client of the MCP endpoint', () => {
   });
 
   it.each([
-    ['accepts only JSON', { accept: 'application/json' }, LIST, 406, 'text/event-stream'],
     ['accepts only HTML', { accept: 'text/html' }, LIST, 406, 'application/json'],
+    ['accepts only event streams', { accept: 'text/event-stream' }, LIST, 406, 'application/json'],
+    ['excludes JSON', { accept: 'application/json;q=0, text/html' }, LIST, 406, 'application/json'],
     ['sends JSON as text', { 'content-type': 'text/plain' }, LIST, 415, 'application/json'],
     ['sends a form', { 'content-type': 'application/x-www-form-urlencoded' }, 'a=b', 415, 'application/json'],
     ['sends broken JSON', {}, '{"jsonrpc": "2.0", "id": 1,', 400, 'line 1'],
@@ -195,6 +199,50 @@ describe('a client of the MCP endpoint', () => {
     });
     expect(answer.status).toBe(status);
     expect(answer.body.detail ?? answer.body.error.message).toContain(hint);
+  });
+
+  it.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON;q=0.9',
+    'text/plain, application/json',
+    'application/*',
+    '*/*',
+    '*/*;q=0.1',
+    '',
+    'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
+    'text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2',
+    'text/event-stream, application/json',
+  ])('gets JSON with `Accept: %s`, in every revision', async (accept) => {
+    for (const revision of EARLIER) {
+      const { status, headers, body } = await send(initialize(revision), { accept });
+      expect([status, headers.get('content-type'), body.result.protocolVersion]).toEqual([
+        200,
+        'application/json',
+        revision,
+      ]);
+    }
+    const listed = await send(LIST, { accept });
+    expect([listed.status, listed.body.result.tools[0].name]).toEqual([200, 'mcp__initialise']);
+    const headers = { accept, 'mcp-protocol-version': CURRENT, 'mcp-method': 'tools/list' };
+    expect((await send(current('tools/list'), headers)).status).toBe(200);
+  });
+
+  it('gets JSON without an `Accept`', async () => {
+    const { hostname, port } = new URL(app.url);
+    const body = JSON.stringify(LIST);
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+    };
+    const sent = request({ hostname, port, path: '/mcp', method: 'POST', headers });
+    sent.end(body);
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    expect([response.statusCode, await json(response)]).toMatchObject([
+      200,
+      { result: { tools: expect.any(Array) } },
+    ]);
   });
 
   it.each(['GET', 'DELETE', 'PUT', 'PATCH'])('gets 405 that allows POST if it sends %s', async (method) => {

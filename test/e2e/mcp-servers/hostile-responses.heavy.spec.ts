@@ -128,11 +128,24 @@ describe('hostile responses of a server', () => {
     expect(pages).toBe(1_000);
   }, 180_000);
 
-  it('are rejected if a schema has more than 256 KiB', async () => {
+  it('lose a tool whose schema has more than 256 KiB', async () => {
     remote.offer([fakeTool('b', { inputSchema: { type: 'object', title: 'x'.repeat(256 * 1024) } })]);
-    const { error } = await test();
-    expect(error.message).toBe(
-      'The tool list of the server cannot be used: the tool b: inputSchema must be an object of at most 256 KiB as JSON.',
-    );
+    const { tools } = await test();
+    expect(tools.skipped).toEqual([
+      { name: 'b', reason: 'inputSchema must be an object of at most 256 KiB as JSON' },
+    ]);
+  });
+
+  it('may have 10,000 tools that cannot be used, with null in every member', async () => {
+    const tools = Array.from({ length: 10_000 }, (_, at) => ({
+      ...{ name: `t${at}`, title: null, description: null, outputSchema: null, annotations: null },
+      inputSchema: { type: 'array', items: null },
+    }));
+    respond('tools/list', 'application/json', (id) => {
+      const result = { resultType: 'complete', ttlMs: 0, cacheScope: 'private', tools };
+      return JSON.stringify({ jsonrpc: '2.0', id, result, error: null });
+    });
+    const { ok, tools: changes } = await test();
+    expect([ok, changes.added, changes.skipped.length]).toEqual([true, [], 10_000]);
   });
 });

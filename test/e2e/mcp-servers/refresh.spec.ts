@@ -3,6 +3,8 @@ import { ServerRefresher } from '../../../src/mcp-servers/servers/checks/server-
 import { FakeMcpServer, type FakeKind, fakeTool, fakeTools } from './fake-mcp-server.fixture';
 import { namesIn, SERVERS, ServersFixture } from './servers.fixture';
 
+const withSchema = (schema: object) => fakeTool('x', { inputSchema: { type: 'object', ...schema } });
+
 describe('the tools of a server', () => {
   const app = sharedApp({ env: { OUTBOUND_ALLOW: '127.0.0.0/8' } });
   let on: ServersFixture;
@@ -171,22 +173,107 @@ describe('the tools of a server', () => {
     expect(body.items).toMatchObject([{ type: 'tool', name: 'weather' }]);
   });
 
+  it.each<[string, unknown, string]>([
+    ['has no schema', { name: 'x' }, 'inputSchema is required'],
+    ['has null as its schema', { name: 'x', inputSchema: null }, 'inputSchema is required'],
+    ['has a list as its schema', { name: 'x', inputSchema: [] }, 'inputSchema must be an object'],
+    ['has a text as its schema', { name: 'x', inputSchema: '{}' }, 'inputSchema must be an object'],
+    ['has a boolean as its schema', { name: 'x', inputSchema: true }, 'inputSchema must be an object'],
+    ['has a schema of a list', withSchema({ type: 'array' }), 'inputSchema/type must be "object"'],
+    ['has a schema of types', withSchema({ type: ['object'] }), 'inputSchema/type must be "object"'],
+    [
+      'has a list of properties',
+      withSchema({ properties: [] }),
+      'inputSchema/properties must be an object of schemas',
+    ],
+    [
+      'has a text as a property',
+      withSchema({ properties: { 'a/b': 'string' } }),
+      'inputSchema/properties/a~1b must be a schema: an object or a boolean',
+    ],
+    [
+      'has an unknown type',
+      withSchema({ properties: { a: { items: { type: 'strng' } } } }),
+      'inputSchema/properties/a/items/type must be one or several of null, boolean, object, array, number, integer, string',
+    ],
+    [
+      'has a text of required',
+      withSchema({ required: 'a' }),
+      'inputSchema/required must be a list of strings',
+    ],
+    [
+      'has a list as its output schema',
+      { ...fakeTool('x'), outputSchema: [] },
+      'outputSchema must be an object',
+    ],
+    ['has the name of another', fakeTool('good'), 'name repeats the name of an earlier tool'],
+    ['contains a NUL character', fakeTool('x', { description: 'x\0y' }), 'NUL character'],
+    ['contains half a surrogate pair', withSchema({ x: '\ud800' }), 'surrogate'],
+    ['is nested too deeply', fakeTool('x', { inputSchema: nested(70) }), 'nested more than 64'],
+  ])('are used without one that %s, which is named with the reason', async (_, tool, reason) => {
+    remote = await FakeMcpServer.start('sessions');
+    remote.offerPages(() => ({ tools: [fakeTool('good'), tool, fakeTool('last')] as never }));
+    const { name } = tool as { name: string };
+    const path = await registered();
+    const { body } = await on.editor.post(`${path}/test`);
+    expect(body).toMatchObject({ ok: true, tools: { added: ['good', 'last'] } });
+    expect(body.tools.skipped).toEqual([{ name, reason: expect.stringContaining(reason) }]);
+    expect(await refresh(path)).toMatchObject({ unchanged_count: 2, skipped: body.tools.skipped });
+    expect((await toolsOf(path)).map((one) => one.name)).toEqual(['good', 'last']);
+  });
+
+  it('are archived if they can no longer be used, and return with their ids', async () => {
+    remote = await FakeMcpServer.start('sessions');
+    remote.offer([fakeTool('a'), fakeTool('b')]);
+    const path = await registered();
+    await refresh(path);
+    const before = await toolsOf(path);
+    remote.offer([fakeTool('a', { inputSchema: null }), fakeTool('b')]);
+    expect(await refresh(path)).toEqual({
+      added: [],
+      updated: [],
+      archived: ['a'],
+      unchanged_count: 1,
+      skipped: [{ name: 'a', reason: 'inputSchema is required' }],
+    });
+    remote.offer([fakeTool('a'), fakeTool('b')]);
+    expect(await refresh(path)).toEqual({ added: ['a'], updated: [], archived: [], unchanged_count: 1 });
+    expect((await toolsOf(path)).map((one) => one.tool_id)).toEqual(before.map((one) => one.tool_id));
+  });
+
+  it('may have schemas of every draft, with members that are null', async () => {
+    remote = await FakeMcpServer.start('sessions');
+    const schemas = [
+      {},
+      { type: 'object' },
+      { type: null, properties: { a: { type: ['string', 'null'], default: null, enum: [null] } } },
+      {
+        $schema: 'http://json-schema.org/draft-07/schema#',
+        properties: { a: { items: [{ type: 'string' }], additionalItems: false }, b: true },
+        definitions: { c: { pattern: '(?<=a)b' } },
+        dependencies: { a: ['b'], b: { required: ['a'] } },
+        required: null,
+      },
+      {
+        $schema: 'http://json-schema.org/draft-04/schema#',
+        properties: { a: { type: 'number', minimum: 0, exclusiveMinimum: true, required: true } },
+        'x-own': { properties: 7 },
+      },
+      { anyOf: [{ required: ['a'] }, { $ref: 'https://elsewhere.example/schema' }], $defs: { d: false } },
+    ];
+    remote.offer(schemas.map((inputSchema, index) => fakeTool(`t${index}`, { inputSchema })));
+    expect(await refresh(await registered())).toEqual({
+      added: schemas.map((_, index) => `t${index}`),
+      updated: [],
+      archived: [],
+      unchanged_count: 0,
+    });
+  });
+
   it.each<[string, unknown[], string]>([
-    [
-      'have the same name',
-      [fakeTool('a'), fakeTool('a')],
-      'the tool a: name repeats the name of an earlier tool',
-    ],
-    ['have no schema', [{ name: 'x' }], 'the tool x: inputSchema is required'],
     ['have no name', [fakeTool('')], 'its tool 1: name must have 1 to 255 characters'],
-    ['are not objects', [7], 'its tool 1 must be an object'],
-    ['contain a NUL character', [fakeTool('a', { description: 'x\0y' })], 'NUL character'],
-    [
-      'contain half a surrogate pair',
-      [fakeTool('a', { inputSchema: { type: 'object', x: '\ud800' } })],
-      'surrogate',
-    ],
-    ['are nested too deeply', [fakeTool('a', { inputSchema: nested(70) })], 'nested more than 64'],
+    ['are not objects', [fakeTool('a'), 7], 'its tool 2 must be an object'],
+    ['have half a surrogate pair as their name', [fakeTool('\ud800')], 'its tool 1: '],
   ])('are rejected if they %s', async (_, tools, reason) => {
     remote = await FakeMcpServer.start('sessions');
     remote.offer(tools as never);

@@ -83,6 +83,24 @@ describe('calling a tool of a server', () => {
     expect(await call(id, 'a')).toMatchObject({ structuredContent });
   });
 
+  it.each<FakeKind>(['current', 'sessions'])(
+    'says with the text that the structured content is missing, if the tool promises it: %s',
+    async (kind) => {
+      const outputSchema = { type: 'object', properties: { x: { type: 'string' } }, required: ['x'] };
+      const id = await start(kind, fakeTool('a', { outputSchema }), fakeTool('b'));
+      const content = [{ type: 'text', text: 'It rains.' }];
+      const noted = [...content, { type: 'text', text: expect.stringContaining('no structured content') }];
+      const contentOf = async (name: string, result: object): Promise<unknown> => {
+        remote.call = () => ({ content, ...result });
+        return (await call(id, name)).content;
+      };
+      expect(await contentOf('a', {})).toEqual(noted);
+      expect(await contentOf('b', {})).toEqual(content);
+      expect(await contentOf('a', { structuredContent: {} })).toEqual(content);
+      expect(await contentOf('a', { isError: true })).toEqual(content);
+    },
+  );
+
   it('fails with 404 for a tool that the server does not offer, and for a server of another workspace', async () => {
     const id = await start();
     const missing = [404, 'not_found', expect.any(String)];

@@ -55,6 +55,16 @@ describe('a SKILL.md', () => {
     ['with binary data', named('a', 'metadata: {x: !!binary aGk=}\n'), /that JSON cannot represent/],
     ['with a license that is a fraction', named('a', 'license: 2.0\n'), /must be a string. Put it in quotes/],
     ['with a custom tag', named('a', 'x: !!js/function a\n'), /not valid YAML/],
+    [
+      'with a colon in a text',
+      '---\nname: a\ndescription: Use when: x\n---\n',
+      /line 3\. Put the value of `description` in quotes: `description: "Use when: x"`\.$/,
+    ],
+    [
+      'with `allowed_tools`',
+      named('a', 'allowed_tools: Read\n'),
+      /"allowed_tools"\. Write it as `allowed-tools`\.$/,
+    ],
     ['without a name', '---\ndescription: d\n---\n', /`name` .* is required/],
     ['without a description', '---\nname: a\n---\n', /`description` .* is required/],
     ['with a name in upper case', named('My-Skill'), /lower-case/],

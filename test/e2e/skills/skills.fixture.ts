@@ -52,14 +52,18 @@ export class SkillCallers {
 }
 
 /** Returns a form as a browser writes it, but without checking file names. */
-export function formOf(files: readonly (readonly [string, string | Buffer])[], workspaceId?: string): Buffer {
+export function formOf(
+  files: readonly (readonly [string, string | Buffer])[],
+  workspaceId?: string,
+  media = 'application/octet-stream',
+): Buffer {
   const field = workspaceId
     ? `--b\r\nContent-Disposition: form-data; name="workspace_id"\r\n\r\n${workspaceId}\r\n`
     : '';
   const parts = files.map(([name, content]) =>
     Buffer.concat([
       Buffer.from(
-        `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: application/octet-stream\r\n\r\n`,
+        `--b\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: ${media}\r\n\r\n`,
       ),
       Buffer.from(content),
       Buffer.from('\r\n'),

@@ -14,6 +14,10 @@ export interface RawEntry {
   size?: number;
   /** The mode on Unix (stat.h). */
   mode?: number;
+  /** The extra fields in the central directory. */
+  extra?: Buffer;
+  /** The system of the archiver (`version made by`). Default: Unix. */
+  host?: number;
 }
 
 const UTF8 = 1 << 11;
@@ -29,10 +33,12 @@ export function zipOf(entries: readonly RawEntry[]): Buffer {
     const packed = entry.packed ?? (entry.method === 8 ? deflateRawSync(content) : content);
     const local = Buffer.concat([header(30, 0x04034b50, 4, entry, content, packed, name), name, packed]);
     const listed = header(46, 0x02014b50, 6, entry, content, packed, name);
-    listed.writeUInt16LE((3 << 8) | 20, 4);
+    const { extra = Buffer.alloc(0), host = 3 } = entry;
+    listed.writeUInt16LE((host << 8) | 20, 4);
+    listed.writeUInt16LE(extra.length, 30);
     listed.writeUInt32LE(((entry.mode ?? 0) << 16) >>> 0, 38);
     listed.writeUInt32LE(at, 42);
-    central.push(listed, name);
+    central.push(listed, name, extra);
     parts.push(local);
     at += local.length;
   }
@@ -66,4 +72,14 @@ function header(
   bytes.writeUInt32LE(size ?? content.length, at + 18);
   bytes.writeUInt16LE(name.length, at + 22);
   return bytes;
+}
+
+/** The Unicode path that Info-ZIP adds to a name in another encoding (extra field 0x7075). */
+export function unicodePath(path: string, name: Buffer): Buffer {
+  const field = Buffer.alloc(9);
+  field.writeUInt16LE(0x7075, 0);
+  field.writeUInt16LE(5 + Buffer.byteLength(path), 2);
+  field.writeUInt8(1, 4);
+  field.writeUInt32LE(crc32(name), 5);
+  return Buffer.concat([field, Buffer.from(path)]);
 }

@@ -61,16 +61,26 @@ export class ServerCheckDto {
 
 export class ServerCheckPageDto extends PageOf(ServerCheckDto) {}
 
+/** A listed tool that cannot be used. */
+export class SkippedToolDto {
+  name!: string;
+  /** The member of the tool that is invalid, and its rule. */
+  reason!: string;
+}
+
 /** The names of the tools that a refresh changed. */
 export class ToolChangesDto {
   /** New tools, and tools that reappeared. */
   added!: string[];
   /** Tools whose digest changed. */
   updated!: string[];
-  /** Tools that the server no longer lists. */
+  /** Tools that the server no longer lists, or that can no longer be used. */
   archived!: string[];
   @ApiProperty({ type: 'integer', format: 'int32', minimum: 0 })
   unchanged_count!: number;
+  /** Listed tools that are left out, for example because of an invalid `inputSchema`. Absent if there are none. */
+  @ApiProperty({ type: [SkippedToolDto], required: false })
+  skipped?: SkippedToolDto[];
 }
 
 /** The result of a test. If the server cannot be used, `error` is set and the tools do not change. */

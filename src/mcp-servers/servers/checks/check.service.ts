@@ -4,7 +4,6 @@ import { type Page, toPage } from '#platform/paging';
 import { type RefreshedServer, ServerRefresher } from './server-refresher';
 import { problemOf, ServerFailure } from '../../connection/server-failure';
 import { ServerService } from '../server.service';
-import type { ToolChanges } from '../tool-store';
 import {
   type ServerCheckDto,
   type CheckListQueryDto,
@@ -45,8 +44,8 @@ export class CheckService {
   async refresh(scope: OrgScope, id: string, signal: AbortSignal): Promise<InWorkspace<ToolChangesDto>> {
     const server = await this.servers.findUsable(scope, id);
     try {
-      const { changes } = await this.refresher.refresh(scope, server, signal);
-      return { workspaceId: server.workspace_id, view: toChangesDto(changes) };
+      const refreshed = await this.refresher.refresh(scope, server, signal);
+      return { workspaceId: server.workspace_id, view: toChangesDto(refreshed) };
     } catch (error) {
       throw problemOf(error);
     }
@@ -59,17 +58,18 @@ export class CheckService {
   }
 }
 
-const toChangesDto = ({ added, updated, archived, unchangedCount }: ToolChanges): ToolChangesDto => ({
-  added,
-  updated,
-  archived,
-  unchanged_count: unchangedCount,
+const toChangesDto = ({ changes, skipped }: RefreshedServer): ToolChangesDto => ({
+  added: changes.added,
+  updated: changes.updated,
+  archived: changes.archived,
+  unchanged_count: changes.unchangedCount,
+  ...(skipped.length > 0 && { skipped }),
 });
 
-const toTestDto = ({ protocolVersion, serverInfo, latencyMs, changes }: RefreshedServer): ServerTestDto => ({
+const toTestDto = (refreshed: RefreshedServer): ServerTestDto => ({
   ok: true,
-  protocol_version: protocolVersion,
-  server_info: serverInfo,
-  latency_ms: latencyMs,
-  tools: toChangesDto(changes),
+  protocol_version: refreshed.protocolVersion,
+  server_info: refreshed.serverInfo,
+  latency_ms: refreshed.latencyMs,
+  tools: toChangesDto(refreshed),
 });

@@ -11,7 +11,7 @@ import type { McpSession } from '../../connection/mcp-session';
 import { ServerConnections } from '../../connection/server-connections';
 import { ServerFailure } from '../../connection/server-failure';
 import type { Failure } from '../server-health';
-import { ToolLister } from '../../connection/tool-lister';
+import { type SkippedTool, ToolLister } from '../../connection/tool-lister';
 
 /** The result of a refresh. */
 export interface RefreshedServer {
@@ -19,6 +19,7 @@ export interface RefreshedServer {
   serverInfo: ServerInfo | null;
   latencyMs: number;
   changes: ToolChanges;
+  skipped: SkippedTool[];
 }
 
 /** The maximum length of a name, title or version of a server, in characters. */
@@ -92,8 +93,13 @@ export class ServerRefresher {
 
   private async read(scope: OrgScope, server: ServerEntity, signal: AbortSignal): Promise<RefreshedServer> {
     const listing = await this.connections.run(server, 'listing', signal, async (session) => {
-      const tools = await this.lister.list(session);
-      return { tools, ...describe(session), latencyMs: Math.round(performance.now() - session.startedAt) };
+      const { tools, skipped } = await this.lister.list(session);
+      return {
+        tools,
+        skipped,
+        ...describe(session),
+        latencyMs: Math.round(performance.now() - session.startedAt),
+      };
     });
     const { tools, ...described } = listing;
     const contents = await this.tools.contentsOf(tools);
