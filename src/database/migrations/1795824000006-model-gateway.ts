@@ -88,11 +88,6 @@ export class ModelGateway1795824000006 extends SqlMigration {
       org_id text COLLATE "C" NOT NULL REFERENCES organizations,
       workspace_id text COLLATE "C" NOT NULL REFERENCES workspaces,
       name text NOT NULL,
-      -- null for all models of the workspace
-      model_ids text[],
-      monthly_budget_usd double precision,
-      requests_per_minute integer,
-      tokens_per_minute integer,
       generation integer NOT NULL,
       created_at timestamptz NOT NULL,
       updated_at timestamptz NOT NULL,

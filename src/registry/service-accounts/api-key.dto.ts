@@ -1,6 +1,10 @@
-import { ReadOnlyMembersOf, viewOf, IsNullableTime } from '#platform/http';
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { IsNullableTime, Nested, ReadOnlyMembersOf, viewOf } from '#platform/http';
 import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { IsFilter, IsName, StampsDto } from '../../resources';
+import type { ApiKeyEntity } from './api-key.entity';
+import { KeyAllowBodyDto, KeyAllowDto } from './key-allow.dto';
 
 @ReadOnlyMembersOf(() => ApiKeyDto)
 export class CreateApiKeyDto {
@@ -11,6 +15,11 @@ export class CreateApiKeyDto {
   /** The time at which the key expires, in the future. Without it, the key works until it is revoked. */
   @IsNullableTime()
   expires_at?: string | null;
+
+  /** What the key allows. Without it, the key allows everything that the service account may do. */
+  @IsOptional()
+  @Nested(() => KeyAllowBodyDto)
+  allow?: KeyAllowBodyDto | null;
 }
 
 export class ApiKeyListQueryDto extends NamedListQueryDto {
@@ -26,6 +35,18 @@ export class ApiKeyDto extends StampsDto {
   name!: string;
   /** The first characters of the key. */
   prefix!: string;
+  /** What the key allows. Null means everything that the service account may do. */
+  @ApiProperty({ type: KeyAllowDto, nullable: true })
+  allow!: KeyAllowDto | null;
+  /** Maximum cost of all calls to models per month (UTC), in US dollars. Only gateway keys have one. */
+  @ApiProperty({ type: 'number', format: 'double', minimum: 0, nullable: true })
+  monthly_budget_usd!: number | null;
+  /** Maximum calls to models. Only gateway keys have one. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
+  requests_per_minute!: number | null;
+  /** Maximum tokens of calls to models. Only gateway keys have one. */
+  @ApiProperty({ type: 'integer', format: 'int32', minimum: 1, nullable: true })
+  tokens_per_minute!: number | null;
   expires_at!: Date | null;
   revoked_at!: Date | null;
   /** Always null, because keys are revoked, not archived. See `revoked_at`. */
@@ -40,4 +61,7 @@ export class NewApiKeyDto extends ApiKeyDto {
 
 export class ApiKeyPageDto extends PageOf(ApiKeyDto) {}
 
-export const toApiKeyDto = viewOf(ApiKeyDto, () => ({ archived_at: null }));
+export const toApiKeyDto = viewOf(ApiKeyDto, (_: ApiKeyEntity, allow: KeyAllowDto | null) => ({
+  allow,
+  archived_at: null,
+}));
