@@ -19,13 +19,13 @@ export class NamedResources implements AllowedKind {
     workspaceIds: readonly string[] | null,
     references: readonly string[],
   ): Promise<AllowedResource[]> {
+    const live = sql`org_id = ${orgId} AND archived_at IS NULL
+      AND (${workspaceIds}::text[] IS NULL OR workspace_id = ANY (${workspaceIds}::text[]))`;
     return on.query<AllowedResource>(
-      sql`SELECT CASE WHEN ${this.id} = ANY (${references}::text[]) THEN ${this.id} ELSE name END AS reference,
-          ${this.id} AS id
-        FROM ${this.table}
-        WHERE org_id = ${orgId} AND archived_at IS NULL
-          AND (${workspaceIds}::text[] IS NULL OR workspace_id = ANY (${workspaceIds}::text[]))
-          AND (name = ANY (${references}::text[]) OR ${this.id} = ANY (${references}::text[]))`,
+      sql`SELECT name AS reference, ${this.id} AS id FROM ${this.table}
+        WHERE name = ANY (${references}::text[]) AND ${live}
+        UNION
+        SELECT ${this.id}, ${this.id} FROM ${this.table} WHERE ${this.id} = ANY (${references}::text[]) AND ${live}`,
     );
   }
 
