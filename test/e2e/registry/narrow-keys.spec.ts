@@ -147,6 +147,31 @@ describe('keys narrower than their account', () => {
     expect((await make({ tools: [`${here}/forecast`, `${there}/forecast`] }, path)).status).toBe(201);
   });
 
+  it('do not find resources of another organization', async () => {
+    const stranger = await newOrganization(app);
+    const by = await stranger.member('owner');
+    const { workspaceId: workspace_id } = stranger;
+    const api = { workspace_id, name: 'theirs', base_url: upstream.url };
+    const { api_id } = created(await by.post('/registry/v1/apis', api)).body;
+    const tools = [{ name: 'forecast', input_schema: { type: 'object' } }];
+    const server = { workspace_id, name: 'theirs', url: 'https://mcp.example.com/mcp', tools };
+    const { server_id } = created(await by.post('/mcp/v1/servers', server)).body;
+    const agent = { workspace_id, name: 'theirs' };
+    const { agent_id } = created(await by.post('/agent/v1/agents', agent)).body;
+    const model = await modelOf(by, workspace_id, provider);
+    const everywhere = { name: 'all workspaces', roles: ['runtime'], workspace_ids: ['*'] };
+    const path = `${created(await admin.post(ACCOUNTS, everywhere)).headers.get('location')}/keys`;
+    const refused = [
+      { apis: [api_id] },
+      { apis: ['theirs'] },
+      { tools: [`${server_id}/forecast`] },
+      { tools: ['theirs/forecast'] },
+      { models: [model] },
+      { agent_id },
+    ];
+    for (const allow of refused) expect((await make(allow, path)).status).toBe(400);
+  });
+
   it('of a member take names from the workspaces of its memberships', async () => {
     const elsewhere = await org.newWorkspace();
     await newServer('joined', elsewhere);
