@@ -1,10 +1,28 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional } from 'class-validator';
+import { applyDecorators } from '@nestjs/common';
+import { IsIn, IsOptional } from 'class-validator';
 import { IsNullableTime, Nested, ReadOnlyMembersOf, viewOf } from '#platform/http';
 import { NamedListQueryDto, PageOf } from '#platform/paging';
 import { IsFilter, IsName, StampsDto } from '../../resources';
 import type { ApiKeyEntity } from './api-key.entity';
 import { KeyAllowBodyDto, KeyAllowDto } from './key-allow.dto';
+
+/** Declares a limit of gateway keys, which other keys do not have. */
+const IsLimitOfGatewayKeys = () =>
+  applyDecorators(
+    IsOptional(),
+    IsIn([null], {
+      message: '$property is a limit of gateway keys. Create the key with `POST /model/v1/keys`',
+    }),
+    ApiProperty({
+      type: 'integer',
+      enum: [null],
+      nullable: true,
+      required: false,
+      description:
+        'Must be null. Gateway keys, which have this limit, are created with `POST /model/v1/keys`.',
+    }),
+  );
 
 @ReadOnlyMembersOf(() => ApiKeyDto)
 export class CreateApiKeyDto {
@@ -20,6 +38,15 @@ export class CreateApiKeyDto {
   @IsOptional()
   @Nested(() => KeyAllowBodyDto)
   allow?: KeyAllowBodyDto | null;
+
+  @IsLimitOfGatewayKeys()
+  monthly_budget_usd?: null;
+
+  @IsLimitOfGatewayKeys()
+  requests_per_minute?: null;
+
+  @IsLimitOfGatewayKeys()
+  tokens_per_minute?: null;
 }
 
 export class ApiKeyListQueryDto extends NamedListQueryDto {

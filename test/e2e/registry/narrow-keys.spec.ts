@@ -298,6 +298,15 @@ describe('keys narrower than their account', () => {
   });
 
   it('are gateway keys too, which are listed alike, with their limits', async () => {
+    const elsewhere = await admin.post(keysPath, {
+      name: 'k',
+      monthly_budget_usd: 5,
+      tokens_per_minute: null,
+    });
+    expect([pointersOf(elsewhere), elsewhere.body.detail]).toEqual([
+      [400, ['/monthly_budget_usd']],
+      expect.stringContaining('POST /model/v1/keys') as string,
+    ]);
     const [mine, other] = [await newModel(), await newModel()];
     const limits = { monthly_budget_usd: 5, requests_per_minute: 60, tokens_per_minute: 1_000 };
     const body = { workspace_id: org.workspaceId, name: 'bot', models: [mine], ...limits };
