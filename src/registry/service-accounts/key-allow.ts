@@ -1,19 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { type Allow, AREAS, EVERY_WORKSPACE, type OrgScope } from '#platform/auth';
+import { type Allow, type Area, AREAS, EVERY_WORKSPACE, type OrgScope } from '#platform/auth';
 import { Database, type Tx } from '#platform/db';
 import { problem } from '#platform/problem';
-import { type AllowedKindName, AllowedKinds, checkFaults } from '../../resources';
+import { type AllowedKindName, AllowedKinds, checkFaults, pick } from '../../resources';
 import { MemberRepository } from '../workspaces/member.repository';
 import type { KeyAllowBodyDto, KeyAllowDto } from './key-allow.dto';
 import type { ServiceAccountEntity } from './service-account.entity';
 
 /** The lists of `Allow`, and how an unknown reference is described. */
 const LISTS = {
-  models: 'a model in a workspace of the service account, and not archived',
-  apis: 'an API in a workspace of the service account, and not archived',
+  models: "the name or the id of a model in a workspace of the key's account, and not archived",
+  apis: "the name or the id of an API in a workspace of the key's account, and not archived",
   tools:
-    'a tool of an MCP server in a workspace of the service account, as `<server>/<tool>`, and not archived',
-  agents: 'the id of an agent in a workspace of the service account, and not archived',
+    "a tool of an MCP server in a workspace of the key's account, as `<server>/<tool>`, and not archived",
+  agents: "the id of an agent in a workspace of the key's account, and not archived",
 } satisfies Record<AllowedKindName, string>;
 
 const LIST_NAMES = ['models', 'apis', 'tools'] as const;
@@ -43,9 +43,12 @@ export class KeyAllows {
     body: KeyAllowBodyDto,
   ): Promise<Allow> {
     const { areas, agent_id } = body;
-    const implied = { models: body.models, apis: body.apis, tools: body.tools ?? agent_id } as const;
+    const implied: Partial<Record<Area, unknown>> = {
+      ...pick(body, ['models', 'apis']),
+      tools: body.tools ?? agent_id,
+    };
     const included = AREAS.filter(
-      (area) => areas?.includes(area) === true || (area in implied && implied[area as 'models'] != null),
+      (area) => areas?.includes(area) === true || (implied[area] ?? null) !== null,
     );
     if (included.length === 0) {
       const detail =
